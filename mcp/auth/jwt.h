@@ -1,0 +1,49 @@
+// A JSON Web Token, taken apart but not believed. https://www.rfc-editor.org/rfc/rfc7519, rfc7515
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "mcp/auth/public_key.h"
+#include "mcp/auth/refusal.h"
+
+namespace mcp::auth {
+
+struct Jwt {
+  Algorithm algorithm = Algorithm::kRs256;
+  std::optional<std::string> key_id;
+  nlohmann::json claims;          // an object
+  std::string_view signed_bytes;  // within the text it was decoded from
+  std::string signature;
+};
+
+std::variant<Jwt, Refusal> decode_jwt(std::string_view text);
+
+// What the claims of an acceptable token say.
+struct Expected {
+  std::string issuer;
+  std::string resource;  // among the audience, as canonical_resource() has it
+};
+
+// How far the clocks of the issuer and of this machine may be apart.
+inline constexpr double kLeewaySeconds = 30;
+inline constexpr std::size_t kSubjectBytesMax = 1024;
+
+// Nothing when issuer, audience, times and subject are right. `now` in seconds since the epoch.
+std::optional<Refusal> check_claims(const nlohmann::json& claims, const Expected& expected,
+                                    double now);
+
+// The scopes granted: "scope", separated by spaces, or "scp", that or an array.
+std::vector<std::string> scopes_of(const nlohmann::json& claims);
+
+// Scheme and host in lower case, no default port, no slash at the end: two spellings of one
+// resource give the same.
+std::string canonical_resource(std::string_view url);
+
+}  // namespace mcp::auth

@@ -1,0 +1,69 @@
+// hutch as an OAuth 2.1 resource server: it believes the tokens of one authorization server, when
+// they are meant for it. https://modelcontextprotocol.io/specification, authorization; RFC 9728
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "mcp/auth/authenticator.h"
+#include "mcp/auth/challenges.h"
+#include "mcp/auth/key_source.h"
+
+namespace mcp::auth {
+
+struct ResourceServerOptions {
+  std::string issuer;               // as tokens have it in "iss"
+  std::string resource;             // the URL of this server's MCP endpoint, as clients use it
+  std::vector<std::string> scopes;  // a token must have all of them
+  std::vector<Algorithm> algorithms = {Algorithm::kRs256, Algorithm::kEs256, Algorithm::kEdDsa};
+  // A token that lacks one of these may read only; none: every token may change things.
+  std::vector<std::string> change_scopes = {};
+};
+
+// Nothing when they can be used.
+std::optional<Refusal> check_options(const ResourceServerOptions& options);
+
+// Who a token is about: the issuer's name for it says nothing without the issuer.
+struct Subject {
+  std::string issuer;
+  std::string subject;
+  bool may_change = true;
+};
+
+class ResourceServer {
+ public:
+  // In seconds since the epoch.
+  using WallClock = std::function<double()>;
+  static double now();
+
+  // REQUIRES: check_options(options) had nothing to say.
+  ResourceServer(ResourceServerOptions options, KeySource::Fetch fetch_keys,
+                 KeySource::FaultHook on_fault, WallClock clock = &ResourceServer::now);
+
+  // From any thread; waits for the authorization server when its keys are needed.
+  std::variant<Subject, Challenge> check(std::string_view token);
+
+  [[nodiscard]] const Challenges& challenges() const { return challenges_; }
+  // All that changing something needs.
+  [[nodiscard]] std::vector<std::string> all_scopes() const;
+
+  // The protected-resource metadata, to be served to everybody at metadata_paths().
+  [[nodiscard]] nlohmann::json metadata() const;
+  // "/.well-known/oauth-protected-resource" with the path of the resource behind it, and without.
+  [[nodiscard]] std::vector<std::string> metadata_paths() const;
+
+ private:
+  const ResourceServerOptions options_;
+  const Expected expected_;
+  const Challenges challenges_;
+  const WallClock clock_;
+  KeySource keys_;
+};
+
+}  // namespace mcp::auth

@@ -1,0 +1,110 @@
+#include "mcp/http/body_framing.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+namespace mcp::http {
+namespace {
+
+constexpr int kBadRequest = 400;
+constexpr int kTooLarge = 413;
+constexpr int kUnsupportedMediaType = 415;
+constexpr int kNotImplemented = 501;
+constexpr std::size_t kSizeDigitsMax = 8;
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char byte) { return static_cast<char>(std::tolower(byte)); });
+  return result;
+}
+
+}  // namespace
+
+BodyFraming frame_body(const Headers& headers, const Bounds& bounds) {
+  const auto encoding = headers.find("Content-Encoding");
+  if (encoding != headers.end() && lower(encoding->second) != "identity") {
+    return {.refusal = kUnsupportedMediaType};
+  }
+  const std::size_t lengths = headers.count("Content-Length");
+  const std::size_t codings = headers.count("Transfer-Encoding");
+  if (lengths + codings > 1) return {.refusal = kBadRequest};
+  if (codings == 1) {
+    if (lower(headers.find("Transfer-Encoding")->second) != "chunked") {
+      return {.refusal = kNotImplemented};
+    }
+    return {.chunked = true};
+  }
+  if (lengths == 0) return {};
+  const std::string& text = headers.find("Content-Length")->second;
+  BodyFraming framing;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), framing.length);
+  if (error == std::errc::result_out_of_range) return {.refusal = kTooLarge};
+  if (error != std::errc() || end != text.data() + text.size() || text.front() == '-') {
+    return {.refusal = kBadRequest};
+  }
+  if (framing.length > bounds.body_bytes) framing.refusal = kTooLarge;
+  return framing;
+}
+
+bool ChunkCheck::feed(std::string_view bytes) {
+  while (!bytes.empty()) {
+    if (state_ == State::kData) {
+      const std::size_t taken = std::min(left_, bytes.size());
+      left_ -= taken;
+      bytes.remove_prefix(taken);
+      if (left_ == 0) state_ = State::kDataEnd;
+      continue;
+    }
+    if (!take(bytes.front())) return false;
+    bytes.remove_prefix(1);
+  }
+  return true;
+}
+
+bool ChunkCheck::take_size(char byte) {
+  if (byte == '\r' && digits_ > 0) {
+    state_ = State::kSizeEnd;
+    return true;
+  }
+  unsigned digit = 0;
+  const auto [end, error] = std::from_chars(&byte, &byte + 1, digit, 16);
+  if (error != std::errc() || ++digits_ > kSizeDigitsMax) return false;
+  left_ = left_ * 16 + digit;
+  return true;
+}
+
+bool ChunkCheck::take(char byte) {
+  switch (state_) {
+    case State::kSize:
+      return take_size(byte);
+    case State::kSizeEnd:
+      if (left_ > bytes_max_ - total_) {
+        too_large_ = true;
+        return false;
+      }
+      total_ += left_;
+      state_ = left_ == 0 ? State::kLast : State::kData;
+      digits_ = 0;
+      return byte == '\n';
+    case State::kDataEnd:
+      state_ = State::kDataEndLf;
+      return byte == '\r';
+    case State::kDataEndLf:
+      state_ = State::kSize;
+      return byte == '\n';
+    case State::kLast:
+      state_ = State::kLastLf;
+      return byte == '\r';
+    case State::kLastLf:
+      state_ = State::kEnd;
+      return byte == '\n';
+    case State::kData:
+    case State::kEnd:
+      break;
+  }
+  return false;
+}
+
+}  // namespace mcp::http

@@ -1,0 +1,39 @@
+// What one client, and all of them together, may take.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+namespace mcp::http {
+
+struct Bounds {
+  // A request's head.
+  std::size_t head_bytes = 32U << 10;
+  std::size_t target_bytes = 2U << 10;  // of the request line
+  std::size_t header_bytes = 8U << 10;  // one line
+  std::size_t header_count = 100;
+  std::chrono::milliseconds head_patience{15'000};  // from its first byte to its last
+  std::chrono::milliseconds idle_patience{75'000};  // for the first byte
+
+  // Its body.
+  std::size_t body_bytes = 112U << 20;    // a write_file of 16 MiB, every byte of it escaped
+  std::size_t bodies_bytes = 512U << 20;  // all that are being read or answered, beyond
+  std::size_t small_body = 1U << 20;      // this much of each, which is always kept
+  std::chrono::milliseconds body_patience{15'000};  // and a second more per
+  std::size_t body_bytes_per_second = 64U << 10;
+  std::size_t slow_bodies = 32;               // threads that may wait for one longer than
+  std::chrono::milliseconds slow_after{100};  // all may
+
+  // What waits for readers.
+  std::size_t stream_bytes = 4U << 20;               // for one; one larger event may go alone
+  std::size_t waiting_bytes = 512U << 20;            // for all; exceeded only by
+  std::size_t small_output = 16U << 10;              // answers of this size
+  std::chrono::milliseconds write_patience{30'000};  // for a reader to take all that waits, or
+  std::size_t write_progress = 64U << 10;            // so much of it
+
+  std::size_t connections = 16384;  // less where the system gives fewer descriptors
+  std::size_t threads = 128;        // that read bodies and answer
+  std::size_t queue = 4096;         // requests that wait for one
+};
+
+}  // namespace mcp::http

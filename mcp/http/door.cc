@@ -1,0 +1,147 @@
+#include "mcp/http/door.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <variant>
+
+#include "mcp/message.h"
+
+namespace mcp::http {
+namespace {
+
+constexpr std::array<std::string_view, 3> kOwnNames{"localhost", "127.0.0.1", "[::1]"};
+constexpr const char* kMethods = "GET, POST, DELETE, OPTIONS";
+constexpr std::array<std::string_view, 8> kRequestHeaders{
+    "content-type", "accept",   "authorization",  "mcp-protocol-version",
+    "mcp-method",   "mcp-name", "mcp-session-id", "last-event-id"};
+constexpr std::string_view kParameterHeader = "mcp-param-";
+constexpr const char* kExposed = "Mcp-Session-Id, WWW-Authenticate";
+constexpr const char* kPreflightSeconds = "600";
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char byte) { return static_cast<char>(std::tolower(byte)); });
+  return result;
+}
+
+// Without the port.
+std::string host_name(std::string_view host) {
+  const std::size_t colon = host.rfind(':');
+  if (colon != host.npos && host.find(']', colon) == host.npos) host = host.substr(0, colon);
+  return lower(host);
+}
+
+bool is_own_name(const std::string& name) {
+  return std::find(kOwnNames.begin(), kOwnNames.end(), name) != kOwnNames.end();
+}
+
+// Of the headers a script wants to send, those it may.
+std::string allowed_headers(std::string_view wanted) {
+  std::string allowed;
+  for (const std::string_view name : kRequestHeaders) {
+    allowed += (allowed.empty() ? "" : ", ") + std::string(name);
+  }
+  while (!wanted.empty()) {
+    const std::size_t comma = std::min(wanted.find(','), wanted.size());
+    std::string name = lower(wanted.substr(0, comma));
+    std::erase(name, ' ');
+    if (name.starts_with(kParameterHeader)) allowed += ", " + name;
+    wanted.remove_prefix(std::min(comma + 1, wanted.size()));
+  }
+  return allowed;
+}
+
+}  // namespace
+
+Response refuse(int status, int code, const std::string& message) {
+  nlohmann::json error = make_error({code, message, nullptr, nullptr});
+  error.erase("id");
+  Response response;
+  response.status = status;
+  response.content_type = "application/json";
+  response.body = print(error);
+  return response;
+}
+
+Response refuse(int status, const std::string& message) {
+  return refuse(status, kTransportError, message);
+}
+
+Response refuse(const auth::Challenge& challenge) {
+  Response response = refuse(challenge.status, challenge.message);
+  if (!challenge.www_authenticate.empty()) {
+    response.headers.emplace_back("WWW-Authenticate", challenge.www_authenticate);
+  }
+  return response;
+}
+
+bool Door::host_is_allowed(const Request& request) const {
+  if (options_.any_host) return true;
+  if (request.headers.count("Host") != 1) return false;
+  const std::string name = host_name(request.header("Host"));
+  return is_own_name(name) || std::find(options_.allow_hosts.begin(), options_.allow_hosts.end(),
+                                        name) != options_.allow_hosts.end();
+}
+
+bool Door::origin_is_listed(std::string_view origin) const {
+  return std::find(options_.allow_origins.begin(), options_.allow_origins.end(), origin) !=
+         options_.allow_origins.end();
+}
+
+bool Door::origin_is_allowed(const Request& request) const {
+  const auto [begin, end] = request.headers.equal_range("Origin");
+  if (begin == end) return true;  // no browser
+  if (std::next(begin) != end) return false;
+  if (origin_is_listed(begin->second)) return true;
+  // A page of this very server, as seen from this machine.
+  const std::string_view host = request.header("Host");
+  return is_own_name(host_name(host)) && begin->second == "http://" + std::string(host);
+}
+
+bool Door::check_place(const Request& request, Response& refusal) const {
+  if (!host_is_allowed(request)) {
+    refusal = refuse(403, "this Host is not served here");
+    return false;
+  }
+  if (!origin_is_allowed(request)) {
+    refusal = refuse(403, "this Origin is not allowed: the operator can with --allow-origin");
+    return false;
+  }
+  if (request.method != "OPTIONS") return true;
+  refusal = {};
+  refusal.status = 204;
+  refusal.headers = {{"Allow", kMethods}};
+  if (origin_is_listed(request.header("Origin"))) {
+    refusal.headers.emplace_back("Access-Control-Allow-Methods", kMethods);
+    refusal.headers.emplace_back("Access-Control-Allow-Headers",
+                                 allowed_headers(request.header("Access-Control-Request-Headers")));
+    refusal.headers.emplace_back("Access-Control-Max-Age", kPreflightSeconds);
+  }
+  return false;
+}
+
+bool Door::check_token(Request& request, Response& refusal) const {
+  if (request.headers.count("Authorization") > 1) {
+    refusal = refuse(400, "more than one Authorization header");
+    return false;
+  }
+  auto decision = options_.authenticate(request.header("Authorization"));
+  if (auto* principal = std::get_if<Principal>(&decision)) {
+    request.principal = std::move(*principal);
+    return true;
+  }
+  refusal = refuse(std::get<auth::Challenge>(decision));
+  return false;
+}
+
+void Door::add_cross_origin(const Request& request, Response& response) const {
+  const std::string_view origin = request.header("Origin");
+  if (!origin_is_listed(origin)) return;
+  response.headers.emplace_back("Access-Control-Allow-Origin", origin);
+  response.headers.emplace_back("Access-Control-Expose-Headers", kExposed);
+  response.headers.emplace_back("Vary", "Origin");
+}
+
+}  // namespace mcp::http

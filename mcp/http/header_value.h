@@ -1,0 +1,15 @@
+// Values of Mcp-* headers: the plain text, or =?base64?...?= around what a header cannot carry.
+// https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mcp::http {
+
+// Without the white space around it; nothing for base64 that is none (RFC 4648 section 4, padded,
+// no unused bits set). Text that only begins like base64 stands for itself.
+std::optional<std::string> decode_header_value(std::string_view value);
+
+}  // namespace mcp::http

@@ -1,0 +1,134 @@
+#include "mcp/http/legacy_session.h"
+
+#include <sys/random.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace mcp::http {
+
+std::string random_id(std::string_view prefix) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::array<unsigned char, 16> bytes{};
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t got = ::getrandom(bytes.data() + have, bytes.size() - have, 0);
+    if (got > 0) {
+      have += static_cast<std::size_t>(got);
+    } else if (errno != EINTR) {
+      throw std::system_error(errno, std::generic_category(), "getrandom");
+    }
+  }
+  std::string id(prefix);
+  for (const unsigned char byte : bytes) {
+    id += kDigits[byte >> 4];
+    id += kDigits[byte & 15];
+  }
+  return id;
+}
+
+std::shared_ptr<Connection> make_connection(const Server& server, Connection::Options options,
+                                            const RunWork& run) {
+  const auto self = std::make_shared<std::weak_ptr<Connection>>();
+  options.run = [run, self, principal_id = options.principal.id](std::function<void()> work) {
+    auto held = self->lock();
+    if (held == nullptr) return false;  // it is going
+    return run(principal_id, [work = std::move(work), held = std::move(held)] { work(); });
+  };
+  auto connection = std::make_shared<Connection>(server, std::move(options));
+  *self = connection;
+  return connection;
+}
+
+bool SessionTable::is_idle(const LegacySession& session, Clock::time_point since) {
+  return session.last_used <= since && session.connection->open_requests() == 0 &&
+         !session.log->has_readers();
+}
+
+void SessionTable::end(const LegacySession& session) const {
+  session.connection->disconnect();
+  session.log->close_all();
+  if (ended_) ended_(session.connection_id);
+}
+
+bool SessionTable::add(const std::shared_ptr<LegacySession>& session) {
+  std::shared_ptr<LegacySession> old;
+  {
+    const std::lock_guard lock(mutex_);
+    std::size_t own = 0;
+    for (const auto& [id, other] : sessions_) {
+      if (other->principal_id != session->principal_id) continue;
+      ++own;
+      if (!is_idle(*other, Clock::now() - limits_.gives_way)) continue;
+      if (old == nullptr || other->last_used < old->last_used) old = other;
+    }
+    const bool full = sessions_.size() >= limits_.sessions || own >= limits_.of_one_principal;
+    if (full && old == nullptr) return false;
+    if (full) {
+      sessions_.erase(old->id);
+    } else {
+      old.reset();
+    }
+    session->last_used = Clock::now();
+    sessions_.emplace(session->id, session);
+  }
+  if (old != nullptr) end(*old);
+  return true;
+}
+
+std::shared_ptr<LegacySession> SessionTable::find(const std::string& id,
+                                                  const std::string& principal_id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(id);
+  if (found == sessions_.end() || found->second->principal_id != principal_id) return nullptr;
+  found->second->last_used = Clock::now();
+  return found->second;
+}
+
+void SessionTable::remove(const std::string& id) {
+  std::shared_ptr<LegacySession> session;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = sessions_.find(id);
+    if (found == sessions_.end()) return;
+    session = found->second;
+    sessions_.erase(found);
+  }
+  end(*session);
+}
+
+void SessionTable::expire() {
+  std::vector<std::shared_ptr<LegacySession>> over;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto entry = sessions_.begin(); entry != sessions_.end();) {
+      if (is_idle(*entry->second, Clock::now() - limits_.idle)) {
+        over.push_back(entry->second);
+        entry = sessions_.erase(entry);
+      } else {
+        ++entry;
+      }
+    }
+  }
+  for (const auto& session : over) end(*session);
+}
+
+void SessionTable::remove_all() {
+  for (const auto& session : all()) remove(session->id);
+}
+
+std::size_t SessionTable::count() const {
+  const std::lock_guard lock(mutex_);
+  return sessions_.size();
+}
+
+std::vector<std::shared_ptr<LegacySession>> SessionTable::all() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<LegacySession>> sessions;
+  for (const auto& [id, session] : sessions_) sessions.push_back(session);
+  return sessions;
+}
+
+}  // namespace mcp::http

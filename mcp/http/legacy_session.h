@@ -1,0 +1,75 @@
+// Sessions of the revisions that begin with initialize: what lasts from request to request.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "mcp/connection.h"
+#include "mcp/http/event_log.h"
+#include "mcp/principal.h"
+#include "mcp/server.h"
+
+namespace mcp::http {
+
+// "prefix" and 128 random bits, visible ASCII.
+std::string random_id(std::string_view prefix);
+
+// `run` takes work that holds what it needs.
+using RunWork = std::function<bool(const std::string& principal_id, std::function<void()> work)>;
+
+// A connection that lives as long as its work does.
+std::shared_ptr<Connection> make_connection(const Server& server, Connection::Options options,
+                                            const RunWork& run);
+
+struct LegacySession {
+  std::string id;             // a secret of the client
+  std::string connection_id;  // what tools know it by
+  std::string principal_id;
+  std::shared_ptr<EventLog> log;
+  std::shared_ptr<Connection> connection;
+  std::chrono::steady_clock::time_point last_used;  // guarded by the table
+};
+
+class SessionTable {
+ public:
+  struct Limits {
+    std::size_t sessions = 16384;
+    std::size_t of_one_principal = 8192;
+    std::chrono::seconds idle{1800};  // without a request, an open call or a reader
+    // A session idle for this long gives way to a new one of the same principal.
+    std::chrono::seconds gives_way{60};
+  };
+  using Ended = std::function<void(const std::string& connection_id)>;
+
+  // `ended` is told of each session that ends; may be null.
+  SessionTable(Limits limits, Ended ended) : limits_(limits), ended_(std::move(ended)) {}
+
+  // False: there are too many.
+  bool add(const std::shared_ptr<LegacySession>& session);
+  // Null when there is none, or it is another principal's: nobody can tell the two apart.
+  std::shared_ptr<LegacySession> find(const std::string& id, const std::string& principal_id);
+  // Ends it: its requests are cancelled, its streams close.
+  void remove(const std::string& id);
+  void expire();
+  void remove_all();
+  [[nodiscard]] std::size_t count() const;
+  [[nodiscard]] std::vector<std::shared_ptr<LegacySession>> all() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static bool is_idle(const LegacySession& session, Clock::time_point since);
+  void end(const LegacySession& session) const;
+
+  const Limits limits_;
+  const Ended ended_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<LegacySession>> sessions_;
+};
+
+}  // namespace mcp::http

@@ -1,0 +1,312 @@
+#include "mcp/http/library.h"
+
+#include <httplib.h>
+
+#include <algorithm>
+#include <cctype>
+#include <exception>
+
+#include "mcp/http/body_framing.h"
+
+namespace mcp::http {
+namespace {
+
+constexpr int kBadRequest = 400;
+constexpr int kTooLarge = 413;
+constexpr int kInternalError = 500;
+
+// One request on its way through the library. What the library calls is named by the library.
+class Exchange final : public httplib::Stream {
+ public:
+  Exchange(std::string_view head, Request request, BodySource& source, Handler& handler,
+           const Bounds& bounds)
+      : head_(head),
+        request_(std::move(request)),
+        source_(source),
+        handler_(handler),
+        bounds_(bounds),
+        chunks_(bounds.body_bytes) {}
+
+  // --- the socket that the library thinks it has; some of these exist in newer versions only ----
+  bool is_readable() const { return true; }
+  bool is_writable() const { return true; }
+  bool wait_readable() const { return true; }
+  bool wait_writable() const { return true; }
+  time_t duration() const { return 0; }
+  // Beyond FD_SETSIZE it would refuse to work; it has no use for the number.
+  socket_t socket() const { return INVALID_SOCKET; }
+  void get_remote_ip_and_port(std::string& ip, int& port) const { ip.clear(), port = 0; }
+  void get_local_ip_and_port(std::string& ip, int& port) const { ip.clear(), port = 0; }
+  ssize_t write(const char* bytes, std::size_t size) {
+    out_.append(bytes, size);
+    return static_cast<ssize_t>(size);
+  }
+  ssize_t read(char* bytes, std::size_t size);
+
+  // --- what happens in this order
+  // -----------------------------------------------------------------
+  void take_head(httplib::Request& parsed);
+  int before_continue(httplib::Response& response);
+  bool answer_without_body(httplib::Response& response);
+  void answer_with_body(httplib::Response& response, const httplib::ContentReader& reader);
+  void finish_headers(httplib::Response& response);
+  Answer take_answer();
+
+ private:
+  void decide(const httplib::Request& parsed);
+  void refuse(int status) {
+    decided_ = true;
+    response_.status = status;
+  }
+  // Nobody knows where the next request would begin.
+  void refuse_framing(int status) {
+    wants_close_ = true;
+    refuse(status);
+  }
+  void run_handler();
+  void fill(httplib::Response& response);
+  bool body_left() const;
+
+  std::string_view head_;
+  Request request_;
+  BodySource& source_;
+  Handler& handler_;
+  const Bounds& bounds_;
+  ChunkCheck chunks_;
+  BodyFraming framing_;
+  std::size_t body_read_ = 0;
+  bool chunks_are_wrong_ = false;
+  bool head_taken_ = false;
+  bool decided_ = false;  // response_ is the answer
+  bool wants_close_ = false;
+  Response response_;
+  std::string out_;
+};
+
+ssize_t Exchange::read(char* bytes, std::size_t size) {
+  if (!head_taken_) {
+    const std::size_t taken = head_.copy(bytes, size);
+    head_.remove_prefix(taken);
+    return static_cast<ssize_t>(taken);
+  }
+  if (!framing_.chunked) size = std::min(size, framing_.length - body_read_);
+  if (size == 0 || (framing_.chunked && chunks_.complete())) return 0;
+  if (!out_.empty()) {  // 100 Continue: the client waits for it
+    source_.write_now(out_);
+    out_.clear();
+  }
+  const std::size_t got = source_.read(bytes, size);
+  body_read_ += got;
+  if (framing_.chunked && !chunks_.feed({bytes, got})) {
+    chunks_are_wrong_ = true;
+    return -1;
+  }
+  return got == 0 ? -1 : static_cast<ssize_t>(got);
+}
+
+void Exchange::take_head(httplib::Request& parsed) {
+  head_taken_ = true;
+  request_.method = parsed.method;
+  request_.path = parsed.path;
+  for (const auto& [name, value] : parsed.params) request_.query.emplace(name, value);
+  for (const auto& [name, value] : parsed.headers) {
+    if (name.starts_with("REMOTE_") || name.starts_with("LOCAL_")) continue;  // the library's own
+    request_.headers.emplace(name, value);
+  }
+  std::string connection(request_.header("Connection"));
+  std::transform(connection.begin(), connection.end(), connection.begin(),
+                 [](unsigned char byte) { return static_cast<char>(std::tolower(byte)); });
+  wants_close_ = connection.find("close") != std::string::npos ||
+                 (parsed.version == "HTTP/1.0" && connection != "keep-alive");
+  decide(parsed);
+  // The library routes by regular expressions: it gets one path that always fits. And a form would
+  // be taken apart by it.
+  parsed.path = "/";
+  parsed.headers.erase("Content-Type");
+}
+
+void Exchange::decide(const httplib::Request& parsed) {
+  for (const auto& [name, value] : request_.headers) {
+    const bool text = std::all_of(value.begin(), value.end(), [](unsigned char byte) {
+      return byte == '\t' || (byte >= 0x20 && byte != 0x7f);
+    });
+    if (!text) return refuse_framing(kBadRequest);
+  }
+  framing_ = frame_body(request_.headers, bounds_);
+  if (parsed.version == "HTTP/1.0" && framing_.chunked) framing_.refusal = kBadRequest;
+  if (framing_.refusal != 0) return refuse_framing(framing_.refusal);
+  try {
+    decided_ = !handler_.admit(request_, response_);
+  } catch (const std::exception&) {
+    refuse(kInternalError);
+  }
+}
+
+int Exchange::before_continue(httplib::Response& response) {
+  if (!decided_) return 100;
+  fill(response);
+  return response_.status;
+}
+
+bool Exchange::answer_without_body(httplib::Response& response) {
+  if (!decided_ && request_.method == "POST") return false;
+  if (!decided_) run_handler();
+  fill(response);
+  return true;
+}
+
+void Exchange::answer_with_body(httplib::Response& response, const httplib::ContentReader& reader) {
+  int failure = 0;
+  const bool complete = reader([&](const char* bytes, std::size_t size) {
+    if (!source_.keep(size)) {
+      failure = source_.failure();
+      return false;
+    }
+    request_.body.append(bytes, size);
+    return true;
+  });
+  if (complete) {
+    run_handler();
+  } else if (chunks_are_wrong_) {
+    refuse(chunks_.too_large() ? kTooLarge : kBadRequest);
+  } else {
+    refuse(failure != 0 ? failure : source_.failure());
+  }
+  fill(response);
+}
+
+void Exchange::run_handler() {
+  try {
+    Request request = request_;
+    request.body = std::move(request_.body);
+    response_ = handler_.handle(std::move(request));
+    decided_ = true;
+  } catch (const std::exception&) {
+    response_ = {};
+    refuse(kInternalError);
+  }
+}
+
+void Exchange::fill(httplib::Response& response) {
+  response.status = response_.status;
+  for (const auto& [name, value] : response_.headers) response.set_header(name, value);
+  if (response_.start_stream) {
+    wants_close_ = true;  // its end is the end of the connection
+    response.set_content_provider(response_.content_type,
+                                  [](std::size_t, httplib::DataSink&) { return false; });
+  } else if (!response_.body.empty()) {
+    response.set_content(response_.body, response_.content_type);
+  }
+}
+
+bool Exchange::body_left() const {
+  return framing_.chunked ? !chunks_.complete() : body_read_ < framing_.length;
+}
+
+void Exchange::finish_headers(httplib::Response& response) {
+  response.headers.erase("Keep-Alive");  // promises of the library that are not ours
+  response.headers.erase("Connection");
+  if (!head_taken_ || body_left()) wants_close_ = true;
+  if (wants_close_) response.set_header("Connection", "close");
+}
+
+Answer Exchange::take_answer() {
+  handler_.answered(request_, head_taken_ ? response_.status : kBadRequest,
+                    response_.start_stream != nullptr);
+  return {std::move(out_), !wants_close_ && head_taken_, std::move(response_.start_stream)};
+}
+
+// One a thread: it keeps nothing from one request to the next.
+class Library final : public httplib::Server {
+ public:
+  Library() {
+    set_expect_100_continue_handler([this](const httplib::Request&, httplib::Response& response) {
+      return current_->before_continue(response);
+    });
+    set_pre_routing_handler([this](const httplib::Request&, httplib::Response& response) {
+      return current_->answer_without_body(response) ? HandlerResponse::Handled
+                                                     : HandlerResponse::Unhandled;
+    });
+    Post("/", [this](const httplib::Request&, httplib::Response& response,
+                     const httplib::ContentReader& reader) {
+      current_->answer_with_body(response, reader);
+    });
+    // Else the text of an exception would become a header.
+    set_exception_handler([](const httplib::Request&, httplib::Response& response,
+                             const std::exception_ptr&) { response.status = kInternalError; });
+    set_post_routing_handler([this](const httplib::Request&, httplib::Response& response) {
+      current_->finish_headers(response);
+    });
+  }
+
+  void process(Exchange& exchange) {
+    current_ = &exchange;
+    (void)call(*this, exchange,
+               [&exchange](httplib::Request& parsed) { exchange.take_head(parsed); });
+  }
+
+  // What `stream` holds is parsed; `look` sees the result.
+  template <class Self, class Look>
+  static bool call(Self& self, httplib::Stream& stream, const Look& look) {
+    bool closed = false;
+    if constexpr (requires { self.process_request(stream, false, closed, look); }) {
+      return self.process_request(stream, false, closed, look);
+    } else {  // newer versions ask for the addresses here
+      return self.process_request(stream, "", 0, "", 0, false, closed, look);
+    }
+  }
+
+ private:
+  Exchange* current_ = nullptr;
+};
+
+// Answers nothing: for a look at what the library makes of a header.
+class NoHandler final : public Handler {
+ public:
+  explicit NoHandler(std::string& seen) : seen_(seen) {}
+  bool admit(Request& head, Response&) override {
+    seen_ = head.header("Probe");
+    return false;
+  }
+  Response handle(Request) override { return {}; }
+  void answered(const Request&, int, bool) override {}
+
+ private:
+  std::string& seen_;
+};
+
+class NoBody final : public BodySource {
+ public:
+  std::size_t read(char*, std::size_t) override { return 0; }
+  void write_now(std::string_view) override {}
+  bool keep(std::size_t) override { return false; }
+  [[nodiscard]] int failure() const override { return kBadRequest; }
+};
+
+}  // namespace
+
+bool library_decodes_header_values() {
+  static const bool decodes = [] {
+    std::string seen;
+    NoHandler handler(seen);
+    NoBody body;
+    (void)answer_request("GET / HTTP/1.1\r\nProbe: %41\r\n\r\n", {}, body, handler, Bounds{});
+    return seen == "A";
+  }();
+  return decodes;
+}
+
+Answer answer_request(std::string_view head, Request request, BodySource& source, Handler& handler,
+                      const Bounds& bounds) {
+  thread_local Library library;
+  Exchange exchange(head, std::move(request), source, handler, bounds);
+  try {
+    library.process(exchange);
+  } catch (const std::exception&) {
+    // Out of memory: the connection ends, the server lives.
+    return {};
+  }
+  return exchange.take_answer();
+}
+
+}  // namespace mcp::http

@@ -1,0 +1,46 @@
+// The HTTP library, contained: it parses heads that were checked before, decodes bodies that are
+// counted as they come, and prints responses. It opens no socket, waits for nothing and keeps no
+// thread; so what it does not bound (bodies, lines, headers, chunk sizes, time, streams) is bounded
+// by who calls it. The only file that includes it is library.cc.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "mcp/http/bounds.h"
+#include "mcp/http/message.h"
+
+namespace mcp::http {
+
+// Where the body of a request comes from. Used by one thread.
+class BodySource {
+ public:
+  virtual ~BodySource() = default;
+
+  // At least one byte, waiting for it as long as is allowed; 0 when none will come.
+  virtual std::size_t read(char* bytes, std::size_t size) = 0;
+  // What is to reach the client before it sends its body (100 Continue).
+  virtual void write_now(std::string_view bytes) = 0;
+  // Room for so many more bytes of this body among all bodies; false: there is none.
+  virtual bool keep(std::size_t bytes) = 0;
+  // HTTP status that says why there was nothing to read or to keep.
+  [[nodiscard]] virtual int failure() const = 0;
+};
+
+struct Answer {
+  std::string bytes;                                          // of the response
+  bool keep_alive = false;                                    // another request may follow
+  std::function<void(std::shared_ptr<Stream>)> start_stream;  // set: the body goes on
+};
+
+// True when the library percent-decodes header values: filter_head() has to know.
+bool library_decodes_header_values();
+
+// Answers one request whose `head` filter_head() has let through. Does not throw.
+Answer answer_request(std::string_view head, Request request, BodySource& source, Handler& handler,
+                      const Bounds& bounds);
+
+}  // namespace mcp::http

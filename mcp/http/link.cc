@@ -1,0 +1,319 @@
+#include "mcp/http/link.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace mcp::http {
+namespace {
+
+constexpr std::string_view kHeadEnd = "\r\n\r\n";
+constexpr std::size_t kReadBytes = 16U << 10;
+constexpr std::size_t kCompactBytes = 64U << 10;  // written bytes that are still kept
+constexpr int kRequestTimeout = 408;
+constexpr int kHeadTooLarge = 431;
+constexpr int kUnavailable = 503;
+// What a client that is refused may go on sending until it has read why.
+constexpr std::size_t kLingerBytes = 8U << 20;
+constexpr std::chrono::seconds kLingerPatience{2};
+constexpr auto kNever = Link::Clock::time_point::max();
+
+bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK; }
+
+std::string plain_response(int status) {
+  return "HTTP/1.1 " + std::to_string(status) +
+         " Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+}
+
+}  // namespace
+
+Link::Link(LinkHost& host, int fd, std::uint64_t id, std::string peer)
+    : host_(host),
+      fd_(fd),
+      id_(id),
+      peer_(std::move(peer)),
+      deadline_(Clock::now() + host.bounds().idle_patience) {}
+
+// The host may be gone: by then everything has ended.
+Link::~Link() { ::close(fd_); }
+
+void Link::on_event(std::uint32_t events) {
+  Lock lock(mutex_);
+  const bool broken = (events & (EPOLLHUP | EPOLLERR)) != 0;
+  switch (state_) {
+    case State::kHead:
+      return broken ? end(lock) : read_head(lock);
+    case State::kFlushing:
+      return broken || given_up_ ? end(lock) : flush(lock);
+    case State::kStreaming:
+      // Its half of the connection may be closed by a client only when it is done with it.
+      if (broken || given_up_ || (events & EPOLLRDHUP) != 0) return end(lock);
+      write_armed_ = false;
+      return flush(lock);
+    case State::kLingering:
+      return discard(lock);
+    case State::kServed:
+    case State::kEnded:
+      return;
+  }
+}
+
+void Link::on_time(Clock::time_point now) {
+  Lock lock(mutex_);
+  if (now < deadline_) return;
+  if (state_ == State::kHead && !in_.empty()) return refuse(kRequestTimeout, lock);
+  if (state_ != State::kServed) end(lock);
+}
+
+bool Link::is_asked() {
+  const std::lock_guard lock(mutex_);
+  return state_ == State::kServed || (state_ == State::kHead && has_input());
+}
+
+bool Link::has_input() const {
+  char next = 0;
+  return ::recv(fd_, &next, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+bool Link::end_if_idle() {
+  Lock lock(mutex_);
+  if (state_ == State::kEnded) return true;
+  if (state_ != State::kHead || !in_.empty()) return false;
+  if (has_input()) return false;
+  end(lock);
+  return true;
+}
+
+void Link::end() {
+  Lock lock(mutex_);
+  end(lock);
+}
+
+// --- requests
+// -------------------------------------------------------------------------------------
+
+void Link::read_head(Lock& lock) {
+  std::array<char, kReadBytes> buffer;
+  while (true) {
+    const ssize_t got = ::recv(fd_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && !would_block() && errno != EINTR)) return end(lock);
+    if (got < 0) break;
+    if (in_.empty()) deadline_ = Clock::now() + host_.bounds().head_patience;
+    in_.append(buffer.data(), static_cast<std::size_t>(got));
+    // What is more stays in the socket until somebody asks for the body.
+    if (static_cast<std::size_t>(got) < buffer.size() || in_.size() > host_.bounds().head_bytes) {
+      break;
+    }
+  }
+  next_request(lock);
+}
+
+void Link::next_request(Lock& lock) {
+  // An empty line before the request: RFC 9112 section 2.2.
+  if (in_.starts_with("\r\n")) in_.erase(0, 2);
+  const std::size_t from = searched_ - std::min(searched_, kHeadEnd.size());
+  const std::size_t end_of_head = in_.find(kHeadEnd, from);
+  if (end_of_head == std::string::npos) {
+    if (in_.size() > host_.bounds().head_bytes) return refuse(kHeadTooLarge, lock);
+    searched_ = in_.size();
+    state_ = State::kHead;
+    return host_.arm(*this, EPOLLIN);
+  }
+  if (end_of_head > host_.bounds().head_bytes) return refuse(kHeadTooLarge, lock);
+  searched_ = end_of_head;
+  state_ = State::kServed;
+  deadline_ = kNever;
+  if (!host_.serve(shared_from_this())) refuse(kUnavailable, lock);
+}
+
+std::string Link::take_head() {
+  const std::lock_guard lock(mutex_);
+  std::string head = in_.substr(0, searched_ + kHeadEnd.size());
+  in_.erase(0, head.size());
+  searched_ = 0;
+  return head;
+}
+
+std::size_t Link::take_body(char* bytes, std::size_t size) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t taken = in_.copy(bytes, size);
+  in_.erase(0, taken);
+  return taken;
+}
+
+void Link::refuse(int status) {
+  Lock lock(mutex_);
+  refuse(status, lock);
+}
+
+void Link::refuse(int status, Lock& lock) {
+  if (state_ == State::kEnded) return;
+  state_ = State::kFlushing;
+  close_after_flush_ = true;
+  if (!queue(plain_response(status))) return give_up();
+  flush(lock);
+}
+
+void Link::finish(Answer answer) {
+  const bool stream = answer.start_stream != nullptr;
+  {
+    Lock lock(mutex_);
+    if (state_ != State::kEnded) {
+      state_ = stream ? State::kStreaming : State::kFlushing;
+      close_after_flush_ = !stream && (!answer.keep_alive || host_.draining());
+      if (!queue(std::move(answer.bytes))) {
+        give_up();
+      } else {
+        flush(lock);
+      }
+    }
+  }
+  // Also when the client is gone: the stream says so to whoever asks it.
+  if (stream) answer.start_stream(shared_from_this());
+}
+
+// --- output
+// ---------------------------------------------------------------------------------------
+
+bool Link::queue(std::string bytes) {
+  if (!host_.reserve_output(bytes.size())) return false;
+  if (out_.empty()) {
+    out_ = std::move(bytes);
+    progress_ = 0;
+    deadline_ = Clock::now() + host_.bounds().write_patience;
+  } else {
+    out_ += bytes;
+  }
+  return true;
+}
+
+void Link::flush(Lock& lock) {
+  while (written_ < out_.size()) {
+    const ssize_t sent =
+        ::send(fd_, out_.data() + written_, out_.size() - written_, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && !would_block()) return give_up();
+    if (sent < 0) {
+      if (written_ >= std::max(kCompactBytes, out_.size() / 2)) {
+        host_.release_output(written_);
+        out_.erase(0, written_);
+        written_ = 0;
+      }
+      write_armed_ = true;
+      return host_.arm(*this, EPOLLOUT | EPOLLRDHUP);
+    }
+    written_ += static_cast<std::size_t>(sent);
+    progress_ += static_cast<std::size_t>(sent);
+    if (progress_ < host_.bounds().write_progress) continue;
+    progress_ = 0;
+    deadline_ = Clock::now() + host_.bounds().write_patience;
+  }
+  host_.release_output(out_.size());
+  out_ = std::string();
+  written_ = 0;
+  flushed(lock);
+}
+
+void Link::flushed(Lock& lock) {
+  if (close_after_flush_) {
+    linger();
+  } else if (state_ == State::kStreaming) {
+    deadline_ = kNever;
+    host_.arm(*this, EPOLLRDHUP);
+  } else {
+    deadline_ =
+        Clock::now() + (in_.empty() ? host_.bounds().idle_patience : host_.bounds().head_patience);
+    next_request(lock);
+  }
+}
+
+// Closing with unread input makes the kernel reset the connection, and the response may be lost.
+void Link::linger() {
+  (void)::shutdown(fd_, SHUT_WR);
+  state_ = State::kLingering;
+  deadline_ = Clock::now() + kLingerPatience;
+  host_.arm(*this, EPOLLIN);
+}
+
+void Link::discard(Lock& lock) {
+  std::array<char, kReadBytes> buffer;
+  while (lingered_ < kLingerBytes) {
+    const ssize_t got = ::recv(fd_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && would_block()) return host_.arm(*this, EPOLLIN);
+    if (got <= 0) break;
+    lingered_ += static_cast<std::size_t>(got);
+  }
+  end(lock);
+}
+
+// The polling thread sees the broken connection and ends the link.
+void Link::give_up() {
+  given_up_ = true;
+  (void)::shutdown(fd_, SHUT_RDWR);
+  host_.arm(*this, EPOLLIN);
+}
+
+// The lock is free afterwards.
+void Link::end(Lock& lock) {
+  if (state_ == State::kEnded) return;
+  const std::shared_ptr<Link> self = shared_from_this();
+  state_ = State::kEnded;
+  deadline_ = kNever;
+  host_.release_output(out_.size());
+  out_ = std::string();
+  written_ = 0;
+  in_ = std::string();
+  (void)::shutdown(fd_, SHUT_RDWR);
+  auto gone = std::exchange(gone_, nullptr);
+  lock.unlock();
+  host_.forget(*this);
+  if (gone) host_.run(std::move(gone));
+}
+
+// --- streams
+// --------------------------------------------------------------------------------------
+
+bool Link::send(std::string bytes) {
+  Lock lock(mutex_);
+  if (state_ != State::kStreaming || close_after_flush_ || given_up_) return false;
+  const std::size_t waiting = out_.size() - written_;
+  const bool room = waiting == 0 || waiting + bytes.size() <= host_.bounds().stream_bytes;
+  if (!room || !queue(std::move(bytes))) {
+    give_up();
+  } else if (!write_armed_) {
+    flush(lock);
+  }
+  return !given_up_;
+}
+
+bool Link::has_room() const {
+  const std::lock_guard lock(mutex_);
+  return state_ == State::kStreaming && out_.size() - written_ <= host_.bounds().stream_bytes / 8;
+}
+
+void Link::close() {
+  Lock lock(mutex_);
+  if (state_ != State::kStreaming || given_up_) return;
+  close_after_flush_ = true;
+  gone_ = nullptr;
+  if (!write_armed_) flush(lock);
+}
+
+void Link::on_gone(std::function<void()> callback) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ != State::kEnded) {
+      if (!close_after_flush_) gone_ = std::move(callback);
+      return;
+    }
+  }
+  host_.run(std::move(callback));
+}
+
+}  // namespace mcp::http

@@ -1,0 +1,120 @@
+// One client's connection: what has come of its next request, what still has to leave, and who
+// works on it. Nothing here waits but the reading of a body.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "mcp/http/bounds.h"
+#include "mcp/http/library.h"
+#include "mcp/http/message.h"
+
+namespace mcp::http {
+
+class Link;
+
+// What all connections share. Safe from any thread.
+class LinkHost {
+ public:
+  virtual ~LinkHost() = default;
+  // Reports the next of these epoll(7) events, once, by Link::on_event().
+  virtual void arm(const Link& link, std::uint32_t events) = 0;
+  // A whole head is there: somebody is to serve it. False: too much is waiting already.
+  virtual bool serve(std::shared_ptr<Link> link) = 0;
+  virtual void forget(const Link& link) = 0;
+  // Runs it on another thread, where it may take its time.
+  virtual void run(std::function<void()> work) = 0;
+  // Of bounds().waiting_bytes and bounds().bodies_bytes.
+  virtual bool reserve_output(std::size_t bytes) = 0;
+  virtual void release_output(std::size_t bytes) = 0;
+  virtual bool reserve_body(std::size_t bytes) = 0;
+  virtual void release_body(std::size_t bytes) = 0;
+  // Of bounds().slow_bodies.
+  virtual bool begin_slow_body() = 0;
+  virtual void end_slow_body() = 0;
+  [[nodiscard]] virtual const Bounds& bounds() const = 0;
+  // No request is taken after the one that is served.
+  [[nodiscard]] virtual bool draining() const = 0;
+};
+
+class Link final : public Stream, public std::enable_shared_from_this<Link> {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Owns `fd`, which does not block.
+  Link(LinkHost& host, int fd, std::uint64_t id, std::string peer);
+  ~Link() override;
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] std::uint64_t id() const { return id_; }
+  [[nodiscard]] const std::string& peer() const { return peer_; }
+
+  // --- by the thread that polls
+  // -------------------------------------------------------------------
+  void on_event(std::uint32_t events);
+  void on_time(Clock::time_point now);  // now and then
+  // Ends it when nothing of a request has come. False: it is in use.
+  bool end_if_idle();
+  // A request has come that is not answered.
+  [[nodiscard]] bool is_asked();
+  // Ends it whatever it does.
+  void end();
+
+  // --- by the thread that serves, between serve() and finish() or refuse()
+  // ------------------------
+  std::string take_head();
+  std::size_t take_body(char* bytes, std::size_t size);  // what has come with the head
+  void finish(Answer answer);
+  void refuse(int status);
+
+  // --- once it streams
+  // ----------------------------------------------------------------------------
+  bool send(std::string bytes) override;
+  [[nodiscard]] bool has_room() const override;
+  void close() override;
+  void on_gone(std::function<void()> callback) override;
+
+ private:
+  enum class State { kHead, kServed, kFlushing, kStreaming, kLingering, kEnded };
+  using Lock = std::unique_lock<std::mutex>;
+
+  [[nodiscard]] bool has_input() const;
+  void read_head(Lock& lock);
+  void next_request(Lock& lock);
+  void discard(Lock& lock);
+  bool queue(std::string bytes);
+  void flush(Lock& lock);
+  void flushed(Lock& lock);
+  void refuse(int status, Lock& lock);
+  void linger();
+  void give_up();
+  void end(Lock& lock);
+
+  LinkHost& host_;
+  const int fd_;
+  const std::uint64_t id_;
+  const std::string peer_;
+  mutable std::mutex mutex_;
+  State state_ = State::kHead;
+  std::string in_;
+  std::size_t searched_ = 0;  // of in_, without finding the end of the head
+  std::string out_;
+  std::size_t written_ = 0;   // of out_
+  std::size_t progress_ = 0;  // written since the deadline was set
+  bool close_after_flush_ = false;
+  bool write_armed_ = false;
+  bool given_up_ = false;
+  Clock::time_point deadline_;
+  std::size_t lingered_ = 0;
+  std::function<void()> gone_;
+};
+
+}  // namespace mcp::http

@@ -1,0 +1,89 @@
+// HTTP requests and responses as the rest of this folder sees them: no word of the library's.
+#pragma once
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mcp/principal.h"
+
+namespace mcp::http {
+
+struct NameLess {
+  using is_transparent = void;
+  bool operator()(std::string_view a, std::string_view b) const {
+    return std::lexicographical_compare(
+        a.begin(), a.end(), b.begin(), b.end(),
+        [](unsigned char x, unsigned char y) { return std::tolower(x) < std::tolower(y); });
+  }
+};
+
+// Names without regard to case; values without the white space around them, never with CR or LF.
+using Headers = std::multimap<std::string, std::string, NameLess>;
+
+struct Request {
+  std::string id;                               // ours, for the log
+  std::chrono::steady_clock::time_point begun;  // when its head was complete
+  std::string method;
+  std::string path;  // decoded, without the query
+  std::map<std::string, std::string> query;
+  Headers headers;
+  std::string body;
+  std::string peer;  // address of the socket's other end; "unix" for a Unix socket
+  Principal principal;
+
+  // Of the first header of that name; empty when there is none.
+  [[nodiscard]] std::string_view header(std::string_view name) const {
+    const auto found = headers.find(name);
+    return found == headers.end() ? std::string_view() : std::string_view(found->second);
+  }
+  [[nodiscard]] bool has_header(std::string_view name) const { return headers.contains(name); }
+};
+
+// The body of a response that goes on after its headers. Safe from any thread.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+
+  // Never waits. False when the client has gone, or read so slowly that the stream was closed.
+  virtual bool send(std::string bytes) = 0;
+  // False: what may be dropped should be, since the client does not keep up.
+  [[nodiscard]] virtual bool has_room() const = 0;
+  // Ends the response once everything has left.
+  virtual void close() = 0;
+  // Called once, on another thread, when the client has gone or was given up, be it before this.
+  // Not called after close().
+  virtual void on_gone(std::function<void()> callback) = 0;
+};
+
+struct Response {
+  int status = 200;
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string content_type;  // needed where there is a body
+  std::string body;
+  // When set there is no body: called once the headers are out.
+  std::function<void(std::shared_ptr<Stream> stream)> start_stream;
+};
+
+// What answers requests. Called from many threads.
+class Handler {
+ public:
+  virtual ~Handler() = default;
+
+  // Looks at a request before its body is read; may add to it. True: go on. False: answer with
+  // `refusal`.
+  virtual bool admit(Request& head, Response& refusal) = 0;
+  virtual Response handle(Request request) = 0;
+  // Everything that was answered, and with what.
+  virtual void answered(const Request& request, int status, bool streams) = 0;
+};
+
+}  // namespace mcp::http

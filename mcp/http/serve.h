@@ -1,0 +1,82 @@
+// MCP over HTTP: /mcp (Streamable HTTP), /sse and /messages (the transport of 2024-11-05), and what
+// operators ask: /healthz, /readyz, /metrics.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "mcp/http/bounds.h"
+#include "mcp/http/door.h"
+#include "mcp/http/legacy_session.h"
+#include "mcp/http/listener.h"
+#include "mcp/http/message.h"
+#include "mcp/server.h"
+
+namespace mcp::http {
+
+// Something else that is served beside MCP.
+struct Route {
+  std::string method;    // "GET"
+  std::string path;      // whole, or with a final "/": everything below
+  bool public_ = false;  // no token is asked for
+  std::function<Response(const Request& request)> answer;
+};
+
+// One answered request, for the log.
+struct AccessRecord {
+  const Request& request;
+  int status;
+  bool streams;  // the answer goes on
+  std::chrono::steady_clock::duration took;
+};
+
+struct ServeOptions {
+  Address address;
+  DoorOptions door;
+  auth::Authorizer authorize = nullptr;  // null: who has come in may do everything
+  Bounds bounds = {};
+  SessionTable::Limits sessions = {};
+  std::size_t call_threads = 256;  // calls at once
+  std::size_t call_queue = 1024;   // calls that wait for a thread; more are refused
+  // Of these one principal gets:
+  std::size_t call_threads_each = 128;
+  std::size_t call_queue_each = 512;
+  std::chrono::milliseconds json_patience{500};
+  std::chrono::milliseconds keep_alive_every{15'000};
+  // What calls in progress get to end when the server is to stop.
+  std::chrono::milliseconds drain_patience{10'000};
+  // Tools during whose calls clients of 2025-11-25 are made to resume their stream.
+  std::set<std::string> polled_tools = {};
+  std::vector<Route> routes = {};
+  std::function<std::string()> more_metrics = nullptr;                  // appended to /metrics
+  std::function<void(const AccessRecord& record)> on_access = nullptr;  // from any thread
+  std::function<void(const std::string& connection_id)> on_session_end = nullptr;
+  std::function<void()> on_drain = nullptr;  // calls that can be handed over should be
+};
+
+// A server that listens. Safe from many threads.
+class Service {
+ public:
+  // `server` outlives it. The other alternative says why it cannot listen.
+  static std::variant<std::unique_ptr<Service>, std::string> start(const Server& server,
+                                                                   ServeOptions options);
+  virtual ~Service() = default;
+
+  [[nodiscard]] virtual std::string name() const = 0;  // "127.0.0.1:8931"
+  [[nodiscard]] virtual int port() const = 0;
+  // Nothing new is taken; what is open gets `drain_patience`. Returns when all is over.
+  virtual void drain() = 0;
+};
+
+// Serves until `stop_fd` becomes readable, then drains. `listening` is told where, once it does.
+// Returns why it could not, or nothing.
+std::string serve(const Server& server, ServeOptions options, int stop_fd,
+                  const std::function<void(const std::string& name)>& listening);
+
+}  // namespace mcp::http

@@ -1,0 +1,296 @@
+#include "mcp/http/socket_server.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include "mcp/http/head_filter.h"
+#include "mcp/http/library.h"
+#include "mcp/http/socket_body.h"
+
+namespace mcp::http {
+namespace {
+
+// Connections are counted from 1.
+constexpr std::uint64_t kListenId = 0;
+constexpr std::uint64_t kWakeId = std::numeric_limits<std::uint64_t>::max();
+constexpr int kPollMs = 500;
+constexpr std::chrono::milliseconds kLookAtTime{500};
+constexpr std::size_t kAcceptMax = 64;  // before others are looked after
+constexpr int kDrainRounds = SOMAXCONN / static_cast<int>(kAcceptMax);
+constexpr std::chrono::milliseconds kReadPause{5};
+constexpr std::size_t kMakeRoom = 64;  // idle connections that are ended at once when all are taken
+
+std::string peer_of(const sockaddr_storage& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (address.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+    (void)::inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
+  } else if (address.ss_family == AF_INET6) {
+    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+    (void)::inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
+  } else {
+    return "unix";
+  }
+  return text.data();
+}
+
+void watch(int epoll_fd, int fd, std::uint64_t id) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = id;
+  if (::epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
+    throw std::system_error(errno, std::generic_category(), "epoll_ctl");
+  }
+}
+
+Descriptor make_wakeup() {
+  Descriptor fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (fd.get() < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  return fd;
+}
+
+Descriptor make_epoll() {
+  Descriptor fd(::epoll_create1(EPOLL_CLOEXEC));
+  if (fd.get() < 0) throw std::system_error(errno, std::generic_category(), "epoll_create1");
+  return fd;
+}
+
+}  // namespace
+
+SocketServer::SocketServer(int listen_fd, Handler& handler, const Bounds& bounds)
+    : listen_fd_(listen_fd),
+      handler_(handler),
+      bounds_(bounds),
+      epoll_(make_epoll()),
+      wakeup_(make_wakeup()),
+      escape_percent_(library_decodes_header_values()),
+      pool_(bounds.threads, bounds.queue) {
+  watch(epoll_.get(), listen_fd_, kListenId);
+  watch(epoll_.get(), wakeup_.get(), kWakeId);
+  thread_ = std::jthread([this](const std::stop_token& stop) { poll_events(stop); });
+}
+
+SocketServer::~SocketServer() {
+  draining_ = true;
+  thread_.request_stop();
+  const std::uint64_t one = 1;
+  (void)!::write(wakeup_.get(), &one, sizeof one);
+  thread_.join();
+  for (const auto& link : all()) link->end();
+  while (!pool_.wait_until_idle(std::chrono::seconds(1))) {
+  }
+  for (const auto& link : all()) link->end();
+}
+
+void SocketServer::drain() {
+  (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listen_fd_, nullptr);
+  // Who has connected already is answered: what waits in a socket that closes is reset.
+  for (int round = 0; round < kDrainRounds && accept_some(); ++round) {
+  }
+  draining_ = true;
+  (void)::shutdown(listen_fd_, SHUT_RDWR);  // who connects now is refused
+  for (const auto& link : all()) (void)link->end_if_idle();
+}
+
+void SocketServer::wait_until_read(std::chrono::milliseconds patience) {
+  const auto deadline = Clock::now() + patience;
+  const auto unread = [this] {
+    const auto links = all();
+    return std::any_of(links.begin(), links.end(),
+                       [](const auto& link) { return link->is_asked(); });
+  };
+  while (unread() && Clock::now() < deadline) std::this_thread::sleep_for(kReadPause);
+}
+
+bool SocketServer::wait_until_idle(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  return idle_.wait_for(lock, patience, [this] { return links_.empty(); });
+}
+
+std::size_t SocketServer::connections() const {
+  const std::lock_guard lock(mutex_);
+  return links_.size();
+}
+
+// --- the thread that waits
+// ------------------------------------------------------------------------
+
+void SocketServer::poll_events(const std::stop_token& stop) {
+  std::array<epoll_event, 256> events{};
+  auto looked = Clock::now();
+  while (!stop.stop_requested()) {
+    const int count = ::epoll_wait(epoll_.get(), events.data(), events.size(), kPollMs);
+    for (int i = 0; i < count; ++i) {
+      const epoll_event& event = events[static_cast<std::size_t>(i)];
+      if (event.data.u64 == kListenId && draining_) {
+        (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listen_fd_, nullptr);
+      } else if (event.data.u64 == kListenId) {
+        (void)accept_some();
+      } else if (const auto link = find(event.data.u64)) {
+        link->on_event(event.events);
+      }
+    }
+    if (Clock::now() - looked >= kLookAtTime) {
+      look_at_time();
+      looked = Clock::now();
+    }
+  }
+}
+
+void SocketServer::look_at_time() {
+  const auto now = Clock::now();
+  if (paused_ && !draining_) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = kListenId;
+    paused_ = ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listen_fd_, &event) != 0;
+  }
+  for (const auto& link : all()) {
+    link->on_time(now);
+    if (draining_) (void)link->end_if_idle();  // it became so since `drain`
+  }
+}
+
+bool SocketServer::accept_some() {
+  for (std::size_t accepted = 0; accepted < kAcceptMax; ++accepted) {
+    if (draining_) return false;
+    sockaddr_storage address{};
+    socklen_t length = sizeof address;
+    const int fd = ::accept4(listen_fd_, reinterpret_cast<sockaddr*>(&address), &length,
+                             SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE) && make_room()) continue;
+    if (fd < 0) {
+      // Without this the listening socket would call again at once, and for ever.
+      if (errno == EMFILE || errno == ENFILE) pause_accepting();
+      return false;
+    }
+    const int on = 1;
+    (void)::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    (void)::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    if (connections() >= bounds_.connections && !make_room()) {
+      ::close(fd);
+      ++refused_;
+    } else {
+      add(fd, peer_of(address));
+    }
+  }
+  return true;
+}
+
+void SocketServer::pause_accepting() {
+  (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listen_fd_, nullptr);
+  paused_ = true;
+}
+
+// Those that say nothing give way to those who might.
+bool SocketServer::make_room() {
+  std::size_t ended = 0;
+  for (const auto& link : all()) {
+    if (link->end_if_idle() && ++ended >= kMakeRoom) break;
+  }
+  return ended > 0;
+}
+
+void SocketServer::add(int fd, std::string peer) {
+  std::shared_ptr<Link> link;
+  {
+    const std::lock_guard lock(mutex_);
+    LinkHost& host = *this;
+    link = std::make_shared<Link>(host, fd, ++last_id_, std::move(peer));
+    links_.emplace(link->id(), link);
+  }
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLONESHOT;
+  event.data.u64 = link->id();
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) link->end();
+}
+
+std::shared_ptr<Link> SocketServer::find(std::uint64_t id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = links_.find(id);
+  return found == links_.end() ? nullptr : found->second;
+}
+
+std::vector<std::shared_ptr<Link>> SocketServer::all() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Link>> links;
+  links.reserve(links_.size());
+  for (const auto& [id, link] : links_) links.push_back(link);
+  return links;
+}
+
+// --- what connections ask for
+// ---------------------------------------------------------------------
+
+void SocketServer::arm(const Link& link, std::uint32_t events) {
+  epoll_event event{};
+  event.events = events | EPOLLONESHOT;
+  event.data.u64 = link.id();
+  (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, link.fd(), &event);
+}
+
+void SocketServer::forget(const Link& link) {
+  (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, link.fd(), nullptr);
+  const std::lock_guard lock(mutex_);
+  links_.erase(link.id());
+  if (links_.empty()) idle_.notify_all();
+}
+
+void SocketServer::run(std::function<void()> work) {
+  if (!pool_.run(work)) work();
+}
+
+bool SocketServer::reserve_output(std::size_t bytes) {
+  // Readers that take all the room must not keep others from their small answers.
+  if ((output_bytes_ += bytes) <= bounds_.waiting_bytes || bytes <= bounds_.small_output) {
+    return true;
+  }
+  output_bytes_ -= bytes;
+  return false;
+}
+
+bool SocketServer::reserve_body(std::size_t bytes) {
+  if ((body_bytes_ += bytes) <= bounds_.bodies_bytes) return true;
+  body_bytes_ -= bytes;
+  return false;
+}
+
+bool SocketServer::begin_slow_body() {
+  if (++slow_bodies_ <= bounds_.slow_bodies) return true;
+  --slow_bodies_;
+  return false;
+}
+
+bool SocketServer::serve(std::shared_ptr<Link> link) {
+  return pool_.run([this, link = std::move(link)] { answer(*link); });
+}
+
+void SocketServer::answer(Link& link) {
+  const std::string head = link.take_head();
+  const FilteredHead filtered = filter_head(head, bounds_, escape_percent_);
+  Request request;
+  request.id = std::to_string(++requests_);
+  request.begun = Clock::now();
+  request.peer = link.peer();
+  if (filtered.refusal != 0) {
+    handler_.answered(request, filtered.refusal, false);
+    return link.refuse(filtered.refusal);
+  }
+  SocketBody body(*this, link);
+  link.finish(answer_request(filtered.text, std::move(request), body, handler_, bounds_));
+}
+
+}  // namespace mcp::http

@@ -1,0 +1,92 @@
+// Serves HTTP on one listening socket: one thread waits for all connections, a few answer requests.
+// Idle connections, slow heads, open streams and slow readers hold no thread, only bounded memory.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "mcp/http/bounds.h"
+#include "mcp/http/descriptor.h"
+#include "mcp/http/link.h"
+#include "mcp/http/message.h"
+#include "mcp/worker_pool.h"
+
+namespace mcp::http {
+
+class SocketServer final : private LinkHost {
+ public:
+  // `listen_fd` and `handler` outlive it. It takes connections at once.
+  SocketServer(int listen_fd, Handler& handler, const Bounds& bounds);
+  // Ends all connections and waits for the requests that are being answered.
+  ~SocketServer() override;
+  SocketServer(const SocketServer&) = delete;
+  SocketServer& operator=(const SocketServer&) = delete;
+
+  // No new connections, no further request on the open ones; idle ones end.
+  void drain();
+  // After drain(): until what had come by then is with its handler, or answered, or time is up.
+  void wait_until_read(std::chrono::milliseconds patience);
+  // Until the last connection has ended. False when time is up.
+  bool wait_until_idle(std::chrono::milliseconds patience);
+
+  [[nodiscard]] std::size_t connections() const;
+  [[nodiscard]] std::size_t refused_connections() const { return refused_; }
+
+ private:
+  using Clock = Link::Clock;
+
+  void poll_events(const std::stop_token& stop);
+  // False when nobody waits any longer.
+  bool accept_some();
+  void add(int fd, std::string peer);
+  void pause_accepting();
+  bool make_room();
+  void look_at_time();
+  void answer(Link& link);
+  [[nodiscard]] std::shared_ptr<Link> find(std::uint64_t id) const;
+  [[nodiscard]] std::vector<std::shared_ptr<Link>> all() const;
+
+  void arm(const Link& link, std::uint32_t events) override;
+  bool serve(std::shared_ptr<Link> link) override;
+  void forget(const Link& link) override;
+  void run(std::function<void()> work) override;
+  bool reserve_output(std::size_t bytes) override;
+  void release_output(std::size_t bytes) override { output_bytes_ -= bytes; }
+  bool reserve_body(std::size_t bytes) override;
+  void release_body(std::size_t bytes) override { body_bytes_ -= bytes; }
+  bool begin_slow_body() override;
+  void end_slow_body() override { --slow_bodies_; }
+  [[nodiscard]] const Bounds& bounds() const override { return bounds_; }
+  [[nodiscard]] bool draining() const override { return draining_; }
+
+  const int listen_fd_;
+  Handler& handler_;
+  const Bounds bounds_;
+  const Descriptor epoll_;
+  const Descriptor wakeup_;
+  const bool escape_percent_;
+  std::atomic<bool> draining_ = false;
+  std::atomic<bool> paused_ = false;
+  std::atomic<std::size_t> output_bytes_ = 0;
+  std::atomic<std::size_t> body_bytes_ = 0;
+  std::atomic<std::size_t> slow_bodies_ = 0;
+  std::atomic<std::size_t> refused_ = 0;
+  std::atomic<std::uint64_t> requests_ = 0;
+  mutable std::mutex mutex_;
+  std::condition_variable idle_;
+  std::map<std::uint64_t, std::shared_ptr<Link>> links_;  // oldest first
+  std::uint64_t last_id_ = 0;
+  WorkerPool pool_;
+  std::jthread thread_;
+};
+
+}  // namespace mcp::http

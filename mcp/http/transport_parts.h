@@ -1,0 +1,54 @@
+// What the transports over HTTP share.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "mcp/auth/authenticator.h"
+#include "mcp/http/budget.h"
+#include "mcp/http/keep_alive.h"
+#include "mcp/http/legacy_session.h"
+#include "mcp/http/message.h"
+#include "mcp/inbound.h"
+#include "mcp/message.h"
+#include "mcp/server.h"
+
+namespace mcp::http {
+
+struct TransportParts {
+  const Server& server;
+  RunWork run;                 // for calls
+  auth::Authorizer authorize;  // may be null
+  KeepAlive& keep_alive;
+  SessionTable::Limits session_limits;
+  std::shared_ptr<Budget> open_messages;  // of which the calls are open or waiting
+  std::shared_ptr<Budget> logs;           // of all sessions
+  SessionTable::Ended session_ended;
+  // An answer that takes longer becomes a stream; at once when so many threads wait already.
+  std::chrono::milliseconds json_patience{500};
+  std::size_t json_waiters = 96;
+  // Tools during whose calls a client that can resume is made to: its stream ends at once.
+  std::set<std::string> polled_tools;
+};
+
+// An answer under the HTTP status that goes with it.
+Response json_response(int status, const nlohmann::json& message);
+// The same for an error; without id when it has none.
+Response error_response(int status, RpcError error);
+
+// An answer to a request that was begun, or refused for what goes on beside it: then 429, and when
+// to try again.
+Response answer_response(int status, const nlohmann::json& answer);
+// Nothing when all that is asked for may be done by whoever asks.
+std::optional<Response> refuse_unauthorized(const TransportParts& parts, const Request& request,
+                                            const Inbound& inbound);
+
+// Whether the Accept header takes both JSON and event streams, or event streams alone.
+bool accepts_both(const Request& request);
+bool accepts_events(const Request& request);
+bool content_is_json(const Request& request);
+
+}  // namespace mcp::http

@@ -1,0 +1,39 @@
+#include "mcp/inbound.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "mcp/request_meta.h"
+
+namespace mcp {
+
+using nlohmann::json;
+
+std::variant<Inbound, RpcError> read_inbound(std::string_view text) {
+  auto parsed = parse_json(text);
+  if (auto* error = std::get_if<RpcError>(&parsed)) return std::move(*error);
+  auto& value = std::get<json>(parsed);
+  Inbound inbound;
+  inbound.bytes = text.size();
+  if (!value.is_array()) {
+    auto read = read_message(std::move(value));
+    if (auto* error = std::get_if<RpcError>(&read)) return std::move(*error);
+    inbound.items.push_back(std::move(read));
+    return inbound;
+  }
+  inbound.is_batch = true;
+  if (value.size() > kBatchMax) {
+    return RpcError{kInvalidRequest, "batch of more than 100 messages", nullptr, nullptr};
+  }
+  for (json& one : value) inbound.items.push_back(read_message(std::move(one)));
+  return inbound;
+}
+
+bool has_modern_claim(const Inbound& inbound) {
+  return std::any_of(inbound.items.begin(), inbound.items.end(), [](const Inbound::Item& item) {
+    const auto* message = std::get_if<Message>(&item);
+    return message != nullptr && claims_revision(message->params);
+  });
+}
+
+}  // namespace mcp

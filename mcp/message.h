@@ -1,0 +1,72 @@
+// JSON-RPC 2.0 messages as MCP uses them: text to message, message to text. Plain functions, safe
+// from any thread. https://www.jsonrpc.org/specification
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include <nlohmann/json.hpp>
+
+namespace mcp {
+
+inline constexpr int kParseError = -32700;
+inline constexpr int kInvalidRequest = -32600;
+inline constexpr int kMethodNotFound = -32601;
+inline constexpr int kInvalidParams = -32602;
+inline constexpr int kInternalError = -32603;
+// Of the 2026-07-28 revision.
+inline constexpr int kHeaderMismatch = -32020;
+inline constexpr int kMissingClientCapability = -32021;
+inline constexpr int kUnsupportedProtocolVersion = -32022;
+
+// What a message may be. Deeper or larger ones are refused before anything is built of them.
+inline constexpr int kJsonDepthMax = 64;
+inline constexpr std::size_t kJsonValuesMax = 100'000;  // some 10 MiB of nodes at worst
+inline constexpr std::size_t kIdBytesMax = 1024;
+inline constexpr std::size_t kBatchMax = 100;
+
+// In the data of an error that will pass: seconds after which to try again.
+inline constexpr const char* kRetryAfter = "retryAfterSeconds";
+
+// What went wrong with a message, for the client that sent it.
+struct RpcError {
+  int code = kInternalError;
+  std::string message;
+  nlohmann::json data = nullptr;  // null: none
+  nlohmann::json id = nullptr;    // of the request, when it could be read
+};
+
+struct Message {
+  enum class Kind { kRequest, kNotification, kResponse };
+  Kind kind = Kind::kRequest;
+  nlohmann::json id;  // string or integer for a request, null for a notification; of a response
+                      // null when it is no id
+  std::string method;
+  nlohmann::json params = nlohmann::json::object();  // always an object
+  nlohmann::json result;                             // of a response; null for an error
+  nlohmann::json error;                              // of a response; null for a result
+};
+
+// A string of at most kIdBytesMax bytes, or an integer.
+bool is_id(const nlohmann::json& value);
+
+// JSON text within the limits above. kParseError for what is no JSON or no UTF-8, kInvalidRequest
+// for what is too deep or too large; the latter with its id, when it has one.
+std::variant<nlohmann::json, RpcError> parse_json(std::string_view text);
+
+// One message out of parsed JSON that is no array. What has neither id nor reason to be answered
+// (a notification with wrong params, a response with a wrong id) is no error.
+std::variant<Message, RpcError> read_message(nlohmann::json value);
+
+nlohmann::json make_result(const nlohmann::json& id, nlohmann::json result);
+// With id null when the request's is not known.
+nlohmann::json make_error(RpcError error);
+nlohmann::json make_notification(const std::string& method, nlohmann::json params);
+
+// In one line; bytes that are no UTF-8 are replaced by U+FFFD.
+std::string print(const nlohmann::json& message);
+
+}  // namespace mcp

@@ -1,0 +1,161 @@
+#include "mcp/request_state.h"
+
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+#include <charconv>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace mcp {
+
+using nlohmann::json;
+using Clock = std::chrono::system_clock;
+
+namespace {
+
+constexpr int kNonceBytes = 12;
+constexpr int kTagBytes = 16;
+constexpr std::size_t kSealedBytesMax = 1U << 20;
+
+using Bytes = std::vector<unsigned char>;
+using Cipher = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)>;
+
+void check(bool good) {
+  if (!good) throw std::runtime_error("OpenSSL failed to seal");
+}
+
+const unsigned char* bytes_of(const std::string& text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+
+Bytes digest(const std::string& text) {
+  Bytes sum(EVP_MAX_MD_SIZE);
+  unsigned int size = 0;
+  check(EVP_Digest(text.data(), text.size(), sum.data(), &size, EVP_sha256(), nullptr) == 1);
+  sum.resize(size);
+  return sum;
+}
+
+// What the seal is bound to.
+std::string binding(const std::string& principal_id, const std::string& method, json params) {
+  for (const char* name : {"_meta", "inputResponses", "requestState"}) params.erase(name);
+  const auto replace = json::error_handler_t::replace;
+  const Bytes sum = digest(params.dump(-1, ' ', false, replace));
+  return json::array({principal_id, method, sum}).dump(-1, ' ', false, replace);
+}
+
+std::string to_base64(const Bytes& bytes) {
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes.data(),
+                                   static_cast<int>(bytes.size()));
+  text.resize(static_cast<std::size_t>(size));
+  return text;
+}
+
+std::optional<Bytes> from_base64(const std::string& text) {
+  if (text.empty() || text.size() % 4 != 0 || text.size() > kSealedBytesMax) return std::nullopt;
+  Bytes bytes(text.size() / 4 * 3);
+  if (EVP_DecodeBlock(bytes.data(), bytes_of(text), static_cast<int>(text.size())) < 0) {
+    return std::nullopt;
+  }
+  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+  bytes.resize(bytes.size() - padding);
+  // One text for one value: what differs in a bit that carries nothing is refused too.
+  if (to_base64(bytes) != text) return std::nullopt;
+  return bytes;
+}
+
+// The text under the seal; nothing when another key has sealed it, or it was changed.
+std::optional<std::string> unseal(const Bytes& sealed, const std::string& bound,
+                                  const StateKey& key) {
+  const std::size_t length = sealed.size() - kNonceBytes - kTagBytes;
+  const unsigned char* text = sealed.data() + kNonceBytes;
+  Bytes tag(text + length, text + length + kTagBytes);
+  const Cipher cipher(EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free);
+  std::string plain(length, '\0');
+  auto* out = reinterpret_cast<unsigned char*>(plain.data());
+  int size = 0;
+  check(cipher != nullptr);
+  check(EVP_DecryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, key.data(), sealed.data()) ==
+        1);
+  check(EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_SET_TAG, kTagBytes, tag.data()) == 1);
+  check(EVP_DecryptUpdate(cipher.get(), nullptr, &size, bytes_of(bound),
+                          static_cast<int>(bound.size())) == 1);
+  check(EVP_DecryptUpdate(cipher.get(), out, &size, text, static_cast<int>(length)) == 1);
+  if (EVP_DecryptFinal_ex(cipher.get(), out + size, &size) != 1) return std::nullopt;
+  return plain;
+}
+
+std::int64_t seconds_now() {
+  return std::chrono::duration_cast<std::chrono::seconds>(Clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+std::optional<StateKey> parse_state_key(std::string_view digits) {
+  StateKey key{};
+  if (digits.size() != 2 * key.size()) return std::nullopt;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    const char* begin = digits.data() + 2 * i;
+    const auto read = std::from_chars(begin, begin + 2, key[i], 16);
+    if (read.ec != std::errc() || read.ptr != begin + 2) return std::nullopt;
+  }
+  return key;
+}
+
+RequestStates::RequestStates(StateKeys keys) : keys_(std::move(keys)) {
+  check(RAND_bytes(own_key_.data(), static_cast<int>(own_key_.size())) == 1);
+}
+
+std::vector<StateKey> RequestStates::keys() const {
+  std::vector<StateKey> keys;
+  if (keys_) keys = keys_();
+  // Last, so that what was sealed while there were no others is opened too.
+  keys.push_back(own_key_);
+  return keys;
+}
+
+std::string RequestStates::seal(const json& state, const std::string& principal_id,
+                                const std::string& method, const json& params) const {
+  const std::int64_t end = seconds_now() + std::chrono::seconds(kRequestStateLife).count();
+  const std::string plain =
+      json::array({end, state}).dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string bound = binding(principal_id, method, params);
+  Bytes sealed(kNonceBytes + plain.size() + kTagBytes);
+  unsigned char* text = sealed.data() + kNonceBytes;
+  check(RAND_bytes(sealed.data(), kNonceBytes) == 1);
+  const Cipher cipher(EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free);
+  int size = 0;
+  check(cipher != nullptr);
+  check(EVP_EncryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, keys().front().data(),
+                           sealed.data()) == 1);
+  check(EVP_EncryptUpdate(cipher.get(), nullptr, &size, bytes_of(bound),
+                          static_cast<int>(bound.size())) == 1);
+  check(EVP_EncryptUpdate(cipher.get(), text, &size, bytes_of(plain),
+                          static_cast<int>(plain.size())) == 1);
+  check(EVP_EncryptFinal_ex(cipher.get(), text + size, &size) == 1);
+  check(EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_GET_TAG, kTagBytes, text + plain.size()) ==
+        1);
+  return to_base64(sealed);
+}
+
+std::optional<json> RequestStates::open(const std::string& sealed, const std::string& principal_id,
+                                        const std::string& method, const json& params) const {
+  auto bytes = from_base64(sealed);
+  if (!bytes || bytes->size() < kNonceBytes + kTagBytes) return std::nullopt;
+  const std::string bound = binding(principal_id, method, params);
+  std::optional<std::string> plain;
+  for (const StateKey& key : keys()) {
+    if ((plain = unseal(*bytes, bound, key))) break;
+  }
+  if (!plain) return std::nullopt;
+  const json value = json::parse(*plain);  // ours: the seal held
+  if (value.at(0).get<std::int64_t>() < seconds_now()) return std::nullopt;
+  return value.at(1);
+}
+
+}  // namespace mcp

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Installs the packages of the groups named, from debian-packages.txt, if any is missing.
+#
+#   packaging/install-packages.sh build runtime
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+wanted=()
+while read -r group name _; do
+  for asked in "$@"; do
+    [ "$group" = "$asked" ] && wanted+=("$name")
+  done
+done < <(grep -v -e '^#' -e '^$' "$here/debian-packages.txt")
+
+is_here() {
+  case $1 in
+    # From another source than the distribution they are as good, and conflict with its packages.
+    nodejs) [ -x /usr/bin/node ] && return ;;
+    npm) [ -x /usr/bin/npm ] && return ;;
+  esac
+  dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed
+}
+
+names=()
+for name in ${wanted[@]+"${wanted[@]}"}; do is_here "$name" || names+=("$name"); done
+[ "${#names[@]}" -eq 0 ] && exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || {
+    echo "These packages are missing, and neither root nor sudo is here to install them:" >&2
+    echo "  ${names[*]}" >&2
+    exit 1
+  }
+  as_root=(sudo)
+fi
+echo "Installing ${#names[@]} packages: ${names[*]}"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get install -y -qq --no-install-recommends "${names[@]}" >/dev/null

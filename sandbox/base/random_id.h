@@ -1,0 +1,15 @@
+// Identifiers that cannot be guessed.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace base {
+
+// `prefix` and 128 bits of getrandom(2) as 32 hexadecimal digits: "run_5f0c...".
+std::string random_id(std::string_view prefix);
+
+// True for what random_id(prefix) can have made. Check before an id becomes part of a path.
+bool is_random_id(std::string_view text, std::string_view prefix);
+
+}  // namespace base

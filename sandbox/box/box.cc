@@ -1,0 +1,266 @@
+#include "sandbox/box/box.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <initializer_list>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/base/unix_socket.h"
+#include "sandbox/box/plan.h"
+#include "sandbox/wire/json.h"
+
+namespace sandbox::box {
+
+using base::Error;
+using nlohmann::json;
+using std::chrono::steady_clock;
+
+namespace {
+
+constexpr std::chrono::milliseconds kLifeInterval{1000};
+// How long work in progress may keep a box that no server has asked about.
+constexpr std::chrono::seconds kFinishWithoutServer{kRunSecondsMax};
+
+// Whether the host's file system refuses to take more.
+bool no_room_in(std::initializer_list<int> directories) {
+  return std::any_of(directories.begin(), directories.end(), [](int directory) {
+    struct statfs status {};
+    if (::fstatfs(directory, &status) != 0) return false;
+    return status.f_bavail == 0 || (status.f_files > 0 && status.f_ffree == 0);
+  });
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Box>> Box::start(EventLoop& loop, BoxSpec spec) {
+  std::unique_ptr<Box> box(new Box(loop, std::move(spec)));
+  TRY(box->open_directories());
+  TRY(box->start_init());
+  TRY(box->start_runs());
+  TRY(box->start_control());
+  if (box->spec_.python_ahead) {
+    // Once the server has heard that the box is there.
+    loop.after(std::chrono::milliseconds(0),
+               [raw = box.get()] { raw->runs_->start_ahead(Language::kPython); });
+  }
+  loop.after(kLifeInterval, [raw = box.get()] { raw->check_life(); });
+  return box;
+}
+
+Box::~Box() {
+  if (runtime_directory_.valid()) {
+    (void)::unlinkat(runtime_directory_.get(), (spec_.session_id + ".sock").c_str(), 0);
+  }
+  // In this order: the cgroup goes once it is empty, and servers that wait for the end of the box
+  // see their connection close when there is nothing left of it.
+  watchdog_.reset();
+  runs_.reset();
+  init_.reset();
+  cgroup_.reset();
+  control_.reset();
+}
+
+base::Status Box::open_directories() {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+  runs_directory_ = TRY(base::open_file(AT_FDCWD, spec_.session_directory + "/runs", kFlags));
+  workspace_ = TRY(base::open_file(AT_FDCWD, spec_.session_directory + "/workspace", kFlags));
+  home_ = TRY(base::open_file(AT_FDCWD, spec_.session_directory + "/home", kFlags));
+  tmp_ = TRY(base::open_file(AT_FDCWD, spec_.session_directory + "/tmp", kFlags));
+  runtime_directory_ = TRY(base::open_file(AT_FDCWD, spec_.runtime_directory, kFlags));
+  // As root each session has an id of its own, which no other project of the host will have.
+  if (spec_.host_uid) {
+    disk_quota_ =
+        DiskQuota::hold({workspace_.get(), home_.get(), tmp_.get()}, *spec_.host_uid, spec_.limits);
+  }
+  return base::done();
+}
+
+base::Status Box::start_init() {
+  cgroup_ = make_cgroup(spec_.session_id, spec_.limits);
+  RlimitFallbacks fallbacks;
+  // Not beside a cgroup: the rlimit would refuse first, and only the cgroup counts refusals.
+  fallbacks.processes = cgroup_->holds_processes().empty();
+  fallbacks.memory = cgroup_->holds_memory().empty();
+  fallbacks.cpus = cgroup_->holds_cpus().empty();
+  const std::string plan = TRY(make_plan(spec_, cgroup_->entrance(), fallbacks));
+  InitProcess::Events events;
+  events.exited = [this](pid_t pid, int status) {
+    if (runs_) runs_->process_exited(pid, status);
+  };
+  events.stopped = [this](pid_t pid) {
+    if (runs_) runs_->process_stopped(pid);
+  };
+  events.lost = [this](const std::string& why) { end(Cause::kSandboxLost, why); };
+  init_ =
+      TRY(InitProcess::start(loop_, spec_.program_directory + "/hutch-init",
+                             spec_.zygote ? spec_.runtime_directory : "", plan, std::move(events)));
+  return base::done();
+}
+
+base::Status Box::start_runs() {
+  Watchdog::Watched watched;
+  watched.measured.init_host_pid = init_->host_pid();
+  watched.measured.init_pidfd = init_->pidfd();
+  watched.memory = cgroup_->holds_memory().empty();
+  watched.disk = disk_quota_ == nullptr;
+  watched.measured.directories = {workspace_.get(), home_.get(), tmp_.get()};
+  for (const char* path : {"dev/shm", "run/hutch/state"}) {
+    // The box's root is read-only, so the code in it cannot have put anything else there.
+    auto mount = base::open_file(init_->root_fd(), path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    if (!mount.ok()) continue;  // then what lies there unmapped is not seen
+    watched.measured.tmpfs.push_back(mount.value().get());
+    tmpfs_.push_back(std::move(mount.value()));
+  }
+  watched.interpreters = [this] { return runs_->interpreters(); };
+  watched.busy = [this] { return runs_->busy(); };
+  watched.processes = cgroup_->holds_processes().empty();
+  watched.oom_kills = [this] { return cgroup_->oom_kills(); };
+  watched.pids_refused = [this] { return cgroup_->pids_refused(); };
+  watched.disk_limit_reached = [this](bool stuck) { limit_reached(Cause::kDisk, stuck); };
+  watched.disk_uncountable = [this] {
+    limit_reached(Cause::kDisk, true,
+                  "a directory was made unreadable again and again, so that the files in it could "
+                  "not be counted");
+  };
+  watched.process_limit_reached = [this] { limit_reached(Cause::kPids, true); };
+  watched.memory_ran_out = [this] { runs_->stop_after_oom_kill(); };
+  Runs::Context context{loop_, *init_, spec_, runs_directory_.get(), workspace_.get(), {}, {},
+                        {},    {},     {}};
+  context.oom_kills = [this] { return cgroup_->oom_kills() + watchdog_->oom_kills(); };
+  context.disk_used_up = [this] {
+    return (disk_quota_ && disk_quota_->used_up()) || no_room_in({workspace_.get(), tmp_.get()});
+  };
+  context.pids_refused = [this] {
+    if (cgroup_->holds_processes().empty()) return watchdog_->times_full();
+    return cgroup_->pids_refused();
+  };
+  context.memory_peak_bytes = [this] {
+    return std::max(cgroup_->memory_peak_bytes(), watchdog_->memory_peak_bytes());
+  };
+  context.changed = [this](const std::string& run_id) {
+    watchdog_->wake();
+    if (control_) control_->run_changed(run_id);
+  };
+  runs_ = std::make_unique<Runs>(std::move(context));
+  watchdog_ = TRY(Watchdog::start(loop_, spec_.limits, std::move(watched)));
+  return base::done();
+}
+
+base::Status Box::start_control() {
+  base::UniqueFd socket =
+      TRY(base::listen_at(runtime_directory_.get(), spec_.session_id + ".sock"));
+  Control::Actions actions;
+  actions.runs = [this]() -> Runs& { return *runs_; };
+  actions.used = [this] { used(); };
+  actions.set_paused = [this](bool paused) { return set_paused(paused); };
+  actions.status = [this] { return status(); };
+  actions.root_fd = [this] { return init_->root_fd(); };
+  actions.shutdown = [this] { end(Cause::kCancelled, "the session was ended"); };
+  control_ = TRY(Control::listen(loop_, std::move(socket), std::move(actions)));
+  return base::done();
+}
+
+base::Status Box::set_paused(bool paused) {
+  if (!paused) last_use_ = steady_clock::now();
+  if (paused == paused_) return base::done();
+  if (!cgroup_->holds_freeze().empty()) {
+    if (!cgroup_->freeze(paused)) {
+      return base::error(Error::Kind::kUnavailable, "the cgroup freezer did not answer");
+    }
+  } else {
+    init_->signal_all(paused ? SIGSTOP : SIGCONT);
+  }
+  paused_ = paused;
+  paused ? runs_->hold_deadlines() : runs_->release_deadlines();
+  return base::done();
+}
+
+void Box::used() {
+  last_use_ = steady_clock::now();
+  // A box that cannot be thawed fails the run that follows, which says so better than this could.
+  if (paused_) (void)set_paused(false);
+}
+
+json Box::status() {
+  json active = json::array();
+  for (const Run* run : runs_->active()) active.push_back(run_to_json(*run));
+  return {{"paused", paused_},
+          {"active", active},
+          {"isolation", isolation()},
+          {"memory_bytes", cgroup_->memory_bytes()},
+          {"memory_peak_bytes", cgroup_->memory_peak_bytes()}};
+}
+
+json Box::isolation() const {
+  const auto or_else = [](const std::string& holder, const char* fallback) {
+    return holder.empty() ? std::string(fallback) : holder;
+  };
+  return {
+      {"namespaces", {"user", "mount", "pid", "net", "ipc", "uts", "cgroup"}},
+      {"ids", spec_.host_uid ? "own id on the host" : "the server's own user id"},
+      {"seccomp", "default"},
+      {"landlock", init_->landlock_abi() > 0 ? json("ABI " + std::to_string(init_->landlock_abi()))
+                                             : json("not in this kernel")},
+      {"memory", or_else(cgroup_->holds_memory(), "watched, and an rlimit per process")},
+      {"processes", or_else(cgroup_->holds_processes(), "rlimit")},
+      {"cpus", or_else(cgroup_->holds_cpus(), "CPU affinity")},
+      {"pause", or_else(cgroup_->holds_freeze(), "SIGSTOP")},
+      {"disk", disk_quota_ ? "project quota" : "watched"},
+      {"python", init_->warm() ? "forked from the zygote" : "started"}};
+}
+
+void Box::limit_reached(Cause cause, bool stuck, const std::string& why) {
+  if (runs_->busy()) {
+    if (!why.empty()) runs_->note_all(why);
+    return runs_->stop_all(cause);
+  }
+  // Something that a run left behind goes on against the limit: which one, nobody can tell.
+  if (!stuck) return;
+  init_->signal_all(SIGKILL);
+  runs_->tell_next("processes that went on against the session's limit of " +
+                   std::string(cause == Cause::kPids ? "processes" : "disk") +
+                   " were ended, and the interpreters with them: variables lost" +
+                   (why.empty() ? "" : "; " + why));
+}
+
+void Box::end(Cause cause, const std::string& why) {
+  if (ended_) return;
+  ended_ = true;
+  if (paused_) (void)set_paused(false);  // frozen processes cannot be killed in cgroup v1
+  init_->kill();
+  if (runs_) runs_->end_all(cause, why);
+  // What was replied so far still has to leave.
+  loop_.after(std::chrono::milliseconds(0), [this] { loop_.stop(); });
+}
+
+bool Box::idle_too_long() const {
+  return !paused_ && !runs_->busy() &&
+         steady_clock::now() - last_use_ >= std::chrono::seconds(spec_.idle_seconds);
+}
+
+bool Box::ends_without_server() {
+  const auto now = steady_clock::now();
+  if (control_->attached()) last_attached_ = now;
+  const auto alone = now - last_attached_;
+  const std::chrono::seconds detach(control_->detach_seconds().value_or(spec_.detach_seconds));
+  return alone >= detach && (!runs_->busy() || alone >= detach + kFinishWithoutServer);
+}
+
+void Box::check_life() {
+  if (ended_) return;
+  if (runs_->busy()) last_use_ = steady_clock::now();
+  if (spec_.ends_at_ms && base::now_ms() >= *spec_.ends_at_ms) {
+    return end(Cause::kCancelled, "the session's lifetime is over");
+  }
+  if (ends_without_server()) return end(Cause::kCancelled, "no server has asked for this session");
+  // Tried again at the next round when it fails.
+  if (idle_too_long()) (void)set_paused(true);
+  loop_.after(kLifeInterval, [this] { check_life(); });
+}
+
+}  // namespace sandbox::box

@@ -1,0 +1,186 @@
+#include "sandbox/box/control.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "sandbox/wire/json.h"
+
+namespace sandbox::box {
+
+using base::Error;
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::size_t kClientsMax = 256;
+// Output comes in many small pieces: those who follow it are told at most this often.
+constexpr milliseconds kOutputPace{50};
+constexpr std::int64_t kDetachSecondsMax = 86400;
+
+bool same_user(int socket_fd) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  return peer.uid == ::geteuid() || peer.uid == 0;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Control>> Control::listen(EventLoop& loop, base::UniqueFd socket,
+                                                       Actions actions) {
+  std::unique_ptr<Control> control(new Control(loop, std::move(socket), std::move(actions)));
+  TRY(base::set_nonblocking(control->socket_.get()));
+  TRY(loop.watch(control->socket_.get(), EPOLLIN,
+                 [raw = control.get()](std::uint32_t) { raw->accept(); }));
+  return control;
+}
+
+Control::~Control() { loop_.forget(socket_.get()); }
+
+void Control::accept() {
+  base::UniqueFd socket(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!socket.valid() || clients_.size() >= kClientsMax || !same_user(socket.get())) return;
+  Client& client = clients_.emplace_back();
+  Connection::Events events;
+  events.request = [this, &client](const json& request) { handle(client, request); };
+  events.closed = [this, &client] { drop(client); };
+  client.connection = std::make_unique<Connection>(loop_, std::move(socket), std::move(events));
+  if (!client.connection->start().ok()) drop(client);
+}
+
+void Control::drop(Client& client) {
+  if (client.gone) return;
+  client.gone = true;
+  if (client.attached) --attached_count_;
+  loop_.cancel(client.timeout);
+  loop_.cancel(client.soon);
+  // Later: this may be called by the connection that would be destroyed.
+  loop_.after(milliseconds(0),
+              [this] { clients_.remove_if([](const Client& c) { return c.gone; }); });
+}
+
+void Control::handle(Client& client, const json& request) {
+  if (!client.waiting.is_null()) return drop(client);  // one request at a time
+  auto reply = answer(client, request);
+  if (!reply.ok()) return client.connection->reply(wire::error_reply(reply.error()));
+  if (reply.value().is_null()) return;  // answered, or to be answered later
+  reply.value()["ok"] = true;
+  client.connection->reply(reply.value());
+}
+
+base::Status Control::greet(Client& client, const json& request) {
+  if (wire::integer_or(request, "protocol", 0) != wire::kBoxProtocol) {
+    return base::error(Error::Kind::kUnsupported,
+                       "this box speaks protocol " + std::to_string(wire::kBoxProtocol) +
+                           "; it was started by another version of hutch: delete the session");
+  }
+  if (client.greeted) return base::done();
+  client.greeted = true;
+  client.attached = wire::boolean_or(request, "attach", true);
+  if (!client.attached) return base::done();  // only looks: the box does not stay for it
+  ++attached_count_;
+  const auto seconds = wire::integer_or(request, "detach_seconds", 0);
+  detach_seconds_ = std::clamp<std::int64_t>(std::max(seconds, detach_seconds_.value_or(0)), 0,
+                                             kDetachSecondsMax);
+  return base::done();
+}
+
+base::Result<json> Control::answer(Client& client, const json& request) {
+  const std::string op = wire::string_or(request, "op");
+  if (op == "hello") {
+    TRY(greet(client, request));
+    return json{{"protocol", wire::kBoxProtocol}};
+  }
+  if (!client.greeted) return base::error(Error::Kind::kInvalid, "say hello first");
+  const std::string run_id = wire::string_or(request, "run_id");
+  if (op == "submit") {
+    actions_.used();
+    RunRequest run = TRY(request_from_json(request.value("request", json())));
+    TRY(actions_.runs().submit(std::move(run)));
+    return json::object();
+  }
+  if (op == "wait") {
+    if (actions_.runs().find(run_id) == nullptr) {
+      return base::error(Error::Kind::kNotFound, "no such run in this box");
+    }
+    start_waiting(client, request);
+    return json();
+  }
+  if (op == "cancel") {
+    actions_.used();
+    TRY(actions_.runs().cancel(run_id));
+    return json::object();
+  }
+  if (op == "status") return actions_.status();
+  if (op == "pause" || op == "resume") {
+    TRY(actions_.set_paused(op == "pause"));
+    return json::object();
+  }
+  if (op == "root") {
+    actions_.used();
+    actions_.runs().files_touched();
+    client.connection->reply({{"ok", true}});
+    client.connection->send_fd(actions_.root_fd());
+    return json();
+  }
+  if (op == "shutdown") {
+    actions_.shutdown();
+    return json::object();
+  }
+  return base::error(Error::Kind::kInvalid, "unknown op");
+}
+
+void Control::start_waiting(Client& client, const json& request) {
+  client.waiting = request;
+  if (answer_wait(client, false)) return;
+  const auto timeout =
+      std::clamp<std::int64_t>(wire::integer_or(request, "timeout_ms", 0), 0, wire::kBoxWaitMsMax);
+  client.timeout = loop_.after(milliseconds(timeout), [this, &client] {
+    client.timeout = 0;
+    (void)answer_wait(client, true);
+  });
+}
+
+bool Control::answer_wait(Client& client, bool time_is_up) {
+  if (client.waiting.is_null()) return true;
+  const Run* run = actions_.runs().find(wire::string_or(client.waiting, "run_id"));
+  const bool output = wire::string_or(client.waiting, "until") == "output";
+  bool due = time_is_up || run == nullptr || is_terminal(run->status);
+  if (!due && output) {
+    due = run->stdout_bytes > wire::integer_or(client.waiting, "stdout_offset", 0) ||
+          run->stderr_bytes > wire::integer_or(client.waiting, "stderr_offset", 0);
+  }
+  if (!due) return false;
+  loop_.cancel(client.timeout);
+  client.waiting = nullptr;
+  if (run == nullptr) {
+    client.connection->reply(
+        wire::error_reply(base::error(Error::Kind::kNotFound, "no such run in this box")));
+  } else {
+    client.connection->reply({{"ok", true}, {"run", run_to_json(*run)}});
+  }
+  return true;
+}
+
+void Control::run_changed(const std::string& run_id) {
+  for (Client& client : clients_) {
+    if (client.gone || client.waiting.is_null()) continue;
+    if (wire::string_or(client.waiting, "run_id") != run_id) continue;
+    const Run* run = actions_.runs().find(run_id);
+    if (run == nullptr || is_terminal(run->status)) {
+      (void)answer_wait(client, false);
+    } else if (client.soon == 0) {
+      client.soon = loop_.after(kOutputPace, [this, &client] {
+        client.soon = 0;
+        (void)answer_wait(client, false);
+      });
+    }
+  }
+}
+
+}  // namespace sandbox::box

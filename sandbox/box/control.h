@@ -1,0 +1,70 @@
+// The box's listening socket: takes connections of servers, answers their requests.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sandbox/box/connection.h"
+#include "sandbox/box/event_loop.h"
+#include "sandbox/box/runs.h"
+
+namespace sandbox::box {
+
+class Control {
+ public:
+  // What the box does for a request; Control itself knows runs and waiting only.
+  struct Actions {
+    std::function<Runs&()> runs;
+    std::function<void()> used;  // thaws, and counts as use
+    std::function<base::Status(bool)> set_paused;
+    std::function<nlohmann::json()> status;
+    std::function<int()> root_fd;
+    std::function<void()> shutdown;  // ends everything, then the loop
+  };
+
+  static base::Result<std::unique_ptr<Control>> listen(EventLoop& loop, base::UniqueFd socket,
+                                                       Actions actions);
+  ~Control();
+
+  // Something about the run is new: answers those who wait for it.
+  void run_changed(const std::string& run_id);
+
+  [[nodiscard]] bool attached() const { return attached_count_ > 0; }
+  // The longest that any server asked the box to stay without one.
+  [[nodiscard]] std::optional<std::int64_t> detach_seconds() const { return detach_seconds_; }
+
+ private:
+  struct Client {
+    std::unique_ptr<Connection> connection;
+    bool greeted = false;
+    bool attached = false;
+    bool gone = false;
+    nlohmann::json waiting;  // the wait request that is not answered yet
+    EventLoop::TimerId timeout = 0;
+    EventLoop::TimerId soon = 0;
+  };
+
+  Control(EventLoop& loop, base::UniqueFd socket, Actions actions)
+      : loop_(loop), socket_(std::move(socket)), actions_(std::move(actions)) {}
+
+  void accept();
+  void handle(Client& client, const nlohmann::json& request);
+  base::Result<nlohmann::json> answer(Client& client, const nlohmann::json& request);
+  base::Status greet(Client& client, const nlohmann::json& request);
+  void start_waiting(Client& client, const nlohmann::json& request);
+  bool answer_wait(Client& client, bool time_is_up);
+  void drop(Client& client);
+
+  EventLoop& loop_;
+  base::UniqueFd socket_;
+  Actions actions_;
+  std::list<Client> clients_;
+  int attached_count_ = 0;
+  std::optional<std::int64_t> detach_seconds_;
+};
+
+}  // namespace sandbox::box

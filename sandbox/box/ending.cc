@@ -1,0 +1,208 @@
+#include "sandbox/box/ending.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+
+#include "sandbox/box/refusals.h"
+#include "sandbox/wire/json.h"
+
+namespace sandbox::box {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMessageBytesMax = 20'000;
+constexpr std::size_t kTracebackBytesMax = 100'000;
+RunStatus status_of(Cause cause) {
+  if (cause == Cause::kTimeout) return RunStatus::kTimedOut;
+  if (cause == Cause::kCancelled) return RunStatus::kCancelled;
+  return RunStatus::kFailed;
+}
+
+const char* name_of_stop(Cause cause) {
+  switch (cause) {
+    case Cause::kTimeout:
+      return "TimeoutError";
+    case Cause::kCancelled:
+      return "Cancelled";
+    case Cause::kOom:
+      return "OutOfMemory";
+    case Cause::kPids:
+      return "ProcessLimit";
+    case Cause::kDisk:
+      return "DiskLimit";
+    case Cause::kOutput:
+      return "OutputLimit";
+    default:
+      return "SandboxError";
+  }
+}
+
+const char* message_of_stop(Cause cause) {
+  switch (cause) {
+    case Cause::kTimeout:
+      return "the run took longer than its timeout_seconds; give more time, or use background: "
+             "true";
+    case Cause::kCancelled:
+      return "the run was cancelled";
+    case Cause::kOom:
+      return "the session's memory_mb were used up and the kernel ended a process";
+    case Cause::kPids:
+      return "the session's limit of processes and threads was reached";
+    case Cause::kDisk:
+      return "the session's disk_mb or files limit was reached; delete something in it";
+    case Cause::kOutput:
+      return "the run wrote more than output_mb to one stream; write to a file instead";
+    default:
+      return "the sandbox ended";
+  }
+}
+
+std::string message_of_stop(Cause cause, const Observed& observed) {
+  std::string message = message_of_stop(cause);
+  if (cause == Cause::kOom && observed.memory_peak_bytes > 0) {
+    message += "; at most it used " + std::to_string(observed.memory_peak_bytes >> 20) + " MB";
+  }
+  return message;
+}
+
+// Of an exception, or a program's last words. Anything can be written there: what was counted
+// confirms it.
+bool forks_were_refused(const std::string& words, const Observed& observed) {
+  return observed.forks_refused && tells_of_refused_fork(words);
+}
+
+Cause cause_of_exception(const RunError& failure, bool interrupted, const Observed& observed) {
+  const std::string words = failure.message + "\n" + failure.traceback + observed.last_words;
+  if (is_too_large_error(failure.message)) return Cause::kDisk;
+  if (observed.disk_used_up && tells_of_full_disk(words)) return Cause::kDisk;
+  if (forks_were_refused(words, observed)) return Cause::kPids;
+  if (observed.out_of_memory) return Cause::kOom;
+  if (interrupted) return Cause::kSignal;
+  return failure.name == "SystemExit" ? Cause::kExit : Cause::kException;
+}
+
+std::string kept(const Run& run, const Observed& observed) {
+  if (run.language == Language::kBash) return "files kept; working directory and variables kept";
+  if (observed.own_process) return "files kept; the session's interpreters are not affected";
+  return "variables kept, files kept";
+}
+
+void say_what_died(Run& run, const Observed& observed) {
+  run.error->survived = "files kept";
+  if (run.language == Language::kBash) {
+    run.error->survived = "files kept; working directory and variables as before this run";
+  } else if (observed.own_process) {
+    run.error->survived = "files kept; the session's interpreters are not affected";
+  } else {
+    run.error->lost =
+        std::string(name_of(run.language)) + " interpreter restarted: variables and imports lost";
+  }
+}
+
+void end_stopped(Run& run, Cause cause, const Observed& observed) {
+  run.status = status_of(cause);
+  run.error = RunError{name_of_stop(cause), message_of_stop(cause, observed), "", cause, "", ""};
+}
+
+}  // namespace
+
+void end_by_message(Run& run, const json& done, const Observed& observed) {
+  const bool interrupted = wire::boolean_or(done, "interrupted", false);
+  run.exit_code = static_cast<int>(wire::integer_or(done, "exit_code", 0) & 0xff);
+  if (const std::string note = wire::string_or(done, "note"); !note.empty()) {
+    run.note = note.substr(0, kMessageBytesMax);
+  }
+  if (observed.stop_cause && (interrupted || observed.children_interrupted)) {
+    end_stopped(run, *observed.stop_cause, observed);
+    run.error->survived = kept(run, observed);
+    run.exit_code.reset();
+    return;
+  }
+  if (wire::boolean_or(done, "ok", false)) {
+    run.status = RunStatus::kCompleted;
+    run.exit_code = 0;
+    return;
+  }
+  run.status = RunStatus::kFailed;
+  if (*run.exit_code == 0) run.exit_code = 1;
+  const json raw = done.value("error", json::object());
+  RunError failure;
+  failure.name = wire::string_or(raw, "name", "Error").substr(0, 200);
+  failure.message = wire::string_or(raw, "message").substr(0, kMessageBytesMax);
+  failure.traceback = wire::string_or(raw, "traceback").substr(0, kTracebackBytesMax);
+  failure.survived = kept(run, observed);
+  failure.cause = cause_of_exception(failure, interrupted, observed);
+  run.error = std::move(failure);
+}
+
+void end_by_exit(Run& run, int wait_status, const Observed& observed) {
+  const bool signalled = WIFSIGNALED(wait_status);
+  const int code = signalled ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+  run.exit_code = code;
+  if (observed.stop_cause && (code != 0 || !observed.own_process)) {
+    end_stopped(run, *observed.stop_cause, observed);
+    return say_what_died(run, observed);
+  }
+  if (code == 0 && observed.own_process) {
+    run.status = RunStatus::kCompleted;
+    return;
+  }
+  run.status = RunStatus::kFailed;
+  RunError failure;
+  if (observed.out_of_memory && code == 128 + SIGKILL) {
+    failure = {
+        name_of_stop(Cause::kOom), message_of_stop(Cause::kOom, observed), "", Cause::kOom, "", ""};
+  } else if (signalled) {
+    const char* abbreviation = ::sigabbrev_np(WTERMSIG(wait_status));
+    failure.name = std::string("SIG") + (abbreviation != nullptr ? abbreviation : "?");
+    failure.message = "ended by " + failure.name;
+    // SIGKILL is nothing a program does to itself by accident: something ended the interpreter.
+    failure.cause = WTERMSIG(wait_status) == SIGKILL && !observed.own_process
+                        ? Cause::kInterpreterDied
+                        : Cause::kSignal;
+    if (WTERMSIG(wait_status) == SIGXFSZ) failure.cause = Cause::kDisk;
+  } else {
+    failure.name = "ExitStatus";
+    failure.message = "exited with status " + std::to_string(code);
+    failure.cause = Cause::kExit;
+  }
+  const bool exited = failure.cause == Cause::kExit;
+  if (exited && observed.disk_used_up && tells_of_full_disk(observed.last_words)) {
+    failure.cause = Cause::kDisk;
+  }
+  // node aborts when it gets no thread.
+  const bool aborted = signalled && WTERMSIG(wait_status) == SIGABRT;
+  if ((exited && forks_were_refused(observed.last_words, observed)) ||
+      (aborted && observed.forks_refused)) {
+    failure.cause = Cause::kPids;
+  }
+  run.error = std::move(failure);
+  if (run.language == Language::kBash && !signalled) {
+    run.error->survived = kept(run, observed);
+  } else {
+    say_what_died(run, observed);
+  }
+}
+
+void end_without_start(Run& run, const base::Error& why) {
+  Cause cause = Cause::kInterpreterDied;
+  if (why.os_errno == EAGAIN) {
+    cause = Cause::kPids;
+  } else if (why.kind == base::Error::Kind::kUnavailable && why.os_errno != ETOOMANYREFS) {
+    // An init that cannot be reached is the end of the box; a descriptor that cannot be passed to
+    // it, or a program that cannot be executed, is not.
+    cause = Cause::kSandboxLost;
+  }
+  end_without_process(run, cause, why.message);
+}
+
+void end_without_process(Run& run, Cause cause, const std::string& message) {
+  run.status = status_of(cause);
+  run.error = RunError{name_of_stop(cause), message, "", cause, "files kept", ""};
+}
+
+}  // namespace sandbox::box

@@ -1,0 +1,39 @@
+// How a run ended, told from what was observed. Pure: no kernel, no clock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/result.h"
+#include "sandbox/run.h"
+
+namespace sandbox::box {
+
+struct Observed {
+  std::optional<Cause> stop_cause;  // the box was ending it, for this reason
+  bool children_interrupted =
+      false;                   // its child processes were too: what it made of that is no success
+  bool own_process = false;    // a process of its own: no variables to keep or lose
+  bool out_of_memory = false;  // the kernel killed something of the session meanwhile
+  std::int64_t memory_peak_bytes = 0;  // of the session so far; 0: not known
+  bool disk_used_up = false;           // the quota refuses writes, or the file system has no room
+  bool forks_refused = false;          // the process limit said no meanwhile, or was seen reached
+  std::string last_words;              // the end of standard error
+};
+
+// The runner said "done": the interpreter lives. `done` is hostile.
+void end_by_message(Run& run, const nlohmann::json& done, const Observed& observed);
+
+// The process has ended; `wait_status` as wait(2) gives it.
+void end_by_exit(Run& run, int wait_status, const Observed& observed);
+
+// Its process could not be started.
+void end_without_start(Run& run, const base::Error& why);
+
+// The box could not go on with it: cancelled in the queue, box lost.
+void end_without_process(Run& run, Cause cause, const std::string& message);
+
+}  // namespace sandbox::box

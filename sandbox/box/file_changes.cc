@@ -1,0 +1,114 @@
+#include "sandbox/box/file_changes.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/files/box_path.h"
+
+namespace sandbox::box {
+namespace {
+
+// Deeper trees exist only to annoy: what lies below is not reported.
+constexpr int kDepthMax = 64;
+// Of all paths together: what does not fit is not reported either.
+constexpr std::size_t kPathBytesMax = 32U << 20;
+
+std::int64_t nanoseconds(const timespec& time) {
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+struct DirCloser {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+using Directory = std::unique_ptr<DIR, DirCloser>;
+
+Directory open_directory(int parent_fd, const char* name) {
+  const int fd = ::openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  DIR* directory = ::fdopendir(fd);
+  if (directory == nullptr) ::close(fd);
+  return Directory(directory);
+}
+
+bool is_dot(const char* name) {
+  return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0;
+}
+
+// False when the visit has had enough.
+template <typename Visit>
+bool walk_directory(DIR* directory, const std::string& path, int depth, const Visit& visit) {
+  while (const dirent* entry = ::readdir(directory)) {  // NOLINT: one thread
+    if (is_dot(entry->d_name)) continue;
+    struct stat status {};
+    if (::fstatat(::dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    const std::string child = path + "/" + entry->d_name;
+    if (!S_ISDIR(status.st_mode)) {
+      if (!visit(child, status)) return false;
+    } else if (depth < kDepthMax) {
+      if (const Directory below = open_directory(::dirfd(directory), entry->d_name)) {
+        if (!walk_directory(below.get(), child, depth + 1, visit)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::int64_t FileChanges::file_time_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return nanoseconds(now);
+}
+
+FileChanges::Tree FileChanges::walk() const {
+  Tree tree;
+  std::size_t path_bytes = 0;
+  if (const Directory top = open_directory(workspace_fd_, ".")) {
+    (void)walk_directory(top.get(), "/workspace", 0,
+                         [&](const std::string& path, const struct stat& s) {
+                           tree[path] = {s.st_ino, nanoseconds(s.st_ctim), s.st_size};
+                           path_bytes += path.size();
+                           return tree.size() < files_max_ && path_bytes < kPathBytesMax;
+                         });
+  }
+  return tree;
+}
+
+void FileChanges::take_snapshot() { tree_ = walk(); }
+
+std::vector<FileChange> FileChanges::changes_since(std::int64_t since_ns, std::size_t& total) {
+  Tree now = walk();
+  std::vector<FileChange> changes;
+  for (const auto& [path, entry] : now) {
+    const auto before = tree_.find(path);
+    if (before == tree_.end()) {
+      // Written through a file tool while no run was there: known to the client, and older.
+      if (entry.change_time_ns >= since_ns)
+        changes.push_back({files::shown_path(path), "created", entry.bytes});
+    } else if (entry.change_time_ns >= since_ns &&
+               (entry.change_time_ns != before->second.change_time_ns ||
+                entry.inode != before->second.inode)) {
+      changes.push_back({files::shown_path(path), "modified", entry.bytes});
+    }
+  }
+  for (const auto& [path, entry] : tree_) {
+    if (!now.contains(path)) changes.push_back({files::shown_path(path), "deleted", 0});
+  }
+  tree_ = std::move(now);
+  std::sort(changes.begin(), changes.end(),
+            [](const FileChange& a, const FileChange& b) { return a.path < b.path; });
+  total = changes.size();
+  if (changes.size() > kChangesMax) changes.resize(kChangesMax);
+  return changes;
+}
+
+}  // namespace sandbox::box

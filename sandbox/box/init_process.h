@@ -1,0 +1,100 @@
+// The box's pid 1 as hutch-box sees it: starts hutch-init, asks it for processes, hears of ends.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/result.h"
+#include "sandbox/box/event_loop.h"
+#include "sandbox/wire/init_protocol.h"
+
+namespace sandbox::box {
+
+struct SpawnRequest {
+  std::string directory;
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment;  // "NAME=value"
+  std::vector<int> descriptors;          // borrowed: stdin, stdout, stderr, channel
+  bool copy = false;                     // of a warm init, where it is one: else `arguments`
+};
+
+class InitProcess {
+ public:
+  struct Events {
+    std::function<void(pid_t pid, int wait_status)> exited;
+    std::function<void(pid_t pid)> stopped;            // by a signal
+    std::function<void(const std::string& why)> lost;  // once; nothing of the box runs any more
+  };
+
+  // Blocks until the box is up, at most ten seconds. The error names the step that failed. From the
+  // zygote of that directory, or where it has none that answers, from the program.
+  static base::Result<std::unique_ptr<InitProcess>> start(EventLoop& loop,
+                                                          const std::string& program,
+                                                          const std::string& zygote_directory,
+                                                          const std::string& plan, Events events);
+  ~InitProcess();
+  InitProcess(const InitProcess&) = delete;
+  InitProcess& operator=(const InitProcess&) = delete;
+
+  // The pid is that of the box's pid namespace.
+  base::Result<pid_t> spawn(const SpawnRequest& request);
+  void signal(pid_t pid, int number, wire::SignalTarget target);
+  void signal_all(int number);
+  // Calls back once every signal asked for until now has been sent: what starts afterwards cannot
+  // be hit by it. Never, when the box ends first.
+  void after_signals(std::function<void()> then);
+
+  // O_PATH directory descriptor of the box's root.
+  [[nodiscard]] int root_fd() const { return root_.get(); }
+  [[nodiscard]] pid_t host_pid() const { return pid_; }
+  // Borrowed: whether the number is still init's, see is_alive().
+  [[nodiscard]] int pidfd() const { return pidfd_.get(); }
+  // Whether it is a copy of the zygote, which can be copied further.
+  [[nodiscard]] bool warm() const { return warm_; }
+  // 0 where the kernel has no Landlock.
+  [[nodiscard]] int landlock_abi() const { return landlock_abi_; }
+
+  // Ends everything in the box: the kernel kills a pid namespace with its pid 1.
+  void kill();
+
+ private:
+  InitProcess(EventLoop& loop, Events events) : loop_(loop), events_(std::move(events)) {}
+
+  using Clock = std::chrono::steady_clock;
+
+  base::Status fork_from_zygote(const std::string& directory, const std::string& plan);
+  base::Status launch(const std::string& program, const std::string& plan);
+  // Of a zygote the first answer may be awaited for a short time only.
+  base::Status wait_until_ready(Clock::time_point first_answer);
+  base::Status take_socket(base::UniqueFd socket);
+  void end_process();
+  base::Result<wire::InitHead> receive(std::string& text, base::UniqueFd& fd,
+                                       Clock::time_point deadline);
+  void read_events();
+  void report(const wire::InitHead& head);
+  void passed(std::uint32_t sequence);
+  void report_lost(const std::string& why);
+
+  EventLoop& loop_;
+  Events events_;
+  base::UniqueFd socket_;
+  base::UniqueFd pidfd_;
+  base::UniqueFd root_;
+  bool warm_ = false;
+  int landlock_abi_ = 0;
+  pid_t pid_ = -1;
+  std::uint32_t sequence_ = 0;
+  std::map<std::uint32_t, std::function<void()>> barriers_;
+  bool lost_ = false;
+};
+
+}  // namespace sandbox::box

@@ -1,0 +1,97 @@
+#include "sandbox/box/job.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "sandbox/output.h"
+#include "sandbox/wire/json.h"
+
+namespace sandbox::box {
+
+using base::Error;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t kOutputsMax = 100;
+constexpr std::size_t kOutputsBytesMax = 2U << 20;
+constexpr std::size_t kOutputsValuesMax = 100'000;
+constexpr std::size_t kImagesBytesMax = 32U << 20;
+constexpr const char* kNextDirectory = ".next";  // no run_id begins with a dot
+constexpr const char* kNewRecord = "record.json.new";
+
+// Small values cost far more in memory than in print. Depth is bounded by the parser.
+std::size_t count_values(const json& value) {
+  std::size_t count = 1;
+  if (value.is_structured()) {
+    for (const json& member : value) count += count_values(member);
+  }
+  return count;
+}
+
+base::Status write_file_in(int directory_fd, const std::string& name, std::string_view content) {
+  const base::UniqueFd file = TRY(base::open_file(
+      directory_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0644));
+  return base::write_all(file.get(), content);
+}
+
+}  // namespace
+
+base::Status open_job_files(Job& job, int runs_fd, std::int64_t stream_bytes_max) {
+  const std::string& name = job.request.run_id;
+  const bool prepared =
+      ::renameat2(runs_fd, kNextDirectory, runs_fd, name.c_str(), RENAME_NOREPLACE) == 0;
+  if (!prepared && ::mkdirat(runs_fd, name.c_str(), 0755) != 0) {
+    return Error::from_errno("make the directory of " + name,
+                             errno == EEXIST ? Error::Kind::kConflict : Error::Kind::kUnavailable);
+  }
+  job.directory = TRY(base::open_file(runs_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  job.out = TRY(StreamFile::create(job.directory.get(), "stdout", stream_bytes_max));
+  job.err = TRY(StreamFile::create(job.directory.get(), "stderr", stream_bytes_max));
+  return base::done();
+}
+
+void prepare_job_files(int runs_fd) {
+  // What fails here is done, and told of, when the run comes.
+  if (::mkdirat(runs_fd, kNextDirectory, 0755) != 0) return;
+  const auto next = base::open_file(runs_fd, kNextDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (next.ok()) (void)write_file_in(next.value().get(), kNewRecord, "");
+}
+
+bool add_output(Job& job, const json& message, const std::string& blob) {
+  const auto raw = message.find("output");
+  if (raw == message.end() || !raw->is_object()) return true;
+  json output = checked_output(*raw);
+  output.erase("image_path");  // of a file that is there: only we know
+  const std::size_t values = count_values(output);
+  if (job.outputs_values + values > kOutputsValuesMax) return false;
+  const std::size_t size = wire::print_json(output).size();
+  if (job.run.outputs.size() >= kOutputsMax || job.outputs_bytes + size > kOutputsBytesMax ||
+      job.images_bytes + blob.size() > kImagesBytesMax) {
+    return false;
+  }
+  const bool png = blob.starts_with("\x89PNG\r\n\x1a\n");
+  if (png) {
+    const std::string name = std::to_string(job.run.image_count + 1) + ".png";
+    if (write_file_in(job.directory.get(), name, blob).ok()) {
+      ++job.run.image_count;
+      output["image_path"] = "/run/hutch/runs/" + job.run.run_id + "/" + name;
+    }
+  }
+  job.outputs_bytes += size;
+  job.outputs_values += values;
+  job.images_bytes += blob.size();
+  job.run.outputs.push_back(std::move(output));
+  return true;
+}
+
+base::Status write_record(const Job& job) {
+  TRY(write_file_in(job.directory.get(), kNewRecord, wire::print_json(run_to_json(job.run))));
+  if (::renameat(job.directory.get(), kNewRecord, job.directory.get(), "record.json") != 0) {
+    return Error::from_errno("rename record.json");
+  }
+  return base::done();
+}
+
+}  // namespace sandbox::box

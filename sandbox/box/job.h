@@ -1,0 +1,56 @@
+// A run while the box works on it: the request, the record that grows, and what belongs to it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/result.h"
+#include "sandbox/box/event_loop.h"
+#include "sandbox/box/stream_file.h"
+#include "sandbox/box/worker.h"
+#include "sandbox/run.h"
+
+namespace sandbox::box {
+
+struct Job {
+  RunRequest request;
+  Run run;
+  base::UniqueFd directory;  // runs/<run_id>
+  std::shared_ptr<StreamFile> out;
+  std::shared_ptr<StreamFile> err;
+  Worker* worker = nullptr;            // while it runs
+  std::unique_ptr<Worker> own_worker;  // of a process per run
+  EventLoop::TimerId deadline = 0;
+  EventLoop::TimerId escalation = 0;
+  std::int64_t deadline_at_ms = 0;  // steady clock; while held, what is left of it
+  bool deadline_held = false;
+  std::int64_t started_file_time_ns = 0;
+  std::int64_t started_process_time = 0;  // process_clock()
+  std::int64_t oom_kills_before = 0;
+  std::int64_t pids_refused_before = 0;
+  std::optional<Cause> stop_cause;  // why the box is ending it, if it is
+  bool group_interrupted = false;
+  int start_attempts = 0;
+  std::size_t outputs_bytes = 0;
+  std::size_t outputs_values = 0;
+  std::size_t images_bytes = 0;
+};
+
+// Makes the run's directory. kConflict when this run_id was used before.
+base::Status open_job_files(Job& job, int runs_fd, std::int64_t stream_bytes_max);
+
+// Makes a directory for the next run while nobody waits: new names cost some file systems more than
+// all else that a short run does.
+void prepare_job_files(int runs_fd);
+
+// Takes an "output" message of a runner into the record, image into a file. False when the run's
+// share of outputs is used up.
+bool add_output(Job& job, const nlohmann::json& message, const std::string& blob);
+
+// Writes record.json, complete or not at all.
+base::Status write_record(const Job& job);
+
+}  // namespace sandbox::box

@@ -1,0 +1,112 @@
+#include "sandbox/box/kept_outputs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sandbox/base/fd.h"
+
+namespace sandbox::box {
+namespace {
+
+constexpr std::int64_t kBlockBytes = 512;  // of st_blocks, see inode(7)
+// Stays at both ends of a stream: more than a client is shown without asking for the file.
+constexpr std::int64_t kEndBytes = 32 << 10;
+
+base::UniqueFd open_directory(int parent, const char* name) {
+  return base::UniqueFd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+std::vector<std::string> names_in(int directory_fd) {
+  std::vector<std::string> names;
+  base::UniqueFd copy = open_directory(directory_fd, ".");
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(copy.release()), &::closedir);
+  if (!directory) return names;
+  while (const dirent* entry = ::readdir(directory.get())) {  // NOLINT: one thread
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  }
+  return names;
+}
+
+std::int64_t bytes_of_run(int run_fd) {
+  std::int64_t bytes = 0;
+  for (const std::string& name : names_in(run_fd)) {
+    struct stat status {};
+    if (::fstatat(run_fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    bytes += status.st_blocks * kBlockBytes;
+  }
+  return bytes;
+}
+
+// The size stays, so that offsets into the stream mean what they meant.
+void drop_middle(int run_fd, const char* stream) {
+  const base::UniqueFd file(
+      ::openat(run_fd, stream, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!file.valid() || ::fstat(file.get(), &status) != 0) return;
+  const std::int64_t bytes = status.st_size - 2 * kEndBytes;
+  if (bytes <= 0) return;
+  if (::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kEndBytes, bytes) != 0) {
+    (void)!::ftruncate(file.get(), kEndBytes);  // a file system without holes
+    return;
+  }
+  const std::string why = "\n[" + std::to_string(bytes) +
+                          " bytes were dropped here: the outputs of this session's runs together "
+                          "are kept up to disk_mb]\n";
+  const auto room = static_cast<std::size_t>(bytes);
+  (void)!::pwrite(file.get(), why.data(), std::min(why.size(), room), kEndBytes);
+}
+
+void make_small(int run_fd) {
+  for (const char* stream : {"stdout", "stderr"}) drop_middle(run_fd, stream);
+  for (const std::string& name : names_in(run_fd)) {
+    if (name.ends_with(".png")) (void)::unlinkat(run_fd, name.c_str(), 0);
+  }
+}
+
+}  // namespace
+
+void KeptOutputs::add(const std::string& run_id) {
+  if (!std::exchange(found_earlier_, true)) find_earlier(run_id);
+  const base::UniqueFd run = open_directory(runs_fd_, run_id.c_str());
+  if (!run.valid()) return;
+  kept_.push_back({run_id, bytes_of_run(run.get())});
+  bytes_ += kept_.back().bytes;
+  // The newest stays as it is: its client is about to read it.
+  while (bytes_ > bytes_max_ && kept_.size() > 1) {
+    const Kept oldest = std::move(kept_.front());
+    kept_.pop_front();
+    bytes_ -= oldest.bytes;
+    const base::UniqueFd old = open_directory(runs_fd_, oldest.run_id.c_str());
+    if (old.valid()) make_small(old.get());
+  }
+}
+
+void KeptOutputs::find_earlier(const std::string& than) {
+  std::vector<std::pair<std::int64_t, Kept>> found;
+  for (std::string& name : names_in(runs_fd_)) {
+    if (name == than) continue;
+    const base::UniqueFd run = open_directory(runs_fd_, name.c_str());
+    struct stat record {};
+    // Without a record it is still going on, and adds itself.
+    if (!run.valid() || ::fstatat(run.get(), "record.json", &record, AT_SYMLINK_NOFOLLOW) != 0) {
+      continue;
+    }
+    found.push_back({record.st_mtim.tv_sec, {std::move(name), bytes_of_run(run.get())}});
+  }
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [time, kept] : found) {
+    bytes_ += kept.bytes;
+    kept_.push_back(std::move(kept));
+  }
+}
+
+}  // namespace sandbox::box

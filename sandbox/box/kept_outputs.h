@@ -1,0 +1,33 @@
+// What the runs of a session have printed and drawn, all together: bounded by its disk limit. Of
+// the oldest, the middle of long streams goes first, and the pictures.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+
+namespace sandbox::box {
+
+class KeptOutputs {
+ public:
+  // `runs_fd` is borrowed: the directory of the runs. Nothing of a box has written in it.
+  KeptOutputs(int runs_fd, std::int64_t bytes_max) : runs_fd_(runs_fd), bytes_max_(bytes_max) {}
+
+  // A run has ended: counts it, and makes room where the bound is passed.
+  void add(const std::string& run_id);
+
+ private:
+  struct Kept {
+    std::string run_id;
+    std::int64_t bytes = 0;
+  };
+  void find_earlier(const std::string& than);
+
+  const int runs_fd_;
+  const std::int64_t bytes_max_;
+  bool found_earlier_ = false;
+  std::deque<Kept> kept_;  // oldest first
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace sandbox::box

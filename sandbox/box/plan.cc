@@ -1,0 +1,266 @@
+#include "sandbox/box/plan.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "sandbox/box/plan_writer.h"
+
+namespace sandbox::box {
+namespace {
+
+using base::Error;
+using wire::PlanOp;
+
+constexpr std::int64_t kMegabyte = 1 << 20;
+constexpr const char* kHostName = "hutch";
+
+// Entries of the host's /etc that programs need to run. Nothing here names people or secrets.
+constexpr const char* kEtcEntries[] = {"alternatives",
+                                       "ca-certificates",
+                                       "ca-certificates.conf",
+                                       "debian_version",
+                                       "fonts",
+                                       "gai.conf",
+                                       "host.conf",
+                                       "java-11-openjdk",
+                                       "java-17-openjdk",
+                                       "java-21-openjdk",
+                                       "ld.so.cache",
+                                       "ld.so.conf",
+                                       "ld.so.conf.d",
+                                       "locale.alias",
+                                       "locale.conf",
+                                       "localtime",
+                                       "magic",
+                                       "magic.mime",
+                                       "matplotlibrc",
+                                       "mime.types",
+                                       "nanorc",
+                                       "os-release",
+                                       "papersize",
+                                       "perl",
+                                       "php",
+                                       "protocols",
+                                       "python3",
+                                       "python3.10",
+                                       "python3.11",
+                                       "python3.12",
+                                       "python3.13",
+                                       "R",
+                                       "rpc",
+                                       "services",
+                                       "ssl/certs",
+                                       "ssl/openssl.cnf",
+                                       "terminfo",
+                                       "texmf",
+                                       "timezone",
+                                       "vim"};
+
+// What /proc tells about the machine, or does to it (security checklist, OCI's masked paths).
+constexpr const char* kMaskedProc[] = {
+    "/proc/acpi",       "/proc/asound",        "/proc/buddyinfo",     "/proc/bus",
+    "/proc/cmdline",    "/proc/config.gz",     "/proc/consoles",      "/proc/diskstats",
+    "/proc/dma",        "/proc/driver",        "/proc/dynamic_debug", "/proc/execdomains",
+    "/proc/fs",         "/proc/interrupts",    "/proc/iomem",         "/proc/ioports",
+    "/proc/irq",        "/proc/kallsyms",      "/proc/kcore",         "/proc/key-users",
+    "/proc/keys",       "/proc/kmsg",          "/proc/kpagecgroup",   "/proc/kpagecount",
+    "/proc/kpageflags", "/proc/latency_stats", "/proc/locks",         "/proc/misc",
+    "/proc/modules",    "/proc/mtrr",          "/proc/pagetypeinfo",  "/proc/partitions",
+    "/proc/pressure",   "/proc/sched_debug",   "/proc/schedstat",     "/proc/scsi",
+    "/proc/slabinfo",   "/proc/softirqs",      "/proc/sysrq-trigger", "/proc/sysvipc",
+    "/proc/timer_list", "/proc/timer_stats",   "/proc/tty",           "/proc/vmallocinfo",
+    "/proc/vmstat",     "/proc/zoneinfo"};
+
+bool is_directory(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+std::string real_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), &::free);
+  return real ? real.get() : "";
+}
+
+void add_directory(PlanWriter& plan, const std::string& path) {
+  plan.add(PlanOp::kDirectory, {path, "0755"});
+}
+
+void add_bind(PlanWriter& plan, const std::string& source, const std::string& target,
+              const std::string& options) {
+  plan.add(PlanOp::kBind, {source, target, options, "0", "0"});
+}
+
+base::Status add_programs(PlanWriter& plan) {
+  add_directory(plan, "/usr");
+  add_bind(plan, "/usr", "/usr", "r");
+  for (const char* path : {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}) {
+    char target[PATH_MAX];
+    const ssize_t size = ::readlink(path, target, sizeof target);
+    if (size > 0) {
+      plan.add(PlanOp::kSymlink, {std::string(target, static_cast<std::size_t>(size)), path});
+    } else if (errno == EINVAL && is_directory(path)) {
+      add_bind(plan, path, path, "r");
+    } else if (errno != EINVAL && errno != ENOENT) {
+      // Without the directory of the loader no program of the box would start.
+      return Error::from_errno("look at " + std::string(path));
+    }
+  }
+  return base::done();
+}
+
+void add_etc(PlanWriter& plan) {
+  add_directory(plan, "/etc");
+  add_directory(plan, "/etc/ssl");
+  for (const std::string entry : kEtcEntries) {
+    const std::string path = "/etc/" + entry;
+    const std::string real = real_path(path);
+    if (real.empty()) continue;
+    if (real.starts_with("/usr/")) {
+      plan.add(PlanOp::kSymlink, {real, path});
+    } else {
+      add_bind(plan, real, path, "r");
+    }
+  }
+  plan.add(
+      PlanOp::kFile,
+      {"/etc/passwd",
+       "user:x:1000:1000:user:/home/user:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n"});
+  plan.add(PlanOp::kFile, {"/etc/group", "user:x:1000:\nnogroup:x:65534:\n"});
+  plan.add(PlanOp::kFile, {"/etc/hostname", std::string(kHostName) + "\n"});
+  plan.add(PlanOp::kFile, {"/etc/hosts", "127.0.0.1 localhost hutch\n::1 localhost\n"});
+  plan.add(PlanOp::kFile,
+           {"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"});
+  plan.add(PlanOp::kFile, {"/etc/resolv.conf", ""});
+}
+
+void add_devices(PlanWriter& plan, const Limits& limits) {
+  add_directory(plan, "/dev");
+  for (const char* name : {"null", "zero", "full", "random", "urandom"}) {
+    const std::string path = std::string("/dev/") + name;
+    add_bind(plan, path, path, "");
+  }
+  plan.add(PlanOp::kSymlink, {"/proc/self/fd", "/dev/fd"});
+  plan.add(PlanOp::kSymlink, {"/proc/self/fd/0", "/dev/stdin"});
+  plan.add(PlanOp::kSymlink, {"/proc/self/fd/1", "/dev/stdout"});
+  plan.add(PlanOp::kSymlink, {"/proc/self/fd/2", "/dev/stderr"});
+  plan.add(PlanOp::kTerminals, {"/dev/pts"});
+  plan.add(PlanOp::kSymlink, {"pts/ptmx", "/dev/ptmx"});
+  // Pages of a tmpfs are charged to the session's memory; half of it leaves room for processes.
+  const std::string half = std::to_string(limits.memory_mb * kMegabyte / 2);
+  plan.add(PlanOp::kTmpfs, {"/dev/shm", half, "4096", "1777"});
+}
+
+void add_proc(PlanWriter& plan) {
+  plan.add(PlanOp::kProc, {"/proc"});
+  // Both count against whoever made the namespace: one box could take all that root or the user
+  // has.
+  plan.add(PlanOp::kSysctl, {"user/max_inotify_instances", "16"});
+  plan.add(PlanOp::kSysctl, {"user/max_inotify_watches", "16384"});
+  for (const char* path : kMaskedProc) plan.add(PlanOp::kMask, {path});
+}
+
+// A directory of the session, checked to be a directory and named by device and inode, so that
+// init binds this one or none.
+base::Status add_session_directory(PlanWriter& plan, const BoxSpec& spec, const std::string& name,
+                                   const std::string& target, const std::string& options) {
+  const std::string source = spec.session_directory + "/" + name;
+  struct stat status {};
+  if (::lstat(source.c_str(), &status) != 0) return Error::from_errno("stat " + source);
+  if (!S_ISDIR(status.st_mode)) {
+    return base::error(Error::Kind::kInvalid, source + " is not a directory");
+  }
+  plan.add(PlanOp::kBind,
+           {source, target, options, std::to_string(status.st_dev), std::to_string(status.st_ino)});
+  return base::done();
+}
+
+base::Status add_session(PlanWriter& plan, const BoxSpec& spec) {
+  for (const char* path : {"/home", "/run", "/run/hutch", "/var"}) add_directory(plan, path);
+  plan.add(PlanOp::kSymlink, {"/tmp", "/var/tmp"});
+  TRY(add_session_directory(plan, spec, "workspace", "/workspace", ""));
+  TRY(add_session_directory(plan, spec, "home", "/home/user", ""));
+  TRY(add_session_directory(plan, spec, "tmp", "/tmp", ""));
+  TRY(add_session_directory(plan, spec, "runs", "/run/hutch/runs", "rx"));
+  const std::string runners = real_path(spec.data_directory + "/runners");
+  if (runners.empty()) return Error::from_errno("find " + spec.data_directory + "/runners");
+  add_bind(plan, runners, "/run/hutch/runners", "r");
+  // Its pages are memory of the session too, which may be small.
+  const std::int64_t state =
+      std::min<std::int64_t>(64 * kMegabyte, spec.limits.memory_mb * kMegabyte / 8);
+  plan.add(PlanOp::kTmpfs, {"/run/hutch/state", std::to_string(state), "4096", "0700"});
+  return base::done();
+}
+
+void add_ids(PlanWriter& plan, const BoxSpec& spec) {
+  const bool root = spec.host_uid.has_value();
+  const std::string uid = std::to_string(root ? *spec.host_uid : ::getuid());
+  const std::string gid = std::to_string(root ? *spec.host_uid : ::getgid());
+  plan.add(PlanOp::kIdMap, {std::to_string(kBoxUid), uid, gid, root ? "0" : "1"});
+}
+
+// What Landlock leaves: the box's root to read, and to change only what is the session's.
+void add_access(PlanWriter& plan) {
+  plan.add(PlanOp::kAccess, {"/", "r"});
+  // By the mount of the host too, which is where /proc/self/exe leads in copies of the zygote.
+  plan.add(PlanOp::kAccess, {"/usr", "r"});
+  for (const char* path : {"/dev", "/proc"}) plan.add(PlanOp::kAccess, {path, "u"});
+  for (const char* path : {"/workspace", "/home/user", "/tmp", "/dev/shm", "/run/hutch/state"}) {
+    plan.add(PlanOp::kAccess, {path, "w"});
+  }
+}
+
+void add_rlimit(PlanWriter& plan, int resource, std::int64_t value) {
+  plan.add(PlanOp::kRlimit,
+           {std::to_string(resource), std::to_string(value), std::to_string(value)});
+}
+
+void add_limits(PlanWriter& plan, const BoxSpec& spec, const RlimitFallbacks& fallbacks) {
+  const Limits& limits = spec.limits;
+  // 1, not 0: a core_pattern that is a pipe ignores the limit otherwise (core(5)).
+  add_rlimit(plan, RLIMIT_CORE, 1);
+  // What limits.conf gives some users: real-time tasks run outside of any share of the CPUs.
+  add_rlimit(plan, RLIMIT_RTPRIO, 0);
+  add_rlimit(plan, RLIMIT_NICE, 0);
+  add_rlimit(plan, RLIMIT_NOFILE, limits.open_files);
+  add_rlimit(plan, RLIMIT_FSIZE, limits.disk_mb * kMegabyte);
+  // Kernel memory that a process can pin without it showing as its own.
+  add_rlimit(plan, RLIMIT_MSGQUEUE, 819200);
+  add_rlimit(plan, RLIMIT_SIGPENDING, 4096);
+  add_rlimit(plan, RLIMIT_MEMLOCK, 8 * kMegabyte);
+  // One more than asked for: init counts, and hutch put it there.
+  if (fallbacks.processes) add_rlimit(plan, RLIMIT_NPROC, limits.processes + 1);
+  // Per process, so only a first line: the watch over all of them is in watchdog.cc.
+  if (fallbacks.memory) add_rlimit(plan, RLIMIT_DATA, (limits.memory_mb + 512) * kMegabyte);
+  if (fallbacks.cpus) plan.add(PlanOp::kCpus, {std::to_string(limits.cpus)});
+}
+
+}  // namespace
+
+base::Result<std::string> make_plan(const BoxSpec& spec, const Cgroup::Entrance& entrance,
+                                    const RlimitFallbacks& fallbacks) {
+  PlanWriter plan;
+  for (const std::string& file : entrance.join_files) plan.add(PlanOp::kCgroup, {file});
+  if (!entrance.directory.empty()) plan.add(PlanOp::kCgroup2, {entrance.directory});
+  add_ids(plan, spec);
+  plan.add(PlanOp::kHostname, {kHostName});
+  TRY(add_programs(plan));
+  add_etc(plan);
+  add_devices(plan, spec.limits);
+  add_proc(plan);
+  TRY(add_session(plan, spec));
+  plan.add(PlanOp::kReadOnly, {"/proc/sys"});
+  plan.add(PlanOp::kReadOnly, {"/"});
+  add_access(plan);
+  add_limits(plan, spec, fallbacks);
+  std::string bytes = plan.take();
+  if (bytes.size() > wire::kPlanBytesMax) return base::error(Error::Kind::kLimit, "plan too large");
+  return bytes;
+}
+
+}  // namespace sandbox::box

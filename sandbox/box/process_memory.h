@@ -1,0 +1,22 @@
+// What processes cost in memory. proc_pid_status(5), proc_pid_smaps_rollup(5).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+namespace sandbox::box {
+
+struct ProcessMemory {
+  std::int64_t anonymous_bytes = 0;
+  std::int64_t shared_bytes = 0;  // tmpfs, memfd, shared mappings; not files of a disk
+};
+
+// Counts a page in every process that has it mapped: cheap, and never less than the truth.
+ProcessMemory resident_memory(pid_t pid);
+
+// A page that n processes share counts 1/n in each, so the sum over processes is the truth. Walks
+// the page tables of the process.
+ProcessMemory proportional_memory(pid_t pid);
+
+}  // namespace sandbox::box

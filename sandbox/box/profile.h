@@ -1,0 +1,40 @@
+// Profiles: how the interpreter of a language is started. Data, from share/hutch/profiles/*.json.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sandbox/base/result.h"
+#include "sandbox/run.h"
+
+namespace sandbox::box {
+
+struct Profile {
+  enum class Process { kPerSession, kPerRun };
+  std::vector<std::string> program;  // paths as the box sees them
+  Process process = Process::kPerSession;
+  bool copied = false;  // from the zygote, where the box came from one
+  std::string package;  // the Debian package that has the interpreter
+  std::map<std::string, std::string> environment;
+};
+
+// kUnsupported when the host has no such interpreter; the message names the package to install.
+base::Result<Profile> load_profile(const std::string& data_directory, Language language);
+
+// Each read once, when it is first asked for. A program that has gone since fails to start.
+class Profiles {
+ public:
+  explicit Profiles(std::string data_directory) : data_directory_(std::move(data_directory)) {}
+
+  base::Result<Profile> of(Language language);
+
+ private:
+  std::string data_directory_;
+  std::map<Language, Profile> known_;  // by interpreter
+};
+
+// JavaScript and TypeScript share an interpreter: the language whose profile and state they use.
+Language interpreter_of(Language language);
+
+}  // namespace sandbox::box

@@ -1,0 +1,43 @@
+#include "sandbox/box/refusals.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace sandbox::box {
+namespace {
+
+// As Python and node begin the message.
+constexpr std::string_view kTooLargeErrors[] = {"[Errno 27]", "EFBIG:"};
+constexpr std::string_view kDiskErrors[] = {"[Errno 28]", "[Errno 122]", "ENOSPC:", "EDQUOT:"};
+// strerror(3), SQLite, and node, which has no word for EDQUOT.
+constexpr std::string_view kDiskWords[] = {"File too large", "No space left on device",
+                                           "Disk quota exceeded", "disk is full",
+                                           "UNKNOWN: unknown error, write"};
+constexpr std::string_view kTryAgain[] = {"Resource temporarily unavailable", "EAGAIN"};
+// A socket that has nothing to read says the same: what was called tells them apart.
+constexpr std::string_view kForks[] = {"fork", "_execute_child", "spawn"};
+
+template <std::size_t kCount>
+bool has_any(std::string_view text, const std::string_view (&words)[kCount]) {
+  return std::any_of(std::begin(words), std::end(words), [text](std::string_view word) {
+    return text.find(word) != std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+bool tells_of_refused_fork(std::string_view text) {
+  if (text.find("can't start new thread") != std::string_view::npos) return true;
+  return has_any(text, kTryAgain) && has_any(text, kForks);
+}
+
+bool tells_of_full_disk(std::string_view text) {
+  return has_any(text, kDiskErrors) || has_any(text, kDiskWords);
+}
+
+bool is_too_large_error(std::string_view message) {
+  return std::any_of(std::begin(kTooLargeErrors), std::end(kTooLargeErrors),
+                     [message](std::string_view start) { return message.starts_with(start); });
+}
+
+}  // namespace sandbox::box

@@ -1,0 +1,19 @@
+// What the kernel refused, as programs and languages put it. Text of the box: it can claim, and is
+// believed only together with what was counted.
+#pragma once
+
+#include <string_view>
+
+namespace sandbox::box {
+
+// fork(2) or clone(2) gave EAGAIN: too many processes or threads.
+bool tells_of_refused_fork(std::string_view text);
+
+// ENOSPC or EDQUOT, or EFBIG in the words of a program.
+bool tells_of_full_disk(std::string_view text);
+
+// The message of an exception that is nothing else than EFBIG. What refused the file is not there
+// to be counted.
+bool is_too_large_error(std::string_view message);
+
+}  // namespace sandbox::box

@@ -1,0 +1,44 @@
+#include "sandbox/box/run_environment.h"
+
+#include <map>
+
+namespace sandbox::box {
+
+std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& profile, const Job& job,
+                                        bool own) {
+  const std::string threads = std::to_string(spec.limits.cpus);
+  std::map<std::string, std::string> all = {
+      {"PATH",
+       "/home/user/.local/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"},
+      {"HOME", "/home/user"},
+      {"USER", "user"},
+      {"LOGNAME", "user"},
+      {"SHELL", "/bin/bash"},
+      {"LANG", "C.UTF-8"},
+      {"TMPDIR", "/tmp"},
+      {"TERM", "dumb"},
+      {"PWD", "/workspace"},
+      {"MPLBACKEND", "Agg"},
+      {"PIP_BREAK_SYSTEM_PACKAGES", "1"},
+      {"PIP_USER", "1"},
+      {"npm_config_prefix", "/home/user/.local"},
+      {"OMP_NUM_THREADS", threads},
+      {"OPENBLAS_NUM_THREADS", threads},
+      {"MKL_NUM_THREADS", threads},
+      {"NUMEXPR_NUM_THREADS", threads}};
+  for (const auto& [name, value] : profile.environment) all[name] = value;
+  for (const auto& [name, value] : spec.env) all[name] = value;
+  if (own) {
+    std::string names;
+    for (const auto& [name, value] : job.request.env) {
+      all[name] = value;
+      names += (names.empty() ? "" : " ") + name;
+    }
+    if (profile.process == Profile::Process::kPerRun) all["HUTCH_RUN_ENV"] = names;
+  }
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : all) environment.push_back(name + "=" + value);
+  return environment;
+}
+
+}  // namespace sandbox::box

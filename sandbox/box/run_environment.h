@@ -1,0 +1,18 @@
+// The environment of a process that runs code: built from nothing, and from what the session and
+// the run were given.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sandbox/box/job.h"
+#include "sandbox/box/profile.h"
+#include "sandbox/box_spec.h"
+
+namespace sandbox::box {
+
+// NAME=value, each. `own`: a process for this run alone, which gets the run's variables as well.
+std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& profile, const Job& job,
+                                        bool own);
+
+}  // namespace sandbox::box

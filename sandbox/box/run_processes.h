@@ -1,0 +1,20 @@
+// The processes that one run of an interpreter has started. proc_pid_stat(5).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "sandbox/box/init_process.h"
+
+namespace sandbox::box {
+
+// Now, in the unit in which the kernel keeps the start of processes.
+std::int64_t process_clock();
+
+// Ends what the interpreter `worker` (its pid inside the box) has started since `since` and what is
+// still in its session: not what earlier runs have left behind, nor what has called setsid(2) to
+// outlive its run.
+void end_processes_since(const InitProcess& init, pid_t worker, std::int64_t since);
+
+}  // namespace sandbox::box

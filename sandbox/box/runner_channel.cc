@@ -1,0 +1,127 @@
+#include "sandbox/box/runner_channel.h"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "sandbox/wire/json.h"
+
+namespace sandbox::box {
+
+using nlohmann::json;
+
+namespace {
+constexpr std::size_t kReadBytes = 256 * 1024;
+// No run needs many more frames than this; what goes on beyond it, or between runs, is read slowly,
+// since no limit of the session counts the work that hutch-box has with it.
+constexpr std::size_t kBytesAtOnceMax = 16U << 20;
+constexpr std::chrono::milliseconds kPause{50};
+}  // namespace
+
+base::Result<std::unique_ptr<RunnerChannel>> RunnerChannel::open(EventLoop& loop, Events events,
+                                                                 Ends& theirs) {
+  base::Pipe to_runner = TRY(base::make_pipe());
+  base::Pipe from_runner = TRY(base::make_pipe());
+  TRY(base::set_nonblocking(to_runner.write_end.get()));
+  TRY(base::set_nonblocking(from_runner.read_end.get()));
+  theirs = {std::move(to_runner.read_end), std::move(from_runner.write_end)};
+  std::unique_ptr<RunnerChannel> channel(new RunnerChannel(
+      loop, std::move(events), {std::move(from_runner.read_end), std::move(to_runner.write_end)}));
+  TRY(loop.watch(channel->ours_.reads.get(), EPOLLIN,
+                 [raw = channel.get()](std::uint32_t) { raw->read_some(); }));
+  return channel;
+}
+
+void RunnerChannel::close() {
+  loop_.cancel(pause_);
+  stop_writing();
+  unsent_.clear();
+  if (ours_.reads.valid()) loop_.forget(ours_.reads.get());
+  ours_ = {};
+}
+
+bool RunnerChannel::is_read() const {
+  pollfd end{ours_.writes.get(), 0, 0};
+  return is_open() && (::poll(&end, 1, 0) <= 0 || (end.revents & POLLERR) == 0);
+}
+
+void RunnerChannel::send(const json& message) {
+  if (!is_open()) return;
+  unsent_ += wire::encode_frame('J', wire::print_json(message));
+  write_some();
+}
+
+void RunnerChannel::write_some() {
+  while (!unsent_.empty()) {
+    const ssize_t written = ::write(ours_.writes.get(), unsent_.data(), unsent_.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) break;
+    unsent_.erase(0, static_cast<std::size_t>(written));
+  }
+  if (unsent_.empty()) return stop_writing();
+  if (errno != EAGAIN) {  // EPIPE: it reads no more, so it can get no run either
+    close();
+    return events_.ended();
+  }
+  if (waits_to_write_) return;
+  waits_to_write_ =
+      loop_.watch(ours_.writes.get(), EPOLLOUT, [this](std::uint32_t) { write_some(); }).ok();
+}
+
+void RunnerChannel::stop_writing() {
+  if (std::exchange(waits_to_write_, false)) loop_.forget(ours_.writes.get());
+}
+
+void RunnerChannel::read_some() {
+  static char buffer[kReadBytes];  // one thread
+  const ssize_t got = ::read(ours_.reads.get(), buffer, sizeof buffer);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) {
+    close();
+    return events_.ended();
+  }
+  bytes_at_once_ += static_cast<std::size_t>(got);
+  if (bytes_at_once_ > kBytesAtOnceMax && pause_ == 0) pause();
+  decoder_.feed({buffer, static_cast<std::size_t>(got)});
+  take_frames();
+}
+
+void RunnerChannel::pause() {
+  (void)loop_.change(ours_.reads.get(), 0);
+  pause_ = loop_.after(kPause, [this] {
+    pause_ = 0;
+    (void)loop_.change(ours_.reads.get(), EPOLLIN);
+  });
+}
+
+void RunnerChannel::expect_much() {
+  bytes_at_once_ = 0;
+  if (pause_ == 0) return;
+  loop_.cancel(pause_);
+  (void)loop_.change(ours_.reads.get(), EPOLLIN);
+}
+
+void RunnerChannel::take_frames() {
+  const auto refuse = [this](const std::string& why) {
+    close();
+    events_.broken(why);
+  };
+  while (is_open()) {
+    auto frame = decoder_.next();
+    if (!frame.ok()) return refuse(frame.error().message);
+    if (!frame.value()) return;
+    if (frame.value()->kind == 'B') {
+      blob_ = std::move(frame.value()->payload);
+      continue;
+    }
+    const auto message = wire::parse_json(frame.value()->payload);
+    if (!message.ok()) return refuse(message.error().message);
+    events_.message(message.value(), std::exchange(blob_, {}));
+  }
+}
+
+}  // namespace sandbox::box

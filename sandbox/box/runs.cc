@@ -1,0 +1,375 @@
+#include "sandbox/box/runs.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/box/run_environment.h"
+#include "sandbox/box/run_processes.h"
+#include "sandbox/wire/json.h"
+
+namespace sandbox::box {
+
+using base::Error;
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+namespace {
+
+// Kept in memory, for servers that wait for them; all are on disk. Few, since outputs may be large.
+constexpr std::size_t kEndedMax = 8;
+constexpr int kStartAttemptsMax = 40;
+constexpr milliseconds kStartPause{50};
+
+// Code may have taken its own rights away from the directory in which every process starts.
+base::Status make_enterable(int directory_fd) {
+  struct stat status {};
+  if (::fstat(directory_fd, &status) != 0) return Error::from_errno("fstat of /workspace");
+  if ((status.st_mode & S_IRWXU) == S_IRWXU) return base::done();
+  if (::fchmod(directory_fd, (status.st_mode & 07777) | S_IRWXU) == 0) return base::done();
+  return Error::from_errno("fchmod of /workspace");
+}
+
+}  // namespace
+
+Runs::Runs(Context context)
+    : context_(std::move(context)),
+      profiles_(context_.spec.data_directory),
+      file_changes_(context_.workspace_fd, static_cast<std::size_t>(context_.spec.limits.files)),
+      kept_outputs_(context_.runs_fd, context_.spec.limits.disk_mb << 20) {}
+
+Runs::~Runs() = default;
+
+base::Status Runs::submit(RunRequest request) {
+  if (find(request.run_id) != nullptr) return base::done();  // a server asked twice: one run
+  TRY(profiles_.of(request.language));
+  const auto running_behind = std::count_if(jobs_.begin(), jobs_.end(), [](const auto& entry) {
+    return entry.second->request.background;
+  });
+  if (request.background && running_behind >= kBackgroundRunsMax) {
+    std::string ids;
+    for (const auto& [id, job] : jobs_) {
+      if (job->request.background) ids += (ids.empty() ? "" : ", ") + id;
+    }
+    return base::error(Error::Kind::kLimit,
+                       "this session already has " + std::to_string(kBackgroundRunsMax) +
+                           " background runs; cancel_run one of them first: " + ids);
+  }
+  Slot& slot = slots_[interpreter_of(request.language)];
+  if (!request.background && slot.queue.size() >= kQueuedRunsMax) {
+    return base::error(Error::Kind::kLimit, "too many runs wait for this interpreter already (" +
+                                                std::to_string(kQueuedRunsMax) + ")");
+  }
+  auto job = std::make_shared<Job>();
+  job->request = std::move(request);
+  job->run.run_id = job->request.run_id;
+  job->run.language = job->request.language;
+  job->run.background = job->request.background;
+  job->run.queued_at_ms = base::now_ms();
+  TRY(open_job_files(*job, context_.runs_fd, context_.spec.limits.output_mb << 20));
+  jobs_[job->run.run_id] = job;
+  if (job->request.background) {
+    begin(job);
+  } else {
+    slot.queue.push_back(job);
+    start_next(interpreter_of(job->run.language));
+  }
+  return base::done();
+}
+
+void Runs::start_ahead(Language language) {
+  Slot& slot = slots_[interpreter_of(language)];
+  if (slot.worker || !make_enterable(context_.workspace_fd).ok()) return;
+  Job nobodys;
+  nobodys.run.language = language;
+  if (auto worker = start_worker(nobodys, false); worker.ok()) {
+    slot.worker = std::move(worker).value();
+  }
+}
+
+const Run* Runs::find(const std::string& run_id) {
+  if (const auto job = jobs_.find(run_id); job != jobs_.end()) {
+    Job& found = *job->second;
+    found.run.stdout_bytes = found.out->bytes();
+    found.run.stderr_bytes = found.err->bytes();
+    return &found.run;
+  }
+  const auto ended = std::find_if(ended_.begin(), ended_.end(),
+                                  [&run_id](const Run& run) { return run.run_id == run_id; });
+  return ended == ended_.end() ? nullptr : &*ended;
+}
+
+std::vector<const Run*> Runs::active() const {
+  std::vector<const Run*> runs;
+  for (const auto& [id, job] : jobs_) runs.push_back(&job->run);
+  std::sort(runs.begin(), runs.end(),
+            [](const Run* a, const Run* b) { return a->queued_at_ms < b->queued_at_ms; });
+  return runs;
+}
+
+base::Status Runs::cancel(const std::string& run_id) {
+  const auto found = jobs_.find(run_id);
+  if (found == jobs_.end()) {
+    if (find(run_id) != nullptr) return base::done();  // has ended: nothing to cancel
+    return base::error(Error::Kind::kNotFound, "no such run in this box");
+  }
+  const JobPointer job = found->second;
+  if (job->run.status == RunStatus::kRunning) {
+    stop(*job, Cause::kCancelled);
+    return base::done();
+  }
+  auto& queue = slots_[interpreter_of(job->run.language)].queue;
+  queue.erase(std::remove(queue.begin(), queue.end(), job), queue.end());
+  end_without_process(job->run, Cause::kCancelled, "cancelled before it started");
+  finish(job);
+  return base::done();
+}
+
+void Runs::start_next(Language interpreter) {
+  Slot& slot = slots_[interpreter];
+  if (slot.current || slot.interrupted || slot.queue.empty()) return;
+  slot.current = slot.queue.front();
+  slot.queue.pop_front();
+  begin(slot.current);
+}
+
+void Runs::begin(const JobPointer& job) {
+  const bool others_run = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& entry) {
+    return entry.second->run.status == RunStatus::kRunning;
+  });
+  if (files_touched_ && !others_run) {
+    file_changes_.take_snapshot();
+    files_touched_ = false;
+  }
+  job->run.status = RunStatus::kRunning;
+  if (!note_for_next_.empty()) job->run.note = std::exchange(note_for_next_, "");
+  job->run.started_at_ms = base::now_ms();
+  stops_ = 0;
+  job->started_file_time_ns = FileChanges::file_time_ns();
+  job->started_process_time = process_clock();
+  job->oom_kills_before = context_.oom_kills();
+  job->pids_refused_before = context_.pids_refused();
+  if (const auto started = start_process(*job); !started.ok()) {
+    const int why = started.error().os_errno;
+    // ETIMEDOUT: the code of the box stopped it before it became a program.
+    if ((why == EAGAIN || why == ETIMEDOUT) && make_room(job)) return;
+    end_without_start(job->run, started.error());
+    // Not from inside submit(): its caller must see the run as accepted first.
+    context_.loop.after(milliseconds(0), [this, job] { finish(job); });
+    return;
+  }
+  if (job->request.timeout_seconds > 0) arm_deadline(*job, job->request.timeout_seconds * 1000);
+  context_.changed(job->run.run_id);
+}
+
+// Zombies that an interpreter keeps, or what a run left behind, may hold every place in the process
+// table: then a session that does nothing else gives them up for the run that is to start.
+bool Runs::make_room(const JobPointer& job) {
+  if (jobs_.size() > 1 || job->start_attempts == kStartAttemptsMax) return false;
+  if (job->start_attempts++ == 0) context_.init.signal_all(SIGKILL);
+  job->run.note = "the session's processes were ended to make room for this run: variables lost";
+  context_.loop.after(kStartPause, [this, job] {
+    if (!jobs_.contains(job->run.run_id)) return;
+    if (!job->stop_cause) return begin(job);
+    end_without_process(job->run, *job->stop_cause, "stopped before it started");
+    finish(job);
+  });
+  return true;
+}
+
+base::Status Runs::start_process(Job& job) {
+  TRY(make_enterable(context_.workspace_fd));
+  const Profile profile = TRY(profiles_.of(job.run.language));
+  const bool own = job.request.background || profile.process == Profile::Process::kPerRun;
+  Slot& slot = slots_[interpreter_of(job.run.language)];
+  if (own) {
+    job.own_worker = TRY(start_worker(job, true));
+    job.worker = job.own_worker.get();
+  } else {
+    if (slot.worker && !slot.worker->usable()) {
+      slot.worker->kill_group();
+      retire(std::move(slot.worker));
+    }
+    if (!slot.worker) slot.worker = TRY(start_worker(job, false));
+    job.worker = slot.worker.get();
+  }
+  const auto tell = [this, id = job.run.run_id] { on_output(id); };
+  job.worker->out().set_target(job.out, tell);
+  job.worker->err().set_target(job.err, tell);
+  if (profile.process == Profile::Process::kPerSession) {
+    job.worker->send_run({{"type", "run"},
+                          {"run_id", job.run.run_id},
+                          {"language", name_of(job.run.language)},
+                          {"code", job.request.code},
+                          {"env", own ? std::map<std::string, std::string>() : job.request.env},
+                          {"background", job.request.background},
+                          {"after_interrupt", job.worker->take_interrupted()}});
+  }
+  return base::done();
+}
+
+base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, bool own) {
+  Worker::Start start;
+  start.profile = TRY(profiles_.of(job.run.language));
+  start.environment = environment_of(context_.spec, start.profile, job, own);
+  if (start.profile.process == Profile::Process::kPerRun) start.code = &job.request.code;
+  start.owner = context_.spec.host_uid;
+  if (start.code != nullptr && job.request.background) start.extra_arguments = {"--background"};
+  const std::string key = own ? job.run.run_id : name_of(interpreter_of(job.run.language));
+  Worker::Events events;
+  events.message = [this, key](const json& message, const std::string& blob) {
+    on_message(key, message, blob);
+  };
+  events.broken = [this, key](const std::string& why) {
+    if (const JobPointer current = job_of_worker(key)) current->run.note = "interpreter: " + why;
+  };
+  return Worker::start(context_.loop, context_.init, start, std::move(events));
+}
+
+Runs::JobPointer Runs::job_of_worker(const std::string& worker_key) {
+  if (const auto job = jobs_.find(worker_key); job != jobs_.end()) return job->second;
+  const auto language = find_language(worker_key);
+  return language ? slots_[*language].current : nullptr;
+}
+
+void Runs::on_message(const std::string& worker_key, const json& message, const std::string& blob) {
+  const JobPointer job = job_of_worker(worker_key);
+  if (!job || job->run.status != RunStatus::kRunning) return;
+  // Said for an earlier run, or at no run's time.
+  if (wire::string_or(message, "run_id") != job->run.run_id) return;
+  const std::string type = wire::string_or(message, "type");
+  if (type == "output" && !add_output(*job, message, blob)) {
+    job->run.note = "more outputs than a run may have: the last ones were dropped";
+  }
+  if (type != "done") return;
+  job->worker->out().drain();
+  job->worker->err().drain();
+  if (job->run.status != RunStatus::kRunning) return;
+  end_by_message(job->run, message, observe(*job));
+  finish(job);
+}
+
+void Runs::on_output(const std::string& run_id) {
+  const auto found = jobs_.find(run_id);
+  if (found == jobs_.end()) return;
+  Job& job = *found->second;
+  if (job.out->over_limit() || job.err->over_limit()) stop(job, Cause::kOutput);
+  context_.changed(run_id);
+}
+
+std::size_t Runs::interpreters() const {
+  return static_cast<std::size_t>(std::count_if(slots_.begin(), slots_.end(), [](const auto& slot) {
+    return slot.second.worker != nullptr;
+  }));
+}
+
+Observed Runs::observe(const Job& job) const {
+  Observed observed;
+  observed.stop_cause = job.stop_cause;
+  observed.children_interrupted = job.group_interrupted;
+  observed.own_process = job.own_worker != nullptr;
+  observed.out_of_memory = context_.oom_kills() > job.oom_kills_before;
+  observed.disk_used_up = context_.disk_used_up();
+  observed.forks_refused = context_.pids_refused() > job.pids_refused_before;
+  // Told only of what ran out of memory.
+  if (observed.out_of_memory || job.stop_cause == Cause::kOom) {
+    observed.memory_peak_bytes = context_.memory_peak_bytes();
+  }
+  observed.last_words = job.err->tail();
+  return observed;
+}
+
+void Runs::process_exited(pid_t pid, int wait_status) {
+  for (auto& [language, slot] : slots_) {
+    if (!slot.worker || slot.worker->pid() != pid) continue;
+    const JobPointer job = slot.current;
+    if (job) {
+      slot.worker->out().drain();
+      slot.worker->err().drain();
+      end_by_exit(job->run, wait_status, observe(*job));
+    }
+    retire(std::move(slot.worker));
+    if (job) finish(job);
+    return;
+  }
+  for (const auto& [id, entry] : jobs_) {
+    const JobPointer job = entry;
+    if (!job->own_worker || job->own_worker->pid() != pid) continue;
+    job->own_worker->out().drain();
+    job->own_worker->err().drain();
+    end_by_exit(job->run, wait_status, observe(*job));
+    finish(job);
+    return;
+  }
+}
+
+void Runs::retire(std::unique_ptr<Worker> worker) {
+  if (!worker) return;
+  // The next run of this language has another worker, and is answered by that one only.
+  worker->stop_listening();
+  // Often called from one of its own callbacks: it must outlive them.
+  context_.loop.after(milliseconds(0), [keep = std::shared_ptr<Worker>(std::move(worker))] {});
+}
+
+void Runs::remember(const Run& run) {
+  ended_.push_back(run);
+  if (ended_.size() > kEndedMax) ended_.pop_front();
+}
+
+void Runs::finish(const JobPointer& job) {
+  context_.loop.cancel(job->deadline);
+  context_.loop.cancel(job->escalation);
+  if (job->stop_cause && job->worker != nullptr) {
+    end_processes_since(context_.init, job->worker->pid(), job->started_process_time);
+  }
+  std::size_t changes = 0;
+  if (job->run.started_at_ms != 0) {
+    job->run.files_changed = file_changes_.changes_since(job->started_file_time_ns, changes);
+  }
+  if (changes > kChangesMax) {
+    job->run.note += (job->run.note.empty() ? "" : "; ") + std::to_string(changes) +
+                     " files changed, the first " + std::to_string(kChangesMax) + " are listed";
+  }
+  job->run.stdout_bytes = job->out->bytes();
+  job->run.stderr_bytes = job->err->bytes();
+  job->run.finished_at_ms = base::now_ms();
+  if (job->run.started_at_ms != 0) {
+    job->run.duration_ms = job->run.finished_at_ms - job->run.started_at_ms;
+  }
+  if (const auto written = write_record(*job); !written.ok()) {
+    job->run.note += "; record not kept on disk: " + written.error().message;
+  }
+  kept_outputs_.add(job->run.run_id);
+  remember(job->run);
+  const std::string id = job->run.run_id;
+  jobs_.erase(id);
+  if (job->worker != nullptr) {
+    job->worker->out().stop_telling();
+    job->worker->err().stop_telling();
+  }
+  job->worker = nullptr;
+  retire(std::move(job->own_worker));
+  context_.changed(id);
+  const Language interpreter = interpreter_of(job->run.language);
+  Slot& slot = slots_[interpreter];
+  if (slot.current == job) {
+    slot.current.reset();
+    if (job->stop_cause && slot.worker) {
+      slot.interrupted = true;
+      context_.init.after_signals([this, interpreter] {
+        slots_[interpreter].interrupted = false;
+        start_next(interpreter);
+      });
+    }
+  }
+  start_next(interpreter);
+  if (jobs_.empty()) {
+    context_.loop.after(milliseconds(0), [fd = context_.runs_fd] { prepare_job_files(fd); });
+  }
+}
+
+}  // namespace sandbox::box

@@ -1,0 +1,122 @@
+// The runs of one box: queues, interpreters, deadlines, records. One thread.
+//
+// Each language has one live interpreter and runs its foreground runs in order; background runs
+// have a process of their own. A run that must end is interrupted first, so that variables survive,
+// and killed with its process group when it does not listen.
+#pragma once
+
+#include <sys/types.h>
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sandbox/base/result.h"
+#include "sandbox/box/ending.h"
+#include "sandbox/box/event_loop.h"
+#include "sandbox/box/file_changes.h"
+#include "sandbox/box/init_process.h"
+#include "sandbox/box/job.h"
+#include "sandbox/box/kept_outputs.h"
+#include "sandbox/box/profile.h"
+#include "sandbox/box_spec.h"
+
+namespace sandbox::box {
+
+class Runs {
+ public:
+  struct Context {
+    EventLoop& loop;
+    InitProcess& init;
+    const BoxSpec& spec;
+    int runs_fd;                                 // borrowed: the directory of records
+    int workspace_fd;                            // borrowed
+    std::function<std::int64_t()> oom_kills;     // so far
+    std::function<std::int64_t()> pids_refused;  // or how often the limit was seen reached, so far
+    std::function<std::int64_t()> memory_peak_bytes;         // 0: not known
+    std::function<bool()> disk_used_up;                      // or the file system has no room
+    std::function<void(const std::string& run_id)> changed;  // output, status or end
+  };
+
+  explicit Runs(Context context);
+  ~Runs();
+
+  // kLimit when too many wait or run, kUnsupported when the host has no such interpreter.
+  base::Status submit(RunRequest request);
+  // The interpreter of that language, before a run asks for it. When it cannot be, that run says
+  // why.
+  void start_ahead(Language language);
+  // Null when this box never had it, or long ago.
+  [[nodiscard]] const Run* find(const std::string& run_id);
+  base::Status cancel(const std::string& run_id);
+
+  [[nodiscard]] std::vector<const Run*> active() const;  // queued and running
+  [[nodiscard]] bool busy() const { return !jobs_.empty(); }
+  // Processes that stay when no run is on.
+  [[nodiscard]] std::size_t interpreters() const;
+
+  // Ends every running run for this cause.
+  void stop_all(Cause cause);
+  // The kernel killed something of the session: the foreground runs that were on end for it, and so
+  // does a background run that was alone. Which one it was of, the kernel does not tell.
+  void stop_after_oom_kill();
+  // For the note of all runs that are on.
+  void note_all(const std::string& what);
+  // For the note of the next run: what happened while none was on.
+  void tell_next(std::string what) { note_for_next_ = std::move(what); }
+  // Deadlines do not pass while the box is frozen.
+  void hold_deadlines();
+  void release_deadlines();
+  // Files may have been written from outside: look again before the next run.
+  void files_touched() { files_touched_ = true; }
+
+  void process_exited(pid_t pid, int wait_status);
+  void process_stopped(pid_t pid);
+  // The box has ended: every run ends now. Those that were being stopped keep that cause.
+  void end_all(Cause cause, const std::string& why);
+
+ private:
+  using JobPointer = std::shared_ptr<Job>;
+  struct Slot {
+    std::unique_ptr<Worker> worker;
+    std::deque<JobPointer> queue;
+    JobPointer current;
+    bool interrupted = false;  // a signal may be on its way that no later run must get
+  };
+
+  void start_next(Language interpreter);
+  void begin(const JobPointer& job);
+  [[nodiscard]] bool make_room(const JobPointer& job);
+  base::Status start_process(Job& job);
+  base::Result<std::unique_ptr<Worker>> start_worker(const Job& job, bool own);
+  void on_message(const std::string& worker_key, const nlohmann::json& message,
+                  const std::string& blob);
+  void on_output(const std::string& run_id);
+  void stop(Job& job, Cause cause);
+  void escalate(const std::string& run_id, int step);
+  void arm_deadline(Job& job, std::int64_t milliseconds);
+  void finish(const JobPointer& job);
+  void remember(const Run& run);
+  void retire(std::unique_ptr<Worker> worker);
+  [[nodiscard]] Observed observe(const Job& job) const;
+  [[nodiscard]] JobPointer job_of_worker(const std::string& worker_key);
+
+  Context context_;
+  Profiles profiles_;
+  FileChanges file_changes_;
+  KeptOutputs kept_outputs_;
+  std::map<Language, Slot> slots_;
+  std::unordered_map<std::string, JobPointer> jobs_;  // not ended yet, by run_id
+  std::deque<Run> ended_;
+  std::string note_for_next_;
+  bool files_touched_ = true;
+  int stops_ = 0;
+  bool deadlines_held_ = false;
+};
+
+}  // namespace sandbox::box

@@ -1,0 +1,153 @@
+// Ending runs before they end by themselves: deadlines, cancel, limits, a lost box.
+#include <signal.h>
+
+#include <chrono>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/box/runs.h"
+
+namespace sandbox::box {
+namespace {
+
+using std::chrono::milliseconds;
+
+// After the interrupt of the interpreter: when its children are interrupted too (os.system() waits
+// for its child with SIGINT ignored), and when everything is killed.
+constexpr milliseconds kInterruptGroupAfter{500};
+constexpr milliseconds kKillAfter{1500};
+// A fork bomb takes the CPU from everything else for as long as it is asked politely.
+constexpr milliseconds kKillBombAfter{1000};
+
+// Since the last run began. A program may stop itself, to be told to go on.
+constexpr int kStopsMax = 20;
+
+// Ending these takes what the run has started, too: it is what uses up the limit.
+bool is_limit(Cause cause) {
+  return cause == Cause::kPids || cause == Cause::kDisk || cause == Cause::kOutput ||
+         cause == Cause::kOom;
+}
+
+std::int64_t steady_ms() {
+  return std::chrono::duration_cast<milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+void Runs::stop(Job& job, Cause cause) {
+  if (job.stop_cause || job.run.status != RunStatus::kRunning) return;
+  job.stop_cause = cause;
+  if (job.worker == nullptr) return;  // room is being made for it: then it ends without a start
+  context_.loop.cancel(job.deadline);
+  // A process of its own has nothing to save but what it saves on SIGINT; its children matter more.
+  if (job.own_worker || is_limit(cause)) {
+    job.worker->interrupt_group();
+    job.group_interrupted = is_limit(cause);
+  }
+  job.worker->interrupt();
+  job.escalation =
+      context_.loop.after(kInterruptGroupAfter, [this, id = job.run.run_id] { escalate(id, 1); });
+}
+
+void Runs::escalate(const std::string& run_id, int step) {
+  const auto found = jobs_.find(run_id);
+  if (found == jobs_.end() || found->second->worker == nullptr) return;
+  Job& job = *found->second;
+  job.escalation = 0;
+  if (deadlines_held_) {  // frozen: it could not have listened
+    job.escalation =
+        context_.loop.after(kInterruptGroupAfter, [this, run_id, step] { escalate(run_id, step); });
+    return;
+  }
+  if (step == 1) {
+    job.worker->interrupt_group();
+    job.group_interrupted = true;
+    const milliseconds kill_after = job.stop_cause == Cause::kPids ? kKillBombAfter : kKillAfter;
+    job.escalation = context_.loop.after(kill_after - kInterruptGroupAfter,
+                                         [this, run_id] { escalate(run_id, 2); });
+    return;
+  }
+  job.worker->kill_group();
+}
+
+// Nobody in the box can tell it to go on, so this does. Who stops it again and again would do the
+// same to whatever starts next.
+void Runs::process_stopped(pid_t pid) {
+  if (deadlines_held_) return;  // the box is frozen
+  if (++stops_ <= kStopsMax) {
+    context_.init.signal(pid, SIGCONT, wire::SignalTarget::kProcess);
+    return;
+  }
+  stops_ = 0;
+  context_.init.signal_all(SIGKILL);
+  const char* what =
+      "a process of the session kept stopping the others: all were ended, variables lost";
+  for (auto& [id, job] : jobs_) job->run.note = what;
+  if (jobs_.empty()) tell_next(what);
+}
+
+void Runs::arm_deadline(Job& job, std::int64_t left_ms) {
+  job.deadline_at_ms = steady_ms() + left_ms;
+  job.deadline = context_.loop.after(milliseconds(left_ms), [this, id = job.run.run_id] {
+    const auto found = jobs_.find(id);
+    if (found == jobs_.end()) return;
+    found->second->deadline = 0;
+    stop(*found->second, Cause::kTimeout);
+  });
+}
+
+void Runs::hold_deadlines() {
+  if (deadlines_held_) return;
+  deadlines_held_ = true;
+  for (auto& [id, job] : jobs_) {
+    if (job->deadline == 0) continue;
+    context_.loop.cancel(job->deadline);
+    job->deadline_at_ms -= steady_ms();  // what is left, until they are released
+    job->deadline_held = true;
+  }
+}
+
+void Runs::release_deadlines() {
+  if (!deadlines_held_) return;
+  deadlines_held_ = false;
+  for (auto& [id, job] : jobs_) {
+    if (!job->deadline_held) continue;
+    job->deadline_held = false;
+    arm_deadline(*job, std::max<std::int64_t>(job->deadline_at_ms, 1));
+  }
+}
+
+void Runs::stop_all(Cause cause) {
+  for (auto& [id, job] : jobs_) stop(*job, cause);
+}
+
+void Runs::note_all(const std::string& what) {
+  for (auto& [id, job] : jobs_) job->run.note = what;
+}
+
+void Runs::stop_after_oom_kill() {
+  std::vector<Job*> foreground;
+  std::vector<Job*> background;
+  for (auto& [id, job] : jobs_) {
+    if (job->run.status != RunStatus::kRunning) continue;
+    if (context_.oom_kills() <= job->oom_kills_before) continue;  // started since
+    (job->request.background ? background : foreground).push_back(job.get());
+  }
+  if (foreground.empty() && background.size() == 1) foreground = background;
+  for (Job* job : foreground) stop(*job, Cause::kOom);
+}
+
+void Runs::end_all(Cause cause, const std::string& why) {
+  for (auto& [language, slot] : slots_) slot.queue.clear();
+  while (!jobs_.empty()) {
+    const JobPointer job = jobs_.begin()->second;
+    const bool oom = context_.oom_kills() > job->oom_kills_before;
+    const Cause observed = oom && cause == Cause::kSandboxLost ? Cause::kOom : cause;
+    end_without_process(job->run, job->stop_cause.value_or(observed), why);
+    job->run.error->lost = "the sandbox ended: variables and processes lost";
+    finish(job);
+  }
+}
+
+}  // namespace sandbox::box

@@ -1,0 +1,45 @@
+#include "sandbox/box/stream_file.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+
+namespace sandbox::box {
+namespace {
+constexpr std::size_t kTailBytes = 2048;
+}  // namespace
+
+base::Result<std::shared_ptr<StreamFile>> StreamFile::create(int directory_fd, std::string name,
+                                                             std::int64_t bytes_max) {
+  base::UniqueFd directory(::fcntl(directory_fd, F_DUPFD_CLOEXEC, 0));
+  if (!directory.valid()) return base::Error::from_errno("keep the directory of a run");
+  return std::shared_ptr<StreamFile>(
+      new StreamFile(std::move(directory), std::move(name), bytes_max));
+}
+
+base::Status StreamFile::open_file() {
+  file_ = TRY(base::open_file(directory_.get(), name_,
+                              O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, 0644));
+  directory_.reset();
+  return base::done();
+}
+
+void StreamFile::append(std::string_view bytes) {
+  const auto room = static_cast<std::size_t>(bytes_max_ - bytes_);
+  if (bytes.size() > room) {
+    over_limit_ = true;
+    bytes = bytes.substr(0, room);
+  }
+  if (bytes.empty()) return;
+  tail_.append(bytes.substr(bytes.size() - std::min(bytes.size(), kTailBytes)));
+  if (tail_.size() > kTailBytes) tail_.erase(0, tail_.size() - kTailBytes);
+  if ((file_.valid() || open_file().ok()) && base::write_all(file_.get(), bytes).ok()) {
+    bytes_ += static_cast<std::int64_t>(bytes.size());
+  } else {
+    // The host's disk is full, or out of inodes: the same to the user as a stream that may not grow
+    // any more.
+    over_limit_ = true;
+  }
+}
+
+}  // namespace sandbox::box

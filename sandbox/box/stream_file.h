@@ -1,0 +1,44 @@
+// One output stream of one run, kept in a file up to a cap. Most runs leave one of their streams
+// empty: the file is made with its first byte.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/result.h"
+
+namespace sandbox::box {
+
+class StreamFile {
+ public:
+  // `directory_fd` is borrowed for this call only.
+  static base::Result<std::shared_ptr<StreamFile>> create(int directory_fd, std::string name,
+                                                          std::int64_t bytes_max);
+
+  // Writes what fits; the rest is counted as dropped.
+  void append(std::string_view bytes);
+
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+  [[nodiscard]] bool over_limit() const { return over_limit_; }
+  // What was appended last, a few kilobytes.
+  [[nodiscard]] const std::string& tail() const { return tail_; }
+
+ private:
+  StreamFile(base::UniqueFd directory, std::string name, std::int64_t bytes_max)
+      : directory_(std::move(directory)), name_(std::move(name)), bytes_max_(bytes_max) {}
+
+  base::Status open_file();
+
+  base::UniqueFd directory_;  // until there is the file
+  std::string name_;
+  base::UniqueFd file_;
+  std::int64_t bytes_max_;
+  std::int64_t bytes_ = 0;
+  bool over_limit_ = false;
+  std::string tail_;
+};
+
+}  // namespace sandbox::box

@@ -1,0 +1,42 @@
+// The read end of a pipe from the box, poured into the stream file of whichever run is on.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/result.h"
+#include "sandbox/box/event_loop.h"
+#include "sandbox/box/stream_file.h"
+
+namespace sandbox::box {
+
+// Lives in the loop until the last writer has closed the pipe: a process that a run left behind may
+// go on printing, and what it prints is kept with that run.
+class StreamReader : public std::enable_shared_from_this<StreamReader> {
+ public:
+  // Reads nothing before there is a target: what is written earlier waits for it.
+  static base::Result<std::shared_ptr<StreamReader>> start(EventLoop& loop, base::UniqueFd pipe);
+
+  // Where bytes go from now on, and whom to tell. Without a file they are dropped.
+  void set_target(std::shared_ptr<StreamFile> file, std::function<void()> on_output);
+  // Nobody is told any more; bytes still go to the file.
+  void stop_telling() { on_output_ = nullptr; }
+
+  // Takes everything that is in the pipe now.
+  void drain();
+
+ private:
+  StreamReader(EventLoop& loop, base::UniqueFd pipe) : loop_(loop), pipe_(std::move(pipe)) {}
+  bool read_some();  // false when the pipe is empty or at its end
+  void watch();
+  void close();
+
+  EventLoop& loop_;
+  base::UniqueFd pipe_;
+  bool watched_ = false;
+  std::shared_ptr<StreamFile> file_;
+  std::function<void()> on_output_;
+};
+
+}  // namespace sandbox::box

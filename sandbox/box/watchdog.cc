@@ -1,0 +1,203 @@
+#include "sandbox/box/watchdog.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sandbox/box/process_tree.h"
+
+namespace sandbox::box {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kBusyInterval{100};
+constexpr milliseconds kLeftBehindInterval{1000};
+constexpr milliseconds kIdleInterval{5000};
+constexpr milliseconds kDiskInterval{500};
+constexpr milliseconds kOomGrace{300};
+constexpr milliseconds kBombWindow{500};
+constexpr std::int64_t kBombRefusals = 10;
+// One may be an accident: a directory that is closed while it is removed.
+constexpr int kUncountableLooks = 2;
+// What looking may take of a CPU: a twentieth for the disk, a fifth for the processes.
+constexpr int kDiskRestFactor = 20;
+constexpr int kProcessRestFactor = 4;
+
+std::chrono::nanoseconds thread_cpu_time() {
+  timespec now{};
+  (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Watchdog>> Watchdog::start(EventLoop& loop, const Limits& limits,
+                                                        Watched watched) {
+  auto processes_side = TRY(SideThread::create(loop));
+  auto disk_side = TRY(SideThread::create(loop));
+  std::unique_ptr<Watchdog> watchdog(new Watchdog(loop, limits, std::move(watched),
+                                                  std::move(processes_side), std::move(disk_side)));
+  watchdog->set_timer(kIdleInterval);
+  return watchdog;
+}
+
+Watchdog::Watchdog(EventLoop& loop, const Limits& limits, Watched watched,
+                   std::unique_ptr<SideThread> processes_side,
+                   std::unique_ptr<SideThread> disk_side)
+    : loop_(loop),
+      limits_(limits),
+      watched_(std::move(watched)),
+      processes_side_(std::move(processes_side)),
+      disk_side_(std::move(disk_side)) {}
+
+Watchdog::~Watchdog() { loop_.cancel(timer_); }
+
+void Watchdog::set_timer(milliseconds pause) {
+  loop_.cancel(timer_);
+  timer_ = loop_.after(pause, [this] { tick(); });
+}
+
+void Watchdog::wake() {
+  if (awake_) return;
+  awake_ = true;
+  set_timer(kBusyInterval);
+}
+
+void Watchdog::tick() {
+  timer_ = 0;
+  check_oom_kills();
+  if (!processes_side_->busy() && Clock::now() >= next_process_look_) look_at_processes();
+  const bool disk_is_due = watched_.disk && Clock::now() >= next_disk_look_;
+  if (disk_is_due && !disk_side_->busy()) look_at_disk();
+  const milliseconds pause = interval();
+  awake_ = pause == kBusyInterval;
+  set_timer(pause);
+}
+
+milliseconds Watchdog::interval() const {
+  if (watched_.busy() || disk_is_filling_ || refused_before_ || uncountable_looks_ > 0) {
+    return kBusyInterval;
+  }
+  // Something that a run left behind may be at work.
+  return processes_ > watched_.interpreters() ? kLeftBehindInterval : kIdleInterval;
+}
+
+void Watchdog::look_at_processes() {
+  ProcessQuestions questions;
+  questions.tasks = watched_.processes ? watched_.busy() : refused_before_.has_value();
+  questions.memory = watched_.memory;
+  questions.memory_bytes_max = limits_.memory_mb << 20;
+  processes_side_->run([this, questions](const std::stop_token& stop) -> std::function<void()> {
+    const auto started = thread_cpu_time();
+    auto usage =
+        std::make_shared<ProcessUsage>(measure_processes(watched_.measured, questions, stop));
+    // A look that had to wait for a processor has cost nobody anything.
+    return [this, usage, took = thread_cpu_time() - started] {
+      next_process_look_ = Clock::now() + took * kProcessRestFactor;
+      processes_ = usage->processes;
+      if (watched_.memory) check_memory(*usage);
+      check_processes(*usage);
+    };
+  });
+}
+
+void Watchdog::look_at_disk() {
+  disk_side_->run([this](const std::stop_token& stop) -> std::function<void()> {
+    const auto started = Clock::now();
+    // Beyond the limit, so that growth can still be seen.
+    const DiskUsage usage = measure_disk(watched_.measured, 2 * limits_.files + 1, stop);
+    return [this, usage, took = Clock::now() - started] {
+      next_disk_look_ =
+          Clock::now() + std::max<Clock::duration>(kDiskInterval, took * kDiskRestFactor);
+      check_disk(usage);
+    };
+  });
+}
+
+void Watchdog::check_memory(const ProcessUsage& usage) {
+  memory_peak_bytes_ = std::max(memory_peak_bytes_, usage.memory_bytes);
+  if (!usage.largest.valid()) return;
+  // Gone by itself meanwhile: then it has made the room.
+  if (::syscall(SYS_pidfd_send_signal, usage.largest.get(), SIGKILL, nullptr, 0) == 0) {
+    ++oom_kills_;
+  }
+}
+
+// A program whose child was killed often waits for it for ever; one whose interpreter was killed
+// has ended by now, with that cause.
+void Watchdog::check_oom_kills() {
+  const std::int64_t kills = oom_kills_ + watched_.oom_kills();
+  if (kills > last_oom_kills_ && !oom_seen_at_) oom_seen_at_ = Clock::now();
+  last_oom_kills_ = kills;
+  if (!oom_seen_at_ || Clock::now() - *oom_seen_at_ < kOomGrace) return;
+  oom_seen_at_.reset();
+  watched_.memory_ran_out();
+}
+
+// Meeting the limit is an error that a program may handle; filling the table and going on is a
+// bomb. Without a run only what is refused right now counts: an interpreter may keep idle threads.
+void Watchdog::check_processes(const ProcessUsage& usage) {
+  const std::int64_t refused = watched_.processes ? 0 : watched_.pids_refused();
+  const bool refusing = refused > last_refused_;
+  if (watched_.processes && is_full(usage)) ++times_full_;
+  const bool suspicious = watched_.processes ? watched_.busy() && is_full(usage) : refusing;
+  if (suspicious && !refused_before_) {
+    refused_before_ = last_refused_;
+    refused_since_ = Clock::now();
+  }
+  last_refused_ = refused;
+  if (!refused_before_ || Clock::now() - refused_since_ < kBombWindow) return;
+  const bool many = watched_.processes || refused - *refused_before_ >= kBombRefusals;
+  refused_before_.reset();
+  if (many && (watched_.busy() ? is_full(usage) : refusing)) watched_.process_limit_reached();
+}
+
+bool Watchdog::is_full(const ProcessUsage& usage) const {
+  return usage.tasks >= limits_.processes - 1;
+}
+
+std::int64_t Watchdog::times_full() {
+  ProcessUsage now;
+  now.tasks = count_tasks(read_descendants(watched_.measured.init_host_pid));
+  if (is_full(now)) ++times_full_;
+  return times_full_;
+}
+
+void Watchdog::check_disk(DiskUsage usage) {
+  uncountable_looks_ = usage.unreadable > 0 ? uncountable_looks_ + 1 : 0;
+  if (uncountable_looks_ >= kUncountableLooks) {
+    uncountable_looks_ = 0;
+    watched_.disk_uncountable();
+  }
+  // What was moved under the count is still there: a program cannot hide its files by moving them.
+  if (!usage.complete) {
+    usage.bytes = std::max(usage.bytes, last_disk_.bytes);
+    usage.files = std::max(usage.files, last_disk_.files);
+  }
+  const auto over = [this](std::int64_t bytes, std::int64_t files) {
+    return bytes > limits_.disk_mb << 20 || files > limits_.files;
+  };
+  const bool over_without_deleted =
+      over(usage.bytes - usage.deleted_bytes, usage.files - usage.deleted_files);
+  // A walk that could not get to the end has too many to count, and counts as growing.
+  const bool growing = usage.bytes > last_disk_.bytes || usage.files > last_disk_.files ||
+                       usage.files > 2 * limits_.files;
+  const bool was_over = over_disk_limit_;
+  last_disk_ = usage;
+  over_disk_limit_ = over(usage.bytes, usage.files);
+  // A run that makes room may go on. What has no name any more goes only with the processes that
+  // hold it open; without a run, what grows must be seen growing twice.
+  const bool stuck = over_disk_limit_ && (growing || !over_without_deleted);
+  disk_is_filling_ = stuck;
+  // What was written between the last look and the end it led to is not the next run's.
+  const bool settled = !disk_limit_told_;
+  disk_limit_told_ = stuck && settled && (watched_.busy() || was_over);
+  if (disk_limit_told_) watched_.disk_limit_reached(true);
+}
+
+}  // namespace sandbox::box

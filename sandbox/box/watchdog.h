@@ -1,0 +1,98 @@
+// Watches what no kernel limit holds on this host (memory and processes without a cgroup, the
+// disk), and programs that go on against a limit which the kernel does hold.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "sandbox/base/result.h"
+#include "sandbox/box/event_loop.h"
+#include "sandbox/box/side_thread.h"
+#include "sandbox/box/usage.h"
+#include "sandbox/limits.h"
+
+namespace sandbox::box {
+
+class Watchdog {
+ public:
+  struct Watched {
+    Measured measured;
+    bool memory = false;                        // no cgroup holds it
+    bool processes = false;                     // no cgroup counts those that were refused
+    bool disk = true;                           // no quota holds it
+    std::function<bool()> busy;                 // whether runs are on
+    std::function<std::size_t()> interpreters;  // processes that are there without a run
+    // Both since the start of the box, as far as the kernel tells.
+    std::function<std::int64_t()> oom_kills;
+    std::function<std::int64_t()> pids_refused;
+    // `stuck`: no run is on, and it does not get better by itself.
+    std::function<void(bool stuck)> disk_limit_reached;
+    std::function<void()> disk_uncountable;       // somebody keeps closing directories to the count
+    std::function<void()> process_limit_reached;  // again and again, for half a second
+    std::function<void()> memory_ran_out;         // something was killed, and its run goes on
+  };
+
+  static base::Result<std::unique_ptr<Watchdog>> start(EventLoop& loop, const Limits& limits,
+                                                       Watched watched);
+  ~Watchdog();
+
+  // Processes ended here because the session's memory was used up.
+  [[nodiscard]] std::int64_t oom_kills() const { return oom_kills_; }
+
+  // The most that a look has seen; 0 where a cgroup holds the memory.
+  [[nodiscard]] std::int64_t memory_peak_bytes() const { return memory_peak_bytes_; }
+
+  // How often the process table was seen full, where no cgroup counts refusals; looks once more.
+  std::int64_t times_full();
+
+  // A run begins: looks soon, not at the next slow round.
+  void wake();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Watchdog(EventLoop& loop, const Limits& limits, Watched watched,
+           std::unique_ptr<SideThread> processes_side, std::unique_ptr<SideThread> disk_side);
+
+  void tick();
+  void look_at_processes();
+  void look_at_disk();
+  void set_timer(std::chrono::milliseconds pause);
+  [[nodiscard]] std::chrono::milliseconds interval() const;
+  void check_memory(const ProcessUsage& usage);
+  void check_processes(const ProcessUsage& usage);
+  [[nodiscard]] bool is_full(const ProcessUsage& usage) const;
+  void check_oom_kills();
+  void check_disk(DiskUsage usage);
+
+  EventLoop& loop_;
+  const Limits& limits_;
+  Watched watched_;
+  EventLoop::TimerId timer_ = 0;
+  std::int64_t oom_kills_ = 0;
+  std::int64_t memory_peak_bytes_ = 0;
+  std::size_t processes_ = 0;  // at the last look
+  Clock::time_point next_process_look_{};
+  Clock::time_point next_disk_look_{};
+  DiskUsage last_disk_;
+  bool disk_is_filling_ = false;
+  bool disk_limit_told_ = false;  // by the last look
+  bool over_disk_limit_ = false;
+  int uncountable_looks_ = 0;  // in a row
+  std::int64_t times_full_ = 0;
+  std::int64_t last_refused_ = 0;
+  std::optional<std::int64_t> refused_before_;  // while something is being refused
+  Clock::time_point refused_since_{};
+  std::int64_t last_oom_kills_ = 0;
+  std::optional<Clock::time_point> oom_seen_at_;
+  bool awake_ = false;
+  // Last, so that what they still do has the rest. A look at the disk may take long, and the looks
+  // at the memory must not wait for it.
+  std::unique_ptr<SideThread> processes_side_;
+  std::unique_ptr<SideThread> disk_side_;
+};
+
+}  // namespace sandbox::box

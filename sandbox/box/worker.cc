@@ -1,0 +1,114 @@
+#include "sandbox/box/worker.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "sandbox/wire/json.h"
+
+namespace sandbox::box {
+
+using nlohmann::json;
+
+namespace {
+// For a runner that closes its channel and lives on.
+constexpr std::chrono::milliseconds kHangUpAfter{1000};
+
+// Its writer may be opened anew, as /dev/stdout, its reader only by us.
+base::Result<base::Pipe> output_pipe(std::optional<uid_t> owner) {
+  base::Pipe pipe = TRY(base::make_pipe());
+  if (owner && ::fchown(pipe.write_end.get(), *owner, static_cast<gid_t>(*owner)) != 0) {
+    return base::Error::from_errno("fchown of a pipe");
+  }
+  if (::fchmod(pipe.write_end.get(), S_IWUSR) != 0) {
+    return base::Error::from_errno("fchmod of a pipe");
+  }
+  return pipe;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Worker>> Worker::start(EventLoop& loop, InitProcess& init,
+                                                    const Start& start, Events events) {
+  std::unique_ptr<Worker> worker(new Worker(loop, init));
+  base::Pipe out = TRY(output_pipe(start.owner));
+  base::Pipe err = TRY(output_pipe(start.owner));
+  const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDONLY));
+  SpawnRequest request;
+  request.descriptors = {null.get(), out.write_end.get(), err.write_end.get()};
+  base::UniqueFd code;
+  RunnerChannel::Ends channel;
+  if (start.code != nullptr) {
+    code = TRY(base::make_memory_file("code", *start.code));
+    request.descriptors.push_back(code.get());
+  } else {
+    TRY(worker->open_channel(std::move(events), channel));
+    request.descriptors.push_back(channel.reads.get());
+    request.descriptors.push_back(channel.writes.get());
+  }
+  request.directory = "/workspace";
+  request.arguments = start.profile.program;
+  request.arguments.insert(request.arguments.end(), start.extra_arguments.begin(),
+                           start.extra_arguments.end());
+  request.environment = start.environment;
+  request.copy = start.profile.copied;
+  worker->pid_ = TRY(init.spawn(request));
+  worker->out_ = TRY(StreamReader::start(loop, std::move(out.read_end)));
+  worker->err_ = TRY(StreamReader::start(loop, std::move(err.read_end)));
+  return worker;
+}
+
+base::Status Worker::open_channel(Events events, RunnerChannel::Ends& theirs) {
+  RunnerChannel::Events heard;
+  heard.message = [this, tell = std::move(events.message)](const json& message,
+                                                           const std::string& blob) {
+    if (wire::string_or(message, "type") == "ready") {
+      interrupt_by_frame_ = wire::string_or(message, "interrupt") == "frame";
+    }
+    tell(message, blob);
+  };
+  heard.broken = [this, tell = std::move(events.broken)](const std::string& why) {
+    kill_group();
+    tell(why);
+  };
+  heard.ended = [this] { end_soon(); };
+  channel_ = TRY(RunnerChannel::open(loop_, std::move(heard), theirs));
+  return base::done();
+}
+
+// Most often the exit follows at once, and says how it ended.
+void Worker::end_soon() {
+  hang_up_ = loop_.after(kHangUpAfter, [this] {
+    hang_up_ = 0;
+    kill_group();
+  });
+}
+
+Worker::~Worker() {
+  loop_.cancel(hang_up_);
+  if (out_) out_->stop_telling();
+  if (err_) err_->stop_telling();
+}
+
+void Worker::send_run(const json& message) {
+  channel_->expect_much();
+  channel_->send(message);
+}
+
+void Worker::interrupt() {
+  interrupted_ = true;
+  if (interrupt_by_frame_) return channel_->send({{"type", "interrupt"}});
+  init_.signal(pid_, SIGINT, wire::SignalTarget::kProcess);
+}
+
+void Worker::interrupt_group() {
+  interrupted_ = true;
+  if (!interrupt_by_frame_) init_.signal(pid_, SIGINT, wire::SignalTarget::kGroup);
+}
+
+void Worker::kill_group() { init_.signal(pid_, SIGKILL, wire::SignalTarget::kGroup); }
+
+}  // namespace sandbox::box

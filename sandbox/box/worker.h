@@ -1,0 +1,88 @@
+// One process of the box that runs code: a session's interpreter, or the process of a single run.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/result.h"
+#include "sandbox/box/event_loop.h"
+#include "sandbox/box/init_process.h"
+#include "sandbox/box/profile.h"
+#include "sandbox/box/runner_channel.h"
+#include "sandbox/box/stream_reader.h"
+
+namespace sandbox::box {
+
+class Worker {
+ public:
+  struct Events {
+    // A message of the runner, with the blob that came before it. Hostile.
+    std::function<void(const nlohmann::json& message, const std::string& blob)> message;
+    // The channel carried garbage: the process has been killed and its exit will be reported.
+    std::function<void(const std::string& why)> broken;
+  };
+  struct Start {
+    Profile profile;
+    std::vector<std::string> environment;
+    std::vector<std::string> extra_arguments;
+    // For a process per run: the code, which it reads from descriptor 3. Else it gets a channel, as
+    // descriptors 3 (to read from) and 4.
+    const std::string* code = nullptr;
+    // Whose the pipes of its output are, so that it can open /dev/stdout; nothing: ours.
+    std::optional<uid_t> owner;
+  };
+
+  static base::Result<std::unique_ptr<Worker>> start(EventLoop& loop, InitProcess& init,
+                                                     const Start& start, Events events);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // The message of a run; its process has a channel.
+  void send_run(const nlohmann::json& message);
+
+  // For good: what it has said and nobody has read yet is no answer to anybody.
+  void stop_listening() {
+    if (channel_) channel_->close();
+  }
+
+  // False once the runner has closed its channel: it gets no run any more.
+  [[nodiscard]] bool usable() const { return !channel_ || channel_->is_read(); }
+
+  // SIGINT or an interrupt frame, as the runner asked for in its ready message.
+  void interrupt();
+  void interrupt_group();
+  void kill_group();
+  // Whether it has been interrupted since this was last asked.
+  [[nodiscard]] bool take_interrupted() { return std::exchange(interrupted_, false); }
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] StreamReader& out() { return *out_; }
+  [[nodiscard]] StreamReader& err() { return *err_; }
+
+ private:
+  Worker(EventLoop& loop, InitProcess& init) : loop_(loop), init_(init) {}
+
+  base::Status open_channel(Events events, RunnerChannel::Ends& theirs);
+  void end_soon();
+
+  EventLoop& loop_;
+  InitProcess& init_;
+  pid_t pid_ = -1;
+  std::unique_ptr<RunnerChannel> channel_;
+  EventLoop::TimerId hang_up_ = 0;
+  bool interrupt_by_frame_ = false;
+  bool interrupted_ = false;
+  std::shared_ptr<StreamReader> out_;
+  std::shared_ptr<StreamReader> err_;
+};
+
+}  // namespace sandbox::box

@@ -1,0 +1,71 @@
+// One connection from a server to a box: request, reply, in turn.
+//
+// What a box says is not trusted: one that speaks garbage, says something that cannot be, or does
+// not answer is ended, and with it all that runs in it. Nothing here waits without a bound.
+#pragma once
+
+#include <chrono>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/result.h"
+#include "sandbox/wire/box_protocol.h"
+#include "sandbox/wire/frame.h"
+
+namespace sandbox {
+
+class BoxConnection {
+ public:
+  // Connects to <runtime_directory>/<session_id>.sock and says hello. kNotFound: nobody there.
+  // A box stays while it has connections that attach.
+  enum class Attach { kNo, kYes };
+  // What becomes of a box that does not answer in time. It is left only by those who wait shorter
+  // than a box that is well may take.
+  enum class Silent { kEnd, kLeave };
+  static base::Result<BoxConnection> open(const std::string& runtime_directory,
+                                          const std::string& session_id,
+                                          std::int64_t detach_seconds, Attach attach,
+                                          std::chrono::milliseconds patience = kHelloPatience,
+                                          Silent silent = Silent::kEnd);
+
+  // The reply, or the Error it carries. After an Error of kind kUnavailable the connection is
+  // useless. `patience` bounds the wait for a box that does not answer.
+  base::Result<nlohmann::json> call(const nlohmann::json& request,
+                                    std::chrono::milliseconds patience,
+                                    const std::stop_token& stop = {});
+
+  // What follows the reply to "root".
+  base::Result<base::UniqueFd> receive_fd(std::chrono::milliseconds patience);
+
+  // Ends the process of the box, which said or did what no sandbox does. The Error to give back.
+  base::Error end_box(const std::string& why) const;
+
+  // Until the box has closed its end: it does so last of all. False when time is up.
+  bool wait_for_end(std::chrono::milliseconds patience);
+
+  // False once the box has closed it: checked before reuse.
+  [[nodiscard]] bool usable() const;
+
+ private:
+  // As kPatience in sandbox.cc.
+  static constexpr std::chrono::seconds kHelloPatience{30};
+
+  BoxConnection(base::UniqueFd socket, Silent silent)
+      : socket_(std::move(socket)), silent_(silent) {}
+
+  [[nodiscard]] base::Error no_answer() const;
+
+  base::Status send(std::string_view frame, std::chrono::milliseconds patience);
+  base::Result<nlohmann::json> receive(std::chrono::milliseconds patience,
+                                       const std::stop_token& stop);
+
+  base::UniqueFd socket_;
+  Silent silent_;
+  base::UniqueFd process_;  // of the box; not valid where the kernel does not tell
+};
+
+}  // namespace sandbox

@@ -1,0 +1,93 @@
+#include "sandbox/box_spec.h"
+
+#include <algorithm>
+
+#include "sandbox/wire/json.h"
+
+namespace sandbox {
+
+using base::Error;
+using nlohmann::json;
+
+json limits_to_json(const Limits& limits) {
+  json value = json::object();
+  for (const LimitRow& row : kLimitRows) value[row.name] = limits.*row.member;
+  return value;
+}
+
+base::Result<Limits> limits_from_json(const json& value, const Limits& defaults,
+                                      const Limits& most) {
+  Limits limits = defaults;
+  if (value.is_null()) return limits;
+  if (!value.is_object()) return base::error(Error::Kind::kInvalid, "limits must be an object");
+  for (const auto& [name, given] : value.items()) {
+    const auto* row = std::find_if(std::begin(kLimitRows), std::end(kLimitRows),
+                                   [&key = name](const LimitRow& r) { return key == r.name; });
+    if (row == std::end(kLimitRows)) {
+      std::string known;
+      for (const LimitRow& r : kLimitRows)
+        known += (known.empty() ? "" : ", ") + std::string(r.name);
+      return base::error(Error::Kind::kInvalid,
+                         "unknown limit \"" + name + "\"; limits are: " + known);
+    }
+    const std::int64_t highest = std::min(row->most, most.*row->member);
+    const auto number = wire::find_integer(value, row->name);
+    if (!number || *number < row->least || *number > highest) {
+      return base::error(Error::Kind::kInvalid, "limit " + name + " must be a whole number from " +
+                                                    std::to_string(row->least) + " to " +
+                                                    std::to_string(highest));
+    }
+    limits.*row->member = *number;
+  }
+  return limits;
+}
+
+json spec_to_json(const BoxSpec& spec) {
+  json value = {{"session_id", spec.session_id},
+                {"session_directory", spec.session_directory},
+                {"runtime_directory", spec.runtime_directory},
+                {"program_directory", spec.program_directory},
+                {"data_directory", spec.data_directory},
+                {"limits", limits_to_json(spec.limits)},
+                {"env", spec.env},
+                {"detach_seconds", spec.detach_seconds},
+                {"idle_seconds", spec.idle_seconds},
+                {"zygote", spec.zygote},
+                {"python_ahead", spec.python_ahead}};
+  if (spec.host_uid) value["host_uid"] = *spec.host_uid;
+  if (spec.ends_at_ms) value["ends_at_ms"] = *spec.ends_at_ms;
+  return value;
+}
+
+base::Result<BoxSpec> spec_from_json(const json& value) {
+  BoxSpec spec;
+  spec.session_id = wire::string_or(value, "session_id");
+  spec.session_directory = wire::string_or(value, "session_directory");
+  spec.runtime_directory = wire::string_or(value, "runtime_directory");
+  spec.program_directory = wire::string_or(value, "program_directory");
+  spec.data_directory = wire::string_or(value, "data_directory");
+  for (const std::string* required :
+       {&spec.session_id, &spec.session_directory, &spec.runtime_directory, &spec.program_directory,
+        &spec.data_directory}) {
+    if (required->empty())
+      return base::error(Error::Kind::kInvalid, "box specification: incomplete");
+  }
+  Limits widest;
+  for (const LimitRow& row : kLimitRows) widest.*row.member = row.most;
+  spec.limits = TRY(limits_from_json(value.value("limits", json()), Limits(), widest));
+  const json env = value.value("env", json::object());
+  for (const auto& [name, text] : env.items()) {
+    if (text.is_string()) spec.env[name] = text.get<std::string>();
+  }
+  spec.detach_seconds = wire::integer_or(value, "detach_seconds", spec.detach_seconds);
+  spec.idle_seconds = wire::integer_or(value, "idle_seconds", spec.idle_seconds);
+  spec.zygote = wire::boolean_or(value, "zygote", false);
+  spec.python_ahead = wire::boolean_or(value, "python_ahead", false);
+  if (const auto uid = wire::find_integer(value, "host_uid")) {
+    spec.host_uid = static_cast<std::uint32_t>(*uid);
+  }
+  spec.ends_at_ms = wire::find_integer(value, "ends_at_ms");
+  return spec;
+}
+
+}  // namespace sandbox

@@ -1,0 +1,43 @@
+// What a box is started with. The server writes it, hutch-box reads it from its descriptor 3.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/result.h"
+#include "sandbox/limits.h"
+
+namespace sandbox {
+
+struct BoxSpec {
+  std::string session_id;
+  std::string session_directory;  // holds workspace, home, tmp, runs; absolute
+  std::string runtime_directory;  // holds the sockets; absolute
+  std::string program_directory;  // holds hutch-init; absolute
+  std::string data_directory;     // holds runners and profiles; absolute
+  Limits limits;
+  std::map<std::string, std::string> env;
+  // As root the session's own id on the host, for user and group; nothing as an ordinary user.
+  std::optional<std::uint32_t> host_uid;
+  std::int64_t detach_seconds = 60;
+  std::int64_t idle_seconds = 600;
+  bool zygote = false;                     // whether to be forked from one, where it is there
+  bool python_ahead = false;               // its interpreter starts before a run asks for it
+  std::optional<std::int64_t> ends_at_ms;  // hard end of the session, wall clock
+};
+
+nlohmann::json spec_to_json(const BoxSpec& spec);
+base::Result<BoxSpec> spec_from_json(const nlohmann::json& value);
+
+nlohmann::json limits_to_json(const Limits& limits);
+
+// Absent members keep their default. kInvalid names the range of a value outside of it, and the
+// known names for one that is unknown. `most` is the operator's maximum.
+base::Result<Limits> limits_from_json(const nlohmann::json& value, const Limits& defaults,
+                                      const Limits& most);
+
+}  // namespace sandbox

@@ -1,0 +1,35 @@
+// Finding our own place in the cgroup trees, and handling one cgroup's files. cgroups(7).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sandbox {
+
+// One mounted hierarchy and our own directory in it.
+struct CgroupHierarchy {
+  int version = 2;
+  std::vector<std::string> controllers;  // version 1: those co-mounted here
+  std::string own_directory;
+  std::string top;  // where it is mounted: nothing above is a cgroup that we can see
+};
+
+std::vector<CgroupHierarchy> find_cgroup_hierarchies();
+
+// False when the file is not there or refuses the value.
+bool write_cgroup_file(const std::string& path, const std::string& value);
+std::optional<std::string> read_cgroup_file(const std::string& path);
+// The number after `key` in lines of "key number", or the whole file when `key` is empty.
+std::int64_t read_cgroup_number(const std::string& path, const std::string& key);
+// What stands between spaces and ends of lines; nothing when the file cannot be read.
+std::vector<std::string> read_cgroup_words(const std::string& path);
+
+// rmdir, again for up to a second while the kernel is still letting go of ended processes.
+void remove_cgroup(const std::string& directory);
+
+// Thaws, kills everything in it, removes it. Nothing when it is not there.
+void end_cgroup(const std::string& directory);
+
+}  // namespace sandbox

@@ -1,0 +1,112 @@
+// The files of a box as the code in it sees them: reading, writing, listing from the host's side.
+// Everything below the root is hostile and may change while we look.
+//
+// A client's path is UTF-8, at most 4095 bytes; a relative one means below /workspace. Links are
+// followed as the code would follow them and never lead out of the box. Errors are for the client
+// to read: kInvalid, kNotFound, kConflict, kLimit, kUnavailable (changed meanwhile: try again),
+// kUnsupported (no openat2); kInternal is ours.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/result.h"
+#include "sandbox/files/acting_ids.h"
+
+namespace sandbox::files {
+
+class ChangeFeed;
+
+inline constexpr std::int64_t kReadBytesMax = 16 << 20;
+inline constexpr std::size_t kWriteBytesMax = 16 << 20;
+inline constexpr std::size_t kListEntriesDefault = 1000;
+inline constexpr std::size_t kListEntriesMax = 10'000;
+inline constexpr std::size_t kListDepthMax = 4096;
+
+struct ReadResult {
+  std::string path;  // absolute
+  std::string content;
+  std::int64_t offset = 0;
+  std::int64_t total_bytes = 0;  // of the file when it was opened
+};
+
+// kCreate refuses what exists.
+enum class WriteMode { kOverwrite, kAppend, kCreate };
+
+struct WriteResult {
+  std::string path;                 // absolute, as asked for: a link in it stays
+  std::string change;               // created or modified
+  std::int64_t bytes = 0;           // of the whole file afterwards
+  std::int64_t previous_bytes = 0;  // 0 when created
+};
+
+struct ListEntry {
+  std::string path;  // absolute, always UTF-8
+  std::string type;  // file, directory, symlink or other
+  std::int64_t bytes = 0;
+  std::int64_t modified_at_ms = 0;
+  // The name is no UTF-8: `path` has \xHH for its bytes and \\ for backslashes. Only the session's
+  // code can reach such a file.
+  bool escaped = false;
+};
+
+struct ListOptions {
+  bool recursive = false;
+  // Entries whose content, mode or name changed at or after it (st_ctime, which code cannot set).
+  std::optional<std::int64_t> changed_since_ms;
+  std::size_t max_entries = kListEntriesDefault;  // 1 to kListEntriesMax
+  std::size_t max_depth = kListDepthMax;          // levels below `path`, from 1; when recursive
+};
+
+struct ListResult {
+  std::string path;
+  // By the bytes of their paths. Of too many these are the first ones, unless time ran out too.
+  std::vector<ListEntry> entries;
+  bool truncated = false;
+};
+
+// Safe from many threads; each call switches the ids of its own thread only.
+class BoxFiles {
+ public:
+  // `root` is O_PATH on the box's root.
+  BoxFiles(base::UniqueFd root, const Identity& identity)
+      : root_(std::move(root)), identity_(identity) {}
+  // `uid` is the session's id on the host where it has its own; its group has the same number.
+  BoxFiles(base::UniqueFd root, std::optional<std::uint32_t> uid)
+      : BoxFiles(std::move(root), identity_of(uid)) {}
+
+  // Up to `limit` bytes, 1 to kReadBytesMax, from `offset`; fewer only at the end. kInvalid beyond
+  // the end and for anything but a regular file.
+  [[nodiscard]] base::Result<ReadResult> read(const std::string& path, std::int64_t offset,
+                                              std::int64_t limit) const;
+
+  // Directories on the way are made. Overwriting and creating are atomic: a reader sees the old
+  // file or the new one, and after an error nothing but directories is left. Overwriting keeps the
+  // mode but makes a new inode: other hard links keep the old content. Only a file that is a mount
+  // of its own is written in place.
+  [[nodiscard]] base::Result<WriteResult> write(const std::string& path, std::string_view content,
+                                                WriteMode mode) const;
+
+  // Links are listed, not followed; /proc and its like are listed, not entered, as are directories
+  // the code may not read. Takes at most a few seconds.
+  [[nodiscard]] base::Result<ListResult> list(const std::string& path,
+                                              const ListOptions& options) const;
+
+  // A regular file, open for reading. What it holds may go on changing.
+  [[nodiscard]] base::Result<base::UniqueFd> open(const std::string& path) const;
+
+  // Has `feed` hear of `path` under `name`: ChangeFeed::follow().
+  [[nodiscard]] bool follow(const std::string& name, const std::string& path,
+                            ChangeFeed& feed) const;
+
+ private:
+  base::UniqueFd root_;
+  Identity identity_;
+};
+
+}  // namespace sandbox::files

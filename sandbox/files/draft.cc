@@ -1,0 +1,71 @@
+#include "sandbox/files/draft.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "sandbox/base/random_id.h"
+
+namespace sandbox::files {
+
+namespace {
+
+std::string new_name() { return base::random_id(".hutch-"); }
+
+int failure_of(int result) { return result == 0 ? 0 : errno; }
+
+}  // namespace
+
+Draft::~Draft() {
+  if (!name_.empty()) (void)::unlinkat(directory_fd_, name_.c_str(), 0);
+}
+
+int Draft::open() {
+  file_ = base::UniqueFd(::openat(directory_fd_, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+  if (file_.valid()) return 0;
+  if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) return errno;
+  std::string name = new_name();
+  file_ = base::UniqueFd(::openat(directory_fd_, name.c_str(),
+                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file_.valid()) return errno;
+  name_ = std::move(name);
+  return 0;
+}
+
+int Draft::fill(std::string_view content, mode_t mode) {
+  if (const int failure = open(); failure != 0) return failure;
+  const auto written = base::write_all(file_.get(), content);
+  if (!written.ok()) return written.error().os_errno;
+  return failure_of(::fchmod(file_.get(), mode));
+}
+
+int Draft::link_as(const std::string& name) const {
+  const std::string ours = "/proc/self/fd/" + std::to_string(file_.get());
+  return failure_of(
+      ::linkat(AT_FDCWD, ours.c_str(), directory_fd_, name.c_str(), AT_SYMLINK_FOLLOW));
+}
+
+int Draft::publish_new(const std::string& name) {
+  if (name_.empty()) return link_as(name);
+  const int failure = failure_of(
+      ::renameat2(directory_fd_, name_.c_str(), directory_fd_, name.c_str(), RENAME_NOREPLACE));
+  if (failure == 0) name_.clear();
+  return failure;
+}
+
+int Draft::publish_over(const std::string& name) {
+  if (name_.empty()) {
+    std::string own = new_name();
+    if (const int failure = link_as(own); failure != 0) return failure;
+    name_ = std::move(own);
+  }
+  const int failure =
+      failure_of(::renameat(directory_fd_, name_.c_str(), directory_fd_, name.c_str()));
+  if (failure == 0) name_.clear();
+  return failure;
+}
+
+}  // namespace sandbox::files

@@ -1,0 +1,232 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <functional>
+#include <queue>
+
+#include "sandbox/files/box_files.h"
+#include "sandbox/files/box_path.h"
+#include "sandbox/files/open_in_root.h"
+#include "sandbox/files/tree_walk.h"
+
+namespace sandbox::files {
+
+using base::Error;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kTimeMax{5};
+constexpr std::size_t kSeenMax = 2'000'000;
+// Paths kept, and names of directories still to be entered, in memory at one time.
+constexpr std::size_t kPathBytesKeptMax = 8 << 20;
+constexpr std::size_t kWaitingBytesMax = 16 << 20;
+
+std::int64_t to_ms(const timespec& time) {
+  return static_cast<std::int64_t>(time.tv_sec) * 1000 + time.tv_nsec / 1'000'000;
+}
+
+const char* type_of(mode_t mode) {
+  if (S_ISREG(mode)) return "file";
+  if (S_ISDIR(mode)) return "directory";
+  return S_ISLNK(mode) ? "symlink" : "other";
+}
+
+bool by_path(const ListEntry& a, const ListEntry& b) { return a.path < b.path; }
+
+// Keeps the first entries by path of however many it is offered.
+class FirstEntries {
+ public:
+  explicit FirstEntries(std::size_t max_entries) : max_entries_(max_entries) {}
+
+  // False when `path`, and so whatever begins with it, comes after all there is room for.
+  [[nodiscard]] bool has_room_for(const std::string& path) const {
+    return !full_ || path < heap_.front().path;
+  }
+  [[nodiscard]] bool dropped_some() const { return dropped_some_; }
+  void note_dropped() { dropped_some_ = true; }
+
+  void add(ListEntry entry) {
+    path_bytes_ += entry.path.size();
+    heap_.push_back(std::move(entry));
+    std::push_heap(heap_.begin(), heap_.end(), by_path);
+    while (heap_.size() > max_entries_ || (path_bytes_ > kPathBytesKeptMax && heap_.size() > 1)) {
+      std::pop_heap(heap_.begin(), heap_.end(), by_path);
+      path_bytes_ -= heap_.back().path.size();
+      heap_.pop_back();
+      dropped_some_ = true;
+      full_ = true;
+    }
+    full_ = full_ || heap_.size() == max_entries_;
+  }
+
+  std::vector<ListEntry> take() {
+    std::sort_heap(heap_.begin(), heap_.end(), by_path);
+    return std::move(heap_);
+  }
+
+ private:
+  std::size_t max_entries_;
+  std::size_t path_bytes_ = 0;
+  std::vector<ListEntry> heap_;  // the last by path in front
+  bool full_ = false;
+  bool dropped_some_ = false;
+};
+
+class Lister {
+ public:
+  Lister(base::UniqueFd top, std::string path, const ListOptions& options)
+      : walk_(std::move(top), Mounts::kCross),
+        options_(options),
+        entries_(options.max_entries),
+        deadline_(Clock::now() + kTimeMax) {
+    levels_.push_back({path == "/" ? std::string() : std::move(path), {}});
+  }
+
+  // The error of reading the top, if any.
+  int list(ListResult& result) {
+    const int failure = read_here();
+    while (failure == 0 && !out_of_bounds_) {
+      Level& level = levels_.back();
+      if (!level.waiting.empty()) {
+        enter_next(level);
+      } else if (walk_.depth() == 0) {
+        break;
+      } else {
+        leave();
+      }
+    }
+    result.entries = entries_.take();
+    result.truncated = cut_ || out_of_bounds_ || entries_.dropped_some() || walk_.lost_place();
+    return failure;
+  }
+
+ private:
+  struct Level {
+    std::string path;
+    std::vector<std::string> waiting;  // directories to be entered, last first
+  };
+
+  void enter_next(Level& level) {
+    const std::string name = std::move(level.waiting.back());
+    level.waiting.pop_back();
+    waiting_bytes_ -= name.size();
+    std::string path = level.path + "/" + name;
+    if (!entries_.has_room_for(path)) {
+      entries_.note_dropped();
+      return;
+    }
+    const dev_t device = walk_.device();
+    if (!walk_.down(name)) return;
+    levels_.push_back({std::move(path), {}});
+    if (walk_.device() != device && is_kernel_filesystem(walk_.fd())) return;
+    (void)read_here();
+  }
+
+  void leave() {
+    walk_.up();
+    while (levels_.size() > walk_.depth() + 1) {
+      for (const std::string& name : levels_.back().waiting) waiting_bytes_ -= name.size();
+      levels_.pop_back();
+    }
+  }
+
+  // Zero or errno.
+  int read_here() {
+    DirectoryReader reader(walk_.fd());
+    if (!reader.valid()) return reader.failure();
+    Level& level = levels_.back();
+    while (const dirent* entry = reader.next()) {
+      look_at(level, *entry);
+      const bool time_is_up = ++seen_ % 256 == 0 && Clock::now() > deadline_;
+      out_of_bounds_ = time_is_up || seen_ >= kSeenMax || waiting_bytes_ > kWaitingBytesMax;
+      if (out_of_bounds_) break;
+    }
+    std::sort(level.waiting.begin(), level.waiting.end(), std::greater<>());
+    return 0;
+  }
+
+  void look_at(Level& level, const dirent& dirent_entry) {
+    const std::string name = dirent_entry.d_name;
+    ListEntry entry;
+    entry.path = level.path + "/" + name;
+    if (!entries_.has_room_for(entry.path)) {
+      // Without a filter it would have been one more; with one, nobody knows without asking.
+      entries_.note_dropped();
+      return;
+    }
+    struct stat status {};
+    if (::fstatat(walk_.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
+    if (S_ISDIR(status.st_mode) && options_.recursive) {
+      if (walk_.depth() + 1 < options_.max_depth) {
+        level.waiting.push_back(name);
+        waiting_bytes_ += name.size();
+      } else {
+        cut_ = true;
+      }
+    }
+    if (options_.changed_since_ms && to_ms(status.st_ctim) < *options_.changed_since_ms) return;
+    entry.type = type_of(status.st_mode);
+    entry.bytes = status.st_size;
+    entry.modified_at_ms = to_ms(status.st_mtim);
+    entries_.add(std::move(entry));
+  }
+
+  TreeWalk walk_;
+  const ListOptions& options_;
+  FirstEntries entries_;
+  Clock::time_point deadline_;
+  std::vector<Level> levels_;
+  std::size_t waiting_bytes_ = 0;
+  std::size_t seen_ = 0;
+  bool cut_ = false;            // deeper than asked for
+  bool out_of_bounds_ = false;  // time, number or memory
+};
+
+base::Status check_options(const ListOptions& options) {
+  if (options.max_entries < 1 || options.max_entries > kListEntriesMax) {
+    return base::error(Error::Kind::kInvalid,
+                       "max_entries must be from 1 to " + std::to_string(kListEntriesMax));
+  }
+  if (options.max_depth < 1 || options.max_depth > kListDepthMax) {
+    return base::error(Error::Kind::kInvalid,
+                       "max_depth must be from 1 to " + std::to_string(kListDepthMax));
+  }
+  return base::done();
+}
+
+void make_showable(ListResult& result) {
+  for (ListEntry& entry : result.entries) {
+    entry.escaped = !is_utf8(entry.path);
+    if (entry.escaped) entry.path = escape_path(entry.path);
+  }
+}
+
+}  // namespace
+
+base::Result<ListResult> BoxFiles::list(const std::string& path, const ListOptions& options) const {
+  TRY(check_options(options));
+  const ActingIds ids(identity_);
+  TRY(ids.status());
+  ListResult result;
+  result.path = TRY(resolve_path(root_.get(), path));
+  base::UniqueFd top = open_in_root(root_.get(), result.path, O_PATH);
+  if (!top.valid()) return path_error(result.path, errno, Purpose::kList);
+  struct stat status {};
+  if (::fstat(top.get(), &status) != 0) return path_error(result.path, errno, Purpose::kList);
+  if (is_kernel_filesystem(top.get())) return of_the_kernel(result.path, Purpose::kList);
+  if (!S_ISDIR(status.st_mode)) {
+    return base::error(Error::Kind::kInvalid,
+                       result.path + ": is not a directory; use read_file, or list its directory");
+  }
+  const int failure = Lister(std::move(top), result.path, options).list(result);
+  if (failure != 0) return path_error(result.path, failure, Purpose::kList);
+  make_showable(result);
+  return result;
+}
+
+}  // namespace sandbox::files

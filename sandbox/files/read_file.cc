@@ -1,0 +1,74 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "sandbox/files/box_files.h"
+#include "sandbox/files/box_path.h"
+#include "sandbox/files/open_in_root.h"
+
+namespace sandbox::files {
+
+using base::Error;
+
+namespace {
+
+// Looks before it opens for real: opening a pipe can wait, opening a device can act.
+base::Result<base::UniqueFd> open_regular(int root_fd, const std::string& path) {
+  const base::UniqueFd found = open_in_root(root_fd, path, O_PATH);
+  if (!found.valid()) return path_error(path, errno, Purpose::kRead);
+  struct stat status {};
+  if (::fstat(found.get(), &status) != 0) return path_error(path, errno, Purpose::kRead);
+  if (is_kernel_filesystem(found.get())) return of_the_kernel(path, Purpose::kRead);
+  if (!S_ISREG(status.st_mode)) return not_regular(path, status.st_mode, Purpose::kRead);
+  base::UniqueFd file = reopen(found.get(), O_RDONLY);
+  if (!file.valid()) return path_error(path, errno, Purpose::kRead);
+  return file;
+}
+
+base::Status check_range(std::int64_t offset, std::int64_t limit) {
+  if (offset < 0) return base::error(Error::Kind::kInvalid, "offset must be 0 or more");
+  if (limit < 1 || limit > kReadBytesMax) {
+    return base::error(Error::Kind::kInvalid,
+                       "limit must be from 1 to " + std::to_string(kReadBytesMax) + " bytes");
+  }
+  return base::done();
+}
+
+}  // namespace
+
+base::Result<ReadResult> BoxFiles::read(const std::string& path, std::int64_t offset,
+                                        std::int64_t limit) const {
+  TRY(check_range(offset, limit));
+  const ActingIds ids(identity_);
+  TRY(ids.status());
+  ReadResult result;
+  result.path = TRY(resolve_path(root_.get(), path));
+  if (names_directory(path)) return not_regular(result.path, S_IFDIR, Purpose::kRead);
+  const base::UniqueFd file = TRY(open_regular(root_.get(), result.path));
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return path_error(result.path, errno, Purpose::kRead);
+  if (offset > status.st_size) {
+    return base::error(Error::Kind::kInvalid, result.path + ": offset " + std::to_string(offset) +
+                                                  " is beyond the end; the file has " +
+                                                  std::to_string(status.st_size) + " bytes");
+  }
+  const std::int64_t wanted = std::min<std::int64_t>(limit, status.st_size - offset);
+  result.content = TRY(base::read_at(file.get(), offset, static_cast<std::size_t>(wanted)));
+  result.offset = offset;
+  const auto got = static_cast<std::int64_t>(result.content.size());
+  // It was cut shorter while we read.
+  result.total_bytes = got < wanted ? offset + got : status.st_size;
+  return result;
+}
+
+base::Result<base::UniqueFd> BoxFiles::open(const std::string& path) const {
+  const ActingIds ids(identity_);
+  TRY(ids.status());
+  const std::string absolute = TRY(resolve_path(root_.get(), path));
+  if (names_directory(path)) return not_regular(absolute, S_IFDIR, Purpose::kRead);
+  return open_regular(root_.get(), absolute);
+}
+
+}  // namespace sandbox::files

@@ -1,0 +1,82 @@
+// The steps of entering the box, one per kernel feature. Each ends the process through fail() when
+// it does not succeed completely; none allocates.
+#pragma once
+
+#include <cstddef>
+
+namespace sandbox::init {
+
+// The plan as it lies in memory.
+struct Plan {
+  const char* bytes;
+  std::size_t size;
+};
+
+// --- Outside half: still on the host, before the clone ---------------------------------------
+
+// Before the clone, so that nothing of the box ever runs outside of its limits. Returns the
+// directory of the version 2 cgroup that the clone shall start in, -1 without one.
+int join_cgroups(const Plan& plan);
+void raise_oom_score();
+
+// Clones into the cgroup of that directory and into all namespaces but that of cgroups. Returns in
+// the child (pid 1 of the box) only; the parent writes the id maps, tells hutch-box the pidfd, and
+// exits.
+void clone_into_namespaces(const Plan& plan, int cgroup_directory);
+// After a clone into that directory that failed: true when we have moved there instead.
+bool join_before_clone(int cgroup_directory, int error);
+
+// --- Inside, in the order of enter_box() --------------------------------------------------------
+
+void enter_cgroup_namespace();
+void start_own_session();
+void make_mounts_private();
+void open_bind_sources(const Plan& plan);
+void become_box_user(const Plan& plan);
+void build_root(const Plan& plan);
+void close_further_user_namespaces();
+void pivot_into_root();
+void set_hostname(const Plan& plan);
+void bring_up_loopback();
+void make_root_read_only(const Plan& plan);
+int open_root_directory();
+void use_cpus(const Plan& plan);
+void apply_rlimits(const Plan& plan);
+void leave_keyring();
+void drop_capabilities();
+void forbid_new_privileges();
+void forbid_reading_init();
+// Returns the ABI of Landlock that holds from here, 0 where the kernel has none.
+int restrict_files(const Plan& plan);
+void install_seccomp_filter();
+
+// --- pid 1 of a box that is up --------------------------------------------------------------
+
+// Blocks all signals; those of children are read from the descriptor. Before ready is said.
+int open_signals();
+
+enum class Ending {
+  kBox,         // hutch-box is gone: this is pid 1, and has nothing more to do
+  kInterpreter  // this is a child, a copy of the warmed interpreter that pid 1 was made of
+};
+
+// Starts processes for hutch-box, reaps, forwards signals, until hutch-box is gone. `warm`: pid 1
+// is a copy of a warmed interpreter, and may be asked for copies of itself.
+Ending serve(int signals, bool warm);
+
+// What hutch-box asked of a copy; the strings stay where they are. Null before there is one.
+const char* const* copied_arguments();
+const char* const* copied_environment();
+
+// --- The whole -------------------------------------------------------------------------------
+
+// Takes the plan on kPlanFd, enters the box and serves hutch-box on kBoxFd.
+Ending live(bool warm);
+
+// Unmaps it, where it is mapped: also what an outside half has left in the memory that it shared.
+[[nodiscard]] bool forget_plan();
+
+// Executes Python with the script and library of the zygote. Returns when it cannot, with a status.
+int become_zygote(const char* script, const char* library);
+
+}  // namespace sandbox::init

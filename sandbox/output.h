@@ -1,0 +1,11 @@
+// The shape of a rich result: what interpreters send, boxes reply and clients see.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+namespace sandbox {
+
+// Only the members that the contract names, each of the type it names; `raw` may be anything.
+nlohmann::json checked_output(const nlohmann::json& raw);
+
+}  // namespace sandbox

@@ -1,0 +1,35 @@
+#include "sandbox/own_ids.h"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace sandbox {
+namespace {
+
+std::string read(const char* path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+bool map_has_ids(const std::string& map, std::int64_t first, std::int64_t count) {
+  std::istringstream lines(map);
+  std::int64_t inside = 0;
+  std::int64_t outside = 0;
+  std::int64_t size = 0;
+  while (lines >> inside >> outside >> size) {
+    if (inside <= first && first + count <= inside + size) return true;
+  }
+  return false;
+}
+
+bool can_give_ids(std::int64_t first, std::int64_t count) {
+  return ::geteuid() == 0 && map_has_ids(read("/proc/self/uid_map"), first, count) &&
+         map_has_ids(read("/proc/self/gid_map"), first, count);
+}
+
+}  // namespace sandbox

@@ -1,0 +1,16 @@
+// Whether sessions can have ids of their own on this host. user_namespaces(7).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace sandbox {
+
+// True when we are root and our user namespace has all ids of the range, for users and groups. In a
+// rootless container we are root of few ids: then sessions share ours, as an ordinary user's do.
+bool can_give_ids(std::int64_t first, std::int64_t count);
+
+// The same for the text of a /proc/<pid>/uid_map: lines of "inside outside count".
+bool map_has_ids(const std::string& map, std::int64_t first, std::int64_t count);
+
+}  // namespace sandbox

@@ -1,0 +1,69 @@
+#include "sandbox/probe/host.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "sandbox/base/fd.h"
+
+namespace sandbox::probe {
+
+namespace {
+
+constexpr std::size_t kFileBytesMax = 1 << 20;
+
+}  // namespace
+
+Host::Host(const HostPaths& paths)
+    : root_(paths.root == "/" ? "" : paths.root), uid_(paths.uid.value_or(::geteuid())) {}
+
+std::string Host::read(const std::string& path) const {
+  const base::UniqueFd fd(::open(at(path).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return "";
+  auto content = base::read_all(fd.get(), kFileBytesMax);
+  if (!content.ok()) return "";
+  std::string text = std::move(content).value();
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+std::vector<std::string> Host::lines(const std::string& path) const {
+  return words_of(read(path), '\n');
+}
+
+bool Host::has(const std::string& path) const { return ::access(at(path).c_str(), F_OK) == 0; }
+
+std::vector<std::string> words_of(const std::string& text, char separator) {
+  std::vector<std::string> words;
+  std::istringstream stream(text);
+  for (std::string word; std::getline(stream, word, separator);) {
+    if (!word.empty()) words.push_back(word);
+  }
+  return words;
+}
+
+std::string join(const std::vector<std::string>& words, const std::string& separator) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
+  return text;
+}
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::vector<Mount> mounts_of(const Host& host) {
+  std::vector<Mount> mounts;
+  for (const std::string& line : host.lines("/proc/self/mountinfo")) {
+    // "id parent major:minor root target options [optional...] - type source superoptions"
+    const auto fields = words_of(line);
+    const auto dash = std::find(fields.begin(), fields.end(), "-");
+    if (dash - fields.begin() < 6 || fields.end() - dash < 4) continue;
+    mounts.push_back({fields[3], fields[4], *(dash + 1), words_of(*(dash + 3), ',')});
+  }
+  return mounts;
+}
+
+}  // namespace sandbox::probe

@@ -1,0 +1,51 @@
+// The parts of probe_host(), and how they read the host.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sandbox/probe/probe.h"
+
+namespace sandbox::probe {
+
+using State = Finding::State;
+
+class Host {
+ public:
+  explicit Host(const HostPaths& paths);
+
+  // Without line breaks at the end; empty when it is not there. Up to 1 MiB.
+  [[nodiscard]] std::string read(const std::string& path) const;
+  [[nodiscard]] std::vector<std::string> lines(const std::string& path) const;
+  [[nodiscard]] bool has(const std::string& path) const;
+  [[nodiscard]] std::string at(const std::string& path) const { return root_ + path; }
+  // False when a test looks elsewhere.
+  [[nodiscard]] bool is_this_one() const { return root_.empty() || root_ == "/"; }
+  [[nodiscard]] bool as_root() const { return uid_ == 0; }
+
+ private:
+  std::string root_;
+  uid_t uid_;
+};
+
+std::vector<std::string> words_of(const std::string& text, char separator = ' ');
+std::string join(const std::vector<std::string>& words, const std::string& separator = " ");
+bool contains(const std::vector<std::string>& words, const std::string& word);
+
+// One line of /proc/self/mountinfo (proc_pid_mountinfo(5)).
+struct Mount {
+  std::string root;  // which directory of the file system is mounted
+  std::string target;
+  std::string type;
+  std::vector<std::string> options;  // of the file system
+};
+std::vector<Mount> mounts_of(const Host& host);
+
+// Each in its own file.
+std::vector<Finding> kernel_findings(const Host& host);
+std::vector<Finding> namespace_findings(const Host& host);
+std::vector<Finding> cgroup_findings(const Host& host);
+std::vector<Finding> surroundings_findings(const Host& host, const std::string& state_directory);
+std::vector<Finding> program_findings(const Host& host);
+
+}  // namespace sandbox::probe

@@ -1,0 +1,44 @@
+// What this host offers a sandbox, layer by layer, in plain words, and how to turn on what is
+// missing.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sandbox::probe {
+
+struct Finding {
+  // kWeaker: sessions start, but something holds less well or a language is not there.
+  // kMissing: no session can start.
+  enum class State { kGood, kWeaker, kMissing };
+  std::string layer;
+  State state = State::kGood;
+  std::string detail;  // what was found and what it means
+  std::string remedy;  // what to do; empty when there is nothing to do
+};
+
+// Where to look; tests look elsewhere.
+struct HostPaths {
+  std::string root;             // in front of every path that is read; cgroups are tried below it
+  std::string state_directory;  // hutch's own, or where it is to be made; empty: not looked at
+  std::optional<uid_t> uid;     // as whom hutch runs; our own unless given
+};
+
+// Kernel calls, settings, cgroups, interpreters: by trying where that is cheap, else by reading.
+// Starts nothing, changes nothing but an empty cgroup made and removed. The whole proof is a box
+// that starts, which the caller adds. Safe from many threads.
+std::vector<Finding> probe_host(const HostPaths& paths);
+
+// One line a finding, a second one with its remedy, aligned; with colours for a terminal.
+std::string render_table(const std::vector<Finding>& findings, bool colours);
+
+// An array of {"layer", "state", "detail", "remedy"}.
+std::string to_json(const std::vector<Finding>& findings);
+
+// good, weaker or missing
+const char* name_of(Finding::State state);
+
+}  // namespace sandbox::probe

@@ -1,0 +1,183 @@
+#include "sandbox/run.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "sandbox/base/random_id.h"
+#include "sandbox/limits.h"
+#include "sandbox/output.h"
+#include "sandbox/wire/json.h"
+
+namespace sandbox {
+namespace {
+
+using base::Error;
+using nlohmann::json;
+
+constexpr std::array kLanguages{
+    std::pair{Language::kPython, "python"}, std::pair{Language::kJavaScript, "javascript"},
+    std::pair{Language::kTypeScript, "typescript"}, std::pair{Language::kSql, "sql"},
+    std::pair{Language::kBash, "bash"}};
+constexpr std::array kStatuses{
+    std::pair{RunStatus::kQueued, "queued"},       std::pair{RunStatus::kRunning, "running"},
+    std::pair{RunStatus::kCompleted, "completed"}, std::pair{RunStatus::kFailed, "failed"},
+    std::pair{RunStatus::kTimedOut, "timed_out"},  std::pair{RunStatus::kCancelled, "cancelled"}};
+constexpr std::array kCauses{std::pair{Cause::kException, "exception"},
+                             std::pair{Cause::kExit, "exit"},
+                             std::pair{Cause::kSignal, "signal"},
+                             std::pair{Cause::kTimeout, "timeout"},
+                             std::pair{Cause::kCancelled, "cancelled"},
+                             std::pair{Cause::kOom, "oom"},
+                             std::pair{Cause::kPids, "pids"},
+                             std::pair{Cause::kDisk, "disk"},
+                             std::pair{Cause::kOutput, "output"},
+                             std::pair{Cause::kInterpreterDied, "interpreter_died"},
+                             std::pair{Cause::kSandboxLost, "sandbox_lost"}};
+
+template <typename Table, typename Value>
+const char* name_in(const Table& table, Value value) {
+  for (const auto& [entry, name] : table) {
+    if (entry == value) return name;
+  }
+  return "";
+}
+
+template <typename Value, std::size_t kSize>
+std::optional<Value> find_in(const std::array<std::pair<Value, const char*>, kSize>& table,
+                             std::string_view name) {
+  for (const auto& [entry, text] : table) {
+    if (name == text) return entry;
+  }
+  return std::nullopt;
+}
+
+Error invalid(const char* what) { return base::error(Error::Kind::kInvalid, what); }
+
+base::Result<std::optional<RunError>> error_from_json(const json& value) {
+  if (value.is_null()) return std::optional<RunError>();
+  const auto cause = find_cause(wire::string_or(value, "cause"));
+  if (!cause) return invalid("run: error without a known cause");
+  RunError failure;
+  failure.name = wire::string_or(value, "name");
+  failure.message = wire::string_or(value, "message");
+  failure.traceback = wire::string_or(value, "traceback");
+  failure.cause = *cause;
+  failure.survived = wire::string_or(value, "survived");
+  failure.lost = wire::string_or(value, "lost");
+  return std::optional<RunError>(std::move(failure));
+}
+
+// As the box made them, or it lies.
+base::Result<json> outputs_from_json(json outputs) {
+  if (!outputs.is_array()) return invalid("run: outputs are no list");
+  for (const json& output : outputs) {
+    if (checked_output(output) != output) return invalid("run: a malformed output");
+  }
+  return outputs;
+}
+
+json error_to_json(const RunError& failure) {
+  json value = {{"name", failure.name},
+                {"message", failure.message},
+                {"cause", name_of(failure.cause)},
+                {"survived", failure.survived},
+                {"lost", failure.lost}};
+  if (!failure.traceback.empty()) value["traceback"] = failure.traceback;
+  return value;
+}
+
+}  // namespace
+
+const char* name_of(Language language) { return name_in(kLanguages, language); }
+const char* name_of(RunStatus status) { return name_in(kStatuses, status); }
+const char* name_of(Cause cause) { return name_in(kCauses, cause); }
+std::optional<Language> find_language(std::string_view name) { return find_in(kLanguages, name); }
+std::optional<RunStatus> find_run_status(std::string_view name) { return find_in(kStatuses, name); }
+std::optional<Cause> find_cause(std::string_view name) { return find_in(kCauses, name); }
+
+json run_to_json(const Run& run) {
+  json value = {{"run_id", run.run_id},
+                {"language", name_of(run.language)},
+                {"status", name_of(run.status)},
+                {"background", run.background},
+                {"queued_at_ms", run.queued_at_ms},
+                {"started_at_ms", run.started_at_ms},
+                {"finished_at_ms", run.finished_at_ms},
+                {"duration_ms", run.duration_ms},
+                {"stdout_bytes", run.stdout_bytes},
+                {"stderr_bytes", run.stderr_bytes},
+                {"image_count", run.image_count},
+                {"outputs", run.outputs},
+                {"files_changed", json::array()}};
+  for (const FileChange& change : run.files_changed) {
+    value["files_changed"].push_back(
+        {{"path", change.path}, {"change", change.change}, {"bytes", change.bytes}});
+  }
+  if (run.exit_code) value["exit_code"] = *run.exit_code;
+  if (run.error) value["error"] = error_to_json(*run.error);
+  if (!run.note.empty()) value["note"] = run.note;
+  return value;
+}
+
+base::Result<Run> run_from_json(const json& value) {
+  const auto language = find_language(wire::string_or(value, "language"));
+  const auto status = find_run_status(wire::string_or(value, "status"));
+  if (!language || !status) return invalid("run: no known language or status");
+  Run run;
+  run.run_id = wire::string_or(value, "run_id");
+  if (!base::is_random_id(run.run_id, "run_")) return invalid("run: no run_id");
+  run.language = *language;
+  run.status = *status;
+  run.background = wire::boolean_or(value, "background", false);
+  run.queued_at_ms = wire::integer_or(value, "queued_at_ms", 0);
+  run.started_at_ms = wire::integer_or(value, "started_at_ms", 0);
+  run.finished_at_ms = wire::integer_or(value, "finished_at_ms", 0);
+  run.duration_ms = wire::integer_or(value, "duration_ms", 0);
+  run.stdout_bytes = std::max<std::int64_t>(wire::integer_or(value, "stdout_bytes", 0), 0);
+  run.stderr_bytes = std::max<std::int64_t>(wire::integer_or(value, "stderr_bytes", 0), 0);
+  run.image_count = std::max<std::int64_t>(wire::integer_or(value, "image_count", 0), 0);
+  run.note = wire::string_or(value, "note");
+  if (const auto code = wire::find_integer(value, "exit_code"))
+    run.exit_code = static_cast<int>(*code);
+  run.outputs = TRY(outputs_from_json(value.value("outputs", json::array())));
+  run.error = TRY(error_from_json(value.value("error", json())));
+  for (const json& change : value.value("files_changed", json::array())) {
+    run.files_changed.push_back({wire::string_or(change, "path"), wire::string_or(change, "change"),
+                                 wire::integer_or(change, "bytes", 0)});
+  }
+  return run;
+}
+
+json request_to_json(const RunRequest& request) {
+  return {{"run_id", request.run_id},
+          {"language", name_of(request.language)},
+          {"code", request.code},
+          {"timeout_seconds", request.timeout_seconds},
+          {"background", request.background},
+          {"env", request.env}};
+}
+
+base::Result<RunRequest> request_from_json(const json& value) {
+  const auto language = find_language(wire::string_or(value, "language"));
+  if (!language) return invalid("run request: no known language");
+  RunRequest request;
+  request.run_id = wire::string_or(value, "run_id");
+  if (!base::is_random_id(request.run_id, "run_")) return invalid("run request: no run_id");
+  request.language = *language;
+  request.code = wire::string_or(value, "code");
+  request.timeout_seconds = wire::integer_or(value, "timeout_seconds", 0);
+  request.background = wire::boolean_or(value, "background", false);
+  if (request.timeout_seconds < 0 || request.timeout_seconds > kRunSecondsMax) {
+    return invalid("run request: timeout_seconds out of range");
+  }
+  if (const auto env = value.find("env"); env != value.end() && env->is_object()) {
+    for (const auto& [name, text] : env->items()) {
+      if (!text.is_string()) return invalid("run request: env values are strings");
+      request.env[name] = text.get<std::string>();
+    }
+  }
+  return request;
+}
+
+}  // namespace sandbox

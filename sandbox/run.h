@@ -1,0 +1,97 @@
+// A run: one piece of code given to a session, and how it ended. How it ended is a value, never an
+// error of hutch. Plain data; the same names on the wire, in record.json and in the database.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/result.h"
+
+namespace sandbox {
+
+enum class Language { kPython, kJavaScript, kTypeScript, kSql, kBash };
+enum class RunStatus { kQueued, kRunning, kCompleted, kFailed, kTimedOut, kCancelled };
+enum class Cause {
+  kException,
+  kExit,
+  kSignal,
+  kTimeout,
+  kCancelled,
+  kOom,
+  kPids,
+  kDisk,
+  kOutput,
+  kInterpreterDied,
+  kSandboxLost,
+};
+
+const char* name_of(Language language);
+const char* name_of(RunStatus status);
+const char* name_of(Cause cause);
+std::optional<Language> find_language(std::string_view name);
+std::optional<RunStatus> find_run_status(std::string_view name);
+std::optional<Cause> find_cause(std::string_view name);
+
+inline bool is_terminal(RunStatus status) {
+  return status != RunStatus::kQueued && status != RunStatus::kRunning;
+}
+
+struct RunRequest {
+  std::string run_id;
+  Language language = Language::kPython;
+  std::string code;
+  std::int64_t timeout_seconds = 0;  // 0: none, for background runs only
+  bool background = false;
+  std::map<std::string, std::string> env;
+};
+
+struct RunError {
+  std::string name;
+  std::string message;
+  std::string traceback;  // empty: none
+  Cause cause = Cause::kException;
+  std::string survived;
+  std::string lost;
+};
+
+struct FileChange {
+  std::string path;    // absolute, below /workspace
+  std::string change;  // created, modified or deleted
+  std::int64_t bytes = 0;
+};
+
+struct Run {
+  std::string run_id;
+  Language language = Language::kPython;
+  RunStatus status = RunStatus::kQueued;
+  bool background = false;
+  std::int64_t queued_at_ms = 0;
+  std::int64_t started_at_ms = 0;   // 0: not yet
+  std::int64_t finished_at_ms = 0;  // 0: not yet
+  std::int64_t duration_ms = 0;
+  std::optional<int> exit_code;
+  std::int64_t stdout_bytes = 0;  // kept in the file
+  std::int64_t stderr_bytes = 0;
+  std::int64_t image_count = 0;                      // <n>.png beside the streams, from 1
+  nlohmann::json outputs = nlohmann::json::array();  // as in the contract, checked by the box
+  std::optional<RunError> error;
+  std::vector<FileChange> files_changed;
+  std::string note;
+};
+
+// `run` as one JSON object: the wire to the server, record.json and the database column.
+nlohmann::json run_to_json(const Run& run);
+
+// kInvalid for what run_to_json() cannot have made.
+base::Result<Run> run_from_json(const nlohmann::json& value);
+
+nlohmann::json request_to_json(const RunRequest& request);
+base::Result<RunRequest> request_from_json(const nlohmann::json& value);
+
+}  // namespace sandbox

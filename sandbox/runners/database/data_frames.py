@@ -1,0 +1,239 @@
+"""DataFrames as tables: of this process, or as files that another process wrote."""
+
+import json
+import math
+import os
+import re
+
+from hutch_runner.files import INTEGER_MAX, quoted, unique
+
+ROWS_AT_ONCE = 50_000
+_TABLE = "frame"
+
+
+def as_frame(value):
+    """`value` as a pandas DataFrame whose columns are the table's, or None when it is no table."""
+    import sys
+    pandas = sys.modules.get("pandas")
+    if pandas is None:
+        return None
+    if isinstance(value, pandas.Series):
+        value = value.to_frame(value.name if value.name is not None else "value")
+    elif not isinstance(value, pandas.DataFrame):
+        return None
+    if any(name is not None for name in value.index.names):
+        kept = [level for level, name in enumerate(value.index.names) if name is not None]
+        index = value.index.to_frame(index=False)
+        index = index[[index.columns[level] for level in kept]]
+        names = list(index.columns) + list(value.columns)
+        value = pandas.concat([index.reset_index(drop=True), value.reset_index(drop=True)], axis=1)
+    else:
+        names, value = list(value.columns), value.reset_index(drop=True)
+    value.columns = unique("_".join(map(str, n)) if isinstance(n, tuple) else str(n) for n in names)
+    return value
+
+
+class FrameHere:
+    """One DataFrame of this process."""
+
+    def __init__(self, frame):
+        self._frame = frame
+
+    def fill_sqlite(self, database, table, checked):
+        fill_sqlite(database, table, self._frame, checked)
+
+    def fill_duckdb(self, connection, name, _hidden):
+        connection.register(name, duckdb_ready(self._frame))
+
+
+class FrameFile:
+    """A DataFrame that another process has written to a file; the file ends with its reading."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def fill_sqlite(self, database, table, checked):
+        try:
+            if database.in_transaction:
+                self._copy_rows(database, table, checked)
+                return
+            database.execute("ATTACH ? AS hutch_frame", (self._path,))
+            try:
+                database.execute(f"CREATE TEMP TABLE {quoted(table)} AS SELECT * FROM hutch_frame.{_TABLE}")
+            finally:
+                database.execute("DETACH hutch_frame")
+        finally:
+            os.unlink(self._path)
+
+    def _copy_rows(self, database, table, checked):
+        """Slower: inside a transaction no file can be detached again."""
+        import sqlite3
+        file = sqlite3.connect(self._path)
+        try:
+            rows = file.execute(f"SELECT * FROM {_TABLE}")
+            names = [column[0] for column in rows.description]
+            database.execute(f"CREATE TEMP TABLE {quoted(table)} ({', '.join(map(quoted, names))})")
+            marks = ", ".join("?" * len(names))
+            database.executemany(f"INSERT INTO temp.{quoted(table)} VALUES ({marks})", checked(rows))
+        finally:
+            file.close()
+
+    def fill_duckdb(self, connection, name, hidden):
+        try:
+            connection.execute(f"CREATE TEMP TABLE {quoted(hidden)} AS SELECT * FROM read_parquet(?)", [self._path])
+            connection.execute(f"CREATE TEMP VIEW {quoted(name)} AS SELECT * FROM temp.{quoted(hidden)}")
+        finally:
+            os.unlink(self._path)
+
+
+def write_file(frame, kind, path):
+    """What FrameFile reads."""
+    if kind == "parquet":
+        import duckdb
+        connection = duckdb.connect(":memory:")
+        connection.register(_TABLE, duckdb_ready(frame))
+        connection.execute("COPY frame TO '" + path.replace("'", "''") + "' (FORMAT parquet)")
+        return
+    import sqlite3
+    database = sqlite3.connect(path, isolation_level=None)
+    database.execute("PRAGMA journal_mode = OFF")
+    database.execute("PRAGMA synchronous = OFF")
+    database.execute("BEGIN")
+    fill_sqlite(database, _TABLE, frame, iter, temporary="")
+    database.execute("COMMIT")
+    database.close()
+
+
+# --- SQLite ----------------------------------------------------------------------------------------
+
+
+def fill_sqlite(database, table, frame, checked, temporary="TEMP"):
+    columns = [Column(frame.iloc[:, i]) for i in range(frame.shape[1])]
+    if not columns:
+        raise ValueError("the DataFrame has no columns")
+    declared = ", ".join(f"{quoted(str(n))} {c.type}" for n, c in zip(frame.columns, columns))
+    marks = ", ".join("?" * len(columns))
+    where = "temp." if temporary else ""
+
+    def rows():
+        for start in range(0, len(frame), ROWS_AT_ONCE):
+            yield from zip(*(column.cells(start, start + ROWS_AT_ONCE) for column in columns))
+
+    database.execute(f"CREATE {temporary} TABLE {quoted(table)} ({declared})")
+    own = not database.in_transaction
+    if own:
+        database.execute("BEGIN")
+    try:
+        database.executemany(f"INSERT INTO {where}{quoted(table)} VALUES ({marks})", checked(rows()))
+    finally:
+        if own:
+            database.execute("COMMIT")
+
+
+class Column:
+    """A column as SQLite values: NaN, NaT and NA are NULL, dates ISO text, durations seconds."""
+
+    def __init__(self, series):
+        self._series = series
+        kind = getattr(series.dtype, "kind", "O")
+        is_numpy = type(series.dtype).__module__.startswith("numpy")
+        self._kind = kind if is_numpy else "O"
+        self.type = {"b": "INTEGER", "i": "INTEGER", "u": "", "f": "REAL", "m": "REAL",
+                     "M": "TIMESTAMP"}.get(self._kind, "")
+        if self._kind == "M":
+            self._unit = _unit_of(series.to_numpy())
+
+    def cells(self, start, stop):
+        part = self._series.iloc[start:stop]
+        if self._kind == "i":
+            return part.tolist()
+        if self._kind == "b":
+            return part.astype("int8").tolist()
+        if self._kind == "f":
+            return [None if value != value else value for value in part.tolist()]
+        if self._kind == "m":
+            return [None if value != value else value for value in part.dt.total_seconds().tolist()]
+        if self._kind == "M":
+            import numpy
+            texts = numpy.datetime_as_string(part.to_numpy(), unit=self._unit).tolist()
+            return [None if text == "NaT" else text.replace("T", " ") for text in texts]
+        return [cell(value) for value in part.astype(object).tolist()]
+
+
+def _unit_of(values):
+    """The coarsest of day, second, microsecond, nanosecond that loses nothing."""
+    for unit in ("D", "s", "us"):
+        rounded = values.astype(f"datetime64[{unit}]").astype(values.dtype)
+        if ((rounded == values) | (values != values)).all():
+            return unit
+    return "ns"
+
+
+def cell(value):
+    if value is None or isinstance(value, (str, bytes)):
+        return value
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int):
+        return value if abs(value) < INTEGER_MAX else str(value)
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(value)
+    if hasattr(value, "isoformat"):
+        text = str(value)
+        return None if text == "NaT" else text
+    if hasattr(value, "total_seconds"):
+        return value.total_seconds()
+    if isinstance(value, (bytearray, memoryview)):
+        return bytes(value)
+    if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+        return cell(value.item())
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple, dict)):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return str(value)
+
+
+# --- DuckDB ----------------------------------------------------------------------------------------
+
+
+def duckdb_ready(frame):
+    """The DataFrame with what DuckDB refuses made text: columns whose objects are of several kinds."""
+    mixed = {}
+    for i, name in enumerate(frame.columns):
+        series = frame.iloc[:, i]
+        if getattr(series.dtype, "kind", "O") != "O" or type(series.dtype).__name__ == "CategoricalDtype":
+            continue
+        kinds = {type(v) for v in series.tolist() if v is not None and not (isinstance(v, float) and v != v)}
+        if len(kinds) > 1 and not kinds <= {int, float, bool}:
+            mixed[name] = [v if v is None else str(v) for v in map(cell, series.tolist())]
+    return frame.assign(**mixed) if mixed else frame
+
+
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d+)?)?$")
+
+
+def frame_of_rows(pandas, names, rows, moments):
+    """A DataFrame of SQLite's rows. `moments`: names of columns that were dates in a DataFrame."""
+    columns = list(zip(*rows)) if rows else [()] * len(names)
+    made = [_series(pandas, values, name in moments) for name, values in zip(names, columns)]
+    frame = pandas.concat(made, axis=1) if made else pandas.DataFrame()
+    frame.columns = names
+    return frame
+
+
+def _series(pandas, values, is_moment):
+    values = list(values)
+    kinds = set(map(type, values)) - {type(None)}
+    if is_moment and kinds == {str} and all(v is None or _MOMENT.match(v) for v in values[:1000]):
+        try:
+            return pandas.Series(pandas.to_datetime(values))
+        except ValueError:
+            pass  # some of it is other text
+    if kinds == {int} and None in values:
+        # As pandas does it, unless that would round.
+        exact = any(value is not None and abs(value) > 1 << 53 for value in values)
+        return pandas.Series(values, dtype="Int64" if exact else "float64")
+    return pandas.Series(values, dtype=None if kinds and not kinds & {str, bytes} else object)

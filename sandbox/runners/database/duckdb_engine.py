@@ -1,0 +1,237 @@
+"""DuckDB, where Python has its module.
+
+DuckDB lets one process at a time have a database file. So each process of the session has an engine
+in memory, with its settings and temporary tables, and holds the file only while a run goes on, or a
+transaction that the user has opened.
+"""
+
+import os
+import re
+import tempfile
+import threading
+import time
+
+import duckdb
+
+from hutch_runner.engine import WAIT_SECONDS, Answer
+
+SESSION = "session"  # the name under which the file is attached
+_LOCKED = re.compile("could not set lock|conflicting lock|being used by another process", re.IGNORECASE)
+_LINE = re.compile(r"^LINE (\d+): ", re.MULTILINE)
+_MISSING = re.compile(r'Catalog Error: Table with name "?(.+?)"? does not exist')
+_BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
+_BEGINS = re.compile(_BLANK + r"(?:BEGIN|START)\b", re.IGNORECASE | re.DOTALL)
+_CREATES = re.compile(_BLANK + r"""CREATE\b[^("]*?\b(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?("[^"]+"|\w+)""",
+                      re.IGNORECASE | re.DOTALL)
+_CHANGES_DATA = {"INSERT", "UPDATE", "DELETE", "MERGE_INTO"}
+
+
+class Statement:
+    """What the engine executes, with its number and the line it begins in."""
+
+    def __init__(self, parsed, text, number, line):
+        self.parsed = parsed
+        self.text = text
+        self.number = number
+        self.line = line
+        self.kind = parsed.type.name if parsed is not None else ""
+
+    def summary(self, count):
+        if self.kind in _CHANGES_DATA or self.kind == "COPY":
+            return f"{self.kind.split('_')[0]}: {count} {'row' if count == 1 else 'rows'} affected"
+        if self.kind in ("CREATE", "DROP", "ALTER", "CREATE_FUNC"):
+            words = re.findall(r"\w+", self.text[:200].upper())
+            kinds = [w for w in words[1:] if w in ("TABLE", "VIEW", "INDEX", "MACRO", "SCHEMA", "TYPE")]
+            return f"{' '.join([*words[:1], *kinds[:1]])}: ok"
+        return ""
+
+
+class DuckdbEngine:
+    name = "DuckDB"
+    version = duckdb.__version__
+    errors = (duckdb.Error, OSError, ValueError, LookupError, RuntimeError)
+
+    def __init__(self, path, frames):
+        self.interrupted = False
+        self._path = path
+        self._frames = frames
+        self._framed = []
+        self._attached = False
+        self.in_transaction = False  # asking DuckDB would end the transaction
+        self._connection = connect()
+
+    def interrupt(self):
+        """Again and again until the run is over: DuckDB forgets it when a query is just about to begin."""
+        if self.interrupted:
+            return
+        self.interrupted = True
+        self._connection.interrupt()
+
+        def repeat():
+            while self.interrupted:
+                self._connection.interrupt()
+                time.sleep(0.02)
+
+        try:
+            threading.Thread(target=repeat, daemon=True).start()
+        except RuntimeError:
+            pass  # no process is left for it
+
+    def check_interrupt(self):
+        if self.interrupted:
+            raise KeyboardInterrupt
+
+    def close(self):
+        self._connection.close()
+
+    # --- the file -----------------------------------------------------------------------------------
+
+    def begin(self):
+        if self._attached:
+            return
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not self._attach():
+            self.check_interrupt()
+            if time.monotonic() > deadline:
+                raise OSError("the session's database is held by another run or by an open "
+                              "transaction, in SQL or in hutch.sql: end that, and try again")
+            time.sleep(0.01)  # DuckDB cannot wait for the lock itself
+        self._attached = True
+
+    def _attach(self):
+        try:
+            self._connection.execute(f"ATTACH '{_escaped(self._path)}' AS {SESSION}")
+        except duckdb.Error as error:
+            if _LOCKED.search(str(error)):
+                return False
+            raise
+        self._connection.execute(f"USE {SESSION}")
+        return True
+
+    def end(self):
+        if not self._attached or self.in_transaction:
+            return  # DataFrames stay as well: the transaction sees one state of them
+        for name in self._framed:
+            try:
+                self._connection.unregister(name)
+                self._connection.execute(f"DROP VIEW IF EXISTS temp.{quoted(name)}")
+                self._connection.execute(f"DROP TABLE IF EXISTS temp.{quoted(_hidden(name))}")
+            except duckdb.Error:
+                pass  # the user rolled back, or dropped it
+        self._framed = []
+        try:
+            self._connection.execute("USE memory")
+            self._connection.execute(f"DETACH {SESSION}")
+            self._attached = False
+        except duckdb.Error:
+            pass  # the user has made it the target of something of their own: it stays held
+
+    # --- statements ---------------------------------------------------------------------------------
+
+    def statements(self, code):
+        if code.lstrip().startswith("."):
+            raise ValueError("commands with a dot belong to the duckdb shell; for a list of tables: SHOW TABLES")
+        found, start = [], 0
+        for number, parsed in enumerate(duckdb.extract_statements(code), 1):
+            text = parsed.query
+            at = code.find(text, start)
+            at, start = (at, at + len(text)) if at >= 0 else (start, start)
+            first = at + len(text) - len(text.lstrip())
+            found.append(Statement(parsed, text.strip(), number, code.count("\n", 0, first) + 1))
+        return found
+
+    def execute(self, statement, parameters=()):
+        self._add_frames(statement.text)
+        cursor = self._execute(statement, parameters)
+        if statement.kind == "TRANSACTION":
+            self.in_transaction = _BEGINS.match(statement.text) is not None
+        expected = [one.name for one in statement.parsed.expected_result_type]
+        columns = [(column[0], str(column[1])) for column in cursor.description or ()]
+        if "QUERY_RESULT" in expected and (expected == ["QUERY_RESULT"] or columns != [("Count", "BIGINT")]):
+            return Answer(columns, cursor)
+        if "CHANGED_ROWS" in expected:
+            rows = cursor.fetchall()
+            return Answer(count=rows[0][0] if rows else 0)
+        return Answer()
+
+    def _execute(self, statement, parameters):
+        while True:
+            try:
+                return self._connection.execute(statement.parsed, parameters or None)
+            except duckdb.InterruptException:
+                raise KeyboardInterrupt from None
+            except duckdb.CatalogException as error:
+                missing = _MISSING.match(str(error))
+                # What _add_frames() could not see: DuckDB lists no tables of what has parameters.
+                if missing and self._add_frame(missing.group(1)):
+                    continue
+                why = self._frames.why_missing(missing.group(1)) if missing else ""
+                raise (duckdb.CatalogException(_with_reason(str(error), why)) if why else error) from None
+            except RuntimeError as error:
+                if "interrupted" in str(error):  # what its Python module makes of SIGINT
+                    raise KeyboardInterrupt from None
+                raise
+
+    def _add_frames(self, sql):
+        """Before the statement: an unknown table would end the user's transaction."""
+        try:
+            names = self._connection.get_table_names(sql)
+        except duckdb.Error:
+            return
+        created = _CREATES.match(sql)
+        for name in sorted(names):
+            if not created or name.lower() != created.group(1).lower().strip('"'):
+                self._add_frame(name)
+
+    def _add_frame(self, name):
+        if name in self._framed or self._is_table(name):
+            return False
+        frame = self._frames.find(name, self.check_interrupt)
+        if frame is not None:
+            self._framed.append(name)
+            frame.fill_duckdb(self._connection, name, _hidden(name))
+        return frame is not None
+
+    def _is_table(self, name):
+        return self._connection.execute(
+            "SELECT 1 FROM information_schema.tables WHERE lower(table_name) = lower(?) LIMIT 1",
+            [name]).fetchone()
+
+    def place_of(self, error, statement):
+        if statement is None:
+            return ""
+        # DuckDB itself shows the line, counted from where the statement begins.
+        inside = _LINE.search(str(error))
+        line = statement.line + (int(inside.group(1)) - 1 if inside else 0)
+        return f"  statement {statement.number}, line {line}\n"
+
+
+def connect():
+    # /dev/shm holds half of what the session may use of memory; on a plain machine, half of it all.
+    shared = os.statvfs("/dev/shm") if os.path.isdir("/dev/shm") else None
+    config = {"python_enable_replacements": "false",  # else it takes the runner's own variables
+              "autoinstall_known_extensions": "false", "autoload_known_extensions": "false",
+              "temp_directory": os.path.join(tempfile.gettempdir(), f".hutch-duckdb-{os.getpid()}"),
+              "threads": os.environ.get("OMP_NUM_THREADS") or str(len(os.sched_getaffinity(0)))}
+    if shared is not None and shared.f_blocks:
+        config["memory_limit"] = f"{max(64, shared.f_blocks * shared.f_frsize >> 20)}MiB"
+    connection = duckdb.connect(":memory:", config=config)
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+def quoted(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _escaped(text):
+    return text.replace("'", "''")
+
+
+def _hidden(name):
+    return f"DataFrame {name}"
+
+
+def _with_reason(message, why):
+    first, _, rest = message.partition("\n")
+    return f"{first}{why}\n{rest}"

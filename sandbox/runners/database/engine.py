@@ -1,0 +1,77 @@
+"""The session's database: which engine it has, and what both engines promise.
+
+An engine is made by open_engine() and has
+  name, version            for people
+  interrupted              set by interrupt(), which a signal handler may call; the caller unsets it after the run
+  begin(), end()           around each run: the database is held only between them
+  statements(code)         what to execute, one after the other
+  execute(statement, parameters)    its Answer
+  in_transaction           whether the user has one open
+  errors                   the exceptions that are the statement's own fault
+  place_of(error, statement)        where in the code that is, in lines for people
+Tables that are not in the database are asked of `frames` (see FrameSource).
+"""
+
+import os
+
+WAIT_SECONDS = 10  # for a run of another process that holds the database
+
+
+class FrameSource:
+    """Where DataFrames come from. This one has none."""
+
+    def find(self, name, check_interrupt):
+        """Something to give to an engine's add_frame(), or None. Raises LookupError with the reason
+        when the name may well be a DataFrame, but cannot be had now."""
+        return None
+
+    def why_missing(self, name):
+        """A half sentence for the error about an unknown table, or nothing."""
+        return ""
+
+
+class Answer:
+    """What a statement gave. `rows` is None when it is no query; `count` is then the rows changed.
+
+    `columns` are (name, type) with an empty type where only the values can tell.
+    """
+
+    def __init__(self, columns=(), rows=None, count=0, close=lambda: None):
+        self.columns = list(columns)
+        self.rows = rows  # has fetchmany(size)
+        self.count = count
+        self.close = close
+
+
+def data_folder():
+    folder = os.environ.get("HUTCH_DATA_DIR") or os.path.expanduser("~/.local/share/hutch")
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def open_engine(make_frames):
+    """The engine, with the FrameSource that `make_frames` gives for the files it reads.
+
+    DuckDB where Python has it, else SQLite. A session that began with SQLite stays with it: its
+    tables are there.
+    """
+    folder = data_folder()
+    duckdb_file = os.path.join(folder, "session.duckdb")
+    sqlite_file = os.path.join(folder, "session.sqlite")
+    if os.path.exists(duckdb_file) or not os.path.exists(sqlite_file):
+        if has_duckdb():
+            from hutch_runner.duckdb_engine import DuckdbEngine
+            return DuckdbEngine(duckdb_file, make_frames("parquet"))
+        if os.path.exists(duckdb_file):
+            raise OSError("this session's tables are in DuckDB, whose Python module is gone: "
+                          "install it again with install_packages, package duckdb")
+    from hutch_runner.sqlite_engine import SqliteEngine
+    return SqliteEngine(sqlite_file, make_frames("sqlite"))
+
+
+def has_duckdb():
+    try:
+        import duckdb
+    except ImportError:
+        return False
+    return hasattr(duckdb, "connect")  # not a folder of the user's with that name

@@ -1,0 +1,238 @@
+"""Files as tables: SELECT * FROM "data.csv" loads the file into a temporary table of that name."""
+
+import csv
+import itertools
+import json
+import os
+import re
+import sqlite3
+
+ROWS_BETWEEN_CHECKS = 5000
+INTEGER_MAX = 1 << 63
+
+_INTEGER = re.compile(r"[+-]?(0|[1-9]\d*)$")  # 007 is no number: it would lose its zeros
+_REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
+_LEADING_ZERO = re.compile(r"[+-]?0\d")
+
+
+class FileTables:
+    """Loads files when a statement names them, and again when they have changed."""
+
+    def __init__(self, database, check_interrupt):
+        self._database = database
+        self._check_interrupt = check_interrupt
+        self._loaded = {}  # table -> (path, modification time, size)
+
+    def forget_changed(self):
+        """Drops the tables of files that have changed, so that they are loaded anew."""
+        if self._database.in_transaction:
+            return  # a transaction sees one state of the files, as it does of the tables
+        for name, (path, *stamp) in list(self._loaded.items()):
+            if stamp_of(path) != stamp:
+                self._database.execute(f"DROP TABLE IF EXISTS temp.{quoted(name)}")
+                del self._loaded[name]
+
+    def has(self, name):
+        return self._database.execute(
+            "SELECT 1 FROM temp.sqlite_schema WHERE type = 'table' AND name = ?", (name,)).fetchone()
+
+    def load(self, name, error, why_missing=""):
+        """Makes the table; raises `error`, with what else is known, when there is no such file."""
+        read = _READERS.get(os.path.splitext(name)[1].lower())
+        if name.lower().endswith((".parquet", ".xlsx", ".xls")) and os.path.exists(name):
+            with_duckdb = ", or install the package duckdb before the session's first SQL"
+            raise sqlite3.OperationalError(
+                f"{name}: SQLite cannot read this format; turn it into CSV first, with pandas"
+                f"{with_duckdb if name.lower().endswith('.parquet') else ''}")
+        if read is None:
+            raise sqlite3.OperationalError(f"{error}{why_missing}") from None
+        if not os.path.isfile(name):
+            raise sqlite3.OperationalError(f"{error}, and no file of that name in {os.getcwd()}")
+        stamp = stamp_of(name)
+        table = read(name)
+        self._fill(name, table)
+        self._loaded[name] = (os.path.abspath(name), *stamp)
+
+    def _fill(self, name, table):
+        database = self._database
+        columns = ", ".join(f"{quoted(c)} {t}" for c, t in zip(table.names, table.types))
+        marks = ", ".join("?" * len(table.names))
+        # A savepoint works inside the user's transaction and outside of one.
+        database.execute("SAVEPOINT hutch_load")
+        try:
+            database.execute(f"CREATE TEMP TABLE {quoted(name)} ({columns})")
+            database.executemany(f"INSERT INTO temp.{quoted(name)} VALUES ({marks})",
+                                 self._checked(table.rows()))
+        except BaseException:
+            database.execute("ROLLBACK TO hutch_load")
+            raise
+        finally:
+            database.execute("RELEASE hutch_load")
+
+    def _checked(self, rows):
+        for number, row in enumerate(rows):
+            if number % ROWS_BETWEEN_CHECKS == 0:
+                self._check_interrupt()
+            yield row
+
+
+class FileTable:
+    """What a file holds: column names, SQLite types, and rows as often as one asks."""
+
+    def __init__(self, names, types, rows):
+        self.names = unique(names)
+        self.types = types
+        self.rows = rows
+
+
+def stamp_of(path):
+    try:
+        status = os.stat(path)
+    except OSError:
+        return [None, None]
+    return [status.st_mtime_ns, status.st_size]
+
+
+def quoted(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+def unique(names):
+    """Column names that SQLite takes: none empty, none twice (it ignores case)."""
+    taken, result = set(), []
+    for number, name in enumerate(names, 1):
+        base = str(name).strip() or f"column_{number}"
+        name, count = base, 1
+        while name.lower() in taken:
+            count += 1
+            name = f"{base}_{count}"
+        taken.add(name.lower())
+        result.append(name)
+    return result
+
+
+# --- CSV and TSV -----------------------------------------------------------------------------------
+
+
+def read_delimited(path):
+    encoding = encoding_of(path)
+    with open(path, encoding=encoding, newline="") as file:
+        first_line = file.readline()
+    delimiter = "\t" if path.lower().endswith(".tsv") else ","
+    if delimiter == "," and "," not in first_line and ";" in first_line:
+        delimiter = ";"  # what spreadsheets write where the comma is the decimal mark
+
+    def lines():
+        csv.field_size_limit(1 << 30)
+        with open(path, encoding=encoding, newline="") as file:
+            reader = csv.reader(file, delimiter=delimiter)
+            width = None
+            for row in reader:
+                if not row:
+                    continue
+                width = width or len(row)
+                if len(row) != width:
+                    raise ValueError(f"{path}, line {reader.line_num}: {len(row)} fields, "
+                                     f"but the header has {width}")
+                yield row
+
+    header = next(lines(), None)
+    if header is None:
+        raise ValueError(f"{path} is empty: it has no header line")
+    types = ["INTEGER"] * len(header)
+    empty = [True] * len(header)
+    for row in itertools.islice(lines(), 1, None):
+        for i, cell in enumerate(row):
+            if cell:
+                empty[i] = False
+                types[i] = wider(types[i], cell)
+    types = ["TEXT" if nothing else kind for kind, nothing in zip(types, empty)]
+    converters = [{"INTEGER": int, "REAL": float, "TEXT": str}[kind] for kind in types]
+
+    def rows():
+        for row in itertools.islice(lines(), 1, None):
+            yield [convert(cell) if cell else None for convert, cell in zip(converters, row)]
+
+    return FileTable(header, types, rows)
+
+
+def encoding_of(path):
+    """UTF-8 with or without a mark, UTF-16 with one; what is neither is read as Latin-1."""
+    with open(path, "rb") as file:
+        if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+            return "utf-16"
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            while file.read(1 << 20):
+                pass
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8-sig"
+
+
+def wider(kind, cell):
+    """The type of a column so far, and one more of its cells."""
+    if kind == "INTEGER" and _INTEGER.match(cell) and abs(int(cell[:25])) < INTEGER_MAX:
+        return "INTEGER"
+    if kind != "TEXT" and _REAL.match(cell) and not _LEADING_ZERO.match(cell):
+        return "REAL"
+    return "TEXT"
+
+
+# --- JSON ------------------------------------------------------------------------------------------
+
+
+def read_json(path):
+    with open(path, encoding=encoding_of(path)) as file:
+        try:
+            data = json.load(file)
+        except ValueError as error:
+            raise ValueError(f"{path}: not JSON: {error}") from None
+    if isinstance(data, dict):
+        data = [data]
+    return table_of_records(path, data)
+
+
+def read_json_lines(path):
+    records = []
+    with open(path, encoding=encoding_of(path)) as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                try:
+                    records.append(json.loads(line))
+                except ValueError as error:
+                    raise ValueError(f"{path}, line {number}: not JSON: {error}") from None
+    return table_of_records(path, records)
+
+
+def table_of_records(path, records):
+    if not isinstance(records, list) or not all(isinstance(one, dict) for one in records):
+        raise ValueError(f"{path}: a table needs a list of objects")
+    names = list(dict.fromkeys(key for record in records for key in record))
+    if not names:
+        raise ValueError(f"{path}: no columns in it")
+
+    def rows():
+        return ([cell_of(record.get(name)) for name in names] for record in records)
+
+    types = []
+    for name in names:
+        kinds = {type(cell_of(record.get(name))) for record in records} - {type(None)}
+        types.append("INTEGER" if kinds == {int} else
+                     "REAL" if kinds and kinds <= {int, float} else "TEXT" if kinds <= {str} else "")
+    return FileTable(names, types, rows)
+
+
+def cell_of(value):
+    """Objects and lists stay JSON, which SQLite's json_extract() and -> read."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, (dict, list)):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, int) and abs(value) >= INTEGER_MAX:
+        return str(value)
+    return value
+
+
+_READERS = {".csv": read_delimited, ".tsv": read_delimited, ".json": read_json,
+            ".jsonl": read_json_lines, ".ndjson": read_json_lines}

@@ -1,0 +1,135 @@
+"""DataFrames of the session's Python interpreter, for the other processes of the session.
+
+The interpreter listens on a Unix socket while it is idle (../python/frame_server.py). It may be busy,
+not there, or taken apart by the code that it runs: every wait here has an end.
+"""
+
+import json
+import os
+import time
+
+from hutch_runner.engine import FrameSource
+
+IDLE_SECONDS = 5  # for a run of Python to end
+EXPORT_SECONDS = 120
+LOOK_SECONDS = 0.1  # between looks at whether this run was interrupted
+REPLY_BYTES_MAX = 1 << 20
+
+
+def state_path(name):
+    return os.path.join(os.environ.get("HUTCH_STATE_DIR", "/run/hutch/state"), name)
+
+
+class PythonFrames(FrameSource):
+    def __init__(self, kind):
+        self._kind = kind  # of files that the engine reads: sqlite or parquet
+        self._why = {}
+
+    def find(self, name, check_interrupt):
+        import socket  # sessions without DataFrames need none of this
+        self._why.pop(name, None)
+        deadline = time.monotonic() + IDLE_SECONDS
+        while True:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as connection:
+                connection.settimeout(LOOK_SECONDS)
+                try:
+                    connection.connect(state_path("python.socket"))
+                    return self._ask(connection, name, check_interrupt)
+                except OSError:
+                    # It listens from the end of its first run on.
+                    if not busy_run():
+                        self._why[name] = ", and Python has not run in this session: there are no DataFrames"
+                        return None
+            check_interrupt()
+            if time.monotonic() > deadline:
+                raise LookupError(f"no such table: {name}; if it is a DataFrame: {busy_words()}")
+            time.sleep(0.01)
+
+    def why_missing(self, name):
+        return self._why.get(name, "")
+
+    def _ask(self, connection, name, check_interrupt):
+        import tempfile
+
+        from hutch_runner.data_frames import FrameFile
+        handle, path = tempfile.mkstemp(prefix=".hutch-frame-")
+        os.close(handle)
+        replies = Replies(connection, check_interrupt)
+        frame = None
+        try:
+            request = {"name": name, "kind": self._kind, "path": path}
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            if replies.next(IDLE_SECONDS) is None:
+                raise LookupError(f"no such table: {name}; if it is a DataFrame: {busy_words()}")
+            reply = replies.next(EXPORT_SECONDS)
+            if reply is None:
+                raise LookupError(f"the DataFrame {name} did not come from Python within {EXPORT_SECONDS} seconds")
+            if reply.get("ok") is True:
+                frame = FrameFile(path)
+            elif reply.get("missing") is True:
+                self._why[name] = _words_of(reply)
+            else:
+                raise LookupError(f"the DataFrame {name} cannot be a table: {reply.get('message')}")
+        except OSError:
+            raise LookupError(f"no such table: {name}; and Python, asked for a DataFrame of that name, "
+                              "went away") from None
+        finally:
+            if frame is None:
+                os.unlink(path)
+        return frame
+
+
+def _words_of(reply):
+    kind, names = reply.get("type"), reply.get("names")
+    if kind:
+        return f", and in Python that is no DataFrame, but of type {kind}"
+    if isinstance(names, list) and names:
+        return f", and no DataFrame in Python (there are: {', '.join(map(str, names))})"
+    return ", and no DataFrame in Python"
+
+
+def busy_run():
+    """The run that Python is busy with, or nothing."""
+    try:
+        with open(state_path("python.run"), encoding="utf-8") as file:
+            return file.read(200).strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def busy_words():
+    run_id = busy_run()
+    which = f" with {run_id}" if run_id else ""
+    return f"Python is busy{which}, and can be asked for DataFrames only between its runs"
+
+
+class Replies:
+    """Lines of JSON from a connection, each within its time."""
+
+    def __init__(self, connection, check_interrupt):
+        self._connection = connection
+        self._check_interrupt = check_interrupt
+        self._bytes = b""
+
+    def next(self, seconds):
+        """None when the time is up."""
+        deadline = time.monotonic() + seconds
+        while b"\n" not in self._bytes:
+            self._check_interrupt()
+            if time.monotonic() > deadline:
+                return None
+            try:
+                data = self._connection.recv(1 << 16)
+            except TimeoutError:
+                continue
+            if not data or len(self._bytes) > REPLY_BYTES_MAX:
+                raise OSError("closed")
+            self._bytes += data
+        line, _, self._bytes = self._bytes.partition(b"\n")
+        try:
+            reply = json.loads(line)
+        except (ValueError, RecursionError):
+            raise OSError("no JSON") from None
+        if not isinstance(reply, dict):
+            raise OSError("no object")
+        return reply

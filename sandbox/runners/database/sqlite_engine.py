@@ -1,0 +1,143 @@
+"""SQLite, the engine that is always there."""
+
+import functools
+import re
+import sqlite3
+
+from hutch_runner.engine import WAIT_SECONDS, Answer
+from hutch_runner.error_place import offset_of
+from hutch_runner.files import FileTables, quoted
+from hutch_runner.statements import split_statements
+
+STEPS_BETWEEN_CHECKS = 2000  # of SQLite's virtual machine: some microseconds
+UNKNOWN_TABLES_MAX = 20  # files and DataFrames that one statement may name
+_MISSING = re.compile(r"no such table: (?:main\.|temp\.)?(.+)", re.DOTALL)
+
+
+class SqliteEngine:
+    name = "SQLite"
+    version = sqlite3.sqlite_version
+    errors = (sqlite3.Error, sqlite3.Warning, OSError, ValueError, LookupError)
+
+    def __init__(self, path, frames):
+        self.interrupted = False
+        self._frames = frames
+        self._database = open_database(path)
+        self._database.set_progress_handler(lambda: self.interrupted, STEPS_BETWEEN_CHECKS)
+        self._files = FileTables(self._database, self.check_interrupt)
+        self._framed = []  # names of the DataFrames that are tables now
+
+    @property
+    def in_transaction(self):
+        return self._database.in_transaction
+
+    def interrupt(self):
+        self.interrupted = True
+
+    def check_interrupt(self):
+        if self.interrupted:
+            raise KeyboardInterrupt
+
+    def close(self):
+        self._database.close()  # merges the log into the database file
+
+    def begin(self):
+        pass  # any process may have the file open
+
+    def end(self):
+        """Drops what stood for DataFrames: by the next run they may be others."""
+        database = self._database
+        for name in self._framed:
+            # A table or a view may be gone: the user rolled back, or dropped it.
+            for kind, one in (("VIEW", name), ("TABLE", _hidden(name))):
+                try:
+                    database.execute(f"DROP {kind} IF EXISTS temp.{quoted(one)}")
+                except sqlite3.Error:
+                    pass
+        self._framed = []
+
+    def statements(self, code):
+        return split_statements(code)
+
+    def execute(self, statement, parameters=()):
+        if statement.text.startswith("."):
+            raise sqlite3.OperationalError(
+                "commands with a dot belong to the sqlite3 shell; for a list of tables: "
+                "SELECT name, sql FROM sqlite_schema")
+        self._files.forget_changed()
+        changes = self._database.total_changes
+        cursor = self._execute(statement.text, parameters)
+        if cursor.description:
+            return Answer([(column[0], "") for column in cursor.description], cursor,
+                          close=cursor.close)  # half read, it would hold its locks
+        count = cursor.rowcount if cursor.rowcount >= 0 else self._database.total_changes - changes
+        cursor.close()
+        return Answer(count=count)
+
+    def _execute(self, sql, parameters):
+        tried = set()
+        while True:
+            try:
+                return self._database.execute(sql, parameters)
+            except sqlite3.OperationalError as error:
+                if self.interrupted:
+                    raise KeyboardInterrupt from None
+                missing = _MISSING.match(str(error))
+                if missing is None:
+                    raise
+                name = missing.group(1)
+                if name in tried or len(tried) >= UNKNOWN_TABLES_MAX or self._files.has(name):
+                    # It is there, and SQLite does not see it: unquoted, `data.csv` is the table
+                    # `csv` of a database `data`.
+                    raise sqlite3.OperationalError(
+                        f'{error}; to read a file put its name in double quotes: "{name}"') from None
+                tried.add(name)
+                if not self._add_frame(name):
+                    self._files.load(name, error, self._frames.why_missing(name))
+
+    def _add_frame(self, name):
+        frame = self._frames.find(name, self.check_interrupt)
+        if frame is None:
+            return False
+        self._framed.append(name)
+        frame.fill_sqlite(self._database, _hidden(name), self._checked)
+        # A view, so that nobody takes a change of it for a change of the DataFrame.
+        self._database.execute(f"CREATE TEMP VIEW {quoted(name)} AS SELECT * FROM temp.{quoted(_hidden(name))}")
+        return True
+
+    def _checked(self, rows):
+        for number, row in enumerate(rows):
+            if number % 5000 == 0:
+                self.check_interrupt()
+            yield row
+
+    def place_of(self, error, statement):
+        offset = offset_of(str(error), statement.text)
+        line, text, mark = statement.line, statement.text.split("\n")[0], ""
+        if offset is not None:
+            before = statement.text[:offset]
+            start = before.rfind("\n") + 1
+            line += before.count("\n")
+            text = statement.text[start:].split("\n")[0]
+            column = offset - start
+            if column > 200:
+                text, column = "..." + text[column - 100:], 103
+            mark = f"    {' ' * column}^\n"
+        return f"  statement {statement.number}, line {line}:\n    {text[:300]}\n{mark}"
+
+
+def _hidden(name):
+    return f"DataFrame {name}"
+
+
+def open_database(path):
+    database = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None,
+                               check_same_thread=False)
+    # Without isolation_level transactions are the user's: BEGIN, COMMIT.
+    try:
+        # Readers and a writer at once: a background run reads while this one writes.
+        database.execute("PRAGMA journal_mode = WAL").close()
+    except sqlite3.OperationalError:
+        pass  # busy, or a file system without shared memory: the default mode works too
+    database.text_factory = functools.partial(str, encoding="utf-8", errors="replace")
+    return database

@@ -1,0 +1,52 @@
+"""Cuts a script into statements, with SQLite's own tokenizer to say where one ends."""
+
+import re
+from sqlite3 import complete_statement
+
+_BLANK = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*.*?(?:\*/|$))*", re.DOTALL)
+_WORD = re.compile(r"\w+")
+_CHANGES_DATA = {"INSERT", "REPLACE", "UPDATE", "DELETE", "WITH"}
+_CHANGES_SCHEMA = {"CREATE", "DROP", "ALTER"}
+
+
+class Statement:
+    """`text` begins with its first word; `line` is where that stands in the script."""
+
+    def __init__(self, text, number, line):
+        self.text = text
+        self.number = number
+        self.line = line
+
+    def summary(self, count):
+        """What to say when it gives no rows: nothing for BEGIN, PRAGMA and the like."""
+        words = _WORD.findall(self.text[:200].upper())
+        first = words[0] if words else ""
+        if first in _CHANGES_DATA:
+            return f"{first}: {count} {'row' if count == 1 else 'rows'} affected"
+        if first in _CHANGES_SCHEMA:
+            kinds = [w for w in words[1:] if w in ("TABLE", "VIEW", "INDEX", "TRIGGER")]
+            return f"{' '.join([first, *kinds[:1]])}: ok"
+        return ""
+
+
+def split_statements(script):
+    """Yields the statements of a script; what is only comments is none."""
+    number, start = 0, 0
+    for end in _ends(script):
+        blank = _BLANK.match(script, start, end).end()
+        text = script[blank:end].strip()
+        if text.strip(";"):
+            number += 1
+            yield Statement(text, number, script.count("\n", 0, blank) + 1)
+        start = end
+
+
+def _ends(script):
+    start = 0
+    for semicolon in re.finditer(";", script):
+        # In strings, comments and trigger bodies a semicolon ends nothing.
+        if complete_statement(script[start:semicolon.end()]):
+            yield semicolon.end()
+            start = semicolon.end()
+    if start < len(script):
+        yield len(script)

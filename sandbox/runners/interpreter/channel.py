@@ -1,0 +1,115 @@
+"""The channel: frames between a runner and the host (the format is in ../README.md)."""
+
+import fcntl
+import os
+import select
+from json import JSONDecoder, JSONEncoder
+
+FRAME_BYTES_MAX = 32 << 20
+HEAD_BYTES = 5
+
+# Bound now: user code may replace anything in the modules it can import.
+_decode = JSONDecoder().decode
+_encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_read, _write, _close = os.read, os.write, os.close
+
+
+def _out_of_the_way(fd):
+    """`fd` with a higher number: user code gets the low ones for its own files."""
+    try:
+        moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 500)
+    except OSError:  # the limit of open files is lower than that
+        moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10)
+    _close(fd)
+    return moved
+
+
+class ChannelClosed(Exception):
+    """The host has gone, or speaks something that is no frame; `str()` says which."""
+
+
+class Channel:
+    """One runner's ends: two pipes. Belongs to the process that made it; a forked child loses it."""
+
+    def __init__(self, reads=3, writes=4):
+        self.fd, self._writes = _out_of_the_way(reads), _out_of_the_way(writes)
+        self._run_id = None
+        # Two, since a signal handler asks while wait() is on, and poll objects refuse that.
+        self._poll, self._probe = select.poll(), select.poll()
+        self._poll.register(self.fd, select.POLLIN)
+        self._probe.register(self.fd, select.POLLIN)
+        os.register_at_fork(after_in_child=self._abandon)
+
+    def _abandon(self):
+        if self.fd >= 0:  # not a child's child
+            _close(self.fd)
+            _close(self._writes)
+        self.fd = self._writes = -1
+
+    def wait(self, other=-1):
+        """Blocks until there is something to read; False when it is on the descriptor `other` only."""
+        if other < 0:
+            return bool(self._poll.poll())
+        self._poll.register(other, select.POLLIN)
+        try:
+            return any(fd == self.fd for fd, _ in self._poll.poll())
+        finally:
+            self._poll.unregister(other)
+
+    def readable(self):
+        return self.fd >= 0 and bool(self._probe.poll(0))
+
+    def receive(self):
+        """The next JSON message; blobs before it are dropped (the host sends none)."""
+        while True:
+            head = self._read_exactly(HEAD_BYTES)
+            size, kind = int.from_bytes(head[:4], "little"), head[4:]
+            if size > FRAME_BYTES_MAX or kind not in (b"J", b"B"):
+                raise ChannelClosed("not a frame")
+            payload = self._read_exactly(size)
+            if kind == b"B":
+                continue
+            try:
+                message = _decode(payload.decode("utf-8"))
+            except (ValueError, RecursionError):
+                raise ChannelClosed("a frame that is not JSON") from None
+            if not isinstance(message, dict):
+                raise ChannelClosed("a frame that is not a JSON object")
+            if message.get("type") == "run":
+                self._run_id = message.get("run_id")
+            return message
+
+    def _read_exactly(self, size):
+        parts = []
+        while size:
+            try:
+                part = _read(self.fd, min(size, 1 << 20))
+            except OSError:
+                part = b""
+            if not part:
+                raise ChannelClosed("closed")
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def send(self, message, blob=None):
+        """Sends a message of the last run; `blob` are bytes that belong to it. Does nothing in a forked child."""
+        if self.fd < 0:
+            return
+        message = {**message, "run_id": self._run_id}
+        # Lone surrogates (file names that are no UTF-8) would make the frame invalid.
+        text = _encode(message).encode("utf-8", "replace")
+        frames = b"" if blob is None else len(blob).to_bytes(4, "little") + b"B" + bytes(blob)
+        frames += len(text).to_bytes(4, "little") + b"J" + text
+        view = memoryview(frames)
+        while view:
+            view = view[_write(self._writes, view):]
+
+
+def cut(text, limit):
+    """`text` with at most about `limit` characters: head and tail, and what was left out."""
+    if len(text) <= limit:
+        return text
+    head, tail = limit * 3 // 4, limit // 4
+    left_out = len(text) - head - tail
+    return f"{text[:head]}\n... [{left_out:,} characters left out] ...\n{text[-tail:]}"

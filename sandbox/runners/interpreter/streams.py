@@ -1,0 +1,56 @@
+"""Standard streams that a run cannot break for the next one."""
+
+import fcntl
+import io
+import os
+import sys
+
+
+class Streams:
+    """Keeps descriptors 1 and 2 and the objects on top; `renew()` puts them back."""
+
+    def __init__(self):
+        self._kept = {fd: self._keep(fd) for fd in (1, 2)}
+        self._objects = {}
+        self.renew()
+
+    @staticmethod
+    def _keep(fd):
+        try:
+            return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 500)
+        except OSError:  # the limit of open files is lower than that
+            return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10)
+
+    def renew(self):
+        for fd, name in ((1, "stdout"), (2, "stderr")):
+            try:
+                os.dup2(self._kept[fd], fd)
+            except OSError:
+                pass  # user code closed ours too: nothing left to put back
+            if not self._usable(fd):
+                self._objects[fd] = _line_buffered(fd)
+            setattr(sys, name, self._objects[fd])
+            setattr(sys, f"__{name}__", self._objects[fd])
+        if sys.stdin is None or sys.stdin.closed:  # exit() closes it
+            sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(os.open(os.devnull, os.O_RDONLY))))
+
+    def _usable(self, fd):
+        try:
+            return not self._objects[fd].closed
+        except (KeyError, ValueError):  # not made yet; detached
+            return False
+
+    def flush(self):
+        """Everything the run has written is in the pipes afterwards."""
+        for stream in {id(s): s for s in (sys.stdout, sys.stderr, *self._objects.values())}.values():
+            try:
+                stream.flush()
+            except Exception:  # closed, replaced by anything, or a pipe without a reader
+                pass
+
+
+def _line_buffered(fd):
+    # closefd=False: sys.stdout.close() must not free the number for the next file.
+    raw = io.FileIO(fd, "w", closefd=False)
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace",
+                            line_buffering=True)

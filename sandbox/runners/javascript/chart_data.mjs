@@ -1,0 +1,98 @@
+// What charts are made of, from plain values. The schema is in ../CHARTS.md; the same in Python:
+// ../python/chart_data.py.
+
+import { Array, Math, Number, Set, String } from './intrinsics.mjs';
+
+const POINTS_MAX = 2000; // per series; longer ones are thinned evenly
+const CELLS_MAX = 2500; // of a heatmap
+const BINS_MAX = 200;
+const TICKS_MAX = 30;
+const DATE = /^\d{4}-\d\d(-\d\d)?([T ]\d\d:\d\d.*)?$/;
+
+// `values` tell the scale when the library does not.
+export function axis(label, values = [], scale = undefined) {
+  const described = { label: String(label ?? ''), scale: scale ?? scaleOf(values) };
+  const unit = described.label.match(/[([]([^()[\]]+)[)\]]\s*$/);
+  if (unit) described.unit = unit[1];
+  if (described.scale === 'categorical') {
+    described.ticks = [...new Set(values.filter((one) => one != null).map(String))].slice(0, TICKS_MAX);
+  }
+  return described;
+}
+
+function scaleOf(values) {
+  const known = values.filter((one) => one != null);
+  if (known.length && known.every((one) => typeof one === 'string' && DATE.test(one))) return 'datetime';
+  return known.some((one) => typeof one === 'string') ? 'categorical' : 'linear';
+}
+
+// A finite number, or null.
+export function number(value) {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+export function points(pairs) {
+  const every = Math.max(1, Math.ceil(pairs.length / POINTS_MAX));
+  return pairs.filter((_, i) => i % every === 0);
+}
+
+export function bars(pairs, group = '') {
+  return pairs.map(([label, value]) => ({ label: String(label), value: number(value), ...(group && { group }) }));
+}
+
+export function fractions(pairs) {
+  const total = pairs.reduce((sum, [, value]) => sum + (number(value) ?? 0), 0);
+  if (!total) return [];
+  return pairs.map(([label, value]) => ({ label: String(label), fraction: Math.round((number(value) ?? 0) / total * 1e6) / 1e6 }));
+}
+
+// Whiskers reach to the last values within 1.5 boxes.
+export function box(label, values) {
+  const known = values.map(number).filter((one) => one !== null).sort((a, b) => a - b);
+  if (!known.length) return null;
+  const [low, median, high] = [0.25, 0.5, 0.75].map((q) => quantile(known, q));
+  const reach = 1.5 * (high - low);
+  const inside = known.filter((one) => one >= low - reach && one <= high + reach);
+  const [min, max] = [inside[0], inside.at(-1)];
+  return {
+    label: String(label), min, first_quartile: low, median, third_quartile: high, max,
+    outliers: known.filter((one) => one < min || one > max).slice(0, POINTS_MAX),
+  };
+}
+
+function quantile(ordered, q) {
+  const place = q * (ordered.length - 1);
+  const below = Math.floor(place);
+  return ordered[below] + (ordered[Math.min(below + 1, ordered.length - 1)] - ordered[below]) * (place - below);
+}
+
+// Bins of a round width: 1, 2 or 5 times a power of ten.
+export function histogram(values, most = 10) {
+  const known = values.map(number).filter((one) => one !== null);
+  if (!known.length) return [];
+  const low = known.reduce((a, b) => Math.min(a, b));
+  const high = known.reduce((a, b) => Math.max(a, b));
+  if (low === high) return [{ from: low, to: high, count: known.length }];
+  const bins = Math.max(1, Math.min(Math.floor(most), BINS_MAX));
+  const base = 10 ** Math.floor(Math.log10((high - low) / bins));
+  const step = base * [1, 2, 5, 10, 20].find((factor) =>
+    Math.floor(high / (base * factor)) - Math.floor(low / (base * factor)) + 1 <= bins + 1 || factor === 20);
+  const first = Math.floor(low / step);
+  const counts = new Array(Math.floor(high / step) - first + 1).fill(0);
+  for (const value of known) counts[Math.floor(value / step) - first] += 1;
+  return counts.map((count, i) => ({ from: (first + i) * step, to: (first + i + 1) * step, count }));
+}
+
+export function heatmap(x, y, values) {
+  let every = 1;
+  while ((Math.floor(y.length / every) + 1) * (Math.floor(x.length / every) + 1) > CELLS_MAX) every += 1;
+  const thinned = (list) => list.filter((_, i) => i % every === 0);
+  return { x: thinned(x), y: thinned(y), values: thinned(values).map((row) => thinned(row).map(number)) };
+}
+
+// One chart for a figure of several; undefined for none.
+export function composite(title, charts) {
+  const found = charts.filter((chart) => chart?.elements.length);
+  if (found.length <= 1) return found[0] && { ...found[0], title: found[0].title || title };
+  return { type: 'composite', title, elements: [{ charts: found }] };
+}

@@ -1,0 +1,293 @@
+// One session's interpreter: takes runs, evaluates them as cells, answers.
+
+import inspector from 'node:inspector';
+import { pathToFileURL } from 'node:url';
+import util from 'node:util';
+import { promiseHooks } from 'node:v8';
+import { describeFailure, explain, rememberCell } from './errors.mjs';
+import { outputOf } from './results.mjs';
+import { importModule, makeRequire, rewriteImports } from './modules.mjs';
+import { installKill } from './signals.mjs';
+import { installStreams, writeAll } from './streams.mjs';
+import { CODE, STOPPED } from './shared.mjs';
+import { stripTypes } from './typescript.mjs';
+import { Atomics, Error, Map, Number, Object, Promise, Set, String, setImmediate } from './intrinsics.mjs';
+
+const reallyExit = process.reallyExit.bind(process);
+
+const INTERRUPTED = 130;
+
+// Thrown by process.exit(), so that the interpreter lives on. What else is thrown may be a proxy, whose
+// class is for its code to say; a private field is not.
+class Exit extends Error {
+  #code;
+  constructor(code) {
+    super(`process.exit(${code})`);
+    this.name = 'SystemExit';
+    this.#code = code;
+  }
+  static codeOf(failure) {
+    return Object(failure) === failure && #code in failure ? failure.#code : undefined;
+  }
+}
+
+Object.freeze(Exit);
+
+export class Session {
+  constructor(shared, send) {
+    this.shared = shared;
+    this.send = send;
+    this.cells = 0;
+    this.unanswered = new Set(); // promises of cells
+    this.begun = 0; // the newest run
+    this.current = null; // the run that is going on
+    this.inspector = new inspector.Session();
+    this.inspector.connect();
+    this.kept = {
+      import: importModule,
+      settle: (number) => Atomics.wait(shared, CODE, number),
+      get meta() {
+        const filename = `${process.cwd()}/cell`;
+        return { url: pathToFileURL(filename).href, dirname: process.cwd(), filename };
+      },
+    };
+    this.installGlobals();
+    this.watchForStrays();
+    this.post('Runtime.evaluate', { expression: '__hutch__' }, (_error, { result }) => {
+      this.keptId = result.objectId;
+    });
+  }
+
+  post(method, parameters, callback) {
+    this.inspector.post(method, parameters, callback);
+  }
+
+  installGlobals() {
+    const define = (name, descriptor) =>
+      Object.defineProperty(globalThis, name, { configurable: true, ...descriptor });
+    Object.defineProperty(globalThis, '__hutch__', { value: this.kept });
+    define('require', { value: makeRequire(), writable: true });
+    define('module', { value: { exports: {} }, writable: true });
+    define('exports', { value: globalThis.module.exports, writable: true });
+    define('__dirname', { get: () => process.cwd(), set: (value) => define('__dirname', { value, writable: true }) });
+    define('__filename', { get: () => `${process.cwd()}/cell-${this.cells}`, set: (value) => define('__filename', { value, writable: true }) });
+    define('display', { value: (...values) => values.forEach((value) => this.show(value, false)), writable: true });
+    // SQL is loaded on its first use.
+    define('hutch', { value: { sql: (text, parameters) => this.sql(text, parameters) }, writable: true });
+    define('_', { value: undefined, writable: true });
+    installKill();
+    process.exit = (code) => {
+      const status = Number(code ?? process.exitCode ?? 0) & 0xff;
+      this.current?.stop({ exit: status });
+      throw new Exit(status);
+    };
+  }
+
+  async sql(text, parameters) {
+    if (typeof text !== 'string') throw new TypeError(`the query must be a string, not ${typeof text}`);
+    const place = new Error();
+    if (!this.sqlRunner) {
+      const { Sql } = await import('./sql.mjs');
+      this.sqlRunner ??= new Sql();
+    }
+    return this.sqlRunner.query(text, parameters, place);
+  }
+
+  // What no cell awaits: it fails the run it comes in, and never ends the interpreter.
+  watchForStrays() {
+    const report = (failure, kind) => {
+      if (Exit.codeOf(failure) !== undefined) return;
+      const described = describeFailure(failure);
+      writeAll(2, `${kind}: ${described.traceback}`);
+      if (this.current) this.current.stray ??= described;
+    };
+    process.on('uncaughtException', (failure) => report(failure, 'Uncaught exception'));
+    process.on('unhandledRejection', (failure) => report(failure, 'Unhandled rejection'));
+  }
+
+  interrupt(run) {
+    this.sqlRunner?.interrupt();
+    if (run > this.begun) this.begin(run); // a stop by force has hit its message
+    if (this.current?.number !== run) return;
+    this.current.ending ??= { interrupted: true };
+    this.finish(this.current);
+  }
+
+  begin(number) {
+    const run = { number, ending: null, stray: null, before: new Map() };
+    // The first ending counts. Rejections are reported after the microtasks: let those of this run be heard.
+    run.stop = (ending) => {
+      if (run.ending) return;
+      run.ending = ending;
+      setImmediate(() => this.finish(run));
+    };
+    this.current = run;
+    this.begun = number;
+    return run;
+  }
+
+  async answer(message) {
+    const run = this.begin(message.run);
+    try {
+      installStreams();
+      enterEnvironment(message.env, run.before);
+      process.exitCode = undefined;
+      run.stop(await this.evaluate(message, run));
+    } catch (failure) {
+      run.stop({ failure });
+    }
+  }
+
+  // Once for each run, though it may be begun several times: until leave() a stop by force may hit it,
+  // as it may hit whatever waits for the code.
+  finish(run) {
+    if (this.current !== run) return;
+    if (run.describing) run.ending = { interrupted: true }; // what was thrown takes for ever to show
+    run.describing = true;
+    const done = this.describeEnd(run);
+    this.leave(run);
+    this.current = null;
+    if (done.error && done.error !== run.stray) writeAll(2, done.error.traceback);
+    try {
+      this.post('Runtime.releaseObjectGroup', { objectGroup: 'cell' });
+      restoreEnvironment(run.before);
+    } catch (failure) {
+      writeAll(2, describeFailure(failure).traceback);
+    }
+    this.send(done);
+  }
+
+  // From here on nothing of this run is stopped by force. A stop that is on its way is waited for, or
+  // taken, inside an evaluation of its own: it ends that one.
+  leave(run) {
+    while (Atomics.compareExchange(this.shared, CODE, run.number, 0) === -run.number) {
+      this.post('Runtime.callFunctionOn', {
+        objectId: this.keptId,
+        functionDeclaration: 'function (number) { this.settle(number); }',
+        arguments: [{ value: -run.number }],
+      });
+    }
+  }
+
+  // { value }, { failure, details }, or what stop() was given.
+  async evaluate(message, run) {
+    let source = String(message.code ?? '');
+    this.cells += 1;
+    const name = `cell-${this.cells}`;
+    const cell = { source, map: null };
+    rememberCell(name, cell);
+    try {
+      if (message.language === 'typescript') {
+        const stripped = stripTypes(source, name);
+        source = stripped.code;
+        cell.map = stripped.map;
+      }
+      source = rewriteImports(source, name);
+    } catch (failure) {
+      return { failure };
+    }
+    const answer = await this.evaluateInRepl(`${source}\n//# sourceURL=${name}`, run);
+    if ('failure' in answer || 'interrupted' in answer) return answer;
+    try {
+      // `main()` as the last line: its end is the end of the run, and its failure fails the run.
+      const value = util.types.isPromise(answer.value) ? await answer.value : answer.value;
+      if (value === undefined || run.ending) return {};
+      if (Object.getOwnPropertyDescriptor(globalThis, '_')?.writable) globalThis._ = value;
+      this.show(value, true);
+      return {};
+    } catch (failure) {
+      return { failure };
+    }
+  }
+
+  // The next promise that is made, a cell's own. Nothing else may hold it when the cell waits for ever, and V8
+  // then answers from within its garbage collection, where node 22 cannot run JavaScript. A hook makes promises
+  // slow, so it goes with the first.
+  rootNextPromise() {
+    const root = { promise: undefined, stop: undefined };
+    const unhook = promiseHooks.onInit((promise) => {
+      if (root.promise) return;
+      this.unanswered.add(root.promise = promise);
+      unhook();
+    });
+    root.stop = () => root.promise ?? unhook();
+    return root;
+  }
+
+  evaluateInRepl(expression, run) {
+    const parameters = { expression, replMode: true, awaitPromise: true, objectGroup: 'cell' };
+    return new Promise((resolve) => {
+      const root = this.rootNextPromise();
+      this.post('Runtime.evaluate', parameters, (error, answer) => {
+        this.unanswered.delete(root.promise);
+        // An error here is the protocol's own. Mostly the worker has terminated the code; else there is
+        // no inspector any more, and without it no cell can be run.
+        if (error && Atomics.load(this.shared, STOPPED) !== run.number) {
+          writeAll(2, `JavaScript cannot go on in this process: ${error.message}\n`);
+          reallyExit(1);
+        }
+        if (error) return resolve({ interrupted: true });
+        const details = answer.exceptionDetails;
+        if (!details) return resolve({ value: this.take(answer.result) });
+        resolve({ failure: this.take(details.exception ?? answer.result), details });
+      });
+      root.stop(); // code that does not compile makes none
+    });
+  }
+
+  // The value behind a remote object of the inspector.
+  take(remote) {
+    const { objectId, unserializableValue, value } = remote;
+    const argument = objectId ? { objectId } : unserializableValue ? { unserializableValue } : { value };
+    this.kept.taken = undefined;
+    this.post('Runtime.callFunctionOn', {
+      objectId: this.keptId,
+      functionDeclaration: 'function (value) { this.taken = value; }',
+      arguments: [argument],
+    });
+    const taken = this.kept.taken;
+    this.kept.taken = undefined;
+    return taken;
+  }
+
+  show(value, isMain) {
+    const { output, image } = outputOf(value, isMain);
+    const message = { type: 'output', output };
+    if (image) message.image = { mime_type: 'image/png' };
+    this.send(message, image);
+  }
+
+  describeEnd({ ending, stray }) {
+    const done = (exit_code, interrupted, error) =>
+      ({ type: 'done', ok: exit_code === 0, exit_code, interrupted, ...(error && { error }) });
+    const exit = (status) =>
+      done(status, false, status && { name: 'SystemExit', message: `exited with status ${status}`, traceback: '' });
+    const thrown = Exit.codeOf(ending.failure);
+    if (thrown !== undefined) return exit(thrown);
+    if ('exit' in ending) return exit(ending.exit);
+    if (ending.interrupted) {
+      const error = { name: 'Interrupted', message: 'the run was interrupted', traceback: 'Interrupted\n' };
+      return done(INTERRUPTED, true, error);
+    }
+    if ('failure' in ending) {
+      const error = explain(ending.failure, ending.details, `cell-${this.cells}`);
+      return done(1, false, error);
+    }
+    if (stray) return done(1, false, stray);
+    return exit(Number(process.exitCode ?? 0) & 0xff);
+  }
+}
+
+function enterEnvironment(changes, before) {
+  for (const [name, value] of Object.entries(changes ?? {})) {
+    before.set(name, process.env[name]);
+    process.env[name] = String(value);
+  }
+}
+
+function restoreEnvironment(before) {
+  for (const [name, value] of before) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+}

@@ -1,0 +1,54 @@
+// TypeScript to JavaScript: types are taken away, nothing is checked.
+
+import { spawnSync } from 'node:child_process';
+import nodeModule from 'node:module';
+
+const { SourceMap } = nodeModule;
+const DEADLINE_MS = 20_000;
+
+// { code, map }: `map` finds the user's line for one of `code`, null when lines are the same.
+export function stripTypes(source, cell) {
+  return nodeModule.stripTypeScriptTypes ? stripWithNode(source) : stripWithEsbuild(source, cell);
+}
+
+function stripWithNode(source) {
+  try {
+    return { code: nodeModule.stripTypeScriptTypes(source, { mode: 'strip' }), map: null };
+  } catch (error) {
+    // Enums and their like are more than types: they need another code, and a map.
+    if (error.code !== 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') throw error;
+    return splitMap(nodeModule.stripTypeScriptTypes(source, { mode: 'transform', sourceMap: true }));
+  }
+}
+
+function stripWithEsbuild(source, cell) {
+  // Imports stay although this cell may not use them: a later one may.
+  const config = '{"compilerOptions":{"preserveValueImports":true,"importsNotUsedAsValues":"remove","useDefineForClassFields":true}}';
+  const done = spawnSync('esbuild', ['--loader=ts', '--target=esnext', '--sourcemap=inline',
+    '--log-level=error', '--color=false', `--sourcefile=${cell}`, `--tsconfig-raw=${config}`],
+  { input: source, encoding: 'utf8', timeout: DEADLINE_MS, maxBuffer: 64 << 20 });
+  if (done.error?.code === 'ENOENT') {
+    throw new Error('TypeScript needs the program esbuild (Debian: apt install esbuild), or node 22.13 or newer');
+  }
+  if (done.error) throw done.error;
+  if (done.status !== 0) throw syntaxError(done.stderr, cell);
+  return splitMap(done.stdout);
+}
+
+function splitMap(output) {
+  const marker = '\n//# sourceMappingURL=data:application/json;base64,';
+  const at = output.lastIndexOf(marker);
+  if (at < 0) return { code: output, map: null };
+  const payload = Buffer.from(output.slice(at + marker.length).trim(), 'base64').toString();
+  return { code: output.slice(0, at), map: new SourceMap(JSON.parse(payload)) };
+}
+
+// esbuild's first complaint: "✘ [ERROR] what", then "    cell-1:3:4:".
+function syntaxError(text, cell) {
+  const message = text.match(/\[ERROR\] (.*)/)?.[1] ?? text.trim();
+  const position = text.match(new RegExp(`${cell}:(\\d+):(\\d+)`));
+  const error = new SyntaxError(message);
+  error.stack = `SyntaxError: ${message}`;
+  if (position) error.stack += `\n    at ${cell}:${position[1]}:${Number(position[2]) + 1}`;
+  return error;
+}

@@ -1,0 +1,130 @@
+"""Compiles and executes cells: one namespace, one event loop, the last expression's value."""
+
+import __future__
+import linecache
+from _ast import PyCF_ALLOW_TOP_LEVEL_AWAIT, PyCF_ONLY_AST, Expr, Expression, Module
+
+CO_COROUTINE = 0x80  # of `inspect`, which would double the start-up time
+
+_ALL_FUTURES = 0
+for _name in __future__.all_feature_names:
+    _ALL_FUTURES |= getattr(__future__, _name).compiler_flag
+
+
+class Cells:
+    def __init__(self, namespace, interrupts, notebook):
+        self.namespace = namespace
+        self.notebook = notebook
+        self.interrupts = interrupts
+        self.count = 0
+        self.futures = 0  # `from __future__ import x` in one cell holds for the later ones
+        self.loop = None
+        self.context = None
+
+    def run(self, source):
+        """Executes a cell; the value of its last expression, or None."""
+        self.count += 1
+        source = source.replace("\r\n", "\n").replace("\r", "\n")  # as the compiler reads it
+        name = f"<cell-{self.count}>"
+        # Tracebacks, warnings and inspect.getsource() find the text here. No time: never stale.
+        lines = [line + "\n" for line in source.split("\n")]
+        linecache.cache[name] = (len(source), None, lines, name)
+        body, last = self._compile_cell(source, name)
+        self.notebook.begin(source, self.count)
+        value = self._execute(body, last)
+        self.notebook.end()
+        return value
+
+    def _execute(self, body, last):
+        flags = (body.co_flags if body else 0) | (last.co_flags if last else 0)
+        if flags & CO_COROUTINE:
+            return self._run_async(body, last)
+        if self.loop is not None:
+            import asyncio
+            asyncio.set_event_loop(self.loop)  # asyncio.run() in a cell before has unset it
+        if body is not None:
+            exec(body, self.namespace)
+        return eval(last, self.namespace) if last is not None else None
+
+    def _compile_cell(self, source, name):
+        try:
+            return self._compile(source, name)
+        except SyntaxError as error:
+            failure = error
+        # Not in the handler: what goes wrong from here has nothing to do with the failure.
+        try:
+            translated = self.notebook.translate(source, failure)
+        finally:
+            failure = None  # no circle with its own traceback
+        return self._compile(translated, name)
+
+    def _compile(self, source, name):
+        """Two code objects: all but the last expression, and the last expression if it is shown."""
+        def build(node, mode):
+            code = compile(node, name, mode, self.futures | PyCF_ALLOW_TOP_LEVEL_AWAIT,
+                           dont_inherit=True)
+            self.futures |= code.co_flags & _ALL_FUTURES
+            return code
+
+        # As text, not bytes: a coding line in a cell means nothing.
+        tree = compile(source, name, "exec",
+                       self.futures | PyCF_ONLY_AST | PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        last = tree.body[-1] if tree.body else None
+        if not isinstance(last, Expr) or ends_with_semicolon(source, last):
+            return (build(tree, "exec"), None)
+        rest = Module(body=tree.body[:-1], type_ignores=[])
+        # The rest first: it may hold the future imports that the last expression needs.
+        return (build(rest, "exec") if rest.body else None, build(Expression(last.value), "eval"))
+
+    def _run_async(self, body, last):
+        """Runs the cell as a task of the session's loop; tasks it leaves go on in the next one."""
+        import asyncio
+        import contextvars
+
+        if self.loop is None or self.loop.is_closed():
+            self.loop = asyncio.new_event_loop()
+            self.context = contextvars.Context()
+        loop = self.loop
+        asyncio.set_event_loop(loop)
+
+        async def cell():
+            for code in (body, last):
+                value = eval(code, self.namespace) if code is not None else None
+                if code is not None and code.co_flags & CO_COROUTINE:
+                    value = await value
+            return value if last is not None else None
+
+        # One context for all cells: a ContextVar set in one is seen in the next.
+        task = loop.create_task(cell(), context=self.context)
+        interrupted = False
+
+        def cancel_when_waiting(frame):
+            # Raising inside the loop's own machinery could tear it: cancel the cell instead.
+            nonlocal interrupted
+            if interrupted or not frame.f_code.co_filename.endswith("selectors.py"):
+                return False
+            interrupted = True
+            task.cancel()
+            loop.call_soon_threadsafe(lambda: None)  # wakes the loop
+            return True
+
+        self.interrupts.instead = cancel_when_waiting
+        try:
+            return loop.run_until_complete(task)
+        except asyncio.CancelledError:
+            if interrupted:
+                raise KeyboardInterrupt from None
+            raise
+        finally:
+            self.interrupts.instead = None
+            if not task.done():  # the interrupt hit another task, or the loop itself
+                task.cancel()
+                loop.run_until_complete(asyncio.wait({task}, timeout=0.5))
+
+
+def ends_with_semicolon(source, last):
+    """Whether `last`, the last statement, is followed by a semicolon: its value is not wanted."""
+    lines = source.split("\n")
+    tail = lines[last.end_lineno - 1].encode()[last.end_col_offset:].decode(errors="replace")
+    # After the expression come only brackets, comments and semicolons: no string can hold a '#'.
+    return any(";" in line.split("#")[0] for line in [tail, *lines[last.end_lineno:]])

@@ -1,0 +1,167 @@
+"""Values as results: text for the model, richer formats where the value offers them."""
+
+import sys
+
+from hutch_runner import library_charts, pictures
+from hutch_runner.channel import cut
+from hutch_runner.plain_json import is_plain, plain
+
+TEXT_CHARACTERS_MAX = 100_000
+MARKUP_CHARACTERS_MAX = 500_000
+JSON_CHARACTERS_MAX = 200_000
+TABLE_ROWS_TEXT = 50
+TABLE_ROWS_JSON = 1000
+
+# The order in which formats are listed.
+_FORMATS = ("text", "html", "markdown", "latex", "svg", "png", "json", "chart")
+
+_MIME_TYPES = {"text/plain": "text", "text/html": "html", "text/markdown": "markdown",
+               "text/latex": "latex", "image/svg+xml": "svg", "image/png": "png", "image/jpeg": "jpeg",
+               "application/json": "json"}
+
+
+def output_of(value, figures, is_main_result, formatted=lambda _value: {}):
+    """The output for a value, and its picture or None: what the channel sends."""
+    if figures.is_figure(value):
+        return figures.output_of(value, is_main_result)
+    found = {"text": text_of(value)}
+    try:
+        formats = library_charts.formats_of(value)
+        if formats is not None:
+            for name, content in formats.items():
+                _add(name, content, found)
+        elif not _add_table(value, found):
+            _add_bundle(formatted(value), found)
+            _add_rich(value, found)
+    except Exception as failure:
+        # The text is enough to go on with; the reason is for whoever wrote the method.
+        found["text"] += f"\n[no rich form: {type(failure).__name__}: {failure}]"
+    if "json" not in found and isinstance(value, (dict, list)) and value and is_plain(value):
+        found["json"] = plain(value)
+    return make_output(found, is_main_result)
+
+
+def make_output(found, is_main_result):
+    picture = found.pop("png", None)
+    formats = [name for name in _FORMATS if name in found or (name == "png" and picture)]
+    return {"is_main_result": is_main_result, "formats": formats, **found}, picture
+
+
+def text_of(value):
+    try:
+        text = repr(value)
+    except Exception as failure:
+        text = f"<{type(value).__name__} object; its __repr__ raised {_describe(failure)}>"
+    return cut(text, TEXT_CHARACTERS_MAX)
+
+
+def _describe(failure):
+    try:
+        return f"{type(failure).__name__}: {failure}"
+    except Exception:
+        return type(failure).__name__
+
+
+def _add_rich(value, found):
+    """What the value's own _repr_*_ methods give (the protocol of IPython)."""
+    kind = type(value)  # asked of the type: objects that answer to any name have none of these
+    if isinstance(value, type):
+        return
+    bundle = getattr(kind, "_repr_mimebundle_", None)
+    if bundle is not None:
+        data = bundle(value)
+        _add_bundle(data[0] if isinstance(data, tuple) else data or {}, found)
+    for name in ("html", "markdown", "latex", "svg", "png", "jpeg", "json"):
+        method = getattr(kind, f"_repr_{name}_", None)
+        if name not in found and method is not None:
+            content = method(value)
+            _add(name, content[0] if isinstance(content, tuple) else content, found)
+
+
+def output_of_bundle(data):
+    """The output for a MIME bundle, as IPython has them: {"text/html": ...}."""
+    found = {"text": ""}
+    _add_bundle(data, found)
+    return make_output(found, is_main_result=False)
+
+
+def _add_bundle(data, found):
+    for mime_type, content in data.items():
+        name = _MIME_TYPES.get(mime_type)
+        name = "json" if name is None and mime_type.endswith("+json") else name
+        if name is not None:
+            _add(name, content, found)
+
+
+def _add(name, content, found):
+    if name == "json":
+        content = plain(content)
+        if content is not None and len(repr(content)) <= JSON_CHARACTERS_MAX:
+            found["json"] = content
+    elif name in ("png", "jpeg"):
+        content = pictures.bytes_of(content)
+        if content is not None:
+            picture = pictures.fit(pictures.as_png(content) if name == "jpeg" else content)
+            if picture is None:
+                found["text"] += f"\n[no picture: {len(content):,} bytes are too many]"
+            else:
+                found["png"] = picture
+    elif name == "chart":
+        if content is not None:
+            found["chart"] = content
+    elif isinstance(content, str):
+        if name == "text":
+            found["text"] = cut(content, TEXT_CHARACTERS_MAX)
+        elif len(content) <= MARKUP_CHARACTERS_MAX:  # half a document is worse than none
+            found[name] = content
+
+
+def _add_table(value, found):
+    """pandas: the same rows as text and HTML, more of them as JSON. False for anything else."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(value, getattr(pandas, "DataFrame", ())):
+        if pandas is not None and isinstance(value, getattr(pandas, "Series", ())):
+            # Its text is its own; there is no HTML of it.
+            found["json"] = _table_json(pandas, value.to_frame())
+            return True
+        return False
+    rows = len(value)
+    option = pandas.get_option
+    shown = max(TABLE_ROWS_TEXT, option("display.max_rows") if _user_set_rows(pandas) else 0)
+    found["text"] = cut(value.to_string(max_rows=shown, max_cols=50,
+                                        max_colwidth=option("display.max_colwidth")),
+                        TEXT_CHARACTERS_MAX)
+    found["text"] += f"\n\n[{rows} rows x {len(value.columns)} columns"
+    found["text"] += f"; {shown} shown]" if rows > shown else "]"
+    html = value.to_html(max_rows=shown, max_cols=50)
+    if len(html) <= MARKUP_CHARACTERS_MAX:
+        found["html"] = html
+    found["json"] = _table_json(pandas, value)
+    return True
+
+
+def _user_set_rows(pandas):
+    return pandas.get_option("display.max_rows") not in (None, 60)  # 60 is pandas' own default
+
+
+def _table_json(pandas, frame):
+    """Rows as lists. What names the rows comes first, unless it only counts them."""
+    head = frame.head(TABLE_ROWS_JSON)
+    columns = [(str(name), str(kind), head.iloc[:, i]) for i, (name, kind) in
+               enumerate(zip(frame.columns, frame.dtypes))]
+    described = [{"name": name, "type": kind} for name, kind, _ in columns]
+    contents = [[plain(item) for item in content.tolist()] for _, _, content in columns]
+    if not isinstance(frame.index, pandas.RangeIndex):
+        for level in reversed(range(frame.index.nlevels)):
+            name = frame.index.names[level]
+            values = head.index.get_level_values(level)
+            described.insert(0, {"name": "index" if name is None else str(name), "type": str(values.dtype),
+                                 "index": True})
+            contents.insert(0, [plain(item) for item in values.tolist()])
+    rows, size = [], 0
+    for row in zip(*contents):
+        size += len(repr(row))
+        if size > JSON_CHARACTERS_MAX:
+            break
+        rows.append(list(row))
+    return {"columns": described, "rows": rows, "row_count": len(frame), "truncated": len(rows) < len(frame)}

@@ -1,0 +1,90 @@
+"""matplotlib figures: every one that a run leaves open, or shows, becomes a picture of the run.
+
+matplotlib is never imported from here. A hook waits until user code imports pyplot and then puts
+a show() in place that sends the figures instead of warning that there is no screen.
+"""
+
+import sys
+
+from hutch_runner.imports import WhenImported
+from hutch_runner.plain_json import plain
+
+PICTURE_BYTES_GOOD = 750_000  # larger ones are drawn again with fewer dots
+PICTURE_WIDTH_MIN = 400  # dots; below that nobody can read the labels
+_PYPLOT = "matplotlib.pyplot"
+
+
+class Figures:
+    def __init__(self, emit):
+        self._emit = emit
+        self._sent = []  # the figures of this run that need no second sending
+        WhenImported(_PYPLOT, self._take_over)
+
+    def begin(self):
+        self._sent = []
+
+    def _take_over(self, pyplot):
+        def show(*_arguments, **_options):
+            """Sends all open figures as results of this run, and closes them."""
+            self.show_all()
+
+        pyplot.show = show
+        try:
+            from hutch_runner import charts
+            charts.watch_box_plots()
+        except Exception:
+            pass  # an unknown matplotlib: box plots come without data
+
+    @staticmethod
+    def is_figure(value):
+        figure = sys.modules.get("matplotlib.figure")
+        return figure is not None and isinstance(value, getattr(figure, "Figure", ()))
+
+    def show_all(self):
+        """Sends the open figures that have not been sent, in the order they were made."""
+        pyplot = sys.modules.get(_PYPLOT)
+        if pyplot is None or not hasattr(pyplot, "get_fignums"):  # half imported
+            return
+        for number in pyplot.get_fignums():
+            figure = pyplot.figure(number)
+            try:
+                if figure.axes or figure.texts or figure.images or figure.artists:
+                    if not any(figure is sent for sent in self._sent):
+                        self._emit(*self.output_of(figure, is_main_result=False))
+            finally:
+                pyplot.close(figure)
+
+    def output_of(self, figure, is_main_result):
+        self._sent.append(figure)
+        output = {"is_main_result": is_main_result, "formats": ["text", "png"],
+                  "text": _describe(figure)}
+        picture = _draw(figure)
+        try:
+            from hutch_runner import charts
+            chart = charts.chart_of(figure)
+        except Exception:
+            chart = None  # charts are a bonus: no plot may fail for want of one
+        if chart is not None:
+            output["chart"] = plain(chart)
+            output["formats"].append("chart")
+        return output, picture
+
+
+def _describe(figure):
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    width, height = figure.get_size_inches()
+    text = f"Figure({width:g}x{height:g} in, {len(figure.axes)} axes)"
+    return f"{text}: {'; '.join(titles)[:500]}" if titles else text
+
+
+def _draw(figure):
+    from io import BytesIO
+
+    dots, width = float(figure.dpi), figure.get_size_inches()[0]
+    while True:
+        buffer = BytesIO()
+        figure.savefig(buffer, format="png", bbox_inches="tight", dpi=dots)
+        picture = buffer.getvalue()
+        if len(picture) <= PICTURE_BYTES_GOOD or dots * 0.7 * width < PICTURE_WIDTH_MIN:
+            return picture
+        dots *= 0.7

@@ -1,0 +1,63 @@
+"""Figures of plotly and altair as results: chart, HTML and the library's own JSON.
+
+Both would open a browser in show(); here that is a result of the run.
+"""
+
+import sys
+from json import JSONDecoder
+
+from hutch_runner.imports import WhenImported
+from hutch_runner.plain_json import plain
+
+
+def watch(display):
+    """Makes show() of the libraries a display(), once user code imports them."""
+    def take_plotly(module):
+        module.BaseFigure.show = lambda self, *_arguments, **_options: display(self)
+
+    def take_altair(module):
+        mixin = getattr(module, "TopLevelMixin", None) or module.Chart
+        mixin.show = mixin.display = lambda self, *_arguments, **_options: display(self)
+
+    for name, take in (("plotly.basedatatypes", take_plotly), ("altair", take_altair)):
+        WhenImported(name, take)
+
+
+def is_figure(value):
+    return _formats_function(value) is not None
+
+
+def formats_of(value):
+    """The formats of a figure of plotly or altair; None for anything else."""
+    formats = _formats_function(value)
+    return None if formats is None else formats(value)
+
+
+def _formats_function(value):
+    plotly, altair = sys.modules.get("plotly.basedatatypes"), sys.modules.get("altair")
+    if plotly is not None and isinstance(value, getattr(plotly, "BaseFigure", ())):
+        return _plotly
+    if altair is not None and isinstance(value, getattr(altair, "TopLevelMixin", ())):
+        return _altair
+    return None
+
+
+def _plotly(figure):
+    from hutch_runner import plotly_charts
+    spec = JSONDecoder().decode(figure.to_json())
+    spec.get("layout", {}).pop("template", None)  # how plotly draws anyway, in seven kilobytes
+    return {"html": figure.to_html(include_plotlyjs="cdn", full_html=False), "json": spec,
+            "chart": _chart(plotly_charts.chart_of, figure)}
+
+
+def _altair(chart):
+    from hutch_runner import vega_charts
+    spec = chart.to_dict()
+    return {"html": chart.to_html(), "json": spec, "chart": _chart(vega_charts.chart_of, spec)}
+
+
+def _chart(make, value):
+    try:
+        return plain(make(value))
+    except Exception:
+        return None  # charts are a bonus: nothing that can be shown may fail for want of one

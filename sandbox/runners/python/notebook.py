@@ -1,0 +1,81 @@
+"""What IPython adds to a cell: magics, !commands, `object?`, get_ipython(), IPython.display.
+
+Cells run without it (cells.py), since importing it takes longer than everything else. It is loaded
+when a cell is no Python and looks like its syntax, or when user code imports it. From then on its
+shell shares the session's namespace; it translates cells and never runs them itself.
+"""
+
+import builtins
+import re
+import sys
+
+from hutch_runner.imports import WhenImported
+from hutch_runner.tracebacks import is_library
+
+_OF_IPYTHON = re.compile(r"^\s*(?:%|!|\?)|^\s*[\w, ]+=\s*[%!]|\?\s*$", re.MULTILINE)
+_INSTALL = "install it with install_packages, package ipython"
+
+
+class Notebook:
+    """`show` displays values; `emit_bundle` sends what IPython calls a MIME bundle."""
+
+    def __init__(self, namespace, show, emit_bundle):
+        self.shell = None
+        self._namespace = namespace
+        self._show = show
+        self._emit_bundle = emit_bundle
+        self._loading = False
+        builtins.get_ipython = self.get_ipython
+        WhenImported("IPython", lambda _module: self.load())
+
+    def get_ipython(self):
+        # Libraries ask whether a notebook is there (pandas does as it is imported), and take its
+        # absence for an answer: three times the wait is too much for that.
+        if self.shell is None and is_library(sys._getframe(1).f_code.co_filename):
+            raise NameError("name 'get_ipython' is not defined")
+        if not self.load():
+            raise NameError("name 'get_ipython' is not defined: IPython is missing; " + _INSTALL)
+        return self.shell
+
+    def load(self):
+        """Whether there is a shell afterwards."""
+        if self.shell is None and not self._loading:
+            import importlib
+            importlib.invalidate_caches()  # it may have been installed just now
+            self._loading = True  # IPython, when imported, calls this too
+            try:
+                from hutch_runner import notebook_shell
+                self.shell = notebook_shell.make(self._namespace, self._show, self._emit_bundle)
+            except ImportError:
+                return False  # it is not there, or not whole
+            finally:
+                self._loading = False
+        return self.shell is not None
+
+    def translate(self, source, failure):
+        """The cell as Python, when it is IPython's language; raises the SyntaxError when it is not."""
+        if not _OF_IPYTHON.search(source):
+            raise failure
+        if not self.load():
+            failure.msg += f" (%magics, !commands and object? need IPython: {_INSTALL})"
+            raise failure
+        return self.shell.transform_cell(source)
+
+    # Around each cell, for extensions such as autoreload; and what magics caught and would have shown.
+
+    def begin(self, source, number):
+        if self.shell is not None:
+            self.shell.begin_cell(source, number)
+
+    def end(self):
+        if self.shell is not None:
+            self.shell.end_cell()
+
+    def formatted(self, value):
+        """What formatters that user code has registered with IPython make of a value."""
+        return {} if self.shell is None else self.shell.formatted(value)
+
+
+def is_shown_by_itself(value):
+    """Objects that display themselves, with IPython's own functions."""
+    return "IPython" in sys.modules and not isinstance(value, type) and hasattr(type(value), "_ipython_display_")

@@ -1,0 +1,200 @@
+"""One session's interpreter: receives runs, executes them as cells, answers."""
+
+import builtins
+import os
+import sys
+
+from hutch_runner import cells, display, figures, hutch_module, library_charts, notebook, tracebacks
+from hutch_runner.channel import Channel, ChannelClosed, cut
+from hutch_runner.frame_server import FrameServer
+from hutch_runner.interrupts import Interrupts
+from hutch_runner.streams import Streams
+
+MESSAGE_CHARACTERS_MAX = 4_000
+TRACEBACK_CHARACTERS_MAX = 60_000
+
+_environ = os.environ  # user code may put something else in its place
+_exit_process = os._exit
+
+
+def serve():
+    """Answers runs until the host closes the channel. Does not return."""
+    session = Session(Channel())
+    try:
+        session.serve()
+    except ChannelClosed as reason:
+        # At once: threads and exit handlers of user code have no say in it.
+        session.streams.flush()
+        _exit_process(0 if str(reason) == "closed" else 1)
+
+
+class Session:
+    def __init__(self, channel):
+        self.pid = os.getpid()
+        self.channel = channel
+        self.interrupts = Interrupts(channel)
+        self.streams = Streams()
+        self.namespace = make_main_module()
+        self.notebook = notebook.Notebook(self.namespace, self.display, self.emit_bundle)
+        self.cells = cells.Cells(self.namespace, self.interrupts, self.notebook)
+        self.figures = figures.Figures(self.emit)
+        self.frames = FrameServer(self.namespace)
+        hutch_module.install(self.interrupts)
+        library_charts.watch(self.display)
+        builtins.display = self.display
+        builtins.input = refuse_input
+
+    def serve(self):
+        version = ".".join(map(str, sys.version_info[:3]))
+        self.channel.send({"type": "ready", "language": "python", "version": version,
+                           "interrupt": "signal"})
+        while True:
+            if not self.channel.wait(self.frames.fileno()):
+                self.frames.answer()
+                continue
+            self.interrupts.run_is_starting()
+            message = self.channel.receive()
+            if message.get("after_interrupt"):
+                self.interrupts.forget()
+            if message.get("type") == "run":
+                self.answer(message)
+            else:
+                self.interrupts.run_is_over()  # answer() does so itself, before it says "done"
+
+    def answer(self, message):
+        if not message.get("background"):
+            self.frames.run_begins(str(message.get("run_id", "")))
+        self.streams.renew()
+        before = enter_environment(message.get("env"))
+        self.figures.begin()
+        failure = self.attempt(lambda: self.execute(str(message.get("code", ""))))
+        if os.getpid() != self.pid:
+            self.leave_child(failure)
+        # Figures of a failed run are shown too: they were drawn before it failed.
+        of_figures = self.attempt(self.figures.show_all)
+        failure = failure or of_figures
+        self.interrupts.install()
+        restore_environment(before)
+        done = self.describe_end(failure)
+        # Its frames lead back to this one: a circle that would keep what the failed code held open.
+        failure = of_figures = None
+        self.streams.flush()
+        self.interrupts.run_is_over()
+        self.channel.send(done)
+        self.frames.run_is_over()
+
+    def attempt(self, action):
+        """Runs `action`; gives back what it raised, or None."""
+        try:
+            self.interrupts.guard(action)
+        except BaseException as failure:  # SystemExit and KeyboardInterrupt are answers too
+            return failure
+        return None
+
+    def execute(self, source):
+        value = self.cells.run(source)
+        if value is not None:
+            builtins._ = value
+            self.show(value, is_main_result=True)
+
+    def emit(self, output, image=None):
+        message = {"type": "output", "output": output}
+        if image is not None:
+            message["image"] = {"mime_type": "image/png"}
+        with self.interrupts.shield():
+            self.streams.flush()  # so that text printed before it does not arrive after it
+            self.channel.send(message, image)
+
+    def display(self, *values):
+        """Shows values as results of this run: tables, figures, images, anything with a repr."""
+        for value in values:
+            self.show(value, is_main_result=False)
+
+    def show(self, value, is_main_result):
+        if notebook.is_shown_by_itself(value) and not library_charts.is_figure(value):
+            value._ipython_display_()
+        else:
+            self.emit(*display.output_of(value, self.figures, is_main_result, self.notebook.formatted))
+
+    def emit_bundle(self, data):
+        self.emit(*display.output_of_bundle(data))
+
+    def describe_end(self, failure):
+        if failure is None:
+            return {"type": "done", "ok": True, "exit_code": 0, "interrupted": False}
+        name, message = tracebacks.name_of(failure), tracebacks.message_of(failure)
+        interrupted = isinstance(failure, KeyboardInterrupt)
+        done = {"type": "done", "ok": False, "exit_code": 130 if interrupted else 1,
+                "interrupted": interrupted}
+        if isinstance(failure, SystemExit):
+            done["exit_code"] = code = exit_code_of(failure)
+            done["ok"] = code == 0
+            if code == 0:
+                return done
+            done["error"] = {"name": name, "message": f"exited with status {code}", "traceback": ""}
+            return done
+        traceback = cut(tracebacks.format_failure(failure), TRACEBACK_CHARACTERS_MAX)
+        self.write_error(traceback)
+        done["error"] = {"name": name, "message": cut(message, MESSAGE_CHARACTERS_MAX),
+                         "traceback": traceback}
+        return done
+
+    def write_error(self, text):
+        self.streams.renew()  # the failed code may have left sys.stderr closed or replaced
+        try:
+            sys.stderr.write(text)
+        except OSError:
+            pass  # nobody reads the pipe any more
+
+    def leave_child(self, failure):
+        """Ends a process that user code forked and that ran off the end of the cell."""
+        code = 0
+        if failure is not None:
+            code = self.describe_end(failure)["exit_code"]
+        self.streams.flush()
+        _exit_process(code)
+
+
+def make_main_module():
+    """A fresh `__main__`, so that classes of the user can be pickled and found again."""
+    module = type(sys)("__main__")
+    module.__builtins__ = builtins
+    make_main_module.runner = sys.modules["__main__"]  # its globals must outlive the swap
+    sys.modules["__main__"] = module
+    return module.__dict__
+
+
+def refuse_input(prompt="", /):
+    raise EOFError("input() cannot ask anybody here: put the value into the code, "
+                   "or pass it in env and read os.environ")
+
+
+def enter_environment(changes):
+    """Sets the run's variables; returns what they were before."""
+    if not isinstance(changes, dict):
+        return {}
+    before = {name: _environ.get(name) for name in changes}
+    for name, value in changes.items():
+        _environ[name] = str(value)
+    return before
+
+
+def restore_environment(before):
+    for name, value in before.items():
+        if value is None:
+            _environ.pop(name, None)
+        else:
+            _environ[name] = value
+
+
+def exit_code_of(failure):
+    code = failure.code
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    try:
+        sys.stderr.write(f"{code}\n")  # what the interpreter itself does with sys.exit("text")
+    except Exception:
+        pass
+    return 1

@@ -1,0 +1,108 @@
+"""Failures as the user should read them: their own frames, named by cell and line."""
+
+import os
+import re
+import sys
+
+_RUNNER = tuple(os.path.join(path, "") for path in sys.modules["hutch_runner"].__path__)
+_STANDARD = os.path.join(os.path.dirname(os.__file__), "")
+_CELL = re.compile(r'(?:File ")?<cell-(\d+)>"?, line ')
+
+
+def name_of(failure):
+    kind = type(failure)
+    if kind.__module__ in ("builtins", "__main__"):
+        return kind.__qualname__
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def message_of(failure):
+    try:
+        return _CELL.sub(r"cell \1, line ", str(failure))
+    except BaseException as inner:
+        return f"<its __str__ raised {type(inner).__name__}>"
+
+
+def format_failure(failure):
+    """The traceback as text, ending in a newline."""
+    try:
+        import traceback  # most runs need none
+
+        report = traceback.TracebackException.from_exception(failure)
+        _keep_user_frames(report, traceback.StackSummary)
+        text = "".join(report.format())
+    except Exception as inner:  # exceptions are user objects: anything can be wrong with them
+        # Or nothing can be opened any more, and so nothing imported.
+        text = (f"{_lines_of(failure)}{name_of(failure)}: {message_of(failure)}\n"
+                f"(no more of the traceback: {type(inner).__name__})\n")
+    return _CELL.sub(r"cell \1, line ", text)
+
+
+def _lines_of(failure):
+    lines, step = "", failure.__traceback__
+    while step is not None:
+        filename = step.tb_frame.f_code.co_filename
+        if not filename.startswith(_RUNNER):
+            lines += f"  {filename}, line {step.tb_lineno}\n"
+        step = step.tb_next
+    return lines and "Traceback:\n" + lines
+
+
+def is_library(filename):
+    return (filename.startswith((_STANDARD, "<frozen ")) or "/site-packages/" in filename
+            or "/dist-packages/" in filename or filename.endswith((".pyx", ".pxi")))
+
+
+def _keep_user_frames(report, StackSummary):
+    """Drops the runner's frames, and folds runs of library frames into one line each."""
+
+    class UserStack(StackSummary):
+        def format(self, **options):
+            lines, part = [], StackSummary()
+            for frame in self:
+                if isinstance(frame, str):
+                    lines += part.format(**options)
+                    lines.append(frame)
+                    part = StackSummary()
+                else:
+                    part.append(frame)
+            return lines + part.format(**options)
+
+    seen = set()
+    waiting = [report]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        waiting += [one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or ())]
+        if one.stack is not None:
+            frames = _folded(list(one.stack))
+            one.stack = None
+            if frames:
+                one.stack = UserStack()
+                one.stack.extend(frames)
+
+
+def _folded(frames):
+    mine = [frame for frame in frames if not frame.filename.startswith(_RUNNER)]
+    # What comes before the first frame of the user is how the runner got there.
+    while mine and is_library(mine[0].filename):
+        mine.pop(0)
+    kept, library = [], []
+    for frame in mine + [None]:
+        if frame is not None and is_library(frame.filename):
+            library.append(frame)
+            continue
+        if library:
+            kept.append(_summary(library))
+            library = []
+        if frame is not None:
+            kept.append(frame)
+    return kept
+
+
+def _summary(frames):
+    last = frames[-1]
+    count = "1 frame" if len(frames) == 1 else f"{len(frames)} frames"
+    return f"  ... {count} in libraries, last: {last.filename}, line {last.lineno}, in {last.name}\n"

@@ -1,0 +1,145 @@
+"""Results of queries: aligned text, HTML, JSON, and the whole as a CSV file when it is long."""
+
+import csv
+import html
+import os
+
+from hutch_runner.plain_json import plain
+
+ROWS_TEXT = 100
+ROWS_JSON = 1000
+JSON_CHARACTERS_MAX = 200_000
+ROWS_FILE = 1_000_000
+FILE_BYTES_MAX = 64 << 20  # the state folder is memory
+CELL_CHARACTERS = 200
+BLOB_BYTES = 32
+ROWS_AT_ONCE = 500
+INTEGER_JSON_MAX = 1 << 53  # beyond that, readers of JSON round
+
+_TYPES = {int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB"}
+
+
+class Table:
+    """Reads an answer to its end: the first rows are kept, all go to the file if they are many."""
+
+    def __init__(self, answer, check_interrupt):
+        self.names = [name for name, _ in answer.columns]
+        self.rows = answer.rows.fetchmany(ROWS_JSON)
+        self.types = [kind or self._type_of_values(i) for i, (_, kind) in enumerate(answer.columns)]
+        self._cursor = answer.rows
+        self._check_interrupt = check_interrupt
+
+    def batches(self, size):
+        """All rows, once."""
+        rows = self.rows
+        while rows:
+            self._check_interrupt()
+            yield rows
+            rows = self._cursor.fetchmany(size)
+
+    def output(self, path):
+        """The output; what does not fit in is in the file `path`."""
+        rows_json, size = [], 0
+        for row in self.rows:
+            cells = [to_json(value) for value in row]
+            size += sum(len(cell) if isinstance(cell, str) else 8 for cell in cells) + 2 * len(cells)
+            if size > JSON_CHARACTERS_MAX:
+                break
+            rows_json.append(cells)
+        rest = self._cursor.fetchmany(ROWS_AT_ONCE) if len(self.rows) == ROWS_JSON else []
+        truncated = bool(rest) or len(rows_json) < len(self.rows)
+        count, note = len(self.rows), ""
+        if truncated:
+            count, note = self._save(path, rest)
+        data = {"columns": [{"name": n, "type": t} for n, t in zip(self.names, self.types)],
+                "rows": rows_json, "row_count": count, "truncated": truncated}
+        shown = rows_json and self.rows[:min(ROWS_TEXT, len(rows_json))] or self.rows[:1]
+        footer = "1 row" if count == 1 else f"{count} rows"
+        if len(shown) < count:
+            footer += f", {len(shown)} shown"
+        footer = f"({footer}{note})"
+        return make_output(as_text(self.names, shown) + footer, as_html(self.names, shown, footer), data)
+
+    def _save(self, path, rest):
+        """Writes all rows; returns how many there are and what to say about it."""
+        count = 0
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(self.names)
+                batch = self.rows
+                while batch:
+                    self._check_interrupt()
+                    writer.writerows([["" if v is None else to_csv(v) for v in row] for row in batch])
+                    count += len(batch)
+                    if count >= ROWS_FILE or file.tell() > FILE_BYTES_MAX:
+                        return count, f"; there are more: the first {count} are in {path}"
+                    batch, rest = rest, []
+                    batch = batch or self._cursor.fetchmany(ROWS_AT_ONCE)
+        except OSError as error:
+            return max(count, len(self.rows)), f"; not saved: {error.strerror}"
+        return count, f"; all of them as CSV: {path}"
+
+    def _type_of_values(self, i):
+        kinds = {type(row[i]) for row in self.rows} - {type(None)}
+        if kinds == {int, float}:
+            kinds = {float}
+        return _TYPES.get(kinds.pop(), "") if len(kinds) == 1 else ""
+
+
+def make_output(text, markup=None, data=None):
+    output = {"is_main_result": False, "formats": ["text"], "text": text}
+    for name, content in (("html", markup), ("json", data)):
+        if content is not None:
+            output["formats"].append(name)
+            output[name] = content
+    return output
+
+
+def to_text(value):
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, bytes):
+        more = f"... ({len(value)} bytes)" if len(value) > BLOB_BYTES else ""
+        return f"x'{value[:BLOB_BYTES].hex()}'{more}"
+    text = str(value).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    return text if len(text) <= CELL_CHARACTERS else text[:CELL_CHARACTERS] + "..."
+
+
+def to_json(value):
+    if isinstance(value, bytes):
+        return to_text(value)
+    if isinstance(value, int) and abs(value) > INTEGER_JSON_MAX:
+        return str(value)
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return str(value)
+    return plain(value)
+
+
+def to_csv(value):
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def as_text(names, rows):
+    cells = [[to_text(value) for value in row] for row in rows]
+    widths = [max(len(name), *(len(row[i]) for row in cells), 1) if cells else max(len(name), 1)
+              for i, name in enumerate(names)]
+    right = [bool(rows) and all(isinstance(row[i], (int, float, type(None))) for row in rows)
+             for i in range(len(names))]
+
+    def line(values):
+        padded = [v.rjust(w) if r else v.ljust(w) for v, w, r in zip(values, widths, right)]
+        return " | ".join(padded).rstrip() + "\n"
+
+    return line(names) + "-+-".join("-" * w for w in widths) + "\n" + "".join(map(line, cells))
+
+
+def as_html(names, rows, footer):
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(to_text(v))}</td>" for v in row) + "</tr>\n"
+                   for row in rows)
+    return (f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
+            f"<p>{html.escape(footer)}</p>")

@@ -1,0 +1,105 @@
+"""The zygote: a Python that has imported what sessions use, and forks itself into their boxes.
+
+Started by a server as `python3 zygote.py hutch-zygote.so`, on the host, with an environment built
+from nothing, the server's connection as descriptor 3 and the runtime directory as 4. Only one runs
+in a runtime directory. When everything is imported, hutch-zygote.so (sandbox/init/zygote.cc) takes
+over: nothing of a session ever reaches this process but the two descriptors that it hands on. The
+call returns in the interpreters of boxes, which go on in child.py.
+"""
+
+import sys
+
+BEGIN = set(sys.modules)  # what every Python has
+
+import ctypes  # noqa: E402
+import fcntl  # noqa: E402
+import gc  # noqa: E402
+import os  # noqa: E402
+
+ATTACHED, DIRECTORY = 3, 4
+HERE = os.path.dirname(os.path.abspath(__file__))
+WATCHED_MAX = 31  # what zygote.cc remembers
+
+
+def main():
+    lock = os.open("zygote.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=DIRECTORY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return  # another one is there
+    refuse_own_program()
+    library = ctypes.PyDLL(sys.argv[1])
+    library.hutch_zygote.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_char_p))
+    for strings in (library.hutch_arguments, library.hutch_environment):
+        strings.restype = ctypes.POINTER(ctypes.c_char_p)
+    # matplotlib keeps its list of fonts there.
+    os.environ["MPLCONFIGDIR"] = os.path.join(os.readlink(f"/proc/self/fd/{DIRECTORY}"), "matplotlib")
+    sys.path[0] = HERE
+    import child
+    import preload
+
+    stash, runners = preload.everything(os.path.dirname(HERE), BEGIN)
+    watched = (ctypes.c_char_p * (WATCHED_MAX + 1))(*watched_files(runners))
+    listening = listen()
+    gc.collect()
+    gc.freeze()  # else a collection in a copy would touch, and so copy, every page
+    refuse_leftovers({0, 1, 2, ATTACHED, DIRECTORY, lock, listening.fileno()})
+    print("warm:", preload.versions(stash), file=sys.stderr, flush=True)
+    if library.hutch_zygote(listening.fileno(), ATTACHED, watched) == 0:
+        os.unlink("zygote.sock", dir_fd=DIRECTORY)
+        return
+    child.go_on(list_of(library.hutch_arguments()), list_of(library.hutch_environment()), stash, runners)
+
+
+def refuse_own_program():
+    """Copies see this program as /proc/self/exe, on the host's mount: it must not be theirs to change."""
+    program = os.stat("/proc/self/exe")
+    read_only = os.statvfs("/proc/self/exe").f_flag & os.ST_RDONLY
+    if not read_only and (program.st_uid == os.geteuid() or os.access("/proc/self/exe", os.W_OK)):
+        sys.exit("the user may write to the Python that boxes would run from: no zygote")
+
+
+def refuse_leftovers(expected):
+    """Of packages: copies would have neither."""
+    if len(os.listdir("/proc/self/task")) != 1:
+        sys.exit("a package has started threads: no zygote")
+    links = [(fd, os.readlink(f"/proc/self/fd/{fd}")) for fd in os.listdir("/proc/self/fd")
+             if int(fd) not in expected and os.path.exists(f"/proc/self/fd/{fd}")]
+    if links:
+        sys.exit(f"a package keeps descriptors open: no zygote: {links}")
+
+
+def watched_files(runners):
+    """What is replaced when packages, Python or hutch are: then this process is out of date."""
+    files = [os.path.realpath(sys.executable), sys.argv[1], HERE, *runners.folders]
+    files += [path for path in sys.path if os.path.isdir(path)]
+    return [os.fsencode(path) for path in files[:WATCHED_MAX]]
+
+
+def listen():
+    import socket
+
+    # Through /proc: the path of the directory may be longer than an address can be.
+    address = f"/proc/self/fd/{DIRECTORY}/zygote.sock"
+    try:
+        os.unlink(address)  # of one that was killed: the lock is ours
+    except FileNotFoundError:
+        pass
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listening.setblocking(False)
+    before = os.umask(0o177)
+    listening.bind(address)
+    os.umask(before)
+    listening.listen(512)
+    return listening
+
+
+def list_of(pointer):
+    strings = []
+    while pointer[len(strings)] is not None:
+        strings.append(pointer[len(strings)])
+    return strings
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+// Running code nobody trusts: the public face of this layer.
+//
+// A Sandbox starts boxes and finds those that are running; a Box is a client of one of them (its
+// process, hutch-box, outlives us). Both are interfaces so that the layers above are tested with
+// fakes; make_sandbox() gives the real one. All functions may be called from any thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/result.h"
+#include "sandbox/box_spec.h"
+#include "sandbox/run.h"
+
+namespace sandbox {
+
+struct BoxStatus {
+  bool paused = false;
+  std::vector<Run> active;   // queued and running, oldest first
+  nlohmann::json isolation;  // which layer holds what on this host
+  std::int64_t memory_bytes = 0;
+};
+
+struct WaitOptions {
+  // Return as soon as there is output beyond these offsets, not only at the end of the run.
+  bool until_output = false;
+  std::int64_t stdout_offset = 0;
+  std::int64_t stderr_offset = 0;
+  std::chrono::milliseconds timeout{0};
+};
+
+class Box {
+ public:
+  virtual ~Box() = default;
+
+  // Accepting is not starting: runs of one language queue. Submitting a run_id again is harmless.
+  virtual base::Status submit(const RunRequest& request) = 0;
+
+  // The run as it is when it has ended, when there is output, or when time is up. kNotFound when
+  // this box never had it, kUnavailable when the box has ended or `stop` was requested.
+  virtual base::Result<Run> wait(const std::string& run_id, const WaitOptions& options,
+                                 std::stop_token stop) = 0;
+  virtual base::Status cancel(const std::string& run_id) = 0;
+  virtual base::Result<BoxStatus> status() = 0;
+  virtual base::Status pause() = 0;
+  virtual base::Status resume() = 0;
+
+  // O_PATH directory descriptor of what the code in the box sees as "/".
+  virtual base::Result<base::UniqueFd> root() = 0;
+
+  // Ends every process of the box. Returns when that has happened and all runs are recorded.
+  virtual base::Status shutdown() = 0;
+};
+
+class Sandbox {
+ public:
+  virtual ~Sandbox() = default;
+
+  // The running box of a session, from whichever server it came. kNotFound when there is none.
+  virtual base::Result<std::shared_ptr<Box>> find(const std::string& session_id) = 0;
+
+  // The same only to look: does not keep it from ending when no server uses it.
+  virtual base::Result<std::shared_ptr<Box>> look_at(const std::string& session_id) = 0;
+
+  // What the running box of a session says of itself. One that has not answered by then is left
+  // alone, and the Error is kUnavailable.
+  virtual base::Result<BoxStatus> glance_at(const std::string& session_id,
+                                            std::chrono::milliseconds patience) = 0;
+
+  // Until boxes start as fast as they will here: seconds at most, after the first time one. Or
+  // until `stop`.
+  virtual void wait_until_warm(const std::stop_token& stop) = 0;
+
+  // Starts one. When another server was faster, gives that one.
+  virtual base::Result<std::shared_ptr<Box>> start(const BoxSpec& spec) = 0;
+
+  // Removes what a dead box may have left behind on the host: socket, cgroups, processes. Does
+  // nothing while the box lives.
+  virtual void sweep(const std::string& session_id, const std::string& session_directory) = 0;
+
+  // True while a box holds the session's lock, also when it does not answer.
+  virtual bool is_alive(const std::string& session_directory) = 0;
+};
+
+struct SandboxConfig {
+  std::string runtime_directory;  // for sockets; ours alone, exists
+  std::string program_directory;  // hutch-box and hutch-init
+  std::string data_directory;     // runners and profiles
+  std::int64_t detach_seconds = 60;
+  // What makes new sessions quick: a Python that has imported much, and forks itself into boxes.
+  enum class Zygote { kOff, kUse, kStart };  // kUse: where another server has started it
+  Zygote zygote = Zygote::kOff;
+};
+
+// `start` fills program, data and runtime directory of a BoxSpec from the config.
+std::unique_ptr<Sandbox> make_sandbox(SandboxConfig config);
+
+}  // namespace sandbox

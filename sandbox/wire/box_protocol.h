@@ -1,0 +1,43 @@
+// What a server and a box say to each other, over one Unix stream socket per box.
+//
+// Every message is one 'J' frame. The client sends a request and waits for its reply before it
+// sends the next; who wants two things at once opens two connections. The first request is hello.
+//
+//   {"op":"hello","protocol":1,"detach_seconds":60,       {"ok":true,"protocol":1}
+//      "attach":b}
+//   {"op":"submit","request":{...}}                       {"ok":true}
+//   {"op":"wait","run_id":..,"until":"end"|"output",      {"ok":true,"run":{...}} at the end of the
+//      "stdout_offset":n,"stderr_offset":n,"timeout_ms":n}   run, on output beyond the offsets, or
+//                                                            when time is up
+//   {"op":"cancel","run_id":..}                           {"ok":true}
+//   {"op":"status"}                                       {"ok":true,"paused":b,"active":[run..],
+//                                                            "isolation":{..},"memory_bytes":n}
+//   {"op":"pause"} {"op":"resume"}                        {"ok":true}
+//   {"op":"root"}                                         {"ok":true}, then one byte that carries
+//                                                            the descriptor of the box's root
+//   {"op":"shutdown"}                                     {"ok":true} when everything has ended
+//
+// An error is {"ok":false,"kind":"not_found","message":".."}. `request` and `run` are those of
+// sandbox/run.h.
+#pragma once
+
+#include <cstddef>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/result.h"
+
+namespace sandbox::wire {
+
+inline constexpr int kBoxProtocol = 1;
+// Code of 1 MiB may be escaped to six times its size.
+inline constexpr std::size_t kBoxRequestBytesMax = 8U << 20;
+inline constexpr std::size_t kBoxReplyBytesMax = 32U << 20;
+inline constexpr int kBoxWaitMsMax = 60'000;
+
+nlohmann::json error_reply(const base::Error& failure);
+
+// The Error that `reply` carries, or success.
+base::Status check_reply(const nlohmann::json& reply);
+
+}  // namespace sandbox::wire

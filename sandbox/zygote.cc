@@ -1,0 +1,109 @@
+#include "sandbox/zygote.h"
+
+#include <fcntl.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sandbox/base/process.h"
+#include "sandbox/base/unix_socket.h"
+#include "sandbox/wire/zygote_protocol.h"
+
+namespace sandbox {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{100};
+// Between attempts: doubled each time, since what failed once most often fails again.
+constexpr std::chrono::seconds kPause{5};
+constexpr int kDoublingsMax = 7;
+constexpr int kLookPauseMs = 50;
+
+bool is_open(const base::UniqueFd& connection) {
+  if (!connection.valid()) return false;
+  const auto events = base::wait_for(connection.get(), POLLIN, std::chrono::steady_clock::now());
+  return events.ok() && events.value() == 0;  // it never says anything
+}
+
+std::string_view bytes_of(const wire::ZygoteRequest& request) {
+  return {reinterpret_cast<const char*>(&request), sizeof request};
+}
+
+}  // namespace
+
+Zygote::Zygote(SandboxConfig config) : config_(std::move(config)) {}
+
+void Zygote::ensure() {
+  if (config_.zygote != SandboxConfig::Zygote::kStart) return;
+  const std::lock_guard lock(mutex_);
+  const auto now = Clock::now();
+  if (is_open(connection_)) {
+    if (now > not_before_) attempts_ = 0;  // it has proved to live
+    return;
+  }
+  connection_.reset();
+  if (now < not_before_) return;
+  if (attach().ok()) {
+    attempts_ = 0;
+    return;
+  }
+  not_before_ = now + kPause * (1 << std::min(attempts_++, kDoublingsMax));
+  (void)start();  // what went wrong stands in its log
+}
+
+base::Status Zygote::attach() {
+  const base::UniqueFd directory =
+      TRY(base::open_file(AT_FDCWD, config_.runtime_directory, O_PATH | O_DIRECTORY));
+  base::UniqueFd connection =
+      TRY(base::connect_to(directory.get(), wire::kZygoteSocket, kPatience, SOCK_SEQPACKET));
+  wire::ZygoteRequest request;
+  request.type = wire::ZygoteMessage::kAttach;
+  TRY(base::send_packet(connection.get(), bytes_of(request), nullptr, 0));
+  connection_ = std::move(connection);
+  return base::done();
+}
+
+base::Status Zygote::start() {
+  const base::UniqueFd directory =
+      TRY(base::open_file(AT_FDCWD, config_.runtime_directory, O_RDONLY | O_DIRECTORY));
+  const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDWR));
+  const base::UniqueFd log = TRY(base::open_file(
+      directory.get(), "zygote.log", O_WRONLY | O_CREAT | O_APPEND | O_TRUNC | O_NOFOLLOW, 0600));
+  base::SocketPair pair = TRY(base::make_socket_pair(SOCK_SEQPACKET));
+  base::SpawnOptions options;
+  options.arguments = {config_.program_directory + "/hutch-init", "--zygote",
+                       config_.data_directory + "/runners/zygote/zygote.py",
+                       config_.program_directory + "/hutch-zygote.so"};
+  options.descriptors = {null.get(), null.get(), log.get(), pair.theirs.get(), directory.get()};
+  options.own_session = true;
+  TRY(base::spawn(options));
+  connection_ = std::move(pair.ours);
+  return base::done();
+}
+
+base::Status wait_for_zygote(const std::string& runtime_directory, std::chrono::seconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const base::UniqueFd directory =
+      TRY(base::open_file(AT_FDCWD, runtime_directory, O_PATH | O_DIRECTORY));
+  while (!base::connect_to(directory.get(), wire::kZygoteSocket, kPatience, SOCK_SEQPACKET).ok()) {
+    if (std::chrono::steady_clock::now() >= deadline) {
+      return base::error(base::Error::Kind::kUnavailable, words_of_zygote(runtime_directory));
+    }
+    (void)::poll(nullptr, 0, kLookPauseMs);
+  }
+  return base::done();
+}
+
+std::string words_of_zygote(const std::string& runtime_directory) {
+  constexpr std::size_t kLogBytesMax = 64 * 1024;
+  const auto log = base::open_file(AT_FDCWD, runtime_directory + "/zygote.log", O_RDONLY);
+  if (!log.ok()) return "it was not started";
+  const auto read = base::read_all(log.value().get(), kLogBytesMax);
+  std::string text = read.ok() ? read.value() : "";
+  while (text.ends_with('\n')) text.pop_back();
+  text.erase(0, text.rfind('\n') + 1);
+  if (text.empty()) text = "it is not warm yet, and says nothing";
+  return text;
+}
+
+}  // namespace sandbox

@@ -1,0 +1,333 @@
+// Sessions: made, found, paused, ended. How they are is in manager_states.cc, runs
+// in manager_runs.cc, the sweep in manager_sweep.cc.
+#include "sessions/manager.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/base/random_id.h"
+#include "sandbox/wire/json.h"
+
+namespace sessions {
+
+using base::Error;
+using nlohmann::json;
+
+namespace {
+
+// How long a dying box is waited for, and how often a new one is tried.
+constexpr int kBoxAttempts = 2;
+constexpr int kBoxPauseMs = 10;
+constexpr int kFailedBoxRounds = 100;
+constexpr std::size_t kNameBytesMax = 100;
+constexpr std::int64_t kLifetimeSecondsMax = 365LL * 86400;
+
+base::Status check_name(const std::string& name) {
+  const bool good = name.size() <= kNameBytesMax &&
+                    name.find_first_not_of(
+                        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                        "0123456789-_. ") == std::string::npos &&
+                    !name.starts_with("session_");
+  if (good) return base::done();
+  return base::error(Error::Kind::kInvalid,
+                     "a session name has at most 100 letters, digits, spaces, '-', '_' or '.', and "
+                     "does not begin with \"session_\"");
+}
+
+base::Error deleted() {
+  return base::error(Error::Kind::kNotFound, "this session was deleted; create_session makes one");
+}
+
+base::Status make_directory(const std::string& path, const std::optional<std::int64_t>& owner) {
+  if (::mkdir(path.c_str(), owner ? 0700 : 0755) != 0 && errno != EEXIST) {
+    return Error::from_errno("make " + path, Error::Kind::kUnavailable);
+  }
+  // Again after a kill between the two: the id of a session never changes.
+  if (owner &&
+      ::lchown(path.c_str(), static_cast<uid_t>(*owner), static_cast<gid_t>(*owner)) != 0) {
+    return Error::from_errno("chown " + path);
+  }
+  return base::done();
+}
+
+}  // namespace
+
+std::int64_t run_seconds_of(const Session& session) {
+  const auto limits = sandbox::wire::parse_json(session.limits);
+  const std::int64_t fallback = sandbox::Limits().run_seconds;
+  return limits.ok() ? sandbox::wire::integer_or(limits.value(), "run_seconds", fallback)
+                     : fallback;
+}
+
+Manager::Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox)
+    : config_(std::move(config)),
+      store_(store),
+      sandbox_(sandbox),
+      server_id_(base::random_id("server_")) {}
+
+base::Result<std::unique_ptr<Manager>> Manager::open(ManagerConfig config, Store& store,
+                                                     sandbox::Sandbox& sandbox) {
+  std::unique_ptr<Manager> manager(new Manager(std::move(config), store, sandbox));
+  for (const char* name : {"/sessions", "/servers"}) {
+    const std::string path = manager->config_.state_directory + name;
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+      return Error::from_errno("make " + path);
+  }
+  TRY(manager->take_server_lock());
+  if (manager->config_.spare_sessions > 0) {
+    TRY(store.ensure_spare_principal());
+    manager->spares_.maker = std::jthread(
+        [raw = manager.get()](const std::stop_token& stop) { raw->keep_spares(stop); });
+  }
+  manager->sweeper_ = std::jthread(
+      [raw = manager.get()](const std::stop_token& stop) { raw->sweep_from_time_to_time(stop); });
+  return manager;
+}
+
+Manager::~Manager() {
+  end_spares();
+  if (sweeper_.joinable()) {
+    sweeper_.request_stop();
+    sweeper_wakeup_.notify_all();
+    sweeper_.join();
+  }
+  (void)::unlink((config_.state_directory + "/servers/" + server_id_).c_str());
+}
+
+base::Status Manager::take_server_lock() {
+  const std::string path = config_.state_directory + "/servers/" + server_id_;
+  server_lock_ = TRY(base::open_file(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL, 0600));
+  if (::flock(server_lock_.get(), LOCK_EX | LOCK_NB) != 0) return Error::from_errno("lock " + path);
+  return base::done();
+}
+
+bool Manager::server_is_alive(const std::string& server_id) const {
+  if (server_id == server_id_) return true;
+  const std::string path = config_.state_directory + "/servers/" + server_id;
+  const base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  return file.valid() && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0;
+}
+
+void Manager::pause_for_box() { (void)::poll(nullptr, 0, kBoxPauseMs); }
+
+std::string Manager::directory_of(const std::string& session_id) const {
+  return config_.state_directory + "/sessions/" + session_id;
+}
+
+base::Status Manager::make_directories(const Session& session) const {
+  const std::string top = directory_of(session.id);
+  if (::mkdir(top.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error::from_errno("make " + top, Error::Kind::kUnavailable);
+  }
+  for (const char* name : {"/workspace", "/home", "/tmp"}) {
+    TRY(make_directory(top + name, session.host_uid));
+  }
+  return make_directory(top + "/runs", std::nullopt);
+}
+
+std::shared_ptr<std::mutex> Manager::lock_of(const std::string& session_id) {
+  const std::lock_guard lock(mutex_);
+  if (const auto entry = session_locks_.find(session_id); entry != session_locks_.end()) {
+    if (auto known = entry->second.lock()) return known;
+  }
+  // Nobody holds it; nor those of sessions that nobody will ask for again.
+  std::erase_if(session_locks_, [](const auto& entry) { return entry.second.expired(); });
+  auto made = std::make_shared<std::mutex>();
+  session_locks_[session_id] = made;
+  return made;
+}
+
+Session Manager::new_session(const std::string& principal_id, const sandbox::Limits& limits) const {
+  Session session;
+  session.id = base::random_id("session_");
+  session.principal_id = principal_id;
+  session.limits = sandbox::wire::print_json(sandbox::limits_to_json(limits));
+  session.env = "{}";
+  session.idle_seconds = config_.idle_seconds;
+  session.retention_seconds = config_.retention_seconds;
+  session.created_at = session.last_used_at = base::now_ms();
+  return session;
+}
+
+base::Result<SessionState> Manager::create(const std::string& principal_id,
+                                           const SessionOptions& options) {
+  TRY(check_name(options.name));
+  const sandbox::Limits limits =
+      TRY(sandbox::limits_from_json(options.limits, config_.default_limits, config_.most_limits));
+  if (options.lifetime_seconds &&
+      (*options.lifetime_seconds < 1 || *options.lifetime_seconds > kLifetimeSecondsMax)) {
+    return base::error(Error::Kind::kInvalid,
+                       "lifetime_seconds must be from 1 to " + std::to_string(kLifetimeSecondsMax));
+  }
+  Session wanted = new_session(principal_id, limits);
+  if (!options.name.empty()) wanted.name = options.name;
+  wanted.ends_with_connection = options.name.empty() && !options.connection_id.empty();
+  wanted.env = sandbox::wire::print_json(options.env);
+  wanted.lifetime_seconds = options.lifetime_seconds;
+  const Session session = TRY(take_row(wanted));
+  if (session.ends_with_connection) {
+    const std::lock_guard maps(mutex_);
+    connection_owned_[options.connection_id].push_back(session.id);
+  }
+  auto made = state_of_new(session);
+  if (!made.ok()) {
+    // The caller never hears its id: nothing of it may live on.
+    if (const auto box = sandbox_.look_at(session.id); box.ok()) (void)box.value()->shutdown();
+    (void)store_.set_session_status(session.id, "error", made.error().message);
+  }
+  return made;
+}
+
+base::Result<SessionState> Manager::state_of_new(const Session& session) {
+  TRY(box_of(session));
+  return state_of(TRY(find(session.principal_id, session.id)));
+}
+
+base::Result<Session> Manager::find_or_create_named(const std::string& principal_id,
+                                                    const std::string& name) {
+  if (auto session = find(principal_id, name); session.ok()) return session;
+  SessionOptions options;
+  options.name = name;
+  auto created = create(principal_id, options);
+  if (created.ok()) return std::move(created).value().session;
+  // Another server may have made it in between.
+  if (created.error().kind == Error::Kind::kConflict) return find(principal_id, name);
+  return std::move(created).error();
+}
+
+base::Result<Session> Manager::session_of_connection(const std::string& principal_id,
+                                                     const std::string& connection_id) {
+  const auto lock = lock_of(connection_id);
+  const std::lock_guard one_at_a_time(*lock);
+  std::string known;
+  {
+    const std::lock_guard maps(mutex_);
+    known = connection_sessions_[{connection_id, principal_id}];
+  }
+  if (!known.empty()) {
+    auto session = find(principal_id, known);
+    // Deleted by the client: the next use makes a new one.
+    if (session.ok() && session.value().status != "destroyed") return session;
+  }
+  SessionOptions options;
+  options.connection_id = connection_id;
+  SessionState created = TRY(create(principal_id, options));
+  const std::lock_guard maps(mutex_);
+  connection_sessions_[{connection_id, principal_id}] = created.session.id;
+  return std::move(created.session);
+}
+
+base::Result<Session> Manager::find(const std::string& principal_id,
+                                    const std::string& id_or_name) {
+  return store_.find_session(principal_id, id_or_name);
+}
+
+base::Result<std::shared_ptr<sandbox::Box>> Manager::box_of(const Session& session) {
+  if (session.status == "destroyed") return deleted();
+  if (auto box = sandbox_.find(session.id); box.ok()) return box;
+  const auto lock = lock_of(session.id);
+  const std::lock_guard one_at_a_time(*lock);
+  if (auto box = sandbox_.find(session.id); box.ok()) return box;
+  // As it is now: it may have been deleted since the caller looked.
+  const Session now = TRY(find(session.principal_id, session.id));
+  if (now.status == "destroyed") return deleted();
+  return start_box(now);
+}
+
+base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& session) {
+  const std::string directory = directory_of(session.id);
+  TRY(make_directories(session));
+  sandbox_.sweep(session.id, directory);
+  const auto unfinished = TRY(store_.unfinished_runs(session.id));
+  for (const Run& row : unfinished) {
+    // One that cannot be settled now is tried again by whoever asks for it.
+    if (!sandbox_.is_alive(directory)) (void)settle(row);
+  }
+  sandbox::BoxSpec spec;
+  spec.session_id = session.id;
+  spec.session_directory = directory;
+  const json limits = TRY(sandbox::wire::parse_json(session.limits));
+  sandbox::Limits widest;
+  for (const sandbox::LimitRow& row : sandbox::kLimitRows) widest.*row.member = row.most;
+  spec.limits = TRY(sandbox::limits_from_json(limits, sandbox::Limits(), widest));
+  const json env = TRY(sandbox::wire::parse_json(session.env));
+  for (const auto& [name, value] : env.items()) spec.env[name] = value.get<std::string>();
+  spec.python_ahead = session.principal_id == kSparePrincipal;
+  if (session.host_uid) spec.host_uid = static_cast<std::uint32_t>(*session.host_uid);
+  spec.idle_seconds = session.idle_seconds;
+  if (session.lifetime_seconds) {
+    spec.ends_at_ms = session.created_at + *session.lifetime_seconds * 1000;
+  }
+  auto started = sandbox_.start(spec);
+  if (!started.ok()) {
+    // What it made before it failed. A program that it was just starting may hold its lock a
+    // moment.
+    for (int i = 0; i < kFailedBoxRounds && sandbox_.is_alive(directory); ++i) pause_for_box();
+    sandbox_.sweep(session.id, directory);
+    return std::move(started).error();
+  }
+  auto box = std::move(started).value();
+  const auto status = box->status();
+  if (status.ok()) {
+    TRY(store_.set_isolation(session.id, sandbox::wire::print_json(status.value().isolation)));
+  }
+  TRY(store_.set_session_status(session.id, "ready", ""));
+  return box;
+}
+
+base::Status Manager::with_live_box(const Session& session,
+                                    const std::function<base::Status(sandbox::Box&)>& call) {
+  for (int attempt = 0;; ++attempt) {
+    const auto box = TRY(box_of(session));
+    auto status = call(*box);
+    const bool died = !status.ok() && status.error().kind == Error::Kind::kUnavailable;
+    if (!died || attempt == kBoxAttempts) return status;
+    for (int i = 0; i < kBoxEndRounds && sandbox_.is_alive(directory_of(session.id)); ++i) {
+      pause_for_box();
+    }
+  }
+}
+
+base::Result<base::UniqueFd> Manager::root_of(const Session& session) {
+  TRY(store_.touch_session(session.id, base::now_ms()));
+  base::UniqueFd root;
+  const auto got = with_live_box(session, [&root](sandbox::Box& box) -> base::Status {
+    root = TRY(box.root());
+    return base::done();
+  });
+  if (!got.ok()) return got.error();
+  return root;
+}
+
+base::Result<base::UniqueFd> Manager::look_at_root(const Session& session) {
+  return TRY(sandbox_.look_at(session.id))->root();
+}
+
+base::Result<SessionState> Manager::pause(const std::string& principal_id, const std::string& id) {
+  Session session = TRY(find(principal_id, id));
+  TRY(with_live_box(session, [](sandbox::Box& box) { return box.pause(); }));
+  TRY(store_.set_session_status(session.id, "paused", ""));
+  return state_of(std::move(session));
+}
+
+base::Result<SessionState> Manager::resume(const std::string& principal_id, const std::string& id) {
+  Session session = TRY(find(principal_id, id));
+  TRY(with_live_box(session, [](sandbox::Box& box) { return box.resume(); }));
+  TRY(store_.set_session_status(session.id, "ready", ""));
+  TRY(store_.touch_session(session.id, base::now_ms()));
+  return state_of(std::move(session));
+}
+
+base::Status Manager::destroy(const std::string& principal_id, const std::string& id) {
+  const Session session = TRY(find(principal_id, id));
+  if (session.status == "destroyed") {
+    return base::error(Error::Kind::kNotFound, "this session was deleted before");
+  }
+  return end_session(session, "deleted by its owner");
+}
+
+}  // namespace sessions

@@ -1,0 +1,188 @@
+// The life of sessions and runs: joins the database (what is true) with the boxes (what is alive).
+//
+// The database is told before a box is, and a box records a run before anybody hears of its end; so
+// a server may be killed at any point and the next one finds out what happened: see settle().
+// All functions may be called from any thread.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/result.h"
+#include "sandbox/sandbox.h"
+#include "sessions/store.h"
+
+namespace sessions {
+
+struct ManagerConfig {
+  std::string state_directory;  // exists, ours alone
+  sandbox::Limits default_limits;
+  sandbox::Limits most_limits;
+  std::int64_t sessions_max = 1000;  // not destroyed, per principal
+  std::int64_t idle_seconds = 600;
+  std::int64_t retention_seconds = 7 * 86400;
+  bool own_ids = false;            // as root: an id of its own for each session
+  std::size_t spare_sessions = 0;  // made ahead of need, as one that asks for nothing special is
+};
+
+struct SessionOptions {
+  std::string name;  // empty: none
+  // Whose connection asks. A session without a name ends with it; empty: no connection.
+  std::string connection_id;
+  std::optional<std::int64_t> lifetime_seconds;
+  nlohmann::json limits;  // null: the defaults
+  std::map<std::string, std::string> env;
+};
+
+// The limit of a foreground run that names none.
+std::int64_t run_seconds_of(const Session& session);
+
+// A session and what is alive of it.
+struct SessionState {
+  Session session;  // its status is the one of this moment
+  std::vector<sandbox::Run> active;
+};
+
+// A run and the session it belongs to.
+struct RunState {
+  std::string session_id;
+  sandbox::Run run;
+};
+
+class Manager {
+ public:
+  // Takes its place among the servers of the state directory and sweeps what dead ones left.
+  static base::Result<std::unique_ptr<Manager>> open(ManagerConfig config, Store& store,
+                                                     sandbox::Sandbox& sandbox);
+  ~Manager();
+
+  base::Result<SessionState> create(const std::string& principal_id, const SessionOptions& options);
+  // The session of that name, made when there is none.
+  base::Result<Session> find_or_create_named(const std::string& principal_id,
+                                             const std::string& name);
+  // The default session of a connection, made on first use.
+  base::Result<Session> session_of_connection(const std::string& principal_id,
+                                              const std::string& connection_id);
+  // By id or name. kNotFound, with the same words for a foreign and an unknown one.
+  base::Result<Session> find(const std::string& principal_id, const std::string& id_or_name);
+  base::Result<SessionState> state_of(Session session);
+  base::Result<std::vector<SessionState>> list(const std::string& principal_id,
+                                               const std::optional<std::string>& status);
+  base::Result<SessionState> pause(const std::string& principal_id, const std::string& id);
+  base::Result<SessionState> resume(const std::string& principal_id, const std::string& id);
+  base::Status destroy(const std::string& principal_id, const std::string& id);
+  // End of a connection: the processes of its default session end, the files stay.
+  void connection_ended(const std::string& connection_id);
+
+  // Accepts the run, which goes on whatever becomes of this server.
+  base::Result<RunState> start_run(const Session& session, sandbox::RunRequest request);
+  // As Box::wait(), for any run of the principal, live or long ended.
+  base::Result<RunState> wait_run(const std::string& principal_id, const std::string& run_id,
+                                  const sandbox::WaitOptions& options, const std::stop_token& stop);
+  base::Result<RunState> cancel_run(const std::string& principal_id, const std::string& run_id);
+  // Bytes of "stdout", "stderr" or "<n>.png" of a run.
+  base::Result<std::string> read_run_file(const std::string& session_id, const std::string& run_id,
+                                          const std::string& name, std::int64_t offset,
+                                          std::size_t size);
+
+  // The box's root directory as seen by the code; starts the box when needed.
+  base::Result<base::UniqueFd> root_of(const Session& session);
+  // The same of a live box only, and only to look: no use of the session. kNotFound without one.
+  base::Result<base::UniqueFd> look_at_root(const Session& session);
+  // A live box for the session: the running one, or a new one.
+  base::Result<std::shared_ptr<sandbox::Box>> box_of(const Session& session);
+
+  // Settles runs of dead boxes, ends what is over its time, removes what has no owner.
+  void sweep(const std::stop_token& stop);
+
+  [[nodiscard]] const ManagerConfig& config() const { return config_; }
+  [[nodiscard]] Store& store() { return store_; }
+
+ private:
+  Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox);
+
+  base::Status take_server_lock();
+  [[nodiscard]] bool server_is_alive(const std::string& server_id) const;
+  [[nodiscard]] std::string directory_of(const std::string& session_id) const;
+  base::Status make_directories(const Session& session) const;
+  base::Result<std::shared_ptr<sandbox::Box>> start_box(const Session& session);
+  // Calls with the session's box; again with a new one when it turns out to have just died.
+  base::Status with_live_box(const Session& session,
+                             const std::function<base::Status(sandbox::Box&)>& call);
+  // Of all that are not destroyed, at once and in bounded time, whatever their boxes do.
+  void ask_boxes(std::vector<SessionState>& states);
+  void add_silence(SessionState& state);
+  base::Result<SessionState> state_of_new(const Session& session);
+  [[nodiscard]] Session new_session(const std::string& principal_id,
+                                    const sandbox::Limits& limits) const;
+  // The row of a new session: a spare one's where that is as it is wanted.
+  base::Result<Session> take_row(const Session& wanted);
+  void keep_spares(const std::stop_token& stop);
+  base::Result<Session> make_spare(const std::stop_token& stop);
+  std::optional<Session> take_spare(const Session& wanted);
+  bool is_fit(const Session& spare);
+  void end_spare(const Session& spare, const std::string& why);
+  void condemn_unfit_spares();
+  void end_spares();
+  void sweep_spare(const Session& session);
+  [[nodiscard]] bool was_accepted(const Run& row) const;
+  base::Result<sandbox::Run> settle(const Run& row);
+  base::Result<sandbox::Run> commit(const Run& row, sandbox::Run run);
+  // Nothing when there is none that can be read.
+  [[nodiscard]] std::optional<sandbox::Run> read_record(const Run& row) const;
+  [[nodiscard]] sandbox::Run lost(const Run& row) const;
+  // Whether its session was deleted, or ended when its time was over.
+  [[nodiscard]] bool was_ended(const Run& row) const;
+  [[nodiscard]] sandbox::Run ended_by_deletion(const Run& row) const;
+  base::Status end_session(const Session& session, const std::string& why);
+  // Ends and removes all that is left of a destroyed session on the host.
+  base::Status bury(const Session& session);
+  // The rhythm in which another process's box is looked at, and how long at most.
+  static void pause_for_box();
+  static constexpr int kBoxEndRounds = 500;
+  void sweep_session(const Session& session);
+  void sweep_from_time_to_time(const std::stop_token& stop);
+  void sweep_directories();
+  std::shared_ptr<std::mutex> lock_of(const std::string& session_id);
+
+  const ManagerConfig config_;
+  Store& store_;
+  sandbox::Sandbox& sandbox_;
+  std::string server_id_;
+  base::UniqueFd server_lock_;
+  std::mutex mutex_;  // guards the maps
+  // The default one of each connection and principal: an id that two of them give, they do not
+  // share.
+  std::map<std::pair<std::string, std::string>, std::string> connection_sessions_;
+  std::map<std::string, std::vector<std::string>> connection_owned_;  // those that end with it
+  std::map<std::string, std::weak_ptr<std::mutex>> session_locks_;    // those in use
+  struct Spares {
+    std::mutex mutex;
+    std::condition_variable_any wakeup;
+    std::deque<Session> ready;       // the front is given away first
+    std::vector<Session> condemned;  // the maker ends them
+    std::size_t in_hand = 0;         // of those who may give them back
+    std::jthread maker;
+  };
+  Spares spares_;
+  std::mutex sweeper_mutex_;
+  std::condition_variable_any sweeper_wakeup_;
+  std::jthread sweeper_;
+};
+
+}  // namespace sessions

@@ -1,0 +1,65 @@
+// The end of sessions: deleted, over their time, or their connection gone.
+#include <fcntl.h>
+
+#include "sandbox/files/tree.h"
+#include "sessions/at_once.h"
+#include "sessions/manager.h"
+
+namespace sessions {
+
+using base::Error;
+
+base::Status Manager::end_session(const Session& session, const std::string& why) {
+  // First the row: from here on nobody starts a box for it, and what a kill leaves undone the sweep
+  // of any server does.
+  TRY(store_.set_session_status(session.id, "destroyed", why));
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [connection, ids] : connection_owned_) std::erase(ids, session.id);
+  }
+  return bury(session);
+}
+
+base::Status Manager::bury(const Session& session) {
+  const auto lock = lock_of(session.id);
+  const std::lock_guard one_at_a_time(*lock);
+  if (const auto box = sandbox_.find(session.id); box.ok()) TRY(box.value()->shutdown());
+  const std::string directory = directory_of(session.id);
+  for (int i = 0; i < kBoxEndRounds && sandbox_.is_alive(directory); ++i) pause_for_box();
+  if (sandbox_.is_alive(directory)) {
+    return base::error(
+        Error::Kind::kUnavailable,
+        "the session is deleted, but its sandbox has not ended yet; it is tried again");
+  }
+  const auto unfinished = TRY(store_.unfinished_runs(session.id));
+  // What cannot be settled is reported lost to whoever asks for it.
+  for (const Run& row : unfinished) (void)settle(row);
+  sandbox_.sweep(session.id, directory);
+  const base::UniqueFd parent =
+      TRY(base::open_file(AT_FDCWD, config_.state_directory + "/sessions", O_RDONLY | O_DIRECTORY));
+  TRY(sandbox::files::remove_tree(parent.get(), session.id));
+  if (session.principal_id == kSparePrincipal) return store_.forget_spare(session.id);
+  return store_.set_buried(session.id);
+}
+
+void Manager::connection_ended(const std::string& connection_id) {
+  std::vector<std::string> session_ids;
+  {
+    const std::lock_guard lock(mutex_);
+    session_ids.swap(connection_owned_[connection_id]);
+    connection_owned_.erase(connection_id);
+    std::erase_if(connection_sessions_,
+                  [&](const auto& entry) { return entry.first.first == connection_id; });
+    session_locks_.erase(connection_id);
+  }
+  at_once(session_ids.size(), [&](std::size_t i) {
+    const auto box = sandbox_.find(session_ids[i]);
+    if (!box.ok()) return;
+    // A box that does not end now ends by itself after its detach time.
+    if (box.value()->shutdown().ok()) {
+      (void)store_.set_session_status(session_ids[i], "stopped", "");
+    }
+  });
+}
+
+}  // namespace sessions

@@ -1,0 +1,224 @@
+// Runs: accepted, followed, settled after a crash.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <utility>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/base/random_id.h"
+#include "sandbox/wire/json.h"
+#include "sessions/manager.h"
+#include "sessions/sha256.h"
+
+namespace sessions {
+
+using base::Error;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t kRecordBytesMax = 32U << 20;
+// How long a server may take between the row of a run and the box having it.
+constexpr std::int64_t kHandOverMs = 60'000;
+// What ends by then is answered without a word on its start.
+constexpr std::chrono::milliseconds kShortRun{20};
+
+sandbox::Run run_of(const Run& row) {
+  sandbox::Run run;
+  run.run_id = row.id;
+  run.language = sandbox::find_language(row.language).value_or(sandbox::Language::kPython);
+  run.status = sandbox::find_run_status(row.status).value_or(sandbox::RunStatus::kQueued);
+  run.background = row.background;
+  run.queued_at_ms = row.queued_at;
+  return run;
+}
+
+}  // namespace
+
+base::Result<RunState> Manager::start_run(const Session& session, sandbox::RunRequest request) {
+  request.run_id = base::random_id("run_");
+  Run row;
+  row.id = request.run_id;
+  row.session_id = session.id;
+  row.language = sandbox::name_of(request.language);
+  row.background = request.background;
+  row.code_sha256 = TRY(sha256_hex(request.code));
+  row.server_id = server_id_;
+  row.queued_at = base::now_ms();
+  // A box that cannot be had is found out before there is a row.
+  TRY(box_of(session));
+  TRY(store_.insert_run(row));
+  bool tried = false;
+  const auto submitted = with_live_box(session, [&](sandbox::Box& box) -> base::Status {
+    // A box that died after it had accepted the run: what is on disk tells the rest.
+    if (std::exchange(tried, true) && was_accepted(row)) return base::done();
+    return box.submit(request);
+  });
+  if (!submitted.ok()) {
+    // Refused: it never ran, and the caller hears why. The row says so too.
+    sandbox::Run refused = run_of(row);
+    refused.status = sandbox::RunStatus::kFailed;
+    refused.finished_at_ms = base::now_ms();
+    refused.error = sandbox::RunError{
+        "Refused", submitted.error().message, "", sandbox::Cause::kSandboxLost, "files kept", ""};
+    if (was_ended(row)) refused = ended_by_deletion(row);
+    TRY(commit(row, std::move(refused)));
+    return submitted.error();
+  }
+  sandbox::WaitOptions first;
+  if (!row.background) first.timeout = kShortRun;
+  RunState state = TRY(wait_run(session.principal_id, row.id, first, {}));
+  if (!is_terminal(state.run.status)) TRY(store_.set_run_started(row.id));
+  return state;
+}
+
+base::Result<RunState> Manager::wait_run(const std::string& principal_id, const std::string& run_id,
+                                         const sandbox::WaitOptions& options,
+                                         const std::stop_token& stop) {
+  const auto deadline = std::chrono::steady_clock::now() + options.timeout;
+  while (true) {
+    const Run row = TRY(store_.find_run(principal_id, run_id));
+    if (!row.record) {
+      if (const auto box = sandbox_.find(row.session_id); box.ok()) {
+        auto run = box.value()->wait(run_id, options, stop);
+        if (run.ok() && !is_terminal(run.value().status)) {
+          return RunState{row.session_id, run.value()};
+        }
+        if (run.ok()) return RunState{row.session_id, TRY(commit(row, std::move(run).value()))};
+        if (stop.stop_requested()) return std::move(run).error();
+        // The box has ended, or never had it: what is on disk says which.
+      }
+    }
+    RunState state{row.session_id, TRY(settle(row))};
+    const bool time_is_up = std::chrono::steady_clock::now() >= deadline;
+    if (is_terminal(state.run.status) || time_is_up || stop.stop_requested()) return state;
+    pause_for_box();  // being handed over, or its box is silent
+  }
+}
+
+base::Result<sandbox::Run> Manager::settle(const Run& row) {
+  if (row.record) {
+    const json value = TRY(sandbox::wire::parse_json(*row.record));
+    return sandbox::run_from_json(value);
+  }
+  const bool alive = sandbox_.is_alive(directory_of(row.session_id));
+  if (auto record = read_record(row)) return commit(row, std::move(*record));
+  if (alive) {
+    const auto box = sandbox_.find(row.session_id);
+    if (!box.ok()) return run_of(row);  // it holds its lock, but is silent
+    auto asked = box.value()->wait(row.id, {}, {});
+    if (asked.ok() && is_terminal(asked.value().status)) {
+      return commit(row, std::move(asked).value());
+    }
+    if (asked.ok()) return asked;
+    // Only "never heard of it" is an answer. Anything else leaves the question open.
+    if (asked.error().kind != Error::Kind::kNotFound) return run_of(row);
+    // A box before this one may have had it, and may have recorded it just now.
+    if (auto record = read_record(row)) return commit(row, std::move(*record));
+  }
+  const bool being_handed_over = row.status == "queued" && server_is_alive(row.server_id) &&
+                                 base::now_ms() - row.queued_at < kHandOverMs;
+  if (being_handed_over) return run_of(row);
+  return commit(row, was_ended(row) ? ended_by_deletion(row) : lost(row));
+}
+
+bool Manager::was_ended(const Run& row) const {
+  const auto live = store_.session_is_live(row.session_id);
+  return live.ok() && !live.value();
+}
+
+sandbox::Run Manager::ended_by_deletion(const Run& row) const {
+  sandbox::Run run = lost(row);
+  run.status = sandbox::RunStatus::kCancelled;
+  run.error = sandbox::RunError{"Cancelled", "the session was ended before this run had",
+                                "",          sandbox::Cause::kCancelled,
+                                "",          "files, variables and processes of the session"};
+  return run;
+}
+
+sandbox::Run Manager::lost(const Run& row) const {
+  sandbox::Run run = run_of(row);
+  run.status = sandbox::RunStatus::kFailed;
+  run.finished_at_ms = base::now_ms();
+  run.error = sandbox::RunError{"SandboxLost",
+                                "the sandbox ended before this run did",
+                                "",
+                                sandbox::Cause::kSandboxLost,
+                                "files kept, output so far kept",
+                                "variables and processes lost"};
+  for (auto [name, bytes] :
+       {std::pair{"stdout", &run.stdout_bytes}, {"stderr", &run.stderr_bytes}}) {
+    struct stat status {};
+    const std::string path = directory_of(row.session_id) + "/runs/" + row.id + "/" + name;
+    if (::lstat(path.c_str(), &status) == 0) *bytes = status.st_size;
+  }
+  return run;
+}
+
+bool Manager::was_accepted(const Run& row) const {
+  struct stat status {};
+  const std::string path = directory_of(row.session_id) + "/runs/" + row.id;
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
+std::optional<sandbox::Run> Manager::read_record(const Run& row) const {
+  const std::string path = directory_of(row.session_id) + "/runs/" + row.id + "/record.json";
+  const auto file = base::open_file(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!file.ok()) return std::nullopt;
+  // A record that a power cut left empty is as good as none.
+  const auto text = base::read_all(file.value().get(), kRecordBytesMax);
+  if (!text.ok()) return std::nullopt;
+  const auto value = sandbox::wire::parse_json(text.value());
+  if (!value.ok()) return std::nullopt;
+  auto run = sandbox::run_from_json(value.value());
+  if (!run.ok() || run.value().run_id != row.id) return std::nullopt;
+  return std::move(run).value();
+}
+
+base::Result<sandbox::Run> Manager::commit(const Run& row, sandbox::Run run) {
+  std::vector<FileRecord> files;
+  for (const sandbox::FileChange& change : run.files_changed) {
+    files.push_back({row.session_id, row.id, change.path, change.change, change.bytes, std::nullopt,
+                     run.finished_at_ms});
+  }
+  const bool first =
+      TRY(store_.finish_run(row.id, sandbox::name_of(run.status), run.finished_at_ms,
+                            sandbox::wire::print_json(sandbox::run_to_json(run)), files));
+  if (first) return run;
+  // Somebody else knew before us: what is said of a run does not depend on who is asked.
+  const auto earlier = TRY(store_.record_of_run(row.id));
+  if (!earlier) return run;
+  return sandbox::run_from_json(TRY(sandbox::wire::parse_json(*earlier)));
+}
+
+base::Result<RunState> Manager::cancel_run(const std::string& principal_id,
+                                           const std::string& run_id) {
+  const Run row = TRY(store_.find_run(principal_id, run_id));
+  if (!row.record) {
+    if (const auto box = sandbox_.find(row.session_id); box.ok()) {
+      const auto cancelled = box.value()->cancel(run_id);
+      if (!cancelled.ok() && cancelled.error().kind != Error::Kind::kNotFound) {
+        return cancelled.error();
+      }
+    }
+  }
+  sandbox::WaitOptions options;
+  options.timeout = std::chrono::seconds(10);  // longer than an interrupt may take to become a kill
+  return wait_run(principal_id, run_id, options, {});
+}
+
+base::Result<std::string> Manager::read_run_file(const std::string& session_id,
+                                                 const std::string& run_id, const std::string& name,
+                                                 std::int64_t offset, std::size_t size) {
+  const std::string directory = directory_of(session_id) + "/runs/" + run_id;
+  const base::UniqueFd run =
+      TRY(base::open_file(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  const auto file = base::open_file(run.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const bool is_stream = name == "stdout" || name == "stderr";
+  // Made with the first byte.
+  if (!file.ok() && is_stream && file.error().os_errno == ENOENT) return std::string();
+  if (!file.ok()) return file.error();
+  return base::read_at(file.value().get(), offset, size);
+}
+
+}  // namespace sessions

@@ -1,0 +1,155 @@
+// Sessions made ahead of need: the box is up and its Python runs before anybody asks. Whoever wants
+// a session that is like them gets one, which is a change of its row.
+#include <algorithm>
+#include <utility>
+
+#include "sandbox/base/clock.h"
+#include "sessions/at_once.h"
+#include "sessions/manager.h"
+
+namespace sessions {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::chrono::seconds kLookInterval{60};
+// After a failure, doubled each time: what failed now most often fails again.
+constexpr std::chrono::seconds kRetryPause{60};
+constexpr int kDoublingsMax = 6;
+// How long one may be without a box while it is being made.
+constexpr std::int64_t kMakingMs = 60'000;
+// An older one may have in its memory what was replaced on the host since.
+constexpr std::int64_t kAgeMaxMs = 3'600'000;
+// A box that is well answers in milliseconds: who asks for a session does not wait for another.
+constexpr milliseconds kAnswerPatience{500};
+
+}  // namespace
+
+void Manager::keep_spares(const std::stop_token& stop) {
+  const auto too_few = [this] {
+    return spares_.ready.size() + spares_.in_hand < config_.spare_sessions;
+  };
+  const auto has_work = [&] { return too_few() || !spares_.condemned.empty(); };
+  int failures = 0;
+  std::unique_lock lock(spares_.mutex);
+  while (!stop.stop_requested()) {
+    condemn_unfit_spares();
+    const std::vector<Session> condemned = std::exchange(spares_.condemned, {});
+    const bool make_one = too_few();
+    lock.unlock();
+    for (const Session& spare : condemned) end_spare(spare, "it could not be given to anybody");
+    auto made = make_one ? make_spare(stop)
+                         : base::Result<Session>(base::error(base::Error::Kind::kNotFound, ""));
+    lock.lock();
+    if (made.ok()) spares_.ready.push_back(std::move(made).value());
+    failures = make_one && !made.ok() ? std::min(failures + 1, kDoublingsMax) : 0;
+    if (failures > 0) {
+      (void)spares_.wakeup.wait_for(lock, stop, kRetryPause * (1 << (failures - 1)),
+                                    [this] { return !spares_.condemned.empty(); });
+    } else {
+      (void)spares_.wakeup.wait_for(lock, stop, kLookInterval, has_work);
+    }
+  }
+}
+
+base::Result<Session> Manager::make_spare(const std::stop_token& stop) {
+  sandbox_.wait_until_warm(stop);
+  std::optional<HostUidRange> ids;
+  if (config_.own_ids) ids = HostUidRange();
+  const Session session = TRY(store_.create_session(
+      new_session(kSparePrincipal, config_.default_limits), ids, HostUidRange().count));
+  const auto box = box_of(session);
+  // Another server's sweep may have taken it for left over, when this took very long.
+  const auto now = store_.find_session(kSparePrincipal, session.id);
+  if (box.ok() && now.ok() && now.value().status == "ready") return now;
+  end_spare(session, box.ok() ? "it is not as it was made" : box.error().message);
+  return box.ok() ? base::error(base::Error::Kind::kUnavailable, "a spare session was lost")
+                  : box.error();
+}
+
+// Withdrawn first: what somebody else has got meanwhile is left alone. One whose row cannot be
+// changed now ends all the same, and the sweep finds the row.
+void Manager::end_spare(const Session& spare, const std::string& why) {
+  const auto withdrawn = store_.withdraw_spare(spare.id, why);
+  if (withdrawn.ok() && !withdrawn.value()) {
+    const auto row = store_.session_is_live(spare.id);
+    if (!row.ok() || row.value()) return;  // somebody has it
+  }
+  // One that does not answer is left to the sweep: it ends by itself some time after this server.
+  if (sandbox_.glance_at(spare.id, kAnswerPatience).ok() ||
+      !sandbox_.is_alive(directory_of(spare.id))) {
+    (void)bury(spare);
+  }
+}
+
+base::Result<Session> Manager::take_row(const Session& wanted) {
+  while (const auto spare = take_spare(wanted)) {
+    auto adopted = store_.adopt_session(spare->id, wanted, config_.sessions_max);
+    const bool gone = !adopted.ok() && adopted.error().kind == base::Error::Kind::kNotFound;
+    const std::lock_guard lock(spares_.mutex);
+    --spares_.in_hand;
+    if (gone) spares_.condemned.push_back(*spare);
+    if (!adopted.ok() && !gone) spares_.ready.push_front(*spare);
+    if (adopted.ok() || gone) spares_.wakeup.notify_all();
+    if (!gone) return adopted;
+  }
+  std::optional<HostUidRange> ids;
+  if (config_.own_ids) ids = HostUidRange();
+  return store_.create_session(wanted, ids, config_.sessions_max);
+}
+
+// In hand until take_row() has put it somewhere.
+std::optional<Session> Manager::take_spare(const Session& wanted) {
+  std::unique_lock lock(spares_.mutex);
+  while (!spares_.ready.empty()) {
+    const Session& next = spares_.ready.front();
+    const bool fits = next.limits == wanted.limits && next.env == wanted.env &&
+                      !wanted.lifetime_seconds.has_value();
+    if (!fits) return std::nullopt;
+    Session taken = std::move(spares_.ready.front());
+    spares_.ready.pop_front();
+    ++spares_.in_hand;
+    lock.unlock();
+    if (is_fit(taken)) return taken;
+    lock.lock();
+    --spares_.in_hand;
+    spares_.condemned.push_back(std::move(taken));
+    spares_.wakeup.notify_all();
+  }
+  return std::nullopt;
+}
+
+// Its time of rest begins anew, and one that was paused in it goes on.
+bool Manager::is_fit(const Session& spare) {
+  if (!sandbox_.glance_at(spare.id, kAnswerPatience).ok()) return false;
+  const auto box = sandbox_.find(spare.id);
+  return box.ok() && box.value()->resume().ok();
+}
+
+// With the lock held.
+void Manager::condemn_unfit_spares() {
+  const std::int64_t now = base::now_ms();
+  const auto fit = [&](const Session& spare) {
+    return now - spare.created_at < kAgeMaxMs && sandbox_.is_alive(directory_of(spare.id));
+  };
+  const auto unfit = std::stable_partition(spares_.ready.begin(), spares_.ready.end(), fit);
+  spares_.condemned.insert(spares_.condemned.end(), unfit, spares_.ready.end());
+  spares_.ready.erase(unfit, spares_.ready.end());
+}
+
+void Manager::end_spares() {
+  if (!spares_.maker.joinable()) return;
+  spares_.maker.request_stop();
+  spares_.maker.join();
+  std::vector<Session> left(spares_.ready.begin(), spares_.ready.end());
+  left.insert(left.end(), spares_.condemned.begin(), spares_.condemned.end());
+  at_once(left.size(), [&](std::size_t i) { end_spare(left[i], "nobody has asked for it"); });
+}
+
+// That of a server that is gone: its box ends by itself some time after it.
+void Manager::sweep_spare(const Session& session) {
+  if (base::now_ms() - session.created_at < kMakingMs) return;
+  if (!sandbox_.is_alive(directory_of(session.id))) end_spare(session, "its server is gone");
+}
+
+}  // namespace sessions

@@ -1,0 +1,85 @@
+// How sessions are at this moment: what the database has, and what their boxes say.
+#include <algorithm>
+#include <chrono>
+
+#include "sessions/at_once.h"
+#include "sessions/manager.h"
+
+namespace sessions {
+namespace {
+
+using std::chrono::steady_clock;
+
+// A box that is well answers in milliseconds; one that hostile code keeps busy shall not keep the
+// client of another waiting.
+constexpr std::chrono::milliseconds kGlancePatience{1000};
+// All of them together.
+constexpr std::chrono::milliseconds kListPatience{2000};
+
+void add_status(SessionState& state, sandbox::BoxStatus status) {
+  state.active = std::move(status.active);
+  state.session.status = status.paused ? "paused" : state.active.empty() ? "ready" : "running";
+}
+
+}  // namespace
+
+base::Result<SessionState> Manager::state_of(Session session) {
+  SessionState state{std::move(session), {}};
+  if (state.session.status == "destroyed") return state;
+  const auto box = sandbox_.look_at(state.session.id);
+  auto status = box.ok() ? box.value()->status() : base::Result<sandbox::BoxStatus>(box.error());
+  if (status.ok()) {
+    add_status(state, std::move(status).value());
+  } else {
+    add_silence(state);
+  }
+  return state;
+}
+
+void Manager::add_silence(SessionState& state) {
+  if (state.session.status == "error" || state.session.status == "provisioning") return;
+  // One that lives and could not be asked is as the database has it.
+  if (sandbox_.is_alive(directory_of(state.session.id))) {
+    state.session.error = "its sandbox does not answer at the moment";
+  } else {
+    state.session.status = "stopped";
+  }
+}
+
+base::Result<std::vector<SessionState>> Manager::list(const std::string& principal_id,
+                                                      const std::optional<std::string>& status) {
+  std::vector<SessionState> states;
+  for (Session& session : TRY(store_.list_sessions(principal_id))) {
+    states.push_back({std::move(session), {}});
+  }
+  ask_boxes(states);
+  std::erase_if(states, [&status](const SessionState& state) {
+    return status ? state.session.status != *status : state.session.status == "destroyed";
+  });
+  return states;
+}
+
+void Manager::ask_boxes(std::vector<SessionState>& states) {
+  std::vector<SessionState*> live;
+  for (SessionState& state : states) {
+    if (state.session.status != "destroyed") live.push_back(&state);
+  }
+  const auto deadline = steady_clock::now() + kListPatience;
+  at_once(live.size(), [&](std::size_t i) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - steady_clock::now());
+    // Each has a hello and a question to answer.
+    const auto patience = std::min(kGlancePatience, left) / 2;
+    auto told = patience.count() > 0
+                    ? sandbox_.glance_at(live[i]->session.id, patience)
+                    : base::Result<sandbox::BoxStatus>(
+                          base::error(base::Error::Kind::kUnavailable, "no time to ask is left"));
+    if (told.ok()) {
+      add_status(*live[i], std::move(told).value());
+    } else {
+      add_silence(*live[i]);
+    }
+  });
+}
+
+}  // namespace sessions

@@ -1,0 +1,106 @@
+// The sweep: at start and from time to time, whatever dead servers and boxes left is put right.
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/base/random_id.h"
+#include "sandbox/files/tree.h"
+#include "sessions/at_once.h"
+#include "sessions/manager.h"
+
+namespace sessions {
+namespace {
+
+constexpr std::chrono::seconds kSweepInterval{60};
+
+std::vector<std::string> names_in(const std::string& path) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), &::closedir);
+  if (!directory) return names;
+  while (const dirent* entry = ::readdir(directory.get())) {  // NOLINT: a DIR of our own
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  }
+  return names;
+}
+
+bool is_over(const Session& session, std::int64_t now) {
+  if (session.lifetime_seconds && now >= session.created_at + *session.lifetime_seconds * 1000) {
+    return true;
+  }
+  return now >= session.last_used_at + session.retention_seconds * 1000;
+}
+
+}  // namespace
+
+void Manager::sweep_from_time_to_time(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    sweep(stop);
+    std::unique_lock lock(sweeper_mutex_);
+    sweeper_wakeup_.wait_for(lock, stop, kSweepInterval, [] { return false; });
+  }
+}
+
+void Manager::sweep(const std::stop_token& stop) {
+  const auto sessions = store_.live_sessions();
+  if (!sessions.ok()) return;  // the database is busy: the next round does it
+  const std::vector<Session>& live = sessions.value();
+  at_once(live.size(), [&](std::size_t i) {
+    if (!stop.stop_requested()) sweep_session(live[i]);
+  });
+  if (!stop.stop_requested()) sweep_directories();
+}
+
+void Manager::sweep_session(const Session& session) {
+  if (session.principal_id == kSparePrincipal) return sweep_spare(session);
+  // What fails here is tried again at the next round.
+  const std::int64_t now = base::now_ms();
+  if (is_over(session, now)) {
+    const auto box = sandbox_.look_at(session.id);
+    const auto status =
+        box.ok() ? box.value()->status() : base::Result<sandbox::BoxStatus>(box.error());
+    const bool busy = status.ok() && !status.value().active.empty();
+    const bool lifetime_over =
+        session.lifetime_seconds && now >= session.created_at + *session.lifetime_seconds * 1000;
+    if (!busy || lifetime_over) (void)end_session(session, "its time is over");
+    return;
+  }
+  const std::string directory = directory_of(session.id);
+  if (sandbox_.is_alive(directory)) return;
+  const auto lock = lock_of(session.id);
+  const std::unique_lock one_at_a_time(*lock, std::try_to_lock);
+  if (!one_at_a_time.owns_lock()) return;  // a box is being started for it
+  sandbox_.sweep(session.id, directory);
+  const auto unfinished = store_.unfinished_runs(session.id);
+  if (unfinished.ok()) {
+    for (const Run& row : unfinished.value()) (void)settle(row);
+  }
+  const bool was_alive =
+      session.status == "ready" || session.status == "running" || session.status == "paused";
+  if (was_alive) (void)store_.set_session_status(session.id, "stopped", "");
+}
+
+void Manager::sweep_directories() {
+  const std::string top = config_.state_directory + "/sessions";
+  const auto parent = base::open_file(AT_FDCWD, top, O_RDONLY | O_DIRECTORY);
+  if (!parent.ok()) return;
+  // Deleted ones whose end was cut short.
+  if (const auto unburied = store_.unburied_sessions(); unburied.ok()) {
+    for (const Session& session : unburied.value()) (void)bury(session);
+  }
+  for (const std::string& name : names_in(top)) {
+    if (!base::is_random_id(name, "session_")) continue;
+    const auto owned = store_.session_is_live(name);
+    if (!owned.ok() || owned.value() || sandbox_.is_alive(directory_of(name))) continue;
+    sandbox_.sweep(name, directory_of(name));
+    (void)sandbox::files::remove_tree(parent.value().get(), name);
+  }
+  for (const std::string& name : names_in(config_.state_directory + "/servers")) {
+    if (server_is_alive(name)) continue;
+    (void)::unlink((config_.state_directory + "/servers/" + name).c_str());
+  }
+}
+
+}  // namespace sessions

@@ -1,0 +1,69 @@
+#include "sessions/migrations.h"
+
+#include <array>
+#include <string>
+
+#include "sessions/schema_sql.h"  // generated from schema.sql
+
+namespace sessions {
+namespace {
+
+base::Result<std::int64_t> version_of(Database& database) {
+  Statement statement = TRY(database.prepare("PRAGMA user_version"));
+  TRY(statement.step());
+  return statement.integer();
+}
+
+// Version 2: bearer tokens. Of the secret only its hash is kept.
+constexpr std::string_view kTokens = R"sql(
+CREATE TABLE tokens (
+  id TEXT PRIMARY KEY,
+  principal_id TEXT NOT NULL REFERENCES principals(id),
+  name TEXT,
+  sha256 TEXT NOT NULL,
+  scopes TEXT NOT NULL,         -- separated by spaces; empty: everything
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  last_used_at INTEGER,         -- to within a minute
+  revoked_at INTEGER
+) STRICT;
+
+CREATE INDEX tokens_by_principal ON tokens(principal_id, created_at);
+)sql";
+
+// Version 3: keys for what travels through clients, such as the state between two rounds of a call.
+constexpr std::string_view kSealingKeys = R"sql(
+CREATE TABLE sealing_keys (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL,            -- hexadecimal
+  made_at INTEGER NOT NULL
+) STRICT;
+)sql";
+
+}  // namespace
+
+std::span<const std::string_view> migrations() {
+  static constexpr std::array<std::string_view, 3> kScripts{kSchemaSql, kTokens, kSealingKeys};
+  return kScripts;
+}
+
+base::Status migrate(Database& database, std::span<const std::string_view> scripts) {
+  const auto newest = static_cast<std::int64_t>(scripts.size());
+  while (true) {
+    Transaction transaction = TRY(Transaction::begin(database));
+    // Read inside the transaction: another server may have just done it.
+    const std::int64_t version = TRY(version_of(database));
+    if (version > newest) {
+      return base::error(base::Error::Kind::kUnsupported,
+                         "the database was made by a newer hutch (schema " +
+                             std::to_string(version) + ", this one knows " +
+                             std::to_string(newest) + "): use that hutch, or another --state-dir");
+    }
+    if (version == newest) return transaction.commit();
+    TRY(database.execute(std::string(scripts[static_cast<std::size_t>(version)])));
+    TRY(database.execute("PRAGMA user_version = " + std::to_string(version + 1)));
+    TRY(transaction.commit());
+  }
+}
+
+}  // namespace sessions

@@ -1,0 +1,33 @@
+// SHA-256 by OpenSSL, as 64 hexadecimal digits.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "sandbox/base/result.h"
+
+struct evp_md_ctx_st;
+
+namespace sessions {
+
+base::Result<std::string> sha256_hex(std::string_view bytes);
+
+// For what comes in pieces.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+
+  void add(std::string_view bytes);
+  // Once.
+  base::Result<std::string> finish();
+
+ private:
+  evp_md_ctx_st* context_;
+  bool good_ = true;
+};
+
+}  // namespace sessions

@@ -1,0 +1,109 @@
+#include "sessions/store.h"
+
+#include "sandbox/base/clock.h"
+#include "sandbox/base/random_id.h"
+#include "sessions/migrations.h"
+
+namespace sessions {
+
+base::Result<std::unique_ptr<Store>> Store::open(const std::string& path) {
+  auto database = TRY(Database::open(path));
+  TRY(migrate(*database, migrations()));
+  return std::unique_ptr<Store>(new Store(std::move(database)));
+}
+
+base::Result<std::optional<std::string>> Store::principal_named(const std::string& name) {
+  Statement select = TRY(database_->prepare("SELECT id FROM principals WHERE name = ?"));
+  select.bind(name);
+  std::optional<std::string> id;
+  if (TRY(select.step())) id = select.text();
+  return id;
+}
+
+base::Result<std::string> Store::ensure_principal(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  // Asked for every request: whoever is known already costs no write.
+  if (auto known = TRY(principal_named(name))) return *known;
+  {
+    Statement insert =
+        TRY(database_->prepare("INSERT INTO principals (id, name, created_at) VALUES (?, ?, ?) ON "
+                               "CONFLICT (name) DO NOTHING"));
+    TRY(insert.bind(base::random_id("principal_")).bind(name).bind(base::now_ms()).run());
+  }
+  const auto made = TRY(principal_named(name));
+  if (!made) return base::error(base::Error::Kind::kInternal, "a new principal is not there");
+  return *made;
+}
+
+base::Status Store::write_audit(const AuditEntry& entry) {
+  Statement insert = TRY(database_->prepare(
+      "INSERT INTO audit (at, principal_id, session_id, action, detail) VALUES (?, ?, ?, ?, ?)"));
+  return insert.bind(entry.at)
+      .bind(entry.principal_id)
+      .bind(entry.session_id)
+      .bind(entry.action)
+      .bind(entry.detail)
+      .run();
+}
+
+base::Status Store::add_audit(const AuditEntry& entry) {
+  const std::lock_guard lock(mutex_);
+  return write_audit(entry);
+}
+
+base::Result<std::vector<AuditEntry>> Store::audit_of_session(const std::string& session_id) {
+  const std::lock_guard lock(mutex_);
+  Statement select =
+      TRY(database_->prepare("SELECT at, principal_id, session_id, action, detail FROM audit WHERE "
+                             "session_id = ? ORDER BY id"));
+  select.bind(session_id);
+  std::vector<AuditEntry> entries;
+  while (TRY(select.step())) {
+    AuditEntry& entry = entries.emplace_back();
+    entry.at = select.integer();
+    entry.principal_id = select.text();
+    entry.session_id = select.optional_text();
+    entry.action = select.text();
+    entry.detail = select.text();
+  }
+  return entries;
+}
+
+base::Status Store::record_file(const FileRecord& file) {
+  const std::lock_guard lock(mutex_);
+  return write_file_record(file);
+}
+
+base::Status Store::write_file_record(const FileRecord& file) {
+  Statement insert = TRY(database_->prepare(
+      "INSERT INTO files (session_id, run_id, path, change, bytes, sha256, recorded_at) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?)"));
+  return insert.bind(file.session_id)
+      .bind(file.run_id)
+      .bind(file.path)
+      .bind(file.change)
+      .bind(file.bytes)
+      .bind(file.sha256)
+      .bind(file.recorded_at)
+      .run();
+}
+
+base::Result<std::map<std::string, std::string>> Store::file_changes(const std::string& session_id,
+                                                                     std::int64_t since) {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(database_->prepare(
+      "SELECT path, change FROM files WHERE session_id = ? AND recorded_at >= ? ORDER BY id"));
+  select.bind(session_id).bind(since);
+  std::map<std::string, std::string> changes;
+  while (TRY(select.step())) {
+    const std::string path = select.text();
+    std::string change = select.text();
+    std::string& known = changes[path];
+    // What was made and then changed was, since then, made.
+    if (known == "created" && change == "modified") continue;
+    known = std::move(change);
+  }
+  return changes;
+}
+
+}  // namespace sessions

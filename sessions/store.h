@@ -1,0 +1,228 @@
+// The SQLite file: principals, tokens, sessions, runs, files, shares, audit. One Store per process,
+// safe from many threads (one connection behind a mutex); several processes may have the same file
+// open. Every change and its audit row are one transaction. Times are milliseconds since the epoch.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sandbox/base/result.h"
+#include "sessions/sqlite.h"
+
+namespace sessions {
+
+struct Session {
+  std::string id;
+  std::string principal_id;
+  std::optional<std::string> name;
+  std::string template_name = "host";
+  std::string status = "provisioning";
+  bool ends_with_connection = false;
+  std::string limits = "{}";  // JSON, as are env and isolation
+  std::string env = "{}";
+  std::optional<std::string> isolation;
+  std::optional<std::int64_t> host_uid;  // until it is buried
+  std::optional<std::int64_t> lifetime_seconds;
+  std::int64_t idle_seconds = 600;
+  std::int64_t retention_seconds = 7 * 86400;
+  std::int64_t created_at = 0;
+  std::int64_t last_used_at = 0;
+  std::optional<std::int64_t> ended_at;
+  std::optional<std::string> error;
+};
+
+struct Run {
+  std::string id;
+  std::string session_id;
+  std::string language;
+  std::string status = "queued";
+  bool background = false;
+  std::string code_sha256;
+  std::string server_id;
+  std::int64_t queued_at = 0;
+  std::optional<std::int64_t> finished_at;
+  std::optional<std::string> record;  // JSON, once it has ended
+};
+
+struct FileRecord {
+  std::string session_id;
+  std::optional<std::string> run_id;
+  std::string path;
+  std::string change;
+  std::int64_t bytes = 0;
+  std::optional<std::string> sha256;
+  std::int64_t recorded_at = 0;
+};
+
+struct Share {
+  std::string id;
+  std::string session_id;
+  std::string principal_id;
+  std::string filename;
+  std::string source_path;
+  std::int64_t bytes = 0;
+  std::string sha256;
+  std::string mime_type;
+  std::int64_t created_at = 0;
+  std::optional<std::int64_t> expires_at;
+};
+
+struct AuditEntry {
+  std::int64_t at = 0;
+  std::string principal_id;
+  std::optional<std::string> session_id;
+  std::string action;
+  std::string detail = "{}";  // JSON
+};
+
+// A bearer token without its secret.
+struct Token {
+  std::string id;
+  std::string principal_id;
+  std::string principal_name;
+  std::optional<std::string> name;
+  std::vector<std::string> scopes;  // empty: everything
+  std::int64_t created_at = 0;
+  std::optional<std::int64_t> expires_at;
+  std::optional<std::int64_t> last_used_at;  // to within kTokenUseMs
+  std::optional<std::int64_t> revoked_at;
+};
+
+// How often the use of a token is written down at most.
+inline constexpr std::int64_t kTokenUseMs = 60'000;
+
+// What somebody presents to be let in: what it looks like, so that it is told from other tokens.
+inline constexpr std::string_view kTokenPrefix = "hutch_";
+
+// The id of the principal whose sessions nobody has asked for yet.
+inline constexpr const char* kSparePrincipal = "spare";
+
+// Ids on the host to give to sessions, one each.
+struct HostUidRange {
+  std::int64_t first = 1'900'000'000;
+  std::int64_t count = 100'000;
+};
+
+struct RunCount {
+  std::int64_t runs = 0;
+  std::int64_t milliseconds = 0;  // from the queue to the end; of those that have ended
+};
+
+// A key seals for a day, and opens what it has sealed for a day more.
+inline constexpr std::int64_t kSealingKeyMs = 86'400'000;
+inline constexpr std::int64_t kSealingKeyKeptMs = 86'400'000;
+
+class Store {
+ public:
+  static base::Result<std::unique_ptr<Store>> open(const std::string& path);
+
+  // The principal of that name, made when there is none; its id.
+  base::Result<std::string> ensure_principal(const std::string& name);
+
+  // --- Tokens ----------------------------------------------------------------------------------
+
+  // Takes the id, principal, name, scopes and times; the secret, which is kept nowhere, comes back.
+  base::Result<std::string> create_token(const Token& token);
+  // The token whose secret this is. kNotFound, with the same words for an unknown, a revoked and an
+  // expired one. Every call reads the file: what another process has revoked is revoked.
+  base::Result<Token> use_token(std::string_view secret, std::int64_t now);
+  // All that are not revoked, the oldest first.
+  base::Result<std::vector<Token>> list_tokens();
+  // By id, by the secret, or by a name that only one has.
+  base::Result<Token> revoke_token(const std::string& id_or_name, std::int64_t now);
+
+  // --- Sessions. `session` comes back with what was allocated.
+  // ------------------------------------
+
+  // kConflict when the name is taken, kLimit when the principal has `sessions_max` already.
+  base::Result<Session> create_session(Session session, const std::optional<HostUidRange>& ids,
+                                       std::int64_t sessions_max);
+  // Sessions that are made ahead of need are the spare principal's, whom nobody can be, until one
+  // becomes that of whoever asks: with the name, principal and times of `wanted`, and its own id.
+  // Errors as of create_session(), and kNotFound when it is not to be had any more.
+  base::Status ensure_spare_principal();
+  base::Result<Session> adopt_session(const std::string& spare_id, const Session& wanted,
+                                      std::int64_t sessions_max);
+  // Destroys it, unless somebody has it already: then false.
+  base::Result<bool> withdraw_spare(const std::string& spare_id, const std::string& why);
+  // By id or, among those not destroyed, by name. kNotFound, the same for foreign and unknown.
+  base::Result<Session> find_session(const std::string& principal_id,
+                                     const std::string& id_or_name);
+  base::Result<std::vector<Session>> list_sessions(const std::string& principal_id);
+  // Of all principals, not destroyed.
+  base::Result<std::vector<Session>> live_sessions();
+  // Destroyed, of all principals, with something possibly left on the host; and the end of that,
+  // which makes the host id free again.
+  base::Result<std::vector<Session>> unburied_sessions();
+  base::Status set_buried(const std::string& id);
+  // In place of that for a withdrawn spare one: it had no runs, and every server makes some.
+  base::Status forget_spare(const std::string& id);
+  // Known and not destroyed.
+  base::Result<bool> session_is_live(const std::string& id);
+  // Nothing changes once a session is destroyed. False when it was not applied.
+  base::Result<bool> set_session_status(const std::string& id, const std::string& status,
+                                        const std::string& why);
+  base::Status set_isolation(const std::string& id, const std::string& isolation);
+  base::Status touch_session(const std::string& id, std::int64_t now);
+
+  // --- Runs ------------------------------------------------------------------------------------
+
+  base::Status insert_run(const Run& run);
+  base::Status set_run_started(const std::string& run_id);
+  // The first terminal record wins: false when there was one already. `files` go with it.
+  base::Result<bool> finish_run(const std::string& run_id, const std::string& status,
+                                std::int64_t finished_at, const std::string& record,
+                                const std::vector<FileRecord>& files);
+  // Nothing while it has not ended.
+  base::Result<std::optional<std::string>> record_of_run(const std::string& run_id);
+  // kNotFound, the same for foreign and unknown.
+  base::Result<Run> find_run(const std::string& principal_id, const std::string& run_id);
+  // The newest first.
+  base::Result<std::vector<Run>> runs_of_session(const std::string& session_id, std::int64_t limit);
+  base::Result<std::vector<Run>> unfinished_runs(const std::string& session_id);
+  // Of all principals, by status.
+  base::Result<std::map<std::string, RunCount>> count_all_runs();
+  base::Result<std::map<std::string, std::int64_t>> count_all_sessions();
+
+  // --- Files, shares, audit -------------------------------------------------------------------
+
+  base::Status record_file(const FileRecord& file);
+  // What runs and write_file did to each path since then: path to created, modified or deleted.
+  base::Result<std::map<std::string, std::string>> file_changes(const std::string& session_id,
+                                                                std::int64_t since);
+  base::Status insert_share(const Share& share);
+  base::Result<Share> find_share(const std::string& principal_id, const std::string& id);
+  base::Result<std::vector<Share>> list_shares(const std::string& principal_id);
+  base::Result<bool> share_exists(const std::string& id);
+  base::Result<std::vector<Share>> expired_shares(std::int64_t now);
+  base::Status delete_share(const std::string& id);
+  base::Status add_audit(const AuditEntry& entry);
+  base::Result<std::vector<AuditEntry>> audit_of_session(const std::string& session_id);
+
+  // --- Sealing -------------------------------------------------------------------------------
+
+  // 64 hexadecimal digits each, the one to seal with first, made when there is none young enough.
+  base::Result<std::vector<std::string>> sealing_keys(std::int64_t now);
+
+ private:
+  explicit Store(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+
+  // Callers hold the mutex.
+  base::Status write_audit(const AuditEntry& entry);
+  base::Status write_file_record(const FileRecord& file);
+  base::Result<std::int64_t> free_host_uid(const HostUidRange& range);
+  base::Result<std::optional<std::string>> principal_named(const std::string& name);
+  // None when a new one is due.
+  base::Result<std::vector<std::string>> newest_sealing_keys(std::int64_t now);
+
+  std::mutex mutex_;
+  std::unique_ptr<Database> database_;
+};
+
+}  // namespace sessions

@@ -1,0 +1,155 @@
+// Runs in the store.
+#include "sessions/store.h"
+
+namespace sessions {
+
+using base::Error;
+
+namespace {
+
+#define RUN_COLUMNS                                                                           \
+  "runs.id, runs.session_id, runs.language, runs.status, runs.background, runs.code_sha256, " \
+  "runs.server_id, runs.queued_at, runs.finished_at, runs.record"
+
+Run read_run(Statement& row) {
+  Run run;
+  run.id = row.text();
+  run.session_id = row.text();
+  run.language = row.text();
+  run.status = row.text();
+  run.background = row.integer() != 0;
+  run.code_sha256 = row.text();
+  run.server_id = row.text();
+  run.queued_at = row.integer();
+  run.finished_at = row.optional_integer();
+  run.record = row.optional_text();
+  return run;
+}
+
+base::Result<std::vector<Run>> read_all_runs(Statement& rows) {
+  std::vector<Run> runs;
+  while (TRY(rows.step())) runs.push_back(read_run(rows));
+  return runs;
+}
+
+}  // namespace
+
+base::Status Store::insert_run(const Run& run) {
+  const std::lock_guard lock(mutex_);
+  Transaction transaction = TRY(Transaction::begin(*database_));
+  {
+    Statement insert = TRY(database_->prepare(
+        "INSERT INTO runs (id, session_id, language, status, background, code_sha256, server_id, "
+        "queued_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
+    insert.bind(run.id)
+        .bind(run.session_id)
+        .bind(run.language)
+        .bind(run.status)
+        .bind(run.background)
+        .bind(run.code_sha256)
+        .bind(run.server_id)
+        .bind(run.queued_at);
+    TRY(insert.run());
+  }
+  {
+    Statement touch = TRY(database_->prepare(
+        "UPDATE sessions SET last_used_at = max(last_used_at, ?2) WHERE id = ?1"));
+    TRY(touch.bind(run.session_id).bind(run.queued_at).run());
+  }
+  return transaction.commit();
+}
+
+base::Status Store::set_run_started(const std::string& run_id) {
+  const std::lock_guard lock(mutex_);
+  Statement update = TRY(
+      database_->prepare("UPDATE runs SET status = 'running' WHERE id = ? AND status = 'queued'"));
+  return update.bind(run_id).run();
+}
+
+base::Result<bool> Store::finish_run(const std::string& run_id, const std::string& status,
+                                     std::int64_t finished_at, const std::string& record,
+                                     const std::vector<FileRecord>& files) {
+  const std::lock_guard lock(mutex_);
+  Transaction transaction = TRY(Transaction::begin(*database_));
+  {
+    Statement update =
+        TRY(database_->prepare("UPDATE runs SET status = ?2, finished_at = ?3, record = ?4 "
+                               "WHERE id = ?1 AND status IN ('queued', 'running')"));
+    TRY(update.bind(run_id).bind(status).bind(finished_at).bind(record).run());
+  }
+  if (database_->changed_rows() == 0) return false;
+  for (const FileRecord& file : files) TRY(write_file_record(file));
+  TRY(transaction.commit());
+  return true;
+}
+
+base::Result<std::optional<std::string>> Store::record_of_run(const std::string& run_id) {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(database_->prepare("SELECT record FROM runs WHERE id = ?"));
+  select.bind(run_id);
+  if (!TRY(select.step())) return std::optional<std::string>();
+  return select.optional_text();
+}
+
+base::Result<Run> Store::find_run(const std::string& principal_id, const std::string& run_id) {
+  const std::lock_guard lock(mutex_);
+  Statement select =
+      TRY(database_->prepare("SELECT " RUN_COLUMNS
+                             " FROM runs JOIN sessions ON sessions.id = runs.session_id "
+                             "WHERE runs.id = ? AND sessions.principal_id = ?"));
+  select.bind(run_id).bind(principal_id);
+  if (!TRY(select.step())) {
+    return base::error(Error::Kind::kNotFound,
+                       "no such run; list_sessions shows each session's active runs");
+  }
+  return read_run(select);
+}
+
+base::Result<std::vector<Run>> Store::runs_of_session(const std::string& session_id,
+                                                      std::int64_t limit) {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(database_->prepare(
+      "SELECT " RUN_COLUMNS " FROM runs WHERE session_id = ? ORDER BY queued_at DESC, id LIMIT ?"));
+  select.bind(session_id).bind(limit);
+  return read_all_runs(select);
+}
+
+base::Result<std::map<std::string, RunCount>> Store::count_all_runs() {
+  const std::lock_guard lock(mutex_);
+  Statement rows = TRY(database_->prepare(
+      "SELECT status, count(*), coalesce(sum(finished_at - queued_at), 0) FROM runs "
+      "GROUP BY status"));
+  std::map<std::string, RunCount> counts;
+  while (TRY(rows.step())) {
+    const std::string status = rows.text();
+    RunCount& count = counts[status];
+    count.runs = rows.integer();
+    count.milliseconds = rows.integer();
+  }
+  return counts;
+}
+
+base::Result<std::map<std::string, std::int64_t>> Store::count_all_sessions() {
+  const std::lock_guard lock(mutex_);
+  Statement rows = TRY(database_->prepare(
+      "SELECT status, count(*) FROM sessions WHERE principal_id <> ? GROUP BY status"));
+  rows.bind(std::string(kSparePrincipal));
+  std::map<std::string, std::int64_t> counts;
+  while (TRY(rows.step())) {
+    const std::string status = rows.text();
+    counts[status] = rows.integer();
+  }
+  return counts;
+}
+
+base::Result<std::vector<Run>> Store::unfinished_runs(const std::string& session_id) {
+  const std::lock_guard lock(mutex_);
+  Statement select =
+      TRY(database_->prepare("SELECT " RUN_COLUMNS
+                             " FROM runs WHERE session_id = ? AND status IN ('queued', 'running') "
+                             "ORDER BY queued_at, id"));
+  select.bind(session_id);
+  return read_all_runs(select);
+}
+
+}  // namespace sessions

@@ -1,0 +1,275 @@
+// Sessions in the store.
+#include "sandbox/base/clock.h"
+#include "sandbox/base/random_id.h"
+#include "sessions/store.h"
+
+namespace sessions {
+
+using base::Error;
+
+namespace {
+
+#define SESSION_COLUMNS                                                                      \
+  "id, principal_id, name, template, status, ends_with_connection, limits, env, isolation, " \
+  "host_uid, lifetime_seconds, idle_seconds, retention_seconds, created_at, last_used_at, "  \
+  "ended_at, error"
+
+Session read_session(Statement& row) {
+  Session session;
+  session.id = row.text();
+  session.principal_id = row.text();
+  session.name = row.optional_text();
+  session.template_name = row.text();
+  session.status = row.text();
+  session.ends_with_connection = row.integer() != 0;
+  session.limits = row.text();
+  session.env = row.text();
+  session.isolation = row.optional_text();
+  session.host_uid = row.optional_integer();
+  session.lifetime_seconds = row.optional_integer();
+  session.idle_seconds = row.integer();
+  session.retention_seconds = row.integer();
+  session.created_at = row.integer();
+  session.last_used_at = row.integer();
+  session.ended_at = row.optional_integer();
+  session.error = row.optional_text();
+  return session;
+}
+
+base::Result<std::vector<Session>> read_all_sessions(Statement& rows) {
+  std::vector<Session> sessions;
+  while (TRY(rows.step())) sessions.push_back(read_session(rows));
+  return sessions;
+}
+
+base::Status insert(Database& database, const Session& session) {
+  Statement statement =
+      TRY(database.prepare("INSERT INTO sessions (" SESSION_COLUMNS ") "
+                           "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  statement.bind(session.id)
+      .bind(session.principal_id)
+      .bind(session.name)
+      .bind(session.template_name)
+      .bind(session.status)
+      .bind(session.ends_with_connection)
+      .bind(session.limits)
+      .bind(session.env)
+      .bind(session.isolation)
+      .bind(session.host_uid)
+      .bind(session.lifetime_seconds)
+      .bind(session.idle_seconds)
+      .bind(session.retention_seconds)
+      .bind(session.created_at)
+      .bind(session.last_used_at)
+      .bind(session.ended_at)
+      .bind(session.error);
+  return statement.run();
+}
+
+base::Status check_room(Database& database, const std::string& principal_id,
+                        std::int64_t sessions_max) {
+  Statement statement = TRY(database.prepare(
+      "SELECT count(*) FROM sessions WHERE principal_id = ? AND status <> 'destroyed'"));
+  TRY(statement.bind(principal_id).step());
+  const std::int64_t count = statement.integer();
+  if (count < sessions_max) return base::done();
+  return base::error(Error::Kind::kLimit, "there are " + std::to_string(count) +
+                                              " sessions already, the most allowed: "
+                                              "delete_session one that is not needed");
+}
+
+// What the principal hears when the row was refused.
+Error why_refused(Error refusal, const Session& session) {
+  if (refusal.kind != Error::Kind::kConflict || !session.name) return refusal;
+  return base::error(Error::Kind::kConflict,
+                     "there is a session named \"" + *session.name +
+                         "\" already: use its name as session_id, or choose another name");
+}
+
+}  // namespace
+
+base::Result<std::int64_t> Store::free_host_uid(const HostUidRange& range) {
+  // The lowest number that no session holds: either the first, or one after a held one.
+  Statement select = TRY(database_->prepare(
+      "WITH held AS (SELECT host_uid AS uid FROM sessions "
+      "              WHERE host_uid IS NOT NULL) "
+      "SELECT min(candidate) FROM (SELECT ?1 AS candidate UNION SELECT uid + 1 FROM held) "
+      "WHERE candidate >= ?1 AND candidate NOT IN (SELECT uid FROM held)"));
+  TRY(select.bind(range.first).step());
+  const std::int64_t uid = select.integer();
+  if (uid >= range.first + range.count) {
+    return base::error(Error::Kind::kLimit, "no free user id for another session: delete some");
+  }
+  return uid;
+}
+
+base::Result<Session> Store::create_session(Session session, const std::optional<HostUidRange>& ids,
+                                            std::int64_t sessions_max) {
+  const std::lock_guard lock(mutex_);
+  Transaction transaction = TRY(Transaction::begin(*database_));
+  TRY(check_room(*database_, session.principal_id, sessions_max));
+  if (ids) session.host_uid = TRY(free_host_uid(*ids));
+  if (auto status = insert(*database_, session); !status.ok()) {
+    return why_refused(std::move(status).error(), session);
+  }
+  TRY(write_audit({session.created_at, session.principal_id, session.id, "create_session", "{}"}));
+  TRY(transaction.commit());
+  return session;
+}
+
+base::Status Store::ensure_spare_principal() {
+  const std::lock_guard lock(mutex_);
+  // Principals are found by their names: one that cannot be guessed is nobody's.
+  Statement insert =
+      TRY(database_->prepare("INSERT INTO principals (id, name, created_at) VALUES (?, ?, ?) ON "
+                             "CONFLICT (id) DO NOTHING"));
+  return insert.bind(std::string(kSparePrincipal))
+      .bind(base::random_id("spare_"))
+      .bind(base::now_ms())
+      .run();
+}
+
+base::Result<bool> Store::withdraw_spare(const std::string& spare_id, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  Statement update =
+      TRY(database_->prepare("UPDATE sessions SET status = 'destroyed', ended_at = ?3, error = ?4 "
+                             "WHERE id = ?1 AND principal_id = ?2 AND status <> 'destroyed'"));
+  update.bind(spare_id).bind(std::string(kSparePrincipal)).bind(base::now_ms()).bind(why);
+  TRY(update.run());
+  return database_->changed_rows() > 0;
+}
+
+base::Result<Session> Store::adopt_session(const std::string& spare_id, const Session& wanted,
+                                           std::int64_t sessions_max) {
+  const std::lock_guard lock(mutex_);
+  Transaction transaction = TRY(Transaction::begin(*database_));
+  TRY(check_room(*database_, wanted.principal_id, sessions_max));
+  {
+    Statement update = TRY(database_->prepare(
+        "UPDATE sessions SET principal_id = ?2, name = ?3, ends_with_connection = ?4, "
+        "created_at = ?5, last_used_at = ?5 "
+        "WHERE id = ?1 AND principal_id = ?6 AND status NOT IN ('destroyed', 'error')"));
+    update.bind(spare_id)
+        .bind(wanted.principal_id)
+        .bind(wanted.name)
+        .bind(wanted.ends_with_connection)
+        .bind(wanted.created_at)
+        .bind(std::string(kSparePrincipal));
+    if (auto status = update.run(); !status.ok()) {
+      return why_refused(std::move(status).error(), wanted);
+    }
+  }
+  if (database_->changed_rows() == 0) {
+    return base::error(Error::Kind::kNotFound, "this spare session is gone");
+  }
+  TRY(write_audit({wanted.created_at, wanted.principal_id, spare_id, "create_session", "{}"}));
+  Statement select =
+      TRY(database_->prepare("SELECT " SESSION_COLUMNS " FROM sessions WHERE id = ?"));
+  TRY(select.bind(spare_id).step());
+  Session adopted = read_session(select);
+  TRY(transaction.commit());
+  return adopted;
+}
+
+base::Result<Session> Store::find_session(const std::string& principal_id,
+                                          const std::string& id_or_name) {
+  const std::lock_guard lock(mutex_);
+  Statement select =
+      TRY(database_->prepare("SELECT " SESSION_COLUMNS " FROM sessions WHERE principal_id = ?1 AND "
+                             "(id = ?2 OR (name = ?2 AND status <> 'destroyed')) LIMIT 1"));
+  select.bind(principal_id).bind(id_or_name);
+  if (!TRY(select.step())) {
+    return base::error(Error::Kind::kNotFound,
+                       "no such session; list_sessions shows yours, create_session makes one");
+  }
+  return read_session(select);
+}
+
+base::Result<std::vector<Session>> Store::list_sessions(const std::string& principal_id) {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(database_->prepare(
+      "SELECT " SESSION_COLUMNS " FROM sessions WHERE principal_id = ? ORDER BY created_at, id"));
+  select.bind(principal_id);
+  return read_all_sessions(select);
+}
+
+base::Result<std::vector<Session>> Store::live_sessions() {
+  const std::lock_guard lock(mutex_);
+  Statement select =
+      TRY(database_->prepare("SELECT " SESSION_COLUMNS
+                             " FROM sessions WHERE status <> 'destroyed' ORDER BY created_at, id"));
+  return read_all_sessions(select);
+}
+
+base::Result<std::vector<Session>> Store::unburied_sessions() {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(database_->prepare("SELECT " SESSION_COLUMNS
+                                            " FROM sessions WHERE status = 'destroyed' AND "
+                                            "buried = 0 ORDER BY created_at, id"));
+  return read_all_sessions(select);
+}
+
+base::Status Store::set_buried(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  Statement update = TRY(database_->prepare(
+      "UPDATE sessions SET buried = 1, host_uid = NULL WHERE id = ? AND status = 'destroyed'"));
+  return update.bind(id).run();
+}
+
+base::Status Store::forget_spare(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  Transaction transaction = TRY(Transaction::begin(*database_));
+  for (const char* sql :
+       {"DELETE FROM audit WHERE session_id = ? AND principal_id = ?",
+        "DELETE FROM sessions WHERE id = ? AND principal_id = ? AND status = 'destroyed'"}) {
+    Statement statement = TRY(database_->prepare(sql));
+    TRY(statement.bind(id).bind(std::string(kSparePrincipal)).run());
+  }
+  return transaction.commit();
+}
+
+base::Result<bool> Store::session_is_live(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  Statement select =
+      TRY(database_->prepare("SELECT 1 FROM sessions WHERE id = ? AND status <> 'destroyed'"));
+  return select.bind(id).step();
+}
+
+base::Result<bool> Store::set_session_status(const std::string& id, const std::string& status,
+                                             const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t now = base::now_ms();
+  Transaction transaction = TRY(Transaction::begin(*database_));
+  {
+    Statement update = TRY(database_->prepare(
+        "UPDATE sessions SET status = ?2, ended_at = CASE WHEN ?2 = 'destroyed' THEN ?3 END, "
+        "error = CASE WHEN ?2 = 'error' THEN ?4 END "
+        "WHERE id = ?1 AND status <> 'destroyed' AND status <> ?2"));
+    TRY(update.bind(id).bind(status).bind(now).bind(why).run());
+  }
+  if (database_->changed_rows() == 0) return false;
+  std::string principal;
+  {
+    Statement select = TRY(database_->prepare("SELECT principal_id FROM sessions WHERE id = ?"));
+    TRY(select.bind(id).step());
+    principal = select.text();
+  }
+  TRY(write_audit({now, principal, id, "session_" + status, "{}"}));
+  TRY(transaction.commit());
+  return true;
+}
+
+base::Status Store::set_isolation(const std::string& id, const std::string& isolation) {
+  const std::lock_guard lock(mutex_);
+  Statement update = TRY(database_->prepare("UPDATE sessions SET isolation = ?2 WHERE id = ?1"));
+  return update.bind(id).bind(isolation).run();
+}
+
+base::Status Store::touch_session(const std::string& id, std::int64_t now) {
+  const std::lock_guard lock(mutex_);
+  Statement update = TRY(
+      database_->prepare("UPDATE sessions SET last_used_at = max(last_used_at, ?2) WHERE id = ?1"));
+  return update.bind(id).bind(now).run();
+}
+
+}  // namespace sessions

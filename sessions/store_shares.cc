@@ -1,0 +1,101 @@
+// Shared files in the store.
+#include "sandbox/base/clock.h"
+#include "sessions/store.h"
+
+namespace sessions {
+
+using base::Error;
+
+namespace {
+
+#define SHARE_COLUMNS                                                                           \
+  "id, session_id, principal_id, filename, source_path, bytes, sha256, mime_type, created_at, " \
+  "expires_at"
+
+Share read_share(Statement& row) {
+  Share share;
+  share.id = row.text();
+  share.session_id = row.text();
+  share.principal_id = row.text();
+  share.filename = row.text();
+  share.source_path = row.text();
+  share.bytes = row.integer();
+  share.sha256 = row.text();
+  share.mime_type = row.text();
+  share.created_at = row.integer();
+  share.expires_at = row.optional_integer();
+  return share;
+}
+
+base::Result<std::vector<Share>> read_all_shares(Statement& rows) {
+  std::vector<Share> shares;
+  while (TRY(rows.step())) shares.push_back(read_share(rows));
+  return shares;
+}
+
+}  // namespace
+
+base::Status Store::insert_share(const Share& share) {
+  const std::lock_guard lock(mutex_);
+  Transaction transaction = TRY(Transaction::begin(*database_));
+  {
+    Statement insert = TRY(database_->prepare("INSERT INTO shares (" SHARE_COLUMNS
+                                              ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+    insert.bind(share.id)
+        .bind(share.session_id)
+        .bind(share.principal_id)
+        .bind(share.filename)
+        .bind(share.source_path)
+        .bind(share.bytes)
+        .bind(share.sha256)
+        .bind(share.mime_type)
+        .bind(share.created_at)
+        .bind(share.expires_at);
+    TRY(insert.run());
+  }
+  TRY(write_audit({share.created_at, share.principal_id, share.session_id, "share_file", "{}"}));
+  return transaction.commit();
+}
+
+base::Result<Share> Store::find_share(const std::string& principal_id, const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(database_->prepare("SELECT " SHARE_COLUMNS
+                                            " FROM shares WHERE id = ? AND principal_id = ? "
+                                            "AND (expires_at IS NULL OR expires_at > ?)"));
+  select.bind(id).bind(principal_id).bind(base::now_ms());
+  if (!TRY(select.step())) {
+    return base::error(Error::Kind::kNotFound, "no such shared file, or it has expired");
+  }
+  return read_share(select);
+}
+
+base::Result<std::vector<Share>> Store::list_shares(const std::string& principal_id) {
+  const std::lock_guard lock(mutex_);
+  Statement select =
+      TRY(database_->prepare("SELECT " SHARE_COLUMNS " FROM shares WHERE principal_id = ? "
+                             "AND (expires_at IS NULL OR expires_at > ?) ORDER BY created_at, id"));
+  select.bind(principal_id).bind(base::now_ms());
+  return read_all_shares(select);
+}
+
+base::Result<bool> Store::share_exists(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(database_->prepare("SELECT 1 FROM shares WHERE id = ?"));
+  return select.bind(id).step();
+}
+
+base::Result<std::vector<Share>> Store::expired_shares(std::int64_t now) {
+  const std::lock_guard lock(mutex_);
+  Statement select =
+      TRY(database_->prepare("SELECT " SHARE_COLUMNS " FROM shares WHERE expires_at <= ?"));
+  select.bind(now);
+  return read_all_shares(select);
+}
+
+base::Status Store::delete_share(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  Statement remove = TRY(database_->prepare("DELETE FROM shares WHERE id = ?"));
+  return remove.bind(id).run();
+}
+
+}  // namespace sessions

@@ -1,0 +1,169 @@
+// Bearer tokens in the store.
+//
+// A secret is "hutch_", the id's 32 digits and 64 random ones. The id finds the row, by an index
+// that compares as it likes; what proves anything is the hash of the whole, compared in constant
+// time.
+#include <openssl/crypto.h>
+
+#include "sandbox/base/random_id.h"
+#include "sessions/sha256.h"
+#include "sessions/store.h"
+
+namespace sessions {
+
+using base::Error;
+
+namespace {
+
+#define TOKEN_COLUMNS                                                                         \
+  "tokens.id, tokens.principal_id, principals.name, tokens.name, tokens.scopes, "             \
+  "tokens.created_at, tokens.expires_at, tokens.last_used_at, tokens.revoked_at FROM tokens " \
+  "JOIN principals ON principals.id = tokens.principal_id "
+
+constexpr std::string_view kIdPrefix = "token_";
+constexpr std::size_t kIdDigits = 32;
+constexpr std::size_t kSecretDigits = 96;
+
+std::string joined(const std::vector<std::string>& scopes) {
+  std::string text;
+  for (const std::string& scope : scopes) text += (text.empty() ? "" : " ") + scope;
+  return text;
+}
+
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> scopes;
+  while (!text.empty()) {
+    const std::string_view scope = text.substr(0, text.find(' '));
+    scopes.emplace_back(scope);
+    text.remove_prefix(std::min(text.size(), scope.size() + 1));
+  }
+  return scopes;
+}
+
+Token read_token(Statement& row) {
+  Token token;
+  token.id = row.text();
+  token.principal_id = row.text();
+  token.principal_name = row.text();
+  token.name = row.optional_text();
+  token.scopes = split(row.text());
+  token.created_at = row.integer();
+  token.expires_at = row.optional_integer();
+  token.last_used_at = row.optional_integer();
+  token.revoked_at = row.optional_integer();
+  return token;
+}
+
+bool same_in_constant_time(const std::string& a, const std::string& b) {
+  return a.size() == b.size() && ::CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+// What is no secret of ours finds no row, and takes the same path from there on.
+std::string id_of(std::string_view secret) {
+  if (secret.size() != kTokenPrefix.size() + kSecretDigits) return "";
+  if (!secret.starts_with(kTokenPrefix)) return "";
+  return std::string(kIdPrefix) + std::string(secret.substr(kTokenPrefix.size(), kIdDigits));
+}
+
+Error no_such_token() {
+  return base::error(Error::Kind::kNotFound, "the token is unknown, revoked or expired");
+}
+
+}  // namespace
+
+base::Result<std::string> Store::create_token(const Token& token) {
+  // Twice 128 bits beside the id.
+  const std::string secret = std::string(kTokenPrefix) + token.id.substr(kIdPrefix.size()) +
+                             base::random_id("") + base::random_id("");
+  const std::string hash = TRY(sha256_hex(secret));
+  if (!base::is_random_id(token.id, kIdPrefix)) {
+    return base::error(Error::Kind::kInternal, "a token's id must be random");
+  }
+  const std::lock_guard lock(mutex_);
+  Transaction transaction = TRY(Transaction::begin(*database_));
+  {
+    Statement insert =
+        TRY(database_->prepare("INSERT INTO tokens (id, principal_id, name, sha256, scopes, "
+                               "created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)"));
+    insert.bind(token.id)
+        .bind(token.principal_id)
+        .bind(token.name)
+        .bind(hash)
+        .bind(joined(token.scopes))
+        .bind(token.created_at)
+        .bind(token.expires_at);
+    TRY(insert.run());
+  }
+  TRY(write_audit({token.created_at, token.principal_id, std::nullopt, "create_token",
+                   R"({"token":")" + token.id + R"("})"}));
+  TRY(transaction.commit());
+  return secret;
+}
+
+base::Result<Token> Store::use_token(std::string_view secret, std::int64_t now) {
+  const std::string presented = TRY(sha256_hex(secret));
+  const std::lock_guard lock(mutex_);
+  Token token;
+  std::string kept(presented.size(), '0');  // compared when there is no row
+  {
+    Statement select =
+        TRY(database_->prepare("SELECT sha256, " TOKEN_COLUMNS "WHERE tokens.id = ?"));
+    select.bind(id_of(secret));
+    if (TRY(select.step())) {
+      kept = select.text();
+      token = read_token(select);
+    }
+  }
+  if (!same_in_constant_time(kept, presented) || token.id.empty()) return no_such_token();
+  if (token.revoked_at || (token.expires_at && *token.expires_at <= now)) return no_such_token();
+  if (!token.last_used_at || *token.last_used_at + kTokenUseMs <= now) {
+    Statement update = TRY(database_->prepare("UPDATE tokens SET last_used_at = ?2 WHERE id = ?1"));
+    // A database that is busy for long turns nobody away.
+    (void)update.bind(token.id).bind(now).run();
+  }
+  return token;
+}
+
+base::Result<std::vector<Token>> Store::list_tokens() {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(
+      database_->prepare("SELECT " TOKEN_COLUMNS
+                         "WHERE tokens.revoked_at IS NULL ORDER BY tokens.created_at, tokens.id"));
+  std::vector<Token> tokens;
+  while (TRY(select.step())) tokens.push_back(read_token(select));
+  return tokens;
+}
+
+base::Result<Token> Store::revoke_token(const std::string& id_or_name, std::int64_t now) {
+  const std::lock_guard lock(mutex_);
+  Transaction transaction = TRY(Transaction::begin(*database_));
+  std::vector<Token> found;
+  {
+    Statement select =
+        TRY(database_->prepare("SELECT " TOKEN_COLUMNS "WHERE tokens.revoked_at IS NULL AND "
+                               "(tokens.id = ?1 OR tokens.name = ?1) LIMIT 2"));
+    // Whoever finds a secret lying about has nothing else to name it by.
+    const std::string by_secret = id_of(id_or_name);
+    select.bind(by_secret.empty() ? id_or_name : by_secret);
+    while (TRY(select.step())) found.push_back(read_token(select));
+  }
+  if (found.empty()) {
+    return base::error(Error::Kind::kNotFound, "no such token; hutch token ls shows them");
+  }
+  if (found.size() > 1) {
+    return base::error(Error::Kind::kConflict,
+                       "several tokens have this name: use the id that hutch token ls shows");
+  }
+  Token& token = found.front();
+  {
+    Statement update = TRY(database_->prepare("UPDATE tokens SET revoked_at = ?2 WHERE id = ?1"));
+    TRY(update.bind(token.id).bind(now).run());
+  }
+  TRY(write_audit({now, token.principal_id, std::nullopt, "revoke_token",
+                   R"({"token":")" + token.id + R"("})"}));
+  TRY(transaction.commit());
+  token.revoked_at = now;
+  return token;
+}
+
+}  // namespace sessions

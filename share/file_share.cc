@@ -1,0 +1,145 @@
+#include "share/file_share.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/base/fd.h"
+#include "sandbox/base/random_id.h"
+#include "sessions/sha256.h"
+#include "share/mime.h"
+
+namespace share {
+
+using base::Error;
+
+namespace {
+
+constexpr std::size_t kCopyBytes = 256 * 1024;
+constexpr std::size_t kNameBytesMax = 200;
+// A copy takes seconds; a directory without a row for this long belongs to a dead server.
+constexpr std::int64_t kOrphanMs = 3'600'000;
+
+struct Copied {
+  std::int64_t bytes = 0;
+  std::string sha256;
+  std::string beginning;
+};
+
+// The limit holds for what is read, not for what stat() said: the file may be growing.
+base::Result<Copied> copy(int source_fd, int target_fd) {
+  Copied copied;
+  sessions::Sha256 hash;
+  while (true) {
+    const std::string piece = TRY(base::read_at(source_fd, copied.bytes, kCopyBytes));
+    if (piece.empty()) break;
+    copied.bytes += static_cast<std::int64_t>(piece.size());
+    if (copied.bytes > kShareBytesMax) {
+      return base::error(Error::Kind::kLimit,
+                         "larger than 100 MiB, the most that can be shared: compress or split it");
+    }
+    TRY(base::write_all(target_fd, piece));
+    hash.add(piece);
+    if (copied.beginning.size() < kCopyBytes) copied.beginning += piece;
+  }
+  copied.sha256 = TRY(hash.finish());
+  return copied;
+}
+
+void remove_directory(const std::string& path) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), &::closedir);
+  if (!directory) return;
+  while (const dirent* entry = ::readdir(directory.get())) {  // NOLINT: a DIR of our own
+    (void)::unlinkat(::dirfd(directory.get()), entry->d_name, 0);
+  }
+  (void)::rmdir(path.c_str());
+}
+
+}  // namespace
+
+std::string safe_filename(const std::string& wanted) {
+  std::string name = wanted.substr(wanted.find_last_of('/') + 1);
+  for (char& letter : name) {
+    const auto code = static_cast<unsigned char>(letter);
+    if (code < 0x20 || code == 0x7f || letter == '\\') letter = '_';
+  }
+  if (name.starts_with('.')) name[0] = '_';
+  if (name.size() > kNameBytesMax) {
+    std::size_t end = kNameBytesMax;
+    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
+    name.resize(end);
+  }
+  return name.empty() ? "file" : name;
+}
+
+base::Result<FileShare> FileShare::open(const std::string& directory, sessions::Store& store) {
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error::from_errno("make " + directory);
+  }
+  return FileShare(directory, store);
+}
+
+std::string FileShare::host_path(const sessions::Share& share) const {
+  return directory_ + "/" + share.id + "/" + share.filename;
+}
+
+base::Result<sessions::Share> FileShare::publish(int source_fd,
+                                                 const PublishRequest& request) const {
+  sessions::Share share;
+  share.id = base::random_id("share_");
+  share.session_id = request.session_id;
+  share.principal_id = request.principal_id;
+  share.source_path = request.source_path;
+  share.filename = safe_filename(request.filename.empty() ? request.source_path : request.filename);
+  share.created_at = base::now_ms();
+  share.expires_at = share.created_at + request.expires_in_seconds * 1000;
+  const std::string home = directory_ + "/" + share.id;
+  if (::mkdir(home.c_str(), 0700) != 0) return Error::from_errno("make " + home);
+  const auto made = [&]() -> base::Status {
+    const std::string partial = home + "/.partial";
+    const base::UniqueFd target =
+        TRY(base::open_file(AT_FDCWD, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+    const Copied copied = TRY(copy(source_fd, target.get()));
+    share.bytes = copied.bytes;
+    share.sha256 = copied.sha256;
+    share.mime_type = mime_type_of(copied.beginning, share.filename);
+    if (::fsync(target.get()) != 0) return Error::from_errno("fsync");
+    if (::rename(partial.c_str(), host_path(share).c_str()) != 0)
+      return Error::from_errno("rename");
+    return store_->insert_share(share);
+  }();
+  if (!made.ok()) {
+    remove_directory(home);
+    return made.error();
+  }
+  return share;
+}
+
+void FileShare::sweep() const {
+  const std::int64_t now = base::now_ms();
+  if (const auto expired = store_->expired_shares(now); expired.ok()) {
+    for (const sessions::Share& share : expired.value()) {
+      // The row first: what is listed must have its file.
+      if (store_->delete_share(share.id).ok()) remove_directory(directory_ + "/" + share.id);
+    }
+  }
+  const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir(directory_.c_str()), &::closedir);
+  if (!all) return;
+  while (const dirent* entry = ::readdir(all.get())) {  // NOLINT: a DIR of our own
+    const std::string name = entry->d_name;
+    struct stat status {};
+    if (!base::is_random_id(name, "share_") ||
+        ::fstatat(::dirfd(all.get()), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1000 > now - kOrphanMs) {
+      continue;
+    }
+    const auto known = store_->share_exists(name);
+    if (known.ok() && !known.value()) remove_directory(directory_ + "/" + name);
+  }
+}
+
+}  // namespace share

@@ -1,0 +1,52 @@
+// Publishing files out of sessions: a copy that nobody in a box can change any more, and its row.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sandbox/base/result.h"
+#include "sessions/store.h"
+
+namespace share {
+
+inline constexpr std::int64_t kShareBytesMax = 100 << 20;
+inline constexpr std::int64_t kExpirySecondsMax = 365LL * 86400;
+
+struct PublishRequest {
+  std::string session_id;
+  std::string principal_id;
+  std::string source_path;  // as the code sees it
+  std::string filename;     // empty: that of the source
+  std::int64_t expires_in_seconds = 7 * 86400;
+};
+
+class FileShare {
+ public:
+  // `directory` is <state>/shared; made when it is not there. Safe from many threads.
+  static base::Result<FileShare> open(const std::string& directory, sessions::Store& store);
+
+  // Copies `source_fd` (borrowed, a regular file open for reading, possibly still being written).
+  // The row is written last: a share that is listed has its file, complete. kLimit when larger
+  // than kShareBytesMax.
+  base::Result<sessions::Share> publish(int source_fd, const PublishRequest& request) const;
+
+  [[nodiscard]] std::string host_path(const sessions::Share& share) const;
+
+  // Removes what has expired, and what was being copied when a server died.
+  void sweep() const;
+
+ private:
+  FileShare(std::string directory, sessions::Store& store)
+      : directory_(std::move(directory)), store_(&store) {}
+
+  std::string directory_;
+  sessions::Store* store_;
+};
+
+// A name for the host: the last component, without control characters, "/" or a leading "." that
+// would hide it; at most 200 bytes.
+std::string safe_filename(const std::string& wanted);
+
+}  // namespace share

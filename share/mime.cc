@@ -1,0 +1,67 @@
+#include "share/mime.h"
+
+#include <magic.h>
+
+#include <array>
+#include <memory>
+#include <utility>
+
+namespace share {
+namespace {
+
+constexpr const char* kUnknown = "application/octet-stream";
+constexpr std::size_t kLookBytesMax = 64 * 1024;
+
+// Text is text to libmagic: what kind of text, only the name says.
+constexpr std::array<std::pair<std::string_view, const char*>, 16> kTextTypes{{
+    {".csv", "text/csv"},
+    {".tsv", "text/tab-separated-values"},
+    {".json", "application/json"},
+    {".md", "text/markdown"},
+    {".html", "text/html"},
+    {".htm", "text/html"},
+    {".svg", "image/svg+xml"},
+    {".xml", "application/xml"},
+    {".js", "text/javascript"},
+    {".mjs", "text/javascript"},
+    {".ts", "text/x-typescript"},
+    {".py", "text/x-python"},
+    {".sh", "text/x-shellscript"},
+    {".css", "text/css"},
+    {".yaml", "application/yaml"},
+    {".sql", "application/sql"},
+}};
+
+using Magic = std::unique_ptr<magic_set, decltype(&::magic_close)>;
+
+// A handle may be used by one thread at a time (libmagic(3)).
+magic_set* magic_of_this_thread() {
+  thread_local const Magic kMagic = [] {
+    Magic magic(::magic_open(MAGIC_MIME_TYPE), &::magic_close);
+    if (magic && ::magic_load(magic.get(), nullptr) != 0) magic.reset();
+    return magic;
+  }();
+  return kMagic.get();
+}
+
+}  // namespace
+
+std::string mime_type_of(std::string_view content, std::string_view filename) {
+  content = content.substr(0, kLookBytesMax);
+  magic_set* magic = magic_of_this_thread();
+  const char* found =
+      magic != nullptr ? ::magic_buffer(magic, content.data(), content.size()) : nullptr;
+  std::string type = found != nullptr ? found : kUnknown;
+  const bool textual = type.starts_with("text/") || type == "application/json" ||
+                       type == "application/javascript" || type == "image/svg+xml" ||
+                       type == "inode/x-empty" || type == "application/x-empty";
+  if (textual) {
+    for (const auto& [extension, text_type] : kTextTypes) {
+      if (filename.ends_with(extension)) return text_type;
+    }
+    if (content.empty()) return "text/plain";
+  }
+  return type;
+}
+
+}  // namespace share

@@ -1,0 +1,13 @@
+// MIME types by content, with libmagic, helped by the name where content cannot tell.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace share {
+
+// Of the beginning of a file's content; "application/octet-stream" when nothing better is known.
+// Safe from many threads.
+std::string mime_type_of(std::string_view content, std::string_view filename);
+
+}  // namespace share

@@ -1,0 +1,28 @@
+// What a hostile interpreter can put into the record of a run.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "sandbox/box/ending.h"
+#include "sandbox/box/job.h"
+#include "sandbox/wire/json.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto message = sandbox::wire::parse_json({reinterpret_cast<const char*>(data), size});
+  if (!message.ok()) return 0;
+  sandbox::box::Job job;
+  job.run.run_id = "run_00000000000000000000000000000000";
+  // Without a directory an image cannot be kept; everything else can.
+  (void)sandbox::box::add_output(job, message.value(), "");
+  if (message.value().is_object()) {
+    sandbox::box::end_by_message(job.run, message.value(), {});
+    if (!sandbox::is_terminal(job.run.status)) std::abort();
+  }
+  const auto printed = sandbox::wire::print_json(sandbox::run_to_json(job.run));
+  const auto again = sandbox::wire::parse_json(printed);
+  if (message.value().is_object() && again.ok() && !sandbox::run_from_json(again.value()).ok()) {
+    std::abort();
+  }
+  return 0;
+}

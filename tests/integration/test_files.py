@@ -1,0 +1,202 @@
+"""read_file, write_file, list_files, share_file with good input; hutch share."""
+
+import base64
+import hashlib
+import json
+import os
+import subprocess
+import time
+
+import pytest
+
+from hutch_client import Client, ToolError, hutch_binary
+
+
+def test_write_read_append_create(client):
+    written = client.call("write_file", path="a/b/c.txt", content="one\n")
+    assert written == {"path": "/workspace/a/b/c.txt", "bytes": 4, "change": "created",
+                       "sha256": hashlib.sha256(b"one\n").hexdigest()}
+    assert client.call("write_file", path="a/b/c.txt", content="two\n", mode="append")["bytes"] == 8
+    read = client.call("read_file", path="/workspace/a/b/c.txt")
+    assert (read["content"], read["total_bytes"], read["encoding"]) == ("one\ntwo\n", 8, "utf-8")
+    assert client.call("write_file", path="a/b/c.txt", content="")["change"] == "modified"
+
+
+def test_binary_round_trip(client):
+    data = bytes(range(256)) * 10
+    client.call("write_file", path="x.bin", content=base64.b64encode(data).decode(), encoding="base64")
+    read = client.call("read_file", path="x.bin")
+    assert read["encoding"] == "base64" and base64.b64decode(read["content"]) == data
+    with pytest.raises(ToolError):
+        client.call("read_file", path="x.bin", encoding="utf-8")
+
+
+def test_pictures_are_shown_as_long_as_a_client_takes_them(client):
+    head = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00"
+    client.run(f"open('p.png', 'wb').write({head!r} + bytes({770_000 - len(head)}))")
+    shown = client.result("read_file", path="p.png")
+    assert len(base64.b64decode(shown["content"][1]["data"])) == 770_000
+    assert len(json.dumps(shown)) < 1 << 20
+    client.run("open('p.png', 'ab').write(b'x')")
+    with pytest.raises(ToolError) as refused:
+        client.call("read_file", path="p.png")
+    assert "770001 bytes is too large to be shown" in str(refused.value)
+    part = client.call("read_file", path="p.png", encoding="base64", limit=len(head))
+    assert base64.b64decode(part["content"]) == head and part["next_offset"] == len(head)
+
+
+def test_reading_in_parts_never_splits_a_character(client):
+    text = "aé€😀" * 1000
+    client.call("write_file", path="t.txt", content=text)
+    seen, offset = "", 0
+    while offset is not None:
+        part = client.call("read_file", path="t.txt", offset=offset, limit=997)
+        assert part["encoding"] == "utf-8"
+        seen, offset = seen + part["content"], part.get("next_offset")
+    assert seen == text
+
+
+@pytest.mark.parametrize("make, encoding", [
+    ("'aé' * 700_000", "utf-8"), ("'\\\\\\n\"' * 500_000", "utf-8"), ("'\\x01' * 300_000", "utf-8"),
+    ("os.urandom(1_000_001)", "base64")])
+def test_a_result_stays_below_what_clients_take(client, make, encoding):
+    client.run(f"""
+import os
+data = {make}
+open('large', 'wb').write(data if isinstance(data, bytes) else data.encode())
+digest = __import__('hashlib').sha256(open('large', 'rb').read()).hexdigest()""")
+    digest = client.value("digest")[1:-1]
+    whole, offset = b"", 0
+    while offset is not None:
+        result = client.result("read_file", path="large", offset=offset, limit=4 << 20, encoding=encoding)
+        assert len(json.dumps(result, ensure_ascii=False).encode()) < 1 << 20
+        part = result["structuredContent"]
+        content = part["content"]
+        whole += base64.b64decode(content) if encoding == "base64" else content.encode()
+        assert len(whole) == offset + part["bytes"] and part["bytes"] > 0
+        offset = part.get("next_offset")
+    assert len(whole) == part["total_bytes"] and hashlib.sha256(whole).hexdigest() == digest
+
+
+def test_code_and_tools_see_the_same_files(client):
+    client.run("open('from_code.txt','w').write('c')\nimport os\nos.makedirs('/home/user/d')\n"
+               "open('/tmp/t.txt','w').write('t')")
+    assert client.call("read_file", path="from_code.txt")["content"] == "c"
+    assert client.call("read_file", path="/tmp/t.txt")["content"] == "t"
+    client.call("write_file", path="/home/user/d/from_tool.txt", content="t")
+    assert client.value("open('/home/user/d/from_tool.txt').read()") == "'t'"
+    assert client.value("os.stat('/home/user/d/from_tool.txt').st_uid == os.getuid()") == "True"
+    client.run("open('/home/user/d/from_tool.txt','a').write('more')")
+    assert client.call("read_file", path="/home/user/d/from_tool.txt")["content"] == "tmore"
+
+
+def test_list(client):
+    client.run("import os\nos.makedirs('d/e')\nopen('d/e/f','w').write('123')\nos.symlink('d','l')")
+    flat = client.call("list_files")
+    assert [(e["path"], e["type"]) for e in flat["entries"]] == [
+        ("/workspace/d", "directory"), ("/workspace/l", "symlink")]
+    deep = client.call("list_files", recursive=True)
+    assert ("/workspace/d/e/f", 3) in [(e["path"], e["bytes"]) for e in deep["entries"]]
+    assert len(deep["entries"]) == 4
+
+
+def test_list_changed_since_a_run(client):
+    client.call("write_file", path="before.txt", content="1")
+    time.sleep(0.05)  # file times are coarse; this is the distance being tested
+    run = client.run("open('after.txt','w').close()")
+    listed = client.call("list_files", changed_since=run["run_id"])
+    assert [(e["path"], e["change"]) for e in listed["entries"]] == [("/workspace/after.txt", "created")]
+    assert "change" not in client.call("list_files")["entries"][0]
+
+
+def test_list_is_bounded(client):
+    client.run("for i in range(1500): open(f'f{i:04}', 'w').close()")
+    listed = client.call("list_files")
+    assert listed["truncated"] is True and len(listed["entries"]) == 1000
+
+
+def test_deep_trees_do_not_hurt(client):
+    client.run("import os\nfor _ in range(1000):\n    os.mkdir('d'); os.chdir('d')\nos.chdir('/workspace')")
+    listed = client.call("list_files", recursive=True)
+    assert listed["truncated"] is True
+    assert client.run("1")["status"] == "completed"
+
+
+def test_links_stay_inside(client):
+    client.run("import os\nos.symlink('/etc', 'etc')\nos.symlink('/etc/passwd', 'pw')\n"
+               "os.symlink('../../../../../..', 'up')")
+    assert "user:x:1000" in client.call("read_file", path="pw")["content"]
+    assert "root:" not in client.call("read_file", path="up/etc/passwd")["content"]
+    with pytest.raises(ToolError):
+        client.call("read_file", path="etc/shadow")
+    with pytest.raises(ToolError):
+        client.call("write_file", path="pw", content="x")
+
+
+def test_writing_through_a_link_writes_its_target(client):
+    client.run("import os\nopen('real','w').close()\nos.symlink('real', 'link')")
+    client.call("write_file", path="link", content="through")
+    assert client.value("open('real').read(), os.path.islink('link')") == "('through', True)"
+
+
+def test_share(client, state):
+    client.call("write_file", path="table.csv", content="a,b\n1,2\n")
+    result = client.result("share_file", path="table.csv", filename="result table.csv")
+    shared = result["structuredContent"]
+    assert shared["mime_type"] == "text/csv" and shared["bytes"] == 8
+    assert shared["sha256"] == hashlib.sha256(b"a,b\n1,2\n").hexdigest()
+    assert open(shared["host_path"]).read() == "a,b\n1,2\n"
+    link = next(block for block in result["content"] if block["type"] == "resource_link")
+    assert link["uri"].startswith("file:///") and "%20" in link["uri"]
+    assert link["mimeType"] == "text/csv" and link["size"] == 8
+    # The copy is a copy.
+    client.run("open('table.csv','w').write('changed')")
+    assert open(shared["host_path"]).read() == "a,b\n1,2\n"
+    assert oct(os.stat(shared["host_path"]).st_mode)[-3:] == "600"
+
+
+def test_share_outlives_its_session_and_is_read_by_the_command(client, state, tmp_path):
+    session = client.call("create_session")["session_id"]
+    client.call("write_file", path="f.bin", content="AAEC", encoding="base64", session_id=session)
+    shared = client.call("share_file", path="f.bin", session_id=session)
+    client.call("delete_session", session_id=session)
+    listed = json.loads(subprocess.run([hutch_binary(), "share", "ls", "--json", "--state-dir", state],
+                                       capture_output=True, check=True).stdout)
+    assert [s["id"] for s in listed] == [shared["id"]]
+    target = tmp_path / "out.bin"
+    subprocess.run([hutch_binary(), "share", "get", shared["id"], "-o", str(target), "--state-dir", state],
+                   check=True, capture_output=True)
+    assert target.read_bytes() == b"\x00\x01\x02"
+    again = subprocess.run([hutch_binary(), "share", "get", shared["id"], "-o", str(target),
+                            "--state-dir", state], capture_output=True)
+    assert again.returncode == 1, "an existing file is never replaced"
+
+
+def test_expired_shares_are_gone(client, state):
+    client.call("write_file", path="f", content="x")
+    shared = client.call("share_file", path="f", expires_in_seconds=1)
+    deadline = time.monotonic() + 10
+    while True:
+        got = subprocess.run([hutch_binary(), "share", "get", shared["id"], "-o", "-", "--state-dir", state],
+                             capture_output=True)
+        if got.returncode != 0:
+            break
+        assert time.monotonic() < deadline
+    # The one that did not find it may have swept a moment before it was over.
+    subprocess.run([hutch_binary(), "share", "ls", "--state-dir", state], capture_output=True, check=True)
+    assert not os.path.exists(shared["host_path"]), "the sweep at start removes it"
+
+
+def test_too_large_to_share(client):
+    client.run("open('big','wb').truncate(101 << 20)")
+    with pytest.raises(ToolError) as refused:
+        client.call("share_file", path="big")
+    assert "100 MiB" in str(refused.value)
+
+
+def test_sparse_file_of_a_tebibyte_is_read_in_bounds(client):
+    run = client.run("import os\nf = open('/workspace/sparse','wb')\n"
+                     "try:\n    f.truncate(1 << 30)\nexcept OSError as e:\n    print(e)")
+    assert run["status"] == "completed"
+    read = client.call("read_file", path="sparse", offset=1 << 29, limit=16)
+    assert read["bytes"] == 16

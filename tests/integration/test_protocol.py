@@ -1,0 +1,161 @@
+"""The wire: both eras over stdio, garbage, and the official client library."""
+
+import asyncio
+import json
+import subprocess
+
+import mcp
+import pytest
+from mcp import StdioServerParameters
+
+from hutch_client import MODERN, Client, hutch_binary
+
+TOOLS = ["run_code", "get_run", "cancel_run", "read_file", "write_file", "list_files", "share_file",
+         "install_packages", "create_session", "list_sessions", "pause_session", "resume_session",
+         "delete_session"]
+
+
+@pytest.mark.parametrize("asked,answered", [
+    ("2024-11-05", "2024-11-05"), ("2025-03-26", "2025-03-26"), ("2025-06-18", "2025-06-18"),
+    ("2025-11-25", "2025-11-25"), ("2026-07-28", "2025-11-25"), ("1999-01-01", "2025-11-25")])
+def test_negotiation(state, asked, answered):
+    with Client(state, revision="none") as client:
+        pass
+    client = Client(state)
+    result = client.request("initialize", {"protocolVersion": asked, "capabilities": {},
+                                           "clientInfo": {"name": "t", "version": "1"}})
+    assert result["protocolVersion"] == answered
+    assert result["serverInfo"]["name"] == "hutch"
+    client.close()
+
+
+def test_tools_list_is_small_and_whole(shared):
+    tools = shared.request("tools/list")["tools"]
+    assert [tool["name"] for tool in tools] == TOOLS
+    size = sum(len(json.dumps({k: t[k] for k in ("name", "description", "inputSchema")})) for t in tools)
+    assert size <= 8000, size
+    for tool in tools:
+        assert tool["title"] and tool["annotations"] and tool["outputSchema"]["type"] == "object"
+
+
+def test_results_fit_their_output_schemas(shared):
+    import jsonschema
+    schemas = {t["name"]: t["outputSchema"] for t in shared.request("tools/list")["tools"]}
+    for name, arguments in (
+            ("run_code", {"code": "print(1)\n2"}), ("run_code", {"code": "1/0"}),
+            ("write_file", {"path": "s.txt", "content": "x"}), ("read_file", {"path": "s.txt"}),
+            ("list_files", {}), ("share_file", {"path": "s.txt"}), ("list_sessions", {})):
+        jsonschema.validate(shared.call(name, **arguments), schemas[name])
+
+
+def test_modern_era(state):
+    with Client(state, revision=MODERN) as client:
+        found = client.request("server/discover")
+        assert found["supportedVersions"] == [MODERN] and found["resultType"] == "complete"
+        assert found["ttlMs"] >= 0 and found["cacheScope"] in ("public", "private")
+        result = client.result("run_code", code="x = 3; x")
+        assert result["resultType"] == "complete"
+        assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "hutch"
+        assert client.value("x") == "3"
+        reply = client.reply(client.start("ping"))
+        assert reply["error"]["code"] == -32601
+
+
+def test_both_eras_on_one_pipe(state):
+    with Client(state, revision=MODERN) as client:
+        client.request("server/discover")
+        client.revision = "2025-11-25"
+        assert client.__enter__().initialized["protocolVersion"] == "2025-11-25"
+        assert client.value("1") == "1"
+
+
+def test_old_revisions_get_what_they_know(state):
+    with Client(state, revision="2024-11-05") as client:
+        tool = client.request("tools/list")["tools"][0]
+        assert set(tool) == {"name", "description", "inputSchema"}
+        client.result("write_file", path="f", content="x")
+        result = client.result("share_file", path="f")
+        assert set(result) == {"content", "isError"}
+        assert {block["type"] for block in result["content"]} == {"text"}
+        assert "host" in result["content"][0]["text"] or "/" in result["content"][0]["text"]
+
+
+@pytest.mark.parametrize("line,code", [
+    (b"garbage\n", -32700), (b"{\n", -32700), (b"[]\n", -32600), (b"5\n", -32600),
+    (b'{"jsonrpc":"1.0","id":null,"method":"ping"}\n', -32600),
+    (b'{"jsonrpc":"2.0","id":null,"method":"ping"}\n', -32600),
+    (b'{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}\n', -32600),
+    (b"[" * 100000 + b"\n", -32600),
+    (b"\xff\xfe\xfa\n", -32700),
+    (b'{"jsonrpc":"2.0"}\n', -32600),
+])
+def test_garbage_gets_an_error_and_the_server_lives(state, line, code):
+    with Client(state) as client:
+        client.send_raw(line)
+        assert client.wait_for_stray()[0]["error"]["code"] == code
+        assert client.request("ping") == {}
+
+
+def test_unknown_methods_tools_and_cursors(shared):
+    for method, params, code in (("nonsense", {}, -32601), ("resources/list", {"cursor": "x"}, -32602),
+                                 ("tools/call", {"name": "nothing"}, -32602),
+                                 ("tools/call", {}, -32602),
+                                 ("tools/call", {"name": "run_code", "arguments": [1]}, -32602),
+                                 ("tools/list", {"cursor": "x"}, -32602)):
+        assert shared.reply(shared.start(method, params))["error"]["code"] == code
+
+
+def test_a_duplicate_id_in_flight_is_refused(client):
+    request = client.start_tool("run_code", code="import time; time.sleep(2); 'first'")
+    client.send({"jsonrpc": "2.0", "id": request, "method": "tools/call",
+                 "params": {"name": "list_sessions", "arguments": {}}})
+    assert client.reply(request)["error"]["code"] == -32600
+    assert client.reply(request)["result"]["structuredContent"]["outputs"][0]["text"] == "'first'"
+
+
+def test_nothing_but_messages_on_standard_output(state):
+    messages = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+         "params": {"name": "run_code", "arguments": {"code": "print('to the pipe, not to stdout')"}}}]
+    process = subprocess.run([hutch_binary(), "stdio", "--state-dir", state, "--log-level", "trace"],
+                             input="".join(json.dumps(m) + "\n" for m in messages), text=True,
+                             capture_output=True, timeout=60)
+    assert process.returncode == 0
+    lines = [json.loads(line) for line in process.stdout.splitlines()]
+    assert [line["id"] for line in lines] == [1, 2]
+    assert "serving" in process.stderr
+
+
+def test_json_logs(state):
+    process = subprocess.run([hutch_binary(), "stdio", "--state-dir", state, "--log-level", "info",
+                              "--log-format", "json"], input="", text=True, capture_output=True, timeout=60)
+    entries = [json.loads(line) for line in process.stderr.splitlines()]
+    assert entries and {"time", "level", "message"} <= set(entries[0])
+
+
+def test_a_line_of_a_hundred_megabytes_does_not_hurt(state):
+    with Client(state) as client:
+        client.send_raw(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"')
+        for _ in range(120):
+            client.send_raw(b"x" * (1 << 20))
+        client.send_raw(b'"}}\n')
+        assert client.reply(1)["error"]["code"] == -32600
+        assert client.request("ping") == {}
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto", "2026-07-28"])
+def test_the_official_client(state, mode):
+    async def use():
+        server = StdioServerParameters(command=hutch_binary(), args=["stdio", "--state-dir", state])
+        async with mcp.Client(server, mode=mode) as client:
+            assert [t.name for t in (await client.list_tools()).tools] == TOOLS
+            first = await client.call_tool("run_code", {"code": "v = 20"})
+            assert not first.is_error
+            second = await client.call_tool("run_code", {"code": "v + 1"})
+            assert second.structured_content["outputs"][0]["text"] == "21"
+            wrong = await client.call_tool("read_file", {"path": "absent"})
+            assert wrong.is_error
+
+    asyncio.run(use())

@@ -1,0 +1,333 @@
+"""Sessions: making, naming, pausing, ending; the commands for them; two servers at once."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from hutch_client import Client, ToolError, hutch_binary
+
+
+def processes_of(state):
+    """Host pids of boxes whose session directory lies in this state directory."""
+    found = []
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if (entry / "comm").read_text().strip() == "hutch-box":
+                log = os.readlink(entry / "fd/2")
+                if log.startswith(state):
+                    found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def until(condition, timeout=30, what="the condition"):
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not come true"
+        time.sleep(0.05)
+
+
+def command(state, *arguments, check=True):
+    return subprocess.run([hutch_binary(), *arguments, "--state-dir", state], check=check,
+                          capture_output=True, text=True, timeout=60)
+
+
+def test_create_list_delete(client):
+    made = client.call("create_session", name="work", limits={"memory_mb": 256})
+    assert made["status"] == "ready" and made["name"] == "work"
+    assert made["limits"]["memory_mb"] == 256 and made["limits"]["cpus"] == 2
+    assert made["network"] == {"allow": []} and "seccomp" in made["isolation"]
+    assert client.run("1", session_id="work")["session_id"] == made["session_id"]
+    listed = client.call("list_sessions")["sessions"]
+    assert [s["session_id"] for s in listed] == [made["session_id"]]
+    gone = client.call("delete_session", session_id="work")
+    assert gone == {"session_id": made["session_id"], "status": "destroyed"}
+    assert client.call("list_sessions")["sessions"] == []
+    kept = client.call("list_sessions", status="destroyed")["sessions"]
+    assert [s["session_id"] for s in kept] == [made["session_id"]]
+    with pytest.raises(ToolError):
+        client.run("1", session_id=made["session_id"])
+    assert client.call("create_session", name="work")["name"] == "work", "the name is free again"
+
+
+def test_names_are_unique(client):
+    client.call("create_session", name="one")
+    with pytest.raises(ToolError) as refused:
+        client.call("create_session", name="one")
+    assert "already" in str(refused.value)
+
+
+def test_sessions_do_not_see_each_other(client):
+    a = client.call("create_session")["session_id"]
+    b = client.call("create_session")["session_id"]
+    client.run("x = 1; open('f','w').write('a')", session_id=a)
+    assert client.run("x", session_id=b)["error"]["name"] == "NameError"
+    assert client.call("list_files", session_id=b)["entries"] == []
+
+
+def test_session_env(client):
+    session = client.call("create_session", env={"GREETING": "hello"})["session_id"]
+    assert client.run("echo $GREETING", "bash", session_id=session)["stdout"] == "hello\n"
+
+
+def test_pause_freezes_and_use_thaws(client):
+    session = client.call("create_session")["session_id"]
+    run = client.run("import time\nfor i in range(100000):\n    print(i, flush=True)\n"
+                     "    time.sleep(0.02)", background=True, session_id=session)
+    client.until_output(run["run_id"], "3\n")
+    paused = client.call("pause_session", session_id=session)
+    assert paused["status"] == "paused"
+    before = client.call("get_run", run_id=run["run_id"])["stdout_next_offset"]
+    time.sleep(0.5)  # a running one would print 25 lines in this time
+    assert client.call("get_run", run_id=run["run_id"])["stdout_next_offset"] == before
+    assert client.call("resume_session", session_id=session)["status"] == "running"
+    client.call("get_run", run_id=run["run_id"], stdout_offset=before, wait_seconds=10)
+    after = client.call("get_run", run_id=run["run_id"])["stdout_next_offset"]
+    assert after > before
+    client.call("pause_session", session_id=session)
+    assert client.run("'awake'", session_id=session)["outputs"][0]["text"] == "'awake'"
+    assert client.call("list_sessions")["sessions"][0]["status"] == "running"
+
+
+def test_a_pause_does_not_use_up_the_time_of_a_run(client):
+    session = client.call("create_session")["session_id"]
+    request = client.start_tool("run_code", code="import time; time.sleep(1.5); 'done'",
+                                timeout_seconds=3, session_id=session)
+    until(lambda: client.call("list_sessions")["sessions"][0]["active_runs"])
+    client.call("pause_session", session_id=session)
+    time.sleep(3)  # longer than the timeout of the run
+    client.call("resume_session", session_id=session)
+    assert client.reply(request)["result"]["structuredContent"]["status"] == "completed"
+
+
+def test_variables_survive_a_pause(client):
+    session = client.call("create_session")["session_id"]
+    client.run("x = 5", session_id=session)
+    client.call("pause_session", session_id=session)
+    assert client.run("x", session_id=session)["outputs"][0]["text"] == "5"
+
+
+def test_lifetime_is_a_hard_end(client, state):
+    session = client.call("create_session", lifetime_seconds=2)
+    assert session["ends_at"]
+    until(lambda: not processes_of(state), what="the end of the box")
+    with pytest.raises(ToolError):
+        run = client.run("1", session_id=session["session_id"])
+        until(lambda: not processes_of(state))
+        raise ToolError(run)
+
+
+def test_end_of_input_ends_unnamed_sessions_and_keeps_their_files(state):
+    with Client(state) as client:
+        session = client.run("open('kept','w').write('k')")["session_id"]
+    until(lambda: not processes_of(state), what="the end of the box")
+    with Client(state) as client:
+        assert client.call("list_sessions")["sessions"][0]["status"] == "stopped"
+        assert client.call("read_file", path="kept", session_id=session)["content"] == "k"
+
+
+def test_named_sessions_live_on(state):
+    with Client(state, "--session", "lasting") as client:
+        client.run("x = 9")
+    assert len(processes_of(state)) == 1
+    with Client(state, "--session", "lasting") as client:
+        assert client.value("x") == "9"
+
+
+def test_sigterm_ends_the_server_cleanly(state):
+    client = Client(state)
+    client.__enter__()
+    client.run("1")
+    client.process.terminate()
+    assert client.process.wait(20) == 0
+    until(lambda: not processes_of(state), what="the end of the box")
+
+
+def test_two_servers_see_the_same_sessions(state):
+    with Client(state) as one, Client(state) as two:
+        session = one.call("create_session", name="both")["session_id"]
+        one.run("x = 1", session_id=session)
+        assert two.run("x + 1", session_id="both")["outputs"][0]["text"] == "2"
+        assert [s["session_id"] for s in two.call("list_sessions")["sessions"]] == [session]
+        run = one.run("import time; print('up', flush=True); time.sleep(30)", background=True,
+                      session_id=session)
+        two.until_output(run["run_id"], "up")
+        assert two.call("cancel_run", run_id=run["run_id"])["status"] == "cancelled"
+        assert one.call("get_run", run_id=run["run_id"])["status"] == "cancelled"
+        other = two.call("create_session", name="second")["session_id"]
+        ids = [c.start_tool("run_code", code="import time; time.sleep(1); 7", session_id=s)
+               for c, s in ((one, session), (two, other))]
+        for c, i in zip((one, two), ids):
+            assert c.reply(i)["result"]["structuredContent"]["status"] == "completed"
+
+
+def test_two_servers_start_one_box(state):
+    with Client(state) as one, Client(state) as two:
+        session = one.call("create_session", name="race")["session_id"]
+        command(state, "sessions", "pause", "race")
+        for round_number in range(3):
+            for pid in processes_of(state):
+                os.kill(pid, 9)
+            until(lambda: not processes_of(state))
+            ids = [(c, c.start_tool("run_code", code=f"{round_number}", session_id=session))
+                   for c in (one, two)]
+            for c, i in ids:
+                result = c.reply(i)["result"]
+                assert not result["isError"], result["content"]
+            # The one that came second gives up as soon as it sees that.
+            until(lambda: len(processes_of(state)) == 1, timeout=5)
+
+
+def test_commands(state):
+    assert command(state, "sessions", "ls").stdout == "no sessions\n"
+    run = command(state, "run", "--session", "shell", "-l", "bash", "/dev/stdin", check=False)
+    assert run.returncode == 0
+    listed = json.loads(command(state, "sessions", "ls", "--json").stdout)
+    assert [s["name"] for s in listed] == ["shell"]
+    assert "shell" in command(state, "sessions", "ls").stdout
+    assert json.loads(command(state, "sessions", "show", "shell", "--json").stdout)["runs"]
+    assert "paused" in command(state, "sessions", "pause", "shell").stdout
+    assert "ready" in command(state, "sessions", "resume", "shell").stdout
+    command(state, "sessions", "rm", "shell")
+    assert command(state, "sessions", "show", "nothing", check=False).returncode == 1
+
+
+def test_run_command(state):
+    def run(code, *arguments):
+        return subprocess.run([hutch_binary(), "run", *arguments, "-", "--state-dir", state],
+                              input=code, capture_output=True, text=True, timeout=60)
+
+    good = run("print('out'); import sys; print('err', file=sys.stderr); 6 * 7")
+    assert (good.returncode, good.stdout, good.stderr) == (0, "out\n42\n", "err\n")
+    assert run("exit 5", "-l", "bash").returncode == 5
+    failed = run("1/0")
+    assert failed.returncode == 1 and "ZeroDivisionError" in failed.stderr
+    assert run("import time; time.sleep(30)", "-t", "1").returncode == 124
+    deaf = "import time\nwhile True:\n    try: time.sleep(30)\n    except KeyboardInterrupt: pass"
+    assert run(deaf, "-t", "1").returncode == 124, "also when it has to be killed"
+    assert run("1", "-l", "ruby").returncode == 1
+    assert command(state, "sessions", "ls").stdout == "no sessions\n", "one-off sessions are gone"
+
+
+def test_ctrl_c_ends_the_run_and_its_session(state):
+    process = subprocess.Popen([hutch_binary(), "run", "-", "--state-dir", state], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdin.write("print('up', flush=True)\nimport time; time.sleep(60)")
+    process.stdin.close()
+    assert process.stdout.readline() == "up\n"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130
+    assert command(state, "sessions", "ls").stdout == "no sessions\n"
+
+
+def test_a_reader_that_goes_away_does_not_stop_the_run(state):
+    piped = subprocess.run(f"echo 'for i in range(100000): print(i)' | {hutch_binary()} run - --state-dir {state} | head -1",
+                           shell=True, capture_output=True, text=True, timeout=60)
+    assert piped.stdout == "0\n"
+
+
+def test_every_unnamed_session_of_a_connection_ends_with_it(state):
+    with Client(state) as client:
+        client.run("1")
+        client.call("create_session")
+        client.call("create_session", name="lasting")
+        assert len(processes_of(state)) == 3
+    until(lambda: len(processes_of(state)) == 1, what="the end of the two without a name")
+
+
+def test_usage_errors_are_2(state):
+    assert command(state, "nonsense", check=False).returncode == 2
+    assert command(state, "run", check=False).returncode == 2
+    assert command(state, "sessions", check=False).returncode == 2
+    bad = subprocess.run([hutch_binary(), "sessions", "ls", "--log-level", "loud"], capture_output=True)
+    assert bad.returncode == 2 and b"log level" in bad.stderr
+    assert command(state, "version").stdout.startswith("hutch ")
+
+
+def test_configuration_file(tmp_path, state):
+    config = tmp_path / "config.toml"
+    config.write_text("[limits]\nmemory_mb = 128\n[max_limits]\nmemory_mb = 200\n")
+    with Client(state, "--config", str(config)) as client:
+        assert client.call("create_session")["limits"]["memory_mb"] == 128
+        with pytest.raises(ToolError) as refused:
+            client.call("create_session", limits={"memory_mb": 201})
+        assert "from 64 to 200" in str(refused.value)
+    config.write_text("[limits]\nmemory = 128\n")
+    bad = command(state, "sessions", "ls", "--config", str(config), check=False)
+    assert bad.returncode == 2 and "config.toml:2: unknown limit memory" in bad.stderr
+
+
+def test_flags_beat_environment_beats_file(tmp_path, state):
+    config = tmp_path / "config.toml"
+    config.write_text(f'state_dir = "{tmp_path}/from_file"\n')
+    env = {**os.environ, "HUTCH_CONFIG": str(config)}
+    subprocess.run([hutch_binary(), "sessions", "ls"], env=env, check=True, capture_output=True)
+    assert (tmp_path / "from_file/hutch.db").exists()
+    env["HUTCH_STATE_DIR"] = f"{tmp_path}/from_env"
+    subprocess.run([hutch_binary(), "sessions", "ls"], env=env, check=True, capture_output=True)
+    assert (tmp_path / "from_env/hutch.db").exists()
+    subprocess.run([hutch_binary(), "sessions", "ls", "--state-dir", f"{tmp_path}/from_flag"], env=env,
+                   check=True, capture_output=True)
+    assert (tmp_path / "from_flag/hutch.db").exists()
+
+
+def test_doctor(state):
+    doctor = command(state, "doctor", "--json", check=False)
+    findings = {f["layer"]: f for f in json.loads(doctor.stdout)}
+    assert findings["a real box"]["state"] == "good", findings["a real box"]
+    assert doctor.returncode == 0
+    for layer in ("kernel", "user namespaces", "AppArmor", "seccomp", "Landlock", "overlayfs",
+                  "memory limit", "pause", "Python, SQL", "JavaScript"):
+        assert layer in findings
+    has_memory_cgroup = "cgroup" in findings["memory limit"]["detail"] and \
+        findings["memory limit"]["state"] == "good"
+    with Client(state) as client:
+        isolation = client.call("create_session")["isolation"]
+    assert isolation["memory"].startswith("cgroup") == has_memory_cgroup
+
+
+def test_doctor_names_what_is_missing_of_hutch_itself(tmp_path, state):
+    shutil.copytree(pathlib.Path(hutch_binary()).parent, tmp_path / "bin")
+    doctor = subprocess.run([tmp_path / "bin/hutch", "doctor", "--json", "--state-dir", state],
+                            capture_output=True, text=True)
+    findings = {f["layer"]: f for f in json.loads(doctor.stdout)}
+    assert doctor.returncode == 1
+    assert findings["hutch itself"]["state"] == "missing"
+    assert "share/hutch" in findings["hutch itself"]["detail"] and findings["hutch itself"]["remedy"]
+    assert "lines above" in findings["a real box"]["remedy"]
+
+
+def test_runs_that_end_with_their_session_were_cancelled(client):
+    session = client.call("create_session")["session_id"]
+    runs = [client.run("import time\ntime.sleep(600)", session_id=session, background=True)["run_id"]
+            for _ in range(2)]
+    waiting = [client.start_tool("run_code", code="import time\ntime.sleep(600)", session_id=session)
+               for _ in range(3)]  # two of them queue
+    until(lambda: len(client.call("list_sessions")["sessions"][0]["active_runs"]) == 5, what="five runs")
+    client.call("delete_session", session_id=session)
+    ended = [client.reply(request)["result"]["structuredContent"] for request in waiting]
+    ended += [client.call("get_run", run_id=run) for run in runs]
+    assert [(run["status"], run["error"]["cause"]) for run in ended] == [("cancelled", "cancelled")] * 5, ended
+    again = [client.call("get_run", run_id=run["run_id"])["error"]["cause"] for run in ended]
+    assert again == ["cancelled"] * 5
+
+
+def test_runs_that_race_with_the_end_of_their_session_are_not_lost(client):
+    for moment in range(8):
+        session = client.call("create_session")["session_id"]
+        started = [client.start_tool("run_code", code="import time; time.sleep(0.05)", session_id=session,
+                                     background=number % 5 == 4) for number in range(12)]
+        time.sleep(0.03 * moment)  # no condition: wherever it hits
+        ending = client.start_tool("delete_session", session_id=session)
+        answers = [client.reply(request)["result"] for request in started]
+        client.reply(ending)
+        for run in [answer["structuredContent"] for answer in answers if not answer["isError"]]:
+            run = client.call("get_run", run_id=run["run_id"])
+            assert run["status"] in ("completed", "cancelled"), run

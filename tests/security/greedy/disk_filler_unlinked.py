@@ -1,0 +1,10 @@
+# A file that has no name any more, held open.
+import os, time
+
+with open("/workspace/hog", "wb", buffering=0) as file:
+    os.unlink("/workspace/hog")
+    while True:
+        file.write(b"x" * (1 << 20))
+        if file.tell() <= 20 << 20:
+            print("at", time.time(), flush=True)
+        time.sleep(0.005)

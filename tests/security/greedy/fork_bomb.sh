@@ -1,0 +1,3 @@
+# The classic, in the foreground.
+bomb() { echo "at $EPOCHREALTIME"; bomb | bomb; }
+bomb

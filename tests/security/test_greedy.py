@@ -1,0 +1,144 @@
+"""Greedy programs: each ends with the right cause within two seconds of its limit, and the session goes on.
+
+The programs are in tests/security/greedy. Each writes "at <time>" for every step that succeeded up to the
+limit, so the last one is when the limit was reached: clocks inside and outside of a box are the same.
+"""
+
+import os
+import pathlib
+import re
+import time
+
+import pytest
+
+from conftest import end_boxes
+from hutch_client import Client
+
+PROGRAMS = pathlib.Path(__file__).parent / "greedy"
+LIMITS = {"memory_mb": 128, "processes": 32, "disk_mb": 20, "files": 500, "open_files": 128, "output_mb": 1,
+          "cpus": 1}
+SECONDS = 2.0
+
+ALIVE = """
+import os
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    fields = dict(line.split(":", 1) for line in open(f"/proc/{pid}/status").read().splitlines())
+    if "Z" not in fields["State"]: print(fields["Name"])
+"""
+
+# program: the cause it ends with. /dev/shm has a size of its own, so it is full before the memory is.
+CAUSES = {
+    "memory_anonymous.py": {"oom"},
+    "memory_in_small_processes.py": {"oom"},
+    "memory_shared_mapping.py": {"oom"},
+    "memory_memfd.py": {"oom"},
+    "memory_shm_and_anonymous.py": {"oom"},
+    "shm_filler.py": {"exception", "disk", "oom"},
+    "disk_filler.py": {"disk"},
+    "disk_filler_in_tmp.py": {"disk"},
+    "disk_filler_unlinked.py": {"disk"},
+    "disk_filler_closed.py": {"disk"},
+    "disk_filler_closing.py": {"disk"},
+    "inode_filler.py": {"disk"},
+    "inode_filler_unlinked.py": {"disk"},
+    "output_flood.py": {"output"},
+    "error_flood.py": {"output"},
+    "output_flood_of_children.py": {"output"},
+    "descriptors.py": {"exception"},
+    "fork_bomb.py": {"pids"},
+    "fork_bomb.sh": {"pids"},
+    "thread_bomb.py": {"pids"},
+    "zombies.py": {"pids"},
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    state = str(tmp_path_factory.mktemp("greedy"))
+    with Client(state) as client:
+        yield client
+    end_boxes(state)
+
+
+@pytest.fixture
+def session(server):
+    made = server.call("create_session", limits=LIMITS)["session_id"]
+    yield made
+    server.call("delete_session", session_id=made)
+
+
+def language_of(name):
+    return "bash" if name.endswith(".sh") else "python"
+
+
+def last_step(run):
+    steps = re.findall(r"^at (\d+\.\d+)$", run["stdout"] + "\n" + run["stderr"], re.MULTILINE)
+    assert steps, run
+    return max(map(float, steps))
+
+
+def check_usable(server, session):
+    """Nothing of the program runs, and every language and the disk can be used again."""
+    def cleaned():
+        return server.run("rm -rf /workspace/hog* /tmp/hog* /dev/shm/hog*; echo fine", "bash",
+                          session_id=session)["stdout"] == "fine\n"
+
+    deadline = time.monotonic() + 5  # threads of a bomb sleep for a second
+    while not cleaned():
+        assert time.monotonic() < deadline, "bash cannot be started"
+    assert server.run("open('kept', 'w').write('k'); 1 + 1", session_id=session)["status"] == "completed"
+    # A child that ended and is not waited for stays in the table, and takes nothing else.
+    alive = server.run(ALIVE, session_id=session)["stdout"].split()
+    assert set(alive) <= {"python3", "bash"} and len(alive) <= 2, alive
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_ends_with_its_cause_and_soon(server, session, name):
+    server.run("1", session_id=session)
+    run = server.run((PROGRAMS / name).read_text(), language_of(name), session_id=session, timeout_seconds=20)
+    ended = time.time()
+    assert run["status"] == "failed", run
+    assert run["error"]["cause"] in CAUSES[name], run["error"]
+    assert ended - last_step(run) <= SECONDS
+    check_usable(server, session)
+
+
+@pytest.mark.parametrize("name", ["cpu_hog.py", "cpu_hog_deaf.py"])
+def test_ends_when_its_time_is_up(server, session, name):
+    server.run("1", session_id=session)
+    begin = time.monotonic()
+    run = server.run((PROGRAMS / name).read_text(), session_id=session, timeout_seconds=1)
+    assert run["status"] == "timed_out" and run["error"]["cause"] == "timeout", run
+    assert time.monotonic() - begin <= 1 + SECONDS
+    check_usable(server, session)
+
+
+def test_one_greedy_session_leaves_the_others_alone(server, session):
+    """While one session does its worst, another answers."""
+    other = server.call("create_session")["session_id"]
+    server.run("x = 1", session_id=other)
+    for name in ("memory_anonymous.py", "fork_bomb.py", "output_flood.py", "cpu_hog.py"):
+        request = server.start_tool("run_code", code=(PROGRAMS / name).read_text(), session_id=session,
+                                    timeout_seconds=3)
+        while request not in server._replies:
+            begin = time.monotonic()
+            run = server.run("x += 1; x", session_id=other)
+            assert run["status"] == "completed", run
+            assert time.monotonic() - begin < 5
+        server.reply(request)
+    server.call("delete_session", session_id=other)
+
+
+@pytest.mark.parametrize("language,code,cause", [
+    ("python", "raise Exception('[Errno 28] No space left on device')", "exception"),
+    ("python", "raise RuntimeError(\"can't start new thread\")", "exception"),
+    ("python", "open('/dev/full', 'w').write('x' * 100000)", "exception"),
+    ("python", "import os\nr, w = os.pipe()\nos.set_blocking(r, False)\ndef spawn_reader(): os.read(r, 1)\n"
+     "spawn_reader()", "exception"),
+    ("javascript", "throw new Error('EAGAIN spawn')", "exception"),
+    ("javascript", "throw new Error('ENOSPC: no space left on device, write')", "exception"),
+    ("bash", "echo 'fork: Resource temporarily unavailable' >&2; exit 3", "exit"),
+    ("bash", "echo 'dd: No space left on device' >&2; exit 3", "exit")])
+def test_words_alone_are_no_limit(server, session, language, code, cause):
+    run = server.run(code, language, session_id=session)
+    assert run["status"] == "failed" and run["error"]["cause"] == cause, run["error"]

@@ -1,0 +1,112 @@
+"""What stays after a run: what a stopped run started goes with it, what works against a limit is ended, and
+what only met a limit is left alone."""
+
+import shutil
+import time
+
+import pytest
+
+from conftest import needs
+from test_greedy import ALIVE, server, session  # noqa: F401 (the fixtures)
+from trial import Trial
+
+
+def until(condition, timeout=15):
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def alive(server, session):
+    return server.run(ALIVE, session_id=session)["stdout"].split()
+
+
+@pytest.mark.parametrize("language,code", [
+    ("bash", "sleep 300 & sleep 300"),
+    ("python", "import subprocess, time\nsubprocess.Popen(['sleep', '300'])\ntime.sleep(300)"),
+    ("javascript", "require('child_process').spawn('sleep', ['300']); await new Promise(() => {})")])
+def test_a_stopped_run_takes_with_it_what_it_started(server, session, language, code):
+    run = server.run(code, language, session_id=session, timeout_seconds=1)
+    assert run["status"] == "timed_out"
+    until(lambda: "sleep" not in alive(server, session), 5)  # killed by now, and gone once the kernel got to it
+
+
+def test_it_leaves_what_earlier_runs_left_behind(server, session):
+    server.run("import subprocess\nkept = subprocess.Popen(['sleep', '300'])", session_id=session)
+    time.sleep(0.05)  # the kernel's clock of process starts has steps of a hundredth
+    run = server.run("import time\ntime.sleep(300)", session_id=session, timeout_seconds=1)
+    assert run["status"] == "timed_out"
+    assert alive(server, session).count("sleep") == 1
+
+
+def test_files_made_by_something_left_behind_have_an_end(server, session):
+    server.run("(setsid bash -c 'i=0; while :; do : > /workspace/f$((i++)); done' &) >/dev/null 2>&1", "bash",
+               session_id=session)
+    until(lambda: "bash" not in alive(server, session))
+    assert server.run("rm -rf /workspace/*; true", "bash", session_id=session)["status"] == "completed"
+
+
+def test_a_run_may_clean_up_where_the_disk_is_full(server, session):
+    full = server.run("import os, time\nopen('big', 'wb').write(os.urandom(15 << 20))\n"
+                      "open('big2', 'wb').write(os.urandom(15 << 20))\ntime.sleep(5)", session_id=session)
+    assert full["error"]["cause"] == "disk"
+    run = server.run("import os, time\ntime.sleep(2)\nos.remove('big')\ntime.sleep(1)\nprint('made room')",
+                     session_id=session)
+    assert run["stdout"] == "made room\n", run
+
+
+def test_refusals_that_a_program_handles_cost_nothing(server, session):
+    server.run("keep = 7", session_id=session)
+    run = server.run(
+        "import threading, time\nthreads, refused = [], 0\nfor _ in range(60):\n"
+        "    thread = threading.Thread(target=time.sleep, args=(0.1,))\n"
+        "    try: thread.start(); threads.append(thread)\n    except RuntimeError: refused += 1\n"
+        "for thread in threads: thread.join()\nprint(refused > 10)", session_id=session)
+    assert run["status"] == "completed" and run["stdout"] == "True\n", run
+    time.sleep(1)  # longer than the box watches for a bomb
+    assert server.run("keep", session_id=session)["outputs"][0]["text"] == "7"
+
+
+def test_one_session_does_not_use_up_the_inotify_of_the_others(server, session):
+    hoard = ("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nkept = []\n"
+             "while (fd := libc.inotify_init()) >= 0: kept.append(fd)\nprint(len(kept))")
+    assert int(server.run(hoard, session_id=session)["stdout"]) <= 16
+    other = server.call("create_session")["session_id"]
+    assert int(server.run("import ctypes; print(ctypes.CDLL(None).inotify_init())", session_id=other)["stdout"]) >= 0
+    server.call("delete_session", session_id=other)
+
+
+def test_cancel_is_heard_while_room_is_made(server, session):
+    """A process table full of what nobody can end: the run that waits for a place can still be cancelled."""
+    server.run("import os\nfor _ in range(28):\n    if os.fork() == 0: os._exit(0)", session_id=session)
+    request = server.start_tool("run_code", code="sleep 30", language="bash", session_id=session)
+    until(lambda: server.call("list_sessions")["sessions"][0].get("active_runs"))
+    for run in server.call("list_sessions")["sessions"][0]["active_runs"]:
+        server.call("cancel_run", run_id=run["run_id"])
+    assert server.reply(request)["result"]["structuredContent"]["status"] == "cancelled"
+
+
+def test_what_stops_everything_is_ended_for_the_next_run(server, session):
+    """Whatever a process of the box starts is stopped before it becomes a program, by something left behind."""
+    server.run("(setsid bash -c 'while :; do kill -STOP -1; done' &) >/dev/null 2>&1; sleep 60", "bash",
+               session_id=session, timeout_seconds=1)
+    run = server.run("print('usable')", session_id=session)
+    assert run["status"] == "completed" and run["stdout"] == "usable\n", run
+    assert "bash" not in alive(server, session)
+
+
+def test_orphans_that_end_are_no_work_for_the_host(tmp_path):
+    """Init reaps them, within the session's limits; hutch-box, which has none, does not hear of it."""
+    needs(shutil.which("strace"), "strace")
+    trial = Trial(tmp_path)
+    trial.trace("hutch-box", "-e trace=recvmsg")
+    with trial.client() as client:
+        session = client.call("create_session")["session_id"]
+        ended = client.run("import os\nfor _ in range(600):\n    child = os.fork()\n    if child == 0:\n"
+                           "        os.fork()\n        os._exit(0)\n    os.waitpid(child, 0)\n"
+                           "print(len([e for e in os.listdir('/proc') if e.isdigit()]))", session_id=session)
+        assert ended["status"] == "completed", ended
+        client.call("delete_session", session_id=session)
+        trial.until_nothing_is_left(client.process.pid, [session])
+    assert trial.log_of("hutch-box").read_text().count("recvmsg(") < 300

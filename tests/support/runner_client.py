@@ -1,0 +1,245 @@
+"""Drives one language runner outside a box, as hutch-box does inside: pipes as descriptors 3 and 4."""
+
+import fcntl
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+RUNNERS = Path(__file__).resolve().parents[2] / "sandbox" / "runners"
+PROGRAMS = {
+    "python": ["/usr/bin/python3", str(RUNNERS / "python/runner.py")],
+    "javascript": ["/usr/bin/node", "--no-warnings", str(RUNNERS / "javascript/runner.mjs")],
+    "sql": ["/usr/bin/python3", str(RUNNERS / "sql/runner.py")],
+}
+DEADLINE_SECONDS = 20
+
+
+def environment(home):
+    """What a box gives its processes, with the paths of a test's own directory."""
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb",
+            "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1",
+            "HUTCH_STATE_DIR": str(home / "state"), "HUTCH_DATA_DIR": str(home / "data")}
+
+
+@dataclass
+class Ending:
+    """What a run came to."""
+
+    done: dict
+    outputs: list = field(default_factory=list)
+    images: list = field(default_factory=list)
+    stdout: str = ""
+    stderr: str = ""
+
+    @property
+    def ok(self):
+        return self.done["ok"]
+
+    @property
+    def error(self):
+        return self.done.get("error")
+
+    @property
+    def main(self):
+        """The main result, or None."""
+        return next((o for o in self.outputs if o["is_main_result"]), None)
+
+    @property
+    def text(self):
+        return self.main["text"] if self.main else None
+
+
+class RunnerClient:
+    """A started runner. Use as a context manager."""
+
+    def __init__(self, language, home, cwd=None, extra_env=None, program=None):
+        self.language = language
+        self.home = Path(home)
+        self.cwd = Path(cwd or self.home / "workspace")
+        for folder in (self.home / "state", self.home / "data", self.cwd):
+            folder.mkdir(parents=True, exist_ok=True)
+        their_input, self._to_runner = os.pipe()
+        self._from_runner, their_output = os.pipe()
+        out_read, out_write = os.pipe()
+        err_read, err_write = os.pipe()
+
+        def place_channel():  # in the child: first out of the way of the places
+            high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 16) for fd in (their_input, their_output)]
+            for place, fd in enumerate(high, 3):
+                os.dup2(fd, place, inheritable=True)
+                os.close(fd)
+
+        self.process = subprocess.Popen(
+            program or PROGRAMS[language], stdin=subprocess.DEVNULL, stdout=out_write,
+            stderr=err_write, cwd=self.cwd, env={**environment(self.home), **(extra_env or {})},
+            close_fds=False, preexec_fn=place_channel, start_new_session=True)
+        for end in (their_input, their_output, out_write, err_write):
+            os.close(end)
+        self._incoming = {self._from_runner: bytearray(), out_read: bytearray(), err_read: bytearray()}
+        self._open = set(self._incoming)
+        self._out, self._err = out_read, err_read
+        self.runs = 0
+        self.ready = None
+
+    def __enter__(self):
+        self.ready, _ = self.receive()
+        assert self.ready["type"] == "ready"
+        return self
+
+    def __exit__(self, *_failure):
+        self.close_channel()
+        try:
+            self.wait_for_end()
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            if _failure == (None, None, None):
+                raise AssertionError("the runner did not end with its channel") from None
+        finally:
+            os.close(self._out)
+            os.close(self._err)
+
+    def close_channel(self):
+        if self._to_runner < 0:
+            return
+        self._open.discard(self._from_runner)
+        os.close(self._to_runner)
+        os.close(self._from_runner)
+        self._to_runner = self._from_runner = -1
+
+    def send(self, message):
+        self.send_frame(b"J", json.dumps(message).encode())
+
+    def send_frame(self, kind, payload):
+        self.send_bytes(len(payload).to_bytes(4, "little") + kind + payload)
+
+    def send_bytes(self, data):
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._to_runner, view):]
+
+    def _pump(self, enough):
+        """Reads channel, stdout and stderr, as they come, until `enough()`."""
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not enough():
+            ready, _, _ = select.select(list(self._open), [], [], max(0, deadline - time.monotonic()))
+            if not ready:
+                raise TimeoutError(f"nothing in time; stderr: {self._incoming[self._err]!r}")
+            for fd in ready:
+                self._read(fd)
+
+    def _read(self, fd):
+        data = os.read(fd, 1 << 20)
+        if not data:
+            self._open.discard(fd)
+            if not self._open or fd == self._from_runner:
+                raise EOFError(f"the runner ended; stderr: {self.take_stderr()}")
+        self._incoming[fd] += data
+
+    def _take(self, fd):
+        while fd in self._open and select.select([fd], [], [], 0)[0]:
+            data = os.read(fd, 1 << 20)
+            self._incoming[fd] += data
+            if not data:
+                self._open.discard(fd)
+        text = self._incoming[fd].decode("utf-8", "replace")
+        self._incoming[fd].clear()
+        return text
+
+    def take_stdout(self):
+        """All so far. Complete after "done": runners write everything before they say so."""
+        return self._take(self._out)
+
+    def take_stderr(self):
+        return self._take(self._err)
+
+    def wait_for_stdout(self, text):
+        self._pump(lambda: text.encode() in self._incoming[self._out])
+
+    def wait_for_stderr(self, text):
+        self._pump(lambda: text.encode() in self._incoming[self._err])
+
+    def _exactly(self, size):
+        buffer = self._incoming[self._from_runner]
+        self._pump(lambda: len(buffer) >= size)
+        data = bytes(buffer[:size])
+        del buffer[:size]
+        return data
+
+    def receive(self):
+        """The next message and the blob before it, if there was one."""
+        blob = None
+        while True:
+            head = self._exactly(5)
+            payload = self._exactly(int.from_bytes(head[:4], "little"))
+            if head[4:] == b"B":
+                blob = payload
+            else:
+                assert head[4:] == b"J", head
+                return json.loads(payload, parse_constant=_no_constant), blob
+
+    def start(self, code, env=None, language=None, after_interrupt=False):
+        self.runs += 1
+        self.send({"type": "run", "run_id": f"run_{self.runs}", "code": code, "env": env or {},
+                   "language": language or self.language, "after_interrupt": after_interrupt})
+
+    def finish(self):
+        ending = Ending(done={})
+        while True:
+            message, blob = self.receive()
+            if message["type"] == "output":
+                ending.outputs.append(message["output"])
+                if "image" in message:
+                    ending.images.append(blob)
+            elif message["type"] == "done":
+                ending.done = message
+                ending.stdout, ending.stderr = self.take_stdout(), self.take_stderr()
+                return ending
+
+    def run(self, code, env=None, language=None):
+        self.start(code, env, language)
+        return self.finish()
+
+    def interrupt(self):
+        """As the box does it: a frame for runners that want one, else the signal."""
+        if self.ready["interrupt"] == "frame":
+            self.send({"type": "interrupt"})
+        else:
+            os.kill(self.process.pid, signal.SIGINT)
+
+    def wait_until_idle(self):
+        """Until signals sent so far have been dealt with: none pending, and asleep again."""
+        def idle():
+            status = Path(f"/proc/{self.process.pid}/status").read_text()
+            fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+            return int(fields["ShdPnd"], 16) == 0 and fields["State"].split()[0] == "S"
+        eventually(idle, "the runner did not come to rest")
+
+    def wait_until_busy(self):
+        """Until it has computed for a while: what was started is in its midst."""
+        def ticks():
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+            return int(fields[11])  # utime
+        before = ticks()
+        eventually(lambda: ticks() >= before + 5, "the runner does nothing")
+
+    def wait_for_end(self):
+        return self.process.wait(DEADLINE_SECONDS)
+
+
+def _no_constant(name):
+    raise AssertionError(f"{name} is not JSON")
+
+
+def eventually(condition, what):
+    """Polls for what another process does in its own time."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(what)
+        time.sleep(0.005)

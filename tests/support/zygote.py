@@ -1,0 +1,69 @@
+"""The zygote of a state directory, as tests see it.
+
+Suites run without one, each interpreter started plainly; with HUTCH_TEST_ZYGOTE=1 a server is only
+used once its zygote is warm, so that every Python comes from it.
+"""
+
+import hashlib
+import os
+import pathlib
+import socket
+import time
+
+IS_TESTED = os.environ.get("HUTCH_TEST_ZYGOTE") == "1"
+PATIENCE = 60 * float(os.environ.get("HUTCH_TEST_PATIENCE", "1"))
+
+
+def runtime_directory(state):
+    top = os.environ.get("XDG_RUNTIME_DIR")
+    if top and os.access(top, os.W_OK):
+        top += "/hutch"
+    elif os.geteuid() == 0 and os.access("/run", os.W_OK):
+        top = "/run/hutch"
+    else:
+        top = f"/tmp/hutch-{os.geteuid()}"
+    return pathlib.Path(top, hashlib.sha256(str(state).encode()).hexdigest()[:16])
+
+
+def pids(state):
+    """Of the zygote in this state directory: one, or none. Its copies in boxes have other command lines."""
+    lock = runtime_directory(state) / "zygote.lock"
+    if not lock.exists():
+        return []
+    inode = lock.stat().st_ino
+    holders = [line.split() for line in open("/proc/locks") if "FLOCK" in line and "->" not in line]
+    return [int(fields[4]) for fields in holders if int(fields[5].rpartition(":")[2]) == inode]
+
+
+def is_warm(state):
+    return bool(pids(state)) and accepts(state)
+
+
+def log(state):
+    path = runtime_directory(state) / "zygote.log"
+    return path.read_text() if path.exists() else ""
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+def wait_until_warm(state, server=None):
+    ended = lambda: server is not None and server.poll() is not None  # noqa: E731
+    wait_until(lambda: is_warm(state) or ended(), "no zygote: " + log(state))
+
+
+def accepts(state):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
+        try:
+            probe.connect(str(runtime_directory(state) / "zygote.sock"))
+        except OSError:
+            return False
+    return True
+
+
+def children(pid):
+    return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

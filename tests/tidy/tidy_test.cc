@@ -1,0 +1,162 @@
+// The shape of the tree: which folder may include which, who may include which library, how long a
+// file may be, what may not stand in the sources.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/support/source_directory.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = source_directory();
+constexpr int kLinesMax = 400;
+
+// Folder to the folders it may include; a folder stands for those below it without a row of their
+// own. The composition root mcp/main.cc may include everything.
+const std::map<std::string, std::set<std::string>> kMayInclude = {
+    {"mcp", {"mcp"}},
+    {"sandbox/base", {"sandbox/base"}},
+    {"sandbox", {"sandbox", "sandbox/base"}},
+    {"sessions", {"sessions", "sandbox", "sandbox/base"}},
+    {"share", {"share", "sessions", "sandbox/base"}},
+    {"tools", {"tools", "mcp", "sandbox", "sandbox/base", "sessions", "share"}},
+};
+
+// Library header to the only files that may include it.
+const std::map<std::string, std::set<std::string>> kOnlyIn = {
+    {"sqlite3.h", {"sessions/sqlite.cc"}},
+    {"seccomp.h", {"sandbox/policy/compile_policy.cc"}},
+    {"magic.h", {"share/mime.cc"}},
+    {"httplib.h", {"mcp/http/library.cc"}},
+    {"curl/curl.h", {"mcp/auth/https_fetch.cc"}},
+    {"toml++/toml.h", {"tools/cli/config_file.cc"}},
+};
+
+std::vector<fs::path> source_files() {
+  std::vector<fs::path> files;
+  for (const char* folder : {"mcp", "sandbox", "tools", "share", "sessions", "tests"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      const auto extension = entry.path().extension();
+      if (entry.is_regular_file() &&
+          (extension == ".h" || extension == ".cc" || extension == ".py" || extension == ".mjs")) {
+        files.push_back(fs::relative(entry.path(), kRoot));
+      }
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<std::string> lines_of(const fs::path& file) {
+  std::ifstream stream(kRoot / file);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string row_of(const std::string& path) {
+  if (path.starts_with("sandbox/base/")) return "sandbox/base";
+  return path.substr(0, path.find('/'));
+}
+
+std::vector<std::string> wrong_includes(const std::string& file,
+                                        const std::vector<std::string>& lines) {
+  static const std::regex kInclude("^#include \"([^\"]+)\"");
+  std::vector<std::string> wrong;
+  const auto row = kMayInclude.find(row_of(file));
+  if (row == kMayInclude.end() || file == "mcp/main.cc") return wrong;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::smatch match;
+    if (!std::regex_search(lines[i], match, kInclude)) continue;
+    if (!row->second.contains(row_of(match[1].str()))) {
+      wrong.push_back(file + ":" + std::to_string(i + 1) + " includes \"" + match[1].str() + "\"");
+    }
+  }
+  return wrong;
+}
+
+TEST(Tidy, TheTreeHasSources) { EXPECT_GT(source_files().size(), 50U); }
+
+TEST(Tidy, IncludesFollowTheArrows) {
+  for (const fs::path& file : source_files()) {
+    for (const std::string& line : wrong_includes(file.string(), lines_of(file))) {
+      ADD_FAILURE() << line;
+    }
+  }
+}
+
+TEST(Tidy, AWrongIncludeIsFound) {
+  EXPECT_EQ(wrong_includes("mcp/server.cc", {"", "#include \"sandbox/sandbox.h\""}),
+            std::vector<std::string>{"mcp/server.cc:2 includes \"sandbox/sandbox.h\""});
+  EXPECT_EQ(wrong_includes("sandbox/base/fd.cc", {"#include \"sandbox/run.h\""}).size(), 1U);
+  EXPECT_EQ(wrong_includes("mcp/main.cc", {"#include \"tools/tools.h\""}).size(), 0U);
+}
+
+TEST(Tidy, LibrariesStayBehindOneFile) {
+  for (const fs::path& file : source_files()) {
+    if (file.string().starts_with("tests/")) continue;
+    for (const std::string& line : lines_of(file)) {
+      for (const auto& [header, allowed] : kOnlyIn) {
+        if (line.starts_with("#include <" + header + ">")) {
+          EXPECT_TRUE(allowed.contains(file.string())) << file << " includes <" << header << ">";
+        }
+      }
+    }
+  }
+}
+
+TEST(Tidy, FilesAreShort) {
+  for (const fs::path& file : source_files()) {
+    EXPECT_LE(lines_of(file).size(), static_cast<std::size_t>(kLinesMax)) << file;
+  }
+}
+
+TEST(Tidy, HeadersAreGuardedAndExplained) {
+  for (const fs::path& file : source_files()) {
+    if (file.extension() != ".h") continue;
+    const auto lines = lines_of(file);
+    ASSERT_FALSE(lines.empty()) << file;
+    EXPECT_TRUE(lines[0].starts_with("//")) << file << " does not say what it is";
+    EXPECT_NE(std::find(lines.begin(), lines.end(), "#pragma once"), lines.end()) << file;
+  }
+}
+
+TEST(Tidy, TheServerNeverForks) {
+  static const std::regex kFork("\\b(v?fork\\(|clone3?\\((?!\\))|system\\(|popen\\()");
+  for (const fs::path& file : source_files()) {
+    const std::string path = file.string();
+    if (path.starts_with("tests/") || path.starts_with("sandbox/init/") ||
+        path.starts_with("sandbox/runners/")) {
+      continue;
+    }
+    for (const std::string& line : lines_of(file)) {
+      if (line.find("//") != std::string::npos) continue;
+      EXPECT_FALSE(std::regex_search(line, kFork)) << path << ": " << line;
+    }
+  }
+}
+
+TEST(Tidy, OnlyTheTransportAndTheCommandsWriteToStandardOutput) {
+  for (const fs::path& file : source_files()) {
+    const std::string path = file.string();
+    const bool may = path.starts_with("tests/") || path.starts_with("tools/cli/") ||
+                     path.starts_with("sandbox/policy/") || path.starts_with("sandbox/init/") ||
+                     path.starts_with("sandbox/runners/") || path == "mcp/stdio_transport.cc";
+    if (may) continue;
+    for (const std::string& line : lines_of(file)) {
+      EXPECT_EQ(line.find("std::cout"), std::string::npos) << path << ": " << line;
+      EXPECT_EQ(line.find("std::printf("), std::string::npos) << path << ": " << line;
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,333 @@
+// The whole of it in one process: real sockets, tools of the tests, small bounds.
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mcp/http/serve.h"
+#include "tests/unit/mcp/fake_tools.h"
+#include "tests/unit/mcp/pipe_client.h"
+
+namespace mcp::http {
+namespace {
+
+using fake::Event;
+using nlohmann::json;
+
+constexpr const char* kVersionKey = "io.modelcontextprotocol/protocolVersion";
+constexpr const char* kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
+
+class Http : public ::testing::Test {
+ protected:
+  Http() : server_(fake::make_server()) {
+    options_.address = *parse_address("127.0.0.1:0");
+    options_.door.authenticate =
+        [](std::string_view header) -> std::variant<Principal, auth::Challenge> {
+      if (header.starts_with("Bearer ")) return Principal{std::string(header.substr(7)), {}};
+      return auth::Challenge{401, "Bearer", "a token is needed"};
+    };
+  }
+
+  void start() {
+    auto started = Service::start(server_, options_);
+    ASSERT_TRUE(std::holds_alternative<std::unique_ptr<Service>>(started));
+    service_ = std::get<std::unique_ptr<Service>>(std::move(started));
+  }
+
+  int connect() {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const timeval patience{60, 0};
+    EXPECT_EQ(::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(service_->port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    return fd;
+  }
+
+  static void send(int fd, const std::string& bytes) {
+    EXPECT_EQ(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
+
+  // Until the server closes, or `until` has come.
+  static std::string receive(int fd, const std::string& until = "") {
+    std::string all;
+    char buffer[4096];
+    while (until.empty() || all.find(until) == std::string::npos) {
+      const ssize_t got = ::recv(fd, buffer, sizeof buffer, 0);
+      if (got <= 0) break;
+      all.append(buffer, static_cast<std::size_t>(got));
+    }
+    return all;
+  }
+
+  static std::string post(const json& message, const std::string& who, const std::string& more) {
+    const std::string body = message.dump();
+    return "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+           "Connection: close\r\nAccept: application/json, text/event-stream\r\nAuthorization: "
+           "Bearer " +
+           who + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + more + "\r\n" +
+           body;
+  }
+
+  // One request of 2026-07-28 with the headers it needs.
+  static std::string modern(const std::string& method, json params, const std::string& name) {
+    params["_meta"][kVersionKey] = "2026-07-28";
+    params["_meta"][kCapabilitiesKey] = json::object();
+    return post({{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", params}}, "alice",
+                "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: " + method +
+                    "\r\nMcp-Name: " + name + "\r\n");
+  }
+
+  std::string ask(const std::string& request) {
+    const int fd = connect();
+    send(fd, request);
+    const std::string answer = receive(fd);
+    ::close(fd);
+    return answer;
+  }
+
+  Server server_;
+  ServeOptions options_;
+  std::unique_ptr<Service> service_;
+};
+
+TEST_F(Http, AToolIsCalled) {
+  start();
+  const std::string answer =
+      ask(modern("tools/call", {{"name", "echo"}, {"arguments", {{"text", "hi"}}}}, "echo"));
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
+  EXPECT_NE(answer.find(R"("structuredContent":{"text":"hi"})"), std::string::npos) << answer;
+}
+
+TEST_F(Http, AMissingCapabilityIsNamedBeforeAWrongParameterHeader) {
+  Tool tool = fake::make_tool("task_only", nullptr);
+  tool.task_support = TaskSupport::kRequired;
+  tool.input_schema = {
+      {"type", "object"},
+      {"properties", {{"region", {{"type", "string"}, {"x-mcp-header", "Region"}}}}}};
+  server_.add_tool(std::move(tool));
+  start();
+  const std::string wrong =
+      ask(modern("tools/call", {{"name", "task_only"}, {"arguments", {{"region", "north"}}}},
+                 "task_only\r\nMcp-Param-Region: south"));
+  EXPECT_NE(wrong.find("HTTP/1.1 400"), std::string::npos) << wrong;
+  EXPECT_NE(wrong.find("-32021"), std::string::npos) << wrong;
+  EXPECT_NE(wrong.find("io.modelcontextprotocol/tasks"), std::string::npos) << wrong;
+}
+
+TEST_F(Http, OnePrincipalLeavesRoomForTheOthers) {
+  std::latch release(1);
+  std::atomic<int> running = 0;
+  server_.add_tool(fake::make_tool("hold", [&](const json&, CallContext&) {
+    ++running;
+    release.wait();
+    return fake::text_result("held");
+  }));
+  options_.call_threads = 4;
+  options_.call_threads_each = 2;
+  options_.call_queue_each = 1;
+  start();
+  const auto hold = [this] {
+    const int fd = connect();
+    send(fd, modern("tools/call", {{"name", "hold"}}, "hold"));
+    return fd;
+  };
+  std::vector<int> held{hold(), hold()};
+  while (running < 2) std::this_thread::yield();
+  held.push_back(hold());  // waits for a thread of its share
+  // Its answer has begun: it is in the queue.
+  (void)receive(held.back(), "\r\n\r\n");
+  const std::string refused = ask(modern("tools/call", {{"name", "hold"}}, "hold"));
+  EXPECT_TRUE(refused.starts_with("HTTP/1.1 429 ")) << refused;
+  EXPECT_NE(refused.find("Retry-After: 1\r\n"), std::string::npos) << refused;
+  EXPECT_NE(refused.find(R"("code":-32603)"), std::string::npos) << refused;
+  std::string bobs = modern("tools/call", {{"name", "echo"}, {"arguments", {{"n", 1}}}}, "echo");
+  bobs.replace(bobs.find("Bearer alice"), 12, "Bearer bobby");
+  EXPECT_TRUE(ask(bobs).starts_with("HTTP/1.1 200 "));
+  release.count_down();
+  for (const int fd : held) {
+    EXPECT_NE(receive(fd).find("held"), std::string::npos);
+    ::close(fd);
+  }
+}
+
+TEST_F(Http, NothingIsReadWithoutAToken) {
+  start();
+  const int fd = connect();
+  send(fd, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n");
+  const std::string answer = receive(fd);
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 401 ")) << answer;
+  EXPECT_NE(answer.find("WWW-Authenticate: Bearer"), std::string::npos);
+  ::close(fd);
+}
+
+TEST_F(Http, ASessionOfAnotherPrincipalIsNotFound) {
+  start();
+  const json opening = {
+      {"jsonrpc", "2.0"},
+      {"id", 1},
+      {"method", "initialize"},
+      {"params", {{"protocolVersion", "2025-11-25"}, {"capabilities", json::object()}}}};
+  const std::string opened = ask(post(opening, "alice", ""));
+  const std::string name = "Mcp-Session-Id: ";
+  const std::size_t at = opened.find(name);
+  ASSERT_NE(at, std::string::npos) << opened;
+  const std::string header = opened.substr(at, opened.find("\r\n", at) + 2 - at);
+  const json listing = {{"jsonrpc", "2.0"}, {"id", 2}, {"method", "tools/list"}};
+  EXPECT_TRUE(ask(post(listing, "alice", header)).starts_with("HTTP/1.1 200 "));
+  EXPECT_TRUE(ask(post(listing, "bob", header)).starts_with("HTTP/1.1 404 "));
+  EXPECT_TRUE(ask(post(listing, "alice", header)).starts_with("HTTP/1.1 200 "));
+}
+
+TEST_F(Http, AStreamThatIsClosedCancelsItsCall) {
+  Event begun;
+  Event cancelled;
+  server_.add_tool(fake::make_tool("wait", [&](const json&, CallContext& context) {
+    context.report_progress(1, std::nullopt, "begun");
+    begun.set();
+    Event never;
+    if (!never.wait(context.cancelled())) cancelled.set();
+    return fake::text_result("done");
+  }));
+  start();
+  const int fd = connect();
+  json params = {{"name", "wait"}};
+  params["_meta"]["progressToken"] = 1;
+  send(fd, modern("tools/call", params, "wait"));
+  EXPECT_TRUE(begun.wait());
+  EXPECT_NE(receive(fd, "begun").find("text/event-stream"), std::string::npos);
+  ::close(fd);
+  EXPECT_TRUE(cancelled.wait());
+}
+
+TEST_F(Http, AReaderThatTakesNothingIsGivenUp) {
+  options_.bounds.stream_bytes = 64U << 10;
+  options_.bounds.write_patience = std::chrono::milliseconds(100);
+  Event cancelled;
+  server_.add_tool(fake::make_tool("flood", [&](const json&, CallContext& context) {
+    while (!context.cancelled().stop_requested()) {
+      context.log(LogLevel::kError, "flood", std::string(8U << 10, 'x'));
+    }
+    cancelled.set();
+    return fake::text_result("done");
+  }));
+  server_.enable_logging();
+  start();
+  const int fd = connect();
+  json params = {{"name", "flood"}};
+  params["_meta"]["io.modelcontextprotocol/logLevel"] = "error";
+  send(fd, modern("tools/call", params, "flood"));
+  EXPECT_TRUE(cancelled.wait());
+  ::close(fd);
+}
+
+TEST_F(Http, IdleConnectionsGiveWay) {
+  options_.bounds.connections = 8;
+  start();
+  std::vector<int> idle;
+  for (int i = 0; i < 40; ++i) idle.push_back(connect());
+  EXPECT_TRUE(ask(modern("server/discover", json::object(), "x")).starts_with("HTTP/1.1 200 "));
+  for (const int fd : idle) ::close(fd);
+}
+
+TEST_F(Http, AHeadAndABodyHaveTheirTime) {
+  options_.bounds.head_patience = std::chrono::milliseconds(50);
+  options_.bounds.body_patience = std::chrono::milliseconds(50);
+  start();
+  const int slow_head = connect();
+  send(slow_head, "POST /mcp HTTP/1.1\r\n");
+  EXPECT_TRUE(receive(slow_head).starts_with("HTTP/1.1 408 "));
+  ::close(slow_head);
+  const int slow_body = connect();
+  const std::string whole = modern("server/discover", json::object(), "x");
+  send(slow_body, whole.substr(0, whole.size() - 1));
+  EXPECT_TRUE(receive(slow_body).starts_with("HTTP/1.1 408 "));
+  ::close(slow_body);
+}
+
+TEST_F(Http, AllBodiesTogetherAreBounded) {
+  options_.bounds.bodies_bytes = 100;
+  options_.bounds.small_body = 10;
+  start();
+  EXPECT_TRUE(ask(modern("server/discover", json::object(), "x")).starts_with("HTTP/1.1 503 "));
+}
+
+TEST_F(Http, ABodyMayBeTooLarge) {
+  options_.bounds.body_bytes = 100;
+  start();
+  EXPECT_TRUE(ask(modern("server/discover", json::object(), "x")).starts_with("HTTP/1.1 413 "));
+}
+
+TEST_F(Http, OpenStreamsHoldNoThread) {
+  options_.bounds.threads = 2;
+  options_.keep_alive_every = std::chrono::milliseconds(50);
+  server_.tools_may_change();
+  start();
+  std::vector<int> streams;
+  for (int i = 0; i < 50; ++i) {
+    streams.push_back(connect());
+    send(streams.back(),
+         modern("subscriptions/listen", {{"notifications", {{"toolsListChanged", true}}}}, "x"));
+    EXPECT_NE(receive(streams.back(), "acknowledged").find("acknowledged"), std::string::npos);
+  }
+  EXPECT_TRUE(ask(modern("server/discover", json::object(), "x")).starts_with("HTTP/1.1 200 "));
+  server_.changes().tools_changed();
+  for (const int fd : streams) {
+    EXPECT_NE(receive(fd, "tools/list_changed").find("tools/list_changed"), std::string::npos);
+    EXPECT_NE(receive(fd, ": keep-alive").find(": keep-alive"), std::string::npos);
+  }
+  std::thread draining([this] { service_->drain(); });
+  for (const int fd : streams) {
+    // The last word, and the end.
+    EXPECT_NE(receive(fd).find("\"resultType\":\"complete\""), std::string::npos);
+    ::close(fd);
+  }
+  draining.join();
+}
+
+TEST_F(Http, APolledCallIsAnsweredOnResumption) {
+  options_.polled_tools = {"poll"};
+  Event resumed;
+  server_.add_tool(fake::make_tool("poll", [&](const json&, CallContext&) {
+    EXPECT_TRUE(resumed.wait());
+    return fake::text_result("polled");
+  }));
+  start();
+  const std::string opened =
+      ask(post({{"jsonrpc", "2.0"},
+                {"id", 1},
+                {"method", "initialize"},
+                {"params", {{"protocolVersion", "2025-11-25"}, {"capabilities", json::object()}}}},
+               "alice", ""));
+  const std::size_t at = opened.find("Mcp-Session-Id: ");
+  ASSERT_NE(at, std::string::npos) << opened;
+  const std::string header = opened.substr(at, opened.find("\r\n", at) + 2 - at);
+  const std::string stream = ask(post(
+      {{"jsonrpc", "2.0"}, {"id", 2}, {"method", "tools/call"}, {"params", {{"name", "poll"}}}},
+      "alice", header));
+  EXPECT_NE(stream.find("id: 1-0\nretry: "), std::string::npos) << stream;
+  EXPECT_EQ(stream.find("polled"), std::string::npos);
+  const int fd = connect();
+  send(fd,
+       "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nAuthorization: Bearer "
+       "alice\r\nLast-Event-ID: 1-0\r\n" +
+           header + "\r\n");
+  EXPECT_NE(receive(fd, "retry:").find("id: 1-0"), std::string::npos);
+  resumed.set();
+  EXPECT_NE(receive(fd).find("polled"), std::string::npos);
+  ::close(fd);
+}
+
+}  // namespace
+}  // namespace mcp::http

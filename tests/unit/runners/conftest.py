@@ -1,0 +1,48 @@
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+
+from runner_client import PROGRAMS, RunnerClient  # noqa: E402
+
+EXTRAS = Path(__file__).resolve().parents[3] / "build/extras/bin/python"
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts runners that end with the test."""
+    clients = []
+
+    def start_one(language, **options):
+        program = {"javascript": "node", "python": "python3", "sql": "python3"}[language]
+        if not shutil.which(program, path="/usr/bin"):
+            pytest.skip(f"no /usr/bin/{program} on this machine")
+        if options.pop("extras", False):
+            if not EXTRAS.exists():
+                pytest.skip("no build/extras: tests/support/make_extras.sh makes it")
+            options["program"] = [str(EXTRAS), *PROGRAMS[language][1:]]
+        client = RunnerClient(language, tmp_path, **options)
+        clients.append(client)
+        return client.__enter__()
+
+    yield start_one
+    for client in clients:
+        client.__exit__(None, None, None)
+
+
+@pytest.fixture
+def python(start):
+    return start("python")
+
+
+@pytest.fixture
+def javascript(start):
+    return start("javascript")
+
+
+@pytest.fixture
+def sql(start):
+    return start("sql")

@@ -1,0 +1,137 @@
+"""The bash runner: a process per run, the state a file."""
+
+import os
+import signal
+import subprocess
+import tempfile
+
+import pytest
+
+from runner_client import RUNNERS, environment
+
+PROGRAM = ["/bin/bash", "--noprofile", "--norc", str(RUNNERS / "bash/run.sh")]
+
+
+def place(fd):
+    """In the child: the code becomes descriptor 3."""
+    os.set_inheritable(fd, True)
+    if fd != 3:
+        os.dup2(fd, 3)
+
+
+@pytest.fixture
+def bash(tmp_path):
+    (tmp_path / "workspace").mkdir()
+
+    def run(code, env=None, background=False):
+        variables = {**environment(tmp_path), **(env or {}), "HUTCH_RUN_ENV": " ".join(env or {})}
+        with tempfile.TemporaryFile() as file:
+            file.write(code.encode())
+            file.seek(0)
+            return subprocess.run(
+                PROGRAM + ["--background"] * background, stdin=subprocess.DEVNULL, capture_output=True,
+                text=True, cwd=tmp_path / "workspace", env=variables, timeout=60, close_fds=False,
+                preexec_fn=lambda: place(file.fileno()))
+
+    return run
+
+
+@pytest.mark.parametrize("first, second, printed", [
+    ("x=5", "echo $x", "5"),
+    ("export X=5", "env | grep ^X=", "X=5"),
+    ("cd /usr", "pwd; echo $OLDPWD | grep -c workspace", "/usr\n1"),
+    ("f() { echo \"f $1\"; }", "f 2", "f 2"),
+    ("f() { cat <<E\nhere $1\nE\n}", "f 2", "here 2"),
+    ("export -f nothing 2>/dev/null; g() { echo g; }; export -f g", "bash -c g", "g"),
+    ("alias ll='echo listed'", "ll", "listed"),
+    ("a=(1 '2 3'); declare -A m=([k]='v w')", "echo \"${a[1]} ${m[k]}\"", "2 3 v w"),
+    ("nl=$'a\\nb\\t'\\''\"$x'", "printf %q \"$nl\"", "$'a\\nb\\t\\'\"$x'"),
+    ("readonly R=1", "R=2; echo $R", "2"),
+    ("declare -i n=1", "n+=4; echo $n", "5"),
+    ("PATH=$PATH:/added", "echo ${PATH##*:}", "/added"),
+    ("unset TERM", "echo \"[${TERM-unset}]\"", "[unset]"),
+    ("shopt -s nullglob; set -f", "shopt -q nullglob; echo $? $-", "0 fhBc"),
+    ("set -euo pipefail; z=9; false; z=10", "echo $z; false; echo ${undefined-}on", "9\non"),
+    ("IFS=,", "v=a,b; echo $v", "a b"),
+    ("umask 077", "umask", "0077"),
+    ("x=1; exit 4", "echo $x", "1"),
+    ("x=1\nnosuchcommand\nif then", "echo $x", "1"),
+    ("trap 'x=from-trap' EXIT; x=1", "echo $x; trap -p", "from-trap"),
+    ("x=1; trap 'exit 5' EXIT", "echo $x", "1"),
+    ("x=1; trap '' EXIT", "echo $x", "1"),
+    ("x=1; trap - EXIT; exit", "echo $x", "1"),
+    ("x=1; die() { local x=2 PATH=/nowhere; exit 1; }; die", "echo $x; ls -d /", "1\n/"),
+    ("cat() { echo mine; }; mv() { :; }; printf() { :; }; alias cd=false", "cat", "mine"),
+    ("x=1; set -x", "echo $x", "1"),
+    ("x=1; kill -INT $$; x=2", "echo $x", "1"),
+])
+def test_state(bash, first, second, printed):
+    bash(first)
+    ended = bash(second)
+    assert ended.stdout.strip() == printed, ended
+    assert ended.stderr == ""
+
+
+@pytest.mark.parametrize("code, status, stderr", [
+    ("true", 0, ""),
+    ("exit 7", 7, ""),
+    ("false", 1, ""),
+    ("echo a\n\nnosuchcommand", 127, "bash: line 3: nosuchcommand: command not found"),
+    ("echo a\nif then\nfi", 2, "line 2: syntax error"),
+    ("set -e\nfalse\nexit 0", 1, ""),
+    ("echo \"open", 2, "unexpected EOF"),
+    ("cd /nowhere", 1, "line 1: cd: /nowhere"),
+    ("(exit 9)", 9, ""),
+    ("f() {\n  nosuchcommand\n}\nf; exit 3", 3, "line 2: nosuchcommand"),
+])
+def test_status_and_messages(bash, code, status, stderr):
+    ended = bash(code)
+    assert ended.returncode == status
+    assert stderr in ended.stderr if stderr else ended.stderr == ""
+
+
+def test_code_as_it_is(bash):
+    assert bash("cat <<'E'\na  b\\n$x\nE\necho $LINENO $0 $#").stdout == "a  b\\n$x\n4 bash 0\n"
+    assert bash("#" * 300_000 + "\necho after").stdout == "after\n"
+
+
+def test_nothing_of_ours_is_inherited(bash):
+    bash("x=1")
+    assert bash("env | grep '^HUTCH'; [ -e /proc/$$/fd/3 ] && echo open || echo closed").stdout == "closed\n"
+
+
+def test_a_killed_run_leaves_the_old_state(bash):
+    bash("x=old")
+    assert bash("x=new; kill -KILL $$").returncode == -signal.SIGKILL
+    assert bash("echo $x").stdout == "old\n"
+
+
+def test_background_reads_and_does_not_write(bash):
+    bash("x=1")
+    assert bash("echo $x; x=2", background=True).stdout == "1\n"
+    assert bash("echo $x").stdout == "1\n"
+
+
+def test_environment_of_a_run_is_undone(bash):
+    bash("OWN=kept")
+    assert bash("echo $RUN $OWN; bash -c 'echo $RUN'; RUN=changed", env={"RUN": "r", "OWN": "run's"}).stdout == "r run's\nr\n"
+    assert bash("echo \"[${RUN-unset}] $OWN\"").stdout == "[unset] kept\n"
+
+
+def test_a_directory_that_is_gone(bash):
+    bash("mkdir gone; cd gone; rmdir ../gone; x=1")
+    ended = bash("echo $x; pwd")
+    assert ended.stdout.startswith("1\n") and "gone" not in ended.stdout
+    assert "is gone: starting in /workspace" in ended.stderr
+
+
+def test_state_that_cannot_be_written(bash, tmp_path):
+    (tmp_path / "state").write_text("a file where the folder should be")
+    ended = bash("echo fine; exit 3")
+    assert ended.stdout == "fine\n" and ended.returncode == 3
+    assert "could not be kept" in ended.stderr
+
+
+def test_a_subshell_has_a_trap_of_its_own(bash):
+    ended = bash("trap 'echo outer' EXIT; (trap 'echo inner' EXIT; true); echo between")
+    assert ended.stdout == "inner\nbetween\nouter\n"

@@ -1,0 +1,188 @@
+"""Charts of the libraries beside matplotlib, and heatmaps; the schema is sandbox/runners/CHARTS.md."""
+
+import json
+
+import pytest
+
+BOX = {"label": "g", "min": 1.0, "first_quartile": 2.0, "median": 3.0, "third_quartile": 4.0, "max": 4.0,
+       "outliers": [50.0]}
+ROWS = [{"a": "x", "b": 1, "c": "u"}, {"a": "x", "b": 3, "c": "v"}, {"a": "y", "b": 5, "c": "u"}]
+
+
+def main_chart(runner, code):
+    ending = runner.run(code)
+    assert ending.ok, ending.stderr
+    assert ending.main["formats"][-1] == "chart"
+    return ending.main["chart"]
+
+
+@pytest.fixture
+def extras(start):
+    return start("python", extras=True)
+
+
+@pytest.mark.parametrize("code, elements, ticks", [
+    ("plt.imshow([[1, 2], [3, 4]])", [{"x": [0, 1], "y": [0, 1], "values": [[1, 2], [3, 4]]}], None),
+    ("plt.imshow([[1, 2], [3, 4]], origin='lower', extent=(0, 2, 0, 4))",
+     [{"x": [0.5, 1.5], "y": [1, 3], "values": [[1, 2], [3, 4]]}], None),
+    ("plt.pcolormesh([[1, 2, 3]]); plt.colorbar()", [{"x": [0.5, 1.5, 2.5], "y": [0.5], "values": [[1, 2, 3]]}], None),
+    ("plt.imshow([[1, float('nan')]]); plt.xticks([0, 1], ['p', 'q'])",
+     [{"x": ["p", "q"], "y": [0], "values": [[1, None]]}], ["p", "q"]),
+])
+def test_matplotlib_heatmaps(python, code, elements, ticks):
+    ending = python.run(f"import matplotlib.pyplot as plt\n{code};")
+    chart = ending.outputs[0]["chart"]
+    assert chart["type"] == "heatmap" and chart["elements"] == elements
+    assert ticks is None or chart["x"]["ticks"] == ticks
+
+
+def test_large_heatmaps_are_thinned_and_colours_are_no_data(python):
+    python.run("import matplotlib.pyplot as plt, numpy as np")
+    element = python.run("plt.imshow(np.ones((1000, 500)));").outputs[0]["chart"]["elements"][0]
+    assert len(element["values"]) == len(element["y"]) and len(element["values"][0]) == len(element["x"])
+    assert 1000 < len(element["x"]) * len(element["y"]) <= 2500
+    assert "chart" not in python.run("plt.imshow(np.ones((5, 5, 3)));").outputs[0]
+
+
+def test_stems_are_one_line(python):
+    chart = python.run("import matplotlib.pyplot as plt\nplt.stem([1, 2], [3, 4]);").outputs[0]["chart"]
+    assert chart["elements"] == [{"label": "", "points": [[1, 3], [2, 4]]}]
+
+
+@pytest.mark.parametrize("trace, kind, elements", [
+    ("go.Scatter(x=[1, 2], y=[3, 4], name='s')", "line", [{"label": "s", "points": [[1, 3], [2, 4]]}]),
+    ("go.Scatter(x=[1, 2], y=[3, 4], mode='markers')", "scatter", [{"label": "", "points": [[1, 3], [2, 4]]}]),
+    ("go.Bar(x=['p', 'q'], y=[1, 2], name='s')", "bar",
+     [{"label": "p", "value": 1, "group": "s"}, {"label": "q", "value": 2, "group": "s"}]),
+    ("go.Bar(x=[1, 2], y=['p', 'q'], orientation='h')", "bar", [{"label": "p", "value": 1}, {"label": "q", "value": 2}]),
+    ("go.Pie(labels=['p', 'q'], values=[1, 3])", "pie", [{"label": "p", "fraction": 0.25}, {"label": "q", "fraction": 0.75}]),
+    ("go.Box(y=[1, 2, 3, 4, 50], name='g')", "box", [BOX]),
+    ("go.Histogram(x=np.array([1, 2, 2, 9.5]), nbinsx=5)", "histogram",
+     [{"from": 0, "to": 2, "count": 1}, {"from": 2, "to": 4, "count": 2}, {"from": 4, "to": 6, "count": 0},
+      {"from": 6, "to": 8, "count": 0}, {"from": 8, "to": 10, "count": 1}]),
+    ("go.Heatmap(z=np.array([[1, 2], [3, 4]]), x=['p', 'q'])", "heatmap",
+     [{"x": ["p", "q"], "y": [0, 1], "values": [[1, 2], [3, 4]]}]),
+])
+def test_plotly(extras, trace, kind, elements):
+    chart = main_chart(extras, "import numpy as np, plotly.graph_objects as go\n"
+                               f"go.Figure({trace}).update_layout(title='T', xaxis_title='Time (s)')")
+    assert (chart["type"], chart["title"]) == (kind, "T")
+    assert chart["elements"] == elements
+    assert (chart["x"]["label"], chart["x"]["unit"]) == ("Time (s)", "s")
+
+
+def test_plotly_figures_are_results(extras):
+    ending = extras.run("import plotly.express as px, pandas as pd\nf = px.line(x=pd.to_datetime(['2020-01-01',"
+                        " '2020-01-02']), y=[1, 2])\nf.show()\nf")
+    assert [o["formats"] for o in ending.outputs] == [["text", "html", "json", "chart"]] * 2
+    assert ending.main["chart"]["x"]["scale"] == "datetime"
+    assert ending.main["chart"]["elements"][0]["points"][0][0].startswith("2020-01-01T00:00:00")
+    assert "template" not in ending.main["json"]["layout"] and "plotly" in ending.main["html"]
+
+
+def test_plotly_with_several_axes(extras):
+    chart = main_chart(extras, "from plotly.subplots import make_subplots\nimport plotly.graph_objects as go\n"
+                               "f = make_subplots(1, 2)\nf.add_scatter(y=[1], row=1, col=1)\nf.add_bar(y=[2], row=1, col=2)")
+    assert chart["type"] == "composite"
+    assert [c["type"] for c in chart["elements"][0]["charts"]] == ["line", "bar"]
+
+
+VEGA = [
+    ({"mark": "bar", "encoding": {"x": {"field": "a", "type": "nominal"}, "y": {"aggregate": "mean", "field": "b", "type": "quantitative"}}},
+     "bar", [{"label": "x", "value": 2}, {"label": "y", "value": 5}]),
+    ({"mark": {"type": "line"}, "encoding": {"x": {"field": "b", "type": "quantitative"}, "y": {"field": "b", "type": "quantitative"},
+                                             "color": {"field": "c", "type": "nominal"}}},
+     "line", [{"label": "u", "points": [[1, 1], [5, 5]]}, {"label": "v", "points": [[3, 3]]}]),
+    ({"mark": "point", "encoding": {"x": {"field": "a", "type": "nominal"}, "y": {"field": "b", "type": "quantitative"}}},
+     "scatter", [{"label": "", "points": [["x", 1], ["x", 3], ["y", 5]]}]),
+    ({"mark": "arc", "encoding": {"theta": {"aggregate": "count"}, "color": {"field": "a", "type": "nominal"}}},
+     "pie", [{"label": "x", "fraction": 0.666667}, {"label": "y", "fraction": 0.333333}]),
+    ({"mark": "bar", "encoding": {"x": {"field": "b", "bin": {"maxbins": 3}, "type": "quantitative"}, "y": {"aggregate": "count"}}},
+     "histogram", [{"from": 0, "to": 2, "count": 1}, {"from": 2, "to": 4, "count": 1}, {"from": 4, "to": 6, "count": 1}]),
+    ({"mark": "rect", "encoding": {"x": {"field": "a", "type": "nominal"}, "y": {"field": "c", "type": "nominal"},
+                                   "color": {"aggregate": "sum", "field": "b", "type": "quantitative"}}},
+     "heatmap", [{"x": ["x", "y"], "y": ["u", "v"], "values": [[1, 5], [3, None]]}]),
+    ({"mark": "boxplot", "data": {"values": [{"g": "g", "v": v} for v in (1, 2, 3, 4, 50)]},
+      "encoding": {"x": {"field": "g", "type": "nominal"}, "y": {"field": "v", "type": "quantitative"}}}, "box", [BOX]),
+    ({"mark": "bar", "transform": [{"filter": "datum.b > 1"}], "encoding": {}}, None, None),
+]
+
+
+def vega_lite(part):
+    return {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "title": "T", "data": {"values": ROWS}, **part}
+
+
+@pytest.mark.parametrize("part, kind, elements", VEGA)
+def test_vega_lite_from_javascript(javascript, part, kind, elements):
+    output = javascript.run(f"({json.dumps(vega_lite(part))})").main
+    check_vega(output, kind, elements)
+
+
+@pytest.mark.parametrize("part, kind, elements", VEGA)
+def test_altair(extras, part, kind, elements):
+    output = extras.run(f"import altair as alt\nnull = None\nalt.Chart.from_dict({json.dumps(vega_lite(part))})").main
+    check_vega(output, kind, elements)
+    assert "html" in output["formats"]
+
+
+def check_vega(output, kind, elements):
+    assert "json" in output["formats"] and output["json"]["$schema"]
+    if kind is None:
+        assert "chart" not in output
+        return
+    assert output["chart"]["type"] == kind and output["chart"]["title"] == "T"
+    assert output["chart"]["elements"] == elements
+
+
+def test_altair_shows(extras):
+    ending = extras.run("import altair as alt, pandas as pd\nc = alt.Chart(pd.DataFrame({'a': [1], 'b': [2]})).mark_line()"
+                        ".encode(x='a', y='b')\n(c | c).show()")
+    assert ending.outputs[0]["chart"]["type"] == "composite"
+
+
+@pytest.mark.parametrize("config, kind, elements", [
+    ("{type: 'line', data: {labels: ['p', 'q'], datasets: [{label: 's', data: [1, 2]}]}}", "line",
+     [{"label": "s", "points": [["p", 1], ["q", 2]]}]),
+    ("{type: 'scatter', data: {datasets: [{data: [{x: 1, y: 2}]}]}}", "scatter", [{"label": "", "points": [[1, 2]]}]),
+    ("{type: 'bar', data: {labels: ['p'], datasets: [{label: 's', data: [1]}, {label: 't', data: [2]}]}}", "bar",
+     [{"label": "p", "value": 1, "group": "s"}, {"label": "p", "value": 2, "group": "t"}]),
+    ("{type: 'doughnut', data: {labels: ['p', 'q'], datasets: [{data: [1, 3]}]}}", "pie",
+     [{"label": "p", "fraction": 0.25}, {"label": "q", "fraction": 0.75}]),
+    ("{type: 'boxplot', data: {labels: ['g'], datasets: [{data: [[1, 2, 3, 4, 50]]}]}}", "box", [BOX]),
+])
+def test_chart_js(javascript, config, kind, elements):
+    chart = main_chart(javascript, f"({{...{config}, options: {{plugins: {{title: {{text: 'T'}}}}, "
+                                   "scales: {x: {title: {text: 'Time (s)'}}}}})")
+    assert (chart["type"], chart["title"], chart["x"]["unit"]) == (kind, "T", "s")
+    assert chart["elements"] == elements
+
+
+def test_mixed_chart_js(javascript):
+    chart = main_chart(javascript, "({type: 'bar', data: {labels: ['p'], datasets: [{data: [1]}, {type: 'line', data: [2]}]}})")
+    assert [c["type"] for c in chart["elements"][0]["charts"]] == ["bar", "line"]
+
+
+@pytest.mark.parametrize("value", [
+    "{type: 'line', data: 5}", "{type: 'line', data: {datasets: [5, null]}}", "{type: 'line', data: {datasets: [{data: 1n}]}}",
+    "{type: 'bar', get data() { throw new Error('no'); }}", "{$schema: 'vega-lite', data: {values: [1, null]}, mark: 'bar'}",
+])
+def test_objects_like_charts_that_are_none_fail_nothing(javascript, value):
+    ending = javascript.run(f"({value})")
+    assert ending.ok and "chart" not in ending.main
+
+
+def test_large_pictures_are_drawn_smaller(python, javascript):
+    ending = python.run("import numpy as np\nfrom PIL import Image\nnoise = np.random.rand(900, 900, 3) * 255\n"
+                        "picture = Image.fromarray(noise.astype('uint8'))\npicture.save('large.png')\npicture")
+    assert ending.ok, ending.stderr
+    assert len(ending.images[0]) <= 750_000 and ending.images[0].startswith(b"\x89PNG")
+    ending = javascript.run("require('fs').readFileSync('large.png')")
+    assert len(ending.images[0]) <= 750_000 and ending.images[0].startswith(b"\x89PNG")
+
+
+def test_tables_name_their_rows(python):
+    table = python.run("import pandas as pd\npd.DataFrame({'a': [1, 2]}, index=pd.Index(['x', 'y'], name='k'))").main["json"]
+    assert table["columns"] == [{"name": "k", "type": "object", "index": True}, {"name": "a", "type": "int64"}]
+    assert table["rows"] == [["x", 1], ["y", 2]]
+    table = python.run("pd.Series([1, 2], name='v')").main["json"]
+    assert table == {"columns": [{"name": "v", "type": "int64"}], "rows": [[1], [2]], "row_count": 2, "truncated": False}

@@ -1,0 +1,304 @@
+"""The JavaScript and TypeScript runner."""
+
+import subprocess
+
+import pytest
+
+
+@pytest.mark.parametrize("code, text", [
+    ("1 + 1", "2"),
+    ("const x = 5; x", "5"),
+    ("let y = 1", None),
+    ("undefined", None),
+    ("null", "null"),
+    ("'text'", "'text'"),
+    ("10n ** 20n", "100000000000000000000n"),
+    ("NaN", "NaN"),
+    ("-0", "-0"),
+    ("Symbol('s')", "Symbol(s)"),
+    ("await new Promise((r) => setTimeout(r, 5, 'later'))", "'later'"),
+    ("Promise.resolve(3)", "3"),
+    ("async function main() { await null; return 'done'; }\nmain()", "'done'"),
+    ("({ a: 1 })", "{ a: 1 }"),
+    ("", None),
+    ("// nothing", None),
+    ("class A { x = 1 }; new A()", "A { x: 1 }"),
+    ("typeof require('fs').readFileSync", "'function'"),
+    ("import { join } from 'node:path';\njoin('a', 'b')", "'a/b'"),
+    ("import fs, { readFileSync as read } from 'fs';\nread === fs.readFileSync", "true"),
+    ("import * as path from 'path';\nimport 'os';\npath.sep", "'/'"),
+    ("(await import('node:os')).EOL", "'\\n'"),
+    ("const f = () => import('node:os'); (await f()).EOL", "'\\n'"),
+    ("import os from 'node:os'; const s = 'import x from y'; s", "'import x from y'"),
+    ("export const q = 4;\nq", "4"),
+    ("import.meta.url.startsWith('file://')", "true"),
+    ("__dirname === process.cwd()", "true"),
+])
+def test_last_value(javascript, code, text):
+    ending = javascript.run(code)
+    assert ending.ok, ending
+    assert ending.text == text
+
+
+def test_state_stays_and_const_may_be_declared_anew(javascript):
+    assert javascript.run("const a = 1; let b = 2; var c = 3; function f() { return a + b + c }; f()").text == "6"
+    assert javascript.run("const a = 10; let b = 20; [a, b, c, f()]").text == "[ 10, 20, 3, 33 ]"
+    assert javascript.run("_").text == "[ 10, 20, 3, 33 ]"
+
+
+def test_traceback_names_cell_line_and_column(javascript):
+    javascript.run("function inner(x) {\n  return x.missing.more;\n}")
+    ending = javascript.run("function outer() {\n  return inner({});\n}\nouter()")
+    assert not ending.ok and ending.error["name"] == "TypeError"
+    trace = ending.error["traceback"]
+    assert "at inner (cell-1:2:20)" in trace and "at outer (cell-2:2:10)" in trace and "at cell-2:4:1" in trace
+    assert "  return x.missing.more;\n                   ^" in trace
+    assert "node:" not in trace and "runners" not in trace
+    assert trace == ending.stderr
+
+
+def test_lines_survive_the_rewriting_of_imports(javascript):
+    ending = javascript.run("import {\n  join,\n  sep,\n} from 'path';\n\nnull.x")
+    assert "cell-1:6:6" in ending.stderr
+
+
+def test_syntax_error_has_a_caret(javascript):
+    ending = javascript.run("let a = 1;\nlet b = = 2;")
+    assert ending.error["name"] == "SyntaxError"
+    assert "cell-1:2\nlet b = = 2;\n        ^\n" in ending.stderr
+    with_import = javascript.run("import os from 'os';\nlet b = = 2;")
+    assert "cell-2:2" in with_import.stderr and "cell-2:2:9" in with_import.stderr
+
+
+@pytest.mark.parametrize("code, name", [
+    ("throw 5", "Uncaught"),
+    ("throw undefined", "Uncaught"),
+    ("throw { get stack() { throw 1 } }", "Uncaught"),
+    ("throw new Proxy({}, { get() { throw 1 } })", "Uncaught"),
+    ("throw new Proxy({}, { getPrototypeOf() { throw 1 } })", "Uncaught"),
+    ("class Mine extends Error { name = 'Mine' }; throw new Mine('m')", "Mine"),
+    ("await Promise.reject(new RangeError('r'))", "RangeError"),
+    ("(function f() { f() })()", "RangeError"),
+    ("require('no-such-package')", "Error"),
+    ("import x from 'no-such-package'", "Error"),
+    ("import { nope } from 'fs'", "SyntaxError"),
+    ("setTimeout(() => { throw new Error('stray') }, 1); await new Promise((r) => setTimeout(r, 30))", "Error"),
+    ("Promise.reject(new EvalError('unheard')); 1", "EvalError"),
+    ("async function main() { throw new TypeError('t') }\nmain()", "TypeError"),
+])
+def test_failures(javascript, code, name):
+    ending = javascript.run(code)
+    assert not ending.ok and ending.done["exit_code"] == 1, ending
+    assert ending.error["name"] == name
+    assert ending.stderr
+    assert javascript.run("'alive'").text == "'alive'"
+
+
+def test_a_missing_package_names_the_remedy(javascript):
+    assert "install_packages" in javascript.run("require('no-such-package')").error["message"]
+
+
+def test_failure_after_the_run_goes_to_stderr_only(javascript):
+    assert javascript.run("setTimeout(() => { throw new Error('too late') }, 20);").ok
+    javascript.wait_for_stderr("too late")
+    assert javascript.run("'alive'").text == "'alive'"
+
+
+@pytest.mark.parametrize("code, exit_code", [
+    ("process.exit(3)", 3), ("process.exit()", 0), ("process.exitCode = 4; 1", 4),
+    ("setTimeout(() => process.exit(5), 1); await new Promise(() => {})", 5),
+    ("try { process.exit(6) } catch {}", 6),
+])
+def test_exit_ends_the_run_only(javascript, code, exit_code):
+    javascript.run("var kept = 1")
+    ending = javascript.run(code)
+    assert (ending.ok, ending.done["exit_code"]) == (exit_code == 0, exit_code)
+    if exit_code:
+        assert ending.error["name"] == "SystemExit"
+    assert javascript.run("kept").text == "1"
+
+
+@pytest.mark.parametrize("code", [
+    "while (true) {}",
+    "await new Promise(() => {})",
+    "new Promise(() => {})",
+    "while (true) await null",
+    "for (;;) { try { for (;;); } catch {} }",
+    "setTimeout(() => { console.log('in the timer'); while (true) {} }, 1); await new Promise((r) => setTimeout(r, 50))",
+    "require('child_process').execSync('sleep 2'); while (true) {}",
+    "(function f() { while (true) [1, 2, 3].map((x) => x * 2) })()",
+])
+def test_interrupt_keeps_variables(javascript, code):
+    javascript.run("var kept = [1]")
+    javascript.start("console.log('started');\n" + code)
+    javascript.wait_for_stdout("in the timer" if "in the timer" in code else "started")
+    javascript.interrupt()
+    ending = javascript.finish()
+    assert ending.done["interrupted"] and not ending.ok
+    assert javascript.run("kept").text == "[ 1 ]"
+    assert javascript.run("await new Promise((r) => setTimeout(r, 5, 'timers work'))").text == "'timers work'"
+
+
+def test_interrupt_between_runs_is_ignored(javascript):
+    javascript.run("1")
+    javascript.interrupt()
+    assert javascript.run("await new Promise((r) => setTimeout(r, 150, 'unharmed'))").text == "'unharmed'"
+
+
+def test_interrupt_right_behind_the_run(javascript):
+    for _ in range(5):
+        javascript.start("while (true) {}")
+        javascript.interrupt()
+        assert javascript.finish().done["interrupted"]
+    assert javascript.run("1").text == "1"
+
+
+def test_output_is_live_whole_and_apart(javascript):
+    javascript.start("console.log('first'); await new Promise((r) => setTimeout(r, 60000))")
+    javascript.wait_for_stdout("first\n")
+    javascript.interrupt()
+    javascript.finish()
+    ending = javascript.run("console.log('x'.repeat(3_000_000)); console.error('e'); process.stdout.write('end')")
+    assert len(ending.stdout) == 3_000_004 and ending.stdout.endswith("end")
+    assert ending.stderr == "e\n"
+
+
+def test_timers_outlive_the_cell(javascript):
+    javascript.run("var n = 0; const t = setInterval(() => n++, 1);")
+    assert javascript.run("await new Promise((r) => setTimeout(r, 30)); clearInterval(t); n > 1").text == "true"
+
+
+@pytest.mark.parametrize("code", [
+    "process.stdout.end(); process.stderr.destroy()",
+    "Object.defineProperty(process, 'stdout', { value: null, configurable: true, writable: true })",
+    "JSON.stringify = null; Promise.race = null",
+    "require('fs').writeSync = null",
+    "globalThis._ = 5; var require2 = require",
+    "process.removeAllListeners()",
+])
+def test_nothing_broken_stays_broken(javascript, code):
+    javascript.run(code)
+    ending = javascript.run("console.log('still here'); 'value'")
+    assert ending.stdout == "still here\n" and ending.text == "'value'"
+
+
+def test_environment_is_undone(javascript):
+    assert javascript.run("process.env.RUN_VAR", env={"RUN_VAR": "v"}).text == "'v'"
+    assert javascript.run("process.env.RUN_VAR").text is None
+
+
+def test_results(javascript):
+    assert javascript.run("({ a: [1, 'x', null] })").main["json"] == {"a": [1, "x", None]}
+    assert "json" not in javascript.run("new Map([[1, 2]])").main
+    ending = javascript.run("display({ toHTML: () => '<b>' }); display(Buffer.from('iVBORw0KGgo=', 'base64')); "
+                            "({ $schema: 'https://vega.github.io/schema/vega-lite/v5.json', mark: 'bar' })")
+    assert ending.outputs[0]["html"] == "<b>" and not ending.outputs[0]["is_main_result"]
+    assert ending.images == [b"\x89PNG\r\n\x1a\n"] and "png" in ending.outputs[1]["formats"]
+    assert ending.main["json"]["mark"] == "bar"
+
+
+def test_huge_values_are_cut(javascript):
+    assert len(javascript.run("'x'.repeat(5_000_000)").text) < 110_000
+
+
+def test_local_modules(javascript):
+    (javascript.cwd / "lib.mjs").write_text("export const n = 1; export default 'd';")
+    (javascript.cwd / "old.cjs").write_text("module.exports = { m: 2 };")
+    (javascript.cwd / "data.json").write_text('{"k": 3}')
+    code = ("import d, { n } from './lib.mjs';\nimport data from './data.json' with { type: 'json' };\n"
+            "[d, n, require('./old.cjs').m, data.k]")
+    if javascript.run("process.versions.acorn").text < "'8.14":
+        code = code.replace(" with { type: 'json' }", "").replace("import data from './data.json'", "const data = require('./data.json')")
+    assert javascript.run(code).text == "[ 'd', 1, 2, 3 ]"
+    (javascript.cwd / "lib.mjs").write_text("export const n = 100; export default 'changed';")
+    assert javascript.run("(await import('./lib.mjs')).default").text == "'changed'"
+
+
+@pytest.mark.parametrize("manifest, file, specifier", [
+    ('{"exports": {"import": "./e.mjs", "require": "./c.cjs"}}', "e.mjs", "pack"),
+    ('{"exports": {"./sub/*": "./s/*.mjs"}}', "s/one.mjs", "pack/sub/one"),
+    ('{"main": "m.js", "type": "module"}', "m.js", "pack"),
+    ('{"exports": {".": {"types": "./t.d.ts", "node": {"import": "./deep.mjs"}}}}', "deep.mjs", "pack"),
+])
+def test_packages(javascript, manifest, file, specifier):
+    for root in (javascript.cwd / "node_modules", javascript.home / ".local/lib/node_modules"):
+        folder = root / "pack"
+        (folder / file).parent.mkdir(parents=True)
+        (folder / "package.json").write_text(manifest)
+        (folder / file).write_text("export default 'from the package';")
+        assert javascript.run(f"import p from '{specifier}';\np").text == "'from the package'"
+        folder.rename(root / "moved")
+
+
+def test_channel_does_not_reach_subprocesses(javascript):
+    code = "require('child_process').execSync('readlink /proc/self/fd/3 || echo none').toString()"
+    assert "socket" not in javascript.run(code).text
+
+
+def test_garbage_and_end_of_file_end_the_runner(start):
+    first = start("javascript")
+    first.send_bytes(b"\xff" * 64)
+    assert first.wait_for_end() == 1
+    second = start("javascript")
+    second.start("console.log('started'); while (true) {}")
+    second.wait_for_stdout("started")
+    second.close_channel()
+    second.wait_for_end()
+
+
+# --- TypeScript ------------------------------------------------------------------------------------
+
+def can_strip_types():
+    code = "process.exit(require('module').stripTypeScriptTypes || require('child_process').spawnSync('esbuild', ['--version']).status === 0 ? 0 : 1)"
+    try:
+        return subprocess.run(["/usr/bin/node", "-e", code]).returncode == 0
+    except OSError:
+        return False
+
+
+needs_types = pytest.mark.skipif(not can_strip_types(), reason="node has no stripTypeScriptTypes and there is no esbuild")
+
+
+@needs_types
+def test_typescript(javascript):
+    run = lambda code: javascript.run(code, language="typescript")  # noqa: E731
+    assert run("interface P { x: number }\nconst p: P = { x: 3 };\nenum C { Red, Green }\np.x + C.Green").text == "4"
+    assert javascript.run("p.x").text == "3"
+    assert run("function id<T>(v: T): T { return v }\nid<string>('s') as string").text == "'s'"
+    assert run("import { join } from 'path';").ok
+    assert run("join('a', 'b')").text == "'a/b'"
+    assert run("await Promise.resolve(1 as number)").text == "1"
+
+
+@needs_types
+def test_typescript_lines(javascript):
+    ending = javascript.run("type A = string;\n\n\ninterface B {\n  a: A;\n}\nconst b: B = { a: 'x' };\n\n(b as any).c.d",
+                            language="typescript")
+    assert "cell-1:9:" in ending.stderr and "(b as any).c.d" in ending.stderr
+    ending = javascript.run("let a: number = 1;\nlet b: = 2;", language="typescript")
+    assert ending.error["name"] == "SyntaxError" and "cell-2:2" in ending.stderr
+
+
+def test_typescript_without_a_stripper(start):
+    client = start("javascript", extra_env={"PATH": "/nowhere"})
+    if client.run("typeof require('module').stripTypeScriptTypes").text == "'function'":
+        pytest.skip("this node strips types itself")
+    ending = client.run("let a: number = 1", language="typescript")
+    assert "esbuild" in ending.error["message"]
+
+
+@pytest.mark.parametrize("name", ["SIGCONT", "SIGWINCH", "SIGURG", "SIGCHLD", "SIGUSR1"])
+def test_signals_that_end_nothing_end_nothing(javascript, name):
+    javascript.run("const kept = 41")
+    assert javascript.run(f"process.kill(process.pid, '{name}'); kept").text == "41"
+    assert javascript.run("await 1; process.kill(0, process.binding('constants').os.signals." + name + "); kept + 1").text == "42"
+    heard = javascript.run(f"let heard = 0; process.once('{name}', () => {{ heard += 1; }}); process.kill(process.pid, '{name}');"
+                           "while (!heard) await new Promise(setImmediate); heard")
+    assert heard.text == "1"
+
+
+def test_without_its_inspector_it_ends(start):
+    client = start("javascript")
+    client.start("process._kill(process.pid, 28); 1")  # what process.kill() is made of
+    client.wait_for_stderr("JavaScript cannot go on in this process")
+    assert client.wait_for_end() == 1

@@ -1,0 +1,171 @@
+"""The Python runner: rich results, tables, figures and their charts."""
+
+import subprocess
+
+import pytest
+
+
+def has(module):
+    return subprocess.run(["/usr/bin/python3", "-c", f"import {module}"], capture_output=True).returncode == 0
+
+
+needs_pandas = pytest.mark.skipif(not has("pandas"), reason="/usr/bin/python3 has no pandas")
+needs_matplotlib = pytest.mark.skipif(not has("matplotlib"), reason="/usr/bin/python3 has no matplotlib")
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def test_plain_data_comes_as_json(python):
+    output = python.run("{'a': [1, None, 2.5, True]}").main
+    assert output["formats"] == ["text", "json"]
+    assert output["json"] == {"a": [1, None, 2.5, True]}
+
+
+def test_rich_methods(python):
+    output = python.run("class R:\n    def _repr_html_(self): return '<b>'\n    def _repr_markdown_(self): return '**'\n"
+                        "    def _repr_latex_(self): return '$x$'\n    def _repr_svg_(self): return '<svg/>'\n"
+                        "    def _repr_json_(self): return {'n': float('nan')}\nR()").main
+    assert output["html"] == "<b>" and output["markdown"] == "**" and output["latex"] == "$x$"
+    assert output["svg"] == "<svg/>" and output["json"] == {"n": None}
+    assert output["formats"] == ["text", "html", "markdown", "latex", "svg", "json"]
+
+
+def test_mimebundle(python):
+    output = python.run("class M:\n    def _repr_mimebundle_(self, include=None, exclude=None):\n"
+                        "        return {'text/html': '<i>', 'application/vnd.x+json': [1]}, {}\nM()").main
+    assert output["html"] == "<i>" and output["json"] == [1]
+
+
+def test_picture_of_an_object(python):
+    ending = python.run("class P:\n    def _repr_png_(self): return b'\\x89PNG\\r\\n\\x1a\\nrest'\nP()")
+    assert ending.images == [PNG + b"rest"]
+    assert "png" in ending.main["formats"]
+
+
+@pytest.mark.parametrize("code, part", [
+    ("class B:\n    def __repr__(self): raise ValueError('bad')\nB()", "its __repr__ raised ValueError: bad"),
+    ("class B:\n    def _repr_html_(self): raise ValueError('bad')\n    def __repr__(self): return 'B!'\nB()", "B!"),
+    ("class B:\n    def __getattr__(self, name): return lambda *a: 5\n    def __repr__(self): return 'any'\nB()", "any"),
+    ("'x' * 1_000_000", "characters left out"),
+    ("list(range(200_000))", "characters left out"),
+    ("x = []; x.append(x); x", "[[...]]"),
+    ("'\\ud800'", "'\\ud800'"),
+    ("type('T', (), {'_repr_html_': lambda self: '<b>'})", "<class '__main__.T'>"),
+    ("10 ** 30", "1" + "0" * 30),
+    ("{'big': 10 ** 30}", "big"),
+])
+def test_odd_values(python, code, part):
+    ending = python.run(code)
+    assert ending.ok and part in ending.text
+    assert len(ending.text) < 110_000
+
+
+def test_deep_data_stays_within_the_frame(python):
+    assert python.run("d = {}\nfor _ in range(500): d = {'d': d}\nd").ok
+
+
+def test_display(python):
+    ending = python.run("display(1, 'two')\n3")
+    assert [o["text"] for o in ending.outputs] == ["1", "'two'", "3"]
+    assert [o["is_main_result"] for o in ending.outputs] == [False, False, True]
+
+
+@needs_pandas
+def test_dataframe(python):
+    output = python.run("import pandas as pd\npd.DataFrame({'a': [1, 2], 'b': ['x', None], "
+                        "'t': pd.to_datetime(['2024-01-02', None])})").main
+    assert output["formats"] == ["text", "html", "json"]
+    assert output["json"]["columns"][0] == {"name": "a", "type": "int64"}
+    assert output["json"]["rows"] == [[1, "x", "2024-01-02T00:00:00"], [2, None, None]]
+    assert output["json"]["row_count"] == 2 and not output["json"]["truncated"]
+    assert "<table" in output["html"]
+
+
+@needs_pandas
+def test_long_dataframe_is_cut(python):
+    output = python.run("import pandas as pd\npd.DataFrame({'a': range(5000)})").main
+    assert len(output["json"]["rows"]) == 1000 and output["json"]["truncated"]
+    assert output["json"]["row_count"] == 5000
+    assert "[5000 rows x 1 columns; 50 shown]" in output["text"]
+    assert len(output["text"].splitlines()) < 60
+
+
+def figures(python, code):
+    ending = python.run("import matplotlib.pyplot as plt\n" + code)
+    assert ending.ok, ending.stderr
+    assert all(image.startswith(PNG) for image in ending.images)
+    return ending
+
+
+@needs_matplotlib
+def test_all_open_figures_are_sent_in_order(python):
+    ending = figures(python, "for i in range(3):\n    plt.figure(); plt.plot([1, i]); plt.title(f'T{i}')")
+    assert len(ending.images) == 3
+    assert [o["chart"]["title"] for o in ending.outputs] == ["T0", "T1", "T2"]
+    assert python.run("plt.get_fignums()").text == "[]"
+
+
+@needs_matplotlib
+def test_show_sends_at_once_and_only_once(python):
+    ending = figures(python, "plt.plot([1, 2])\nplt.show()\ndisplay('after')")
+    assert [o["text"][:6] for o in ending.outputs] == ["Figure", "'after"]
+    assert ending.stderr == ""
+
+
+@needs_matplotlib
+def test_figure_as_last_value_is_sent_once(python):
+    ending = figures(python, "fig, ax = plt.subplots()\nax.plot([3, 4])\nfig")
+    assert len(ending.images) == 1 and ending.main["chart"]["type"] == "line"
+
+
+@needs_matplotlib
+def test_figures_of_a_failed_run_are_sent(python):
+    ending = python.run("import matplotlib.pyplot as plt\nplt.plot([1])\n1/0")
+    assert not ending.ok and len(ending.images) == 1
+
+
+@needs_matplotlib
+def test_large_picture_gets_fewer_dots(python):
+    ending = figures(python, "import random\nfig = plt.figure(figsize=(20, 20), dpi=200)\n"
+                     "plt.imshow([[random.random() for _ in range(600)] for _ in range(600)])")
+    assert len(ending.images[0]) <= 750_000
+
+
+@needs_matplotlib
+@pytest.mark.parametrize("code, kind, element", [
+    ("plt.plot([1, 2], [3, 4], label='l')", "line", {"label": "l", "points": [[1, 3], [2, 4]]}),
+    ("plt.scatter([1, 2], [3, 4], label='s')", "scatter", {"label": "s", "points": [[1, 3], [2, 4]]}),
+    ("plt.bar(['a', 'b'], [3, 4])", "bar", {"label": "a", "value": 3}),
+    ("plt.barh(['a', 'b'], [3, 4], label='g')", "bar", {"label": "a", "group": "g", "value": 3}),
+    ("plt.hist([1, 1, 2, 3], bins=2)", "histogram", {"from": 1, "to": 2, "count": 2}),
+    ("plt.pie([1, 3], labels=['a', 'b'])", "pie", {"label": "a", "fraction": 0.25}),
+    ("plt.boxplot([1, 2, 3, 4, 100])", "box",
+     {"label": "1", "min": 1, "first_quartile": 2, "median": 3, "third_quartile": 4, "max": 4, "outliers": [100]}),
+])
+def test_charts(python, code, kind, element):
+    chart = figures(python, code + "\nplt.xlabel('Time (s)');").outputs[0]["chart"]
+    assert chart["type"] == kind
+    assert chart["elements"][0] == element
+    assert chart["x"]["label"] == "Time (s)" and chart["x"]["unit"] == "s"
+
+
+@needs_matplotlib
+def test_chart_scales(python):
+    chart = figures(python, "plt.loglog([1, 10], [1, 100]);").outputs[0]["chart"]
+    assert chart["x"]["scale"] == chart["y"]["scale"] == "log"
+    chart = figures(python, "from datetime import datetime as d\nplt.plot([d(2024, 1, 1), d(2024, 1, 2)], [1, 2]);")
+    chart = chart.outputs[0]["chart"]
+    assert chart["x"]["scale"] == "datetime"
+    assert chart["elements"][0]["points"][0][0].startswith("2024-01-01T00:00:00")
+
+
+@needs_matplotlib
+def test_several_axes_are_a_composite(python):
+    chart = figures(python, "f, (a, b) = plt.subplots(1, 2)\na.plot([1, 2]); b.bar(['x'], [1]);").outputs[0]["chart"]
+    assert chart["type"] == "composite"
+    assert [c["type"] for c in chart["elements"][0]["charts"]] == ["line", "bar"]
+
+
+@needs_matplotlib
+def test_a_chart_that_cannot_be_made_fails_nothing(python):
+    ending = figures(python, "line, = plt.plot([1, 2])\nline.get_label = None;")
+    assert len(ending.images) == 1 and "chart" not in ending.outputs[0]

@@ -1,0 +1,193 @@
+"""The SQL runner."""
+
+import csv
+
+import pytest
+
+
+def test_state_and_results(sql):
+    assert sql.ready["language"] == "sql"
+    ending = sql.run("CREATE TABLE t (a INT, b TEXT);\nINSERT INTO t VALUES (1, 'x;y'), (2, NULL);\nSELECT * FROM t;")
+    assert ending.ok
+    assert ending.outputs[0]["text"] == "CREATE TABLE: ok\nINSERT: 2 rows affected"
+    assert ending.text == "a | b\n--+-----\n1 | x;y\n2 | NULL\n(2 rows)"
+    assert ending.main["formats"] == ["text", "html", "json"]
+    assert ending.main["json"] == {
+        "columns": [{"name": "a", "type": "INTEGER"}, {"name": "b", "type": "TEXT"}],
+        "rows": [[1, "x;y"], [2, None]], "row_count": 2, "truncated": False}
+    assert sql.run("SELECT count(*) FROM t").main["json"]["rows"] == [[2]]
+
+
+def test_the_last_table_is_the_main_result(sql):
+    ending = sql.run("SELECT 1; SELECT 2; CREATE TABLE t (a);")
+    assert [o["is_main_result"] for o in ending.outputs] == [False, True, False]
+    assert [o.get("json", {}).get("rows") for o in ending.outputs] == [[[1]], [[2]], None]
+
+
+@pytest.mark.parametrize("code, rows", [
+    ("SELECT 1", [[1]]),
+    ("SELECT 'a;b' -- c;d\n;", [["a;b"]]),
+    ("/* ; */ SELECT 1;;;", [[1]]),
+    ("SELECT x'00ff'", [["x'00ff'"]]),
+    ("SELECT 9223372036854775807", [["9223372036854775807"]]),
+    ("SELECT 1e999, -1e999", [["inf", "-inf"]]),
+    ("SELECT json_extract('{\"a\": 5}', '$.a')", [[5]]),
+    ("CREATE TABLE t (a); CREATE TRIGGER g AFTER INSERT ON t BEGIN UPDATE t SET a = a + 1; END; "
+     "INSERT INTO t VALUES (1); SELECT * FROM t", [[2]]),
+    ("CREATE TABLE t (a); INSERT INTO t VALUES (7) RETURNING a", [[7]]),
+    ("SELECT 1 WHERE 0", []),
+    ("ATTACH ':memory:' AS m; CREATE TABLE m.t (a); SELECT count(*) FROM m.t", [[0]]),
+    ("BEGIN; CREATE TABLE t (a); ROLLBACK; SELECT count(*) FROM sqlite_schema", [[0]]),
+])
+def test_statements(sql, code, rows):
+    ending = sql.run(code)
+    assert ending.ok, ending
+    assert ending.main["json"]["rows"] == rows
+
+
+@pytest.mark.parametrize("code", ["", "-- nothing", "/* nothing */ ;", "BEGIN; COMMIT"])
+def test_nothing_to_show(sql, code):
+    ending = sql.run(code)
+    assert ending.ok and ending.outputs == []
+
+
+def test_many_statements_make_one_output(sql):
+    ending = sql.run("CREATE TABLE t (a);" + "INSERT INTO t VALUES (1);" * 500)
+    assert ending.text == "CREATE TABLE: ok\nINSERT: 1 row affected (x500)"
+
+
+@pytest.mark.parametrize("code, parts", [
+    ("SELECT 1;\n\n-- c\nSELECT * FROMM t;", ["statement 2, line 4", "SELECT * FROMM t", "syntax error"]),
+    ("SELECT * FROM nowhere", ["no such table: nowhere"]),
+    ("SELECT * FROM \"gone.csv\"", ["no such table: gone.csv", "no file of that name"]),
+    (".tables", ["sqlite3 shell", "sqlite_schema"]),
+    ("SELECT 'unterminated", ["unrecognized token"]),
+])
+def test_errors(sql, code, parts):
+    ending = sql.run(code)
+    assert not ending.ok and ending.error["name"] == "sqlite3.OperationalError"
+    for part in parts:
+        assert part in ending.error["message"] + ending.stderr
+    assert ending.stderr == ending.error["traceback"]
+    assert sql.run("SELECT 5").main["json"]["rows"] == [[5]]
+
+
+def test_results_before_an_error_are_kept(sql):
+    ending = sql.run("SELECT 1; SELECT * FROM nowhere")
+    assert not ending.ok and ending.outputs[0]["json"]["rows"] == [[1]]
+
+
+@pytest.mark.parametrize("name, content, rows, types", [
+    ("d.csv", "id,name,zip,v\n1,a,01234,1.5\n2,,99999,\n", [[1, "a", "01234", 1.5], [2, None, "99999", None]],
+     ["INTEGER", "TEXT", "TEXT", "REAL"]),
+    ("bom.csv", "\ufeffa,b\n1,2\n", [[1, 2]], ["INTEGER", "INTEGER"]),
+    ("t.tsv", "a\tb\n1\tx y\n", [[1, "x y"]], ["INTEGER", "TEXT"]),
+    ("semi.csv", "a;b\n1;2,5\n", [[1, "2,5"]], ["INTEGER", "TEXT"]),
+    ("quoted.csv", 'a,b\n"x, y","line\nbreak"\n', [["x, y", "line\nbreak"]], ["TEXT", "TEXT"]),
+    ("big.csv", "a\n99999999999999999999999999\n", [[1e26]], ["REAL"]),
+    ("j.json", '[{"a": 1, "b": {"x": 2}}, {"a": 2, "c": true}]', [[1, '{"x": 2}', None], [2, None, 1]],
+     ["INTEGER", "TEXT", "INTEGER"]),
+    ("l.jsonl", '{"a": 1}\n\n{"a": 2}\n', [[1], [2]], ["INTEGER"]),
+    ("n.ndjson", '{"a": "x"}\n', [["x"]], ["TEXT"]),
+    ("sub dir/d.csv", "a\n1\n", [[1]], ["INTEGER"]),
+    ("twice.csv", "a,A,\n1,2,3\n", [[1, 2, 3]], ["INTEGER", "INTEGER", "INTEGER"]),
+])
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_files_are_tables(sql, name, content, rows, types, quote):
+    (sql.cwd / name).parent.mkdir(exist_ok=True)
+    (sql.cwd / name).write_text(content)
+    ending = sql.run(f"SELECT * FROM {quote}{name}{quote}")
+    assert ending.ok, ending
+    assert ending.main["json"]["rows"] == rows
+    assert [c["type"] for c in ending.main["json"]["columns"]] == types
+    assert sql.run(f"SELECT count(*) FROM {quote}{sql.cwd / name}{quote}").ok
+
+
+def test_a_changed_file_is_read_again(sql):
+    file = sql.cwd / "d.csv"
+    file.write_text("a\n1\n")
+    assert sql.run('SELECT sum(a) FROM "d.csv"').main["json"]["rows"] == [[1]]
+    file.write_text("a\n1\n41\n")
+    assert sql.run('SELECT sum(a) FROM "d.csv"').main["json"]["rows"] == [[42]]
+    file.unlink()
+    assert "no such table" in sql.run('SELECT sum(a) FROM "d.csv"').error["message"]
+
+
+def test_files_join_with_tables(sql):
+    (sql.cwd / "a.csv").write_text("id,x\n1,10\n")
+    (sql.cwd / "b.json").write_text('[{"id": 1, "y": 20}]')
+    ending = sql.run('CREATE TABLE t (id, z); INSERT INTO t VALUES (1, 30);\n'
+                     'SELECT x + y + z FROM "a.csv" JOIN "b.json" USING (id) JOIN t USING (id)')
+    assert ending.main["json"]["rows"] == [[60]]
+
+
+@pytest.mark.parametrize("name, content, part", [
+    ("ragged.csv", "a,b\n1,2\n3\n", "ragged.csv, line 3: 1 fields, but the header has 2"),
+    ("empty.csv", "", "is empty"),
+    ("bad.json", "{", "not JSON"),
+    ("list.json", "[1, 2]", "a list of objects"),
+    ("bad.jsonl", '{"a": 1}\nnope\n', "bad.jsonl, line 2"),
+    ("p.parquet", "PAR1", "CSV"),
+])
+def test_files_that_are_no_tables(sql, name, content, part):
+    (sql.cwd / name).write_text(content)
+    ending = sql.run(f'SELECT * FROM "{name}"')
+    assert not ending.ok and part in ending.error["message"]
+
+
+def test_an_unquoted_file_name_gets_a_hint(sql):
+    (sql.cwd / "d.csv").write_text("a\n1\n")
+    for _ in range(2):
+        assert 'double quotes: "d.csv"' in sql.run("SELECT * FROM d.csv").error["message"]
+
+
+def test_long_results_go_to_a_file(sql):
+    ending = sql.run("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) SELECT i FROM n")
+    data = ending.main["json"]
+    assert data["truncated"] and data["row_count"] == 3000 and len(data["rows"]) == 1000
+    path = ending.text.rsplit("CSV: ", 1)[1].rstrip(")")
+    with open(path) as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["i"] and len(rows) == 3001 and rows[-1] == ["3000"]
+
+
+def test_interrupt_keeps_data(sql):
+    sql.run("CREATE TABLE t (a); INSERT INTO t VALUES (1); CREATE TEMP TABLE u (b);")
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+    for code in (f"{endless} SELECT count(*) FROM n", f"{endless} SELECT i FROM n WHERE i < 0",
+                 f"INSERT INTO t {endless} SELECT i FROM n"):
+        for wait in (lambda: None, sql.wait_until_busy):  # right behind the run, and in its midst
+            sql.start(code)
+            wait()
+            sql.interrupt()
+            ending = sql.finish()
+            assert ending.done["interrupted"] and not ending.ok
+    assert sql.run("SELECT count(*) FROM t JOIN (SELECT count(*) FROM u)").main["json"]["rows"] == [[1]]
+
+
+def test_interrupt_right_behind_the_run(sql):
+    for _ in range(100):  # each also right behind the end of the one before
+        sql.start("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n")
+        sql.interrupt()
+        assert sql.finish().done["interrupted"]
+
+
+def test_interrupt_says_what_happened_to_a_transaction(sql):
+    sql.run("CREATE TABLE t (a); BEGIN; INSERT INTO t VALUES (1)")
+    sql.start("INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n")
+    sql.wait_until_busy()
+    sql.interrupt()
+    assert "rolled back" in sql.finish().done["note"]
+
+
+def test_database_outlives_the_runner(start, sql):
+    sql.run("CREATE TABLE t (a); INSERT INTO t VALUES (5); CREATE TEMP TABLE gone (a)")
+    again = start("sql")
+    assert again.run("SELECT a FROM t").main["json"]["rows"] == [[5]]
+    assert "no such table" in again.run("SELECT * FROM gone").error["message"]
+
+
+def test_garbage_ends_the_runner(start):
+    client = start("sql")
+    client.send_bytes(b"\xff" * 64)
+    assert client.wait_for_end() == 1

@@ -1,0 +1,291 @@
+"""SQL with the DataFrames of Python, hutch.sql() in Python and JavaScript; on both engines."""
+
+import pytest
+
+FRAME = """import pandas as pd, datetime, decimal
+df = pd.DataFrame({
+    'f': [1.5, 2.0, None], 'n': pd.array([1, None, 3], dtype='Int64'), 'i': [1, 2, 3],
+    'd': pd.to_datetime(['2020-01-01', None, '2020-01-03']), 's': ['x', None, 'é'], 'b': [True, False, True],
+    'o': [1, 'x', [1, 2]], 'c': pd.Categorical(['u', 'v', 'u']), 'day': [datetime.date(2020, 1, 1)] * 3})
+x = 5"""
+
+
+@pytest.fixture(params=["SQLite", "DuckDB"])
+def engine(request):
+    return request.param
+
+
+@pytest.fixture
+def begin(start, engine):
+    return lambda language: start(language, extras=engine == "DuckDB" and language != "javascript")
+
+
+@pytest.fixture
+def sql(begin, engine):
+    client = begin("sql")
+    assert client.ready["version"].startswith(engine)
+    return client
+
+
+@pytest.fixture
+def python(begin):
+    client = begin("python")
+    assert client.run(FRAME).ok
+    return client
+
+
+def rows(ending):
+    assert ending.ok, ending
+    return ending.main["json"]["rows"]
+
+
+def test_sql_sees_data_frames(python, sql, engine):
+    assert rows(sql.run("SELECT f, n, i, s, o, c FROM df ORDER BY i")) == [
+        [1.5, 1, 1, "x", "1", "u"] if engine == "DuckDB" else [1.5, 1, 1, "x", 1, "u"],
+        [2.0, None, 2, None, "x", "v"], [None, 3, 3, "é", "[1, 2]", "u"]]
+    names = [c["name"] for c in sql.run("SELECT * FROM df").main["json"]["columns"]]
+    assert names == ["f", "n", "i", "d", "s", "b", "o", "c", "day"]
+
+
+def test_dates(python, sql, engine):
+    dates = [row[0] for row in rows(sql.run("SELECT d FROM df ORDER BY i"))]
+    assert [d and d[:10] for d in dates] == ["2020-01-01", None, "2020-01-03"]
+    year = "strftime('%Y', d)" if engine == "SQLite" else "year(d)::TEXT"
+    assert rows(sql.run(f"SELECT {year} FROM df WHERE i = 3")) == [["2020"]]
+    assert python.run("str(hutch.sql('SELECT d FROM df').dtypes['d'])[:10]").text == "'datetime64'"
+
+
+def test_a_frame_is_seen_as_it_is_now(python, sql):
+    assert rows(sql.run("SELECT count(*) FROM df")) == [[3]]
+    python.run("df = df.head(1)")
+    assert rows(sql.run("SELECT count(*) FROM df")) == [[1]]
+    python.run("del df")
+    assert not sql.run("SELECT count(*) FROM df").ok
+
+
+def test_a_table_goes_before_a_frame(python, sql):
+    assert sql.run("CREATE TABLE df (a INT); INSERT INTO df VALUES (7)").ok
+    assert rows(sql.run("SELECT * FROM df")) == [[7]]
+    assert python.run("hutch.sql('SELECT * FROM df').a.tolist()").text == "[7]"
+
+
+def test_tables_from_frames_stay(python, sql):
+    assert sql.run("CREATE TABLE kept AS SELECT i FROM df").ok
+    python.run("del df")
+    assert rows(sql.run("SELECT sum(i) FROM kept")) == [[6]]
+    assert python.run("hutch.sql('SELECT sum(i) s FROM kept').s.tolist()[0] == 6").text == "True"
+
+
+@pytest.mark.parametrize("make, query, expected", [
+    ("t = pd.Series([1, 2], name='v')", "SELECT v FROM t", [[1], [2]]),
+    ("t = df.groupby('c').agg({'i': ['sum', 'max']})", "SELECT * FROM t ORDER BY 1", [["u", 4, 3], ["v", 2, 2]]),
+    ("t = pd.DataFrame([[1, 2]], columns=['A', 'a'])", "SELECT * FROM t", [[1, 2]]),
+    ("t = pd.DataFrame({'a': []})", "SELECT count(*) FROM t", [[0]]),
+    ("t = pd.DataFrame({0: [1], 'x y': [2]})", 'SELECT "0", "x y" FROM t', [[1, 2]]),
+    ("t = pd.DataFrame({'a': [2**62]})", "SELECT a = 4611686018427387904 FROM t", [[True]]),
+    ("t = df.set_index('i')", "SELECT i FROM t WHERE s = 'é'", [[3]]),
+])
+def test_kinds_of_frames(python, sql, make, query, expected):
+    assert python.run(make).ok
+    assert rows(sql.run(query)) == expected
+
+
+def test_large_frames(python, sql):
+    assert python.run("import numpy as np\nbig = pd.DataFrame({'i': np.arange(1_000_000), 'f': 0.5})").ok
+    assert rows(sql.run("SELECT count(*), max(i), sum(f) FROM big")) == [[1_000_000, 999_999, 500_000]]
+    assert python.run("len(hutch.sql('SELECT * FROM big WHERE i >= 10'))").text == "999990"
+
+
+def test_errors_say_what_python_has(python, sql):
+    assert "there are: df" in sql.run("SELECT * FROM dff").error["message"]
+    assert "of type int" in sql.run("SELECT * FROM x").error["message"]
+    assert not sql.run("INSERT INTO df (i) VALUES (1)").ok
+    python.run("e = pd.DataFrame()")
+    assert "DataFrame e cannot be a table" in sql.run("SELECT * FROM e").error["message"]
+
+
+def test_python_has_not_run(sql):
+    assert "Python has not run" in sql.run("SELECT * FROM df").error["message"]
+
+
+def test_python_is_busy(python, sql):
+    python.start("import time\nprint('on')\nwhile True: time.sleep(0.05)")
+    python.wait_for_stdout("on")
+    assert "Python is busy with run_2" in sql.run("SELECT * FROM df").error["message"]
+    python.interrupt()
+    assert not python.finish().ok
+    assert rows(sql.run("SELECT count(*) FROM df")) == [[3]]
+
+
+def test_waiting_for_python_is_interrupted(python, sql):
+    python.start("print('on')\nwhile True: pass")
+    python.wait_for_stdout("on")
+    sql.start("SELECT * FROM df")
+    sql.wait_until_idle()
+    sql.interrupt()
+    assert sql.finish().done["interrupted"]
+    python.interrupt()
+    python.finish()
+
+
+def test_python_that_was_killed(python, sql):
+    python.process.kill()
+    python.process.wait()
+    assert "no such table" in sql.run("SELECT * FROM df").error["message"].lower() \
+        or "does not exist" in sql.run("SELECT * FROM df").error["message"]
+
+
+@pytest.mark.parametrize("hostile", [
+    "import time\nclass F(pd.DataFrame):\n    def reset_index(self, *a, **k): raise RuntimeError('no')\nh = F({'a': [1]})",
+    "import os\nclass F(pd.DataFrame):\n    def reset_index(self, *a, **k): os._exit(3)\nh = F({'a': [1]})",
+])
+def test_hostile_frames_fail_and_python_lives(python, sql, hostile):
+    assert python.run(hostile).ok
+    assert not sql.run("SELECT * FROM h").ok
+    assert python.run("x").text == "5"
+    assert rows(sql.run("SELECT count(*) FROM df")) == [[3]]
+
+
+def test_python_answers_a_run_while_a_frame_is_written(python, sql):
+    python.run("import time\nclass F(pd.DataFrame):\n    def reset_index(self, *a, **k):\n"
+               "        time.sleep(600)\nslow = F({'a': [1]})")
+    sql.start("SELECT * FROM slow")
+    sql.wait_until_idle()
+    assert python.run("x + 1").text == "6"
+    sql.interrupt()
+    assert sql.finish().done["interrupted"]
+
+
+# --- hutch.sql -------------------------------------------------------------------------------------
+
+
+def test_hutch_sql_in_python(python, sql):
+    sql.run("CREATE TABLE t (a INT, b TEXT); INSERT INTO t VALUES (1, 'x'), (NULL, 'y')")
+    assert python.run("r = hutch.sql('SELECT * FROM t ORDER BY b'); (type(r).__name__, list(r.columns), r.b.tolist())"
+                      ).text == "('DataFrame', ['a', 'b'], ['x', 'y'])"
+    assert python.run("hutch.sql('SELECT ? + 1 AS v', [41]).v.tolist()").text == "[42]"
+    assert python.run("import hutch as h\nh.sql('INSERT INTO t VALUES (3, NULL)') is None").text == "True"
+    assert rows(sql.run("SELECT sum(a) FROM t")) == [[4]]
+
+
+def test_hutch_sql_sees_the_callers_variables(python):
+    assert python.run("def g():\n    inner_ = pd.DataFrame({'q': [7]})\n"
+                      "    return hutch.sql('SELECT q, s FROM inner_, df WHERE i = 1').q.tolist()\ng()").text == "[7]"
+
+
+def test_hutch_sql_reads_files(python, engine):
+    (python.cwd / "d.csv").write_text("a,b\n1,x\n2,y\n")
+    name = '"d.csv"' if engine == "SQLite" else "'d.csv'"
+    assert python.run(f"hutch.sql('''SELECT sum(a) AS s FROM {name} ''').s.tolist()[0] == 3").text == "True"
+
+
+def test_hutch_sql_errors_are_the_users(python):
+    ending = python.run("a = 1\nhutch.sql('SELECT nope FROM df')")
+    assert ending.error["name"] == "hutch.SQLError" and "cell 2, line 2" in ending.stderr
+    assert "nope" in ending.error["message"] and "^" in ending.stderr
+    assert "runners/" not in ending.stderr
+    assert "no DataFrame, but of type int" in python.run("hutch.sql('SELECT * FROM x')").error["message"]
+    assert python.run("try:\n    hutch.sql('SELEC 1')\nexcept hutch.SQLError as e: print('caught')").stdout == "caught\n"
+    assert python.run("hutch.sql(5)").error["name"] == "TypeError"
+
+
+def test_hutch_sql_is_interrupted(python):
+    python.run("hutch.sql('SELECT 1')")  # the engine is there: what is interrupted is a query
+    python.start("hutch.sql('WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n')")
+    python.wait_until_busy()
+    python.interrupt()
+    ending = python.finish()
+    assert ending.done["interrupted"], ending
+    assert python.run("hutch.sql('SELECT 1 AS a').a.tolist()").text == "[1]"
+
+
+def test_a_module_of_the_users_own_named_hutch(python):
+    (python.cwd / "hutch.py").write_text("mine = 1")
+    assert python.run("import hutch\nhutch.mine").text == "1"
+
+
+def test_hutch_sql_in_javascript(start, python, engine):
+    if engine == "DuckDB":
+        pytest.skip("JavaScript uses the machine's own Python, which has no DuckDB")
+    javascript, sql = start("javascript"), start("sql")
+    sql.run("CREATE TABLE t (a, b, c, d); INSERT INTO t VALUES (1, 9223372036854775807, x'00ff', NULL)")
+    assert javascript.run("const [r] = await hutch.sql('SELECT * FROM t'); r").text == \
+        "{ a: 1, b: 9223372036854775807n, c: <Buffer 00 ff>, d: null }"
+    assert javascript.run("(await hutch.sql('SELECT i FROM df WHERE s = ?', ['é']))").text == "[ { i: 3 } ]"
+    assert javascript.run("(await hutch.sql('SELECT :a + 1 AS b', {a: 2n ** 60n}))[0].b").text == "1152921504606846977n"
+    assert javascript.run("(await hutch.sql('SELECT 1 a, \\'x\\' b')).columns").main["json"] == \
+        [{"name": "a", "type": "INTEGER"}, {"name": "b", "type": "TEXT"}]
+    ending = javascript.run("const a = 1;\nawait hutch.sql('SELECT nope')")
+    assert ending.error["name"] == "SQLError" and "cell-5:2:" in ending.stderr
+    assert javascript.run("(await hutch.sql('WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+                          "WHERE i < 100000) SELECT * FROM n')).length").text == "100000"
+
+
+def test_hutch_sql_in_javascript_is_interrupted(start, tmp_path):
+    javascript = start("javascript")
+    assert javascript.run("await hutch.sql('SELECT 1 a')").text == "[ { a: 1 } ]"
+    javascript.start("console.log('on'); await hutch.sql('WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
+                     "SELECT i + 1 FROM n) SELECT count(*) FROM n')")
+    javascript.wait_for_stdout("on")
+    javascript.interrupt()
+    assert javascript.finish().done["interrupted"]
+    assert javascript.run("await hutch.sql('SELECT 2 a')").text == "[ { a: 2 } ]"
+
+
+# --- the file of the database ----------------------------------------------------------------------
+
+
+def test_an_open_transaction_holds_the_database(python, sql, engine):
+    assert sql.run("CREATE TABLE t (a INT)").ok
+    assert sql.run("BEGIN; INSERT INTO t VALUES (1)").ok
+    code = "hutch.sql('INSERT INTO t VALUES (2)')"
+    message = python.run(code).error["message"]  # after 10 seconds
+    assert ("transaction" if engine == "DuckDB" else "locked") in message
+    assert sql.run("COMMIT").ok
+    assert python.run(code).ok
+    assert rows(sql.run("SELECT a FROM t ORDER BY a")) == [[1], [2]]
+
+
+def test_an_interrupted_transaction(sql):
+    sql.run("CREATE TABLE t (a INT); BEGIN; INSERT INTO t VALUES (1)")
+    sql.start("SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT * FROM n)")
+    sql.wait_until_busy()
+    sql.interrupt()
+    assert sql.finish().done["interrupted"]
+    sql.run("ROLLBACK")
+    assert rows(sql.run("SELECT count(*) FROM t")) == [[0]]
+
+
+def test_duckdb_reads_files_and_writes_parquet(start):
+    sql = start("sql", extras=True)
+    (sql.cwd / "d.csv").write_text("a,when\n1,2020-01-01\n2,2021-01-01\n")
+    ending = sql.run("COPY (SELECT * FROM 'd.csv') TO 'd.parquet';\nSELECT * FROM 'd.parquet' ORDER BY a DESC")
+    assert rows(ending) == [[2, "2021-01-01"], [1, "2020-01-01"]]
+    assert [c["type"] for c in ending.main["json"]["columns"]] == ["BIGINT", "DATE"]
+    assert rows(sql.run('SELECT count(*) FROM "d.csv"')) == [[2]]
+    ending = sql.run("SELECT 1;\nSELECT *,\nnope FROM 'd.csv'")
+    assert not ending.ok and "statement 2, line 3" in ending.error["message"]
+
+
+def test_a_session_stays_with_its_engine(start):
+    sqlite = start("sql")
+    sqlite.run("CREATE TABLE t (a)")
+    later = start("sql", extras=True)
+    assert later.ready["version"].startswith("SQLite")
+    assert later.run("SELECT count(*) FROM t").ok
+
+
+def test_a_database_that_cannot_be_opened_is_an_answer(start, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/session.sqlite").mkdir()
+    sql = start("sql")
+    ending = sql.run("SELECT 1")
+    assert ending.error["name"] == "OperationalError" and "unable to open" in ending.stderr
+    (tmp_path / "data/session.sqlite").rmdir()
+    assert rows(sql.run("SELECT 1")) == [[1]]
+
+
+def test_duckdb_that_has_gone(start, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/session.duckdb").write_bytes(b"")
+    assert "install_packages" in start("sql").run("SELECT 1").error["message"]

@@ -1,0 +1,102 @@
+"""JavaScript that is stopped by force: wherever such a stop arrives, each run ends, and the next one runs.
+
+The runner looks so often here, whether the code still goes on, that stops arrive all through a run's
+end as well: in its last instruction, in what leads to the answer, and after it.
+"""
+
+import re
+import shutil
+import threading
+
+import pytest
+
+from runner_client import PROGRAMS
+
+ROUNDS = 20
+START = "console.log('started');"
+BUSY = "for (const until = Date.now() + {}; Date.now() < until;);"
+
+
+@pytest.fixture
+def hasty(start, tmp_path):
+    folder = tmp_path / "runners/javascript"
+    shutil.copytree(PROGRAMS["javascript"][-1].rsplit("/", 1)[0], folder)
+    worker = folder / "channel_worker.mjs"
+    text, changed = re.subn(r"(DEAF_AFTER_MS|LONGEST_MS) = \d+", r"\1 = 1", worker.read_text())
+    assert changed == 2
+    worker.write_text(text)
+    return start("javascript", program=[*PROGRAMS["javascript"][:-1], str(folder / "runner.mjs")])
+
+
+@pytest.fixture(autouse=True)
+def burners():
+    """The machine is busy, so that the runner's two threads do not keep step."""
+    done = threading.Event()
+    threads = [threading.Thread(target=lambda: [None for _ in iter(done.is_set, True)]) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    yield
+    done.set()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.parametrize("code", [
+    "while (true) {}",
+    "while (true) await null",
+    "require('child_process').execSync('sleep 0.03'); while (true) {}",
+    "setTimeout(() => { console.log('started'); while (true) {} }, 2); await new Promise(() => {})",
+    "try { process.exit(3) } catch {} while (true) {}",
+    "await new Promise((r) => setTimeout(r, 3)); " + BUSY.format(3),
+    BUSY.format(4),
+])
+def test_each_run_ends(hasty, code):
+    hasty.run("var kept = 0")
+    for number in range(1, ROUNDS + 1):
+        hasty.start(f"kept++; {'' if 'started' in code else START}\n{code}")
+        hasty.wait_for_stdout("started")
+        hasty.interrupt()
+        ending = hasty.finish()
+        assert ending.done["interrupted"] or "true" not in code or ending.done["exit_code"] == 3
+        assert hasty.run("kept").text == str(number)
+
+
+def test_code_left_behind_by_an_earlier_run_can_be_stopped(javascript):
+    javascript.run("setTimeout(() => { console.log('left behind'); while (true) {} }, 50); var kept = 1")
+    javascript.wait_for_stdout("left behind")
+    javascript.start("kept")
+    javascript.interrupt()
+    javascript.finish()  # interrupted, or as it is when the loop was ended first
+    assert javascript.run("kept").text == "1"
+
+
+@pytest.mark.parametrize("code", [
+    "throw { [Symbol.for('nodejs.util.inspect.custom')]() { console.log('started'); while (true) {} } }",
+    "console.log('started'); ({ [Symbol.for('nodejs.util.inspect.custom')]() { while (true) {} } })",
+])
+def test_what_takes_for_ever_to_show(javascript, code):
+    javascript.start(code)
+    javascript.wait_for_stdout("started")
+    javascript.interrupt()
+    assert javascript.finish().done["interrupted"]
+    assert javascript.run("'alive'").text == "'alive'"
+
+
+@pytest.mark.parametrize("code", [
+    "process.env = Object.freeze({ ...process.env })", "process.env = null", "delete Map.prototype[Symbol.iterator]",
+    "Promise.prototype.then = () => { throw 1 }",
+])
+def test_code_that_breaks_what_the_runner_needs_is_answered(javascript, code):
+    javascript.run(code, env={"BEFORE": "1"})
+    javascript.run("1", env={"BEFORE": "2"})
+
+
+@pytest.mark.parametrize("code", ["await new Promise(() => {})", "while (true) await null",
+                                  "setTimeout(() => process.exit(1), 1); await new Promise(() => {})"])
+def test_a_promise_that_is_never_kept_outlives_garbage_collections(javascript, code):
+    javascript.run("require('v8').setFlagsFromString('--expose-gc'); var collect = require('vm').runInNewContext('gc')")
+    javascript.start("console.log('started');\n" + code)
+    javascript.wait_for_stdout("started")
+    javascript.interrupt()
+    javascript.finish()
+    assert javascript.run("collect(); collect(); 'alive'").text == "'alive'"

@@ -1,0 +1,94 @@
+// What is kept of the outputs of earlier runs.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/box/kept_outputs.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using sandbox::box::KeptOutputs;
+
+constexpr std::size_t kMegabyte = 1 << 20;
+
+class KeptOutputsOfRuns : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string path = testing::TempDir() + "hutch_runs_XXXXXX";
+    ASSERT_NE(::mkdtemp(path.data()), nullptr);
+    runs_ = path;
+    fd_ = base::UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
+  void TearDown() override { fs::remove_all(runs_); }
+
+  // `number` is also the age: later ones are newer.
+  void make_run(int number, std::size_t stdout_bytes) const {
+    const fs::path run = runs_ / ("run_" + std::to_string(number));
+    fs::create_directory(run);
+    std::ofstream(run / "stdout") << std::string(stdout_bytes, 'x');
+    std::ofstream(run / "stderr") << "words\n";
+    std::ofstream(run / "1.png") << std::string(100, 'p');
+    std::ofstream(run / "record.json") << "{}";
+    fs::last_write_time(run / "record.json",
+                        fs::file_time_type::clock::now() - std::chrono::hours(100 - number));
+  }
+
+  [[nodiscard]] std::string read(int number, const char* name) const {
+    std::ifstream file(runs_ / ("run_" + std::to_string(number)) / name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  fs::path runs_;
+  base::UniqueFd fd_;
+};
+
+TEST_F(KeptOutputsOfRuns, AllStaysBelowTheBound) {
+  KeptOutputs kept(fd_.get(), 10 * kMegabyte);
+  for (int i = 0; i < 5; ++i) {
+    make_run(i, kMegabyte);
+    kept.add("run_" + std::to_string(i));
+  }
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(read(i, "stdout"), std::string(kMegabyte, 'x'));
+}
+
+TEST_F(KeptOutputsOfRuns, TheOldestKeepBothEndsAndTheirSize) {
+  KeptOutputs kept(fd_.get(), 3 * kMegabyte);
+  for (int i = 0; i < 4; ++i) {
+    make_run(i, kMegabyte);
+    kept.add("run_" + std::to_string(i));
+  }
+  const std::string oldest = read(0, "stdout");
+  EXPECT_EQ(oldest.size(), kMegabyte);
+  EXPECT_EQ(oldest.substr(0, 30'000), std::string(30'000, 'x'));
+  EXPECT_EQ(oldest.substr(kMegabyte - 30'000), std::string(30'000, 'x'));
+  EXPECT_NE(oldest.find("bytes were dropped here"), std::string::npos);
+  EXPECT_FALSE(fs::exists(runs_ / "run_0" / "1.png"));
+  EXPECT_EQ(read(0, "stderr"), "words\n");
+  EXPECT_EQ(read(3, "stdout"), std::string(kMegabyte, 'x'));
+  EXPECT_TRUE(fs::exists(runs_ / "run_3" / "1.png"));
+}
+
+TEST_F(KeptOutputsOfRuns, ABoxThatStartsAgainKnowsTheRunsBefore) {
+  for (int i = 0; i < 4; ++i) make_run(i, kMegabyte);
+  KeptOutputs kept(fd_.get(), 3 * kMegabyte);
+  kept.add("run_3");
+  EXPECT_NE(read(0, "stdout").find("dropped here"), std::string::npos);
+  EXPECT_EQ(read(2, "stdout"), std::string(kMegabyte, 'x'));
+}
+
+TEST_F(KeptOutputsOfRuns, TheNewestStaysWholeHoweverLarge) {
+  make_run(0, 5 * kMegabyte);
+  KeptOutputs kept(fd_.get(), kMegabyte);
+  kept.add("run_0");
+  EXPECT_EQ(read(0, "stdout"), std::string(5 * kMegabyte, 'x'));
+}
+
+}  // namespace

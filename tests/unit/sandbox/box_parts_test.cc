@@ -1,0 +1,349 @@
+// The parts of hutch-box that need no namespace: loop, streams, file changes, records.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "sandbox/box/event_loop.h"
+#include "sandbox/box/file_changes.h"
+#include "sandbox/box/job.h"
+#include "sandbox/box/plan.h"
+#include "sandbox/box/profile.h"
+#include "sandbox/box/stream_file.h"
+#include "sandbox/box/stream_reader.h"
+#include "sandbox/wire/json.h"
+#include "sandbox/wire/plan_format.h"
+#include "tests/support/source_directory.h"
+
+namespace {
+
+using namespace sandbox;
+using namespace sandbox::box;
+using std::chrono::milliseconds;
+namespace fs = std::filesystem;
+
+class Directory {
+ public:
+  Directory() : path_(::testing::TempDir() + "hutch_box_XXXXXX") {
+    if (::mkdtemp(path_.data()) == nullptr) std::abort();
+    fd_ = base::open_file(AT_FDCWD, path_, O_RDONLY | O_DIRECTORY).value();
+  }
+  ~Directory() { fs::remove_all(path_); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ + "/" + name) << text;
+  }
+  [[nodiscard]] std::string read(const std::string& name) const {
+    std::ifstream file(path_ + "/" + name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+ private:
+  std::string path_;
+  base::UniqueFd fd_;
+};
+
+TEST(EventLoop, TimersRunInOrderOfTheirTime) {
+  const auto loop = EventLoop::create().value();
+  std::string order;
+  loop->after(milliseconds(20), [&] {
+    order += "b";
+    loop->stop();
+  });
+  loop->after(milliseconds(1), [&] { order += "a"; });
+  auto cancelled = loop->after(milliseconds(2), [&] { order += "x"; });
+  loop->cancel(cancelled);
+  EXPECT_EQ(cancelled, 0U);
+  ASSERT_TRUE(loop->run().ok());
+  EXPECT_EQ(order, "ab");
+}
+
+TEST(EventLoop, AHandlerMayForgetItselfAndOthers) {
+  const auto loop = EventLoop::create().value();
+  base::Pipe first = base::make_pipe().value();
+  base::Pipe second = base::make_pipe().value();
+  int calls = 0;
+  const auto handler = [&](std::uint32_t) {
+    ++calls;
+    loop->forget(first.read_end.get());
+    loop->forget(second.read_end.get());
+    loop->after(milliseconds(0), [&] { loop->stop(); });
+  };
+  ASSERT_TRUE(loop->watch(first.read_end.get(), EPOLLIN, handler).ok());
+  ASSERT_TRUE(loop->watch(second.read_end.get(), EPOLLIN, handler).ok());
+  ASSERT_TRUE(base::write_all(first.write_end.get(), "x").ok());
+  ASSERT_TRUE(base::write_all(second.write_end.get(), "x").ok());
+  ASSERT_TRUE(loop->run().ok());
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(StreamFile, KeepsUpToItsCap) {
+  const Directory directory;
+  const auto stream = StreamFile::create(directory.fd(), "stdout", 10).value();
+  stream->append("12345678");
+  EXPECT_FALSE(stream->over_limit());
+  stream->append("9abc");
+  EXPECT_TRUE(stream->over_limit());
+  stream->append("more");
+  EXPECT_EQ(stream->bytes(), 10);
+  EXPECT_EQ(directory.read("stdout"), "123456789a");
+}
+
+TEST(StreamFile, NeverReplacesAFile) {
+  const Directory directory;
+  directory.write("stdout", "old");
+  const auto stream = StreamFile::create(directory.fd(), "stdout", 10).value();
+  stream->append("new");
+  EXPECT_TRUE(stream->over_limit());
+  EXPECT_EQ(stream->bytes(), 0);
+  EXPECT_EQ(directory.read("stdout"), "old");
+}
+
+TEST(StreamFile, IsMadeWithItsFirstByte) {
+  const Directory directory;
+  const auto stream = StreamFile::create(directory.fd(), "stdout", 10).value();
+  EXPECT_NE(::faccessat(directory.fd(), "stdout", F_OK, 0), 0);
+  stream->append("a");
+  EXPECT_EQ(directory.read("stdout"), "a");
+}
+
+TEST(StreamReader, LateOutputStaysWithItsRun) {
+  const Directory directory;
+  const auto loop = EventLoop::create().value();
+  base::Pipe pipe = base::make_pipe().value();
+  const auto first = StreamFile::create(directory.fd(), "first", 100).value();
+  const auto second = StreamFile::create(directory.fd(), "second", 100).value();
+  const auto reader = StreamReader::start(*loop, std::move(pipe.read_end)).value();
+  int told = 0;
+  reader->set_target(first, [&] { ++told; });
+  ASSERT_TRUE(base::write_all(pipe.write_end.get(), "one").ok());
+  reader->drain();
+  reader->stop_telling();
+  ASSERT_TRUE(base::write_all(pipe.write_end.get(), " late").ok());
+  reader->drain();
+  reader->set_target(second, {});
+  ASSERT_TRUE(base::write_all(pipe.write_end.get(), "two").ok());
+  pipe.write_end.reset();
+  reader->drain();
+  EXPECT_EQ(directory.read("first"), "one late");
+  EXPECT_EQ(directory.read("second"), "two");
+  EXPECT_EQ(told, 1);
+}
+
+TEST(FileChanges, CreatedModifiedDeleted) {
+  const Directory directory;
+  directory.write("kept", "1");
+  directory.write("changed", "1");
+  directory.write("gone", "1");
+  FileChanges changes(directory.fd(), 1000);
+  changes.take_snapshot();
+  // File times tick coarsely: wait for the tick, the condition itself, not a guessed time.
+  const auto before = FileChanges::file_time_ns();
+  while (FileChanges::file_time_ns() == before) {
+  }
+  const auto since = FileChanges::file_time_ns();
+  directory.write("changed", "22");
+  directory.write("new", "333");
+  fs::create_directories(directory.path() + "/a/b");
+  directory.write("a/b/deep", "4444");
+  fs::remove(directory.path() + "/gone");
+  std::size_t total = 0;
+  const auto found = changes.changes_since(since, total);
+  ASSERT_EQ(total, 4U);
+  EXPECT_EQ(found[0].path + " " + found[0].change, "/workspace/a/b/deep created");
+  EXPECT_EQ(found[1].path + " " + found[1].change, "/workspace/changed modified");
+  EXPECT_EQ(found[2].path + " " + found[2].change, "/workspace/gone deleted");
+  EXPECT_EQ(found[3].path + " " + found[3].change, "/workspace/new created");
+  EXPECT_EQ(found[3].bytes, 3);
+  EXPECT_TRUE(changes.changes_since(FileChanges::file_time_ns() + 1, total).empty());
+}
+
+TEST(FileChanges, LinksAreNotFollowed) {
+  const Directory outside;
+  outside.write("secret", "x");
+  const Directory directory;
+  FileChanges changes(directory.fd(), 1000);
+  changes.take_snapshot();
+  fs::create_directory_symlink(outside.path(), directory.path() + "/link");
+  std::size_t total = 0;
+  const auto found = changes.changes_since(0, total);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].path, "/workspace/link");
+}
+
+TEST(FileChanges, TheListIsBoundedTheCountIsNot) {
+  const Directory directory;
+  FileChanges changes(directory.fd(), 100'000);
+  changes.take_snapshot();
+  for (std::size_t i = 0; i < kChangesMax + 50; ++i) directory.write("f" + std::to_string(i), "");
+  std::size_t total = 0;
+  EXPECT_EQ(changes.changes_since(0, total).size(), kChangesMax);
+  EXPECT_EQ(total, kChangesMax + 50);
+}
+
+Job job_in(const Directory& directory) {
+  Job job;
+  job.request.run_id = job.run.run_id = "run_" + std::string(32, '0');
+  EXPECT_TRUE(open_job_files(job, directory.fd(), 1000).ok());
+  return job;
+}
+
+TEST(Job, ARunIdIsUsedOnce) {
+  const Directory directory;
+  const Job first = job_in(directory);
+  Job second;
+  second.request.run_id = first.request.run_id;
+  const auto status = open_job_files(second, directory.fd(), 1000);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().kind, base::Error::Kind::kConflict);
+}
+
+TEST(Job, ADirectoryMadeAheadIsTakenByTheNextRunOnly) {
+  const Directory directory;
+  prepare_job_files(directory.fd());
+  const Job first = job_in(directory);
+  EXPECT_EQ(::faccessat(first.directory.get(), "record.json.new", F_OK, 0), 0);
+  // A used id stays used, whatever is ready for the next run.
+  prepare_job_files(directory.fd());
+  Job again;
+  again.request.run_id = first.request.run_id;
+  EXPECT_FALSE(open_job_files(again, directory.fd(), 1000).ok());
+  Job second;
+  second.request.run_id = "run_" + std::string(32, '1');
+  EXPECT_TRUE(open_job_files(second, directory.fd(), 1000).ok());
+  EXPECT_TRUE(write_record(second).ok());
+  EXPECT_EQ(::faccessat(second.directory.get(), "record.json", F_OK, 0), 0);
+  EXPECT_NE(::faccessat(second.directory.get(), "record.json.new", F_OK, 0), 0);
+}
+
+TEST(Job, OutputsAreCheckedAndImagesBecomeFiles) {
+  const Directory directory;
+  Job job = job_in(directory);
+  const nlohmann::json message = {{"type", "output"},
+                                  {"output",
+                                   {{"is_main_result", true},
+                                    {"formats", {"text", "png", 5}},
+                                    {"text", "t"},
+                                    {"evil", "x"},
+                                    {"html", 5},
+                                    {"chart", "no object"}}}};
+  ASSERT_TRUE(add_output(job, message, "\x89PNG\r\n\x1a\nrest"));
+  const nlohmann::json& output = job.run.outputs[0];
+  EXPECT_EQ(output["formats"], (nlohmann::json{"text", "png"}));
+  EXPECT_FALSE(output.contains("evil"));
+  EXPECT_FALSE(output.contains("html"));
+  EXPECT_FALSE(output.contains("chart"));
+  EXPECT_EQ(output["image_path"], "/run/hutch/runs/" + job.run.run_id + "/1.png");
+  EXPECT_EQ(directory.read(job.run.run_id + "/1.png"), "\x89PNG\r\n\x1a\nrest");
+}
+
+TEST(Job, ABlobThatIsNoPictureIsNotKept) {
+  const Directory directory;
+  Job job = job_in(directory);
+  ASSERT_TRUE(add_output(job, {{"output", {{"formats", {"png"}}}}}, "#!/bin/sh"));
+  EXPECT_EQ(job.run.image_count, 0);
+  EXPECT_FALSE(job.run.outputs[0].contains("image_path"));
+}
+
+TEST(Job, OutputsAreBounded) {
+  const Directory directory;
+  Job job = job_in(directory);
+  const nlohmann::json big = {{"output", {{"text", std::string(1 << 19, 'x')}}}};
+  int taken = 0;
+  while (taken < 1000 && add_output(job, big, "")) ++taken;
+  EXPECT_EQ(taken, 3);
+}
+
+TEST(Job, ManySmallValuesAreBoundedToo) {
+  const Directory directory;
+  Job job = job_in(directory);
+  nlohmann::json many = nlohmann::json::array();
+  for (int i = 0; i < 60'000; ++i) many.push_back(nlohmann::json::array());
+  const nlohmann::json message = {{"output", {{"json", many}}}};
+  EXPECT_TRUE(add_output(job, message, ""));
+  EXPECT_FALSE(add_output(job, message, ""));
+}
+
+TEST(Job, TheRecordIsWhole) {
+  const Directory directory;
+  Job job = job_in(directory);
+  job.run.status = RunStatus::kCompleted;
+  ASSERT_TRUE(write_record(job).ok());
+  const auto value = wire::parse_json(directory.read(job.run.run_id + "/record.json"));
+  ASSERT_TRUE(value.ok());
+  EXPECT_TRUE(run_from_json(value.value()).ok());
+  EXPECT_FALSE(fs::exists(directory.path() + "/" + job.run.run_id + "/record.json.new"));
+}
+
+TEST(Profile, EveryLanguageHasOne) {
+  const std::string data = source_directory() + "/sandbox";
+  for (const Language language : {Language::kPython, Language::kSql, Language::kBash}) {
+    const auto profile = load_profile(data, language);
+    ASSERT_TRUE(profile.ok()) << profile.error().message;
+    EXPECT_FALSE(profile.value().package.empty());
+  }
+  EXPECT_EQ(interpreter_of(Language::kTypeScript), Language::kJavaScript);
+}
+
+TEST(Profile, AMissingInterpreterNamesThePackage) {
+  const Directory directory;
+  fs::create_directory(directory.path() + "/profiles");
+  directory.write("profiles/python.json",
+                  R"({"program":["/nonexistent/python3"],"package":"python3"})");
+  const auto profile = load_profile(directory.path(), Language::kPython);
+  ASSERT_FALSE(profile.ok());
+  EXPECT_NE(profile.error().message.find("install the package python3"), std::string::npos);
+}
+
+TEST(PlanOfABox, BindsTheSessionByInodeAndRefusesLinks) {
+  const Directory directory;
+  BoxSpec spec;
+  spec.session_directory = directory.path();
+  spec.data_directory = source_directory() + "/sandbox";
+  for (const char* name : {"workspace", "home", "tmp"}) {
+    fs::create_directory(directory.path() + "/" + name);
+  }
+  fs::create_directory_symlink("/etc", directory.path() + "/runs");
+  EXPECT_FALSE(make_plan(spec, {}, {}).ok());
+  fs::remove(directory.path() + "/runs");
+  fs::create_directory(directory.path() + "/runs");
+  const auto plan = make_plan(spec, {{"/v1/tasks"}, "/v2"}, {});
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  wire::PlanReader reader(plan.value().data(), plan.value().size());
+  wire::PlanRecord record;
+  std::map<std::string, std::string> binds;
+  std::map<int, std::string> limits;
+  std::string cgroups;
+  while (reader.next(record)) {
+    if (record.op == wire::PlanOp::kCgroup) cgroups += std::string("join ") + record.fields[0];
+    if (record.op == wire::PlanOp::kCgroup2) {
+      cgroups += std::string(", start in ") + record.fields[0];
+    }
+    if (record.op == wire::PlanOp::kRlimit) {
+      limits[std::stoi(record.fields[0])] = std::string(record.fields[1]) + "/" + record.fields[2];
+    }
+    if (record.op == wire::PlanOp::kBind) binds[record.fields[1]] = record.fields[4];
+  }
+  EXPECT_TRUE(reader.ok());
+  EXPECT_EQ(cgroups, "join /v1/tasks, start in /v2");
+  EXPECT_EQ(limits[RLIMIT_CORE], "1/1");
+  // Whatever the server's user has of these by limits.conf.
+  for (const int better : {RLIMIT_RTPRIO, RLIMIT_NICE}) EXPECT_EQ(limits[better], "0/0");
+  struct stat status {};
+  ASSERT_EQ(::stat((directory.path() + "/workspace").c_str(), &status), 0);
+  EXPECT_EQ(binds["/workspace"], std::to_string(status.st_ino));
+  EXPECT_TRUE(binds.contains("/usr"));
+  for (const char* never : {"/sys", "/etc/passwd", "/etc/shadow", "/home", "/root", "/run", "/var",
+                            "/dev/kmsg", "/dev/mem", "/dev/fuse", "/dev/kvm"}) {
+    EXPECT_FALSE(binds.contains(never)) << never;
+  }
+}
+
+}  // namespace

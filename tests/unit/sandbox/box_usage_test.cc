@@ -1,0 +1,143 @@
+// What hutch-box counts where the kernel counts nothing for it.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/box/deleted_files.h"
+#include "sandbox/box/process_memory.h"
+#include "sandbox/box/process_tree.h"
+#include "sandbox/disk_quota.h"
+#include "sandbox/own_ids.h"
+
+namespace {
+
+using namespace sandbox;
+using namespace sandbox::box;
+
+constexpr std::size_t kMegabyte = 1 << 20;
+
+std::int64_t found_bytes(int fd) {
+  struct stat status {};
+  EXPECT_EQ(::fstat(fd, &status), 0);
+  for (const DeletedFile& file : deleted_open_files({::getpid()})) {
+    if (file.device == status.st_dev && file.inode == status.st_ino) return file.bytes;
+  }
+  return -1;
+}
+
+void fill(int fd) {
+  const std::string megabyte(kMegabyte, 'x');
+  ASSERT_EQ(::write(fd, megabyte.data(), megabyte.size()), static_cast<ssize_t>(kMegabyte));
+  ASSERT_EQ(::fsync(fd), 0);  // some file systems give out blocks late
+}
+
+TEST(DeletedFiles, AFileCountsOnceItsNameIsGone) {
+  std::string path = ::testing::TempDir() + "hutch_deleted_XXXXXX";
+  const base::UniqueFd fd(::mkstemp(path.data()));
+  ASSERT_TRUE(fd.valid());
+  fill(fd.get());
+  EXPECT_EQ(found_bytes(fd.get()), -1);
+  ASSERT_EQ(::unlink(path.c_str()), 0);
+  EXPECT_GE(found_bytes(fd.get()), static_cast<std::int64_t>(kMegabyte));
+}
+
+TEST(DeletedFiles, TwoDescriptorsOfOneFileCountOnce) {
+  const base::UniqueFd fd(::memfd_create("counted", MFD_CLOEXEC));
+  ASSERT_TRUE(fd.valid());
+  fill(fd.get());
+  const base::UniqueFd again(::dup(fd.get()));
+  struct stat status {};
+  ASSERT_EQ(::fstat(fd.get(), &status), 0);
+  const auto files = deleted_open_files({::getpid(), ::getpid()});
+  EXPECT_EQ(std::count_if(files.begin(), files.end(),
+                          [&status](const DeletedFile& file) {
+                            return file.inode == status.st_ino && file.device == status.st_dev;
+                          }),
+            1);
+  EXPECT_EQ(found_bytes(fd.get()), static_cast<std::int64_t>(kMegabyte));
+}
+
+TEST(DeletedFiles, AnEndedProcessHasNone) { EXPECT_TRUE(deleted_open_files({0x7ffffff0}).empty()); }
+
+TEST(ProcessMemory, SharedAndAnonymousAreToldApart) {
+  const ProcessMemory before = resident_memory(::getpid());
+  constexpr std::size_t kBytes = 32 * kMegabyte;
+  void* own = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* shared = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(own, MAP_FAILED);
+  ASSERT_NE(shared, MAP_FAILED);
+  std::memset(own, 1, kBytes);
+  std::memset(shared, 1, kBytes);
+  const ProcessMemory after = resident_memory(::getpid());
+  constexpr auto kSeen = static_cast<std::int64_t>(kBytes * 9 / 10);
+  EXPECT_GE(after.anonymous_bytes - before.anonymous_bytes, kSeen);
+  EXPECT_GE(after.shared_bytes - before.shared_bytes, kSeen);
+  const ProcessMemory truth = proportional_memory(::getpid());
+  EXPECT_GE(truth.anonymous_bytes, kSeen);
+  EXPECT_GE(truth.shared_bytes, kSeen);
+  ::munmap(own, kBytes);
+  ::munmap(shared, kBytes);
+}
+
+// What a quota does where there is one is tested in the virtual machine (tests/vm).
+TEST(DiskQuota, WithoutProjectQuotasNothingIsTouched) {
+  constexpr const char* kTmpfs = "/dev/shm";
+  ASSERT_FALSE(keeps_project_quotas(kTmpfs));
+  const base::UniqueFd directory(::open(kTmpfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_TRUE(directory.valid());
+  EXPECT_EQ(DiskQuota::hold({directory.get()}, 1900000001, Limits{}), nullptr);
+  EXPECT_EQ(DiskQuota::hold({}, 1900000001, Limits{}), nullptr);
+  release_disk_quota("/nowhere");
+}
+
+TEST(OwnIds, ARangeMustBeWhollyMapped) {
+  constexpr std::int64_t kFirst = 1'900'000'000;
+  EXPECT_TRUE(map_has_ids("         0          0 4294967295\n", kFirst, 100'000));
+  EXPECT_FALSE(map_has_ids("0 1000 1\n1 100000 65536\n", kFirst, 100'000));
+  EXPECT_TRUE(map_has_ids("0 1000 1\n1900000000 5 100000\n", kFirst, 100'000));
+  EXPECT_FALSE(map_has_ids("1900000000 5 99999\n", kFirst, 100'000));
+  EXPECT_FALSE(map_has_ids("", kFirst, 1));
+  EXPECT_FALSE(map_has_ids("garbage", kFirst, 1));
+}
+
+TEST(ProcessTree, ChildrenAndGrandchildren) {
+  // The shell says when its child is there, and ends with the pipe it reads from.
+  int said[2];
+  int hold[2];
+  ASSERT_EQ(::pipe2(said, O_CLOEXEC), 0);
+  ASSERT_EQ(::pipe2(hold, O_CLOEXEC), 0);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, hold[0], 0);
+  posix_spawn_file_actions_adddup2(&actions, said[1], 1);
+  // By another number: a background command has /dev/null as its standard input.
+  const char* argv[] = {"sh", "-c", "exec 3<&0; sh -c 'echo up; read x <&3' & wait", nullptr};
+  pid_t shell = -1;
+  const int started =
+      ::posix_spawn(&shell, "/bin/sh", &actions, nullptr, const_cast<char**>(argv), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  ASSERT_EQ(started, 0);
+  char up[3];
+  ASSERT_EQ(::read(said[0], up, sizeof up), 3);
+  const auto below_us = read_descendants(::getpid());
+  EXPECT_NE(std::find(below_us.begin(), below_us.end(), shell), below_us.end());
+  EXPECT_GE(read_descendants(shell).size(), 1U);
+  EXPECT_GE(below_us.size(), 2U);
+  ::close(hold[1]);
+  int status = 0;
+  EXPECT_EQ(::waitpid(shell, &status, 0), shell);
+  EXPECT_TRUE(read_descendants(shell).empty());
+  for (const int fd : {said[0], said[1], hold[0]}) ::close(fd);
+}
+
+}  // namespace

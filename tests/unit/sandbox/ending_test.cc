@@ -1,0 +1,240 @@
+// How a run ended, from what was observed.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cerrno>
+
+#include "sandbox/box/ending.h"
+
+namespace {
+
+using namespace sandbox;
+using box::Observed;
+using nlohmann::json;
+
+constexpr int exited(int code) { return code << 8; }
+
+Run run_of(Language language) {
+  Run run;
+  run.language = language;
+  run.status = RunStatus::kRunning;
+  return run;
+}
+
+Run by_message(const json& done, const Observed& observed, Language language = Language::kPython) {
+  auto run = run_of(language);
+  end_by_message(run, done, observed);
+  return run;
+}
+
+Run by_exit(int status, const Observed& observed, Language language = Language::kPython) {
+  auto run = run_of(language);
+  end_by_exit(run, status, observed);
+  return run;
+}
+
+TEST(EndByMessage, Completed) {
+  const auto run = by_message({{"ok", true}}, {});
+  EXPECT_EQ(run.status, RunStatus::kCompleted);
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_FALSE(run.error);
+}
+
+TEST(EndByMessage, Exception) {
+  const auto run = by_message(
+      {{"ok", false}, {"exit_code", 1}, {"error", {{"name", "ValueError"}, {"message", "m"}}}}, {});
+  EXPECT_EQ(run.status, RunStatus::kFailed);
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.error->cause, Cause::kException);
+  EXPECT_EQ(run.error->name, "ValueError");
+  EXPECT_EQ(run.error->survived, "variables kept, files kept");
+  EXPECT_EQ(run.error->lost, "");
+}
+
+TEST(EndByMessage, AFailureNeverHasExitCodeZero) {
+  EXPECT_EQ(by_message({{"ok", false}, {"exit_code", 0}}, {}).exit_code, 1);
+  EXPECT_EQ(by_message({{"ok", false}, {"exit_code", 256}}, {}).exit_code, 1);
+}
+
+TEST(EndByMessage, SystemExit) {
+  const auto run = by_message(
+      {{"ok", false}, {"exit_code", 3}, {"error", {{"name", "SystemExit"}, {"message", "3"}}}}, {});
+  EXPECT_EQ(run.error->cause, Cause::kExit);
+  EXPECT_EQ(run.exit_code, 3);
+}
+
+TEST(EndByMessage, InterruptedByUs) {
+  for (const auto& [cause, status] : {std::pair{Cause::kTimeout, RunStatus::kTimedOut},
+                                      std::pair{Cause::kCancelled, RunStatus::kCancelled},
+                                      std::pair{Cause::kDisk, RunStatus::kFailed},
+                                      std::pair{Cause::kOutput, RunStatus::kFailed}}) {
+    Observed observed;
+    observed.stop_cause = cause;
+    const auto run =
+        by_message({{"ok", false}, {"interrupted", true}, {"exit_code", 130}}, observed);
+    EXPECT_EQ(run.status, status);
+    EXPECT_EQ(run.error->cause, cause);
+    EXPECT_EQ(run.error->survived, "variables kept, files kept");
+  }
+}
+
+TEST(EndByMessage, FinishedJustBeforeTheInterruptIsFinished) {
+  Observed observed;
+  observed.stop_cause = Cause::kTimeout;
+  EXPECT_EQ(by_message({{"ok", true}}, observed).status, RunStatus::kCompleted);
+}
+
+TEST(EndByMessage, AnInterruptNobodyHereSentIsASignal) {
+  const auto run = by_message({{"ok", false}, {"interrupted", true}}, {});
+  EXPECT_EQ(run.error->cause, Cause::kSignal);
+}
+
+TEST(EndByMessage, RefusedForksAreTold) {
+  Observed observed;
+  observed.forks_refused = true;
+  EXPECT_EQ(by_message({{"ok", false}}, observed).error->cause, Cause::kException);
+  const json done = {{"ok", false},
+                     {"error", {{"name", "RuntimeError"}, {"message", "can't start new thread"}}}};
+  EXPECT_EQ(by_message(done, observed).error->cause, Cause::kPids);
+  // Anybody can say so: counted, and there were none.
+  EXPECT_EQ(by_message(done, {}).error->cause, Cause::kException);
+  Observed words;
+  words.own_process = true;
+  words.last_words = "bash: fork: retry: Resource temporarily unavailable\n";
+  EXPECT_EQ(by_exit(exited(3), words, Language::kBash).error->cause, Cause::kExit);
+}
+
+TEST(EndWithoutStart, SaysWhatCouldNotBeDone) {
+  const auto ended = [](base::Error::Kind kind, int os_errno) {
+    auto run = run_of(Language::kPython);
+    box::end_without_start(run, base::Error{kind, os_errno, "start python: why"});
+    EXPECT_EQ(run.status, RunStatus::kFailed);
+    EXPECT_EQ(run.error->message, "start python: why");
+    return run.error->cause;
+  };
+  using Kind = base::Error::Kind;
+  EXPECT_EQ(ended(Kind::kInternal, EAGAIN), Cause::kPids);
+  EXPECT_EQ(ended(Kind::kUnavailable, ETOOMANYREFS), Cause::kInterpreterDied);
+  EXPECT_EQ(ended(Kind::kInternal, ENOENT), Cause::kInterpreterDied);
+  EXPECT_EQ(ended(Kind::kUnavailable, 0), Cause::kSandboxLost);
+  EXPECT_EQ(ended(Kind::kUnavailable, EPIPE), Cause::kSandboxLost);
+}
+
+TEST(EndByExit, RefusedForksAreToldInTheLastWords) {
+  Observed observed;
+  observed.own_process = true;
+  observed.forks_refused = true;
+  EXPECT_EQ(by_exit(exited(254), observed, Language::kBash).error->cause, Cause::kExit);
+  observed.last_words = "bash: fork: retry: Resource temporarily unavailable\n";
+  EXPECT_EQ(by_exit(exited(254), observed, Language::kBash).error->cause, Cause::kPids);
+  EXPECT_EQ(by_exit(SIGABRT, observed).error->cause, Cause::kPids);
+}
+
+TEST(EndByMessage, AFileBeyondTheDiskLimitIsTold) {
+  const json done = {{"ok", false},
+                     {"error", {{"name", "OSError"}, {"message", "[Errno 27] File too large"}}}};
+  EXPECT_EQ(by_message(done, {}).error->cause, Cause::kDisk);
+  Observed own;
+  own.own_process = true;
+  EXPECT_EQ(by_exit(SIGXFSZ, own, Language::kBash).error->cause, Cause::kDisk);
+}
+
+TEST(EndByMessage, AFullFileSystemIsTheDisk) {
+  for (const char* message :
+       {"[Errno 28] No space left on device", "[Errno 122] Disk quota exceeded: 'x'",
+        "ENOSPC: no space left on device, write", "EDQUOT: quota exceeded"}) {
+    const json done = {{"ok", false}, {"error", {{"name", "OSError"}, {"message", message}}}};
+    Observed full;
+    full.disk_used_up = true;
+    EXPECT_EQ(by_message(done, full).error->cause, Cause::kDisk) << message;
+    // /dev/full, a full /dev/shm, or only words.
+    EXPECT_EQ(by_message(done, {}).error->cause, Cause::kException) << message;
+  }
+}
+
+TEST(EndByExit, AProgramThatMeetsTheQuotaEndsForTheDisk) {
+  Observed full;
+  full.own_process = true;
+  full.disk_used_up = true;
+  EXPECT_EQ(by_exit(exited(1), full, Language::kBash).error->cause, Cause::kExit);
+  full.last_words = "dd: error writing 'x': Disk quota exceeded\n";
+  EXPECT_EQ(by_exit(exited(1), full, Language::kBash).error->cause, Cause::kDisk);
+  const json done = {
+      {"ok", false},
+      {"error", {{"name", "OperationalError"}, {"message", "database or disk is full"}}}};
+  EXPECT_EQ(by_message(done, full).error->cause, Cause::kDisk);
+  EXPECT_EQ(by_message(done, {}).error->cause, Cause::kException);
+  const json of_node = {
+      {"ok", false}, {"error", {{"name", "Error"}, {"message", "UNKNOWN: unknown error, write"}}}};
+  EXPECT_EQ(by_message(of_node, full).error->cause, Cause::kDisk);
+  EXPECT_EQ(by_message(of_node, {}).error->cause, Cause::kException);
+  EXPECT_EQ(by_exit(0, full, Language::kBash).status, RunStatus::kCompleted);
+}
+
+TEST(EndByMessage, HostileTypesAreTamed) {
+  const auto run = by_message({{"ok", "yes"}, {"exit_code", "x"}, {"error", 5}, {"note", 1}}, {});
+  EXPECT_EQ(run.status, RunStatus::kFailed);
+  EXPECT_EQ(run.error->name, "Error");
+  const auto huge =
+      by_message({{"ok", false}, {"error", {{"message", std::string(10 << 20, 'x')}}}}, {});
+  EXPECT_LE(huge.error->message.size(), 20'000U);
+}
+
+TEST(EndByExit, ProcessOfItsOwn) {
+  Observed own;
+  own.own_process = true;
+  EXPECT_EQ(by_exit(exited(0), own, Language::kBash).status, RunStatus::kCompleted);
+  const auto four = by_exit(exited(4), own, Language::kBash);
+  EXPECT_EQ(four.status, RunStatus::kFailed);
+  EXPECT_EQ(four.exit_code, 4);
+  EXPECT_EQ(four.error->cause, Cause::kExit);
+}
+
+TEST(EndByExit, AnInterpreterThatEndsIsNeverASuccess) {
+  const auto run = by_exit(exited(0), {});
+  EXPECT_EQ(run.status, RunStatus::kFailed);
+  EXPECT_EQ(run.error->cause, Cause::kExit);
+  EXPECT_NE(run.error->lost.find("variables"), std::string::npos);
+}
+
+TEST(EndByExit, Signals) {
+  const auto crash = by_exit(SIGSEGV, {});
+  EXPECT_EQ(crash.error->cause, Cause::kSignal);
+  EXPECT_EQ(crash.error->name, "SIGSEGV");
+  EXPECT_EQ(crash.exit_code, 128 + SIGSEGV);
+  EXPECT_EQ(by_exit(SIGKILL, {}).error->cause, Cause::kInterpreterDied);
+  Observed own;
+  own.own_process = true;
+  EXPECT_EQ(by_exit(SIGKILL, own, Language::kBash).error->cause, Cause::kSignal);
+}
+
+TEST(EndByExit, OutOfMemory) {
+  Observed observed;
+  observed.out_of_memory = true;
+  EXPECT_EQ(by_exit(SIGKILL, observed).error->cause, Cause::kOom);
+  observed.memory_peak_bytes = 300 << 20;
+  EXPECT_NE(by_exit(SIGKILL, observed).error->message.find("300 MB"), std::string::npos);
+  // The kernel killed something else of the session, and this one ended by itself.
+  EXPECT_EQ(by_exit(exited(2), observed).error->cause, Cause::kExit);
+}
+
+TEST(EndByExit, StoppedByUs) {
+  Observed observed;
+  observed.stop_cause = Cause::kTimeout;
+  const auto run = by_exit(SIGKILL, observed, Language::kJavaScript);
+  EXPECT_EQ(run.status, RunStatus::kTimedOut);
+  EXPECT_NE(run.error->lost.find("javascript interpreter restarted"), std::string::npos);
+  observed.own_process = true;
+  EXPECT_EQ(by_exit(exited(0), observed, Language::kBash).status, RunStatus::kCompleted);
+}
+
+TEST(EndWithoutProcess, KeepsTheCause) {
+  auto run = run_of(Language::kPython);
+  box::end_without_process(run, Cause::kSandboxLost, "why");
+  EXPECT_EQ(run.status, RunStatus::kFailed);
+  EXPECT_EQ(run.error->message, "why");
+  box::end_without_process(run, Cause::kCancelled, "why");
+  EXPECT_EQ(run.status, RunStatus::kCancelled);
+}
+
+}  // namespace

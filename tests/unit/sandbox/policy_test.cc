@@ -1,0 +1,246 @@
+// Every entry of sandbox/policy/default.json, run through the compiled program.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/audit.h>
+#include <linux/falloc.h>
+#include <linux/fs.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "bpf_evaluator.h"
+#include "sandbox/policy/default_filter.h"
+#include "tests/support/source_directory.h"
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint32_t kErrno = SECCOMP_RET_ERRNO;
+
+json policy() {
+  std::ifstream file(source_directory() + "/sandbox/policy/default.json");
+  return json::parse(file);
+}
+
+seccomp_data call(long number, std::initializer_list<std::uint64_t> arguments = {}) {
+  seccomp_data data{};
+  data.nr = static_cast<int>(number);
+  data.arch = AUDIT_ARCH_X86_64;
+  std::size_t i = 0;
+  for (const std::uint64_t argument : arguments) data.args[i++] = argument;
+  return data;
+}
+
+// The stricter of the two answers, as the kernel takes it (lower action value first).
+std::uint32_t answer(const seccomp_data& data) {
+  const auto calls = evaluate_bpf(sandbox::policy::kCallFilter, data);
+  const auto arguments = evaluate_bpf(sandbox::policy::kArgumentFilter, data);
+  if (!calls || !arguments) return 0xdead;
+  const auto action = [](std::uint32_t value) {
+    return static_cast<std::int32_t>(value & SECCOMP_RET_ACTION_FULL);
+  };
+  return action(*calls) <= action(*arguments) ? *calls : *arguments;
+}
+
+TEST(Policy, EveryEntrySaysWhy) {
+  const json whole = policy();
+  for (const char* list : {"entries", "arguments"}) {
+    for (const json& entry : whole[list]) {
+      EXPECT_GT(entry.value("why", "").size(), 8U) << entry;
+    }
+  }
+}
+
+TEST(Policy, UnknownCallsAreENOSYS) {
+  for (const long number : {335L, 400L, 469L, 500L, 1023L}) {
+    EXPECT_EQ(answer(call(number)), kErrno | ENOSYS) << number;
+  }
+}
+
+TEST(Policy, ForeignArchitecturesAreKilled) {
+  seccomp_data data = call(SYS_getpid);
+  for (const std::uint32_t arch :
+       std::initializer_list<std::uint32_t>{AUDIT_ARCH_I386, AUDIT_ARCH_ARM, AUDIT_ARCH_AARCH64}) {
+    data.arch = arch;
+    EXPECT_EQ(answer(data), SECCOMP_RET_KILL_PROCESS) << arch;
+  }
+}
+
+TEST(Policy, TheX32AbiIsKilled) {
+  EXPECT_EQ(answer(call(0x40000000 | SYS_getpid)), SECCOMP_RET_KILL_PROCESS);
+  EXPECT_EQ(answer(call(0x40000000 | 512)), SECCOMP_RET_KILL_PROCESS);
+}
+
+TEST(Policy, Clone3FallsBack) { EXPECT_EQ(answer(call(SYS_clone3)), kErrno | ENOSYS); }
+
+TEST(Policy, CloneMakesThreadsButNoNamespace) {
+  constexpr std::uint64_t kThread = 0x3d0f00;
+  EXPECT_EQ(answer(call(SYS_clone, {kThread})), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(answer(call(SYS_clone, {17})), SECCOMP_RET_ALLOW);
+  for (const std::uint64_t flag : {0x00020000ULL, 0x02000000ULL, 0x04000000ULL, 0x08000000ULL,
+                                   0x10000000ULL, 0x20000000ULL, 0x40000000ULL}) {
+    EXPECT_NE(answer(call(SYS_clone, {flag | 17})), SECCOMP_RET_ALLOW) << std::hex << flag;
+    // The kernel ignores the upper half of the flags; the filter must not be fooled by it.
+    EXPECT_NE(answer(call(SYS_clone, {flag | 17 | (1ULL << 40)})), SECCOMP_RET_ALLOW);
+  }
+}
+
+TEST(Policy, SocketFamilies) {
+  for (int family = 0; family < 48; ++family) {
+    const bool stream =
+        answer(call(SYS_socket, {static_cast<std::uint64_t>(family), 1, 0})) == SECCOMP_RET_ALLOW;
+    const bool allowed = family == 1 || family == 2 || family == 10 || family == 16;
+    EXPECT_EQ(stream, allowed) << "family " << family;
+  }
+}
+
+TEST(Policy, SocketTypesAndProtocols) {
+  for (const std::uint64_t family : {2ULL, 10ULL}) {
+    EXPECT_EQ(answer(call(SYS_socket, {family, 1 | 02000000, 6})), SECCOMP_RET_ALLOW);
+    EXPECT_EQ(answer(call(SYS_socket, {family, 2, 17})), SECCOMP_RET_ALLOW);
+    EXPECT_NE(answer(call(SYS_socket, {family, 3, 0})), SECCOMP_RET_ALLOW) << "raw";
+    EXPECT_NE(answer(call(SYS_socket, {family, 2, 1})), SECCOMP_RET_ALLOW) << "ping";
+    EXPECT_NE(answer(call(SYS_socket, {family, 1, 262})), SECCOMP_RET_ALLOW) << "MPTCP";
+    EXPECT_NE(answer(call(SYS_socket, {family, 1, 132})), SECCOMP_RET_ALLOW) << "SCTP";
+  }
+  EXPECT_NE(answer(call(SYS_socket, {16, 3, 12})), SECCOMP_RET_ALLOW) << "netfilter netlink";
+}
+
+TEST(Policy, SystemVIpcIsForBookkeepingOnly) {
+  EXPECT_EQ(answer(call(SYS_shmget, {0, 56})), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(answer(call(SYS_shmget, {0, 4095})), SECCOMP_RET_ALLOW);
+  for (const std::uint64_t size : {4096ULL, 1ULL << 20, 1ULL << 31, 1ULL << 32, 1ULL << 63}) {
+    EXPECT_EQ(answer(call(SYS_shmget, {0, size})), kErrno | ENOSYS) << size;
+  }
+  EXPECT_EQ(answer(call(SYS_semget, {0, 1})), kErrno | ENOSYS);
+  EXPECT_EQ(answer(call(SYS_msgget, {0})), kErrno | ENOSYS);
+}
+
+TEST(Policy, LocksButNoLeases) {
+  for (const std::uint64_t command : {F_SETLK, F_SETLKW, F_OFD_SETLK, F_GETLEASE, F_SETPIPE_SZ}) {
+    EXPECT_EQ(answer(call(SYS_fcntl, {3, command, 0})), SECCOMP_RET_ALLOW) << command;
+  }
+  for (const std::uint64_t command : {F_SETLEASE, F_NOTIFY}) {
+    for (const std::uint64_t argument : {F_RDLCK, F_WRLCK, F_UNLCK}) {
+      EXPECT_EQ(answer(call(SYS_fcntl, {3, command, argument})), kErrno | EPERM) << command;
+    }
+  }
+}
+
+TEST(Policy, NoSpaceIsTakenWithoutWriting) {
+  for (const std::uint64_t mode : {0, FALLOC_FL_KEEP_SIZE, FALLOC_FL_ZERO_RANGE}) {
+    EXPECT_EQ(answer(call(SYS_fallocate, {3, mode, 0, 1U << 30})), kErrno | EOPNOTSUPP) << mode;
+  }
+  // FS_IOC_RESVSP, FS_IOC_RESVSP64 and FS_IOC_ZERO_RANGE are in no header of the C library.
+  for (const std::uint64_t request : {0x40305828, 0x4030582a, 0x40305839}) {
+    EXPECT_EQ(answer(call(SYS_ioctl, {3, request})), kErrno | EOPNOTSUPP) << std::hex << request;
+  }
+  EXPECT_EQ(answer(call(SYS_ioctl, {3, FS_IOC_FSSETXATTR})), kErrno | EPERM);
+  EXPECT_EQ(answer(call(SYS_ioctl, {3, FS_IOC_FSGETXATTR})), SECCOMP_RET_ALLOW);
+}
+
+TEST(Policy, LimitsOfTheProcessItselfButNotOfCores) {
+  constexpr std::uint64_t kNew = 0x7ffe00001000;
+  for (std::uint64_t resource = 0; resource < RLIM_NLIMITS; ++resource) {
+    const bool core = resource == RLIMIT_CORE;
+    const std::uint32_t expected = core ? kErrno | ENOSYS : SECCOMP_RET_ALLOW;
+    EXPECT_EQ(answer(call(SYS_setrlimit, {resource, kNew})), expected) << resource;
+    EXPECT_EQ(answer(call(SYS_prlimit64, {0, resource, kNew, kNew})), expected) << resource;
+    EXPECT_EQ(answer(call(SYS_prlimit64, {7, resource, 0, kNew})), SECCOMP_RET_ALLOW) << resource;
+    EXPECT_EQ(answer(call(SYS_prlimit64, {1, resource, kNew, 0})), kErrno | ENOSYS) << resource;
+  }
+  constexpr std::uint64_t kHigh = 1ULL << 32;
+  EXPECT_EQ(answer(call(SYS_setrlimit, {kHigh | RLIMIT_CORE, kNew})), kErrno | ENOSYS);
+  EXPECT_EQ(answer(call(SYS_prlimit64, {0, kHigh | RLIMIT_CORE, kNew})), kErrno | ENOSYS);
+  EXPECT_EQ(answer(call(SYS_prlimit64, {0, RLIMIT_CORE, kHigh})), kErrno | ENOSYS);
+}
+
+TEST(Policy, NoHugePages) {
+  EXPECT_EQ(answer(call(SYS_mmap, {0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS})), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(answer(call(SYS_mmap, {0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB})),
+            kErrno | EPERM);
+  EXPECT_EQ(answer(call(SYS_memfd_create, {0, MFD_CLOEXEC})), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(answer(call(SYS_memfd_create, {0, MFD_CLOEXEC | MFD_HUGETLB})), kErrno | EPERM);
+  EXPECT_EQ(answer(call(SYS_shmget, {0, 56, SHM_HUGETLB})), kErrno | EPERM);
+}
+
+TEST(Policy, NothingOfBtrfs) {
+  for (const std::uint64_t request : {0x50009401ULL, 0x50009417ULL, 0x5000940eULL, 0x40049409ULL}) {
+    EXPECT_EQ(answer(call(SYS_ioctl, {3, request})), kErrno | EOPNOTSUPP) << std::hex << request;
+  }
+}
+
+TEST(Policy, UpperHalvesOfArgumentsDoNotOpenDoors) {
+  constexpr std::uint64_t kHigh = 1ULL << 32;
+  EXPECT_EQ(answer(call(SYS_ioctl, {0, kHigh | 0x5412})), kErrno | EPERM) << "TIOCSTI";
+  EXPECT_EQ(answer(call(SYS_fcntl, {3, kHigh | F_SETLEASE, F_WRLCK})), kErrno | EPERM);
+  EXPECT_NE(answer(call(SYS_socket, {kHigh | 40, 1, 0})), SECCOMP_RET_ALLOW) << "VSOCK";
+  EXPECT_NE(answer(call(SYS_personality, {kHigh | 0x0040000})), SECCOMP_RET_ALLOW);
+}
+
+struct Entry {
+  json written;  // and its call's number
+};
+
+void PrintTo(const Entry& entry, std::ostream* out) {
+  *out << entry.written["action"] << ' ' << entry.written["syscall"];
+}
+
+class PolicyEntry : public testing::TestWithParam<Entry> {};
+
+// A call without a condition answers as its entry says, whatever the arguments.
+TEST_P(PolicyEntry, AnswersAsWritten) {
+  const json& entry = GetParam().written;
+  std::uint32_t expected = SECCOMP_RET_ALLOW;
+  if (entry["action"] == "errno") {
+    static const std::map<std::string, int> kErrnos = {
+        {"EPERM", EPERM}, {"ENOSYS", ENOSYS}, {"EOPNOTSUPP", EOPNOTSUPP}};
+    expected = kErrno | kErrnos.at(entry["errno"].get<std::string>());
+  }
+  seccomp_data data = call(entry["number"].get<long>());
+  for (const json& when : entry.value("when", json::array())) {
+    data.args[when["argument"].get<std::size_t>()] = when["equals"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(answer(data), expected) << entry;
+}
+
+std::vector<Entry> entries_with_numbers() {
+  // Names to numbers by the compiler's own table: not by the library that compiled the policy.
+  static const std::map<std::string, long> kNumbers = {
+#include "syscall_numbers.inc"
+  };
+  std::vector<Entry> entries;
+  const json whole = policy();
+  for (const char* list : {"entries", "arguments"}) {
+    for (json entry : whole[list]) {
+      const auto number = kNumbers.find(entry["syscall"].get<std::string>());
+      if (number == kNumbers.end()) continue;
+      entry["number"] = number->second;
+      entries.push_back({entry});
+    }
+  }
+  return entries;
+}
+
+std::string entry_name(const testing::TestParamInfo<Entry>& info) {
+  return info.param.written["syscall"].get<std::string>() + "_" + std::to_string(info.index);
+}
+
+INSTANTIATE_TEST_SUITE_P(Default, PolicyEntry, testing::ValuesIn(entries_with_numbers()),
+                         entry_name);
+
+TEST(Policy, EveryEntryIsHeldByATest) {
+  const std::size_t written = policy()["entries"].size() + policy()["arguments"].size();
+  EXPECT_EQ(entries_with_numbers().size(), written);
+}
+
+}  // namespace

@@ -1,0 +1,46 @@
+// A database in a directory of its own, with one principal.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/base/random_id.h"
+#include "sessions/store.h"
+
+namespace sessions::testing {
+
+class StoreFixture : public ::testing::Test {
+ protected:
+  StoreFixture() : directory_(::testing::TempDir() + "hutch_store_XXXXXX") {
+    if (::mkdtemp(directory_.data()) == nullptr) std::abort();
+    store_ = Store::open(path()).value();
+    principal_ = store_->ensure_principal("p").value();
+  }
+  ~StoreFixture() override { std::filesystem::remove_all(directory_); }
+
+  [[nodiscard]] std::string path() const { return directory_ + "/hutch.db"; }
+
+  Session session(const std::string& name = "", const std::string& principal = "") {
+    Session wanted;
+    wanted.id = base::random_id("session_");
+    wanted.principal_id = principal.empty() ? principal_ : principal;
+    if (!name.empty()) wanted.name = name;
+    wanted.created_at = wanted.last_used_at = base::now_ms();
+    return wanted;
+  }
+  Session created(const std::string& name = "") {
+    return store_->create_session(session(name), HostUidRange(), 1000).value();
+  }
+
+  std::string directory_;
+  std::unique_ptr<Store> store_;
+  std::string principal_;
+};
+
+}  // namespace sessions::testing

@@ -1,0 +1,358 @@
+// The database: migrations, sessions, runs, shares; several servers; a kill in the middle.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <barrier>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/base/random_id.h"
+#include "sessions/migrations.h"
+#include "sessions/store.h"
+#include "tests/unit/sessions/store_fixture.h"
+
+namespace {
+
+using namespace sessions;
+using Kind = base::Error::Kind;
+namespace fs = std::filesystem;
+
+class StoreTest : public sessions::testing::StoreFixture {
+ protected:
+  sessions::Run inserted(const Session& owner) {
+    sessions::Run run;
+    run.id = base::random_id("run_");
+    run.session_id = owner.id;
+    run.language = "python";
+    run.server_id = "server";
+    run.queued_at = base::now_ms();
+    EXPECT_TRUE(store_->insert_run(run).ok());
+    return run;
+  }
+};
+
+TEST_F(StoreTest, PrincipalsAreMadeOnce) {
+  EXPECT_EQ(store_->ensure_principal("p").value(), principal_);
+  EXPECT_NE(store_->ensure_principal("q").value(), principal_);
+}
+
+TEST_F(StoreTest, ASessionComesBackAsItWent) {
+  Session wanted = session("name");
+  wanted.limits = R"({"cpus":1})";
+  wanted.lifetime_seconds = 60;
+  wanted.ends_with_connection = true;
+  const Session made = store_->create_session(wanted, std::nullopt, 10).value();
+  const Session found = store_->find_session(principal_, "name").value();
+  EXPECT_EQ(found.id, wanted.id);
+  EXPECT_EQ(found.limits, wanted.limits);
+  EXPECT_EQ(found.lifetime_seconds, 60);
+  EXPECT_TRUE(found.ends_with_connection);
+  EXPECT_EQ(found.status, "provisioning");
+  EXPECT_FALSE(found.host_uid);
+  EXPECT_EQ(store_->find_session(principal_, wanted.id).value().name, "name");
+}
+
+TEST_F(StoreTest, NamesAreUniqueAmongTheLiving) {
+  const Session first = created("n");
+  EXPECT_EQ(store_->create_session(session("n"), std::nullopt, 10).error().kind, Kind::kConflict);
+  const std::string other = store_->ensure_principal("other").value();
+  EXPECT_TRUE(store_->create_session(session("n", other), std::nullopt, 10).ok());
+  ASSERT_TRUE(store_->set_session_status(first.id, "destroyed", "").value());
+  EXPECT_TRUE(store_->create_session(session("n"), std::nullopt, 10).ok());
+}
+
+TEST_F(StoreTest, HostIdsAreTheLowestFree) {
+  const auto a = created();
+  const auto b = created();
+  const auto c = created();
+  EXPECT_EQ(a.host_uid, 1'900'000'000);
+  EXPECT_EQ(b.host_uid, 1'900'000'001);
+  EXPECT_EQ(c.host_uid, 1'900'000'002);
+  ASSERT_TRUE(store_->set_session_status(b.id, "destroyed", "").value());
+  EXPECT_EQ(created().host_uid, 1'900'000'003) << "something of b may still run";
+  ASSERT_EQ(store_->unburied_sessions().value().size(), 1U);
+  ASSERT_TRUE(store_->set_buried(b.id).ok());
+  EXPECT_TRUE(store_->unburied_sessions().value().empty());
+  EXPECT_EQ(created().host_uid, 1'900'000'001);
+  EXPECT_EQ(store_->create_session(session(), HostUidRange{1'900'000'000, 4}, 100).error().kind,
+            Kind::kLimit);
+}
+
+TEST_F(StoreTest, HostIdsAreUniqueWhenServersRace) {
+  constexpr int kThreads = 4;
+  constexpr int kEach = 10;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([this] {
+        const auto other = Store::open(path()).value();
+        for (int n = 0; n < kEach; ++n) {
+          EXPECT_TRUE(other->create_session(session(), HostUidRange(), 1000).ok());
+        }
+      });
+    }
+  }
+  std::set<std::int64_t> ids;
+  for (const Session& s : store_->list_sessions(principal_).value()) ids.insert(*s.host_uid);
+  EXPECT_EQ(ids.size(), static_cast<std::size_t>(kThreads * kEach));
+}
+
+TEST_F(StoreTest, TheNumberOfSessionsIsBounded) {
+  created();
+  EXPECT_EQ(store_->create_session(session(), std::nullopt, 1).error().kind, Kind::kLimit);
+}
+
+TEST_F(StoreTest, ForeignAndUnknownSessionsLookTheSame) {
+  const Session mine = created("mine");
+  const std::string other = store_->ensure_principal("other").value();
+  const auto foreign = store_->find_session(other, mine.id);
+  const auto unknown = store_->find_session(other, base::random_id("session_"));
+  ASSERT_FALSE(foreign.ok());
+  EXPECT_EQ(foreign.error().message, unknown.error().message);
+  EXPECT_EQ(foreign.error().kind, Kind::kNotFound);
+  EXPECT_FALSE(store_->find_session(other, "mine").ok());
+  EXPECT_TRUE(store_->list_sessions(other).value().empty());
+}
+
+TEST_F(StoreTest, ForeignAndUnknownRunsLookTheSame) {
+  const auto run = inserted(created());
+  const std::string other = store_->ensure_principal("other").value();
+  EXPECT_EQ(store_->find_run(other, run.id).error().message,
+            store_->find_run(other, base::random_id("run_")).error().message);
+  EXPECT_TRUE(store_->find_run(principal_, run.id).ok());
+}
+
+TEST_F(StoreTest, DestroyedIsForEver) {
+  const Session made = created();
+  EXPECT_TRUE(store_->set_session_status(made.id, "destroyed", "").value());
+  EXPECT_FALSE(store_->set_session_status(made.id, "ready", "").value());
+  const Session found = store_->find_session(principal_, made.id).value();
+  EXPECT_EQ(found.status, "destroyed");
+  EXPECT_TRUE(found.ended_at);
+  EXPECT_TRUE(store_->live_sessions().value().empty());
+  EXPECT_FALSE(store_->session_is_live(made.id).value());
+}
+
+TEST_F(StoreTest, AnUnknownStatusIsRefused) {
+  EXPECT_FALSE(store_->set_session_status(created().id, "asleep", "").ok());
+}
+
+TEST_F(StoreTest, EveryChangeOfStatusHasItsAuditRow) {
+  const Session made = created();
+  for (const char* status : {"ready", "paused", "ready", "destroyed"}) {
+    ASSERT_TRUE(store_->set_session_status(made.id, status, "").value());
+  }
+  EXPECT_FALSE(store_->set_session_status(made.id, "destroyed", "").value());
+  std::vector<std::string> actions;
+  for (const AuditEntry& entry : store_->audit_of_session(made.id).value()) {
+    actions.push_back(entry.action);
+  }
+  EXPECT_EQ(actions, (std::vector<std::string>{"create_session", "session_ready", "session_paused",
+                                               "session_ready", "session_destroyed"}));
+}
+
+TEST_F(StoreTest, TheFirstTerminalRecordWins) {
+  const Session owner = created();
+  const auto run = inserted(owner);
+  ASSERT_TRUE(store_->set_run_started(run.id).ok());
+  const FileRecord file{owner.id, run.id, "/workspace/a", "created", 1, std::nullopt, 5};
+  EXPECT_TRUE(store_->finish_run(run.id, "completed", 5, R"({"n":1})", {file}).value());
+  EXPECT_FALSE(store_->finish_run(run.id, "failed", 6, R"({"n":2})", {file}).value());
+  const auto found = store_->find_run(principal_, run.id).value();
+  EXPECT_EQ(found.status, "completed");
+  EXPECT_EQ(found.record, R"({"n":1})");
+  EXPECT_TRUE(store_->unfinished_runs(owner.id).value().empty());
+  ASSERT_TRUE(store_->set_run_started(run.id).ok());
+  EXPECT_EQ(store_->find_run(principal_, run.id).value().status, "completed");
+}
+
+TEST_F(StoreTest, ManyServersCommitOneRecord) {
+  const auto run = inserted(created());
+  std::atomic<int> applied = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        const auto other = Store::open(path()).value();
+        if (other->finish_run(run.id, "completed", 1, "{}", {}).value()) ++applied;
+      });
+    }
+  }
+  EXPECT_EQ(applied, 1);
+}
+
+TEST_F(StoreTest, ARunNeedsItsSession) {
+  sessions::Run run;
+  run.id = base::random_id("run_");
+  run.session_id = "nobody";
+  EXPECT_FALSE(store_->insert_run(run).ok());
+}
+
+TEST_F(StoreTest, RunsAreListedNewestFirst) {
+  const Session owner = created();
+  for (int i = 0; i < 3; ++i) {
+    sessions::Run run;
+    run.id = base::random_id("run_");
+    run.session_id = owner.id;
+    run.language = std::to_string(i);
+    run.queued_at = i;
+    ASSERT_TRUE(store_->insert_run(run).ok());
+  }
+  const auto runs = store_->runs_of_session(owner.id, 2).value();
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].language, "2");
+}
+
+TEST_F(StoreTest, SharesExpire) {
+  const Session owner = created();
+  Share share;
+  share.id = base::random_id("share_");
+  share.session_id = owner.id;
+  share.principal_id = principal_;
+  share.created_at = base::now_ms();
+  share.expires_at = base::now_ms() + 1'000'000;
+  ASSERT_TRUE(store_->insert_share(share).ok());
+  EXPECT_TRUE(store_->find_share(principal_, share.id).ok());
+  EXPECT_FALSE(store_->find_share("other", share.id).ok());
+  EXPECT_TRUE(store_->expired_shares(base::now_ms()).value().empty());
+  EXPECT_EQ(store_->expired_shares(*share.expires_at).value().size(), 1U);
+  share.id = base::random_id("share_");
+  share.expires_at = 1;
+  ASSERT_TRUE(store_->insert_share(share).ok());
+  EXPECT_FALSE(store_->find_share(principal_, share.id).ok());
+  EXPECT_EQ(store_->list_shares(principal_).value().size(), 1U);
+  ASSERT_TRUE(store_->delete_share(share.id).ok());
+  EXPECT_FALSE(store_->share_exists(share.id).value());
+}
+
+TEST_F(StoreTest, ANewerDatabaseIsRefused) {
+  {
+    const auto database = Database::open(path()).value();
+    ASSERT_TRUE(database->execute("PRAGMA user_version = 99").ok());
+  }
+  const auto opened = Store::open(path());
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().kind, Kind::kUnsupported);
+}
+
+TEST_F(StoreTest, ADamagedDatabaseIsAClearError) {
+  store_.reset();
+  for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(path() + suffix);
+  std::ofstream(path()) << std::string(10'000, 'x');
+  const auto opened = Store::open(path());
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().message.find("damaged"), std::string::npos) << opened.error().message;
+}
+
+TEST_F(StoreTest, TheFileIsOursAlone) {
+  EXPECT_EQ(fs::status(path()).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(StoreTest, AWriterKilledAnywhereLeavesADatabaseThatIsRight) {
+  const Session owner = created();
+  for (int round = 0; round < 5; ++round) {
+    const pid_t child = ::fork();  // a test process of one thread
+    if (child == 0) {
+      const auto store = Store::open(path());
+      if (!store.ok()) ::_exit(1);
+      while (true) {
+        sessions::Run run;
+        run.id = base::random_id("run_");
+        run.session_id = owner.id;
+        run.language = "python";
+        run.queued_at = 1;
+        (void)store.value()->insert_run(run);
+        (void)store.value()->finish_run(
+            run.id, "completed", 1, "{}",
+            {{owner.id, run.id, "/workspace/a", "created", 1, std::nullopt, 1}});
+      }
+    }
+    const std::size_t before = store_->runs_of_session(owner.id, 1'000'000).value().size();
+    while (store_->runs_of_session(owner.id, 1'000'000).value().size() < before + 5) {
+    }
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    const auto database = Database::open(path()).value();
+    Statement check = database->prepare("PRAGMA integrity_check").value();
+    ASSERT_TRUE(check.step().value());
+    EXPECT_EQ(check.text(), "ok");
+    Statement halves =
+        database
+            ->prepare(
+                "SELECT count(*) FROM runs WHERE (record IS NULL) <> (finished_at IS NULL) OR "
+                "(status = "
+                "'completed' AND NOT EXISTS (SELECT 1 FROM files WHERE files.run_id = runs.id))")
+            .value();
+    ASSERT_TRUE(halves.step().value());
+    EXPECT_EQ(halves.integer(), 0);
+  }
+}
+
+TEST(Migrations, RunInOrderAndOnce) {
+  std::string directory = ::testing::TempDir() + "hutch_migrate_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  const auto database = Database::open(directory + "/db").value();
+  const std::string_view one[] = {"CREATE TABLE a (n)"};
+  const std::string_view two[] = {"CREATE TABLE a (n)", "ALTER TABLE a ADD COLUMN m"};
+  ASSERT_TRUE(migrate(*database, one).ok());
+  ASSERT_TRUE(migrate(*database, two).ok());
+  ASSERT_TRUE(migrate(*database, two).ok());
+  EXPECT_TRUE(database->execute("INSERT INTO a (n, m) VALUES (1, 2)").ok());
+  EXPECT_FALSE(migrate(*database, one).ok()) << "newer than this build knows";
+  fs::remove_all(directory);
+}
+
+TEST(Migrations, AFailedStepLeavesTheOldVersion) {
+  std::string directory = ::testing::TempDir() + "hutch_migrate_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  const auto database = Database::open(directory + "/db").value();
+  const std::string_view broken[] = {"CREATE TABLE a (n)", "CREATE TABLE b (n); NONSENSE"};
+  EXPECT_FALSE(migrate(*database, broken).ok());
+  const std::string_view mended[] = {"CREATE TABLE a (n)", "CREATE TABLE b (n)"};
+  EXPECT_TRUE(migrate(*database, mended).ok());
+  fs::remove_all(directory);
+}
+
+TEST(Store, OpensForServersThatStartAtOnce) {
+  for (int round = 0; round < 200; ++round) {
+    std::string directory = ::testing::TempDir() + "hutch_open_XXXXXX";
+    ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+    std::barrier start(4);
+    std::vector<std::string> failures(4);
+    {
+      std::vector<std::jthread> servers;
+      for (std::string& failure : failures) {
+        servers.emplace_back([&] {
+          start.arrive_and_wait();
+          const auto store = Store::open(directory + "/hutch.db");
+          if (!store.ok()) failure = store.error().message;
+        });
+      }
+    }
+    ASSERT_EQ(failures, std::vector<std::string>(4)) << "round " << round;
+    fs::remove_all(directory);
+  }
+}
+
+TEST(Transaction, RollsBackUnlessCommitted) {
+  std::string directory = ::testing::TempDir() + "hutch_tx_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  const auto database = Database::open(directory + "/db").value();
+  ASSERT_TRUE(database->execute("CREATE TABLE a (n)").ok());
+  {
+    const auto transaction = Transaction::begin(*database);
+    ASSERT_TRUE(transaction.ok());
+    ASSERT_TRUE(database->execute("INSERT INTO a VALUES (1)").ok());
+  }
+  Statement count = database->prepare("SELECT count(*) FROM a").value();
+  ASSERT_TRUE(count.step().value());
+  EXPECT_EQ(count.integer(), 0);
+  fs::remove_all(directory);
+}
+
+}  // namespace

@@ -1,0 +1,197 @@
+// Bearer tokens: made, used, bounded writes, revoked by another process, upgraded databases.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "sandbox/base/random_id.h"
+#include "sessions/migrations.h"
+#include "sessions/store.h"
+
+namespace {
+
+using namespace sessions;
+using Kind = base::Error::Kind;
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kNow = 1'800'000'000'000;
+
+class TokensTest : public testing::Test {
+ protected:
+  TokensTest() : directory_(::testing::TempDir() + "hutch_tokens_XXXXXX") {
+    if (::mkdtemp(directory_.data()) == nullptr) std::abort();
+    store_ = Store::open(path()).value();
+  }
+  ~TokensTest() override { fs::remove_all(directory_); }
+
+  [[nodiscard]] std::string path() const { return directory_ + "/hutch.db"; }
+
+  Token wanted(const std::string& name = "") {
+    Token token;
+    token.id = base::random_id("token_");
+    token.principal_id = store_->ensure_principal("p").value();
+    if (!name.empty()) token.name = name;
+    token.created_at = kNow;
+    return token;
+  }
+  std::string created() { return store_->create_token(wanted()).value(); }
+
+  // What is in the table, read beside the store.
+  std::int64_t number(const char* sql) {
+    const auto database = Database::open(path()).value();
+    Statement select = database->prepare(sql).value();
+    EXPECT_TRUE(select.step().value());
+    return select.integer();
+  }
+
+  std::string directory_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(TokensTest, ASecretIsGoodForItsPrincipal) {
+  Token made = wanted("laptop");
+  made.scopes = {"read", "more"};
+  const std::string secret = store_->create_token(made).value();
+  const Token used = store_->use_token(secret, kNow).value();
+  EXPECT_EQ(used.id, made.id);
+  EXPECT_EQ(used.principal_id, made.principal_id);
+  EXPECT_EQ(used.principal_name, "p");
+  EXPECT_EQ(used.name, "laptop");
+  EXPECT_EQ(used.scopes, made.scopes);
+}
+
+TEST_F(TokensTest, SecretsAreLongRecognisableAndDiffer) {
+  std::set<std::string> halves;
+  for (int i = 0; i < 20; ++i) {
+    const std::string secret = created();
+    ASSERT_EQ(secret.size(), 6U + 96U);
+    EXPECT_TRUE(secret.starts_with(kTokenPrefix));
+    EXPECT_EQ(secret.substr(6).find_first_not_of("0123456789abcdef"), std::string::npos);
+    EXPECT_TRUE(halves.insert(secret.substr(38, 32)).second);
+    EXPECT_TRUE(halves.insert(secret.substr(70, 32)).second);
+  }
+}
+
+TEST_F(TokensTest, WhatIsNoSecretIsRefusedInOneWay) {
+  const std::string secret = created();
+  std::string expected;
+  std::vector<std::string> wrong = {"",
+                                    "x",
+                                    "hutch_",
+                                    secret.substr(0, 101),
+                                    secret + "0",
+                                    std::string(102, '0'),
+                                    std::string(100'000, 'a'),
+                                    "hutch_" + std::string(96, '0'),
+                                    std::string("\0\xff", 2)};
+  // Every single digit counts: also those beside the id.
+  for (std::size_t at = 0; at < secret.size(); ++at) {
+    std::string other = secret;
+    other[at] = other[at] == 'f' ? '0' : 'f';
+    wrong.push_back(other);
+  }
+  for (const std::string& one : wrong) {
+    if (one == secret) continue;
+    const auto used = store_->use_token(one, kNow);
+    ASSERT_FALSE(used.ok()) << one;
+    EXPECT_EQ(used.error().kind, Kind::kNotFound);
+    if (expected.empty()) expected = used.error().message;
+    EXPECT_EQ(used.error().message, expected);
+  }
+  EXPECT_TRUE(store_->use_token(secret, kNow).ok());
+}
+
+TEST_F(TokensTest, TheFileDoesNotHoldTheSecret) {
+  const std::string secret = created();
+  ASSERT_TRUE(store_->use_token(secret, kNow).ok());
+  std::string all;
+  for (const auto& entry : fs::directory_iterator(directory_)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    all.append(std::istreambuf_iterator<char>(file), {});
+  }
+  EXPECT_NE(all.find(secret.substr(6, 32)), std::string::npos) << "the id is there";
+  EXPECT_EQ(all.find(secret.substr(38, 32)), std::string::npos);
+  EXPECT_EQ(all.find(secret.substr(70)), std::string::npos);
+}
+
+TEST_F(TokensTest, ExpiryIsAnEnd) {
+  Token token = wanted();
+  token.expires_at = kNow + 1000;
+  const std::string secret = store_->create_token(token).value();
+  EXPECT_TRUE(store_->use_token(secret, kNow + 999).ok());
+  const auto late = store_->use_token(secret, kNow + 1000);
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().message, store_->use_token("x", kNow).error().message);
+}
+
+TEST_F(TokensTest, RevocationIsSeenByOtherServersAtOnce) {
+  const std::string secret = created();
+  const auto server = Store::open(path()).value();
+  ASSERT_TRUE(server->use_token(secret, kNow).ok());
+  const auto token = store_->revoke_token("token_" + secret.substr(6, 32), kNow);
+  ASSERT_TRUE(token.ok());
+  EXPECT_FALSE(server->use_token(secret, kNow).ok());
+  EXPECT_TRUE(server->list_tokens().value().empty());
+  EXPECT_EQ(store_->revoke_token(token.value().id, kNow).error().kind, Kind::kNotFound);
+}
+
+TEST_F(TokensTest, OneIsRevokedByNameByIdOrBySecret) {
+  ASSERT_TRUE(store_->create_token(wanted("one")).ok());
+  const std::string two = store_->create_token(wanted("two")).value();
+  const std::string also_two = store_->create_token(wanted("two")).value();
+  EXPECT_EQ(store_->revoke_token("two", kNow).error().kind, Kind::kConflict);
+  EXPECT_EQ(store_->revoke_token("three", kNow).error().kind, Kind::kNotFound);
+  EXPECT_TRUE(store_->revoke_token("one", kNow).ok());
+  EXPECT_TRUE(store_->revoke_token(two, kNow).ok());
+  EXPECT_FALSE(store_->use_token(two, kNow).ok());
+  EXPECT_TRUE(store_->use_token(also_two, kNow).ok());
+  EXPECT_TRUE(store_->revoke_token("two", kNow).ok()) << "the only one by now";
+}
+
+TEST_F(TokensTest, UseIsWrittenOnceAMinute) {
+  const std::string secret = created();
+  ASSERT_TRUE(store_->use_token(secret, kNow).ok());
+  for (int i = 1; i < 50; ++i) ASSERT_TRUE(store_->use_token(secret, kNow + i * 1000).ok());
+  EXPECT_EQ(number("SELECT last_used_at FROM tokens"), kNow);
+  ASSERT_TRUE(store_->use_token(secret, kNow + kTokenUseMs).ok());
+  EXPECT_EQ(number("SELECT last_used_at FROM tokens"), kNow + kTokenUseMs);
+}
+
+TEST_F(TokensTest, ARefusedSecretWritesNothing) {
+  const std::string secret = created();
+  ASSERT_TRUE(store_->revoke_token(secret, kNow).ok());
+  (void)store_->use_token(secret, kNow);
+  EXPECT_EQ(number("SELECT count(*) FROM tokens WHERE last_used_at IS NOT NULL"), 0);
+}
+
+TEST_F(TokensTest, MakingAndRevokingAreInTheAudit) {
+  ASSERT_TRUE(store_->revoke_token(created(), kNow).ok());
+  EXPECT_EQ(number("SELECT count(*) FROM audit WHERE action = 'create_token'"), 1);
+  EXPECT_EQ(number("SELECT count(*) FROM audit WHERE action = 'revoke_token'"), 1);
+}
+
+TEST_F(TokensTest, AnIdThatIsNotRandomIsRefused) {
+  Token token = wanted();
+  token.id = "token_1";
+  EXPECT_FALSE(store_->create_token(token).ok());
+}
+
+TEST(TokensMigration, ADatabaseOfTheFirstVersionKeepsWhatItHas) {
+  std::string directory = ::testing::TempDir() + "hutch_upgrade_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  {
+    const auto old = Database::open(directory + "/hutch.db").value();
+    ASSERT_TRUE(migrate(*old, migrations().first(1)).ok());
+    ASSERT_TRUE(old->execute("INSERT INTO principals VALUES ('principal_x', 'local', 1)").ok());
+    EXPECT_FALSE(old->prepare("SELECT * FROM tokens").ok());
+  }
+  const auto store = Store::open(directory + "/hutch.db").value();
+  EXPECT_EQ(store->ensure_principal("local").value(), "principal_x");
+  EXPECT_TRUE(store->list_tokens().value().empty());
+  fs::remove_all(directory);
+}
+
+}  // namespace

@@ -1,0 +1,156 @@
+// Publishing: the copy, its name, its type, its end.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/base/fd.h"
+#include "sandbox/base/random_id.h"
+#include "share/file_share.h"
+#include "share/mime.h"
+
+namespace {
+
+using namespace share;
+namespace fs = std::filesystem;
+
+// Else a test would be named by the bytes of its parameter.
+template <typename Case>
+std::string number_of(const testing::TestParamInfo<Case>& info) {
+  return std::to_string(info.index);
+}
+
+class FileShareTest : public testing::Test {
+ protected:
+  FileShareTest() : directory_(::testing::TempDir() + "hutch_share_XXXXXX") {
+    if (::mkdtemp(directory_.data()) == nullptr) std::abort();
+    store_ = sessions::Store::open(directory_ + "/db").value();
+    sessions::Session session;
+    session.id = "s";
+    session.principal_id = principal_ = store_->ensure_principal("p").value();
+    EXPECT_TRUE(store_->create_session(session, std::nullopt, 10).ok());
+  }
+  ~FileShareTest() override { fs::remove_all(directory_); }
+
+  base::Result<sessions::Share> publish(const std::string& content, const std::string& path,
+                                        const std::string& filename = "") {
+    const base::UniqueFd source = base::make_memory_file("source", content).value();
+    return share().publish(source.get(), {"s", principal_, path, filename, 60});
+  }
+  FileShare share() { return FileShare::open(directory_ + "/shared", *store_).value(); }
+  std::string content_of(const sessions::Share& shared) {
+    std::ifstream file(share().host_path(shared));
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  std::string directory_;
+  std::unique_ptr<sessions::Store> store_;
+  std::string principal_;
+};
+
+TEST_F(FileShareTest, CopiesAndDescribes) {
+  const auto shared = publish("a,b\n1,2\n", "/workspace/t.csv").value();
+  EXPECT_EQ(shared.filename, "t.csv");
+  EXPECT_EQ(shared.bytes, 8);
+  EXPECT_EQ(shared.mime_type, "text/csv");
+  EXPECT_EQ(shared.sha256.size(), 64U);
+  EXPECT_EQ(content_of(shared), "a,b\n1,2\n");
+  EXPECT_EQ(store_->find_share(principal_, shared.id).value().sha256, shared.sha256);
+}
+
+TEST_F(FileShareTest, KnownHash) {
+  EXPECT_EQ(publish("abc", "x").value().sha256,
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(publish("", "x").value().sha256,
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+TEST_F(FileShareTest, TooLargeLeavesNothing) {
+  const base::UniqueFd source(::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  ASSERT_TRUE(source.valid());
+  ASSERT_EQ(::ftruncate(source.get(), kShareBytesMax + 1), 0);
+  const auto shared = share().publish(source.get(), {"s", principal_, "big", "", 60});
+  ASSERT_FALSE(shared.ok());
+  EXPECT_EQ(shared.error().kind, base::Error::Kind::kLimit);
+  EXPECT_TRUE(fs::is_empty(directory_ + "/shared"));
+  EXPECT_TRUE(store_->list_shares(principal_).value().empty());
+}
+
+TEST_F(FileShareTest, TheSweepRemovesWhatExpiredAndWhatWasInterrupted) {
+  const auto kept = publish("k", "kept").value();
+  auto expired = publish("e", "expired").value();
+  ASSERT_TRUE(store_->delete_share(expired.id).ok());
+  expired.expires_at = 1;
+  ASSERT_TRUE(store_->insert_share(expired).ok());
+  const std::string orphan = directory_ + "/shared/" + base::random_id("share_");
+  fs::create_directory(orphan);
+  const std::string young = directory_ + "/shared/" + base::random_id("share_");
+  fs::create_directory(young);
+  const timespec old[2] = {{1, 0}, {1, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, orphan.c_str(), old, 0), 0);
+  share().sweep();
+  EXPECT_TRUE(fs::exists(share().host_path(kept)));
+  EXPECT_FALSE(fs::exists(directory_ + "/shared/" + expired.id));
+  EXPECT_FALSE(fs::exists(orphan));
+  EXPECT_TRUE(fs::exists(young)) << "it may be a copy in progress";
+}
+
+TEST_F(FileShareTest, AShareWithoutItsSessionIsRefusedAndLeavesNothing) {
+  const base::UniqueFd source = base::make_memory_file("source", "x").value();
+  EXPECT_FALSE(share().publish(source.get(), {"nobody", principal_, "x", "", 60}).ok());
+  EXPECT_TRUE(fs::is_empty(directory_ + "/shared"));
+}
+
+struct NameCase {
+  const char* wanted;
+  const char* safe;
+  friend void PrintTo(const NameCase& value, std::ostream* out) { *out << value.safe; }
+};
+class SafeFilename : public testing::TestWithParam<NameCase> {};
+TEST_P(SafeFilename, IsSafe) { EXPECT_EQ(safe_filename(GetParam().wanted), GetParam().safe); }
+INSTANTIATE_TEST_SUITE_P(
+    Names, SafeFilename,
+    testing::Values(NameCase{"a.csv", "a.csv"}, NameCase{"/workspace/d/a.csv", "a.csv"},
+                    NameCase{"../../etc/passwd", "passwd"}, NameCase{"..", "_."},
+                    NameCase{".hidden", "_hidden"}, NameCase{"", "file"}, NameCase{"a/", "file"},
+                    NameCase{"line\nbreak", "line_break"}, NameCase{"back\\slash", "back_slash"},
+                    NameCase{"ünï", "ünï"}, NameCase{"sp ace", "sp ace"}),
+    number_of<NameCase>);
+
+TEST(SafeFilename, LongNamesEndAtACharacter) {
+  std::string wanted;
+  for (int i = 0; i < 150; ++i) wanted += "é";
+  const std::string safe = safe_filename(wanted);
+  EXPECT_LE(safe.size(), 200U);
+  EXPECT_EQ(safe.size() % 2, 0U);
+}
+
+struct MimeCase {
+  const char* name;
+  std::string content;
+  const char* type;
+  friend void PrintTo(const MimeCase& value, std::ostream* out) { *out << value.name; }
+};
+class Mime : public testing::TestWithParam<MimeCase> {};
+TEST_P(Mime, IsRecognised) {
+  EXPECT_EQ(mime_type_of(GetParam().content, GetParam().name), GetParam().type);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Types, Mime,
+    testing::Values(
+        MimeCase{"a.csv", "a,b\n1,2\n", "text/csv"}, MimeCase{"a.txt", "hello\n", "text/plain"},
+        MimeCase{"a.json", "{\"a\": 1}", "application/json"},
+        MimeCase{"a.md", "# title\n", "text/markdown"},
+        MimeCase{"a.png", "\x89PNG\r\n\x1a\n" + std::string("\0\0\0\rIHDR", 8), "image/png"},
+        MimeCase{"not_an_image.csv", "\x89PNG\r\n\x1a\n" + std::string("\0\0\0\rIHDR", 8),
+                 "image/png"},
+        MimeCase{"a.pdf", "%PDF-1.4\n", "application/pdf"}, MimeCase{"empty.txt", "", "text/plain"},
+        MimeCase{"a.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>", "image/svg+xml"}),
+    number_of<MimeCase>);
+
+}  // namespace

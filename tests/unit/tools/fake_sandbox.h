@@ -1,0 +1,81 @@
+// A sandbox in which every run completes at once, over plain directories.
+#pragma once
+
+#include <fcntl.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "sandbox/sandbox.h"
+
+namespace sandbox::fake {
+
+class FakeBox final : public Box {
+ public:
+  explicit FakeBox(std::string directory) : directory_(std::move(directory)) {}
+
+  base::Status submit(const RunRequest& request) override {
+    const std::lock_guard lock(mutex_);
+    Run& run = runs_[request.run_id];
+    run.run_id = request.run_id;
+    run.language = request.language;
+    run.status = RunStatus::kCompleted;
+    run.started_at_ms = run.finished_at_ms = 1;
+    return base::done();
+  }
+  base::Result<Run> wait(const std::string& run_id, const WaitOptions&, std::stop_token) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = runs_.find(run_id);
+    if (found == runs_.end()) return base::error(base::Error::Kind::kNotFound, "no such run");
+    return found->second;
+  }
+  base::Status cancel(const std::string&) override { return base::done(); }
+  base::Result<BoxStatus> status() override { return BoxStatus{}; }
+  base::Status pause() override { return base::done(); }
+  base::Status resume() override { return base::done(); }
+  base::Result<base::UniqueFd> root() override {
+    return base::open_file(AT_FDCWD, directory_, O_PATH | O_DIRECTORY);
+  }
+  base::Status shutdown() override { return base::done(); }
+
+ private:
+  const std::string directory_;
+  std::mutex mutex_;
+  std::map<std::string, Run> runs_;
+};
+
+class FakeSandbox final : public Sandbox {
+ public:
+  base::Result<std::shared_ptr<Box>> find(const std::string& session_id) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = boxes_.find(session_id);
+    if (found == boxes_.end()) return base::error(base::Error::Kind::kNotFound, "no box");
+    return std::shared_ptr<Box>(found->second);
+  }
+  base::Result<std::shared_ptr<Box>> look_at(const std::string& session_id) override {
+    return find(session_id);
+  }
+  base::Result<BoxStatus> glance_at(const std::string& session_id,
+                                    std::chrono::milliseconds) override {
+    const auto box = find(session_id);
+    if (!box.ok()) return box.error();
+    return box.value()->status();
+  }
+  void wait_until_warm(const std::stop_token&) override {}
+  base::Result<std::shared_ptr<Box>> start(const BoxSpec& spec) override {
+    const std::lock_guard lock(mutex_);
+    auto& box = boxes_[spec.session_id];
+    box = std::make_shared<FakeBox>(spec.session_directory);
+    return std::shared_ptr<Box>(box);
+  }
+  void sweep(const std::string&, const std::string&) override {}
+  bool is_alive(const std::string&) override { return false; }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<FakeBox>> boxes_;
+};
+
+}  // namespace sandbox::fake

@@ -1,0 +1,253 @@
+// Every tool, for two principals: what belongs to one does not exist for the other.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "sandbox/base/random_id.h"
+#include "tests/unit/tools/fake_sandbox.h"
+#include "tools/scopes.h"
+#include "tools/tool_kit.h"
+
+namespace {
+
+using namespace tools;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+class Caller final : public mcp::CallContext {
+ public:
+  Caller(std::string principal, std::string connection, std::vector<std::string> scopes = {})
+      : principal_{std::move(principal), std::move(scopes)}, connection_(std::move(connection)) {}
+
+  const mcp::Principal& principal() const override { return principal_; }
+  std::stop_token cancelled() const override { return {}; }
+  bool disconnected() const override { return false; }
+  bool wants_progress() const override { return false; }
+  void report_progress(double, std::optional<double>, const std::string&) override {}
+  void log(mcp::LogLevel, const std::string&, json) override {}
+  const std::string& connection_id() const override { return connection_; }
+  mcp::wire::Revision revision() const override { return mcp::wire::Revision::k2025_11_25; }
+  const mcp::ClientInfo& client() const override { return client_; }
+  const json& client_capabilities() const override { return capabilities_; }
+  const std::string& trace_parent() const override { return trace_; }
+  std::variant<json, mcp::NoAnswer> ask_client(const std::string&, json,
+                                               std::chrono::milliseconds) override {
+    return mcp::NoAnswer{};
+  }
+  const json& input_responses() const override { return none_; }
+  const json& request_state() const override { return none_; }
+  mcp::TaskWish task_wish() const override { return mcp::TaskWish::kImpossible; }
+  std::optional<std::chrono::milliseconds> task_ttl() const override { return std::nullopt; }
+
+ private:
+  const json none_;
+  const mcp::Principal principal_;
+  const std::string connection_;
+  const mcp::ClientInfo client_;
+  const json capabilities_ = json::object();
+  const json nothing_ = nullptr;
+  const std::string trace_;
+};
+
+struct Ids {
+  std::string session;
+  std::string run;
+};
+
+// Each tool with everything in its arguments that names something, harmless ones first.
+std::vector<std::pair<std::string, json>> uses_of(const Ids& ids) {
+  return {{"get_run", {{"run_id", ids.run}}},
+          {"read_file", {{"path", "kept"}, {"session_id", ids.session}}},
+          {"list_files", {{"session_id", ids.session}}},
+          {"list_files", {{"session_id", ids.session}, {"changed_since", ids.run}}},
+          {"share_file", {{"path", "kept"}, {"session_id", ids.session}}},
+          {"run_code", {{"code", "1"}, {"session_id", ids.session}}},
+          {"run_code", {{"code", "1"}, {"session_id", ids.session}, {"background", true}}},
+          {"write_file", {{"path", "new"}, {"content", "x"}, {"session_id", ids.session}}},
+          {"install_packages", {{"packages", {"six"}}, {"session_id", ids.session}}},
+          {"cancel_run", {{"run_id", ids.run}}},
+          {"pause_session", {{"session_id", ids.session}}},
+          {"resume_session", {{"session_id", ids.session}}},
+          {"delete_session", {{"session_id", ids.session}}}};
+}
+
+// These take nothing that belongs to anybody.
+const std::set<std::string> kNameNothing = {"create_session", "list_sessions"};
+
+class PrincipalsTest : public testing::Test {
+ protected:
+  PrincipalsTest() : directory_(::testing::TempDir() + "hutch_principals_XXXXXX") {
+    if (::mkdtemp(directory_.data()) == nullptr) std::abort();
+    store_ = sessions::Store::open(directory_ + "/hutch.db").value();
+    share_.emplace(share::FileShare::open(directory_ + "/shared", *store_).value());
+    sessions::ManagerConfig config;
+    config.state_directory = directory_;
+    for (const sandbox::LimitRow& row : sandbox::kLimitRows)
+      config.most_limits.*row.member = row.most;
+    manager_ = sessions::Manager::open(config, *store_, sandbox_).value();
+    const Services services{*manager_, *share_, ""};
+    for (auto make : {&run_tools, &file_tools, &session_tools}) {
+      for (mcp::Tool& tool : make(services)) tools_.emplace(tool.name, std::move(tool));
+    }
+    for (auto make : {&share_tool, &install_tool}) {
+      mcp::Tool tool = make(services);
+      tools_.emplace(tool.name, std::move(tool));
+    }
+    alice_ = store_->ensure_principal("alice").value();
+    bob_ = store_->ensure_principal("bob").value();
+  }
+  ~PrincipalsTest() override {
+    manager_.reset();
+    fs::remove_all(directory_);
+  }
+
+  // Its text, whether it failed, and what is structured of it.
+  struct Outcome {
+    bool failed;
+    std::string text;
+    json structured;
+  };
+  Outcome call(const std::string& principal, const std::string& tool, const json& arguments,
+               const std::string& connection = "c", const std::vector<std::string>& scopes = {}) {
+    Caller caller(principal, connection, scopes);
+    const auto outcome = tools_.at(tool).call(arguments, caller);
+    const auto& result = std::get<mcp::ToolResult>(outcome);
+    return {result.is_error, result.content.at(0).value("text", ""), result.structured_content};
+  }
+
+  // A session of that principal with a file and a run.
+  Ids made_by(const std::string& principal, const std::string& name) {
+    const auto session = call(principal, "create_session", {{"name", name}});
+    EXPECT_FALSE(session.failed) << session.text;
+    Ids ids;
+    ids.session = session.structured.value("session_id", "");
+    (void)call(principal, "write_file",
+               {{"path", "kept"}, {"content", "secret"}, {"session_id", ids.session}});
+    const auto run = call(principal, "run_code", {{"code", "1"}, {"session_id", ids.session}});
+    EXPECT_FALSE(run.failed) << run.text;
+    ids.run = run.structured.value("run_id", "");
+    return ids;
+  }
+
+  std::string directory_;
+  sandbox::fake::FakeSandbox sandbox_;
+  std::unique_ptr<sessions::Store> store_;
+  std::optional<share::FileShare> share_;
+  std::unique_ptr<sessions::Manager> manager_;
+  std::map<std::string, mcp::Tool> tools_;
+  std::string alice_;
+  std::string bob_;
+};
+
+TEST_F(PrincipalsTest, EveryToolIsTried) {
+  std::set<std::string> tried = kNameNothing;
+  for (const auto& [tool, arguments] : uses_of({})) tried.insert(tool);
+  std::set<std::string> all;
+  for (const auto& [name, tool] : tools_) all.insert(name);
+  EXPECT_EQ(tried, all) << "a tool has come without a row here";
+}
+
+TEST_F(PrincipalsTest, AnothersThingsAreAsThingsThatNeverWere) {
+  const Ids ids = made_by(alice_, "work");
+  const Ids unknown{base::random_id("session_"), base::random_id("run_")};
+  const auto foreign = uses_of(ids);
+  const auto never = uses_of(unknown);
+  for (std::size_t i = 0; i < foreign.size(); ++i) {
+    const auto& [tool, arguments] = foreign[i];
+    const Outcome theirs = call(bob_, tool, arguments);
+    const Outcome nothing = call(bob_, tool, never[i].second);
+    EXPECT_TRUE(theirs.failed) << tool << ": " << theirs.text;
+    EXPECT_EQ(theirs.text, nothing.text) << tool;
+    EXPECT_EQ(theirs.structured, nothing.structured) << tool;
+  }
+  // Nothing of it had an effect.
+  EXPECT_EQ(call(alice_, "read_file", {{"path", "kept"}, {"session_id", ids.session}})
+                .structured.value("content", ""),
+            "secret");
+  EXPECT_EQ(store_->runs_of_session(ids.session, 100).value().size(), 1U);
+}
+
+TEST_F(PrincipalsTest, TheOwnerMayDoAllOfIt) {
+  const Ids ids = made_by(alice_, "work");
+  for (const auto& [tool, arguments] : uses_of(ids)) {
+    const Outcome outcome = call(alice_, tool, arguments);
+    // Packages need a network, which there is none of: said only to whom the session belongs.
+    EXPECT_EQ(outcome.failed, tool == "install_packages") << tool << ": " << outcome.text;
+    EXPECT_EQ(outcome.text.find("no such"), std::string::npos) << tool << ": " << outcome.text;
+  }
+}
+
+TEST_F(PrincipalsTest, ANameIsOfOnePrincipal) {
+  const Ids alices = made_by(alice_, "work");
+  EXPECT_TRUE(call(bob_, "run_code", {{"code", "1"}, {"session_id", "work"}}).failed);
+  const Ids bobs = made_by(bob_, "work");
+  EXPECT_NE(alices.session, bobs.session);
+  EXPECT_EQ(call(bob_, "run_code", {{"code", "1"}, {"session_id", "work"}})
+                .structured.value("session_id", ""),
+            bobs.session);
+}
+
+TEST_F(PrincipalsTest, OnesOwnSessionDoesNotOpenAnothersRun) {
+  const Ids alices = made_by(alice_, "work");
+  const Ids bobs = made_by(bob_, "work");
+  EXPECT_TRUE(
+      call(bob_, "list_files", {{"session_id", bobs.session}, {"changed_since", alices.run}})
+          .failed);
+}
+
+TEST_F(PrincipalsTest, ListsAreOfOnePrincipal) {
+  (void)made_by(alice_, "work");
+  EXPECT_EQ(call(alice_, "list_sessions", json::object()).structured["sessions"].size(), 1U);
+  EXPECT_TRUE(call(bob_, "list_sessions", json::object()).structured["sessions"].empty());
+}
+
+TEST_F(PrincipalsTest, SharedFilesAreOfOnePrincipal) {
+  const Ids ids = made_by(alice_, "work");
+  const auto shared = call(alice_, "share_file", {{"path", "kept"}, {"session_id", ids.session}});
+  const std::string id = shared.structured.value("id", "");
+  EXPECT_TRUE(store_->find_share(alice_, id).ok());
+  EXPECT_EQ(store_->find_share(bob_, id).error().message,
+            store_->find_share(bob_, base::random_id("share_")).error().message);
+  EXPECT_TRUE(store_->list_shares(bob_).value().empty());
+}
+
+TEST_F(PrincipalsTest, OneConnectionIdMakesNoCommonSession) {
+  const json arguments = {{"code", "1"}};
+  const auto session_of = [&](const std::string& principal) {
+    return call(principal, "run_code", arguments, "the same").structured.value("session_id", "");
+  };
+  const std::string alices = session_of(alice_);
+  const std::string bobs = session_of(bob_);
+  EXPECT_NE(alices, bobs);
+  EXPECT_EQ(session_of(alice_), alices) << "and neither takes it from the other";
+  EXPECT_EQ(session_of(bob_), bobs);
+}
+
+TEST_F(PrincipalsTest, NobodyIsNoPrincipal) {
+  EXPECT_TRUE(call("", "create_session", json::object()).failed);
+  EXPECT_TRUE(call("", "run_code", {{"code", "1"}}).failed);
+}
+
+TEST_F(PrincipalsTest, ATokenForReadingChangesNothing) {
+  const Ids ids = made_by(alice_, "work");
+  for (const auto& [tool, arguments] : uses_of(ids)) {
+    const bool reads = tools_.at(tool).annotations.value("readOnlyHint", false);
+    const Outcome outcome = call(alice_, tool, arguments, "c", {kScopeRead});
+    EXPECT_EQ(outcome.failed, !reads) << tool << ": " << outcome.text;
+    if (!reads) {
+      EXPECT_NE(outcome.text.find("may only read"), std::string::npos) << tool;
+    }
+  }
+  EXPECT_TRUE(call(alice_, "create_session", json::object(), "c", {kScopeRead}).failed);
+  EXPECT_TRUE(call(alice_, "list_files", json::object(), "new", {kScopeRead}).failed)
+      << "a session would have to be made";
+  EXPECT_EQ(store_->list_sessions(alice_).value().size(), 1U);
+  // The manager's sweep may see that no box of the fake sandbox lives.
+  const std::string status = store_->list_sessions(alice_).value()[0].status;
+  EXPECT_TRUE(status == "ready" || status == "stopped") << status;
+}
+
+}  // namespace

@@ -1,0 +1,215 @@
+// Arguments, windows of output, base64, runs and sessions as clients see them.
+#include <gtest/gtest.h>
+
+#include "tools/arguments.h"
+#include "tools/base64.h"
+#include "tools/run_view.h"
+#include "tools/text_window.h"
+
+namespace {
+
+using namespace tools;
+using nlohmann::json;
+
+const std::vector<Argument> kTable = {
+    {.name = "text", .required = true, .description = "d", .least = 1, .most = 10},
+    {.name = "number", .type = Argument::Type::kInteger, .description = "", .least = 1, .most = 9},
+    {.name = "flag",
+     .type = Argument::Type::kBoolean,
+     .description = "",
+     .least = std::nullopt,
+     .most = std::nullopt},
+    {.name = "one_of",
+     .description = "",
+     .least = std::nullopt,
+     .most = std::nullopt,
+     .values = {"a", "b"}},
+    {.name = "list",
+     .type = Argument::Type::kStringList,
+     .description = "",
+     .least = std::nullopt,
+     .most = 2},
+    {.name = "map",
+     .type = Argument::Type::kStringMap,
+     .description = "",
+     .least = std::nullopt,
+     .most = 2}};
+
+std::string refusal(const json& given) {
+  const auto checked = check_arguments(kTable, given);
+  return checked.ok() ? "accepted" : checked.error().message;
+}
+
+TEST(Arguments, SchemaIsFlatAndSaysTheSame) {
+  const json schema = schema_of(kTable);
+  EXPECT_EQ(schema["type"], "object");
+  EXPECT_EQ(schema["required"], json::array({"text"}));
+  EXPECT_EQ(schema["properties"]["number"],
+            (json{{"type", "integer"}, {"minimum", 1}, {"maximum", 9}}));
+  EXPECT_EQ(schema["properties"]["one_of"]["enum"], (json{"a", "b"}));
+  EXPECT_EQ(schema["properties"]["list"]["items"]["type"], "string");
+}
+
+TEST(Arguments, GoodOnesComeThrough) {
+  const auto checked = check_arguments(kTable, {{"text", "t"},
+                                                {"number", 5.0},
+                                                {"flag", true},
+                                                {"list", {"x"}},
+                                                {"map", {{"k", "v"}}},
+                                                {"one_of", nullptr}});
+  ASSERT_TRUE(checked.ok());
+  EXPECT_EQ(checked.value().text("text"), "t");
+  EXPECT_EQ(checked.value().integer("number", 0), 5);
+  EXPECT_TRUE(checked.value().boolean("flag", false));
+  EXPECT_EQ(checked.value().list("list"), std::vector<std::string>{"x"});
+  EXPECT_EQ(checked.value().map("map").at("k"), "v");
+  EXPECT_FALSE(checked.value().has("one_of"));
+}
+
+TEST(Arguments, BadOnesAreNamed) {
+  EXPECT_EQ(refusal(json::object()), "missing argument text (string)");
+  EXPECT_EQ(refusal({{"text", ""}}), "text must not be empty");
+  EXPECT_EQ(refusal({{"text", "12345678901"}}), "text is 11 bytes, at most 10 are allowed");
+  EXPECT_EQ(refusal({{"text", 1}}), "text must be of type string");
+  EXPECT_EQ(refusal({{"text", "t"}, {"number", 10}}), "number must be a whole number from 1 to 9");
+  EXPECT_EQ(refusal({{"text", "t"}, {"number", 1e300}}),
+            "number must be a whole number from 1 to 9");
+  EXPECT_EQ(refusal({{"text", "t"}, {"number", -1e300}}),
+            "number must be a whole number from 1 to 9");
+  EXPECT_EQ(refusal({{"text", "t"}, {"flag", "true"}}), "flag must be of type boolean");
+  EXPECT_EQ(refusal({{"text", "t"}, {"one_of", "c"}}), "one_of must be one of: a, b");
+  EXPECT_EQ(refusal({{"text", "t"}, {"list", {"1", "2", "3"}}}),
+            "list has 3 entries, at most 2 are allowed");
+  EXPECT_EQ(refusal({{"text", "t"}, {"txet", "t"}}),
+            "unknown argument \"txet\"; this tool takes: text, number, flag, one_of, list, map");
+  EXPECT_EQ(refusal(json::array()), "arguments must be an object");
+}
+
+TEST(Text, InvalidBytesAreReplacedOneByOne) {
+  EXPECT_EQ(to_utf8("a\xff"
+                    "b"),
+            "a\xef\xbf\xbd"
+            "b");
+  EXPECT_EQ(to_utf8("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"),
+            "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+  EXPECT_EQ(to_utf8("\xc0\xaf").size(), 6U) << "overlong";
+  EXPECT_EQ(to_utf8("\xed\xa0\x80").size(), 9U) << "surrogate";
+  EXPECT_EQ(to_utf8("\xf5\x80\x80\x80").size(), 12U) << "above U+10FFFF";
+  EXPECT_EQ(to_utf8("\xe2\x82").size(), 6U) << "cut";
+}
+
+TEST(Text, WindowsEndAtCharacters) {
+  const std::string euro = "\xe2\x82\xac";
+  EXPECT_EQ(whole_characters("a" + euro, 1), 1U);
+  EXPECT_EQ(whole_characters("a" + euro, 2), 1U);
+  EXPECT_EQ(whole_characters("a" + euro, 3), 1U);
+  EXPECT_EQ(whole_characters("a" + euro, 4), 4U);
+  EXPECT_EQ(whole_characters("a" + euro.substr(0, 2), 10), 1U) << "the rest is yet to come";
+  EXPECT_EQ(whole_characters("", 10), 0U);
+  EXPECT_EQ(broken_start(euro.substr(1) + "a"), 2U);
+  EXPECT_EQ(broken_start("a"), 0U);
+}
+
+TEST(Text, RoomIsShared) {
+  const auto check = [](std::size_t a, std::size_t b, std::size_t first, std::size_t second) {
+    const Shares shares = share_room(a, b, 100);
+    EXPECT_EQ(shares.first, first);
+    EXPECT_EQ(shares.second, second);
+  };
+  check(10, 20, 10, 20);
+  check(1000, 20, 80, 20);
+  check(20, 1000, 20, 80);
+  check(1000, 1000, 50, 50);
+}
+
+TEST(Base64, RoundTrip) {
+  for (const std::string text : {"", "a", "ab", "abc", "\x00\xff\x10"}) {
+    EXPECT_EQ(from_base64(to_base64(text)).value(), text);
+  }
+  EXPECT_EQ(to_base64("hello"), "aGVsbG8=");
+  EXPECT_EQ(from_base64("aGVs\nbG8=\n").value(), "hello");
+  for (const char* bad : {"a", "aGVsbG8", "%%%%", "a===", "aGVs!G8="}) {
+    EXPECT_FALSE(from_base64(bad).ok()) << bad;
+  }
+}
+
+sandbox::Run finished_run() {
+  sandbox::Run run;
+  run.run_id = "run_x";
+  run.status = sandbox::RunStatus::kCompleted;
+  run.exit_code = 0;
+  return run;
+}
+
+json view_of(sandbox::Run& run, const std::string& out, std::optional<std::int64_t> offset = {}) {
+  run.stdout_bytes = static_cast<std::int64_t>(out.size());
+  return structured_run(
+      {"session_x",
+       run,
+       [&](Stream stream, std::int64_t from, std::size_t size) -> base::Result<std::string> {
+         return stream == Stream::kStdout ? out.substr(static_cast<std::size_t>(from), size) : "";
+       },
+       offset,
+       {}});
+}
+
+TEST(RunView, ShortOutputIsWhole) {
+  sandbox::Run run = finished_run();
+  const json value = view_of(run, "hello\n");
+  EXPECT_EQ(value["stdout"], "hello\n");
+  EXPECT_EQ(value["stdout_next_offset"], 6);
+  EXPECT_FALSE(value.contains("truncated"));
+}
+
+TEST(RunView, LongOutputIsHeadAndTail) {
+  sandbox::Run run = finished_run();
+  const json value = view_of(run, "HEAD" + std::string(100'000, 'x') + "TAIL");
+  const auto text = value["stdout"].get<std::string>();
+  EXPECT_TRUE(text.starts_with("HEAD") && text.ends_with("TAIL"));
+  EXPECT_LT(text.size(), kInlineOutputBytes + 100);
+  EXPECT_EQ(value["truncated"]["stdout"]["total_bytes"], 100'008);
+  EXPECT_EQ(value["truncated"]["stdout"]["file"], "/run/hutch/runs/run_x/stdout");
+}
+
+TEST(RunView, OffsetsContinueAndNeverSplit) {
+  sandbox::Run run = finished_run();
+  run.status = sandbox::RunStatus::kRunning;
+  const json value = view_of(run, "ab\xe2\x82", 1);
+  EXPECT_EQ(value["stdout"], "b");
+  EXPECT_EQ(value["stdout_next_offset"], 2);
+  EXPECT_TRUE(value.contains("note"));
+  run.status = sandbox::RunStatus::kCompleted;
+  EXPECT_EQ(view_of(run, "ab\xe2\x82", 2)["stdout_next_offset"], 4)
+      << "at the end nothing more comes";
+  EXPECT_EQ(view_of(run, "ab", 99)["stdout"], "");
+}
+
+TEST(RunView, HugeOutputsAreShortened) {
+  sandbox::Run run = finished_run();
+  run.outputs = json::array({{{"is_main_result", true},
+                              {"formats", {"text", "html"}},
+                              {"text", std::string(90'000, 't')},
+                              {"html", std::string(90'000, 'h')}}});
+  const json output = view_of(run, "")["outputs"][0];
+  EXPECT_LT(output["text"].get<std::string>().size(), 21'000U);
+  EXPECT_FALSE(output.contains("html"));
+  EXPECT_EQ(output["formats"], json::array({"text"}));
+}
+
+TEST(RunView, TextSaysTheSame) {
+  sandbox::Run run = finished_run();
+  run.status = sandbox::RunStatus::kFailed;
+  run.exit_code = 1;
+  run.error = sandbox::RunError{"ValueError",     "bad",    "", sandbox::Cause::kException,
+                                "variables kept", "nothing"};
+  run.files_changed = {{"/workspace/f", "created", 3}};
+  run.note = "a note";
+  const std::string text = text_of_run(view_of(run, "printed\n"));
+  for (const char* part :
+       {"failed", "exit code 1", "ValueError: bad", "exception", "variables kept", "printed",
+        "created /workspace/f", "a note", "session_x", "run_x"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,54 @@
+// The arguments of the tools: one table is both the JSON schema that clients see and the check of
+// what they send.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/result.h"
+
+namespace tools {
+
+struct Argument {
+  enum class Type { kString, kInteger, kBoolean, kObject, kStringList, kStringMap };
+  std::string name;
+  Type type = Type::kString;
+  bool required = false;
+  std::string description;               // for the model; empty when the name says it
+  std::optional<std::int64_t> least;     // of a number
+  std::optional<std::int64_t> most;      // of a number; bytes of a string; entries of a list
+  std::vector<std::string> values = {};  // of a string: nothing else is accepted
+};
+
+// Checked arguments. Absent ones give the fallback.
+class Arguments {
+ public:
+  explicit Arguments(nlohmann::json values) : values_(std::move(values)) {}
+
+  [[nodiscard]] bool has(const char* name) const { return values_.contains(name); }
+  [[nodiscard]] std::string text(const char* name, const std::string& fallback = "") const;
+  [[nodiscard]] std::int64_t integer(const char* name, std::int64_t fallback) const;
+  [[nodiscard]] std::optional<std::int64_t> find_integer(const char* name) const;
+  [[nodiscard]] bool boolean(const char* name, bool fallback) const;
+  [[nodiscard]] std::vector<std::string> list(const char* name) const;
+  [[nodiscard]] std::map<std::string, std::string> map(const char* name) const;
+  [[nodiscard]] nlohmann::json object(const char* name) const;  // null when absent
+
+ private:
+  nlohmann::json values_;
+};
+
+// The tool's inputSchema: a flat object.
+nlohmann::json schema_of(const std::vector<Argument>& table);
+
+// kInvalid on the first thing that is wrong, saying what would be right. An argument that is null
+// counts as absent: some clients fill in every optional one.
+base::Result<Arguments> check_arguments(const std::vector<Argument>& table,
+                                        const nlohmann::json& given);
+
+}  // namespace tools

@@ -1,0 +1,25 @@
+// Who asks over HTTP: the tokens of the store and, where there is one, those of an authorization
+// server. Both lead to a principal of the store.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "mcp/auth/authenticator.h"
+#include "mcp/auth/resource_server.h"
+#include "mcp/server.h"
+#include "sessions/store.h"
+
+namespace tools {
+
+// `oauth` may be null. `on_fault` hears of what is no client's fault. The store outlives it.
+mcp::auth::Authenticator make_authenticator(sessions::Store& store,
+                                            std::shared_ptr<mcp::auth::ResourceServer> oauth,
+                                            std::function<void(const std::string& what)> on_fault);
+
+// Refuses what changes something to those whose token may only read. The server outlives it.
+mcp::auth::Authorizer make_authorizer(const mcp::Server& server,
+                                      std::shared_ptr<mcp::auth::ResourceServer> oauth);
+
+}  // namespace tools

@@ -1,0 +1,56 @@
+#include "tools/cli/application.h"
+
+#include <unistd.h>
+
+#include "sandbox/base/process.h"
+#include "sandbox/own_ids.h"
+
+namespace tools::cli {
+
+using base::Error;
+
+base::Result<sandbox::SandboxConfig> sandbox_config(const Settings& settings) {
+  sandbox::SandboxConfig config;
+  config.runtime_directory = settings.runtime_directory;
+  config.program_directory = TRY(base::executable_directory());
+  config.data_directory =
+      config.program_directory.substr(0, config.program_directory.rfind('/')) + "/share/hutch";
+  if (settings.detach_seconds != kDetachUnset) config.detach_seconds = settings.detach_seconds;
+  if (settings.zygote) {
+    using Zygote = sandbox::SandboxConfig::Zygote;
+    config.zygote = settings.serves ? Zygote::kStart : Zygote::kUse;
+  }
+  for (const std::string& needed :
+       {config.program_directory + "/hutch-box", config.program_directory + "/hutch-init",
+        config.data_directory + "/runners", config.data_directory + "/profiles"}) {
+    if (::access(needed.c_str(), R_OK) != 0) {
+      return base::error(Error::Kind::kUnsupported,
+                         needed + " is missing: hutch needs its helpers beside it");
+    }
+  }
+  return config;
+}
+
+base::Result<std::unique_ptr<Application>> Application::open(const Settings& settings) {
+  std::unique_ptr<Application> app(new Application(settings));
+  TRY(make_directories(settings));
+  app->sandbox_ = sandbox::make_sandbox(TRY(sandbox_config(settings)));
+  app->store_ = TRY(sessions::Store::open(settings.state_directory + "/hutch.db"));
+  app->principal_id_ = TRY(app->store_->ensure_principal("local"));
+  app->share_ = TRY(share::FileShare::open(settings.state_directory + "/shared", *app->store_));
+  app->share_->sweep();
+  sessions::ManagerConfig config;
+  config.state_directory = settings.state_directory;
+  config.default_limits = settings.default_limits;
+  config.most_limits = settings.most_limits;
+  config.sessions_max = settings.sessions_max;
+  config.idle_seconds = settings.idle_seconds;
+  config.retention_seconds = settings.retention_seconds;
+  if (settings.serves) config.spare_sessions = static_cast<std::size_t>(settings.spare_sessions);
+  const sessions::HostUidRange ids;
+  config.own_ids = sandbox::can_give_ids(ids.first, ids.count);
+  app->manager_ = TRY(sessions::Manager::open(std::move(config), *app->store_, *app->sandbox_));
+  return app;
+}
+
+}  // namespace tools::cli

@@ -1,0 +1,44 @@
+// Everything a command needs, built in order and taken down in reverse.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sandbox/base/result.h"
+#include "sandbox/sandbox.h"
+#include "sessions/manager.h"
+#include "sessions/store.h"
+#include "share/file_share.h"
+#include "tools/cli/settings.h"
+
+namespace tools::cli {
+
+class Application {
+ public:
+  static base::Result<std::unique_ptr<Application>> open(const Settings& settings);
+
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  [[nodiscard]] sandbox::Sandbox& sandbox() { return *sandbox_; }
+  [[nodiscard]] sessions::Store& store() { return *store_; }
+  [[nodiscard]] sessions::Manager& sessions() { return *manager_; }
+  [[nodiscard]] share::FileShare& share() { return *share_; }
+  // Who acts on the command line and over stdio: the user of this machine.
+  [[nodiscard]] const std::string& principal_id() const { return principal_id_; }
+
+ private:
+  explicit Application(Settings settings) : settings_(std::move(settings)) {}
+
+  Settings settings_;
+  std::unique_ptr<sessions::Store> store_;
+  std::unique_ptr<sandbox::Sandbox> sandbox_;
+  std::unique_ptr<sessions::Manager> manager_;
+  std::optional<share::FileShare> share_;
+  std::string principal_id_;
+};
+
+// Where hutch-box and hutch-init, and the runners and profiles, are: beside this program, or in
+// share/hutch of the directory above it.
+base::Result<sandbox::SandboxConfig> sandbox_config(const Settings& settings);
+
+}  // namespace tools::cli

@@ -1,0 +1,272 @@
+// The command line, by CLI11.
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "sandbox/base/process.h"
+#include "sandbox/wire/json.h"
+#include "tools/cli/commands.h"
+#include "tools/scopes.h"
+
+namespace tools::cli {
+namespace {
+
+// The message as a JSON string: whatever it holds, the line stays JSON.
+class JsonMessage : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& target) override {
+    const std::string text =
+        sandbox::wire::print_json(std::string(message.payload.data(), message.payload.size()));
+    target.append(text.data(), text.data() + text.size());
+  }
+  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<JsonMessage>();
+  }
+};
+
+void set_up_logging(const Settings& settings) {
+  const auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  const auto logger = std::make_shared<spdlog::logger>("hutch", sink);
+  if (settings.log_format == "json") {
+    auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
+    formatter->add_flag<JsonMessage>('J').set_pattern(
+        R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":%J})");
+    logger->set_formatter(std::move(formatter));
+  } else {
+    logger->set_pattern("hutch: %l: %v");
+  }
+  logger->set_level(spdlog::level::from_str(settings.log_level));
+  spdlog::set_default_logger(logger);
+}
+
+void set_up_process() {
+  // A session with more descriptors on their way than we may have open would take away ours
+  // (unix(7)).
+  base::raise_descriptor_limit();
+
+  ::signal(SIGPIPE, SIG_IGN);
+  // Boxes are children nobody waits for: the kernel reaps them.
+  ::signal(SIGCHLD, SIG_IGN);
+}
+
+void block_ending_signals() {
+  sigset_t ending;
+  sigemptyset(&ending);
+  sigaddset(&ending, SIGTERM);
+  sigaddset(&ending, SIGINT);
+  (void)::pthread_sigmask(SIG_BLOCK, &ending, nullptr);
+}
+
+constexpr std::int64_t kServeDetachSeconds = 600;
+
+using Command = std::function<base::Result<int>(const Settings&)>;
+
+// A command that needs the whole application.
+Command with_application(std::function<base::Result<int>(Application&)> body) {
+  return [body = std::move(body)](const Settings& settings) -> base::Result<int> {
+    const auto app = TRY(Application::open(settings));
+    return body(*app);
+  };
+}
+
+struct Choices {
+  Flags flags;
+  std::string session_name;
+  RunOptions run;
+  TokenOptions token;
+  std::string id;
+  std::string target;
+  bool as_json = false;
+  bool no_auth = false;
+  Command command;
+};
+
+void add_sessions(CLI::App& app, Choices& choices) {
+  CLI::App* sessions = app.add_subcommand("sessions", "List and manage sessions");
+  sessions->require_subcommand(1);
+  struct Row {
+    const char* name;
+    const char* help;
+    SessionAction action;
+  };
+  for (const Row& row : {Row{"ls", "List sessions", SessionAction::kList},
+                         Row{"show", "Show one, with its newest runs", SessionAction::kShow},
+                         Row{"rm", "Delete one and its files", SessionAction::kRemove},
+                         Row{"pause", "Freeze its processes", SessionAction::kPause},
+                         Row{"resume", "Thaw its processes", SessionAction::kResume}}) {
+    CLI::App* one = sessions->add_subcommand(row.name, row.help);
+    if (row.action != SessionAction::kList) {
+      one->add_option("session", choices.id, "Id or name")->required();
+    }
+    one->add_flag("--json", choices.as_json, "Print JSON");
+    one->callback([&choices, action = row.action] {
+      choices.command = with_application([&choices, action](Application& application) {
+        return run_sessions(application, action, choices.id, choices.as_json);
+      });
+    });
+  }
+}
+
+void add_share(CLI::App& app, Choices& choices) {
+  CLI::App* share = app.add_subcommand("share", "Files that sessions have shared");
+  share->require_subcommand(1);
+  CLI::App* list = share->add_subcommand("ls", "List shared files");
+  list->add_flag("--json", choices.as_json, "Print JSON");
+  list->callback([&choices] {
+    choices.command = with_application(
+        [&choices](Application& application) { return share_list(application, choices.as_json); });
+  });
+  CLI::App* get = share->add_subcommand("get", "Copy a shared file to here");
+  get->add_option("id", choices.id, "Id of the shared file")->required();
+  get->add_option("-o,--output", choices.target, "File to write, - for standard output");
+  get->callback([&choices] {
+    choices.command = with_application([&choices](Application& application) {
+      return share_get(application, choices.id, choices.target);
+    });
+  });
+}
+
+void add_token(CLI::App& app, Choices& choices) {
+  constexpr std::int64_t kDay = 86400;
+  CLI::App* token = app.add_subcommand("token", "Who may use hutch serve");
+  token->require_subcommand(1);
+  CLI::App* create = token->add_subcommand("create", "Make a bearer token; it is printed last");
+  create->add_option("--name", choices.token.name, "What it is for");
+  create
+      ->add_option("--principal", choices.token.principal,
+                   "On whose behalf it acts: sessions, runs and files belong to a principal")
+      ->capture_default_str();
+  create->add_option("--scope", choices.token.scopes, "What it may do; default: everything")
+      ->check(CLI::IsMember({kScopeRead}));
+  create->add_option("--expires-in", choices.token.expires_in_seconds, "As 90d, 12h, 30m, 60s")
+      ->transform(CLI::AsNumberWithUnit(
+          std::map<std::string, std::int64_t>{{"s", 1}, {"m", 60}, {"h", 3600}, {"d", kDay}}))
+      ->check(CLI::Range(std::int64_t{1}, 3660 * kDay));
+  create->callback([&choices] {
+    choices.command = [&choices](const Settings& settings) {
+      return token_create(settings, choices.token);
+    };
+  });
+  CLI::App* list = token->add_subcommand("ls", "List tokens, without their secrets");
+  list->add_flag("--json", choices.as_json, "Print JSON");
+  list->callback([&choices] {
+    choices.command = [&choices](const Settings& settings) {
+      return token_list(settings, choices.as_json);
+    };
+  });
+  CLI::App* revoke = token->add_subcommand("revoke", "End one; servers refuse it at once");
+  revoke->add_option("token", choices.id, "Id or name")->required();
+  revoke->callback([&choices] {
+    choices.command = [&choices](const Settings& settings) {
+      return token_revoke(settings, choices.id);
+    };
+  });
+}
+
+void add_stdio_and_run(CLI::App& app, Choices& choices) {
+  CLI::App* stdio =
+      app.add_subcommand("stdio", "Serve one MCP client on standard input and output");
+  stdio->add_option("--session", choices.session_name,
+                    "Name of a lasting session to use, made when it is not there");
+  stdio->callback([&choices] {
+    choices.command = [&choices](Settings settings) -> base::Result<int> {
+      settings.serves = true;
+      const auto application = TRY(Application::open(settings));
+      return run_stdio(*application, choices.session_name);
+    };
+    block_ending_signals();
+  });
+  CLI::App* run = app.add_subcommand("run", "Run one piece of code in a sandbox");
+  run->add_option("file", choices.run.file, "File with the code, - for standard input")->required();
+  run->add_option("-l,--language", choices.run.language,
+                  "python, javascript, typescript, sql, bash");
+  run->add_option("-s,--session", choices.run.session, "Name of a lasting session to run it in");
+  run->add_option("-t,--timeout", choices.run.timeout_seconds, "Seconds")
+      ->check(CLI::Range(1, static_cast<int>(sandbox::kRunSecondsMax)));
+  run->callback([&choices] {
+    choices.command = with_application(
+        [&choices](Application& application) { return run_code_once(application, choices.run); });
+    block_ending_signals();
+  });
+}
+
+void add_serve(CLI::App& app, Choices& choices) {
+  CLI::App* serve = app.add_subcommand("serve", "Serve MCP clients over HTTP");
+  serve->add_option("--listen", choices.flags.listen,
+                    "Address, 127.0.0.1:8931 unless given, or unix:/path");
+  serve->add_option("--allow-origin", choices.flags.allow_origins,
+                    "Web origin whose pages may use this server; may be repeated");
+  serve->add_option("--allow-host", choices.flags.allow_hosts,
+                    "Further name that clients may use for this server; may be repeated");
+  serve->add_flag("--behind-proxy", choices.flags.behind_proxy,
+                  "A proxy in front does TLS: other than loopback addresses are allowed");
+  serve->add_flag("--no-auth", choices.no_auth,
+                  "Ask for no token: all users of this machine may run code as you");
+  serve->callback([&choices] {
+    choices.command = [&choices](Settings settings) -> base::Result<int> {
+      // Its clients are not tied to it as the one of stdio is: they come back after a restart.
+      if (settings.detach_seconds == kDetachUnset) settings.detach_seconds = kServeDetachSeconds;
+      settings.serves = true;
+      const auto application = TRY(Application::open(settings));
+      return run_serve(*application, choices.no_auth);
+    };
+    block_ending_signals();
+  });
+}
+
+int run_command(const Choices& choices) {
+  const auto settings = resolve_settings(choices.flags, process_environment());
+  if (!settings.ok()) {
+    std::cerr << "hutch: " << settings.error().message << "\n";
+    return 2;
+  }
+  set_up_logging(settings.value());
+  const auto status = choices.command(settings.value());
+  if (status.ok()) return status.value();
+  std::cerr << "hutch: " << status.error().message << "\n";
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  set_up_process();
+  Choices choices;
+  CLI::App app("A computer of their own for AI agents: runs code in a sandbox, over MCP");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.add_option("--config", choices.flags.config_file, "Configuration file (TOML)");
+  app.add_option("--state-dir", choices.flags.state_directory, "Where sessions are kept");
+  app.add_option("--log-level", choices.flags.log_level, "trace, debug, info, warning, error");
+  app.add_option("--log-format", choices.flags.log_format, "text, json");
+  add_stdio_and_run(app, choices);
+  add_serve(app, choices);
+  add_sessions(app, choices);
+  add_share(app, choices);
+  add_token(app, choices);
+  CLI::App* doctor = app.add_subcommand("doctor", "What this host offers, and how to get the rest");
+  doctor->add_flag("--json", choices.as_json, "Print JSON");
+  doctor->callback([&choices] {
+    choices.command = [&choices](const Settings& settings) {
+      return run_doctor(settings, choices.as_json);
+    };
+  });
+  app.add_subcommand("version", "Print the version")->callback([] {
+    std::cout << "hutch " << HUTCH_VERSION << "\n";
+    throw CLI::Success();
+  });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& failure) {
+    // Usage errors are 2, as for other programs.
+    return app.exit(failure) == 0 ? 0 : 2;
+  }
+  return run_command(choices);
+}
+
+}  // namespace tools::cli

@@ -1,0 +1,51 @@
+// The commands of hutch. Each returns the exit status of the process, or why it could not.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sandbox/base/result.h"
+#include "tools/cli/application.h"
+#include "tools/cli/settings.h"
+
+namespace tools::cli {
+
+base::Result<int> run_stdio(Application& app, const std::string& session_name);
+
+// `no_auth`: whoever reaches the address is the user of this machine.
+base::Result<int> run_serve(Application& app, bool no_auth);
+
+struct RunOptions {
+  std::string file;          // "-": standard input
+  std::string language;      // empty: from the name of the file, else Python
+  std::string session;       // empty: one of its own, deleted afterwards
+  long timeout_seconds = 0;  // 0: the session's
+};
+base::Result<int> run_code_once(Application& app, const RunOptions& options);
+
+enum class SessionAction { kList, kShow, kRemove, kPause, kResume };
+base::Result<int> run_sessions(Application& app, SessionAction action, const std::string& id,
+                               bool as_json);
+
+base::Result<int> share_list(Application& app, bool as_json);
+// Copies the shared file to `target`; "-" is standard output.
+base::Result<int> share_get(Application& app, const std::string& id, const std::string& target);
+
+struct TokenOptions {
+  std::string name;  // empty: none
+  std::string principal = "local";
+  std::vector<std::string> scopes;      // empty: everything
+  std::int64_t expires_in_seconds = 0;  // 0: never
+};
+// Prints the token as the last line.
+base::Result<int> token_create(const Settings& settings, const TokenOptions& options);
+base::Result<int> token_list(const Settings& settings, bool as_json);
+base::Result<int> token_revoke(const Settings& settings, const std::string& id_or_name);
+
+base::Result<int> run_doctor(const Settings& settings, bool as_json);
+
+// Parses the command line and runs the command.
+int main(int argc, char** argv);
+
+}  // namespace tools::cli

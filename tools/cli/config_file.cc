@@ -1,0 +1,170 @@
+#include "tools/cli/config_file.h"
+
+#include <toml++/toml.h>
+
+#include <limits>
+
+namespace tools::cli {
+
+using base::Error;
+
+namespace {
+
+base::Error wrong(const std::string& path, const toml::node& node, const std::string& what) {
+  return base::error(Error::Kind::kInvalid,
+                     path + ":" + std::to_string(node.source().begin.line) + ": " + what);
+}
+
+base::Status take_text(const std::string& path, const toml::node& node, const std::string& key,
+                       std::string& target) {
+  const auto value = node.value<std::string>();
+  if (!value) return wrong(path, node, key + " must be a string");
+  target = *value;
+  return base::done();
+}
+
+base::Status take_texts(const std::string& path, const toml::node& node, const std::string& key,
+                        std::vector<std::string>& target) {
+  if (!node.is_array()) return wrong(path, node, key + " must be an array of strings");
+  target.clear();
+  for (const toml::node& entry : *node.as_array()) {
+    TRY(take_text(path, entry, "each of " + key, target.emplace_back()));
+  }
+  return base::done();
+}
+
+base::Status take_number(const std::string& path, const toml::node& node, const std::string& key,
+                         std::int64_t least, std::int64_t most, std::int64_t& target) {
+  const auto value = node.value_exact<std::int64_t>();
+  if (!value || *value < least || *value > most) {
+    return wrong(path, node,
+                 key + " must be a whole number from " + std::to_string(least) + " to " +
+                     std::to_string(most));
+  }
+  target = *value;
+  return base::done();
+}
+
+base::Status take_limits(const std::string& path, const toml::node& node, const std::string& name,
+                         sandbox::Limits& limits) {
+  if (!node.is_table()) return wrong(path, node, name + " must be a table");
+  for (const auto& [key, entry] : *node.as_table()) {
+    bool known = false;
+    for (const sandbox::LimitRow& row : sandbox::kLimitRows) {
+      if (std::string_view(key) != row.name) continue;
+      known = true;
+      TRY(take_number(path, entry, row.name, row.least, row.most, limits.*row.member));
+    }
+    if (!known) return wrong(path, entry, "unknown limit " + std::string(key.str()));
+  }
+  return base::done();
+}
+
+base::Status take_session(const std::string& path, const toml::node& node, Settings& settings) {
+  constexpr std::int64_t kYear = 366LL * 86400;
+  if (!node.is_table()) return wrong(path, node, "session must be a table");
+  for (const auto& [key, entry] : *node.as_table()) {
+    const std::string name(key.str());
+    if (name == "idle_seconds") {
+      TRY(take_number(path, entry, name, 1, kYear, settings.idle_seconds));
+    } else if (name == "retention_seconds") {
+      TRY(take_number(path, entry, name, 60, 100 * kYear, settings.retention_seconds));
+    } else if (name == "max_sessions") {
+      TRY(take_number(path, entry, name, 1, 100'000, settings.sessions_max));
+    } else if (name == "spare_sessions") {
+      TRY(take_number(path, entry, name, 0, kSpareSessionsMax, settings.spare_sessions));
+    } else if (name == "detach_seconds") {
+      TRY(take_number(path, entry, name, 0, 86400, settings.detach_seconds));
+    } else {
+      return wrong(path, entry, "unknown key session." + name);
+    }
+  }
+  return base::done();
+}
+
+base::Status take_serve(const std::string& path, const toml::node& node, ServeSettings& serve) {
+  if (!node.is_table()) return wrong(path, node, "serve must be a table");
+  for (const auto& [key, entry] : *node.as_table()) {
+    const std::string name(key.str());
+    if (name == "listen") {
+      TRY(take_text(path, entry, name, serve.listen));
+    } else if (name == "allow_origins") {
+      TRY(take_texts(path, entry, name, serve.allow_origins));
+    } else if (name == "allow_hosts") {
+      TRY(take_texts(path, entry, name, serve.allow_hosts));
+    } else if (name == "behind_proxy") {
+      if (!entry.is_boolean()) return wrong(path, entry, name + " must be true or false");
+      serve.behind_proxy = entry.as_boolean()->get();
+    } else if (name == "drain_seconds") {
+      TRY(take_number(path, entry, name, 0, 3600, serve.drain_seconds));
+    } else {
+      return wrong(path, entry, "unknown key serve." + name);
+    }
+  }
+  return base::done();
+}
+
+base::Status take_oauth(const std::string& path, const toml::node& node, OauthSettings& oauth) {
+  if (!node.is_table()) return wrong(path, node, "oauth must be a table");
+  for (const auto& [key, entry] : *node.as_table()) {
+    const std::string name(key.str());
+    if (name == "issuer") {
+      TRY(take_text(path, entry, name, oauth.issuer));
+    } else if (name == "resource") {
+      TRY(take_text(path, entry, name, oauth.resource));
+    } else if (name == "jwks_uri") {
+      TRY(take_text(path, entry, name, oauth.jwks_uri));
+    } else if (name == "jwks_file") {
+      TRY(take_text(path, entry, name, oauth.jwks_file));
+    } else if (name == "scopes") {
+      TRY(take_texts(path, entry, name, oauth.scopes));
+    } else if (name == "change_scopes") {
+      TRY(take_texts(path, entry, name, oauth.change_scopes));
+    } else if (name == "algorithms") {
+      TRY(take_texts(path, entry, name, oauth.algorithms));
+    } else {
+      return wrong(path, entry, "unknown key oauth." + name);
+    }
+  }
+  return base::done();
+}
+
+}  // namespace
+
+base::Status read_config_file(const std::string& path, Settings& settings) {
+  try {
+    const toml::table file = toml::parse_file(path);
+    for (const auto& [key, entry] : file) {
+      const std::string name(key.str());
+      if (name == "state_dir") {
+        TRY(take_text(path, entry, name, settings.state_directory));
+      } else if (name == "log_level") {
+        TRY(take_text(path, entry, name, settings.log_level));
+      } else if (name == "log_format") {
+        TRY(take_text(path, entry, name, settings.log_format));
+      } else if (name == "zygote") {
+        if (!entry.is_boolean()) return wrong(path, entry, name + " must be true or false");
+        settings.zygote = entry.as_boolean()->get();
+      } else if (name == "session") {
+        TRY(take_session(path, entry, settings));
+      } else if (name == "serve") {
+        TRY(take_serve(path, entry, settings.serve));
+      } else if (name == "oauth") {
+        TRY(take_oauth(path, entry, settings.oauth.emplace()));
+      } else if (name == "limits") {
+        TRY(take_limits(path, entry, name, settings.default_limits));
+      } else if (name == "max_limits") {
+        TRY(take_limits(path, entry, name, settings.most_limits));
+      } else {
+        return wrong(path, entry, "unknown key " + name + "; packaging/config.toml shows all");
+      }
+    }
+  } catch (const toml::parse_error& failure) {
+    return base::error(Error::Kind::kInvalid, path + ":" +
+                                                  std::to_string(failure.source().begin.line) +
+                                                  ": " + std::string(failure.description()));
+  }
+  return base::done();
+}
+
+}  // namespace tools::cli

@@ -1,0 +1,18 @@
+#include "tools/cli/ending_signals.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+
+namespace tools::cli {
+
+base::Result<base::UniqueFd> ending_signals() {
+  sigset_t ending;
+  sigemptyset(&ending);
+  sigaddset(&ending, SIGTERM);
+  sigaddset(&ending, SIGINT);
+  base::UniqueFd signals(::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals.valid()) return base::Error::from_errno("signalfd");
+  return signals;
+}
+
+}  // namespace tools::cli

@@ -1,0 +1,172 @@
+// hutch serve: serves many MCP clients over HTTP.
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+#include <sstream>
+#include <stop_token>
+
+#include <spdlog/spdlog.h>
+
+#include "mcp/http/serve.h"
+#include "sandbox/wire/json.h"
+#include "tools/authentication.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/ending_signals.h"
+#include "tools/cli/server_log.h"
+#include "tools/cli/oauth.h"
+#include "tools/tools.h"
+
+namespace tools::cli {
+
+using base::Error;
+
+namespace {
+
+base::Result<mcp::http::Address> address_of(const ServeSettings& settings, bool no_auth) {
+  const auto address = mcp::http::parse_address(settings.listen);
+  if (!address) {
+    return base::error(Error::Kind::kInvalid,
+                       "cannot listen on \"" + settings.listen +
+                           "\": give an address and a port like 127.0.0.1:8931, or unix:/path");
+  }
+  if (address->is_loopback()) return *address;
+  if (no_auth) {
+    return base::error(Error::Kind::kInvalid,
+                       "--no-auth works only with a loopback address or a Unix socket: on " +
+                           settings.listen + " the whole network could run code as you");
+  }
+  if (!settings.behind_proxy) {
+    return base::error(Error::Kind::kInvalid,
+                       settings.listen +
+                           " is no loopback address, and hutch speaks no TLS: put a proxy in "
+                           "front (packaging/haproxy.cfg) and say so with --behind-proxy");
+  }
+  return *address;
+}
+
+// Who requests act for, and what tells clients where to get a token. The one place that decides it.
+base::Status set_door(Application& app, const mcp::Server& server, bool no_auth,
+                      mcp::http::ServeOptions& options) {
+  const auto& oauth_settings = app.settings().oauth;
+  if (no_auth && oauth_settings) {
+    return base::error(Error::Kind::kInvalid,
+                       "--no-auth and [oauth] in the configuration exclude each other");
+  }
+  if (no_auth) {
+    options.door.authenticate = [principal = mcp::Principal{app.principal_id(), {}}](
+                                    std::string_view) { return principal; };
+    return base::done();
+  }
+  const auto on_fault = [](const std::string& what) { spdlog::error("{}", what); };
+  std::shared_ptr<mcp::auth::ResourceServer> oauth;
+  if (oauth_settings) oauth = TRY(make_resource_server(*oauth_settings, on_fault));
+  options.door.authenticate = make_authenticator(app.store(), oauth, on_fault);
+  options.authorize = make_authorizer(server, oauth);
+  if (!oauth) return base::done();
+  for (const std::string& path : oauth->metadata_paths()) {
+    mcp::http::Response answer;
+    answer.content_type = "application/json";
+    answer.body = sandbox::wire::print_json(oauth->metadata());
+    options.routes.push_back(
+        {"GET", path, true, [answer](const mcp::http::Request&) { return answer; }});
+  }
+  return base::done();
+}
+
+// What an operator who has just started it may have forgotten.
+void warn_about_door(Application& app, bool no_auth) {
+  if (no_auth) {
+    std::cerr << "hutch: warning: --no-auth: whoever reaches this address on this machine may run "
+                 "code as you"
+              << std::endl;
+    return;
+  }
+  const auto tokens = app.store().list_tokens();
+  if (!app.settings().oauth && tokens.ok() && tokens.value().empty()) {
+    std::cerr << "hutch: no token exists: hutch token create makes one, and this server takes it "
+                 "at once"
+              << std::endl;
+  }
+}
+
+// What a client wrote must not look like a line of ours.
+std::string printable(const std::string& text) {
+  constexpr std::size_t kLoggedMax = 200;
+  std::string result = text.substr(0, kLoggedMax);
+  for (char& byte : result) {
+    if (byte < 0x21 || byte > 0x7e) byte = '?';
+  }
+  return result;
+}
+
+void log_access(const mcp::http::AccessRecord& record) {
+  using std::chrono::milliseconds;
+  spdlog::info("request {} {} {} {} {} {} ms{}", record.request.id, record.request.peer,
+               record.request.method, printable(record.request.path), record.status,
+               std::chrono::duration_cast<milliseconds>(record.took).count(),
+               record.streams ? " (streams)" : "");
+}
+
+// Counted from the database: they outlive the server, and all servers of it show the same.
+std::string print_metrics(Application& app) {
+  std::ostringstream out;
+  const auto runs = app.store().count_all_runs();
+  const auto sessions = app.store().count_all_sessions();
+  if (!runs.ok() || !sessions.ok()) return "";
+  out << "# HELP hutch_runs Runs on record.\n# TYPE hutch_runs gauge\n";
+  for (const auto& [status, count] : runs.value()) {
+    out << "hutch_runs{status=\"" << status << "\"} " << count.runs << '\n';
+  }
+  out << "# HELP hutch_run_seconds From the queue to the end, of the runs on record.\n"
+         "# TYPE hutch_run_seconds gauge\n";
+  for (const auto& [status, count] : runs.value()) {
+    out << "hutch_run_seconds{status=\"" << status << "\"} "
+        << static_cast<double>(count.milliseconds) / 1000 << '\n';
+  }
+  out << "# HELP hutch_sessions Sandbox sessions on record.\n# TYPE hutch_sessions gauge\n";
+  for (const auto& [status, count] : sessions.value()) {
+    out << "hutch_sessions{status=\"" << status << "\"} " << count << '\n';
+  }
+  return out.str();
+}
+
+}  // namespace
+
+base::Result<int> run_serve(Application& app, bool no_auth) {
+  const ServeSettings& settings = app.settings().serve;
+  mcp::http::ServeOptions options;
+  options.address = TRY(address_of(settings, no_auth));
+  mcp::Server server({"hutch", "hutch", HUTCH_VERSION, instructions()});
+  TRY(set_door(app, server, no_auth, options));
+  options.door.allow_origins = settings.allow_origins;
+  options.door.allow_hosts = settings.allow_hosts;
+  // No name leads to a Unix socket, and a proxy that listens for names looks at them.
+  options.door.any_host =
+      options.address.is_unix() || (settings.behind_proxy && settings.allow_hosts.empty());
+  options.drain_patience = std::chrono::seconds(settings.drain_seconds);
+  options.on_access = log_access;
+  options.more_metrics = [&app] { return print_metrics(app); };
+  options.on_session_end = [&app](const std::string& connection_id) {
+    app.sessions().connection_ended(connection_id);
+  };
+  std::stop_source draining;
+  options.on_drain = [&draining] { draining.request_stop(); };
+
+  const Offer offer(server, {app.sessions(), app.share(), "", draining.get_token()});
+  log_events_of(server);
+
+  const base::UniqueFd signals = TRY(ending_signals());
+
+  const std::string failure =
+      mcp::http::serve(server, std::move(options), signals.get(), [&](const std::string& name) {
+        std::cerr << "hutch: serving MCP on " << (name.starts_with("unix:") ? "" : "http://")
+                  << name << (name.starts_with("unix:") ? "" : "/mcp") << std::endl;
+        warn_about_door(app, no_auth);
+      });
+  if (!failure.empty()) return base::error(Error::Kind::kUnsupported, failure);
+  spdlog::info("stopped");
+  return 0;
+}
+
+}  // namespace tools::cli

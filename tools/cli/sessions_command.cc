@@ -1,0 +1,88 @@
+// hutch sessions: what is there, and what to do with it, from the shell.
+#include <iomanip>
+#include <iostream>
+
+#include "sandbox/wire/json.h"
+#include "tools/cli/commands.h"
+#include "tools/session_view.h"
+
+namespace tools::cli {
+
+using nlohmann::json;
+
+namespace {
+
+base::Result<int> list(Application& app, bool as_json) {
+  const auto states = TRY(app.sessions().list(app.principal_id(), std::nullopt));
+  if (as_json) {
+    json all = json::array();
+    for (const auto& state : states) all.push_back(structured_session(state));
+    std::cout << sandbox::wire::print_json(all) << "\n";
+    return 0;
+  }
+  if (states.empty()) {
+    std::cout << "no sessions\n";
+    return 0;
+  }
+  std::cout << std::left << std::setw(42) << "SESSION" << std::setw(18) << "NAME" << std::setw(10)
+            << "STATUS" << std::setw(6) << "RUNS"
+            << "LAST USED\n";
+  for (const auto& state : states) {
+    const json session = structured_session(state);
+    std::cout << std::setw(42) << state.session.id << std::setw(18)
+              << state.session.name.value_or("-") << std::setw(10) << state.session.status
+              << std::setw(6) << state.active.size() << session["last_used_at"].get<std::string>()
+              << "\n";
+  }
+  return 0;
+}
+
+base::Result<int> show(Application& app, const std::string& id, bool as_json) {
+  auto found = TRY(app.sessions().find(app.principal_id(), id));
+  const auto state = TRY(app.sessions().state_of(std::move(found)));
+  json session = structured_session(state);
+  session["directory"] = app.settings().state_directory + "/sessions/" + state.session.id;
+  session["runs"] = json::array();
+  const auto runs = TRY(app.store().runs_of_session(state.session.id, 20));
+  for (const auto& run : runs) {
+    session["runs"].push_back(
+        {{"run_id", run.id}, {"language", run.language}, {"status", run.status}});
+  }
+  if (as_json) {
+    std::cout << sandbox::wire::print_json(session) << "\n";
+    return 0;
+  }
+  std::cout << text_of_session(session) << "  " << session["directory"].get<std::string>() << "\n";
+  for (const json& run : session["runs"]) {
+    std::cout << "  " << run["run_id"].get<std::string>() << "  " << std::setw(11)
+              << run["language"].get<std::string>() << run["status"].get<std::string>() << "\n";
+  }
+  return 0;
+}
+
+}  // namespace
+
+base::Result<int> run_sessions(Application& app, SessionAction action, const std::string& id,
+                               bool as_json) {
+  switch (action) {
+    case SessionAction::kList:
+      return list(app, as_json);
+    case SessionAction::kShow:
+      return show(app, id, as_json);
+    case SessionAction::kRemove:
+      TRY(app.sessions().destroy(app.principal_id(), id));
+      std::cout << "deleted " << id << "\n";
+      return 0;
+    case SessionAction::kPause:
+    case SessionAction::kResume: {
+      const auto state = action == SessionAction::kPause
+                             ? TRY(app.sessions().pause(app.principal_id(), id))
+                             : TRY(app.sessions().resume(app.principal_id(), id));
+      std::cout << text_of_session(structured_session(state));
+      return 0;
+    }
+  }
+  return 2;
+}
+
+}  // namespace tools::cli

@@ -1,0 +1,194 @@
+#include "tools/cli/settings.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+#include "sandbox/base/fd.h"
+#include "sessions/sha256.h"
+#include "tools/cli/config_file.h"
+
+namespace tools::cli {
+
+using base::Error;
+
+namespace {
+
+constexpr std::array kLogLevels{"trace", "debug", "info", "warning", "error"};
+
+std::string first_of(std::initializer_list<std::string> choices) {
+  for (const std::string& choice : choices) {
+    if (!choice.empty()) return choice;
+  }
+  return "";
+}
+
+base::Result<std::string> home_of(const Environment& environment) {
+  const std::string home = environment("HOME");
+  if (!home.empty()) return home;
+  return base::error(Error::Kind::kInvalid,
+                     "HOME is not set: name a directory with --state-dir or HUTCH_STATE_DIR");
+}
+
+// "~/" as a shell would; files written by hand have it.
+base::Result<std::string> expand(const std::string& path, const Environment& environment) {
+  if (!path.starts_with("~/")) return path;
+  const std::string home = TRY(home_of(environment));
+  return home + path.substr(1);
+}
+
+base::Result<std::string> default_state_directory(const Environment& environment) {
+  const std::string xdg = environment("XDG_STATE_HOME");
+  if (!xdg.empty()) return xdg + "/hutch";
+  const std::string home = TRY(home_of(environment));
+  return home + "/.local/state/hutch";
+}
+
+// Sockets of different state directories must not meet, so each has a directory of its own.
+base::Result<std::string> runtime_directory(const std::string& state_directory,
+                                            const Environment& environment) {
+  const std::string xdg = environment("XDG_RUNTIME_DIR");
+  std::string top = environment("HUTCH_RUNTIME_DIR");
+  if (top.empty() && !xdg.empty() && ::access(xdg.c_str(), W_OK) == 0) top = xdg + "/hutch";
+  if (top.empty() && ::geteuid() == 0 && ::access("/run", W_OK) == 0) top = "/run/hutch";
+  if (top.empty()) top = "/tmp/hutch-" + std::to_string(::geteuid());
+  const std::string hash = TRY(sessions::sha256_hex(state_directory));
+  return top + "/" + hash.substr(0, 16);
+}
+
+base::Status check_logging(const Settings& settings) {
+  bool known = false;
+  for (const char* level : kLogLevels) known = known || settings.log_level == level;
+  if (!known) {
+    return base::error(Error::Kind::kInvalid,
+                       "log level must be trace, debug, info, warning or error");
+  }
+  if (settings.log_format != "text" && settings.log_format != "json") {
+    return base::error(Error::Kind::kInvalid, "log format must be text or json");
+  }
+  return base::done();
+}
+
+// Comma-separated.
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    if (comma > begin) parts.push_back(text.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return parts;
+}
+
+base::Status resolve_serve(const Flags& flags, const Environment& environment,
+                           ServeSettings& serve) {
+  serve.listen = first_of({flags.listen, environment("HUTCH_LISTEN"), serve.listen});
+  const auto origins = split(environment("HUTCH_ALLOW_ORIGINS"));
+  if (!origins.empty()) serve.allow_origins = origins;
+  if (!flags.allow_origins.empty()) serve.allow_origins = flags.allow_origins;
+  const auto hosts = split(environment("HUTCH_ALLOW_HOSTS"));
+  if (!hosts.empty()) serve.allow_hosts = hosts;
+  if (!flags.allow_hosts.empty()) serve.allow_hosts = flags.allow_hosts;
+  const std::string behind = environment("HUTCH_BEHIND_PROXY");
+  if (!behind.empty() && behind != "0" && behind != "1") {
+    return base::error(Error::Kind::kInvalid, "HUTCH_BEHIND_PROXY must be 0 or 1");
+  }
+  if (!behind.empty()) serve.behind_proxy = behind == "1";
+  serve.behind_proxy = serve.behind_proxy || flags.behind_proxy;
+  return base::done();
+}
+
+base::Status make_private_directory(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    if (::mkdir(path.substr(0, slash).c_str(), 0700) != 0 && errno != EEXIST) {
+      return Error::from_errno("make " + path.substr(0, slash));
+    }
+  }
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return Error::from_errno("make " + path);
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return Error::from_errno("stat " + path);
+  // In /tmp anybody could have put it there before us.
+  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) {
+    return base::error(Error::Kind::kInvalid, path + " is not a directory of this user");
+  }
+  if ((status.st_mode & 077) != 0 && ::chmod(path.c_str(), 0700) != 0) {
+    return Error::from_errno("chmod " + path);
+  }
+  return base::done();
+}
+
+base::Status resolve_spares(const std::string& text, std::int64_t& spares) {
+  if (text.empty()) return base::done();
+  std::int64_t number = -1;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stopped != end || number < 0 || number > kSpareSessionsMax) {
+    return base::error(Error::Kind::kInvalid, "HUTCH_SPARE_SESSIONS must be from 0 to " +
+                                                  std::to_string(kSpareSessionsMax));
+  }
+  spares = number;
+  return base::done();
+}
+
+}  // namespace
+
+Environment process_environment() {
+  return [](const char* name) {
+    const char* value = ::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing sets any
+    return std::string(value != nullptr ? value : "");
+  };
+}
+
+base::Result<Settings> resolve_settings(const Flags& flags, const Environment& environment) {
+  Settings settings;
+  for (const sandbox::LimitRow& row : sandbox::kLimitRows)
+    settings.most_limits.*row.member = row.most;
+  settings.most_limits.memory_mb = 16384;
+  settings.most_limits.cpus = 64;
+  std::string file = first_of({flags.config_file, environment("HUTCH_CONFIG")});
+  const bool named = !file.empty();
+  if (!named) {
+    const std::string config = environment("XDG_CONFIG_HOME");
+    file = (config.empty() ? environment("HOME") + "/.config" : config) + "/hutch/config.toml";
+  }
+  if (named || ::access(file.c_str(), R_OK) == 0) TRY(read_config_file(file, settings));
+  settings.log_level =
+      first_of({flags.log_level, environment("HUTCH_LOG_LEVEL"), settings.log_level});
+  settings.log_format =
+      first_of({flags.log_format, environment("HUTCH_LOG_FORMAT"), settings.log_format});
+  TRY(check_logging(settings));
+  const std::string zygote = environment("HUTCH_ZYGOTE");
+  if (!zygote.empty() && zygote != "0" && zygote != "1") {
+    return base::error(Error::Kind::kInvalid, "HUTCH_ZYGOTE must be 0 or 1");
+  }
+  if (!zygote.empty()) settings.zygote = zygote == "1";
+  TRY(resolve_spares(environment("HUTCH_SPARE_SESSIONS"), settings.spare_sessions));
+  TRY(resolve_serve(flags, environment, settings.serve));
+  std::string state =
+      first_of({flags.state_directory, environment("HUTCH_STATE_DIR"), settings.state_directory});
+  if (state.empty()) state = TRY(default_state_directory(environment));
+  state = TRY(expand(state, environment));
+  if (!state.starts_with('/')) {
+    const std::string here = environment("PWD");
+    if (here.empty())
+      return base::error(Error::Kind::kInvalid, "the state directory must be absolute");
+    state = here + "/" + state;
+  }
+  while (state.size() > 1 && state.ends_with('/')) state.pop_back();
+  settings.state_directory = state;
+  settings.runtime_directory = TRY(runtime_directory(state, environment));
+  return settings;
+}
+
+base::Status make_directories(const Settings& settings) {
+  TRY(make_private_directory(settings.state_directory));
+  return make_private_directory(settings.runtime_directory);
+}
+
+}  // namespace tools::cli

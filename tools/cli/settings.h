@@ -1,0 +1,81 @@
+// What hutch was told: flags beat HUTCH_* environment variables, which beat the configuration file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sandbox/base/result.h"
+#include "sandbox/limits.h"
+
+namespace tools::cli {
+
+// Of hutch serve.
+struct ServeSettings {
+  std::string listen = "127.0.0.1:8931";  // or unix:/path
+  std::vector<std::string> allow_origins;
+  std::vector<std::string> allow_hosts;
+  bool behind_proxy = false;
+  std::int64_t drain_seconds = 10;
+};
+
+// [oauth] of the configuration file, as it was written there.
+struct OauthSettings {
+  std::string issuer;
+  std::string resource;
+  std::string jwks_uri;  // one of the two
+  std::string jwks_file;
+  std::vector<std::string> scopes;
+  std::vector<std::string> change_scopes;
+  std::vector<std::string> algorithms = {"RS256", "ES256", "EdDSA"};
+};
+
+inline constexpr std::int64_t kSpareSessionsMax = 100;
+
+// The configuration said nothing: each command has its own.
+inline constexpr std::int64_t kDetachUnset = -1;
+
+struct Settings {
+  std::string state_directory;
+  std::string runtime_directory;
+  std::string log_level = "warning";
+  std::string log_format = "text";
+  std::int64_t idle_seconds = 600;
+  std::int64_t retention_seconds = 7 * 86400;
+  std::int64_t sessions_max = 1000;
+  std::int64_t detach_seconds = kDetachUnset;
+  std::int64_t spare_sessions = 1;
+  bool zygote = true;   // Python is forked from a warmed one
+  bool serves = false;  // the command is one that sessions are made with again and again
+  ServeSettings serve;
+  sandbox::Limits default_limits;
+  sandbox::Limits most_limits;
+  std::optional<OauthSettings> oauth;  // absent: tokens of hutch token create only
+};
+
+// What the command line said; empty or absent: nothing.
+struct Flags {
+  std::string config_file;
+  std::string state_directory;
+  std::string log_level;
+  std::string log_format;
+  std::string listen;
+  std::vector<std::string> allow_origins;
+  std::vector<std::string> allow_hosts;
+  bool behind_proxy = false;
+};
+
+// Reads a variable of the environment; empty when it is not set.
+using Environment = std::function<std::string(const char* name)>;
+Environment process_environment();
+
+// kInvalid names the flag, variable or line of the file that is wrong.
+base::Result<Settings> resolve_settings(const Flags& flags, const Environment& environment);
+
+// Makes the state and runtime directories, ours alone.
+base::Status make_directories(const Settings& settings);
+
+}  // namespace tools::cli

@@ -1,0 +1,49 @@
+// hutch stdio: serves one MCP client on standard input and output.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <spdlog/spdlog.h>
+
+#include "mcp/stdio_transport.h"
+#include "sandbox/base/random_id.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/ending_signals.h"
+#include "tools/cli/server_log.h"
+#include "tools/tools.h"
+
+namespace tools::cli {
+
+using base::Error;
+
+base::Result<int> run_stdio(Application& app, const std::string& session_name) {
+  mcp::Server server({"hutch", "hutch", HUTCH_VERSION, instructions()});
+  const Offer offer(server, {app.sessions(), app.share(), session_name});
+  log_events_of(server);
+
+  if (!session_name.empty()) {
+    // A box that waits for a server waits no longer. None there: the first use starts one.
+    const auto session = app.sessions().find(app.principal_id(), session_name);
+    if (session.ok()) (void)app.sandbox().find(session.value().id);
+  }
+
+  const base::UniqueFd signals = TRY(ending_signals());
+
+  // Whatever prints to standard output by mistake must not reach the client.
+  const base::UniqueFd out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  if (!out.valid() || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    return Error::from_errno("set standard output aside");
+  }
+  mcp::StdioOptions options;
+  options.out_fd = out.get();
+  options.stop_fd = signals.get();
+  options.connection_id = base::random_id("connection_");
+  options.principal.id = app.principal_id();
+  spdlog::info("serving MCP on standard input and output, state in {}",
+               app.settings().state_directory);
+  mcp::serve_stdio(server, options);
+  app.sessions().connection_ended(options.connection_id);
+  spdlog::info("the client has ended the connection");
+  return 0;
+}
+
+}  // namespace tools::cli

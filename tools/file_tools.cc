@@ -1,0 +1,311 @@
+// read_file, write_file, list_files.
+#include <algorithm>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/files/box_files.h"
+#include "sandbox/files/box_path.h"
+#include "sessions/sha256.h"
+#include "share/mime.h"
+#include "tools/base64.h"
+#include "tools/text_window.h"
+#include "tools/tool_kit.h"
+
+namespace tools {
+
+using base::Error;
+using nlohmann::json;
+using sandbox::files::BoxFiles;
+using sandbox::files::shown_path;
+
+namespace {
+
+constexpr std::int64_t kReadDefaultBytes = 30'000;
+constexpr std::int64_t kReadMostBytes = 4 << 20;
+// As base64 within the 1 MiB beyond which some clients refuse a result, or end their connection.
+constexpr std::int64_t kImageMostBytes = 770'000;
+// Of a content, as JSON: a result has it twice, for models and for programs, and stays below that.
+constexpr std::size_t kContentCharactersMax = 500'000;
+// What a client may take into the model's context, where the model asked for that much.
+constexpr int kResultCharactersMax = 400'000;
+// 16 MiB of content, as base64.
+constexpr std::int64_t kContentMostBytes = 16 << 20;
+
+base::Result<BoxFiles> files_of(const Services& services, const sessions::Session& session) {
+  return files_in(TRY(services.sessions.root_of(session)), session);
+}
+
+bool is_picture(const std::string& mime_type) {
+  return mime_type == "image/png" || mime_type == "image/jpeg" || mime_type == "image/gif" ||
+         mime_type == "image/webp";
+}
+
+base::Result<Reply> picture_reply(const BoxFiles& files, const std::string& path,
+                                  const std::string& mime_type) {
+  const auto whole = TRY(files.read(path, 0, kImageMostBytes));
+  if (whole.total_bytes > kImageMostBytes) {
+    return base::error(Error::Kind::kInvalid,
+                       shown_path(whole.path) + ": " + mime_type + " of " +
+                           std::to_string(whole.total_bytes) + " bytes is too large to be shown (" +
+                           std::to_string(kImageMostBytes) +
+                           " at most); make it smaller with run_code, or share_file gives it to "
+                           "the user; encoding base64 reads its bytes");
+  }
+  Reply reply;
+  reply.structured = {{"path", shown_path(whole.path)},
+                      {"bytes", whole.content.size()},
+                      {"total_bytes", whole.total_bytes},
+                      {"mime_type", mime_type},
+                      {"encoding", "base64"},
+                      {"content", ""}};
+  reply.text = one_line(shown_path(whole.path)) + ": " + mime_type + ", " +
+               std::to_string(whole.total_bytes) + " bytes, as an image";
+  reply.more.push_back(
+      {{"type", "image"}, {"data", to_base64(whole.content)}, {"mimeType", mime_type}});
+  return reply;
+}
+
+// As much of it as fits a result once it is printed as JSON.
+std::size_t fitting_bytes(const std::string& text) {
+  std::size_t characters = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool is_short = std::string_view("\b\t\n\f\r\"\\").find(text[i]) != std::string::npos;
+    characters += is_short ? 2 : byte < 0x20 ? 6 : 1;
+    if (characters > kContentCharactersMax) return i;
+  }
+  return text.size();
+}
+
+base::Result<Reply> content_reply(sandbox::files::ReadResult read, std::int64_t offset,
+                                  const std::string& encoding, const std::string& mime_type) {
+  std::string text = read.content;
+  text.resize(fitting_bytes(text));
+  const bool ends = offset + static_cast<std::int64_t>(text.size()) >= read.total_bytes;
+  if (!ends) text.resize(whole_characters(text, text.size()));
+  const bool is_text = to_utf8(text) == text && text.find('\0') == std::string::npos;
+  if (encoding == "utf-8" && !is_text) {
+    return base::error(Error::Kind::kInvalid, shown_path(read.path) +
+                                                  ": is not UTF-8 text; use encoding base64, or "
+                                                  "auto");
+  }
+  const bool as_text = encoding != "base64" && is_text;
+  // Whole groups of three, so that the parts can be put together as they are.
+  constexpr std::size_t kBase64BytesMax = kContentCharactersMax / 4 * 3;
+  if (!as_text && read.content.size() > kBase64BytesMax) read.content.resize(kBase64BytesMax);
+  const auto used = static_cast<std::int64_t>(as_text ? text.size() : read.content.size());
+  Reply reply;
+  reply.structured = {{"path", shown_path(read.path)},
+                      {"bytes", used},
+                      {"total_bytes", read.total_bytes},
+                      {"mime_type", mime_type},
+                      {"encoding", as_text ? "utf-8" : "base64"},
+                      {"content", as_text ? text : to_base64(read.content)}};
+  reply.text = one_line(shown_path(read.path)) + ": " + std::to_string(used) + " of " +
+               std::to_string(read.total_bytes) + " bytes, " + mime_type + ", " +
+               reply.structured["encoding"].get<std::string>();
+  if (offset + used < read.total_bytes) {
+    reply.structured["next_offset"] = offset + used;
+    reply.text += ", next_offset " + std::to_string(offset + used);
+  }
+  reply.text += "\n" + reply.structured["content"].get<std::string>();
+  return reply;
+}
+
+mcp::Tool read_file(const Services& services) {
+  Definition definition{
+      "read_file",
+      "Read a file",
+      "Reads a file of the session. Images come as images.",
+      {path_argument("relative to /workspace, or absolute"),
+       session_argument(),
+       {.name = "offset",
+        .type = Argument::Type::kInteger,
+        .description = "bytes",
+        .least = 0,
+        .most = std::nullopt},
+       {.name = "limit",
+        .type = Argument::Type::kInteger,
+        .description = "bytes; default 30000",
+        .least = 4,  // room for any character, so that reading on always gets somewhere
+        .most = kReadMostBytes},
+       {.name = "encoding",
+        .description = "",
+        .least = std::nullopt,
+        .most = std::nullopt,
+        .values = {"auto", "utf-8", "base64"}}},
+      object_schema({{"path", "string"},
+                     {"bytes", "integer"},
+                     {"total_bytes", "integer"},
+                     {"mime_type", "string"},
+                     {"encoding", "string"},
+                     {"content", "string"},
+                     {"next_offset", "integer"}},
+                    {"path", "bytes", "total_bytes", "mime_type", "encoding", "content"}),
+      {.read_only = true, .destructive = false, .idempotent = true},
+      mcp::TaskSupport::kForbidden,
+      {{"anthropic/maxResultSizeChars", kResultCharactersMax}}};
+  return make_tool(
+      definition,
+      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
+        const sessions::Session session = TRY(old_session_for(services, arguments, context));
+        const BoxFiles files = TRY(files_of(services, session));
+        const std::string path = arguments.text("path");
+        const std::int64_t offset = arguments.integer("offset", 0);
+        const std::string encoding = arguments.text("encoding", "auto");
+        auto read = TRY(files.read(path, offset, arguments.integer("limit", kReadDefaultBytes)));
+        const std::string mime_type =
+            share::mime_type_of(offset == 0 ? read.content : "", read.path);
+        if (encoding == "auto" && offset == 0 && is_picture(mime_type)) {
+          return picture_reply(files, path, mime_type);
+        }
+        return content_reply(std::move(read), offset, encoding, mime_type);
+      });
+}
+
+sandbox::files::WriteMode mode_of(const std::string& name) {
+  if (name == "append") return sandbox::files::WriteMode::kAppend;
+  if (name == "create") return sandbox::files::WriteMode::kCreate;
+  return sandbox::files::WriteMode::kOverwrite;
+}
+
+mcp::Tool write_file(const Services& services) {
+  Definition definition{
+      "write_file",
+      "Write a file",
+      "Writes a file of the session, making directories on the way. Overwriting is atomic.",
+      {path_argument("relative to /workspace, or absolute"),
+       {.name = "content",
+        .required = true,
+        .description = "",
+        .least = std::nullopt,
+        .most = kContentMostBytes / 3 * 4 + 4},
+       session_argument(),
+       {.name = "encoding",
+        .description = "",
+        .least = std::nullopt,
+        .most = std::nullopt,
+        .values = {"utf-8", "base64"}},
+       {.name = "mode",
+        .description = "default overwrite; create fails if it exists",
+        .least = std::nullopt,
+        .most = std::nullopt,
+        .values = {"overwrite", "append", "create"}}},
+      object_schema(
+          {{"path", "string"}, {"bytes", "integer"}, {"sha256", "string"}, {"change", "string"}},
+          {"path", "bytes", "sha256", "change"}),
+      {.read_only = false, .destructive = true, .idempotent = false}};
+  return make_tool(
+      definition,
+      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
+        std::string content = arguments.text("content");
+        if (arguments.text("encoding") == "base64") content = TRY(from_base64(content));
+        if (static_cast<std::int64_t>(content.size()) > kContentMostBytes) {
+          return base::error(
+              Error::Kind::kLimit,
+              "content is " + std::to_string(content.size()) +
+                  " bytes, at most 16777216 are allowed: write in parts with mode append");
+        }
+        const sessions::Session session = TRY(session_for(services, arguments, context));
+        const BoxFiles files = TRY(files_of(services, session));
+        const auto written =
+            TRY(files.write(arguments.text("path"), content, mode_of(arguments.text("mode"))));
+        const std::string hash = TRY(sessions::sha256_hex(content));
+        sessions::FileRecord record{session.id,     std::nullopt,  shown_path(written.path),
+                                    written.change, written.bytes, hash,
+                                    base::now_ms()};
+        TRY(services.sessions.store().record_file(record));
+        Reply reply;
+        reply.structured = {{"path", record.path},
+                            {"bytes", written.bytes},
+                            {"sha256", hash},
+                            {"change", written.change}};
+        reply.text = written.change + " " + one_line(record.path) + " (" +
+                     std::to_string(written.bytes) + " bytes, sha256 of what was sent " + hash +
+                     ")";
+        reply.new_session_id = new_session_id(session, services, arguments, context);
+        return reply;
+      });
+}
+
+base::Result<std::int64_t> changed_since(const Services& services, const std::string& text,
+                                         const mcp::CallContext& context) {
+  if (const auto time = base::from_rfc3339(text)) return *time;
+  if (!text.starts_with("run_")) {
+    return base::error(Error::Kind::kInvalid,
+                       "changed_since must be a run_id or an RFC 3339 time such as "
+                       "2026-01-31T12:00:00Z");
+  }
+  const auto state =
+      TRY(services.sessions.wait_run(context.principal().id, text, {}, context.cancelled()));
+  return state.run.started_at_ms;
+}
+
+mcp::Tool list_files(const Services& services) {
+  Definition definition{
+      "list_files",
+      "List files",
+      "Lists a directory of the session.",
+      {session_argument(),
+       {.name = "path", .description = "default /workspace", .least = std::nullopt, .most = 4096},
+       {.name = "recursive",
+        .type = Argument::Type::kBoolean,
+        .description = "",
+        .least = std::nullopt,
+        .most = std::nullopt},
+       {.name = "changed_since",
+        .description = "a run_id or RFC 3339 time",
+        .least = std::nullopt,
+        .most = 200}},
+      object_schema({{"path", "string"}, {"entries", "array"}, {"truncated", "boolean"}},
+                    {"path", "entries", "truncated"}),
+      {.read_only = true, .destructive = false, .idempotent = true}};
+  return make_tool(
+      definition,
+      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
+        sandbox::files::ListOptions options;
+        options.recursive = arguments.boolean("recursive", false);
+        if (arguments.has("changed_since")) {
+          options.changed_since_ms =
+              TRY(changed_since(services, arguments.text("changed_since"), context));
+        }
+        const sessions::Session session = TRY(old_session_for(services, arguments, context));
+        const BoxFiles files = TRY(files_of(services, session));
+        const auto listed = TRY(files.list(arguments.text("path", "/workspace"), options));
+        Reply reply;
+        reply.structured = {{"path", shown_path(listed.path)},
+                            {"entries", json::array()},
+                            {"truncated", listed.truncated}};
+        reply.text = one_line(shown_path(listed.path)) + ": " +
+                     std::to_string(listed.entries.size()) + " entries" +
+                     (listed.truncated ? " (truncated)" : "") + "\n";
+        std::map<std::string, std::string> changes;
+        if (options.changed_since_ms) {
+          changes =
+              TRY(services.sessions.store().file_changes(session.id, *options.changed_since_ms));
+        }
+        for (const auto& entry : listed.entries) {
+          const std::string modified = base::to_rfc3339(entry.modified_at_ms);
+          json shown = {{"path", entry.path},
+                        {"type", entry.type},
+                        {"bytes", entry.bytes},
+                        {"modified_at", modified}};
+          if (options.changed_since_ms) {
+            // One that no run has been recorded for yet has changed all the same.
+            const auto known = changes.find(entry.path);
+            shown["change"] = known == changes.end() ? "modified" : known->second;
+          }
+          reply.structured["entries"].push_back(std::move(shown));
+          reply.text += entry.type + " " + std::to_string(entry.bytes) + " " + modified + " " +
+                        one_line(entry.path) + "\n";
+        }
+        return reply;
+      });
+}
+
+}  // namespace
+
+std::vector<mcp::Tool> file_tools(const Services& services) {
+  return {read_file(services), write_file(services), list_files(services)};
+}
+
+}  // namespace tools

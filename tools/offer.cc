@@ -1,0 +1,58 @@
+#include "sandbox/base/clock.h"
+#include "tools/change_watch.h"
+#include "tools/run_tasks.h"
+#include "tools/sandbox_resources.h"
+#include "tools/tool_kit.h"
+#include "tools/tools.h"
+
+namespace tools {
+
+namespace {
+
+// Those of the database: what one server has asked a client, another can go on with.
+std::vector<mcp::StateKey> state_keys(const mcp::Server& server, sessions::Store& store) {
+  std::vector<mcp::StateKey> keys;
+  const auto kept = store.sealing_keys(base::now_ms());
+  if (!kept.ok()) {
+    server.report_fault("keys for the state of requests: " + kept.error().message);
+    return keys;
+  }
+  for (const std::string& digits : kept.value()) {
+    if (const auto key = mcp::parse_state_key(digits)) keys.push_back(*key);
+  }
+  return keys;
+}
+
+}  // namespace
+
+Offer::Offer(mcp::Server& server, Services services) {
+  services.changes = &server.changes();
+  for (mcp::Tool& tool : run_tools(services)) server.add_tool(std::move(tool));
+  for (mcp::Tool& tool : file_tools(services)) server.add_tool(std::move(tool));
+  server.add_tool(share_tool(services));
+  server.add_tool(install_tool(services));
+  for (mcp::Tool& tool : session_tools(services)) server.add_tool(std::move(tool));
+  for (mcp::Prompt& prompt : prompts(services)) server.add_prompt(std::move(prompt));
+  watch_ = std::make_unique<ChangeWatch>(services, server.changes());
+  resources_ = std::make_unique<SandboxResources>(services, *watch_);
+  tasks_ = std::make_unique<RunTasks>(services, *watch_);
+  server.set_resources(*resources_);
+  server.set_tasks(*tasks_);
+  server.enable_logging();
+  server.use_state_keys(
+      [&server, &store = services.sessions.store()] { return state_keys(server, store); });
+}
+
+Offer::~Offer() = default;
+
+std::string instructions() {
+  return "A Linux computer of your own. run_code runs Python, JavaScript, TypeScript, SQL or bash; "
+         "variables, imports and tables stay from call to call, and the last expression's value is "
+         "shown. Files live in /workspace (the working directory) and are kept. There is no "
+         "network but loopback. A run still going after 50 s comes back as status running: follow "
+         "it with get_run. Servers and other long work: background: true. Figures come back as "
+         "images. Give files to the user with share_file. Results name their session_id: pass it "
+         "on to go on in the same session.";
+}
+
+}  // namespace tools

@@ -1,0 +1,105 @@
+#include "tools/run_reply.h"
+
+#include <algorithm>
+
+#include "mcp/message.h"
+#include "sandbox/base/clock.h"
+#include "tools/base64.h"
+#include "tools/run_view.h"
+#include "tools/text_window.h"
+
+namespace tools {
+
+using nlohmann::json;
+using sandbox::RunStatus;
+using sessions::RunState;
+
+namespace {
+
+// A result stays below 1 MiB with all that is around it: the official Python client ends a
+// connection by which a larger event comes, other clients refuse the result.
+constexpr std::size_t kResultCharactersMax = 1'040'000;
+constexpr std::int64_t kImagesMax = 12;
+constexpr std::int64_t kPollMs = 2000;
+
+// The figures of a run as image content, as many as there is room for.
+json image_blocks(sessions::Manager& sessions, const RunState& state, std::size_t room) {
+  json blocks = json::array();
+  for (std::int64_t i = 1; i <= std::min(state.run.image_count, kImagesMax); ++i) {
+    const std::size_t most = room / 4 * 3;  // four characters of base64 for three bytes
+    const auto bytes = sessions.read_run_file(state.session_id, state.run.run_id,
+                                              std::to_string(i) + ".png", 0, most + 1);
+    if (!bytes.ok() || bytes.value().size() > most) continue;
+    std::string data = to_base64(bytes.value());
+    room -= data.size();
+    blocks.push_back({{"type", "image"}, {"data", std::move(data)}, {"mimeType", "image/png"}});
+  }
+  return blocks;
+}
+
+// Adds the images to a reply that has everything else.
+void add_images(Reply& reply, sessions::Manager& sessions, const RunState& state) {
+  const std::size_t taken = mcp::print(reply.structured).size() + mcp::print(reply.text).size();
+  const std::size_t room = kResultCharactersMax - std::min(taken, kResultCharactersMax);
+  reply.more = image_blocks(sessions, state, room);
+  const std::int64_t left_out =
+      state.run.image_count - static_cast<std::int64_t>(reply.more.size());
+  if (left_out <= 0) return;
+  std::string note = reply.structured.value("note", "");
+  if (!note.empty()) note += "; ";
+  reply.structured["note"] = note + std::to_string(left_out) + " of " +
+                             std::to_string(state.run.image_count) +
+                             " images are left out to keep this result small; read_file shows them";
+  reply.text = text_of_run(reply.structured);
+}
+
+}  // namespace
+
+Reply reply_of_run(sessions::Manager& sessions, const RunState& state,
+                   std::optional<std::int64_t> stdout_offset,
+                   std::optional<std::int64_t> stderr_offset) {
+  const RunView view{state.session_id, state.run,
+                     [&](Stream stream, std::int64_t offset, std::size_t size) {
+                       return sessions.read_run_file(
+                           state.session_id, state.run.run_id,
+                           stream == Stream::kStdout ? "stdout" : "stderr", offset, size);
+                     },
+                     stdout_offset, stderr_offset};
+  Reply reply;
+  reply.structured = structured_run(view);
+  reply.text = text_of_run(reply.structured);
+  if (is_terminal(state.run.status)) add_images(reply, sessions, state);
+  return reply;
+}
+
+std::string newest_line(sessions::Manager& sessions, const sessions::RunState& state) {
+  constexpr std::int64_t kLineBytes = 400;
+  std::string line;
+  const std::int64_t from = std::max<std::int64_t>(state.run.stdout_bytes - kLineBytes, 0);
+  const auto tail =
+      sessions.read_run_file(state.session_id, state.run.run_id, "stdout", from, kLineBytes);
+  if (tail.ok()) {
+    std::string_view text = tail.value();
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    line = to_utf8(text.substr(text.find_last_of('\n') + 1));
+  }
+  return line.empty() ? std::string(name_of(state.run.status)) : line;
+}
+
+mcp::Task task_of_run(const RunState& state) {
+  const sandbox::Run& run = state.run;
+  mcp::Task task;
+  task.id = run.run_id;
+  task.status = !is_terminal(run.status)              ? mcp::TaskStatus::kWorking
+                : run.status == RunStatus::kCancelled ? mcp::TaskStatus::kCancelled
+                                                      : mcp::TaskStatus::kCompleted;
+  task.message = std::string(name_of(run.status)) + ", run_id " + run.run_id + " in session " +
+                 state.session_id;
+  task.created_at = base::to_rfc3339(run.queued_at_ms);
+  task.updated_at =
+      base::to_rfc3339(std::max({run.queued_at_ms, run.started_at_ms, run.finished_at_ms}));
+  task.poll_ms = kPollMs;
+  return task;
+}
+
+}  // namespace tools

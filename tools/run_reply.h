@@ -1,0 +1,24 @@
+// A run as the answer of a tool.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "mcp/tasks.h"
+#include "sessions/manager.h"
+#include "tools/tool_kit.h"
+
+namespace tools {
+
+// With its figures once it has ended. Offsets as in RunView.
+Reply reply_of_run(sessions::Manager& sessions, const sessions::RunState& state,
+                   std::optional<std::int64_t> stdout_offset = std::nullopt,
+                   std::optional<std::int64_t> stderr_offset = std::nullopt);
+
+// The last line a run has printed to stdout; its status when there is none.
+std::string newest_line(sessions::Manager& sessions, const sessions::RunState& state);
+
+// The run as a task of the same id.
+mcp::Task task_of_run(const sessions::RunState& state);
+
+}  // namespace tools

@@ -1,0 +1,245 @@
+// run_code, get_run, cancel_run.
+#include <algorithm>
+#include <chrono>
+
+#include "sandbox/wire/json.h"
+#include "tools/run_reply.h"
+#include "tools/text_window.h"
+#include "tools/tool_kit.h"
+
+namespace tools {
+
+using base::Error;
+using nlohmann::json;
+using sessions::RunState;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+// Below the 60 seconds after which most clients give a call up.
+constexpr milliseconds kHandOverAfter{50'000};
+constexpr milliseconds kProgressEvery{5'000};
+constexpr std::int64_t kEnvironmentMax = 200;
+
+json run_schema() {
+  return object_schema({{"session_id", "string"},
+                        {"run_id", "string"},
+                        {"language", "string"},
+                        {"status", "string"},
+                        {"exit_code", "integer?"},
+                        {"duration_ms", "integer"},
+                        {"stdout", "string"},
+                        {"stderr", "string"},
+                        {"outputs", "array"},
+                        {"error", "object"},
+                        {"files_changed", "array"},
+                        {"truncated", "object"},
+                        {"stdout_next_offset", "integer"},
+                        {"stderr_next_offset", "integer"},
+                        {"note", "string"}},
+                       {"session_id", "run_id", "language", "status", "stdout", "stderr", "outputs",
+                        "files_changed"});
+}
+
+// What the client sees of a run in progress: its id, and the newest line.
+class ProgressReport {
+ public:
+  ProgressReport(sessions::Manager& sessions, mcp::CallContext& context, const RunState& state)
+      : sessions_(sessions), context_(context) {
+    context_.report_progress(0, std::nullopt, state.run.run_id + " in " + state.session_id);
+  }
+
+  void update(const RunState& state) {
+    const double seconds = std::chrono::duration<double>(Clock::now() - started_).count();
+    context_.report_progress(seconds, std::nullopt, newest_line(sessions_, state));
+  }
+
+ private:
+  sessions::Manager& sessions_;
+  mcp::CallContext& context_;
+  const Clock::time_point started_ = Clock::now();
+};
+
+// Follows a foreground run until it ends or is handed over.
+base::Result<RunState> follow(const Services& services, RunState state, mcp::CallContext& context) {
+  const auto hand_over = Clock::now() + kHandOverAfter;
+  // Whichever comes first ends the wait.
+  std::stop_source stop;
+  const auto request_stop = [&stop] { stop.request_stop(); };
+  const std::stop_callback on_cancel(context.cancelled(), request_stop);
+  const std::stop_callback on_drain(services.draining, request_stop);
+  ProgressReport progress(services.sessions, context, state);
+  while (!is_terminal(state.run.status)) {
+    const auto left = std::chrono::ceil<milliseconds>(hand_over - Clock::now());
+    if (left <= milliseconds(0)) return state;
+    sandbox::WaitOptions options;
+    options.timeout = context.wants_progress() ? std::min(left, kProgressEvery) : left;
+    auto waited = services.sessions.wait_run(context.principal().id, state.run.run_id, options,
+                                             stop.get_token());
+    if (context.cancelled().stop_requested()) {
+      // A client that went away did not ask for the run to end; one that cancelled did.
+      if (context.disconnected()) return state;
+      return services.sessions.cancel_run(context.principal().id, state.run.run_id);
+    }
+    if (!waited.ok() && services.draining.stop_requested()) return state;
+    if (!waited.ok()) return std::move(waited).error();
+    state = std::move(waited).value();
+    if (services.draining.stop_requested()) return state;
+    progress.update(state);
+  }
+  return state;
+}
+
+base::Status check_environment(const std::map<std::string, std::string>& env) {
+  for (const auto& [name, value] : env) {
+    if (name.empty() || name.find('=') != std::string::npos ||
+        name.find('\0') != std::string::npos || value.find('\0') != std::string::npos) {
+      return base::error(Error::Kind::kInvalid,
+                         "env: a name must not be empty or hold '=', and nothing may hold NUL");
+    }
+  }
+  return base::done();
+}
+
+base::Result<std::int64_t> timeout_for(const Services& services, const Arguments& arguments,
+                                       const sessions::Session& session) {
+  if (const auto given = arguments.find_integer("timeout_seconds")) {
+    const std::int64_t most = services.sessions.config().most_limits.run_seconds;
+    if (*given <= most) return *given;
+    return base::error(Error::Kind::kInvalid,
+                       "timeout_seconds must be a whole number from 1 to " + std::to_string(most));
+  }
+  // A background run is there to stay.
+  if (arguments.boolean("background", false)) return 0;
+  return sessions::run_seconds_of(session);
+}
+
+mcp::Tool run_code(const Services& services) {
+  Definition definition{
+      "run_code",
+      "Run code",
+      "Runs code and returns output, the last value, figures, errors. State stays from call to "
+      "call in each language. cwd /workspace. SQL reads files by name: SELECT * FROM \"data.csv\".",
+      {{.name = "code",
+        .required = true,
+        .description = "",
+        .least = 1,
+        .most = sandbox::kCodeBytesMax},
+       {.name = "language",
+        .description = "default python",
+        .least = std::nullopt,
+        .most = std::nullopt,
+        .values = {"python", "javascript", "typescript", "sql", "bash"}},
+       session_argument(),
+       {.name = "timeout_seconds",
+        .type = Argument::Type::kInteger,
+        .description = "default 30; a timeout interrupts, variables survive",
+        .least = 1,
+        .most = sandbox::kRunSecondsMax},
+       {.name = "background",
+        .type = Argument::Type::kBoolean,
+        .description = "own process, returns at once; for servers and long work",
+        .least = std::nullopt,
+        .most = std::nullopt},
+       {.name = "env",
+        .type = Argument::Type::kStringMap,
+        .description = "environment for this run",
+        .least = std::nullopt,
+        .most = kEnvironmentMax}},
+      run_schema(),
+      {.read_only = false, .destructive = true, .idempotent = false},
+      mcp::TaskSupport::kOptional};
+  return make_tool(
+      definition,
+      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
+        sandbox::RunRequest request;
+        request.language = *sandbox::find_language(arguments.text("language", "python"));
+        request.code = arguments.text("code");
+        request.background = arguments.boolean("background", false);
+        request.env = arguments.map("env");
+        TRY(check_environment(request.env));
+        const sessions::Session session = TRY(session_for(services, arguments, context));
+        request.timeout_seconds = TRY(timeout_for(services, arguments, session));
+        RunState state = TRY(services.sessions.start_run(session, std::move(request)));
+        const mcp::TaskWish wish = context.task_wish();
+        const bool as_task = wish == mcp::TaskWish::kDemanded ||
+                             (wish == mcp::TaskWish::kAllowed && state.run.background);
+        if (as_task) return Reply{.structured = {}, .text = {}, .task = task_of_run(state)};
+        if (!state.run.background) state = TRY(follow(services, std::move(state), context));
+        if (!is_terminal(state.run.status) && wish == mcp::TaskWish::kAllowed) {
+          return Reply{.structured = {}, .text = {}, .task = task_of_run(state)};
+        }
+        if (services.changes != nullptr && !state.run.files_changed.empty()) {
+          services.changes->resources_changed(context.principal().id);
+        }
+        Reply reply = reply_of_run(services.sessions, state);
+        reply.new_session_id = new_session_id(session, services, arguments, context);
+        return reply;
+      });
+}
+
+mcp::Tool get_run(const Services& services) {
+  Definition definition{
+      "get_run",
+      "Get a run",
+      "Status and output of a run. Waits up to wait_seconds for its end, or for output beyond the "
+      "offsets if any is given.",
+      {{.name = "run_id", .required = true, .description = "", .least = 1, .most = 200},
+       {.name = "wait_seconds",
+        .type = Argument::Type::kInteger,
+        .description = "",
+        .least = 0,
+        .most = 50},
+       {.name = "stdout_offset",
+        .type = Argument::Type::kInteger,
+        .description = "stdout_next_offset of the last answer",
+        .least = 0,
+        .most = std::nullopt},
+       {.name = "stderr_offset",
+        .type = Argument::Type::kInteger,
+        .description = "",
+        .least = 0,
+        .most = std::nullopt}},
+      run_schema(),
+      {.read_only = true, .destructive = false, .idempotent = true}};
+  return make_tool(
+      definition,
+      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
+        const auto out = arguments.find_integer("stdout_offset");
+        const auto err = arguments.find_integer("stderr_offset");
+        sandbox::WaitOptions options;
+        options.until_output = out || err;
+        options.stdout_offset = out.value_or(0);
+        options.stderr_offset = err.value_or(options.until_output ? INT64_MAX : 0);
+        options.timeout = std::chrono::seconds(arguments.integer("wait_seconds", 0));
+        const RunState state = TRY(services.sessions.wait_run(
+            context.principal().id, arguments.text("run_id"), options, context.cancelled()));
+        return reply_of_run(services.sessions, state, out, err);
+      });
+}
+
+mcp::Tool cancel_run(const Services& services) {
+  Definition definition{
+      "cancel_run",
+      "Cancel a run",
+      "Ends a run: interrupts it, so that variables survive; kills it if it does not listen.",
+      {{.name = "run_id", .required = true, .description = "", .least = 1, .most = 200}},
+      run_schema(),
+      {.read_only = false, .destructive = true, .idempotent = true}};
+  return make_tool(
+      definition,
+      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
+        const RunState state =
+            TRY(services.sessions.cancel_run(context.principal().id, arguments.text("run_id")));
+        return reply_of_run(services.sessions, state);
+      });
+}
+
+}  // namespace
+
+std::vector<mcp::Tool> run_tools(const Services& services) {
+  return {run_code(services), get_run(services), cancel_run(services)};
+}
+
+}  // namespace tools

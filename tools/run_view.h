@@ -1,0 +1,37 @@
+// A run as clients see it: structuredContent, and the same as text.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/result.h"
+#include "sandbox/run.h"
+
+namespace tools {
+
+// Inline characters of stdout and stderr together.
+inline constexpr std::size_t kInlineOutputBytes = 30'000;
+
+enum class Stream { kStdout, kStderr };
+
+struct RunView {
+  std::string session_id;
+  const sandbox::Run& run;
+  // Bytes of a kept stream; fewer at its end.
+  std::function<base::Result<std::string>(Stream, std::int64_t offset, std::size_t size)> read;
+  // Where reading goes on; nothing shows the whole, or its head and tail.
+  std::optional<std::int64_t> stdout_offset;
+  std::optional<std::int64_t> stderr_offset;
+};
+
+// {session_id, run_id, language, status, ..} as in the contract.
+nlohmann::json structured_run(const RunView& view);
+
+// The same for a reader: made from structured_run()'s result alone.
+std::string text_of_run(const nlohmann::json& structured);
+
+}  // namespace tools

@@ -1,0 +1,212 @@
+// create_session, list_sessions, pause_session, resume_session, delete_session.
+#include "sandbox/base/clock.h"
+#include "sandbox/wire/json.h"
+#include "tools/session_view.h"
+#include "tools/tool_kit.h"
+
+namespace tools {
+
+using base::Error;
+using nlohmann::json;
+
+namespace {
+
+json session_schema() {
+  return object_schema({{"session_id", "string"},
+                        {"name", "string?"},
+                        {"status", "string"},
+                        {"template", "string"},
+                        {"created_at", "string"},
+                        {"last_used_at", "string"},
+                        {"ends_at", "string"},
+                        {"limits", "object"},
+                        {"network", "object"},
+                        {"isolation", "object"},
+                        {"active_runs", "array"}},
+                       {"session_id", "status", "created_at", "limits", "active_runs"});
+}
+
+Argument required_session() {
+  Argument row = session_argument();
+  row.required = true;
+  row.description = "id or name";
+  row.least = 1;
+  return row;
+}
+
+Reply reply_of(const sessions::SessionState& state) {
+  Reply reply;
+  reply.structured = structured_session(state);
+  reply.text = text_of_session(reply.structured);
+  return reply;
+}
+
+// What this version cannot give is refused, not ignored: a session weaker or blinder than asked
+// for would be a lie.
+base::Status check_unsupported(const Arguments& arguments) {
+  const json network = arguments.object("network");
+  for (const char* key : {"allow", "credentials"}) {
+    if (network.is_object() && network.contains(key) && !network[key].empty()) {
+      return base::error(Error::Kind::kUnsupported,
+                         std::string("network.") + key +
+                             ": this version gives sessions no network but loopback; leave it out");
+    }
+  }
+  const json filesystem = arguments.object("filesystem");
+  for (const char* key : {"read_only", "read_write", "blocked"}) {
+    if (filesystem.is_object() && filesystem.contains(key) && !filesystem[key].empty()) {
+      return base::error(Error::Kind::kUnsupported,
+                         std::string("filesystem.") + key +
+                             ": the operator of this server allows no host paths; leave it out");
+    }
+  }
+  const std::string wanted = arguments.text("template", "host");
+  if (wanted != "host") {
+    return base::error(Error::Kind::kNotFound,
+                       "no template \"" + wanted.substr(0, 100) + "\"; there is: host");
+  }
+  return base::done();
+}
+
+mcp::Tool create_session(const Services& services) {
+  Definition definition{
+      "create_session",
+      "Create a session",
+      "Makes another computer with its own files and interpreters.",
+      {{.name = "name", .description = "", .least = std::nullopt, .most = 100},
+       {.name = "template", .description = "default host", .least = std::nullopt, .most = 100},
+       {.name = "lifetime_seconds",
+        .type = Argument::Type::kInteger,
+        .description = "hard end; default none",
+        .least = 1,
+        .most = 365LL * 86400},
+       {.name = "limits",
+        .type = Argument::Type::kObject,
+        .description = "memory_mb, cpus, processes, disk_mb, files, open_files, run_seconds, "
+                       "output_mb",
+        .least = std::nullopt,
+        .most = std::nullopt},
+       {.name = "network",
+        .type = Argument::Type::kObject,
+        .description = "",
+        .least = std::nullopt,
+        .most = std::nullopt},
+       {.name = "filesystem",
+        .type = Argument::Type::kObject,
+        .description = "",
+        .least = std::nullopt,
+        .most = std::nullopt},
+       {.name = "env",
+        .type = Argument::Type::kStringMap,
+        .description = "for all its runs",
+        .least = std::nullopt,
+        .most = 200}},
+      session_schema(),
+      {}};
+  return make_tool(
+      definition,
+      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
+        TRY(check_unsupported(arguments));
+        sessions::SessionOptions options;
+        options.connection_id = context.connection_id();
+        options.name = arguments.text("name");
+        options.lifetime_seconds = arguments.find_integer("lifetime_seconds");
+        options.limits = arguments.object("limits");
+        options.env = arguments.map("env");
+        for (const auto& [name, value] : options.env) {
+          if (name.empty() || name.find('=') != std::string::npos ||
+              (name + value).find('\0') != std::string::npos) {
+            return base::error(Error::Kind::kInvalid, "env: bad variable name or NUL in a value");
+          }
+        }
+        return reply_of(TRY(services.sessions.create(context.principal().id, options)));
+      });
+}
+
+mcp::Tool list_sessions(const Services& services) {
+  Definition definition{
+      "list_sessions",
+      "List sessions",
+      "Your sessions and their active runs.",
+      {{.name = "status",
+        .description = "default: all but destroyed",
+        .least = std::nullopt,
+        .most = std::nullopt,
+        .values = {"provisioning", "ready", "running", "paused", "stopped", "destroyed", "error"}}},
+      object_schema({{"sessions", "array"}}, {"sessions"}),
+      {.read_only = true, .destructive = false, .idempotent = true}};
+  return make_tool(
+      definition,
+      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
+        std::optional<std::string> status;
+        if (arguments.has("status")) status = arguments.text("status");
+        const auto states = TRY(services.sessions.list(context.principal().id, status));
+        Reply reply;
+        reply.structured = {{"sessions", json::array()}};
+        reply.text = std::to_string(states.size()) + " sessions\n";
+        for (const sessions::SessionState& state : states) {
+          const json session = structured_session(state);
+          reply.text += text_of_session(session);
+          reply.structured["sessions"].push_back(session);
+        }
+        return reply;
+      });
+}
+
+mcp::Tool pause_session(const Services& services) {
+  Definition definition{"pause_session",
+                        "Pause a session",
+                        "Freezes every process; nothing is lost. Any use wakes it.",
+                        {required_session()},
+                        session_schema(),
+                        {.read_only = false, .destructive = false, .idempotent = true}};
+  return make_tool(
+      definition,
+      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
+        return reply_of(
+            TRY(services.sessions.pause(context.principal().id, arguments.text("session_id"))));
+      });
+}
+
+mcp::Tool resume_session(const Services& services) {
+  Definition definition{
+      "resume_session",          "Resume a session",
+      "Thaws a paused session.", {required_session()},
+      session_schema(),          {.read_only = false, .destructive = false, .idempotent = true}};
+  return make_tool(
+      definition,
+      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
+        return reply_of(
+            TRY(services.sessions.resume(context.principal().id, arguments.text("session_id"))));
+      });
+}
+
+mcp::Tool delete_session(const Services& services) {
+  Definition definition{
+      "delete_session",
+      "Delete a session",
+      "Ends a session and deletes its files; shared files stay.",
+      {required_session()},
+      object_schema({{"session_id", "string"}, {"status", "string"}}, {"session_id", "status"}),
+      {.read_only = false, .destructive = true, .idempotent = false}};
+  return make_tool(
+      definition,
+      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
+        const auto session =
+            TRY(services.sessions.find(context.principal().id, arguments.text("session_id")));
+        TRY(services.sessions.destroy(context.principal().id, session.id));
+        Reply reply;
+        reply.structured = {{"session_id", session.id}, {"status", "destroyed"}};
+        reply.text = session.id + " destroyed";
+        return reply;
+      });
+}
+
+}  // namespace
+
+std::vector<mcp::Tool> session_tools(const Services& services) {
+  return {create_session(services), list_sessions(services), pause_session(services),
+          resume_session(services), delete_session(services)};
+}
+
+}  // namespace tools

@@ -1,0 +1,64 @@
+#include "tools/session_view.h"
+
+#include "sandbox/base/clock.h"
+#include "sandbox/wire/json.h"
+
+namespace tools {
+
+using nlohmann::json;
+
+namespace {
+
+json parsed_or_empty(const std::string& text) {
+  auto value = sandbox::wire::parse_json(text);
+  return value.ok() ? std::move(value).value() : json::object();
+}
+
+}  // namespace
+
+json structured_session(const sessions::SessionState& state) {
+  const sessions::Session& session = state.session;
+  json value = {{"session_id", session.id},
+                {"name", session.name ? json(*session.name) : json()},
+                {"status", session.status},
+                {"template", session.template_name},
+                {"created_at", base::to_rfc3339(session.created_at)},
+                {"last_used_at", base::to_rfc3339(session.last_used_at)},
+                {"limits", parsed_or_empty(session.limits)},
+                {"network", {{"allow", json::array()}}},
+                {"active_runs", json::array()}};
+  if (session.isolation) value["isolation"] = parsed_or_empty(*session.isolation);
+  if (session.lifetime_seconds) {
+    value["ends_at"] = base::to_rfc3339(session.created_at + *session.lifetime_seconds * 1000);
+  }
+  if (session.error) value["error"] = *session.error;
+  for (const sandbox::Run& run : state.active) {
+    value["active_runs"].push_back({{"run_id", run.run_id},
+                                    {"language", name_of(run.language)},
+                                    {"status", name_of(run.status)},
+                                    {"background", run.background}});
+  }
+  return value;
+}
+
+std::string text_of_session(const json& value) {
+  std::string text = value["session_id"].get<std::string>();
+  if (!value["name"].is_null()) text += " \"" + value["name"].get<std::string>() + "\"";
+  text += " " + value["status"].get<std::string>() + ", last used " +
+          value["last_used_at"].get<std::string>();
+  if (value.contains("ends_at")) text += ", ends " + value["ends_at"].get<std::string>();
+  if (value.contains("error")) text += ", " + value["error"].get<std::string>();
+  text += "\n";
+  for (const json& run : value["active_runs"]) {
+    text += "  " + run["run_id"].get<std::string>() + " " + run["language"].get<std::string>() +
+            " " + run["status"].get<std::string>() +
+            (run["background"] == true ? ", background" : "") + "\n";
+  }
+  if (value.contains("isolation")) {
+    text +=
+        "  limits " + value["limits"].dump() + ", isolation " + value["isolation"].dump() + "\n";
+  }
+  return text;
+}
+
+}  // namespace tools

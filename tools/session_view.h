@@ -1,0 +1,15 @@
+// A session as clients see it: structuredContent, and the same as text.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "sessions/manager.h"
+
+namespace tools {
+
+nlohmann::json structured_session(const sessions::SessionState& state);
+std::string text_of_session(const nlohmann::json& structured);
+
+}  // namespace tools

@@ -1,0 +1,80 @@
+// share_file.
+#include "sandbox/base/clock.h"
+#include "sandbox/files/box_files.h"
+#include "tools/sandbox_uri.h"
+#include "tools/text_window.h"
+#include "tools/tool_kit.h"
+
+namespace tools {
+
+using nlohmann::json;
+
+mcp::Tool share_tool(const Services& services) {
+  Definition definition{
+      "share_file",
+      "Share a file",
+      "Gives a file to the user: copies it out of the session and returns where it is.",
+      {path_argument("relative to /workspace, or absolute"),
+       session_argument(),
+       {.name = "filename",
+        .description = "for the user; default: its own",
+        .least = std::nullopt,
+        .most = 1000},
+       {.name = "expires_in_seconds",
+        .type = Argument::Type::kInteger,
+        .description = "default 604800",
+        .least = 1,
+        .most = share::kExpirySecondsMax}},
+      object_schema({{"id", "string"},
+                     {"filename", "string"},
+                     {"bytes", "integer"},
+                     {"created_at", "string"},
+                     {"mime_type", "string"},
+                     {"sha256", "string"},
+                     {"host_path", "string"},
+                     {"expires_at", "string"}},
+                    {"id", "filename", "bytes", "created_at", "mime_type", "sha256", "host_path"}),
+      {.read_only = false, .destructive = false, .idempotent = false}};
+  return make_tool(
+      definition,
+      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
+        const sessions::Session session = TRY(old_session_for(services, arguments, context));
+        const auto files = files_in(TRY(services.sessions.root_of(session)), session);
+        const base::UniqueFd source = TRY(files.open(arguments.text("path")));
+        share::PublishRequest request;
+        request.session_id = session.id;
+        request.principal_id = context.principal().id;
+        request.source_path = to_utf8(arguments.text("path"));
+        request.filename = to_utf8(arguments.text("filename"));
+        request.expires_in_seconds = arguments.integer("expires_in_seconds", 7 * 86400);
+        const sessions::Share shared = TRY(services.share.publish(source.get(), request));
+        if (services.changes != nullptr) {
+          services.changes->resources_changed(context.principal().id);
+        }
+        const std::string host_path = services.share.host_path(shared);
+        Reply reply;
+        reply.structured = {{"id", shared.id},
+                            {"filename", shared.filename},
+                            {"bytes", shared.bytes},
+                            {"created_at", base::to_rfc3339(shared.created_at)},
+                            {"mime_type", shared.mime_type},
+                            {"sha256", shared.sha256},
+                            {"host_path", host_path}};
+        reply.text = "shared " + shared.filename + " (" + shared.mime_type + ", " +
+                     std::to_string(shared.bytes) + " bytes, sha256 " + shared.sha256 + ") as " +
+                     shared.id + "\non the user's machine: " + host_path;
+        if (shared.expires_at) {
+          const std::string expires = base::to_rfc3339(*shared.expires_at);
+          reply.structured["expires_at"] = expires;
+          reply.text += "\nuntil " + expires;
+        }
+        reply.more.push_back({{"type", "resource_link"},
+                              {"uri", "file://" + percent_encode(host_path)},
+                              {"name", shared.filename},
+                              {"mimeType", shared.mime_type},
+                              {"size", shared.bytes}});
+        return reply;
+      });
+}
+
+}  // namespace tools

@@ -1,0 +1,32 @@
+// Output as a client gets it: whole, or head and tail, never cut inside a character.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tools {
+
+// Bytes that are no UTF-8 become U+FFFD each. NUL and other control characters stay.
+std::string to_utf8(std::string_view bytes);
+
+// For a line of text: control characters, with which a name could forge other lines or steer a
+// terminal, become \n, \t or \xHH.
+std::string one_line(std::string_view text);
+
+// The longest prefix of at most `bytes_max` bytes that does not end inside a character.
+std::size_t whole_characters(std::string_view bytes, std::size_t bytes_max);
+
+// How many bytes at the start of `bytes` are the rest of a character that began earlier.
+std::size_t broken_start(std::string_view bytes);
+
+// How many bytes each of two streams may show when both together may show `total`: a short one
+// leaves its room to the other.
+struct Shares {
+  std::size_t first;
+  std::size_t second;
+};
+Shares share_room(std::size_t first_size, std::size_t second_size, std::size_t total);
+
+}  // namespace tools

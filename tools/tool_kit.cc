@@ -1,0 +1,158 @@
+#include "tools/tool_kit.h"
+
+#include <charconv>
+
+#include "tools/scopes.h"
+#include "tools/text_window.h"
+
+namespace tools {
+
+using nlohmann::json;
+
+namespace {
+
+json text_block(const std::string& text) { return {{"type", "text"}, {"text", text}}; }
+
+mcp::ToolResult failure(const base::Error& error) {
+  mcp::ToolResult result;
+  result.is_error = true;
+  result.content.push_back(text_block(to_utf8(error.message)));
+  return result;
+}
+
+}  // namespace
+
+mcp::Tool make_tool(const Definition& definition, Handler handler) {
+  mcp::Tool tool;
+  tool.name = definition.name;
+  tool.title = definition.title;
+  tool.description = definition.description;
+  tool.input_schema = schema_of(definition.arguments);
+  tool.output_schema = definition.output_schema;
+  tool.annotations = {{"title", definition.title},
+                      {"readOnlyHint", definition.hints.read_only},
+                      {"destructiveHint", definition.hints.destructive},
+                      {"idempotentHint", definition.hints.idempotent},
+                      {"openWorldHint", false}};
+  tool.task_support = definition.tasks;
+  tool.meta = definition.meta;
+  tool.call = [table = definition.arguments, read_only = definition.hints.read_only,
+               handler = std::move(handler)](const json& given,
+                                             mcp::CallContext& context) -> mcp::ToolAnswer {
+    if (!read_only && !may_change(context.principal().scopes)) {
+      return failure(base::error(base::Error::Kind::kInvalid, kMayOnlyRead));
+    }
+    const auto arguments = check_arguments(table, given);
+    if (!arguments.ok()) return failure(arguments.error());
+    auto reply = handler(arguments.value(), context);
+    if (!reply.ok()) return failure(reply.error());
+    if (reply.value().task) return std::move(*reply.value().task);
+    if (const std::string& id = reply.value().new_session_id; !id.empty()) {
+      reply.value().structured["session_id"] = id;
+      reply.value().text.insert(0,
+                                "New session " + id + ": pass it as session_id to go on in it.\n");
+    }
+    return to_tool_result(std::move(reply).value());
+  };
+  return tool;
+}
+
+mcp::ToolResult to_tool_result(Reply reply) {
+  mcp::ToolResult result;
+  result.content.push_back(text_block(reply.text));
+  for (json& block : reply.more) result.content.push_back(std::move(block));
+  result.structured_content = std::move(reply.structured);
+  return result;
+}
+
+sandbox::files::BoxFiles files_in(base::UniqueFd root, const sessions::Session& session) {
+  std::optional<std::uint32_t> uid;
+  if (session.host_uid) uid = static_cast<std::uint32_t>(*session.host_uid);
+  return {std::move(root), uid};
+}
+
+namespace {
+
+// The calls of such a client have nothing in common: one that names no session has none yet.
+bool is_stateless(const Services& services, const Arguments& arguments,
+                  const mcp::CallContext& context) {
+  return !arguments.has("session_id") && services.session_name.empty() &&
+         context.connection_id().empty();
+}
+
+}  // namespace
+
+std::optional<std::size_t> offset_of_page(const std::string& cursor, std::size_t page_size) {
+  if (cursor.empty()) return 0;
+  std::size_t offset = 0;
+  const char* end = cursor.data() + cursor.size();
+  const auto read = std::from_chars(cursor.data(), end, offset);
+  constexpr std::size_t kMost = 1'000'000'000;
+  if (read.ec != std::errc() || read.ptr != end || offset == 0 || offset > kMost ||
+      offset % page_size != 0) {
+    return std::nullopt;
+  }
+  return offset;
+}
+
+base::Result<sessions::Session> session_for(const Services& services, const Arguments& arguments,
+                                            const mcp::CallContext& context) {
+  if (arguments.has("session_id")) {
+    return services.sessions.find(context.principal().id, arguments.text("session_id"));
+  }
+  if (!may_change(context.principal().scopes)) {
+    return base::error(base::Error::Kind::kInvalid,
+                       "session_id is needed: the token of this client may only read, and without "
+                       "an id a session would be made");
+  }
+  if (!services.session_name.empty()) {
+    return services.sessions.find_or_create_named(context.principal().id, services.session_name);
+  }
+  if (is_stateless(services, arguments, context)) {
+    return std::move(TRY(services.sessions.create(context.principal().id, {})).session);
+  }
+  return services.sessions.session_of_connection(context.principal().id, context.connection_id());
+}
+
+base::Result<sessions::Session> old_session_for(const Services& services,
+                                                const Arguments& arguments,
+                                                const mcp::CallContext& context) {
+  if (is_stateless(services, arguments, context)) {
+    return base::error(base::Error::Kind::kInvalid,
+                       "session_id is needed: pass the one that run_code, write_file or "
+                       "create_session returned; list_sessions shows all");
+  }
+  return session_for(services, arguments, context);
+}
+
+std::string new_session_id(const sessions::Session& session, const Services& services,
+                           const Arguments& arguments, const mcp::CallContext& context) {
+  return is_stateless(services, arguments, context) ? session.id : std::string();
+}
+
+json object_schema(std::initializer_list<std::pair<const char*, const char*>> members,
+                   std::vector<std::string> required) {
+  json properties = json::object();
+  for (const auto& [name, type] : members) {
+    const std::string text = type;
+    if (text.ends_with("?")) {
+      properties[name] = {{"type", {text.substr(0, text.size() - 1), "null"}}};
+    } else {
+      properties[name] = {{"type", text}};
+    }
+  }
+  return {{"type", "object"}, {"properties", std::move(properties)}, {"required", required}};
+}
+
+Argument session_argument() {
+  return {.name = "session_id",
+          .description = "id or name; default: this connection's session",
+          .least = std::nullopt,
+          .most = 200};
+}
+
+Argument path_argument(const char* description) {
+  return {.name = "path", .required = true, .description = description, .least = 1, .most = 4096};
+}
+
+}  // namespace tools

@@ -1,0 +1,92 @@
+// What every tool is made with: a table of arguments, a handler, and one way to say it failed.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "mcp/prompts.h"
+#include "mcp/tool.h"
+#include "sandbox/base/result.h"
+#include "sandbox/files/box_files.h"
+#include "sessions/manager.h"
+#include "tools/arguments.h"
+#include "tools/tools.h"
+
+namespace tools {
+
+struct Reply {
+  nlohmann::json structured;
+  std::string text;                               // the same, for readers
+  nlohmann::json more = nlohmann::json::array();  // further content blocks
+  std::string new_session_id = {};  // of one the client has to hear of, or it is lost to it
+  std::optional<mcp::Task> task = std::nullopt;  // instead of all that: it goes on as one
+};
+
+struct Hints {
+  bool read_only = false;
+  bool destructive = false;
+  bool idempotent = false;
+};
+
+struct Definition {
+  const char* name;
+  const char* title;
+  const char* description;
+  std::vector<Argument> arguments;
+  nlohmann::json output_schema;
+  Hints hints;
+  mcp::TaskSupport tasks = mcp::TaskSupport::kForbidden;
+  nlohmann::json meta = nullptr;  // _meta; null: none
+};
+
+using Handler = std::function<base::Result<Reply>(const Arguments&, mcp::CallContext&)>;
+
+// Checks the arguments, calls the handler, turns an Error into a result with isError.
+mcp::Tool make_tool(const Definition& definition, Handler handler);
+
+mcp::ToolResult to_tool_result(Reply reply);
+
+// The files of a session below its root.
+sandbox::files::BoxFiles files_in(base::UniqueFd root, const sessions::Session& session);
+
+// The session an argument names, or the default one of the connection; for a client without a
+// connection a new one, see new_session_id().
+base::Result<sessions::Session> session_for(const Services& services, const Arguments& arguments,
+                                            const mcp::CallContext& context);
+// The same for tools that only look: there is nothing to see in a new session.
+base::Result<sessions::Session> old_session_for(const Services& services,
+                                                const Arguments& arguments,
+                                                const mcp::CallContext& context);
+// For Reply: empty unless session_for() has made `session` for this call alone.
+std::string new_session_id(const sessions::Session& session, const Services& services,
+                           const Arguments& arguments, const mcp::CallContext& context);
+
+// An object schema from pairs of name and type; those in `required` always come.
+nlohmann::json object_schema(std::initializer_list<std::pair<const char*, const char*>> members,
+                             std::vector<std::string> required);
+
+// Rows used by several tools.
+Argument session_argument();
+Argument path_argument(const char* description);
+
+// One function per file of tools.
+std::vector<mcp::Tool> run_tools(const Services& services);
+std::vector<mcp::Tool> file_tools(const Services& services);
+mcp::Tool share_tool(const Services& services);
+mcp::Tool install_tool(const Services& services);
+std::vector<mcp::Tool> session_tools(const Services& services);
+std::vector<mcp::Prompt> prompts(const Services& services);
+
+// Where the page of a cursor begins, which is the decimal number of its first item; nothing for
+// what no page has given. Empty: the first.
+std::optional<std::size_t> offset_of_page(const std::string& cursor, std::size_t page_size);
+
+// Ids and names of the principal's sessions that begin like this.
+mcp::Completion complete_session_id(const Services& services, const std::string& value,
+                                    const std::string& principal_id);
+
+}  // namespace tools

@@ -1,0 +1,45 @@
+// The tools of hutch, and what else it offers: where MCP words meet sandbox words.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "mcp/server.h"
+#include "sessions/manager.h"
+#include "share/file_share.h"
+
+namespace tools {
+
+// What the tools work with. All outlive the server.
+struct Services {
+  sessions::Manager& sessions;
+  share::FileShare& share;
+  std::string session_name;         // the default session of every connection; empty: one each
+  std::stop_token draining = {};    // the server is to stop: calls hand over what goes on
+  mcp::Changes* changes = nullptr;  // to be told of a new share or output; null: nobody is
+};
+
+// For the model: what this computer is and how to work with it.
+std::string instructions();
+
+class ChangeWatch;
+class RunTasks;
+class SandboxResources;
+
+// Everything the server offers: tools in their fixed order, prompts, resources, tasks. Added before
+// the first connection; lives until the last one has gone.
+class Offer {
+ public:
+  Offer(mcp::Server& server, Services services);
+  ~Offer();
+  Offer(const Offer&) = delete;
+  Offer& operator=(const Offer&) = delete;
+
+ private:
+  std::unique_ptr<ChangeWatch> watch_;
+  std::unique_ptr<SandboxResources> resources_;
+  std::unique_ptr<RunTasks> tasks_;
+};
+
+}  // namespace tools
