@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packaging/install-packages.sh build runtime example
-packaging/build.sh release
+packaging/build.sh release hutch
 
 venv=build/example-venv
 if ! cmp -s examples/requirements.txt "$venv/requirements.txt"; then

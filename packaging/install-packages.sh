@@ -35,6 +35,13 @@ if [ "$(id -u)" -ne 0 ]; then
   as_root=(sudo)
 fi
 echo "Installing ${#names[@]} packages: ${names[*]}"
-"${as_root[@]}" apt-get update -qq
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-  apt-get install -y -qq --no-install-recommends "${names[@]}" >/dev/null
+
+# apt-get waits for dpkg's lock when told to, but gives up at once while another holds the lists.
+for attempt in 1 2 3 4 5 6; do
+  "${as_root[@]}" apt-get update -qq && break
+  [ "$attempt" -lt 6 ] || exit 1
+  echo "The package lists cannot be read yet; trying again in 10 seconds" >&2
+  sleep 10
+done
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
+  install -y -qq --no-install-recommends "${names[@]}" >/dev/null

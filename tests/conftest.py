@@ -13,6 +13,8 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from hutch_client import Client, hutch_binary  # noqa: E402
 
+pytest_plugins = ("case_report",)
+
 
 @pytest.fixture
 def state():

@@ -1,135 +1,102 @@
 #!/usr/bin/env bash
-# Sets up and runs all tests: as whoever calls it and, when that is root, as an ordinary user too.
+# Sets up, builds and runs the tests (tests/README.md).
 #
-#   tests/run.sh            dev as both users, then unit and integration under asan; the conformance
-#                           suite as the caller only; with CI=true what --vm and --fuzz do too
-#   tests/run.sh --quick    dev, without the tests labelled slow, as the caller only
-#   tests/run.sh --vm       dev, in a Debian 12 machine under qemu only: cgroup version 2, systemd
-#   tests/run.sh --fuzz     a minute of search with each fuzz target only
+#   tests/run.sh             the gate: the release preset, as whoever calls it and, when that is root,
+#                            as an ordinary user too; under 12 minutes on two cores
+#   tests/run.sh --all       the gate, then everything that takes long
+#   tests/run.sh STAGE...    only these: gate long asan tsan fuzz vm
 #
-# HUTCH_TEST_ZYGOTE=1 makes suites take every Python from a zygote (ctest -R zygote); else none does.
-# With CI=true a test that skips what should work here fails.
-set -euo pipefail
+# The last line is always `N passed, N failed, N skipped`; above it stands what failed.
+set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-top=$PWD
-quick=false
-only=
-case ${1:-} in
-  "") ;;
-  --quick) quick=true ;;
-  --vm | --fuzz) only=${1#--} ;;
-  *) echo "tests/run.sh: unknown option $1; see its first lines" >&2; exit 2 ;;
-esac
-test_user=hutch-test
+stages=("$@")
+[ $# -gt 0 ] || stages=(gate)
+[ "${1:-}" != --all ] || stages=(gate long asan tsan fuzz vm)
+for stage in "${stages[@]}"; do
+  case $stage in gate | long | asan | tsan | fuzz | vm) ;; *)
+    echo "tests/run.sh: unknown stage $stage; see its first lines" >&2
+    exit 2
+  esac
+done
 
-step() { printf '\n== %s (%s)\n' "$1" "$(date +%H:%M:%S)"; }
+mkdir -p build
+venv=$PWD/build/venv
+results=$PWD/build/test-results.jsonl
+said=$PWD/build/test-stage.log
+rm -f "$results"
+printed=false
+trap '$printed || echo "0 passed, 1 failed, 0 skipped"' EXIT
 
-step "Packages"
-packaging/install-packages.sh build runtime test
+# The marks of one run do not belong into another's.
+unset HUTCH_TEST_ONLY HUTCH_TEST_REPORT HUTCH_TEST_ZYGOTE
+export HUTCH_TEST_PYTHON=$venv/bin/python CTEST_OUTPUT_ON_FAILURE=1
 
-venv=$top/build/venv
-if ! cmp -s tests/requirements.txt "$venv/requirements.txt"; then
-  step "Python packages of the tests"
+gate() { /usr/bin/python3 tests/gate/gate.py "$1" --results "$results" "${@:2}"; }
+
+finish() {
+  printf '\n'
+  gate summary
+  status=$?
+  printed=true
+  exit "$status"
+}
+
+# step TITLE COMMAND...: a step that fails is a failed test of that name.
+step() {
+  printf '\n== %s (%s)\n' "$1" "$(date +%H:%M:%S)"
+  "${@:2}" 2>&1 | tee "$said"
+  [ "${PIPESTATUS[0]}" -eq 0 ] || { gate note "$1" "$said"; return 1; }
+}
+
+make_venv() {
+  cmp -s tests/requirements.txt "$venv/requirements.txt" && return
   rm -rf "$venv"
-  /usr/bin/python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check -r tests/requirements.txt
-  cp tests/requirements.txt "$venv/requirements.txt"
-fi
-if [ ! -x "$top/build/extras/bin/python" ]; then
-  step "What the runners use where it is: DuckDB, IPython, plotly, altair"
-  "$top/tests/support/make_extras.sh" || echo "not to be had: their tests are skipped"
-fi
-export HUTCH_TEST_PYTHON=$venv/bin/python
+  /usr/bin/python3 -m venv "$venv" &&
+    "$venv/bin/pip" install --quiet --disable-pip-version-check -r tests/requirements.txt &&
+    cp tests/requirements.txt "$venv/requirements.txt"
+}
+
+make_extras() {
+  [ -x build/extras/bin/python ] || tests/support/make_extras.sh
+}
 
 # build PRESET [TARGET]
 build() {
-  step "Build $1"
-  [ -e "build/$1/build.ninja" ] || cmake --preset "$1" "-DHUTCH_TEST_PYTHON=$HUTCH_TEST_PYTHON" >/dev/null
-  cmake --build --preset "$1" -j "${HUTCH_BUILD_JOBS:-$(nproc)}" ${2:+--target "$2"}
+  cmake --preset "$1" -DHUTCH_TESTS=ON "-DHUTCH_TEST_PYTHON=$HUTCH_TEST_PYTHON" >/dev/null &&
+    cmake --build --preset "$1" -j "${HUTCH_BUILD_JOBS:-$(nproc)}" ${2:+--target "$2"}
 }
 
-# run PRESET CTEST_ARGUMENT...
-run() {
-  local preset=$1 status=0
-  shift
-  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(nproc)" "$@" ||
-    status=$?
-  [ "$status" -eq 0 ] || say_what_failed "build/$preset"
-  return "$status"
+# tests TITLE OPTION...: runs tests; what came of them is in the results, not in the status.
+tests() { step "$1" gate run "${@:2}"; }
+
+as_user() { [ "$(id -u)" -ne 0 ] || tests "$1, as an ordinary user" --as-user "${@:2}"; }
+
+stage_gate() {
+  tests "The gate" -LE long
+  as_user "The gate" -L 'integration|containment|durability' -LE 'long|root-only'
 }
 
-# What a reader of many pages of output looks for first: at their end, a line for each failure.
-say_what_failed() {
-  step "What failed"
-  grep -hE '^(FAILED|ERROR|E  )|^\[  FAILED  \]|: Failure$|Sanitizer: ' \
-    "$1/Testing/Temporary/LastTest.log" | tail -n 12 || true
+stage_long() {
+  step "Build what takes long" build release long_tests || return
+  tests "What takes long" -L long
+  as_user "What takes long" -L long -LE 'root-only'
 }
 
-# The tree as another user sees it: readable, with state and temporary files of that user's own.
-run_as_user() {
-  step "Tests as an ordinary user ($test_user)"
-  id "$test_user" >/dev/null 2>&1 || useradd --create-home --shell /bin/bash "$test_user"
-  local copy
-  copy=$(mktemp -d /tmp/hutch-tree.XXXXXX)
-  chmod 755 "$copy"
-  cp -a CMakeLists.txt mcp sandbox sessions share tools tests examples packaging "$copy/"
-  mkdir -p "$copy/build"
-  cp -a build/dev "$copy/build/dev"
-  cp -a build/venv "$copy/build/venv"
-  # The corpus with IPython, and SQL with DuckDB, are tests of that user's too.
-  [ ! -e build/extras ] || cp -a build/extras "$copy/build/extras"
-  # Test files name the directory they were configured in.
-  find "$copy/build/dev" \( -name 'CTestTestfile.cmake' -o -name '*_tests*.cmake' \) \
-    -exec sed -i "s|$top|$copy|g" {} +
-  chown -R "$test_user" "$copy"
-  local status=0
-  runuser -u "$test_user" -- env -i "PATH=/usr/local/bin:/usr/bin:/bin" "HOME=/home/$test_user" \
-    "LANG=C.UTF-8" "CI=${CI:-}" "TMPDIR=/tmp" "HUTCH_SOURCE_DIR=$copy" \
-    ctest --test-dir "$copy/build/dev" --output-on-failure --no-tests=error -j "$(nproc)" \
-    -LE 'tidy|conformance|clients' || status=$?
-  [ "$status" -eq 0 ] || say_what_failed "$copy/build/dev"
-  pkill -KILL -u "$test_user" 2>/dev/null || true
-  rm -rf "$copy"
-  return "$status"
+# Sanitizers change time, not what is true: the suites of the gate, without what needs the release build.
+stage_asan() { step "Build asan" build asan && tests "asan" --preset asan --name asan -L 'unit|integration' -LE long; }
+stage_tsan() { step "Build tsan" build tsan && tests "tsan" --preset tsan --name tsan -L 'unit|integration' -LE long; }
+
+stage_fuzz() {
+  step "Packages of the fuzz targets" packaging/install-packages.sh fuzz &&
+    step "Build fuzz" build fuzz fuzz_targets &&
+    tests "A minute of search with each fuzz target" --preset fuzz --name fuzz -L fuzz
 }
 
-run_in_vm() {
-  step "Tests in a Debian 12 machine"
-  timeout -k 30 1200 tests/vm/run.sh build/dev
-}
+stage_vm() { step "A Debian 12 machine: cgroup version 2, systemd" timeout -k 30 1800 tests/vm/run.sh build/release; }
 
-run_fuzz() {
-  step "Packages of the fuzz targets"
-  packaging/install-packages.sh fuzz
-  build fuzz fuzz_targets
-  step "A minute of search with each fuzz target"
-  run fuzz -L fuzz
-}
-
-if [ "$only" = fuzz ]; then
-  run_fuzz
-  exit 0
-fi
-build dev
-if [ "$only" = vm ]; then
-  run_in_vm
-  exit 0
-fi
-step "Tests as $(id -un)"
-if $quick; then
-  run dev -LE slow
-  exit 0
-fi
-run dev
-if [ "$(id -u)" -eq 0 ]; then run_as_user; fi
-
-build asan
-step "Unit and integration tests under the address and undefined behaviour sanitizers"
-run asan -L 'unit|integration' -LE slow
-
-if [ "${CI:-}" = true ]; then
-  run_in_vm
-  run_fuzz
-fi
-
-step "All tests passed"
+step "Packages" packaging/install-packages.sh build runtime example test || finish
+step "Python packages of the tests" make_venv || finish
+step "What the runners use where it is: DuckDB, IPython, plotly, altair" make_extras || finish
+step "Build release" build release || finish
+for stage in "${stages[@]}"; do "stage_$stage"; done
+finish

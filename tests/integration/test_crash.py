@@ -15,9 +15,6 @@ import pytest
 from hutch_client import Client, ToolError, hutch_binary
 from test_sessions import processes_of, until
 
-ROUNDS = 20
-RUNS = 20
-
 
 def rows(state, query):
     connection = sqlite3.connect(f"file:{state}/hutch.db?mode=ro", uri=True)
@@ -62,17 +59,27 @@ def check_database(state):
                        "WHERE sessions.id IS NULL") == [(0,)]
 
 
-@pytest.mark.slow
 def test_kill_at_random_moments(state):
-    chance = random.Random(20)
+    kill_at_random_moments(state, rounds=5, runs=5)
+
+
+@pytest.mark.slow
+def test_kill_at_many_random_moments(state):
+    kill_at_random_moments(state, rounds=20, runs=20)
+
+
+def kill_at_random_moments(state, rounds, runs):
+    seed = int(os.environ.get("HUTCH_CRASH_SEED") or random.randrange(1_000_000))
+    print(f"HUTCH_CRASH_SEED={seed}")
+    chance = random.Random(seed)
     started = {}  # run_id: (round, number)
     refused = []  # The queue of the interpreter was full, and the client was told so.
-    for round_number in range(ROUNDS):
+    for round_number in range(rounds):
         with_kill = Client(state, "--session", "crash")
         with_kill.__enter__()
         kill_at = time.monotonic() + chance.uniform(0.0, 0.6)
         requests = []
-        for number in range(RUNS):
+        for number in range(runs):
             if time.monotonic() >= kill_at:
                 break
             try:

@@ -187,6 +187,7 @@ def test_an_access_token_for_reading(state, oauth):
         writer.call("delete_session", session_id=session)
 
 
+@pytest.mark.slow
 def test_keys_are_rotated(state, oauth, oauth_server):
     old = oauth.token()
     assert status(oauth_server, bearer(old))[0] == 200

@@ -251,6 +251,7 @@ def test_a_run_is_a_task_of_2025(state):
         assert wrong["code"] == -32602
 
 
+@pytest.mark.slow
 def test_waiting_for_tasks_leaves_room_for_calls(state):
     with Client(state, revision="2025-11-25") as client:
         token = "how far"

@@ -1,5 +1,6 @@
 // The command line, by CLI11.
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -48,6 +49,10 @@ void set_up_process() {
   // A session with more descriptors on their way than we may have open would take away ours
   // (unix(7)).
   base::raise_descriptor_limit();
+
+  // Sessions of root's run as users of their own, who must be able to enter their directories. The
+  // state directory around them is open to its owner alone.
+  (void)::umask(022);
 
   ::signal(SIGPIPE, SIG_IGN);
   // Boxes are children nobody waits for: the kernel reaps them.

@@ -235,6 +235,7 @@ def test_hutch_sql_in_javascript_is_interrupted(start, tmp_path):
 # --- the file of the database ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_open_transaction_holds_the_database(python, sql, engine):
     assert sql.run("CREATE TABLE t (a INT)").ok
     assert sql.run("BEGIN; INSERT INTO t VALUES (1)").ok

@@ -1,0 +1,87 @@
+"""Runs tests, tries failed ones again, and says at the end what came of all of them.
+
+  gate.py run --results FILE --preset NAME [--as-user] [--name TEXT] [--jobs N] [CTEST SELECTION...]
+  gate.py note --results FILE NAME FILE    one test that is no test of ctest, failed: its output
+  gate.py summary --results FILE           the verdict on all runs; status 1 when a test failed
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import ordinary_user  # noqa: E402
+import quarantine  # noqa: E402
+import report  # noqa: E402
+from outcome import FAILED, Outcome  # noqa: E402
+from suites import NEVER_AGAIN, Tree  # noqa: E402
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+AGAIN_MAX = 2
+# More failures than this are one cause, and trying each again would only take time.
+ONE_CAUSE = 15
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("verb", choices=("run", "note", "summary"))
+    parser.add_argument("--results", required=True, type=pathlib.Path)
+    parser.add_argument("--preset", default="release")
+    parser.add_argument("--as-user", action="store_true")
+    parser.add_argument("--name", default="")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options, rest = parser.parse_known_args()
+    if options.verb == "run":
+        run(options, rest)
+    elif options.verb == "note":
+        name, output = rest
+        _append(options.results, [[Outcome(name, None, FAILED, 0, pathlib.Path(output).read_text(errors="replace"))]])
+    else:
+        sys.exit(summary(options))
+
+
+def run(options, selection):
+    with contextlib.ExitStack() as stack:
+        if options.as_user:
+            tree = stack.enter_context(ordinary_user.tree_of(TOP, options.preset))
+        else:
+            tree = Tree(TOP / "build" / options.preset, user=options.name)
+        entries = quarantine.read(TOP / "tests/quarantine.txt")
+        tried = [[outcome] for outcome in tree.run(options.jobs, *selection)]
+        _try_again(tree, tried, entries)
+    _append(options.results, tried)
+
+
+def _try_again(tree, tried, entries):
+    failed = [outcomes for outcomes in tried if outcomes[0].state == FAILED and outcomes[0].name not in entries]
+    if len(failed) > ONE_CAUSE:
+        return
+    for outcomes in failed:
+        while outcomes[-1].state == FAILED and len(outcomes) <= AGAIN_MAX and \
+                not outcomes[0].labels & NEVER_AGAIN:
+            print(f"\n== Again, alone: {outcomes[0].title}", flush=True)
+            outcomes.append(tree.run_again(outcomes[0]))
+
+
+def summary(options):
+    tried = [[Outcome(**{**one, "labels": frozenset(one["labels"])}) for one in json.loads(line)]
+             for line in options.results.read_text().splitlines()]
+    entries = quarantine.read(TOP / "tests/quarantine.txt")
+    tests = Tree(TOP / "build" / options.preset).labels() if entries else {}
+    verdict = report.Verdict(tried, entries, quarantine.without_test(entries, tests, TOP))
+    print(report.text(verdict), flush=True)
+    return 0 if verdict.ok else 1
+
+
+def _append(results, tried):
+    with open(results, "a") as file:
+        for outcomes in tried:
+            file.write(json.dumps([{**vars(o), "labels": sorted(o.labels)} for o in outcomes]) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Runs tests with ctest in one build tree, and reads what came of each case.
+
+ctest tells of its tests in a JUnit file. A test that is a pytest suite tells of its cases in a file
+of its own (tests/support/case_report.py), which also names the case that was running when a suite
+was killed.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import xml.etree.ElementTree as xml
+
+from outcome import FAILED, PASSED, SKIPPED, Outcome
+
+# Tests of these kinds are not tried again: that they fail sometimes is the bug.
+NEVER_AGAIN = {"containment", "durability"}
+
+
+class Tree:
+    """One configured build tree, and as whom its tests run."""
+
+    def __init__(self, directory, user="", prefix=(), environment=None):
+        self.directory = pathlib.Path(directory)
+        self.user = user
+        self._prefix = list(prefix)
+        self._environment = environment if environment is not None else dict(os.environ)
+        self._reports = self.directory / "Testing" / "cases"
+
+    def labels(self, *selection):
+        """Name of each test that is selected, with its labels."""
+        listed = self._ctest("--show-only=json-v1", *selection, quiet=True)
+        tests = json.loads(listed.stdout)["tests"]
+        return {test["name"]: frozenset(_property(test, "LABELS")) for test in tests}
+
+    def run(self, jobs, *selection, only=None):
+        """Outcomes of all cases of the tests that are selected; with `only` of that case alone."""
+        labels = self.labels(*selection)
+        self._forget_reports()
+        with tempfile.TemporaryDirectory(prefix="hutch-gate-", dir="/tmp") as directory:
+            os.chmod(directory, 0o777)  # an ordinary user's ctest writes there
+            junit = pathlib.Path(directory) / "junit.xml"
+            environment = {"HUTCH_TEST_ONLY": only} if only else {}
+            ended = self._ctest("--output-junit", str(junit), "--no-tests=error", "-j", str(jobs),
+                                "--test-output-size-passed", "65536", "--test-output-size-failed", "262144",
+                                *selection, environment=environment)
+            if not junit.exists():
+                return [Outcome("ctest", None, FAILED, 0, f"ctest ended with {ended.returncode}", user=self.user)]
+            outcomes = []
+            for element in xml.parse(junit).getroot().iter("testcase"):
+                outcomes += self._outcomes_of(element, labels.get(element.get("name"), frozenset()))
+            return outcomes
+
+    def run_again(self, outcome):
+        """The one case again, with nothing beside it."""
+        selection = ["-R", f"^{re.escape(outcome.test)}$"]
+        again = self.run(1, *selection, only=outcome.case)
+        return next((o for o in again if o.name == outcome.name), again[0])
+
+    # --- what came of it ----------------------------------------------------------------------------
+
+    def _outcomes_of(self, element, labels):
+        test, seconds = element.get("name"), float(element.get("time") or 0)
+        output = element.findtext("system-out") or ""
+        whole = Outcome(test, None, _state(element), seconds, output, labels, self.user)
+        if whole.state == SKIPPED:
+            whole.text = _reason(element, output)
+        cases = self._cases_of(test, labels)
+        if not cases:
+            return [whole]
+        if whole.state == FAILED and not any(case.state == FAILED for case in cases):
+            return [*cases, whole]  # the suite, not one of its cases: killed late, or refused to end
+        return cases
+
+    def _cases_of(self, test, labels):
+        report = self._reports / f"{test}.jsonl"
+        if not report.exists():
+            return []
+        cases, running = [], None
+        for line in report.read_text().splitlines():
+            case = json.loads(line)
+            if "started" in case:
+                running = case["started"]
+                continue
+            running = None
+            cases.append(Outcome(test, case["name"], case["outcome"], case["seconds"], case["text"],
+                                 labels, self.user))
+        if running:
+            cases.append(Outcome(test, running, FAILED, 0, "the suite was ended while this case ran",
+                                 labels, self.user))
+        return cases
+
+    def _forget_reports(self):
+        self._reports.mkdir(parents=True, exist_ok=True)
+        self._reports.chmod(0o777)
+        for report in self._reports.glob("*.jsonl"):
+            report.unlink()
+
+    # --- ctest --------------------------------------------------------------------------------------
+
+    def _ctest(self, *arguments, quiet=False, environment=None):
+        command = [*self._prefix, "ctest", "--test-dir", str(self.directory), *arguments]
+        return subprocess.run(command, env={**self._environment, **(environment or {})},
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if quiet else None,
+                              text=True, check=quiet)
+
+
+def _property(test, name):
+    return next((p["value"] for p in test.get("properties", []) if p["name"] == name), [])
+
+
+def _state(element):
+    if element.find("skipped") is not None:
+        # ctest's word for what could not be started, too: that is a failure.
+        return SKIPPED if element.get("status") == "notrun" and not _not_found(element) else FAILED
+    return PASSED if element.get("status") == "run" else FAILED
+
+
+def _not_found(element):
+    message = element.find("skipped").get("message") or ""
+    return "SKIP_" not in message
+
+
+def _reason(element, output):
+    """What the test said as it skipped: GoogleTest's message, or the last line."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith(("[", "Note:", "Running main"))]
+    messages = [line for line in said if not re.match(r".*\.cc:\d+: Skipped$", line)]
+    return messages[0] if messages else (lines[-1] if lines else element.find("skipped").get("message", ""))

@@ -1,0 +1,190 @@
+"""The gate itself: what it counts, what it tries again, what it says last. Its tests are shell scripts."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+GATE = pathlib.Path(__file__).resolve().parents[2] / "gate"
+sys.path.insert(0, str(GATE))
+
+import quarantine  # noqa: E402
+import report  # noqa: E402
+from gate import _try_again  # noqa: E402
+from outcome import FAILED, PASSED, SKIPPED, Outcome  # noqa: E402
+from suites import Tree  # noqa: E402
+
+# Without the marks that the gate gives this suite itself.
+OURS = {name: value for name, value in os.environ.items() if not name.startswith("HUTCH_")}
+
+# Fails as often as its file has lines, and takes one of them each time.
+SOMETIMES = 'test -s {0} || exit 0; sed -i 1d {0}; echo "failed for now"; exit 1'
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """make(name=(script, labels)...): a build tree with these tests."""
+    def make(**tests):
+        with open(tmp_path / "CTestTestfile.cmake", "w") as file:
+            for name, (script, labels) in tests.items():
+                program = tmp_path / f"{name}.sh"
+                program.write_text(script)
+                file.write(f'add_test({name} "/bin/sh" "{program}")\n'
+                           f'set_tests_properties({name} PROPERTIES LABELS "{labels}" TIMEOUT 5 '
+                           'SKIP_REGULAR_EXPRESSION "SKIPPED")\n')
+        return Tree(tmp_path, environment=OURS)
+    return make
+
+
+def run(tree, *, entries=()):
+    tried = [[outcome] for outcome in tree.run(2)]
+    _try_again(tree, tried, dict.fromkeys(entries, ("what", "why", "2026-01-01")))
+    return tried
+
+
+def verdict(tried, entries=(), unknown=()):
+    return report.Verdict(tried, dict.fromkeys(entries, ("what", "why", "2026-01-01")), list(unknown))
+
+
+def test_states_are_told_apart(tree):
+    tried = run(tree(good=("exit 0", ""), bad=("echo because; exit 3", "containment"),
+                     skips=("echo 'SKIPPED: no cgroup here'", ""), hangs=("sleep 60", "durability")))
+    states = {outcomes[-1].test: outcomes[-1].state for outcomes in tried}
+    assert states == {"good": PASSED, "bad": FAILED, "skips": SKIPPED, "hangs": FAILED}
+    said = report.text(verdict(tried))
+    assert said.splitlines()[-1] == "1 passed, 2 failed, 1 skipped"
+    assert "FAILED bad" in said and "because" in said and "no cgroup here" in said
+
+
+def test_a_program_that_is_not_there_is_a_failure(tmp_path):
+    (tmp_path / "CTestTestfile.cmake").write_text('add_test(gone "/nowhere/program")\n')
+    assert [o.state for o in Tree(tmp_path).run(1)] == [FAILED]
+
+
+def test_what_passes_alone_is_flaky_and_told_with_its_first_failure(tree, tmp_path):
+    (tmp_path / "twice").write_text("1\n2\n")
+    tried = run(tree(shaky=(SOMETIMES.format(tmp_path / "twice"), ""), good=("exit 0", "")))
+    said = verdict(tried)
+    assert said.ok and len(said.flaky) == 1
+    text = report.text(said)
+    assert "FLAKY shaky" in text and "failed for now" in text and text.endswith("2 passed, 0 failed, 0 skipped")
+
+
+def test_what_fails_three_times_fails(tree, tmp_path):
+    (tmp_path / "often").write_text("1\n2\n3\n4\n")
+    tried = run(tree(broken=(SOMETIMES.format(tmp_path / "often"), "")))
+    assert len(tried[0]) == 3 and not verdict(tried).ok
+
+
+@pytest.mark.parametrize("label", ["containment", "durability", "unit;containment"])
+def test_a_sometimes_in_containment_or_durability_is_a_failure(tree, tmp_path, label):
+    (tmp_path / "once").write_text("1\n")
+    tried = run(tree(shaky=(SOMETIMES.format(tmp_path / "once"), label)))
+    assert len(tried[0]) == 1 and not verdict(tried).ok
+
+
+def test_quarantined_tests_run_and_do_not_count(tree):
+    tried = run(tree(known=("exit 1", ""), good=("exit 0", "")), entries=["known"])
+    said = verdict(tried, ["known"])
+    assert said.ok and len(tried[0]) == 1
+    assert "QUARANTINED known: failed" in report.text(said)
+    assert said.counts() == "1 passed, 0 failed, 0 skipped"
+
+
+def test_an_entry_of_no_test_fails():
+    said = verdict([[Outcome("good", None, PASSED, 1)]], unknown=["unit.Gone"])
+    assert not said.ok and "unit.Gone names no test" in report.text(said)
+    assert quarantine.without_test({"a": 1, "b": 2}, {"a"}, GATE.parents[1]) == ["b"]
+
+
+@pytest.mark.parametrize("line", ["name only", "a | b | c", "a | b | c | someday", "a | | c | 2026-01-01"])
+def test_an_entry_without_its_reason_is_refused(tmp_path, line):
+    (tmp_path / "q.txt").write_text(f"# a comment\n\n{line}\n")
+    with pytest.raises(SystemExit, match="q.txt:3"):
+        quarantine.read(tmp_path / "q.txt")
+
+
+def test_nothing_that_ran_is_no_success():
+    assert not verdict([]).ok
+    assert not verdict([[Outcome("a", None, SKIPPED, 0, "no kernel")]]).ok
+
+
+def test_many_failures_stay_short_and_are_all_named():
+    tried = [[Outcome(f"test{n}", None, FAILED, 1, f"line {n}\n" * 300)] for n in range(50)]
+    said = report.text(verdict(tried))
+    assert len(said) < 16_000 and all(f"FAILED test{n}" in said for n in range(50))
+    assert said.splitlines()[-1] == "0 passed, 50 failed, 0 skipped"
+
+
+# --- suites of pytest ------------------------------------------------------------------------------
+
+CASES = """
+import os, pathlib, pytest
+def test_good(): pass
+def test_bad(): assert 1 == 2
+def test_skips(): pytest.skip("no kernel for it")
+@pytest.mark.xfail(strict=True)
+def test_known_limit(): assert False
+def test_sometimes(tmp_path_factory):
+    once = pathlib.Path(os.environ["ONCE"])
+    if not once.exists():
+        once.touch()
+        assert False, "only the first time"
+def test_hangs():
+    if "HANG" in os.environ: os._exit(9)
+"""
+
+
+@pytest.fixture
+def suite(tmp_path):
+    """The tree of one suite of cases; its environment may be given."""
+    folder = tmp_path / "cases"
+    folder.mkdir()
+    (folder / "test_cases.py").write_text(CASES)
+    (folder / "conftest.py").write_text('pytest_plugins = ("case_report",)\n')
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    reports = tmp_path / "Testing/cases"
+    reports.mkdir(parents=True)
+
+    def make(**environment):
+        environment = {"PYTHONPATH": str(GATE.parent / "support"), "ONCE": str(tmp_path / "once"),
+                       "HUTCH_TEST_REPORT": str(reports / "suite.jsonl"), **environment}
+        joined = ";".join(f"{name}={value}" for name, value in environment.items())
+        (tmp_path / "CTestTestfile.cmake").write_text(
+            f'add_test(suite "{sys.executable}" "-m" "pytest" "-q" "-p" "no:cacheprovider" "{folder}")\n'
+            f'set_tests_properties(suite PROPERTIES ENVIRONMENT "{joined}")\n')
+        return Tree(tmp_path, environment=OURS)
+    return make
+
+
+def test_each_case_counts_and_is_tried_alone(suite):
+    tried = run(suite())
+    found = {outcomes[0].name.split("::")[1]: [o.state for o in outcomes] for outcomes in tried}
+    assert found == {"test_good": [PASSED], "test_bad": [FAILED] * 3, "test_skips": [SKIPPED],
+                     "test_known_limit": [PASSED], "test_sometimes": [FAILED, PASSED], "test_hangs": [PASSED]}
+    said = report.text(verdict(tried))
+    assert "no kernel for it" in said and "assert 1 == 2" in said
+    assert said.splitlines()[-1] == "4 passed, 1 failed, 1 skipped"
+
+
+def test_the_case_that_a_suite_died_in_is_named(suite):
+    outcomes = suite(HANG="1").run(1)
+    lost = [o for o in outcomes if o.state == FAILED and o.name.endswith("test_hangs")]
+    assert len(lost) == 1 and "while this case ran" in lost[0].text
+    assert any(o.state == PASSED and o.name.endswith("test_good") for o in outcomes)
+
+
+def test_the_last_line_is_the_count_when_a_step_fails(tmp_path):
+    """A step of run.sh that fails is a failed test of that name."""
+    results, output = tmp_path / "results", tmp_path / "output"
+    output.write_text("compiler: no such luck\n")
+    command = [sys.executable, str(GATE / "gate.py")]
+    subprocess.run([*command, "note", "--results", str(results), "Build release", str(output)], check=True)
+    assert json.loads(results.read_text())[0]["state"] == FAILED
+    ended = subprocess.run([*command, "summary", "--results", str(results)], capture_output=True, text=True,
+                           env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    assert ended.returncode == 1 and "no such luck" in ended.stdout
+    assert ended.stdout.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
