@@ -29,14 +29,12 @@ def tree_of(top, preset):
     copy = place / "main"
     try:
         _copy(top, copy, preset)
-        home = place / "home"
-        home.mkdir()
-        os.chown(home, uid, uid)
-        temporary = place / "tmp"
-        temporary.mkdir()
-        os.chown(temporary, uid, uid)
+        home, temporary, runtime = place / "home", place / "tmp", place / "run"
+        for directory in (home, temporary, runtime):
+            directory.mkdir(mode=0o700)
+        subprocess.run(["chown", "-R", f"{uid}:{uid}", str(place)], check=True)
         environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8",
-                       "TMPDIR": str(temporary), "HUTCH_SOURCE_DIR": str(copy)}
+                       "TMPDIR": str(temporary), "XDG_RUNTIME_DIR": str(runtime), "HUTCH_SOURCE_DIR": str(copy)}
         environment |= {name: os.environ[name] for name in ("CI", "HUTCH_TEST_PATIENCE") if name in os.environ}
         yield Tree(copy / "build" / preset, user=f"uid {uid}", prefix=_as_user(uid), environment=environment)
     finally:
@@ -100,11 +98,6 @@ def _copy(top, copy, preset):
         file.write_text(file.read_text().replace(str(top), str(copy)))
     for config in (copy / "build").glob("*/pyvenv.cfg"):
         config.write_text(re.sub(re.escape(str(top)), str(copy), config.read_text()))
-    subprocess.run(["chmod", "-R", "a+rX", str(copy)], check=True)
-    reports = copy / "build" / preset / "Testing"
-    reports.mkdir(exist_ok=True)
-    reports.chmod(0o777)
-    (copy / "build" / preset).chmod(0o777)
 
 
 def _end_processes(uid):

@@ -94,7 +94,9 @@ class Tree:
 
     def _forget_reports(self):
         self._reports.mkdir(parents=True, exist_ok=True)
-        self._reports.chmod(0o777)
+        owner = self.directory.stat()  # who runs the tests writes there
+        for directory in (self._reports.parent, self._reports):
+            os.chown(directory, owner.st_uid, owner.st_gid)
         for report in self._reports.glob("*.jsonl"):
             report.unlink()
 

@@ -30,10 +30,8 @@ def everything_left(state):
     left = [f"process {pid}" for pid in processes_of(state)]
     mounts = pathlib.Path("/proc/self/mounts").read_text()
     left += [f"mount of {s}" for s in sessions if s in mounts]
-    for top in ("/sys/fs/cgroup",):
-        for directory, names, _ in os.walk(top):
-            left += [f"cgroup {directory}/{n}" for n in names
-                     if n.startswith("hutch-") and n[len("hutch-"):] in sessions]
+    for directory, names, _ in os.walk("/sys/fs/cgroup"):
+        left += [f"cgroup {directory}/{n}" for n in names if n.removeprefix("hutch-") in sessions]
     left += [f"directory {n}" for n in os.listdir(f"{state}/sessions")]
     for top in ("/run/hutch", f"/tmp/hutch-{os.geteuid()}", os.environ.get("XDG_RUNTIME_DIR", "/none")):
         for socket in pathlib.Path(top).rglob("session_*.sock"):
