@@ -58,13 +58,12 @@ base::UniqueFd process_at(int socket_fd) {
 
 }  // namespace
 
-base::Result<BoxConnection> BoxConnection::open(const std::string& runtime_directory,
-                                                const std::string& session_id,
+base::Result<BoxConnection> BoxConnection::open(const std::string& session_directory,
                                                 std::int64_t detach_seconds, Attach attach,
                                                 std::chrono::milliseconds patience, Silent silent) {
   const base::UniqueFd directory =
-      TRY(base::open_file(AT_FDCWD, runtime_directory, O_RDONLY | O_DIRECTORY));
-  BoxConnection connection(TRY(base::connect_to(directory.get(), session_id + ".sock", patience)),
+      TRY(base::open_file(AT_FDCWD, session_directory, O_PATH | O_DIRECTORY));
+  BoxConnection connection(TRY(base::connect_to(directory.get(), wire::kBoxSocket, patience)),
                            silent);
   connection.process_ = process_at(connection.socket_.get());
   TRY(connection.call({{"op", "hello"},

@@ -20,14 +20,13 @@ namespace sandbox {
 
 class BoxConnection {
  public:
-  // Connects to <runtime_directory>/<session_id>.sock and says hello. kNotFound: nobody there.
+  // Connects to the socket in the session's directory and says hello. kNotFound: nobody there.
   // A box stays while it has connections that attach.
   enum class Attach { kNo, kYes };
   // What becomes of a box that does not answer in time. It is left only by those who wait shorter
   // than a box that is well may take.
   enum class Silent { kEnd, kLeave };
-  static base::Result<BoxConnection> open(const std::string& runtime_directory,
-                                          const std::string& session_id,
+  static base::Result<BoxConnection> open(const std::string& session_directory,
                                           std::int64_t detach_seconds, Attach attach,
                                           std::chrono::milliseconds patience = kHelloPatience,
                                           Silent silent = Silent::kEnd);

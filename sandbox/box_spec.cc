@@ -45,14 +45,13 @@ base::Result<Limits> limits_from_json(const json& value, const Limits& defaults,
 json spec_to_json(const BoxSpec& spec) {
   json value = {{"session_id", spec.session_id},
                 {"session_directory", spec.session_directory},
-                {"runtime_directory", spec.runtime_directory},
                 {"program_directory", spec.program_directory},
                 {"data_directory", spec.data_directory},
                 {"limits", limits_to_json(spec.limits)},
                 {"env", spec.env},
                 {"detach_seconds", spec.detach_seconds},
                 {"idle_seconds", spec.idle_seconds},
-                {"zygote", spec.zygote},
+                {"zygote_directory", spec.zygote_directory},
                 {"python_ahead", spec.python_ahead}};
   if (spec.host_uid) value["host_uid"] = *spec.host_uid;
   if (spec.ends_at_ms) value["ends_at_ms"] = *spec.ends_at_ms;
@@ -63,12 +62,10 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   BoxSpec spec;
   spec.session_id = wire::string_or(value, "session_id");
   spec.session_directory = wire::string_or(value, "session_directory");
-  spec.runtime_directory = wire::string_or(value, "runtime_directory");
   spec.program_directory = wire::string_or(value, "program_directory");
   spec.data_directory = wire::string_or(value, "data_directory");
   for (const std::string* required :
-       {&spec.session_id, &spec.session_directory, &spec.runtime_directory, &spec.program_directory,
-        &spec.data_directory}) {
+       {&spec.session_id, &spec.session_directory, &spec.program_directory, &spec.data_directory}) {
     if (required->empty())
       return base::error(Error::Kind::kInvalid, "box specification: incomplete");
   }
@@ -81,7 +78,7 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   }
   spec.detach_seconds = wire::integer_or(value, "detach_seconds", spec.detach_seconds);
   spec.idle_seconds = wire::integer_or(value, "idle_seconds", spec.idle_seconds);
-  spec.zygote = wire::boolean_or(value, "zygote", false);
+  spec.zygote_directory = wire::string_or(value, "zygote_directory");
   spec.python_ahead = wire::boolean_or(value, "python_ahead", false);
   if (const auto uid = wire::find_integer(value, "host_uid")) {
     spec.host_uid = static_cast<std::uint32_t>(*uid);

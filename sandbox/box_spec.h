@@ -16,7 +16,6 @@ namespace sandbox {
 struct BoxSpec {
   std::string session_id;
   std::string session_directory;  // holds workspace, home, tmp, runs; absolute
-  std::string runtime_directory;  // holds the sockets; absolute
   std::string program_directory;  // holds hutch-init; absolute
   std::string data_directory;     // holds runners and profiles; absolute
   Limits limits;
@@ -25,7 +24,7 @@ struct BoxSpec {
   std::optional<std::uint32_t> host_uid;
   std::int64_t detach_seconds = 60;
   std::int64_t idle_seconds = 600;
-  bool zygote = false;                     // whether to be forked from one, where it is there
+  std::string zygote_directory;            // of one to be forked from, if it is there; empty: none
   bool python_ahead = false;               // its interpreter starts before a run asks for it
   std::optional<std::int64_t> ends_at_ms;  // hard end of the session, wall clock
 };

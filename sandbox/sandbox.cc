@@ -61,10 +61,8 @@ base::Result<BoxStatus> status_in(const json& reply, const BoxConnection& connec
 class ConnectedBox : public Box {
  public:
   using Attach = BoxConnection::Attach;
-  ConnectedBox(std::string runtime_directory, std::string session_id, std::int64_t detach_seconds,
-               Attach attach)
-      : runtime_directory_(std::move(runtime_directory)),
-        session_id_(std::move(session_id)),
+  ConnectedBox(std::string session_directory, std::int64_t detach_seconds, Attach attach)
+      : session_directory_(std::move(session_directory)),
         detach_seconds_(detach_seconds),
         attach_(attach) {}
 
@@ -188,7 +186,7 @@ class ConnectedBox : public Box {
         if (connection.usable()) return connection;
       }
     }
-    return BoxConnection::open(runtime_directory_, session_id_, detach_seconds_, attach_);
+    return BoxConnection::open(session_directory_, detach_seconds_, attach_);
   }
 
   void give_back(BoxConnection connection) {
@@ -196,8 +194,7 @@ class ConnectedBox : public Box {
     if (idle_.size() < kPooledMax) idle_.push_back(std::move(connection));
   }
 
-  const std::string runtime_directory_;
-  const std::string session_id_;
+  const std::string session_directory_;
   const std::int64_t detach_seconds_;
   const Attach attach_;
   std::mutex mutex_;
@@ -218,8 +215,8 @@ class LinuxSandbox : public Sandbox {
     }
     // Connecting may take its time; the other sessions do not wait for it.
     if (known && (known->usable() || known->connect().ok())) return as_box(known);
-    auto box = std::make_shared<ConnectedBox>(config_.runtime_directory, session_id,
-                                              config_.detach_seconds, ConnectedBox::Attach::kYes);
+    auto box = std::make_shared<ConnectedBox>(directory_of(session_id), config_.detach_seconds,
+                                              ConnectedBox::Attach::kYes);
     const auto connected = box->connect();
     const std::lock_guard lock(mutex_);
     if (!connected.ok()) {
@@ -231,16 +228,16 @@ class LinuxSandbox : public Sandbox {
   }
 
   base::Result<std::shared_ptr<Box>> look_at(const std::string& session_id) override {
-    auto box = std::make_shared<ConnectedBox>(config_.runtime_directory, session_id,
-                                              config_.detach_seconds, ConnectedBox::Attach::kNo);
+    auto box = std::make_shared<ConnectedBox>(directory_of(session_id), config_.detach_seconds,
+                                              ConnectedBox::Attach::kNo);
     TRY(box->connect());
     return as_box(box);
   }
 
   base::Result<BoxStatus> glance_at(const std::string& session_id, milliseconds patience) override {
-    auto connection = TRY(BoxConnection::open(config_.runtime_directory, session_id,
-                                              config_.detach_seconds, BoxConnection::Attach::kNo,
-                                              patience, BoxConnection::Silent::kLeave));
+    auto connection = TRY(BoxConnection::open(directory_of(session_id), config_.detach_seconds,
+                                              BoxConnection::Attach::kNo, patience,
+                                              BoxConnection::Silent::kLeave));
     return status_in(TRY(connection.call({{"op", "status"}}, patience)), connection);
   }
 
@@ -250,18 +247,19 @@ class LinuxSandbox : public Sandbox {
     const auto patience = waited_.exchange(true) ? kWarmAgainPatience : kWarmPatience;
     const auto deadline = std::chrono::steady_clock::now() + patience;
     while (!stop.stop_requested() && std::chrono::steady_clock::now() < deadline &&
-           !wait_for_zygote(config_.runtime_directory, std::chrono::seconds(0)).ok()) {
+           !wait_for_zygote(config_.zygote_directory, std::chrono::seconds(0)).ok()) {
       (void)::poll(nullptr, 0, kWarmPauseMs);
     }
   }
 
   base::Result<std::shared_ptr<Box>> start(const BoxSpec& wanted) override {
     BoxSpec spec = wanted;
-    spec.runtime_directory = config_.runtime_directory;
     spec.program_directory = config_.program_directory;
     spec.data_directory = config_.data_directory;
     spec.detach_seconds = config_.detach_seconds;
-    spec.zygote = config_.zygote != SandboxConfig::Zygote::kOff;
+    if (config_.zygote != SandboxConfig::Zygote::kOff) {
+      spec.zygote_directory = config_.zygote_directory;
+    }
     zygote_.ensure();
     const auto deadline = std::chrono::steady_clock::now() + kStartPatience;
     while (true) {
@@ -279,7 +277,7 @@ class LinuxSandbox : public Sandbox {
     const base::UniqueFd lock_file(::open((session_directory + "/box.lock").c_str(),
                                           O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (lock_file.valid() && ::flock(lock_file.get(), LOCK_EX | LOCK_NB) != 0) return;
-    const std::string socket = config_.runtime_directory + "/" + session_id + ".sock";
+    const std::string socket = session_directory + "/" + wire::kBoxSocket;
     (void)::unlink(socket.c_str());
     sweep_cgroup(session_id);
     release_disk_quota(session_directory);
@@ -295,6 +293,10 @@ class LinuxSandbox : public Sandbox {
   }
 
  private:
+  [[nodiscard]] std::string directory_of(const std::string& session_id) const {
+    return config_.sessions_directory + "/" + session_id;
+  }
+
   static base::Result<std::shared_ptr<Box>> as_box(const std::shared_ptr<ConnectedBox>& box) {
     return std::shared_ptr<Box>(box);
   }

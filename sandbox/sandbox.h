@@ -90,16 +90,17 @@ class Sandbox {
 };
 
 struct SandboxConfig {
-  std::string runtime_directory;  // for sockets; ours alone, exists
-  std::string program_directory;  // hutch-box and hutch-init
-  std::string data_directory;     // runners and profiles
+  std::string sessions_directory;  // holds each session's directory, under its id
+  std::string program_directory;   // hutch-box and hutch-init
+  std::string data_directory;      // runners and profiles
   std::int64_t detach_seconds = 60;
   // What makes new sessions quick: a Python that has imported much, and forks itself into boxes.
   enum class Zygote { kOff, kUse, kStart };  // kUse: where another server has started it
   Zygote zygote = Zygote::kOff;
+  std::string zygote_directory;  // for its socket, lock and log; ours alone, exists
 };
 
-// `start` fills program, data and runtime directory of a BoxSpec from the config.
+// `start` fills program, data and zygote directory of a BoxSpec from the config.
 std::unique_ptr<Sandbox> make_sandbox(SandboxConfig config);
 
 }  // namespace sandbox

@@ -53,7 +53,7 @@ void Zygote::ensure() {
 
 base::Status Zygote::attach() {
   const base::UniqueFd directory =
-      TRY(base::open_file(AT_FDCWD, config_.runtime_directory, O_PATH | O_DIRECTORY));
+      TRY(base::open_file(AT_FDCWD, config_.zygote_directory, O_PATH | O_DIRECTORY));
   base::UniqueFd connection =
       TRY(base::connect_to(directory.get(), wire::kZygoteSocket, kPatience, SOCK_SEQPACKET));
   wire::ZygoteRequest request;
@@ -65,7 +65,7 @@ base::Status Zygote::attach() {
 
 base::Status Zygote::start() {
   const base::UniqueFd directory =
-      TRY(base::open_file(AT_FDCWD, config_.runtime_directory, O_RDONLY | O_DIRECTORY));
+      TRY(base::open_file(AT_FDCWD, config_.zygote_directory, O_RDONLY | O_DIRECTORY));
   const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDWR));
   const base::UniqueFd log = TRY(base::open_file(
       directory.get(), "zygote.log", O_WRONLY | O_CREAT | O_APPEND | O_TRUNC | O_NOFOLLOW, 0600));
@@ -81,22 +81,22 @@ base::Status Zygote::start() {
   return base::done();
 }
 
-base::Status wait_for_zygote(const std::string& runtime_directory, std::chrono::seconds patience) {
+base::Status wait_for_zygote(const std::string& directory_path, std::chrono::seconds patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   const base::UniqueFd directory =
-      TRY(base::open_file(AT_FDCWD, runtime_directory, O_PATH | O_DIRECTORY));
+      TRY(base::open_file(AT_FDCWD, directory_path, O_PATH | O_DIRECTORY));
   while (!base::connect_to(directory.get(), wire::kZygoteSocket, kPatience, SOCK_SEQPACKET).ok()) {
     if (std::chrono::steady_clock::now() >= deadline) {
-      return base::error(base::Error::Kind::kUnavailable, words_of_zygote(runtime_directory));
+      return base::error(base::Error::Kind::kUnavailable, words_of_zygote(directory_path));
     }
     (void)::poll(nullptr, 0, kLookPauseMs);
   }
   return base::done();
 }
 
-std::string words_of_zygote(const std::string& runtime_directory) {
+std::string words_of_zygote(const std::string& directory_path) {
   constexpr std::size_t kLogBytesMax = 64 * 1024;
-  const auto log = base::open_file(AT_FDCWD, runtime_directory + "/zygote.log", O_RDONLY);
+  const auto log = base::open_file(AT_FDCWD, directory_path + "/zygote.log", O_RDONLY);
   if (!log.ok()) return "it was not started";
   const auto read = base::read_all(log.value().get(), kLogBytesMax);
   std::string text = read.ok() ? read.value() : "";

@@ -33,8 +33,8 @@ class Zygote {
 };
 
 // Waits until the zygote of this directory is warm. The error is what stands last in its log.
-base::Status wait_for_zygote(const std::string& runtime_directory, std::chrono::seconds patience);
+base::Status wait_for_zygote(const std::string& directory_path, std::chrono::seconds patience);
 // What the last one in this directory has said.
-std::string words_of_zygote(const std::string& runtime_directory);
+std::string words_of_zygote(const std::string& directory_path);
 
 }  // namespace sandbox

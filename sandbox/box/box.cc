@@ -2,16 +2,19 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <initializer_list>
 
 #include "sandbox/base/clock.h"
 #include "sandbox/base/unix_socket.h"
 #include "sandbox/box/plan.h"
+#include "sandbox/wire/box_protocol.h"
 #include "sandbox/wire/json.h"
 
 namespace sandbox::box {
@@ -53,9 +56,7 @@ base::Result<std::unique_ptr<Box>> Box::start(EventLoop& loop, BoxSpec spec) {
 }
 
 Box::~Box() {
-  if (runtime_directory_.valid()) {
-    (void)::unlinkat(runtime_directory_.get(), (spec_.session_id + ".sock").c_str(), 0);
-  }
+  if (session_directory_.valid()) (void)::unlinkat(session_directory_.get(), wire::kBoxSocket, 0);
   // In this order: the cgroup goes once it is empty, and servers that wait for the end of the box
   // see their connection close when there is nothing left of it.
   watchdog_.reset();
@@ -67,11 +68,11 @@ Box::~Box() {
 
 base::Status Box::open_directories() {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+  session_directory_ = TRY(base::open_file(AT_FDCWD, spec_.session_directory, kFlags));
   runs_directory_ = TRY(base::open_file(AT_FDCWD, spec_.session_directory + "/runs", kFlags));
   workspace_ = TRY(base::open_file(AT_FDCWD, spec_.session_directory + "/workspace", kFlags));
   home_ = TRY(base::open_file(AT_FDCWD, spec_.session_directory + "/home", kFlags));
   tmp_ = TRY(base::open_file(AT_FDCWD, spec_.session_directory + "/tmp", kFlags));
-  runtime_directory_ = TRY(base::open_file(AT_FDCWD, spec_.runtime_directory, kFlags));
   // As root each session has an id of its own, which no other project of the host will have.
   if (spec_.host_uid) {
     disk_quota_ =
@@ -98,7 +99,7 @@ base::Status Box::start_init() {
   events.lost = [this](const std::string& why) { end(Cause::kSandboxLost, why); };
   init_ =
       TRY(InitProcess::start(loop_, spec_.program_directory + "/hutch-init",
-                             spec_.zygote ? spec_.runtime_directory : "", plan, std::move(events)));
+                             spec_.zygote_directory, plan, std::move(events)));
   return base::done();
 }
 
@@ -152,8 +153,7 @@ base::Status Box::start_runs() {
 }
 
 base::Status Box::start_control() {
-  base::UniqueFd socket =
-      TRY(base::listen_at(runtime_directory_.get(), spec_.session_id + ".sock"));
+  base::UniqueFd socket = TRY(base::listen_at(session_directory_.get(), wire::kBoxSocket));
   Control::Actions actions;
   actions.runs = [this]() -> Runs& { return *runs_; };
   actions.used = [this] { used(); };
@@ -251,6 +251,15 @@ bool Box::ends_without_server() {
   return alone >= detach && (!runs_->busy() || alone >= detach + kFinishWithoutServer);
 }
 
+// Whoever removed it, or put another in its place, wants nothing of this box any more; no server can
+// reach its socket.
+bool Box::directory_is_gone() const {
+  struct stat ours {}, there {};
+  if (::fstat(session_directory_.get(), &ours) != 0) return false;
+  if (::lstat(spec_.session_directory.c_str(), &there) != 0) return errno == ENOENT;
+  return ours.st_dev != there.st_dev || ours.st_ino != there.st_ino;
+}
+
 void Box::check_life() {
   if (ended_) return;
   if (runs_->busy()) last_use_ = steady_clock::now();
@@ -258,6 +267,7 @@ void Box::check_life() {
     return end(Cause::kCancelled, "the session's lifetime is over");
   }
   if (ends_without_server()) return end(Cause::kCancelled, "no server has asked for this session");
+  if (directory_is_gone()) return end(Cause::kSandboxLost, "the session's directory was removed");
   // Tried again at the next round when it fails.
   if (idle_too_long()) (void)set_paused(true);
   loop_.after(kLifeInterval, [this] { check_life(); });

@@ -42,6 +42,7 @@ class Box {
   void check_life();
   [[nodiscard]] bool idle_too_long() const;
   bool ends_without_server();
+  [[nodiscard]] bool directory_is_gone() const;
 
   EventLoop& loop_;
   BoxSpec spec_;
@@ -50,7 +51,7 @@ class Box {
   base::UniqueFd home_;
   base::UniqueFd tmp_;
   std::vector<base::UniqueFd> tmpfs_;
-  base::UniqueFd runtime_directory_;
+  base::UniqueFd session_directory_;
   std::unique_ptr<DiskQuota> disk_quota_;  // null: the disk is watched
   std::unique_ptr<Cgroup> cgroup_;
   std::unique_ptr<InitProcess> init_;

@@ -21,7 +21,7 @@
 namespace sandbox::init {
 namespace {
 
-constexpr int kDescriptors = 5;  // streams, the server's connection, the runtime directory
+constexpr int kDescriptors = 5;  // streams, the server's connection, the zygote's directory
 
 bool make_read_only(const char* path) {
   struct stat status {};

@@ -1,4 +1,6 @@
-// What a server and a box say to each other, over one Unix stream socket per box.
+// What a server and a box say to each other, over one Unix stream socket per box: box.sock in the
+// session's directory, bound and reached through a descriptor of that, since its path may be longer
+// than an address can be (unix(7)).
 //
 // Every message is one 'J' frame. The client sends a request and waits for its reply before it
 // sends the next; who wants two things at once opens two connections. The first request is hello.
@@ -30,6 +32,7 @@
 namespace sandbox::wire {
 
 inline constexpr int kBoxProtocol = 1;
+inline constexpr const char* kBoxSocket = "box.sock";
 // Code of 1 MiB may be escaped to six times its size.
 inline constexpr std::size_t kBoxRequestBytesMax = 8U << 20;
 inline constexpr std::size_t kBoxReplyBytesMax = 32U << 20;

@@ -11,7 +11,7 @@ import threading
 
 class LeanClient:
     def __init__(self, binary, state, environment):
-        names = ("PATH", "HOME", "XDG_RUNTIME_DIR")
+        names = ("PATH", "HOME")
         self.process = subprocess.Popen(
             [binary, "stdio", "--state-dir", state], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

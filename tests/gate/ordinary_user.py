@@ -29,12 +29,12 @@ def tree_of(top, preset):
     copy = place / "main"
     try:
         _copy(top, copy, preset)
-        home, temporary, runtime = place / "home", place / "tmp", place / "run"
-        for directory in (home, temporary, runtime):
+        home, temporary = place / "home", place / "tmp"
+        for directory in (home, temporary):
             directory.mkdir(mode=0o700)
         subprocess.run(["chown", "-R", f"{uid}:{uid}", str(place)], check=True)
         environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8",
-                       "TMPDIR": str(temporary), "XDG_RUNTIME_DIR": str(runtime), "HUTCH_SOURCE_DIR": str(copy)}
+                       "TMPDIR": str(temporary)}
         environment |= {name: os.environ[name] for name in ("CI", "HUTCH_TEST_PATIENCE") if name in os.environ}
         yield Tree(copy / "build" / preset, user=f"uid {uid}", prefix=_as_user(uid), environment=environment)
     finally:

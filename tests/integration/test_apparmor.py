@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-ROOT = pathlib.Path(os.environ.get("HUTCH_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 INSTALL = ROOT / "packaging" / "apparmor" / "install.sh"
 PROGRAMS = ("hutch", "hutch-box", "hutch-init")
 

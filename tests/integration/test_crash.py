@@ -33,10 +33,6 @@ def everything_left(state):
     for directory, names, _ in os.walk("/sys/fs/cgroup"):
         left += [f"cgroup {directory}/{n}" for n in names if n.removeprefix("hutch-") in sessions]
     left += [f"directory {n}" for n in os.listdir(f"{state}/sessions")]
-    for top in ("/run/hutch", f"/tmp/hutch-{os.geteuid()}", os.environ.get("XDG_RUNTIME_DIR", "/none")):
-        for socket in pathlib.Path(top).rglob("session_*.sock"):
-            if socket.stem in sessions:
-                left.append(f"socket {socket}")
     for entry in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             if (entry / "comm").read_text().strip() == "hutch-init" and \

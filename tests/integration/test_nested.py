@@ -23,8 +23,7 @@ def nested(tmp_path):
 
     def run(command):
         environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": state, "LANG": "C.UTF-8",
-                       "HUTCH": hutch_binary(), "HUTCH_STATE_DIR": state + "/state",
-                       "XDG_RUNTIME_DIR": state}
+                       "HUTCH": hutch_binary(), "HUTCH_STATE_DIR": state + "/state"}
         return subprocess.run([*UNSHARE, "bash", "-c", command], capture_output=True, text=True, env=environment,
                               timeout=120)
 

@@ -55,7 +55,7 @@ def test_cut_before_each_write_of_a_new_database(trial, call):
                            f"-e inject={call}:signal=KILL:when={number} {server} \"$@\"\n")
         wrapper.chmod(0o755)
         survived = use_once(state, str(wrapper), trial)
-        with Client(state, binary=server, env={"HUTCH_RUNTIME_DIR": str(trial.directory / "run")}) as client:
+        with Client(state, binary=server) as client:
             check_database(state)
             tables = wholly_migrated(state)
             whole = whole or tables
@@ -77,7 +77,7 @@ def test_cut_before_each_write_of_a_new_database(trial, call):
 
 def use_once(state, binary, trial):
     """True when the server came through all of it."""
-    client = Client(state, binary=binary, env={"HUTCH_RUNTIME_DIR": str(trial.directory / "run")})
+    client = Client(state, binary=binary)
     try:
         client.__enter__()
         session = client.call("create_session")["session_id"]

@@ -216,7 +216,7 @@ def test_it_holds_nothing_of_anybody(state):
         (pid,) = zygote.pids(state)
         session = new_session(client, env={"MINE": "of-this-session"})
         said(client, "print('marker-' + 'of-the-code')", session)
-        kinds = sorted(os.readlink(f"/proc/{pid}/fd/{fd}").split(":")[0].replace(str(zygote.runtime_directory(state)), "")
+        kinds = sorted(os.readlink(f"/proc/{pid}/fd/{fd}").split(":")[0].replace(str(zygote.directory_of(state)), "")
                        for fd in os.listdir(f"/proc/{pid}/fd"))
         assert kinds == ["", "/dev/null", "/dev/null", "/zygote.lock", "/zygote.log", "socket", "socket"], kinds
         assert len(os.listdir(f"/proc/{pid}/task")) == 1
@@ -243,7 +243,7 @@ def memory_of(pid):
 
 def test_no_box_reaches_it(pair):
     client, sessions = pair
-    directory = zygote.runtime_directory(client.state)
+    directory = zygote.directory_of(client.state)
     assert (directory / "zygote.sock").stat().st_mode & 0o777 == 0o600
     assert said(client, f"import os; print(os.path.exists({str(directory)!r}))", sessions[0]) == "False"
 
@@ -293,7 +293,7 @@ def test_two_servers_share_one_and_it_goes_with_the_last(state):
             session = new_session(second, name="stays")
             assert origin_of(second, session) == "forked from the zygote"
         zygote.wait_until(lambda: not zygote.pids(state), "it stays without a server")
-    assert not (zygote.runtime_directory(state) / "zygote.sock").exists()
+    assert not (zygote.directory_of(state) / "zygote.sock").exists()
     # The box that came from it is still there, and is ended by whoever comes next.
     with Client(state) as later:
         assert said(later, "print(2)", session) == "2"
@@ -308,7 +308,7 @@ def test_it_can_be_switched_off(state, tmp_path):
     server = subprocess.Popen([hutch_binary(), "stdio", "--state-dir", state, "--config", str(config)], env=environment,
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     server.communicate(timeout=60 * PATIENCE)
-    assert not pathlib.Path(zygote.runtime_directory(state), "zygote.log").exists()
+    assert not pathlib.Path(zygote.directory_of(state), "zygote.log").exists()
     wrong = subprocess.run([hutch_binary(), "doctor", "--state-dir", state], env={**environment, "HUTCH_ZYGOTE": "no"},
                            capture_output=True, text=True)
     assert wrong.returncode == 2 and "HUTCH_ZYGOTE must be 0 or 1" in wrong.stderr

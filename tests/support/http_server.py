@@ -37,7 +37,7 @@ class Server:
         environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"),
                        "HUTCH_ZYGOTE": "0", "HUTCH_SPARE_SESSIONS": "0",
                        **(env or {})}
-        for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "XDG_RUNTIME_DIR"):
+        for name in ("ASAN_OPTIONS", "TSAN_OPTIONS"):
             if name in os.environ:
                 environment[name] = os.environ[name]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True,

@@ -1,11 +1,15 @@
-// Where the sources are: those the tests were built from, or a copy that HUTCH_SOURCE_DIR names
-// (tests/run.sh gives one to the ordinary user, who may not see the original).
+// Where the sources are: the working directory, which CTest sets. So no path is compiled in, and a
+// copy of the tree can be tested by a user who may not see the original.
 #pragma once
 
-#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
 #include <string>
 
 inline std::string source_directory() {
-  const char* copy = std::getenv("HUTCH_SOURCE_DIR");  // NOLINT(concurrency-mt-unsafe)
-  return copy != nullptr ? copy : HUTCH_TEST_SOURCE_DIR;
+  const auto here = std::filesystem::current_path();
+  if (!std::filesystem::exists(here / "sandbox/policy/default.json")) {
+    throw std::runtime_error("start this test in the directory of the sources, as ctest does");
+  }
+  return here.string();
 }

@@ -29,7 +29,7 @@ class Trial:
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
         built = pathlib.Path(hutch_binary()).parent
-        for folder in ("bin", "real", "run", "state"):
+        for folder in ("bin", "real", "state"):
             (self.directory / folder).mkdir()
         shutil.copy2(built / "hutch", self.directory / "bin/hutch")
         shutil.copytree(built.parent / "share", self.directory / "share")
@@ -47,7 +47,7 @@ class Trial:
 
     def client(self, *arguments, env=None, **more):
         return Client(self.state, *arguments, binary=str(self.directory / "bin/hutch"),
-                      env={"HUTCH_RUNTIME_DIR": str(self.directory / "run"), "HUTCH_ZYGOTE": "0",
+                      env={"HUTCH_ZYGOTE": "0",
                            "HUTCH_SPARE_SESSIONS": "0", **(env or {})}, **more)
 
     # --- strace -----------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ class Trial:
         return found
 
     def sockets(self):
-        return [str(path) for path in (self.directory / "run").rglob("*")
+        return [str(path) for path in (self.directory / "state/sessions").glob("*/*")
                 if stat.S_ISSOCK(path.lstat().st_mode)]
 
     def left(self, server, session_ids):

@@ -4,7 +4,6 @@ Suites run without one, each interpreter started plainly; with HUTCH_TEST_ZYGOTE
 used once its zygote is warm, so that every Python comes from it.
 """
 
-import hashlib
 import os
 import pathlib
 import socket
@@ -14,20 +13,13 @@ IS_TESTED = os.environ.get("HUTCH_TEST_ZYGOTE") == "1"
 PATIENCE = 60 * float(os.environ.get("HUTCH_TEST_PATIENCE", "1"))
 
 
-def runtime_directory(state):
-    top = os.environ.get("XDG_RUNTIME_DIR")
-    if top and os.access(top, os.W_OK):
-        top += "/hutch"
-    elif os.geteuid() == 0 and os.access("/run", os.W_OK):
-        top = "/run/hutch"
-    else:
-        top = f"/tmp/hutch-{os.geteuid()}"
-    return pathlib.Path(top, hashlib.sha256(str(state).encode()).hexdigest()[:16])
+def directory_of(state):
+    return pathlib.Path(state, "zygote")
 
 
 def pids(state):
     """Of the zygote in this state directory: one, or none. Its copies in boxes have other command lines."""
-    lock = runtime_directory(state) / "zygote.lock"
+    lock = directory_of(state) / "zygote.lock"
     if not lock.exists():
         return []
     inode = lock.stat().st_ino
@@ -40,7 +32,7 @@ def is_warm(state):
 
 
 def log(state):
-    path = runtime_directory(state) / "zygote.log"
+    path = directory_of(state) / "zygote.log"
     return path.read_text() if path.exists() else ""
 
 
@@ -59,7 +51,7 @@ def wait_until_warm(state, server=None):
 def accepts(state):
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
         try:
-            probe.connect(str(runtime_directory(state) / "zygote.sock"))
+            probe.connect(str(directory_of(state) / "zygote.sock"))
         except OSError:
             return False
     return True

@@ -11,7 +11,8 @@ using base::Error;
 
 base::Result<sandbox::SandboxConfig> sandbox_config(const Settings& settings) {
   sandbox::SandboxConfig config;
-  config.runtime_directory = settings.runtime_directory;
+  config.sessions_directory = settings.state_directory + "/sessions";
+  config.zygote_directory = settings.zygote_directory;
   config.program_directory = TRY(base::executable_directory());
   config.data_directory =
       config.program_directory.substr(0, config.program_directory.rfind('/')) + "/share/hutch";

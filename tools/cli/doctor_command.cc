@@ -78,7 +78,7 @@ Finding zygote_finding(Settings settings) {
   settings.spare_sessions = 0;
   const auto proved = [&]() -> base::Result<bool> {
     const auto app = TRY(Application::open(settings));
-    TRY(sandbox::wait_for_zygote(settings.runtime_directory, kPatience));
+    TRY(sandbox::wait_for_zygote(settings.zygote_directory, kPatience));
     const auto session = TRY(app->sessions().create(app->principal_id(), {})).session;
     TRY(app->sessions().destroy(app->principal_id(), session.id));
     return session.isolation.value_or("").find("forked from the zygote") != std::string::npos;
@@ -88,7 +88,7 @@ Finding zygote_finding(Settings settings) {
     return {layer, Finding::State::kWeaker, without + "the zygote could not enter a box", ""};
   }
   return {layer, Finding::State::kGood,
-          sandbox::words_of_zygote(settings.runtime_directory) + ": sessions fork their Python",
+          sandbox::words_of_zygote(settings.zygote_directory) + ": sessions fork their Python",
           ""};
 }
 

@@ -10,7 +10,6 @@
 #include <cstdlib>
 
 #include "sandbox/base/fd.h"
-#include "sessions/sha256.h"
 #include "tools/cli/config_file.h"
 
 namespace tools::cli {
@@ -47,18 +46,6 @@ base::Result<std::string> default_state_directory(const Environment& environment
   if (!xdg.empty()) return xdg + "/hutch";
   const std::string home = TRY(home_of(environment));
   return home + "/.local/state/hutch";
-}
-
-// Sockets of different state directories must not meet, so each has a directory of its own.
-base::Result<std::string> runtime_directory(const std::string& state_directory,
-                                            const Environment& environment) {
-  const std::string xdg = environment("XDG_RUNTIME_DIR");
-  std::string top = environment("HUTCH_RUNTIME_DIR");
-  if (top.empty() && !xdg.empty() && ::access(xdg.c_str(), W_OK) == 0) top = xdg + "/hutch";
-  if (top.empty() && ::geteuid() == 0 && ::access("/run", W_OK) == 0) top = "/run/hutch";
-  if (top.empty()) top = "/tmp/hutch-" + std::to_string(::geteuid());
-  const std::string hash = TRY(sessions::sha256_hex(state_directory));
-  return top + "/" + hash.substr(0, 16);
 }
 
 base::Status check_logging(const Settings& settings) {
@@ -182,13 +169,13 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
   }
   while (state.size() > 1 && state.ends_with('/')) state.pop_back();
   settings.state_directory = state;
-  settings.runtime_directory = TRY(runtime_directory(state, environment));
+  settings.zygote_directory = state + "/zygote";
   return settings;
 }
 
 base::Status make_directories(const Settings& settings) {
   TRY(make_private_directory(settings.state_directory));
-  return make_private_directory(settings.runtime_directory);
+  return make_private_directory(settings.zygote_directory);
 }
 
 }  // namespace tools::cli

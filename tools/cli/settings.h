@@ -40,7 +40,7 @@ inline constexpr std::int64_t kDetachUnset = -1;
 
 struct Settings {
   std::string state_directory;
-  std::string runtime_directory;
+  std::string zygote_directory;  // in the state directory
   std::string log_level = "warning";
   std::string log_format = "text";
   std::int64_t idle_seconds = 600;
@@ -75,7 +75,7 @@ Environment process_environment();
 // kInvalid names the flag, variable or line of the file that is wrong.
 base::Result<Settings> resolve_settings(const Flags& flags, const Environment& environment);
 
-// Makes the state and runtime directories, ours alone.
+// Makes both directories, ours alone.
 base::Status make_directories(const Settings& settings);
 
 }  // namespace tools::cli

@@ -151,7 +151,6 @@ TEST(BoxSpec, RoundTrip) {
   BoxSpec spec;
   spec.session_id = "s";
   spec.session_directory = "/d";
-  spec.runtime_directory = "/r";
   spec.program_directory = "/p";
   spec.data_directory = "/x";
   spec.env = {{"K", "v"}};
