@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/client_capabilities.h"
 #include "mcp/request_meta.h"
 #include "mcp/wire/shape.h"

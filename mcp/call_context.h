@@ -7,7 +7,7 @@
 #include <string>
 #include <variant>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "mcp/log_level.h"
 #include "mcp/principal.h"

@@ -1,5 +1,7 @@
 #include "mcp/client_capabilities.h"
 
+#include <nlohmann/json.hpp>
+
 namespace mcp {
 
 using nlohmann::json;

@@ -11,7 +11,7 @@
 #include <stop_token>
 #include <variant>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "mcp/message.h"
 

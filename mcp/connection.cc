@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/batch_replies.h"
 #include "mcp/handlers.h"
 #include "mcp/request_meta.h"

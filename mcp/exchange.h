@@ -1,7 +1,7 @@
 // Where the answer to one message goes, and what its call has to say until then.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace mcp {
 

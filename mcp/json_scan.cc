@@ -1,5 +1,7 @@
 #include "mcp/json_scan.h"
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/message.h"
 
 namespace mcp {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 namespace mcp {
 namespace {
 
@@ -45,6 +47,8 @@ void LineSplitter::add(std::string_view piece) {
     line_ += piece;
   }
 }
+
+nlohmann::json LineSplitter::id_of_skipped() const { return scan_.id(); }
 
 std::string_view LineSplitter::line() const {
   std::string_view text = line_;

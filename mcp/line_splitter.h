@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "mcp/json_scan.h"
 
 namespace mcp {
@@ -26,7 +28,7 @@ class LineSplitter {
   [[nodiscard]] std::string_view line() const;
   [[nodiscard]] bool was_too_long() const { return skipping_; }
   // Of the message in the line that was too long; null when it has none.
-  [[nodiscard]] nlohmann::json id_of_skipped() const { return scan_.id(); }
+  [[nodiscard]] nlohmann::json id_of_skipped() const;
 
  private:
   void add(std::string_view piece);

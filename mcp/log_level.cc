@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 namespace mcp {
 namespace {
 

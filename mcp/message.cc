@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/json_scan.h"
 
 namespace mcp {

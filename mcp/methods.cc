@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/handlers.h"
 #include "mcp/subscriptions.h"
 

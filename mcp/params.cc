@@ -1,5 +1,7 @@
 #include "mcp/handlers.h"
 
+#include <nlohmann/json.hpp>
+
 namespace mcp {
 
 using nlohmann::json;

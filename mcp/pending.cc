@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 namespace mcp {
 
 std::optional<std::stop_token> PendingRequests::open(const nlohmann::json& id) {

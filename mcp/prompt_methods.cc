@@ -1,6 +1,8 @@
 // prompts/list, prompts/get, completion/complete.
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/handlers.h"
 #include "mcp/wire/shape.h"
 

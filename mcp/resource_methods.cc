@@ -1,5 +1,7 @@
 // resources/list, resources/templates/list, resources/read.
 #include "mcp/handlers.h"
+
+#include <nlohmann/json.hpp>
 #include "mcp/wire/shape.h"
 
 namespace mcp {

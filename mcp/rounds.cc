@@ -2,6 +2,8 @@
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
 #include <chrono>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/client_capabilities.h"
 #include "mcp/handlers.h"
 

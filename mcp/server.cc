@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/wire/shape.h"
 
 namespace mcp {

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/connection.h"
 #include "mcp/exchange.h"
 #include "mcp/line_splitter.h"

@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/handlers.h"
 #include "mcp/task_view.h"
 #include "mcp/wire/shape.h"

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/task_view.h"
 #include "mcp/wire/shape.h"
 

@@ -2,6 +2,8 @@
 // source.
 #include <chrono>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/client_capabilities.h"
 #include "mcp/handlers.h"
 #include "mcp/task_view.h"

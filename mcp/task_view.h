@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "mcp/message.h"
 #include "mcp/principal.h"

@@ -1,6 +1,8 @@
 // tools/list, tools/call.
 #include <exception>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/client_capabilities.h"
 #include "mcp/handlers.h"
 #include "mcp/task_followers.h"

@@ -13,6 +13,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/unix_socket.h"
 #include "sandbox/wire/json.h"
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/wire/json.h"
 
 namespace sandbox {

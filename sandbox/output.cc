@@ -1,5 +1,7 @@
 #include "sandbox/output.h"
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/wire/json.h"
 
 namespace sandbox {

@@ -1,7 +1,7 @@
 // The shape of a rich result: what interpreters send, boxes reply and clients see.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace sandbox {
 

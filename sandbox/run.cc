@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/random_id.h"
 #include "sandbox/limits.h"
 #include "sandbox/output.h"

@@ -14,6 +14,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/process.h"
 #include "sandbox/box_connection.h"
 #include "sandbox/cgroup.h"

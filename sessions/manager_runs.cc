@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
 #include "sandbox/wire/json.h"

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/auth/bearer.h"
 #include "mcp/auth/challenges.h"
 #include "sandbox/base/clock.h"

@@ -1,6 +1,8 @@
 // read_file, write_file, list_files.
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/clock.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"

@@ -1,5 +1,7 @@
 // Prompts: work that people ask for again and again, put so that a model does it well here.
 #include "sandbox/files/box_files.h"
+
+#include <nlohmann/json.hpp>
 #include "tools/tool_kit.h"
 
 namespace tools {

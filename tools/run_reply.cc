@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/message.h"
 #include "sandbox/base/clock.h"
 #include "tools/base64.h"

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/wire/json.h"
 #include "tools/run_reply.h"
 #include "tools/text_window.h"

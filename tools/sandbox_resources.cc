@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/clock.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/run.h"

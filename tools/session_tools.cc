@@ -1,5 +1,7 @@
 // create_session, list_sessions, pause_session, resume_session, delete_session.
 #include "sandbox/base/clock.h"
+
+#include <nlohmann/json.hpp>
 #include "sandbox/wire/json.h"
 #include "tools/session_view.h"
 #include "tools/tool_kit.h"

@@ -1,5 +1,7 @@
 #include "tools/session_view.h"
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/clock.h"
 #include "sandbox/wire/json.h"
 

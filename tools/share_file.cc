@@ -1,5 +1,7 @@
 // share_file.
 #include "sandbox/base/clock.h"
+
+#include <nlohmann/json.hpp>
 #include "sandbox/files/box_files.h"
 #include "tools/sandbox_uri.h"
 #include "tools/text_window.h"

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include <nlohmann/json.hpp>
+
 #include "tools/scopes.h"
 #include "tools/text_window.h"
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/auth/base64url.h"
 #include "mcp/message.h"
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/message.h"
 
 namespace mcp::auth {

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/auth/base64url.h"
 
 namespace mcp::auth {

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/auth/https_fetch.h"
 
 namespace mcp::auth {

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "mcp/auth/authenticator.h"
 #include "mcp/auth/challenges.h"

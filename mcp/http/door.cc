@@ -5,6 +5,8 @@
 #include <string_view>
 #include <variant>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/message.h"
 
 namespace mcp::http {

@@ -4,6 +4,8 @@
 #include <utility>
 #include <variant>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/http/door.h"
 #include "mcp/http/post_exchange.h"
 #include "mcp/http/sse.h"

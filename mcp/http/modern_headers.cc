@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/http/header_value.h"
 #include "mcp/wire/revision.h"
 

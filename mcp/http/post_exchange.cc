@@ -3,6 +3,8 @@
 #include <exception>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/http/sse.h"
 #include "mcp/message.h"
 

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/exchange.h"
 #include "mcp/http/event_log.h"
 #include "mcp/http/message.h"

@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/handlers.h"
 #include "mcp/http/door.h"
 #include "mcp/http/modern_headers.h"

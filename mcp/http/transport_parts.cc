@@ -4,6 +4,8 @@
 #include <cctype>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/http/door.h"
 
 namespace mcp::http {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/wire/shape.h"
 
 namespace mcp::wire {

@@ -11,6 +11,8 @@
 #include <chrono>
 #include <initializer_list>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/clock.h"
 #include "sandbox/base/unix_socket.h"
 #include "sandbox/box/plan.h"

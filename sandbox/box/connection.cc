@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/unix_socket.h"
 #include "sandbox/wire/json.h"
 

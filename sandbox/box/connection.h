@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "sandbox/base/fd.h"
 #include "sandbox/box/event_loop.h"

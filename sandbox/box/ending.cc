@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/box/refusals.h"
 #include "sandbox/wire/json.h"
 

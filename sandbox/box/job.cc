@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/output.h"
 #include "sandbox/wire/json.h"
 

@@ -14,6 +14,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/fd.h"
 #include "sandbox/base/process.h"
 #include "sandbox/box/box.h"

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/fd.h"
 #include "sandbox/wire/json.h"
 

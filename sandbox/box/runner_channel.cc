@@ -8,6 +8,8 @@
 #include <chrono>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/wire/json.h"
 
 namespace sandbox::box {

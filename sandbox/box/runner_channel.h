@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/clock.h"
 #include "sandbox/box/run_environment.h"
 #include "sandbox/box/run_processes.h"

@@ -7,6 +7,8 @@
 
 #include <chrono>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/wire/json.h"
 
 namespace sandbox::box {

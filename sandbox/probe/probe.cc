@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/probe/host.h"
 #include "sandbox/wire/json.h"
 

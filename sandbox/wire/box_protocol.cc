@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/wire/json.h"
 
 namespace sandbox::wire {

@@ -25,7 +25,7 @@
 
 #include <cstddef>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "sandbox/base/result.h"
 

@@ -3,6 +3,8 @@
 #include <limits>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 namespace sandbox::wire {
 namespace {
 

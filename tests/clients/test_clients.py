@@ -8,7 +8,7 @@ import struct
 
 import pytest
 
-from conftest import end_boxes, needs
+from conftest import needs
 from http_server import Server
 from hutch_client import hutch_binary
 from matrix import CANCELLING, CASES, HERE, Bridge, install
@@ -40,11 +40,9 @@ def installed():
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    state = str(tmp_path_factory.mktemp("state"))
-    with Server(state) as server:
+def served(module_state):
+    with Server(module_state) as server:
         yield server
-    end_boxes(state)
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/conformance/fixtures.h"
 
 namespace conformance {

@@ -1,6 +1,8 @@
 // Tools that put a question to the client while they run, and wait for the answer.
 #include <chrono>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/conformance/content.h"
 #include "tests/conformance/fixtures.h"
 #include "tests/conformance/schemas.h"

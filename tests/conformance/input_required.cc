@@ -1,5 +1,7 @@
 #include "tests/conformance/input_required.h"
 
+#include <nlohmann/json.hpp>
+
 #include "tests/conformance/content.h"
 #include "tests/conformance/schemas.h"
 

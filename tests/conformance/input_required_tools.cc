@@ -1,6 +1,8 @@
 // Tools that are called in several rounds: the answers to their questions come with the next call.
 #include "tests/conformance/input_required.h"
 
+#include <nlohmann/json.hpp>
+
 #include "tests/conformance/content.h"
 #include "tests/conformance/fixtures.h"
 #include "tests/conformance/schemas.h"

@@ -1,5 +1,7 @@
 // Prompts with one kind of content each.
 #include "tests/conformance/content.h"
+
+#include <nlohmann/json.hpp>
 #include "tests/conformance/fixtures.h"
 
 namespace conformance {

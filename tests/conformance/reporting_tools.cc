@@ -1,5 +1,7 @@
 // Tools that say something while they run, and one whose stream is closed meanwhile.
 #include "tests/conformance/content.h"
+
+#include <nlohmann/json.hpp>
 #include "tests/conformance/fixtures.h"
 
 namespace conformance {

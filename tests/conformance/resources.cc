@@ -1,6 +1,8 @@
 // A handful of resources, one of each kind.
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/conformance/content.h"
 #include "tests/conformance/fixtures.h"
 

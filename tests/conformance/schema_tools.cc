@@ -1,5 +1,7 @@
 // Tools whose input schema is what is looked at.
 #include "tests/conformance/content.h"
+
+#include <nlohmann/json.hpp>
 #include "tests/conformance/fixtures.h"
 
 namespace conformance {

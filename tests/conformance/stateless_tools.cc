@@ -1,6 +1,8 @@
 // Tools for what has no session: capabilities of one request, streams without questions, changes.
 #include <chrono>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/client_capabilities.h"
 #include "tests/conformance/content.h"
 #include "tests/conformance/fixtures.h"

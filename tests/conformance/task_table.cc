@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/http/legacy_session.h"
 
 namespace conformance {

@@ -1,6 +1,8 @@
 // Tools that run as tasks, and one that never does.
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/conformance/content.h"
 #include "tests/conformance/fixtures.h"
 #include "tests/conformance/input_required.h"

@@ -137,15 +137,12 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory):
-    from conftest import end_boxes
-    state = str(tmp_path_factory.mktemp("state"))
-    with Client(state) as client:
+def prepared(module_state):
+    with Client(module_state) as client:
         client.call("write_file", path="kept.txt", content="kept")
         client.run("mkfifo pipe; ln -s loop loop", "bash")
         client.run("survivor = 1")
         yield client
-    end_boxes(state)
 
 
 @pytest.mark.parametrize("tool,change,words", CASES,

@@ -15,8 +15,8 @@ BODY_MAX = 112 * MIB
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with Server(str(tmp_path_factory.mktemp("state"))) as started:
+def server(module_state):
+    with Server(module_state) as started:
         yield started
 
 

@@ -10,8 +10,8 @@ from http_server import HttpClient, JSON_HEADERS, Server, hang_up, modern, open_
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with Server(str(tmp_path_factory.mktemp("state")), "--allow-origin",
+def server(module_state):
+    with Server(module_state, "--allow-origin",
                 "https://app.example.org") as started:
         yield started
 

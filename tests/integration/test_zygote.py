@@ -30,10 +30,9 @@ def warm(state):
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory):
+def pair(module_state):
     """A server and two of its sessions, all from one zygote."""
-    state = str(tmp_path_factory.mktemp("state"))
-    with server(state) as client:
+    with server(module_state) as client:
         sessions = [client.call("create_session")["session_id"] for _ in range(2)]
         yield client, sessions
         for session in sessions:

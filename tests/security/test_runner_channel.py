@@ -8,16 +8,13 @@ import pytest
 
 import posture
 from channel import CHANNEL, SEND
-from conftest import end_boxes
 from hutch_client import Client
 
 
 @pytest.fixture(scope="module")
-def box(tmp_path_factory):
-    state = str(tmp_path_factory.mktemp("state"))
-    with Client(state) as client:
+def box(module_state):
+    with Client(module_state) as client:
         yield client
-    end_boxes(state)
 
 
 def test_a_hostile_runner_is_ended_and_nothing_else_suffers(box):

@@ -23,7 +23,7 @@ def environment(home):
     """What a box gives its processes, with the paths of a test's own directory."""
     return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb",
             "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1",
-            "HUTCH_STATE_DIR": str(home / "state"), "HUTCH_DATA_DIR": str(home / "data")}
+            "TMPDIR": str(home / "tmp"), "HUTCH_STATE_DIR": str(home / "state"), "HUTCH_DATA_DIR": str(home / "data")}
 
 
 @dataclass
@@ -61,7 +61,7 @@ class RunnerClient:
         self.language = language
         self.home = Path(home)
         self.cwd = Path(cwd or self.home / "workspace")
-        for folder in (self.home / "state", self.home / "data", self.cwd):
+        for folder in (self.home / "state", self.home / "data", self.home / "tmp", self.cwd):
             folder.mkdir(parents=True, exist_ok=True)
         their_input, self._to_runner = os.pipe()
         self._from_runner, their_output = os.pipe()

@@ -2,6 +2,8 @@
 #include <iomanip>
 #include <iostream>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/wire/json.h"
 #include "tools/cli/commands.h"
 #include "tools/session_view.h"

@@ -4,6 +4,8 @@
 
 #include <iostream>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/clock.h"
 #include "sandbox/wire/json.h"
 #include "tools/cli/commands.h"

@@ -2,6 +2,8 @@
 // their next request.
 #include <iostream>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
 #include "sandbox/wire/json.h"

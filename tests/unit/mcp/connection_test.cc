@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/connection.h"
 #include "tests/unit/mcp/fake_exchange.h"
 #include "tests/unit/mcp/fake_tools.h"

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/connection.h"
 #include "tests/unit/mcp/fake_client.h"
 #include "tests/unit/mcp/fake_tools.h"

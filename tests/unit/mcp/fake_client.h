@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/connection.h"
 #include "tests/unit/mcp/fake_exchange.h"
 

@@ -5,6 +5,8 @@
 #include <functional>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/exchange.h"
 
 namespace mcp::fake {

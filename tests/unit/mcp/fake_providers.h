@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/server.h"
 #include "tests/unit/mcp/fake_tools.h"
 

@@ -17,6 +17,8 @@
 #include <tuple>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/connection.h"
 #include "tests/unit/mcp/fake_exchange.h"
 #include "tests/unit/mcp/fake_providers.h"

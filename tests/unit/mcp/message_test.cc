@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/json_scan.h"
 #include "mcp/message.h"
 

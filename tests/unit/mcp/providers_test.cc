@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/unit/mcp/fake_client.h"
 #include "tests/unit/mcp/fake_providers.h"
 

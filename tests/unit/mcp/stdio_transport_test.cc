@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/unit/mcp/fake_tools.h"
 #include "tests/unit/mcp/pipe_client.h"
 

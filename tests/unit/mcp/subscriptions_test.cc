@@ -5,6 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/unit/mcp/fake_client.h"
 #include "tests/unit/mcp/fake_providers.h"
 

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/unit/mcp/fake_client.h"
 #include "tests/unit/mcp/fake_providers.h"
 

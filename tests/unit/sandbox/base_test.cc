@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "sandbox/base/clock.h"
@@ -154,9 +155,9 @@ TEST(UnixSocket, SurplusDescriptorsAreClosed) {
 }
 
 TEST(UnixSocket, LongDirectoriesWork) {
-  std::string path = ::testing::TempDir() + "hutch_long_XXXXXX";
-  ASSERT_NE(::mkdtemp(path.data()), nullptr);
-  path += "/" + std::string(200, 'd');
+  std::string top = ::testing::TempDir() + "hutch_long_XXXXXX";
+  ASSERT_NE(::mkdtemp(top.data()), nullptr);
+  const std::string path = top + "/" + std::string(200, 'd');
   ASSERT_EQ(::mkdir(path.c_str(), 0700), 0);
   const UniqueFd directory = open_file(AT_FDCWD, path, O_RDONLY | O_DIRECTORY).value();
   const auto listening = listen_at(directory.get(), "s.sock");
@@ -165,8 +166,7 @@ TEST(UnixSocket, LongDirectoriesWork) {
   EXPECT_EQ(connect_to(directory.get(), "none", std::chrono::seconds(5)).error().kind,
             Error::Kind::kNotFound);
   EXPECT_TRUE(listen_at(directory.get(), "s.sock").ok()) << "a stale socket is replaced";
-  ::unlinkat(directory.get(), "s.sock", 0);
-  ::rmdir(path.c_str());
+  std::filesystem::remove_all(top);
 }
 
 TEST(Clock, Rfc3339RoundTrip) {

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/file_changes.h"
 #include "sandbox/box/job.h"

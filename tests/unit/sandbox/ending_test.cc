@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/box/ending.h"
 
 namespace {

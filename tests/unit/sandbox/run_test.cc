@@ -1,6 +1,8 @@
 // Runs, requests, limits: what crosses the border as JSON.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/random_id.h"
 #include "sandbox/box_spec.h"
 #include "sandbox/run.h"

@@ -1,6 +1,8 @@
 // Frames, JSON from outside, plans.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/box/plan_writer.h"
 #include "sandbox/wire/box_protocol.h"
 #include "sandbox/wire/frame.h"

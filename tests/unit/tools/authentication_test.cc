@@ -6,6 +6,8 @@
 #include <fstream>
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
 #include "tests/unit/mcp/auth/signing_key.h"

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/server.h"
 #include "tests/unit/tools/fake_sandbox.h"
 #include "tools/tools.h"

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/random_id.h"
 #include "tests/unit/tools/fake_sandbox.h"
 #include "tools/scopes.h"

@@ -1,6 +1,8 @@
 // Arguments, windows of output, base64, runs and sessions as clients see them.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tools/arguments.h"
 #include "tools/base64.h"
 #include "tools/run_view.h"

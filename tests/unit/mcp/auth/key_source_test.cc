@@ -4,6 +4,8 @@
 #include <atomic>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/auth/key_source.h"
 #include "tests/unit/mcp/auth/signing_key.h"
 

@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/auth/resource_server.h"
 #include "tests/unit/mcp/auth/signing_key.h"
 

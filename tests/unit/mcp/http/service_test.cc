@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/http/serve.h"
 #include "tests/unit/mcp/fake_tools.h"
 #include "tests/unit/mcp/pipe_client.h"
