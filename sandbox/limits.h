@@ -12,7 +12,7 @@ struct Limits {
   std::int64_t disk_mb = 10240;    // workspace, home and /tmp together
   std::int64_t files = 200000;     // inodes of the same
   std::int64_t open_files = 1024;  // of one process
-  std::int64_t run_seconds = 30;   // of a foreground run that names none
+  std::int64_t run_seconds = 120;  // of a foreground run that names none
   std::int64_t output_mb = 64;     // of one stream of one run, kept in a file
 };
 

@@ -157,6 +157,7 @@ json request_to_json(const RunRequest& request) {
           {"code", request.code},
           {"timeout_seconds", request.timeout_seconds},
           {"background", request.background},
+          {"restart", request.restart},
           {"env", request.env}};
 }
 
@@ -170,6 +171,7 @@ base::Result<RunRequest> request_from_json(const json& value) {
   request.code = wire::string_or(value, "code");
   request.timeout_seconds = wire::integer_or(value, "timeout_seconds", 0);
   request.background = wire::boolean_or(value, "background", false);
+  request.restart = wire::boolean_or(value, "restart", false);
   if (request.timeout_seconds < 0 || request.timeout_seconds > kRunSecondsMax) {
     return invalid("run request: timeout_seconds out of range");
   }

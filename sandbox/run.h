@@ -48,6 +48,7 @@ struct RunRequest {
   std::string code;
   std::int64_t timeout_seconds = 0;  // 0: none, for background runs only
   bool background = false;
+  bool restart = false;  // in a fresh interpreter
   std::map<std::string, std::string> env;
 };
 

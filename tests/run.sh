@@ -73,13 +73,13 @@ as_user() { [ "$(id -u)" -ne 0 ] || tests "$1, as an ordinary user" --as-user "$
 
 stage_gate() {
   tests "The gate" -LE long
-  as_user "The gate" -L 'integration|containment|durability' -LE 'long|root-only'
+  as_user "The gate" -L 'integration|containment|durability' -LE 'long|caller-only'
 }
 
 stage_long() {
   step "Build what takes long" build release long_tests || return
   tests "What takes long" -L long
-  as_user "What takes long" -L long -LE 'root-only'
+  as_user "What takes long" -L long -LE 'caller-only'
 }
 
 # Sanitizers change time, not what is true: the suites of the gate, without what needs the release build.

@@ -307,7 +307,7 @@ mcp::Tool list_files(const Services& services) {
 }  // namespace
 
 std::vector<mcp::Tool> file_tools(const Services& services) {
-  return {read_file(services), write_file(services), list_files(services)};
+  return {read_file(services), write_file(services), edit_file(services), list_files(services)};
 }
 
 }  // namespace tools

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/base/clock.h"
 #include "sandbox/wire/json.h"
 #include "tools/run_reply.h"
 #include "tools/text_window.h"
@@ -23,8 +24,11 @@ namespace {
 constexpr milliseconds kHandOverAfter{50'000};
 constexpr milliseconds kProgressEvery{5'000};
 constexpr std::int64_t kEnvironmentMax = 200;
+constexpr std::int64_t kRunsListed = 20;
 
-json run_schema() {
+json run_schema(std::vector<std::string> required = {"session_id", "run_id", "language", "status",
+                                                     "stdout", "stderr", "outputs",
+                                                     "files_changed"}) {
   return object_schema({{"session_id", "string"},
                         {"run_id", "string"},
                         {"language", "string"},
@@ -40,8 +44,7 @@ json run_schema() {
                         {"stdout_next_offset", "integer"},
                         {"stderr_next_offset", "integer"},
                         {"note", "string"}},
-                       {"session_id", "run_id", "language", "status", "stdout", "stderr", "outputs",
-                        "files_changed"});
+                       std::move(required));
 }
 
 // What the client sees of a run in progress: its id, and the newest line.
@@ -136,12 +139,17 @@ mcp::Tool run_code(const Services& services) {
        session_argument(),
        {.name = "timeout_seconds",
         .type = Argument::Type::kInteger,
-        .description = "default 30; a timeout interrupts, variables survive",
+        .description = "default 120; a timeout interrupts, variables survive",
         .least = 1,
         .most = sandbox::kRunSecondsMax},
        {.name = "background",
         .type = Argument::Type::kBoolean,
         .description = "own process, returns at once; for servers and long work",
+        .least = std::nullopt,
+        .most = std::nullopt},
+       {.name = "restart",
+        .type = Argument::Type::kBoolean,
+        .description = "fresh interpreter first; files stay",
         .least = std::nullopt,
         .most = std::nullopt},
        {.name = "env",
@@ -159,6 +167,12 @@ mcp::Tool run_code(const Services& services) {
         request.language = *sandbox::find_language(arguments.text("language", "python"));
         request.code = arguments.text("code");
         request.background = arguments.boolean("background", false);
+        request.restart = arguments.boolean("restart", false);
+        if (request.background && request.restart) {
+          return base::error(Error::Kind::kInvalid,
+                             "restart is for the session's interpreter; a background run has a "
+                             "fresh one of its own anyway");
+        }
         request.env = arguments.map("env");
         TRY(check_environment(request.env));
         const sessions::Session session = TRY(session_for(services, arguments, context));
@@ -181,13 +195,41 @@ mcp::Tool run_code(const Services& services) {
       });
 }
 
+// The same result, or a list of runs in its place.
+json with_runs(json schema) {
+  schema["properties"]["runs"] = {{"type", "array"}};
+  return schema;
+}
+
+base::Result<Reply> last_runs(const Services& services, const sessions::Session& session) {
+  Reply reply;
+  reply.structured = {{"session_id", session.id}, {"runs", json::array()}};
+  reply.text = "The last runs of " + session.id + ", the newest first:\n";
+  const auto runs = TRY(services.sessions.store().runs_of_session(session.id, kRunsListed));
+  for (const sessions::Run& run : runs) {
+    json shown = {{"run_id", run.id},
+                  {"language", run.language},
+                  {"status", run.status},
+                  {"background", run.background},
+                  {"queued_at", base::to_rfc3339(run.queued_at)}};
+    if (run.finished_at) shown["finished_at"] = base::to_rfc3339(*run.finished_at);
+    reply.text += run.id + " " + run.language + " " + run.status +
+                  (run.background ? " (background)" : "") + ", " +
+                  shown["queued_at"].get<std::string>() + "\n";
+    reply.structured["runs"].push_back(std::move(shown));
+  }
+  if (runs.empty()) reply.text = "No run in " + session.id + " yet";
+  return reply;
+}
+
 mcp::Tool get_run(const Services& services) {
   Definition definition{
       "get_run",
       "Get a run",
       "Status and output of a run. Waits up to wait_seconds for its end, or for output beyond the "
-      "offsets if any is given.",
-      {{.name = "run_id", .required = true, .description = "", .least = 1, .most = 200},
+      "offsets if any is given. Without run_id: the session's last runs.",
+      {{.name = "run_id", .description = "", .least = 1, .most = 200},
+       session_argument(),
        {.name = "wait_seconds",
         .type = Argument::Type::kInteger,
         .description = "",
@@ -203,11 +245,14 @@ mcp::Tool get_run(const Services& services) {
         .description = "",
         .least = 0,
         .most = std::nullopt}},
-      run_schema(),
+      with_runs(run_schema({"session_id"})),
       {.read_only = true, .destructive = false, .idempotent = true}};
   return make_tool(
       definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
+        if (!arguments.has("run_id")) {
+          return last_runs(services, TRY(old_session_for(services, arguments, context)));
+        }
         const auto out = arguments.find_integer("stdout_offset");
         const auto err = arguments.find_integer("stderr_offset");
         sandbox::WaitOptions options;

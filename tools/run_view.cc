@@ -127,7 +127,7 @@ void add_streams(const RunView& view, json& value) {
     if (!window.truncated) return;
     truncated[file_name(stream)] = {
         {"total_bytes", total},
-        {"file", "/run/hutch/runs/" + run.run_id + "/" + file_name(stream)}};
+        {"file", "/runs/" + run.run_id + "/" + file_name(stream)}};
   };
   tell(Stream::kStdout, out, run.stdout_bytes);
   tell(Stream::kStderr, err, run.stderr_bytes);

@@ -76,6 +76,7 @@ Argument path_argument(const char* description);
 // One function per file of tools.
 std::vector<mcp::Tool> run_tools(const Services& services);
 std::vector<mcp::Tool> file_tools(const Services& services);
+mcp::Tool edit_file(const Services& services);
 mcp::Tool share_tool(const Services& services);
 mcp::Tool install_tool(const Services& services);
 std::vector<mcp::Tool> session_tools(const Services& services);

@@ -78,7 +78,7 @@ bool add_output(Job& job, const json& message, const std::string& blob) {
     const std::string name = std::to_string(job.run.image_count + 1) + ".png";
     if (write_file_in(job.directory.get(), name, blob).ok()) {
       ++job.run.image_count;
-      output["image_path"] = "/run/hutch/runs/" + job.run.run_id + "/" + name;
+      output["image_path"] = "/runs/" + job.run.run_id + "/" + name;
     }
   }
   job.outputs_bytes += size;

@@ -181,12 +181,13 @@ base::Status add_session_directory(PlanWriter& plan, const BoxSpec& spec, const 
 }
 
 base::Status add_session(PlanWriter& plan, const BoxSpec& spec) {
-  for (const char* path : {"/home", "/run", "/run/hutch", "/var"}) add_directory(plan, path);
+  for (const char* path : {"/home", "/mnt", "/run", "/run/hutch", "/var"}) add_directory(plan, path);
   plan.add(PlanOp::kSymlink, {"/tmp", "/var/tmp"});
+  plan.add(PlanOp::kSymlink, {"/workspace", "/mnt/data"});  // where models look by habit
   TRY(add_session_directory(plan, spec, "workspace", "/workspace", ""));
   TRY(add_session_directory(plan, spec, "home", "/home/user", ""));
   TRY(add_session_directory(plan, spec, "tmp", "/tmp", ""));
-  TRY(add_session_directory(plan, spec, "runs", "/run/hutch/runs", "rx"));
+  TRY(add_session_directory(plan, spec, "runs", "/runs", "rx"));
   const std::string runners = real_path(spec.data_directory + "/runners");
   if (runners.empty()) return Error::from_errno("find " + spec.data_directory + "/runners");
   add_bind(plan, runners, "/run/hutch/runners", "r");

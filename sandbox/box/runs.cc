@@ -192,7 +192,7 @@ base::Status Runs::start_process(Job& job) {
     job.own_worker = TRY(start_worker(job, true));
     job.worker = job.own_worker.get();
   } else {
-    if (slot.worker && !slot.worker->usable()) {
+    if (slot.worker && (job.request.restart || !slot.worker->usable())) {
       slot.worker->kill_group();
       retire(std::move(slot.worker));
     }
@@ -221,6 +221,7 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, bool ow
   if (start.profile.process == Profile::Process::kPerRun) start.code = &job.request.code;
   start.owner = context_.spec.host_uid;
   if (start.code != nullptr && job.request.background) start.extra_arguments = {"--background"};
+  if (start.code != nullptr && job.request.restart) start.extra_arguments = {"--restart"};
   const std::string key = own ? job.run.run_id : name_of(interpreter_of(job.run.language));
   Worker::Events events;
   events.message = [this, key](const json& message, const std::string& blob) {

@@ -207,7 +207,7 @@ def warm_answer(client, session, code, language):
 
 def read_options():
     parser = argparse.ArgumentParser()
-    built = os.environ.get("HUTCH_BINARY") or str(ROOT / "build/dev/bin/hutch")
+    built = os.environ.get("HUTCH_BINARY") or str(ROOT / "build/release/bin/hutch")
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(TITLES))
     parser.add_argument("--seconds", type=int, default=60, help="of (f)")

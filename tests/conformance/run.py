@@ -1,7 +1,7 @@
 """Runs the official conformance suite against the server with its fixtures, and against hutch what
 needs none. Fails on a failure, a warning, a skip that is not expected, and a missing scenario.
 
-    run.py --fixtures build/dev/bin/hutch-conformance-server --hutch build/dev/bin/hutch \\
+    run.py --fixtures build/release/bin/hutch-conformance-server --hutch build/release/bin/hutch \\
            --packages build/conformance
 """
 

@@ -382,7 +382,7 @@ def test_deleting_leaves_the_record_and_nothing_else(state):
         run = client.run("print('x')", session_id=session)
         client.run("sleep 100 & disown", "bash", session_id=session)
         client.call("delete_session", session_id=session)
-        until(lambda: not everything_left(state), timeout=5, what=f"cleaning up of {everything_left(state)}")
+        until(lambda: not everything_left(state), what=f"cleaning up of {everything_left(state)}")
         again = client.call("get_run", run_id=run["run_id"])
         assert again["status"] == "completed"
     assert rows(state, "SELECT action FROM audit ORDER BY id") == [

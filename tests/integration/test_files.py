@@ -165,8 +165,9 @@ def test_share_outlives_its_session_and_is_read_by_the_command(client, state, tm
     assert [s["id"] for s in listed] == [shared["id"]]
     target = tmp_path / "out.bin"
     subprocess.run([hutch_binary(), "share", "get", shared["id"], "-o", str(target), "--state-dir", state],
-                   check=True, capture_output=True)
+                   check=True, capture_output=True, umask=0o027)
     assert target.read_bytes() == b"\x00\x01\x02"
+    assert target.stat().st_mode & 0o777 == 0o640, "as the user's other files"
     again = subprocess.run([hutch_binary(), "share", "get", shared["id"], "-o", str(target),
                             "--state-dir", state], capture_output=True)
     assert again.returncode == 1, "an existing file is never replaced"

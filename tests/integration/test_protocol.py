@@ -10,7 +10,7 @@ from mcp import StdioServerParameters
 
 from hutch_client import MODERN, Client, hutch_binary
 
-TOOLS = ["run_code", "get_run", "cancel_run", "read_file", "write_file", "list_files", "share_file",
+TOOLS = ["run_code", "get_run", "cancel_run", "read_file", "write_file", "edit_file", "list_files", "share_file",
          "install_packages", "create_session", "list_sessions", "pause_session", "resume_session",
          "delete_session"]
 
@@ -44,6 +44,7 @@ def test_results_fit_their_output_schemas(shared):
     for name, arguments in (
             ("run_code", {"code": "print(1)\n2"}), ("run_code", {"code": "1/0"}),
             ("write_file", {"path": "s.txt", "content": "x"}), ("read_file", {"path": "s.txt"}),
+            ("edit_file", {"path": "s.txt", "old_text": "x", "new_text": "y"}), ("get_run", {}),
             ("list_files", {}), ("share_file", {"path": "s.txt"}), ("list_sessions", {})):
         jsonschema.validate(shared.call(name, **arguments), schemas[name])
 

@@ -259,11 +259,11 @@ def test_progress_names_the_run_first(client):
         "name": "run_code", "arguments": {"code": "import time\nprint('working', flush=True)\ntime.sleep(6)"},
         "_meta": {"progressToken": "p1"}})
     client.reply(request)
-    first = client.notifications.get(timeout=5)
+    first = client.notifications.get(timeout=60)
     assert first["method"] == "notifications/progress"
     assert first["params"]["progressToken"] == "p1"
     assert first["params"]["message"].startswith("run_")
-    later = client.notifications.get(timeout=5)
+    later = client.notifications.get(timeout=60)
     assert later["params"]["progress"] > first["params"]["progress"]
     assert later["params"]["message"] == "working"
 

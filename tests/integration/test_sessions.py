@@ -27,7 +27,7 @@ def processes_of(state):
     return found
 
 
-def until(condition, timeout=30, what="the condition"):
+def until(condition, timeout=60, what="the condition"):
     deadline = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < deadline, f"{what} did not come true"
@@ -182,7 +182,7 @@ def test_two_servers_start_one_box(state):
                 result = c.reply(i)["result"]
                 assert not result["isError"], result["content"]
             # The one that came second gives up as soon as it sees that.
-            until(lambda: len(processes_of(state)) == 1, timeout=5)
+            until(lambda: len(processes_of(state)) == 1)
 
 
 def test_commands(state):

@@ -69,7 +69,7 @@ def mount_complaints(pid):
         node = stat.S_ISCHR(os.stat(f"/proc/{pid}/root{point}").st_mode) or kind == "devpts"
         if "nodev" not in options and not node:
             yield f"nodev: {point}"
-        if point in ("/", "/usr", "/proc/sys", "/run/hutch/runners", "/run/hutch/runs") and "ro" not in options:
+        if point in ("/", "/usr", "/proc/sys", "/run/hutch/runners", "/runs") and "ro" not in options:
             yield f"read-only: {point}"
         if any(word.startswith("shared:") for word in propagation):
             yield f"propagation: {point}"

@@ -58,7 +58,7 @@ def init_of(box):
     return int(posture.status(runner)["PPid"])
 
 
-def until(condition, what, seconds=10):
+def until(condition, what, seconds=60):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not in time: {what}"

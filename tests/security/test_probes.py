@@ -101,7 +101,7 @@ def test_the_session_directory_is_closed_to_others(box):
 
 def test_run_records_of_the_host_cannot_be_changed(box):
     run = box.run("print('truth')")
-    out = probe(box, f"import os\np = '/run/hutch/runs/{run['run_id']}/stdout'\nprint(open(p).read())\n"
+    out = probe(box, f"import os\np = '/runs/{run['run_id']}/stdout'\nprint(open(p).read())\n"
                      "for f in (lambda: open(p, 'a'), lambda: os.remove(p), lambda: os.chmod(p, 0o777)):\n"
                      "    try:\n        f(); print('CHANGED')\n    except OSError:\n        print('refused')")
     assert out == "truth\n\n" + "refused\n" * 3

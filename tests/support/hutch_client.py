@@ -20,7 +20,7 @@ PATIENCE = float(os.environ.get("HUTCH_TEST_PATIENCE", "1"))
 
 
 def hutch_binary():
-    return os.environ.get("HUTCH_BINARY") or str(ROOT / "build/dev/bin/hutch")
+    return os.environ.get("HUTCH_BINARY") or str(ROOT / "build/release/bin/hutch")
 
 
 class ToolError(Exception):

@@ -3,7 +3,7 @@
 # built programs and the tests in, and runs those that depend on such a host, as root and as an
 # ordinary user. By software emulation, so that it needs no rights and works inside of a machine.
 #
-#   tests/vm/run.sh [BUILD_DIRECTORY]      build/dev unless named
+#   tests/vm/run.sh [BUILD_DIRECTORY]      build/release unless named
 #
 # The guest's disk is kept in build/vm and made again when what it is made from has changed.
 # HUTCH_VM_SECONDS bounds the guest's life, HUTCH_VM_DEBIAN_MIRROR is where its packages come from,
@@ -13,7 +13,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
-build=$(cd "${1:-$top/build/dev}" && pwd)
+build=$(cd "${1:-$top/build/release}" && pwd)
 vm=$top/build/vm
 seconds=${HUTCH_VM_SECONDS:-1000}
 

@@ -45,18 +45,20 @@ void set_up_logging(const Settings& settings) {
   spdlog::set_default_logger(logger);
 }
 
-void set_up_process() {
+// The umask of whoever started it.
+mode_t set_up_process() {
   // A session with more descriptors on their way than we may have open would take away ours
   // (unix(7)).
   base::raise_descriptor_limit();
 
   // Sessions of root's run as users of their own, who must be able to enter their directories. The
   // state directory around them is open to its owner alone.
-  (void)::umask(022);
+  const mode_t user_umask = ::umask(022);
 
   ::signal(SIGPIPE, SIG_IGN);
   // Boxes are children nobody waits for: the kernel reaps them.
   ::signal(SIGCHLD, SIG_IGN);
+  return user_umask;
 }
 
 void block_ending_signals() {
@@ -88,6 +90,7 @@ struct Choices {
   std::string target;
   bool as_json = false;
   bool no_auth = false;
+  mode_t user_umask = 022;
   Command command;
 };
 
@@ -225,11 +228,12 @@ void add_serve(CLI::App& app, Choices& choices) {
 }
 
 int run_command(const Choices& choices) {
-  const auto settings = resolve_settings(choices.flags, process_environment());
+  auto settings = resolve_settings(choices.flags, process_environment());
   if (!settings.ok()) {
     std::cerr << "hutch: " << settings.error().message << "\n";
     return 2;
   }
+  settings.value().user_umask = choices.user_umask;
   set_up_logging(settings.value());
   const auto status = choices.command(settings.value());
   if (status.ok()) return status.value();
@@ -240,8 +244,8 @@ int run_command(const Choices& choices) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  set_up_process();
   Choices choices;
+  choices.user_umask = set_up_process();
   CLI::App app("A computer of their own for AI agents: runs code in a sandbox, over MCP");
   app.require_subcommand(1);
   app.fallthrough();

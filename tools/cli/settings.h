@@ -41,6 +41,7 @@ inline constexpr std::int64_t kDetachUnset = -1;
 struct Settings {
   std::string state_directory;
   std::string zygote_directory;  // in the state directory
+  unsigned user_umask = 022;     // of whoever started hutch, for files made in their directories
   std::string log_level = "warning";
   std::string log_format = "text";
   std::int64_t idle_seconds = 600;

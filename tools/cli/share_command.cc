@@ -1,5 +1,6 @@
 // hutch share: the files that sessions have given away.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -51,7 +52,10 @@ base::Result<int> share_get(Application& app, const std::string& id, const std::
   const std::string name = target.empty() ? share.filename : target;
   // Never over a file that is there: the name came out of a sandbox.
   const base::UniqueFd file =
-      TRY(base::open_file(AT_FDCWD, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
+      TRY(base::open_file(AT_FDCWD, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  if (::fchmod(file.get(), 0666 & ~app.settings().user_umask) != 0) {
+    return base::Error::from_errno("fchmod " + name);
+  }
   TRY(base::write_all(file.get(), content));
   std::cout << name << "\n";
   return 0;

@@ -2,7 +2,8 @@
 #
 # The state is the working directory, variables, functions, aliases and options. It is written
 # beside the old one and renamed when the code ends, however it ends: a run that is killed leaves
-# the state of the run before. With --background it is read and not written.
+# the state of the run before. With --background it is read and not written, with --restart it is
+# written and not read.
 #
 # Names that begin with __hutch are ours. Commands here carry `builtin` or `command`: the user may
 # have functions and aliases of any name.
@@ -10,7 +11,9 @@
 __hutch_state=${HUTCH_STATE_DIR:-/run/hutch/state}/bash
 __hutch_run_env=" ${HUTCH_RUN_ENV:-} "
 __hutch_saves=true
+__hutch_loads=true
 [ "${2:-}" = --background ] && __hutch_saves=false
+[ "${2:-}" = --restart ] && __hutch_loads=false
 __hutch_user_trap=
 __hutch_carried=()
 

@@ -70,7 +70,7 @@ def what_a_program_inherits(facts):
 @probe("descriptors")
 def descriptors_of_the_interpreter(facts):
     """Pipes, its own channel, null, state of the box: no file or directory of the host."""
-    allowed = ("pipe:", "socket:", "/dev/", "anon_inode:", "/proc/", "/workspace", "/run/hutch/runs",
+    allowed = ("pipe:", "socket:", "/dev/", "anon_inode:", "/proc/", "/workspace", "/runs",
                "/run/hutch/state")
     extra = [what for what in descriptors() if not what[1].startswith(allowed)]
     return escaped(extra) if extra else contained("only its own")

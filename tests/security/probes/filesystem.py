@@ -10,7 +10,7 @@ from probes.base import (attempt, contained, escaped, is_read_only, mount_points
                          syscall)
 
 TOP = {"bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr", "etc", "dev", "proc", "run", "tmp",
-       "var", "home", "workspace"}
+       "var", "home", "workspace", "mnt", "runs"}
 
 
 def first_that_opens(paths):
@@ -46,10 +46,11 @@ def paths_that_only_a_host_has(facts):
     """What sandboxes have leaked before; empty where a mask stands."""
     names = ["/root", "/boot", "/sys", "/var/log", "/var/lib", "/run/docker.sock", "/run/systemd",
              "/run/user", "/dev/mem", "/dev/kmsg", "/dev/sda", "/dev/vda", "/dev/fuse", "/dev/kvm",
-             "/dev/loop0", "/dev/disk", "/opt", "/srv", "/mnt", "/media", "/etc/shadow", "/etc/gshadow",
+             "/dev/loop0", "/dev/disk", "/opt", "/srv", "/media", "/etc/shadow", "/etc/gshadow",
              "/etc/sudoers", "/etc/ssh", "/etc/machine-id", "/etc/hostid", "/etc/kubernetes",
              "/lost+found", "/initrd.img", "/home/user/../../root"]
     found = [path for name in names for path in (name, "/old" + name) if os.path.lexists(path)]
+    found += [f"/mnt/{name}" for name in os.listdir("/mnt") if name != "data"]  # that leads to /workspace
     return escaped(found) if found else contained("none")
 
 
@@ -132,7 +133,7 @@ def the_runner_can_be_changed(facts):
 @probe("read_only_binds")
 def run_records_can_be_changed(facts):
     """What a run wrote is recorded outside the code's reach."""
-    return contained("read-only") if is_read_only("/run/hutch/runs") else escaped("writable")
+    return contained("read-only") if is_read_only("/runs") else escaped("writable")
 
 
 @probe("read_only")
@@ -156,7 +157,7 @@ def write_where_nothing_is_to_be_written(facts):
     """Everything but the workspace, home, /tmp and shared memory."""
     written = []
     for top in ("/usr/bin", "/usr/lib", "/etc", "/dev", "", "/run", "/run/hutch", "/run/hutch/runners",
-                "/run/hutch/runs", "/var", "/home", "/proc", "/proc/sys/kernel", "/etc/ssl"):
+                "/runs", "/var", "/home", "/proc", "/proc/sys/kernel", "/etc/ssl"):
         opened, error = attempt(os.open, top + "/x", os.O_WRONLY | os.O_CREAT, 0o600)
         if error is None:
             written.append(top + "/x")
@@ -175,7 +176,7 @@ def exchange_a_link_at_the_top(facts):
 @probe("noexec")
 def run_a_program_from_the_records(facts):
     """The directory of run records is data of the host's side: nothing runs from there."""
-    runs = "/run/hutch/runs"
+    runs = "/runs"
     for top, _, names in os.walk(runs):
         for name in names:
             path = os.path.join(top, name)

@@ -242,7 +242,7 @@ TEST(Job, OutputsAreCheckedAndImagesBecomeFiles) {
   EXPECT_FALSE(output.contains("evil"));
   EXPECT_FALSE(output.contains("html"));
   EXPECT_FALSE(output.contains("chart"));
-  EXPECT_EQ(output["image_path"], "/run/hutch/runs/" + job.run.run_id + "/1.png");
+  EXPECT_EQ(output["image_path"], "/runs/" + job.run.run_id + "/1.png");
   EXPECT_EQ(directory.read(job.run.run_id + "/1.png"), "\x89PNG\r\n\x1a\nrest");
 }
 

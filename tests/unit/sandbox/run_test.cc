@@ -119,7 +119,7 @@ TEST(Limits, DefaultsAreTheContract) {
                                           {"disk_mb", 10240},
                                           {"files", 200000},
                                           {"open_files", 1024},
-                                          {"run_seconds", 30},
+                                          {"run_seconds", 120},
                                           {"output_mb", 64}}));
 }
 

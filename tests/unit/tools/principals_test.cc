@@ -63,6 +63,9 @@ struct Ids {
 std::vector<std::pair<std::string, json>> uses_of(const Ids& ids) {
   return {{"get_run", {{"run_id", ids.run}}},
           {"read_file", {{"path", "kept"}, {"session_id", ids.session}}},
+          {"get_run", {{"session_id", ids.session}}},
+          {"edit_file",
+           {{"path", "kept"}, {"old_text", "secret"}, {"new_text", "x"}, {"session_id", ids.session}}},
           {"list_files", {{"session_id", ids.session}}},
           {"list_files", {{"session_id", ids.session}, {"changed_since", ids.run}}},
           {"share_file", {{"path", "kept"}, {"session_id", ids.session}}},

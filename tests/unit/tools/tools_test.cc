@@ -170,7 +170,7 @@ TEST(RunView, LongOutputIsHeadAndTail) {
   EXPECT_TRUE(text.starts_with("HEAD") && text.ends_with("TAIL"));
   EXPECT_LT(text.size(), kInlineOutputBytes + 100);
   EXPECT_EQ(value["truncated"]["stdout"]["total_bytes"], 100'008);
-  EXPECT_EQ(value["truncated"]["stdout"]["file"], "/run/hutch/runs/run_x/stdout");
+  EXPECT_EQ(value["truncated"]["stdout"]["file"], "/runs/run_x/stdout");
 }
 
 TEST(RunView, OffsetsContinueAndNeverSplit) {

@@ -1,0 +1,50 @@
+"""edit_file: one text in place of another, or a clear word on why not."""
+
+import hashlib
+
+import pytest
+
+from hutch_client import ToolError
+
+CODE = "import math\n\ndef area(r):\n    return math.pi * r\n\ndef double(r):\n    return 2 * r\n"
+
+
+def test_one_place(client):
+    client.call("write_file", path="shapes.py", content=CODE)
+    edited = client.call("edit_file", path="shapes.py", old_text="math.pi * r", new_text="math.pi * r ** 2")
+    expected = CODE.replace("math.pi * r", "math.pi * r ** 2")
+    assert edited == {"path": "/workspace/shapes.py", "bytes": len(expected), "replacements": 1,
+                      "sha256": hashlib.sha256(expected.encode()).hexdigest()}
+    assert client.call("read_file", path="/mnt/data/shapes.py")["content"] == expected
+    assert client.value("from shapes import area; round(area(2), 2)") == "12.57"
+
+
+def test_what_is_there_more_than_once_names_the_lines(client):
+    client.call("write_file", path="shapes.py", content=CODE)
+    with pytest.raises(ToolError, match="2 times, in lines 3, 6; take in more of the text around it, or set all"):
+        client.call("edit_file", path="shapes.py", old_text="(r)", new_text="(radius)")
+    assert client.call("read_file", path="shapes.py")["content"] == CODE, "nothing was written"
+    edited = client.call("edit_file", path="shapes.py", old_text="return", new_text="yield", all=True)
+    assert edited["replacements"] == 2
+    assert client.call("read_file", path="shapes.py")["content"] == CODE.replace("return", "yield")
+
+
+def test_what_is_not_there_says_where_its_first_line_is(client):
+    client.call("write_file", path="shapes.py", content=CODE)
+    with pytest.raises(ToolError, match="its first line alone is in line 3"):
+        client.call("edit_file", path="shapes.py", old_text="  def area(r):\n  return", new_text="")
+    with pytest.raises(ToolError, match="is not in the file; read_file shows"):
+        client.call("edit_file", path="shapes.py", old_text="nowhere", new_text="")
+
+
+def test_deleting_lines_bytes_and_the_mode_are_kept(client):
+    client.run("open('run.sh', 'wb').write(b'#!/bin/sh\\r\\n# gone\\r\\necho \\xff\\n'); import os; os.chmod('run.sh', 0o750)")
+    client.call("edit_file", path="run.sh", old_text="# gone\r\n", new_text="")
+    assert client.value("open('run.sh', 'rb').read(), oct(os.stat('run.sh').st_mode & 0o777)") == \
+        "(b'#!/bin/sh\\r\\necho \\xff\\n', '0o750')"
+
+
+def test_overlapping_places_are_counted_once(client):
+    client.call("write_file", path="a.txt", content="aaaa")
+    assert client.call("edit_file", path="a.txt", old_text="aa", new_text="b", all=True)["replacements"] == 2
+    assert client.call("read_file", path="a.txt")["content"] == "bb"

@@ -1,0 +1,150 @@
+// edit_file: one piece of text of a file in place of another.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/files/box_files.h"
+#include "sandbox/files/box_path.h"
+#include "sessions/sha256.h"
+#include "tools/text_window.h"
+#include "tools/tool_kit.h"
+
+namespace tools {
+
+using base::Error;
+using sandbox::files::shown_path;
+
+namespace {
+
+constexpr std::int64_t kTextMostBytes = 1 << 20;
+constexpr std::size_t kLinesNamedMax = 10;
+
+std::vector<std::size_t> places_of(const std::string& text, const std::string& wanted) {
+  std::vector<std::size_t> places;
+  for (std::size_t at = text.find(wanted); at != std::string::npos;
+       at = text.find(wanted, at + wanted.size())) {
+    places.push_back(at);
+  }
+  return places;
+}
+
+// "lines 3, 17 and 40", each counted from 1.
+std::string lines_of(const std::string& text, const std::vector<std::size_t>& places) {
+  std::string names;
+  std::int64_t line = 1;
+  std::size_t counted = 0;
+  for (std::size_t i = 0; i < places.size() && i < kLinesNamedMax; ++i) {
+    const auto from = text.begin() + static_cast<std::ptrdiff_t>(counted);
+    line += std::count(from, text.begin() + static_cast<std::ptrdiff_t>(places[i]), '\n');
+    counted = places[i];
+    names += (i == 0 ? "" : ", ") + std::to_string(line);
+  }
+  if (places.size() > kLinesNamedMax) names += ", …";
+  return (places.size() == 1 ? "line " : "lines ") + names;
+}
+
+// What would help whoever has remembered the text wrongly: where its first line does stand.
+Error not_there(const std::string& path, const std::string& text, const std::string& wanted) {
+  std::string first = wanted.substr(0, wanted.find('\n'));
+  first.erase(0, first.find_first_not_of(" \t"));
+  const auto near = first.empty() ? std::vector<std::size_t>() : places_of(text, first);
+  const std::string hint =
+      near.empty() ? "" : "; its first line alone is in " + lines_of(text, near);
+  return base::error(Error::Kind::kNotFound,
+                     shown_path(path) + ": old_text is not in the file" + hint +
+                         "; read_file shows what is there, and every space counts");
+}
+
+std::string replaced(const std::string& text, const std::vector<std::size_t>& places,
+                     std::size_t old_bytes, const std::string& replacement) {
+  std::string result;
+  std::size_t from = 0;
+  for (const std::size_t place : places) {
+    result.append(text, from, place - from).append(replacement);
+    from = place + old_bytes;
+  }
+  return result.append(text, from);
+}
+
+base::Result<Reply> edit(const Services& services, const sessions::Session& session,
+                         const Arguments& arguments) {
+  const auto files = files_in(TRY(services.sessions.root_of(session)), session);
+  const auto read = TRY(files.read(arguments.text("path"), 0, sandbox::files::kReadBytesMax));
+  if (read.total_bytes > sandbox::files::kReadBytesMax) {
+    return base::error(Error::Kind::kLimit,
+                       shown_path(read.path) + " has " + std::to_string(read.total_bytes) +
+                           " bytes, at most " + std::to_string(sandbox::files::kReadBytesMax) +
+                           " can be edited; use run_code");
+  }
+  const std::string wanted = arguments.text("old_text");
+  const auto places = places_of(read.content, wanted);
+  if (places.empty()) return not_there(read.path, read.content, wanted);
+  if (places.size() > 1 && !arguments.boolean("all", false)) {
+    return base::error(Error::Kind::kConflict,
+                       shown_path(read.path) + ": old_text is there " +
+                           std::to_string(places.size()) + " times, in " +
+                           lines_of(read.content, places) +
+                           "; take in more of the text around it, or set all");
+  }
+  const std::string content =
+      replaced(read.content, places, wanted.size(), arguments.text("new_text"));
+  const auto written =
+      TRY(files.write(arguments.text("path"), content, sandbox::files::WriteMode::kOverwrite));
+  const std::string hash = TRY(sessions::sha256_hex(content));
+  const sessions::FileRecord record{session.id,     std::nullopt,  shown_path(written.path),
+                                    written.change, written.bytes, hash,
+                                    base::now_ms()};
+  TRY(services.sessions.store().record_file(record));
+  Reply reply;
+  reply.structured = {{"path", record.path},
+                      {"bytes", written.bytes},
+                      {"sha256", hash},
+                      {"replacements", places.size()}};
+  reply.text = "edited " + one_line(record.path) + ": " + std::to_string(places.size()) +
+               " replaced, in " + lines_of(read.content, places) + " (" +
+               std::to_string(written.bytes) + " bytes, sha256 " + hash + ")";
+  return reply;
+}
+
+}  // namespace
+
+mcp::Tool edit_file(const Services& services) {
+  Definition definition{
+      "edit_file",
+      "Edit a file",
+      "Replaces old_text, which must be there exactly once unless all is set.",
+      {path_argument(""),
+       {.name = "old_text",
+        .required = true,
+        .description = "",
+        .least = 1,
+        .most = kTextMostBytes},
+       {.name = "new_text",
+        .required = true,
+        .description = "",
+        .least = std::nullopt,
+        .most = kTextMostBytes},
+       session_argument(),
+       {.name = "all",
+        .type = Argument::Type::kBoolean,
+        .description = "",
+        .least = std::nullopt,
+        .most = std::nullopt}},
+      object_schema({{"path", "string"},
+                     {"bytes", "integer"},
+                     {"sha256", "string"},
+                     {"replacements", "integer"}},
+                    {"path", "bytes", "sha256", "replacements"}),
+      {.read_only = false, .destructive = true, .idempotent = false}};
+  return make_tool(
+      definition,
+      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
+        const sessions::Session session = TRY(old_session_for(services, arguments, context));
+        return edit(services, session, arguments);
+      });
+}
+
+}  // namespace tools
