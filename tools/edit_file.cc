@@ -89,8 +89,17 @@ base::Result<Reply> edit(const Services& services, const sessions::Session& sess
                            lines_of(read.content, places) +
                            "; take in more of the text around it, or set all");
   }
+  const std::string replacement = arguments.text("new_text");
+  const std::size_t bytes =
+      read.content.size() + places.size() * replacement.size() - places.size() * wanted.size();
+  if (bytes > sandbox::files::kWriteBytesMax) {
+    return base::error(Error::Kind::kLimit,
+                       shown_path(read.path) + " would have " + std::to_string(bytes) +
+                           " bytes, at most " + std::to_string(sandbox::files::kWriteBytesMax) +
+                           " are allowed; nothing was changed");
+  }
   const std::string content =
-      replaced(read.content, places, wanted.size(), arguments.text("new_text"));
+      replaced(read.content, places, wanted.size(), replacement);
   const auto written =
       TRY(files.write(arguments.text("path"), content, sandbox::files::WriteMode::kOverwrite));
   const std::string hash = TRY(sessions::sha256_hex(content));

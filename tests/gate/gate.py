@@ -1,8 +1,8 @@
 """Runs tests, tries failed ones again, and says at the end what came of all of them.
 
   gate.py run --results FILE --preset NAME [--as-user] [--name TEXT] [--jobs N] [CTEST SELECTION...]
-  gate.py note --results FILE NAME FILE    one test that is no test of ctest, failed: its output
-  gate.py summary --results FILE           the verdict on all runs; status 1 when a test failed
+  gate.py note --results FILE STATE NAME FILE   one test that is no test of ctest, with its output
+  gate.py summary --results FILE [--broken]     the verdict on all runs; status 1 when a test failed
 """
 
 import argparse
@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import pathlib
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -17,7 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import ordinary_user  # noqa: E402
 import quarantine  # noqa: E402
 import report  # noqa: E402
-from outcome import FAILED, Outcome  # noqa: E402
+from outcome import FAILED, SKIPPED, Outcome  # noqa: E402
 from suites import NEVER_AGAIN, Tree  # noqa: E402
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -32,6 +33,7 @@ def main():
     parser.add_argument("--results", required=True, type=pathlib.Path)
     parser.add_argument("--preset", default="release")
     parser.add_argument("--as-user", action="store_true")
+    parser.add_argument("--broken", action="store_true")  # something failed that is not in the results
     parser.add_argument("--name", default="")
     # Tests wait for boxes more than they compute.
     parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1)
@@ -39,8 +41,11 @@ def main():
     if options.verb == "run":
         run(options, rest)
     elif options.verb == "note":
-        name, output = rest
-        _append(options.results, [[Outcome(name, None, FAILED, 0, pathlib.Path(output).read_text(errors="replace"))]])
+        state, name, output = rest
+        text = pathlib.Path(output).read_text(errors="replace")
+        if state == SKIPPED:
+            text = text.strip().rpartition("\n")[2]
+        _append(options.results, [[Outcome(name, None, state, 0, text)]])
     else:
         sys.exit(summary(options))
 
@@ -69,11 +74,17 @@ def _try_again(tree, tried, entries):
 
 
 def summary(options):
+    results = options.results.read_text() if options.results.exists() else ""
     tried = [[Outcome(**{**one, "labels": frozenset(one["labels"])}) for one in json.loads(line)]
-             for line in options.results.read_text().splitlines()]
-    entries = quarantine.read(TOP / "tests/quarantine.txt")
-    tests = Tree(TOP / "build" / options.preset).labels() if entries else {}
-    verdict = report.Verdict(tried, entries, quarantine.without_test(entries, tests, TOP))
+             for line in results.splitlines()]
+    if options.broken:
+        tried.append([Outcome("tests/run.sh", None, FAILED, 0, "a step failed, and could not be written down")])
+    try:
+        entries = quarantine.read(TOP / "tests/quarantine.txt")
+        wrong = quarantine.wrong_entries(entries, Tree(TOP / "build" / options.preset), TOP) if entries else []
+    except (SystemExit, subprocess.CalledProcessError, OSError) as why:
+        entries, wrong = {}, [str(why)]
+    verdict = report.Verdict(tried, entries, wrong)
     print(report.text(verdict), flush=True)
     return 0 if verdict.ok else 1
 

@@ -13,11 +13,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 
 from suites import Tree
 
 SOURCES = ("CMakeLists.txt", "mcp", "sandbox", "sessions", "share", "tools", "tests", "examples", "packaging")
 NOT_COPIED = shutil.ignore_patterns("CMakeFiles", "*.a", "generated", ".ninja*", "Testing", "__pycache__")
+END_SECONDS = 30
 PLACES = (os.environ.get("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm")
 
 
@@ -39,7 +41,7 @@ def tree_of(top, preset):
         yield Tree(copy / "build" / preset, user=f"uid {uid}", prefix=_as_user(uid), environment=environment)
     finally:
         _end_processes(uid)
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(place)
 
 
 def _as_user(uid):
@@ -59,7 +61,8 @@ def _processes():
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             status = pathlib.Path(f"/proc/{pid}/status").read_text()
-            found[int(pid)] = int(re.search(r"^Uid:\s+(\d+)", status, re.M)[1])
+            if re.search(r"^State:\s+[ZX]", status, re.M) is None:  # dead, and only not reaped yet
+                found[int(pid)] = int(re.search(r"^Uid:\s+(\d+)", status, re.M)[1])
     return found
 
 
@@ -101,7 +104,15 @@ def _copy(top, copy, preset):
 
 
 def _end_processes(uid):
-    for pid, owner in _processes().items():
-        if owner == uid:
+    """Until there are none: what is being killed may be starting others."""
+    deadline = time.monotonic() + END_SECONDS
+    while left := [pid for pid, owner in _processes().items() if owner == uid]:
+        for pid in left:
             with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+                handle = os.pidfd_open(pid)
+                if _processes().get(pid) == uid:  # the pid may have come again
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+                os.close(handle)
+        if time.monotonic() > deadline:
+            raise SystemExit(f"processes of uid {uid} do not end: {left}")
+        time.sleep(0.05)

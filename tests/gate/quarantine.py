@@ -4,9 +4,12 @@ A line is `name | what fails | why | since`. The name is pytest's id of a case (
 or CTest's name of a test (unit.Suite.Name).
 """
 
+import os
 import re
 import subprocess
-import sys
+
+MOST = 10
+NEVER_HERE = {"containment", "durability"}
 
 
 def read(file):
@@ -22,14 +25,39 @@ def read(file):
     return entries
 
 
-def without_test(entries, tests, top):
-    """The names that name no test: neither one of CTest's `tests`, nor a case that pytest finds."""
-    return [name for name in entries if name not in tests and not _is_case(name, top)]
+def wrong_entries(entries, tree, top):
+    """What is wrong with the list, a line each: names of no test, tests that may not be here, too many."""
+    labels = tree.labels()
+    wrong = []
+    for name in entries:
+        if name in labels:
+            test = None if (tree.directory / "Testing/cases" / f"{name}.jsonl").exists() else name
+            if test is None:
+                wrong.append(f"{name} is a whole suite; name its cases")
+        elif not _is_case(name, top):
+            wrong.append(f"{name} names no test")
+            continue
+        else:
+            test = _suite_of(name, labels)
+        if labels.get(test, frozenset()) & NEVER_HERE:
+            wrong.append(f"{name} is a test of containment or durability: there a failure is a bug")
+    if len(entries) > MOST:
+        wrong.append(f"{len(entries)} entries, at most {MOST} are allowed")
+    return wrong
+
+
+def _suite_of(case, labels):
+    """unit/runners/test_sql.py::test_x is of runners.sql, security/test_probes.py::... of security.probes."""
+    folder, _, file = case.partition("::")[0].rpartition("/")
+    name = file.removeprefix("test_").removesuffix(".py")
+    return next((test for test in labels if test == f"{folder.rpartition('/')[2]}.{name}"), None)
 
 
 def _is_case(name, top):
     if "::" not in name:
         return False
-    found = subprocess.run([sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider",
-                            f"tests/{name}"], cwd=top, stdin=subprocess.DEVNULL, capture_output=True)
+    python = os.environ.get("HUTCH_TEST_PYTHON") or top / "build/venv/bin/python"
+    found = subprocess.run([python, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider",
+                            f"tests/{name}"], cwd=top, stdin=subprocess.DEVNULL, capture_output=True, timeout=120,
+                           env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
     return found.returncode == 0

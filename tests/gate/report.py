@@ -4,17 +4,17 @@ import collections
 
 from outcome import FAILED, PASSED, SKIPPED
 
-CHARACTERS_MAX = 12_000
+CHARACTERS_MAX = 11_800
 FAILURE_LINES, FLAKY_LINES = 40, 12
-TITLES_MAX = 60  # of failures that no room is left for: by name alone
+SHOWN_MAX, TITLES_MAX = 12, 40  # failures with their output, and those after them by name alone
 
 
 class Verdict:
     """All outcomes, told apart. `tried` has for each case all its outcomes, in order."""
 
-    def __init__(self, tried, quarantine, unknown):
+    def __init__(self, tried, quarantine, wrong):
         self.flaky, self.failed, self.quarantined, self.skipped, self.passed = [], [], [], [], []
-        self.unknown = unknown  # entries of the quarantine that name no test
+        self.wrong = wrong  # with the quarantine itself
         for outcomes in tried:
             last = outcomes[-1]
             if last.name in quarantine:
@@ -30,10 +30,10 @@ class Verdict:
 
     @property
     def ok(self):
-        return not self.failed and not self.unknown and bool(self.passed)
+        return not self.failed and not self.wrong and bool(self.passed)
 
     def counts(self):
-        failed = len(self.failed) + len(self.unknown)
+        failed = len(self.failed) + len(self.wrong)
         return f"{len(self.passed)} passed, {failed} failed, {len(self.skipped)} skipped"
 
 
@@ -78,17 +78,18 @@ def _flaky(verdict):
 def _failed(verdict):
     if verdict.ok:
         return ""
-    lines = [f"  FAILED tests/quarantine.txt: {name} names no test" for name in verdict.unknown]
+    lines = [f"  FAILED tests/quarantine.txt: {what}" for what in verdict.wrong]
     if not verdict.passed:
         lines.append("  FAILED: no test passed")
-    room = CHARACTERS_MAX - sum(map(len, lines))
-    for number, outcome in enumerate(verdict.failed):
-        block = f"  FAILED {outcome.title}\n{tail(outcome.text, FAILURE_LINES)}"
-        if len(block) > room:
-            rest = verdict.failed[number:]
-            lines += [f"  FAILED {one.title}"[:160] for one in rest[:TITLES_MAX]]
-            lines += [f"  and {len(rest) - TITLES_MAX} more"] if len(rest) > TITLES_MAX else []
-            break
-        room -= len(block)
-        lines.append(block)
+    shown, rest = verdict.failed[:SHOWN_MAX], verdict.failed[SHOWN_MAX:]
+    named = [f"  FAILED {outcome.title}"[:160] for outcome in rest[:TITLES_MAX]]
+    named += [f"  and {len(rest) - TITLES_MAX} more"] if len(rest) > TITLES_MAX else []
+    room = CHARACTERS_MAX - sum(len(line) + 1 for line in lines + named)
+    for number, outcome in enumerate(shown):
+        title = f"  FAILED {outcome.title}"[:300]
+        part = max(0, room // (len(shown) - number) - len(title) - 2)
+        output = tail(outcome.text, FAILURE_LINES)
+        lines.append(title + "\n" + (output[-part:] if part else ""))
+        room -= len(lines[-1]) + 1
+    lines += named
     return "\n".join(["== What failed", *lines])

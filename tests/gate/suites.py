@@ -45,19 +45,24 @@ class Tree:
             environment = {"HUTCH_TEST_ONLY": only} if only else {}
             ended = self._ctest("--output-junit", str(junit), "--no-tests=error", "-j", str(jobs),
                                 "--test-output-size-passed", "65536", "--test-output-size-failed", "262144",
+                                "--test-output-truncation", "head",
                                 *selection, environment=environment)
-            if not junit.exists():
-                return [Outcome("ctest", None, FAILED, 0, f"ctest ended with {ended.returncode}", user=self.user)]
+            elements = xml.parse(junit).getroot().iter("testcase") if junit.exists() else ()
             outcomes = []
-            for element in xml.parse(junit).getroot().iter("testcase"):
+            for element in elements:
                 outcomes += self._outcomes_of(element, labels.get(element.get("name"), frozenset()))
-            return outcomes
+            return outcomes + self._untold(outcomes, labels, ended.returncode)
 
     def run_again(self, outcome):
-        """The one case again, with nothing beside it."""
-        selection = ["-R", f"^{re.escape(outcome.test)}$"]
-        again = self.run(1, *selection, only=outcome.case)
-        return next((o for o in again if o.name == outcome.name), again[0])
+        """The one case again, or the whole suite if that failed, with nothing beside it. It passes
+        only when it itself passed, and nothing else failed with it."""
+        again = self.run(1, "-R", f"^{re.escape(outcome.test)}$", only=outcome.case)
+        bad = [other for other in again if other.state == FAILED]
+        good = [other for other in again if other.state == PASSED and outcome.case in (None, other.case)]
+        state = FAILED if bad or not good else PASSED
+        text = "\n".join(other.text for other in bad) or "it was not run again"
+        return Outcome(outcome.test, outcome.case, state, sum(other.seconds for other in again),
+                       text if state == FAILED else "", outcome.labels, self.user)
 
     # --- what came of it ----------------------------------------------------------------------------
 
@@ -67,30 +72,49 @@ class Tree:
         whole = Outcome(test, None, _state(element), seconds, output, labels, self.user)
         if whole.state == SKIPPED:
             whole.text = _reason(element, output)
-        cases = self._cases_of(test, labels)
+        cases, complete = self._cases_of(test, labels)
         if not cases:
             return [whole]
-        if whole.state == FAILED and not any(case.state == FAILED for case in cases):
-            return [*cases, whole]  # the suite, not one of its cases: killed late, or refused to end
+        if not complete:
+            whole.state, whole.text = FAILED, "the suite ended before all its cases had run\n" + whole.text
+        if whole.state == FAILED and not (complete and any(case.state == FAILED for case in cases)):
+            return [*cases, whole]  # the suite, not one of its cases: killed, or refused to end
         return cases
 
+    def _untold(self, outcomes, labels, code):
+        """What ctest selected and says nothing of, and an end of its own that no failure explains."""
+        told = {outcome.test for outcome in outcomes}
+        missing = [Outcome(test, None, FAILED, 0, "ctest says nothing of it", labels[test], self.user)
+                   for test in labels if test not in told]
+        if not labels:
+            missing = [Outcome("ctest", None, FAILED, 0, "no test was selected", user=self.user)]
+        elif code != 0 and not missing and not any(outcome.state == FAILED for outcome in outcomes):
+            missing = [Outcome("ctest", None, FAILED, 0, f"ctest ended with {code}", user=self.user)]
+        return missing
+
     def _cases_of(self, test, labels):
+        """What the suite has told of its cases, and whether it told of all."""
         report = self._reports / f"{test}.jsonl"
         if not report.exists():
-            return []
-        cases, running = [], None
+            return [], False
+        cases, running, collected = [], None, None
         for line in report.read_text().splitlines():
-            case = json.loads(line)
-            if "started" in case:
-                running = case["started"]
-                continue
-            running = None
-            cases.append(Outcome(test, case["name"], case["outcome"], case["seconds"], case["text"],
-                                 labels, self.user))
+            try:
+                told = json.loads(line)
+            except ValueError:
+                break  # the suite was killed while it wrote this
+            if "collected" in told:
+                collected = told["collected"]
+            elif "started" in told:
+                running = told["started"]
+            else:
+                running = None
+                cases.append(Outcome(test, told["name"], told["outcome"], told["seconds"], told["text"],
+                                     labels, self.user))
         if running:
             cases.append(Outcome(test, running, FAILED, 0, "the suite was ended while this case ran",
                                  labels, self.user))
-        return cases
+        return cases, not running and collected == len(cases)
 
     def _forget_reports(self):
         self._reports.mkdir(parents=True, exist_ok=True)

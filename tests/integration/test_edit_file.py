@@ -44,6 +44,13 @@ def test_deleting_lines_bytes_and_the_mode_are_kept(client):
         "(b'#!/bin/sh\\r\\necho \\xff\\n', '0o750')"
 
 
+def test_what_would_become_too_large_is_refused_before_it_is_made(client):
+    client.run("open('many.txt', 'w').write('x' * (4 << 20))")
+    with pytest.raises(ToolError, match="would have 4398046511104 bytes, at most 16777216"):
+        client.call("edit_file", path="many.txt", old_text="x", new_text="y" * (1 << 20), all=True)
+    assert client.value("import os; os.path.getsize('many.txt')") == "4194304"
+
+
 def test_overlapping_places_are_counted_once(client):
     client.call("write_file", path="a.txt", content="aaaa")
     assert client.call("edit_file", path="a.txt", old_text="aa", new_text="b", all=True)["replacements"] == 2

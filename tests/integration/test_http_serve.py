@@ -11,6 +11,7 @@ import pytest
 
 from hutch_client import LEGACY, MODERN, PATIENCE, hutch_binary
 from http_server import JSON_HEADERS, HttpClient, Server, hang_up, modern, open_stream
+from test_sessions import until
 
 
 def refused(state, *arguments, env=None):
@@ -75,6 +76,8 @@ def test_what_operators_ask(state):
         server.request("GET", "/no/such/path")
         connection, _, _ = open_stream(server, "GET", "/mcp", None,
                                        {"Accept": "text/event-stream", **client.headers})
+        # A stream counts from when it has been handed to those that stay open, just after its head is sent.
+        until(lambda: b"hutch_http_streams 1" in server.request("GET", "/metrics")[2], what="the stream in the count")
         status, fields, body = server.request("GET", "/metrics")
         text = body.decode()
         assert status == 200 and fields["Content-Type"].startswith("text/plain; version=0.0.4")

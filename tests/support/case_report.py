@@ -1,7 +1,8 @@
 """Tells the gate of each case of a suite as it ends, so that a suite that hangs loses none of them.
 
-With HUTCH_TEST_REPORT=FILE each case adds two lines of JSON: {"started"} and {"name", "outcome",
-"seconds", "text"}. With HUTCH_TEST_ONLY=NAME only that case is run.
+With HUTCH_TEST_REPORT=FILE the suite writes lines of JSON: {"collected"}, how many cases it will run;
+for each {"started"} and {"name", "outcome", "seconds", "text"}. With HUTCH_TEST_ONLY=NAME only that
+case is run.
 """
 
 import json
@@ -18,6 +19,10 @@ def pytest_collection_modifyitems(config, items):
     if ONLY:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid != ONLY])
         items[:] = [item for item in items if item.nodeid == ONLY]
+
+
+def pytest_collection_finish(session):
+    _tell({"collected": len(session.items)})
 
 
 def pytest_runtest_logstart(nodeid):

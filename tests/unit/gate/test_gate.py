@@ -45,8 +45,8 @@ def run(tree, *, entries=()):
     return tried
 
 
-def verdict(tried, entries=(), unknown=()):
-    return report.Verdict(tried, dict.fromkeys(entries, ("what", "why", "2026-01-01")), list(unknown))
+def verdict(tried, entries=(), wrong=()):
+    return report.Verdict(tried, dict.fromkeys(entries, ("what", "why", "2026-01-01")), list(wrong))
 
 
 def test_states_are_told_apart(tree):
@@ -62,6 +62,20 @@ def test_states_are_told_apart(tree):
 def test_a_program_that_is_not_there_is_a_failure(tmp_path):
     (tmp_path / "CTestTestfile.cmake").write_text('add_test(gone "/nowhere/program")\n')
     assert [o.state for o in Tree(tmp_path).run(1)] == [FAILED]
+
+
+def test_selecting_nothing_is_a_failure(tree):
+    outcomes = tree(good=("exit 0", "unit")).run(1, "-L", "no-such-label")
+    assert [(o.test, o.state) for o in outcomes] == [("ctest", FAILED)]
+
+
+def test_what_ctest_does_not_tell_of_is_a_failure(tree, monkeypatch):
+    """As when ctest itself is killed: the JUnit file is missing."""
+    made = tree(good=("exit 0", "unit"))
+    kept = made._ctest
+    monkeypatch.setattr(made, "_ctest", lambda *arguments, **more: kept(
+        *(a for a in arguments if a != "--output-junit" and not a.endswith("junit.xml")), **more))
+    assert [(o.test, o.state) for o in made.run(1)] == [("good", FAILED)]
 
 
 def test_what_passes_alone_is_flaky_and_told_with_its_first_failure(tree, tmp_path):
@@ -94,10 +108,17 @@ def test_quarantined_tests_run_and_do_not_count(tree):
     assert said.counts() == "1 passed, 0 failed, 0 skipped"
 
 
-def test_an_entry_of_no_test_fails():
-    said = verdict([[Outcome("good", None, PASSED, 1)]], unknown=["unit.Gone"])
+def test_a_wrong_quarantine_fails(tree, monkeypatch):
+    made = tree(known=("exit 0", "unit"), walls=("exit 0", "security;containment"))
+    monkeypatch.setenv("HUTCH_TEST_PYTHON", sys.executable)
+    top = GATE.parents[1]
+    this = "unit/gate/test_gate.py::test_an_entry_without_its_reason_is_refused"
+    assert quarantine.wrong_entries(dict.fromkeys(["known", this]), made, top) == []
+    wrong = quarantine.wrong_entries(dict.fromkeys(["unit.Gone", "unit/gate/test_gate.py::gone", "walls"]), made, top)
+    assert len(wrong) == 3 and "names no test" in wrong[0] and "names no test" in wrong[1] and "is a bug" in wrong[2]
+    assert "at most 10" in quarantine.wrong_entries(dict.fromkeys([f"t{n}" for n in range(11)]), made, top)[-1]
+    said = verdict([[Outcome("good", None, PASSED, 1)]], wrong=wrong)
     assert not said.ok and "unit.Gone names no test" in report.text(said)
-    assert quarantine.without_test({"a": 1, "b": 2}, {"a"}, GATE.parents[1]) == ["b"]
 
 
 @pytest.mark.parametrize("line", ["name only", "a | b | c", "a | b | c | someday", "a | | c | 2026-01-01"])
@@ -112,10 +133,15 @@ def test_nothing_that_ran_is_no_success():
     assert not verdict([[Outcome("a", None, SKIPPED, 0, "no kernel")]]).ok
 
 
+def test_one_failure_with_long_lines_shows_its_end():
+    said = report.text(verdict([[Outcome("test", None, FAILED, 1, "x" * 300 + "\n" + ("y" * 399 + "\n") * 39 + "the end")]]))
+    assert len(said) < 12_200 and "the end" in said and said.count("y") > 10_000
+
+
 def test_many_failures_stay_short_and_are_all_named():
     tried = [[Outcome(f"test{n}", None, FAILED, 1, f"line {n}\n" * 300)] for n in range(50)]
     said = report.text(verdict(tried))
-    assert len(said) < 16_000 and all(f"FAILED test{n}" in said for n in range(50))
+    assert len(said) < 12_000 and all(f"FAILED test{n}" in said for n in range(50))
     assert said.splitlines()[-1] == "0 passed, 50 failed, 0 skipped"
 
 
@@ -135,6 +161,8 @@ def test_sometimes(tmp_path_factory):
         assert False, "only the first time"
 def test_hangs():
     if "HANG" in os.environ: os._exit(9)
+    if "HANG_ONCE" in os.environ and "HUTCH_TEST_ONLY" not in os.environ: os._exit(9)
+def test_last(): pass
 """
 
 
@@ -164,10 +192,11 @@ def test_each_case_counts_and_is_tried_alone(suite):
     tried = run(suite())
     found = {outcomes[0].name.split("::")[1]: [o.state for o in outcomes] for outcomes in tried}
     assert found == {"test_good": [PASSED], "test_bad": [FAILED] * 3, "test_skips": [SKIPPED],
-                     "test_known_limit": [PASSED], "test_sometimes": [FAILED, PASSED], "test_hangs": [PASSED]}
+                     "test_known_limit": [PASSED], "test_sometimes": [FAILED, PASSED], "test_hangs": [PASSED],
+                     "test_last": [PASSED]}
     said = report.text(verdict(tried))
     assert "no kernel for it" in said and "assert 1 == 2" in said
-    assert said.splitlines()[-1] == "4 passed, 1 failed, 1 skipped"
+    assert said.splitlines()[-1] == "5 passed, 1 failed, 1 skipped"
 
 
 def test_the_case_that_a_suite_died_in_is_named(suite):
@@ -177,12 +206,26 @@ def test_the_case_that_a_suite_died_in_is_named(suite):
     assert any(o.state == PASSED and o.name.endswith("test_good") for o in outcomes)
 
 
+def test_a_suite_that_ended_early_is_no_success_when_its_last_case_passes_alone(suite):
+    """The cases behind the one that it died in were never run."""
+    tried = run(suite(HANG_ONCE="1"))
+    said = verdict(tried)
+    assert not said.ok, report.text(said)
+
+
+def test_a_retry_that_skips_or_fails_otherwise_is_no_success(tree, tmp_path):
+    (tmp_path / "once").write_text("1\n")
+    script = f'test -s {tmp_path}/once || {{ echo "SKIPPED: not any more"; exit 0; }}; sed -i 1d {tmp_path}/once; exit 1'
+    tried = run(tree(shaky=(script, ""), good=("exit 0", "")))
+    assert not verdict(tried).ok
+
+
 def test_the_last_line_is_the_count_when_a_step_fails(tmp_path):
     """A step of run.sh that fails is a failed test of that name."""
     results, output = tmp_path / "results", tmp_path / "output"
     output.write_text("compiler: no such luck\n")
     command = [sys.executable, str(GATE / "gate.py")]
-    subprocess.run([*command, "note", "--results", str(results), "Build release", str(output)], check=True)
+    subprocess.run([*command, "note", "--results", str(results), "failed", "Build release", str(output)], check=True)
     assert json.loads(results.read_text())[0]["state"] == FAILED
     ended = subprocess.run([*command, "summary", "--results", str(results)], capture_output=True, text=True,
                            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
