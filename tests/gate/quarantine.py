@@ -57,7 +57,9 @@ def _is_case(name, top):
     if "::" not in name:
         return False
     python = os.environ.get("HUTCH_TEST_PYTHON") or top / "build/venv/bin/python"
+    # Not a case of the suite that this may be called from.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("HUTCH_TEST_")}
     found = subprocess.run([python, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider",
                             f"tests/{name}"], cwd=top, stdin=subprocess.DEVNULL, capture_output=True, timeout=120,
-                           env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+                           env={**environment, "PYTHONDONTWRITEBYTECODE": "1"})
     return found.returncode == 0
