@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/unix_socket.h"
+#include "sandbox/wire/build_id.h"
 #include "sandbox/wire/json.h"
 
 namespace sandbox {
@@ -68,11 +69,12 @@ base::Result<BoxConnection> BoxConnection::open(const std::string& session_direc
   BoxConnection connection(TRY(base::connect_to(directory.get(), wire::kBoxSocket, patience)),
                            silent);
   connection.process_ = process_at(connection.socket_.get());
-  TRY(connection.call({{"op", "hello"},
-                       {"protocol", wire::kBoxProtocol},
-                       {"detach_seconds", detach_seconds},
-                       {"attach", attach == Attach::kYes}},
-                      patience));
+  const json reply = TRY(connection.call({{"op", "hello"},
+                                          {"protocol", wire::kBoxProtocol},
+                                          {"detach_seconds", detach_seconds},
+                                          {"attach", attach == Attach::kYes}},
+                                         patience));
+  connection.of_this_build_ = wire::string_or(reply, "build") == wire::kBuildId;
   return connection;
 }
 

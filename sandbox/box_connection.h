@@ -46,6 +46,9 @@ class BoxConnection {
   // Until the box has closed its end: it does so last of all. False when time is up.
   bool wait_for_end(std::chrono::milliseconds patience);
 
+  // Whether the box is of the build that this process is.
+  [[nodiscard]] bool of_this_build() const { return of_this_build_; }
+
   // False once the box has closed it: checked before reuse.
   [[nodiscard]] bool usable() const;
 
@@ -64,6 +67,7 @@ class BoxConnection {
 
   base::UniqueFd socket_;
   Silent silent_;
+  bool of_this_build_ = false;
   base::UniqueFd process_;  // of the box; not valid where the kernel does not tell
 };
 

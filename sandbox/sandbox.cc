@@ -19,6 +19,7 @@
 #include "sandbox/base/process.h"
 #include "sandbox/box_connection.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/connected_box.h"
 #include "sandbox/disk_quota.h"
 #include "sandbox/wire/json.h"
 #include "sandbox/zygote.h"
@@ -31,177 +32,13 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// A box does nothing that takes this long: one that has not answered by then is ended. Clients give
-// up after 60 seconds, and hear of it before.
-constexpr milliseconds kPatience{30'000};
-constexpr milliseconds kWaitSlice{5000};
 constexpr milliseconds kStartPatience{20'000};
 constexpr milliseconds kEndPatience{2000};
 constexpr int kFindPauseMs = 10;
 constexpr milliseconds kWarmPatience{10'000};
 constexpr milliseconds kWarmAgainPatience{1000};
 constexpr int kWarmPauseMs = 50;
-constexpr std::size_t kPooledMax = 16;
 constexpr std::size_t kReadyBytesMax = 64 * 1024;
-
-base::Result<BoxStatus> status_in(const json& reply, const BoxConnection& connection) {
-  BoxStatus status;
-  status.paused = wire::boolean_or(reply, "paused", false);
-  status.isolation = reply.value("isolation", json::object());
-  status.memory_bytes = wire::integer_or(reply, "memory_bytes", 0);
-  const json active = reply.value("active", json::array());
-  for (const json& entry : active) {
-    auto run = run_from_json(entry);
-    if (!run.ok()) return connection.end_box(run.error().message);
-    status.active.push_back(std::move(run).value());
-  }
-  return status;
-}
-
-// Keeps idle connections, at least one while the box lives: the box stays for as long as a server
-// is connected.
-class ConnectedBox : public Box {
- public:
-  using Attach = BoxConnection::Attach;
-  ConnectedBox(std::string session_directory, std::int64_t detach_seconds, Attach attach)
-      : session_directory_(std::move(session_directory)),
-        detach_seconds_(detach_seconds),
-        attach_(attach) {}
-
-  base::Status connect() {
-    BoxConnection connection = TRY(take());
-    give_back(std::move(connection));
-    return base::done();
-  }
-
-  [[nodiscard]] bool usable() {
-    const std::lock_guard lock(mutex_);
-    return !idle_.empty() && idle_.back().usable();
-  }
-
-  base::Status submit(const RunRequest& request) override {
-    TRY(call({{"op", "submit"}, {"request", request_to_json(request)}}));
-    return base::done();
-  }
-
-  // In slices: a box that has fallen silent is noticed long before the wait is over.
-  base::Result<Run> wait(const std::string& run_id, const WaitOptions& options,
-                         std::stop_token stop) override {
-    const auto deadline = std::chrono::steady_clock::now() + options.timeout;
-    while (true) {
-      const auto left =
-          std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
-      WaitOptions slice = options;
-      slice.timeout = std::clamp(left, milliseconds(0), kWaitSlice);
-      Run run = TRY(wait_slice(run_id, slice, stop));
-      const bool output = options.until_output && (run.stdout_bytes > options.stdout_offset ||
-                                                   run.stderr_bytes > options.stderr_offset);
-      if (is_terminal(run.status) || output || left <= kWaitSlice) return run;
-    }
-  }
-
-  base::Status cancel(const std::string& run_id) override {
-    TRY(call({{"op", "cancel"}, {"run_id", run_id}}));
-    return base::done();
-  }
-
-  base::Result<BoxStatus> status() override {
-    BoxConnection connection = TRY(take());
-    const auto answer = connection.call({{"op", "status"}}, kPatience);
-    if (!answer.ok()) return failed(std::move(connection), answer.error(), {});
-    BoxStatus status = TRY(status_in(answer.value(), connection));
-    give_back(std::move(connection));
-    return status;
-  }
-
-  base::Status pause() override {
-    TRY(call({{"op", "pause"}}));
-    return base::done();
-  }
-
-  base::Status resume() override {
-    TRY(call({{"op", "resume"}}));
-    return base::done();
-  }
-
-  base::Result<base::UniqueFd> root() override {
-    BoxConnection connection = TRY(take());
-    TRY(connection.call({{"op", "root"}}, kPatience));
-    base::UniqueFd fd = TRY(connection.receive_fd(kPatience));
-    give_back(std::move(connection));
-    return fd;
-  }
-
-  base::Status shutdown() override {
-    BoxConnection connection = TRY(take());
-    TRY(connection.call({{"op", "shutdown"}}, kPatience));
-    if (connection.wait_for_end(kPatience)) return base::done();
-    return base::error(Error::Kind::kUnavailable, "the sandbox does not end");
-  }
-
- private:
-  base::Result<json> call(const json& request, milliseconds patience = kPatience,
-                          const std::stop_token& stop = {}) {
-    BoxConnection connection = TRY(take());
-    auto reply = connection.call(request, patience, stop);
-    if (!reply.ok()) return failed(std::move(connection), reply.error(), stop);
-    give_back(std::move(connection));
-    return reply;
-  }
-
-  base::Error failed(BoxConnection connection, Error failure, const std::stop_token& stop) {
-    if (failure.kind != Error::Kind::kUnavailable) {
-      give_back(std::move(connection));
-    } else if (!stop.stop_requested()) {
-      // An answer may still come, to a question nobody asks any more. The other connections lead to
-      // the same box: without them the next call says hello first, which tells how it is.
-      const std::lock_guard lock(mutex_);
-      idle_.clear();
-    }
-    return failure;
-  }
-
-  base::Result<Run> wait_slice(const std::string& run_id, const WaitOptions& options,
-                               const std::stop_token& stop) {
-    BoxConnection connection = TRY(take());
-    const auto reply = connection.call({{"op", "wait"},
-                                        {"run_id", run_id},
-                                        {"until", options.until_output ? "output" : "end"},
-                                        {"stdout_offset", options.stdout_offset},
-                                        {"stderr_offset", options.stderr_offset},
-                                        {"timeout_ms", options.timeout.count()}},
-                                       options.timeout + kPatience, stop);
-    if (!reply.ok()) return failed(std::move(connection), reply.error(), stop);
-    auto run = run_from_json(reply.value().value("run", json()));
-    if (!run.ok()) return connection.end_box(run.error().message);
-    if (run.value().run_id != run_id) return connection.end_box("it answered with another run");
-    give_back(std::move(connection));
-    return run;
-  }
-
-  base::Result<BoxConnection> take() {
-    {
-      const std::lock_guard lock(mutex_);
-      while (!idle_.empty()) {
-        BoxConnection connection = std::move(idle_.back());
-        idle_.pop_back();
-        if (connection.usable()) return connection;
-      }
-    }
-    return BoxConnection::open(session_directory_, detach_seconds_, attach_);
-  }
-
-  void give_back(BoxConnection connection) {
-    const std::lock_guard lock(mutex_);
-    if (idle_.size() < kPooledMax) idle_.push_back(std::move(connection));
-  }
-
-  const std::string session_directory_;
-  const std::int64_t detach_seconds_;
-  const Attach attach_;
-  std::mutex mutex_;
-  std::vector<BoxConnection> idle_;
-};
 
 class LinuxSandbox : public Sandbox {
  public:
@@ -240,7 +77,7 @@ class LinuxSandbox : public Sandbox {
     auto connection = TRY(BoxConnection::open(directory_of(session_id), config_.detach_seconds,
                                               BoxConnection::Attach::kNo, patience,
                                               BoxConnection::Silent::kLeave));
-    return status_in(TRY(connection.call({{"op", "status"}}, patience)), connection);
+    return ask_status(connection, patience);
   }
 
   void wait_until_warm(const std::stop_token& stop) override {

@@ -56,8 +56,7 @@ base::Status Zygote::attach() {
       TRY(base::open_file(AT_FDCWD, config_.zygote_directory, O_PATH | O_DIRECTORY));
   base::UniqueFd connection =
       TRY(base::connect_to(directory.get(), wire::kZygoteSocket, kPatience, SOCK_SEQPACKET));
-  wire::ZygoteRequest request;
-  request.type = wire::ZygoteMessage::kAttach;
+  const wire::ZygoteRequest request(wire::ZygoteMessage::kAttach);
   TRY(base::send_packet(connection.get(), bytes_of(request), nullptr, 0));
   connection_ = std::move(connection);
   return base::done();

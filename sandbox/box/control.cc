@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/wire/build_id.h"
 #include "sandbox/wire/json.h"
 
 namespace sandbox::box {
@@ -78,8 +79,11 @@ void Control::handle(Client& client, const json& request) {
 base::Status Control::greet(Client& client, const json& request) {
   if (wire::integer_or(request, "protocol", 0) != wire::kBoxProtocol) {
     return base::error(Error::Kind::kUnsupported,
-                       "this box speaks protocol " + std::to_string(wire::kBoxProtocol) +
-                           "; it was started by another version of hutch: delete the session");
+                       "the sandbox of this session speaks protocol " +
+                           std::to_string(wire::kBoxProtocol) +
+                           " and belongs to another version of hutch: end that one's servers; the "
+                           "sandbox then ends within " +
+                           std::to_string(detach_seconds_.value_or(0)) + " seconds, files stay");
   }
   if (client.greeted) return base::done();
   client.greeted = true;
@@ -96,7 +100,7 @@ base::Result<json> Control::answer(Client& client, const json& request) {
   const std::string op = wire::string_or(request, "op");
   if (op == "hello") {
     TRY(greet(client, request));
-    return json{{"protocol", wire::kBoxProtocol}};
+    return json{{"protocol", wire::kBoxProtocol}, {"build", wire::kBuildId}};
   }
   if (!client.greeted) return base::error(Error::Kind::kInvalid, "say hello first");
   const std::string run_id = wire::string_or(request, "run_id");
@@ -131,6 +135,9 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     return json();
   }
   if (op == "shutdown") {
+    if (wire::boolean_or(request, "if_idle", false) && actions_.runs().busy()) {
+      return base::error(Error::Kind::kConflict, "runs are in progress");
+    }
     actions_.shutdown();
     return json::object();
   }

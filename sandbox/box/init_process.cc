@@ -97,8 +97,7 @@ base::Status InitProcess::fork_from_zygote(const std::string& directory, const s
       TRY(base::connect_to(place.get(), wire::kZygoteSocket, kZygotePatience, SOCK_SEQPACKET));
   base::SocketPair pair = TRY(base::make_socket_pair(SOCK_SEQPACKET));
   const base::UniqueFd plan_fd = TRY(base::make_memory_file("hutch-plan", plan));
-  wire::ZygoteRequest request;
-  request.type = wire::ZygoteMessage::kBox;
+  const wire::ZygoteRequest request(wire::ZygoteMessage::kBox);
   const int fds[] = {plan_fd.get(), pair.theirs.get()};
   TRY(base::send_packet(zygote.get(), {reinterpret_cast<const char*>(&request), sizeof request},
                         fds, std::size(fds)));

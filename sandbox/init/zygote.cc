@@ -108,10 +108,10 @@ bool start_box(const int* fds) {
 
 // True in a copy only.
 bool answer(int index) {
-  wire::ZygoteRequest request{};
+  wire::ZygoteRequest request;
   const Message message =
       receive_message(g_connections[index].fd, &request, sizeof request, MSG_DONTWAIT);
-  const bool good = message.size == sizeof request && request.magic == wire::kZygoteMagic;
+  const bool good = message.size == sizeof request && request.of_this_build();
   const wire::ZygoteMessage type = request.type;
   bool copy = false;
   if (good && type == wire::ZygoteMessage::kBox && message.fd_count == kDescriptorsOfBox) {

@@ -5,8 +5,8 @@
 // Every message is one 'J' frame. The client sends a request and waits for its reply before it
 // sends the next; who wants two things at once opens two connections. The first request is hello.
 //
-//   {"op":"hello","protocol":1,"detach_seconds":60,       {"ok":true,"protocol":1}
-//      "attach":b}
+//   {"op":"hello","protocol":1,"detach_seconds":60,       {"ok":true,"protocol":1,"build":".."}
+//      "attach":b}                                           build_id.h
 //   {"op":"submit","request":{...}}                       {"ok":true}
 //   {"op":"wait","run_id":..,"until":"end"|"output",      {"ok":true,"run":{...}} at the end of the
 //      "stdout_offset":n,"stderr_offset":n,"timeout_ms":n}   run, on output beyond the offsets, or
@@ -17,7 +17,8 @@
 //   {"op":"pause"} {"op":"resume"}                        {"ok":true}
 //   {"op":"root"}                                         {"ok":true}, then one byte that carries
 //                                                            the descriptor of the box's root
-//   {"op":"shutdown"}                                     {"ok":true} when everything has ended
+//   {"op":"shutdown","if_idle":b}                         {"ok":true} when everything has ended;
+//                                                            a conflict if it is not idle
 //
 // An error is {"ok":false,"kind":"not_found","message":".."}. `request` and `run` are those of
 // sandbox/run.h.

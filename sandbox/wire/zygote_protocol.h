@@ -4,20 +4,31 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+
+#include "sandbox/wire/build_id.h"
 
 namespace sandbox::wire {
 
 inline constexpr char kZygoteSocket[] = "zygote.sock";
-inline constexpr std::uint32_t kZygoteMagic = 0x68747a31;  // "htz1": change it with the layout
 
 enum class ZygoteMessage : std::uint32_t {
   kAttach = 1,  // a server, for as long as it is connected
   kBox = 2,     // carries two descriptors: the plan, and init's end of the socket to hutch-box
 };
 
+// Served when it is of the same build.
 struct ZygoteRequest {
-  std::uint32_t magic = kZygoteMagic;
+  char build[64] = {};
   ZygoteMessage type{};
+
+  ZygoteRequest() = default;
+  explicit ZygoteRequest(ZygoteMessage wanted) : type(wanted) {
+    std::memcpy(build, kBuildId, sizeof build);
+  }
+  [[nodiscard]] bool of_this_build() const {
+    return std::memcmp(build, kBuildId, sizeof build) == 0;
+  }
 };
 
 }  // namespace sandbox::wire

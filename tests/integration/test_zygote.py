@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+import other_build
 import zygote
 from conftest import needs
 from hutch_client import PATIENCE, Client, hutch_binary
@@ -70,6 +71,13 @@ def test_a_session_comes_from_it(pair):
     assert said(client, code, sessions[0]) == "0"
     in_a_start = f"import subprocess, sys\nprint(subprocess.check_output([sys.executable, '-c', {code!r}], text=True))"
     assert int(said(client, in_a_start, sessions[1])) > 100
+
+
+def test_one_of_another_build_is_not_used(state, tmp_path):
+    with Client(state, binary=other_build.make(tmp_path), env={"HUTCH_ZYGOTE": "1"}) as theirs:
+        assert origin_of(theirs, new_session(theirs)) == "forked from the zygote"
+        with Client(state, env={"HUTCH_ZYGOTE": "1"}) as ours:
+            assert origin_of(ours, new_session(ours)) != "forked from the zygote"
 
 
 RANDOM = {

@@ -9,6 +9,7 @@
 #include <spdlog/spdlog.h>
 
 #include "sandbox/base/process.h"
+#include "sandbox/wire/build_id.h"
 #include "sandbox/wire/json.h"
 #include "tools/cli/commands.h"
 #include "tools/scopes.h"
@@ -266,7 +267,7 @@ int main(int argc, char** argv) {
     };
   });
   app.add_subcommand("version", "Print the version")->callback([] {
-    std::cout << "hutch " << HUTCH_VERSION << "\n";
+    std::cout << "hutch " << HUTCH_VERSION << "\nbuild " << sandbox::wire::kBuildId << "\n";
     throw CLI::Success();
   });
   try {

@@ -1,0 +1,189 @@
+#include "sandbox/connected_box.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/wire/json.h"
+
+namespace sandbox {
+
+using base::Error;
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+namespace {
+
+// A box does nothing that takes this long: one that has not answered by then is ended. Clients give
+// up after 60 seconds, and hear of it before.
+constexpr milliseconds kPatience{30'000};
+constexpr milliseconds kWaitSlice{5000};
+constexpr std::size_t kPooledMax = 16;
+
+base::Status wait_for_end(BoxConnection& connection) {
+  if (connection.wait_for_end(kPatience)) return base::done();
+  return base::error(Error::Kind::kUnavailable, "the sandbox does not end");
+}
+
+// A box of another build takes no new run: it would run by rules that are not ours. What it has
+// begun it finishes; then it ends, and the session goes on in a new one.
+base::Status make_way(BoxConnection connection) {
+  const std::size_t active = TRY(ask_status(connection, kPatience)).active.size();
+  if (active > 0) {
+    return base::error(Error::Kind::kConflict,
+                       "hutch was replaced by another build while this session had " +
+                           std::to_string(active) +
+                           " runs in progress: wait for them with get_run or end them with "
+                           "cancel_run, then try again; variables are lost then, files stay");
+  }
+  TRY(connection.call({{"op", "shutdown"}, {"if_idle", true}}, kPatience));
+  TRY(wait_for_end(connection));
+  return base::error(Error::Kind::kUnavailable, "the sandbox was of another build, and ended");
+}
+
+}  // namespace
+
+base::Result<BoxStatus> ask_status(BoxConnection& connection, milliseconds patience) {
+  const json reply = TRY(connection.call({{"op", "status"}}, patience));
+  BoxStatus status;
+  status.paused = wire::boolean_or(reply, "paused", false);
+  status.isolation = reply.value("isolation", json::object());
+  status.memory_bytes = wire::integer_or(reply, "memory_bytes", 0);
+  const json active = reply.value("active", json::array());
+  for (const json& entry : active) {
+    auto run = run_from_json(entry);
+    if (!run.ok()) return connection.end_box(run.error().message);
+    status.active.push_back(std::move(run).value());
+  }
+  return status;
+}
+
+base::Status ConnectedBox::connect() {
+  BoxConnection connection = TRY(take());
+  give_back(std::move(connection));
+  return base::done();
+}
+
+bool ConnectedBox::usable() {
+  const std::lock_guard lock(mutex_);
+  return !idle_.empty() && idle_.back().usable();
+}
+
+base::Status ConnectedBox::submit(const RunRequest& request) {
+  BoxConnection connection = TRY(take());
+  if (!connection.of_this_build()) return make_way(std::move(connection));
+  give_back(std::move(connection));
+  TRY(call({{"op", "submit"}, {"request", request_to_json(request)}}));
+  return base::done();
+}
+
+// In slices: a box that has fallen silent is noticed long before the wait is over.
+base::Result<Run> ConnectedBox::wait(const std::string& run_id, const WaitOptions& options,
+                                     std::stop_token stop) {
+  const auto deadline = std::chrono::steady_clock::now() + options.timeout;
+  while (true) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    WaitOptions slice = options;
+    slice.timeout = std::clamp(left, milliseconds(0), kWaitSlice);
+    Run run = TRY(wait_slice(run_id, slice, stop));
+    const bool output = options.until_output && (run.stdout_bytes > options.stdout_offset ||
+                                                 run.stderr_bytes > options.stderr_offset);
+    if (is_terminal(run.status) || output || left <= kWaitSlice) return run;
+  }
+}
+
+base::Status ConnectedBox::cancel(const std::string& run_id) {
+  TRY(call({{"op", "cancel"}, {"run_id", run_id}}));
+  return base::done();
+}
+
+base::Result<BoxStatus> ConnectedBox::status() {
+  BoxConnection connection = TRY(take());
+  auto status = ask_status(connection, kPatience);
+  if (!status.ok()) return failed(std::move(connection), status.error(), {});
+  give_back(std::move(connection));
+  return status;
+}
+
+base::Status ConnectedBox::pause() {
+  TRY(call({{"op", "pause"}}));
+  return base::done();
+}
+
+base::Status ConnectedBox::resume() {
+  TRY(call({{"op", "resume"}}));
+  return base::done();
+}
+
+base::Result<base::UniqueFd> ConnectedBox::root() {
+  BoxConnection connection = TRY(take());
+  TRY(connection.call({{"op", "root"}}, kPatience));
+  base::UniqueFd fd = TRY(connection.receive_fd(kPatience));
+  give_back(std::move(connection));
+  return fd;
+}
+
+base::Status ConnectedBox::shutdown() {
+  BoxConnection connection = TRY(take());
+  TRY(connection.call({{"op", "shutdown"}}, kPatience));
+  return wait_for_end(connection);
+}
+
+base::Result<json> ConnectedBox::call(const json& request) {
+  BoxConnection connection = TRY(take());
+  auto reply = connection.call(request, kPatience);
+  if (!reply.ok()) return failed(std::move(connection), reply.error(), {});
+  give_back(std::move(connection));
+  return reply;
+}
+
+base::Error ConnectedBox::failed(BoxConnection connection, Error failure,
+                                 const std::stop_token& stop) {
+  if (failure.kind != Error::Kind::kUnavailable) {
+    give_back(std::move(connection));
+  } else if (!stop.stop_requested()) {
+    // An answer may still come, to a question nobody asks any more. The other connections lead to
+    // the same box: without them the next call says hello first, which tells how it is.
+    const std::lock_guard lock(mutex_);
+    idle_.clear();
+  }
+  return failure;
+}
+
+base::Result<Run> ConnectedBox::wait_slice(const std::string& run_id, const WaitOptions& options,
+                                           const std::stop_token& stop) {
+  BoxConnection connection = TRY(take());
+  const auto reply = connection.call({{"op", "wait"},
+                                      {"run_id", run_id},
+                                      {"until", options.until_output ? "output" : "end"},
+                                      {"stdout_offset", options.stdout_offset},
+                                      {"stderr_offset", options.stderr_offset},
+                                      {"timeout_ms", options.timeout.count()}},
+                                     options.timeout + kPatience, stop);
+  if (!reply.ok()) return failed(std::move(connection), reply.error(), stop);
+  auto run = run_from_json(reply.value().value("run", json()));
+  if (!run.ok()) return connection.end_box(run.error().message);
+  if (run.value().run_id != run_id) return connection.end_box("it answered with another run");
+  give_back(std::move(connection));
+  return run;
+}
+
+base::Result<BoxConnection> ConnectedBox::take() {
+  {
+    const std::lock_guard lock(mutex_);
+    while (!idle_.empty()) {
+      BoxConnection connection = std::move(idle_.back());
+      idle_.pop_back();
+      if (connection.usable()) return connection;
+    }
+  }
+  return BoxConnection::open(session_directory_, detach_seconds_, attach_);
+}
+
+void ConnectedBox::give_back(BoxConnection connection) {
+  const std::lock_guard lock(mutex_);
+  if (idle_.size() < kPooledMax) idle_.push_back(std::move(connection));
+}
+
+}  // namespace sandbox

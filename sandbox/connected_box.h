@@ -1,0 +1,61 @@
+// A box of another process, as this one uses it. Safe from any thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/result.h"
+#include "sandbox/box_connection.h"
+#include "sandbox/sandbox.h"
+
+namespace sandbox {
+
+// What the box says of itself.
+base::Result<BoxStatus> ask_status(BoxConnection& connection, std::chrono::milliseconds patience);
+
+// Keeps idle connections, at least one while the box lives: the box stays for as long as a server
+// is connected.
+class ConnectedBox : public Box {
+ public:
+  using Attach = BoxConnection::Attach;
+  ConnectedBox(std::string session_directory, std::int64_t detach_seconds, Attach attach)
+      : session_directory_(std::move(session_directory)),
+        detach_seconds_(detach_seconds),
+        attach_(attach) {}
+
+  base::Status connect();
+  [[nodiscard]] bool usable();
+
+  base::Status submit(const RunRequest& request) override;
+  base::Result<Run> wait(const std::string& run_id, const WaitOptions& options,
+                         std::stop_token stop) override;
+  base::Status cancel(const std::string& run_id) override;
+  base::Result<BoxStatus> status() override;
+  base::Status pause() override;
+  base::Status resume() override;
+  base::Result<base::UniqueFd> root() override;
+  base::Status shutdown() override;
+
+ private:
+  base::Result<nlohmann::json> call(const nlohmann::json& request);
+  base::Error failed(BoxConnection connection, base::Error failure, const std::stop_token& stop);
+  base::Result<Run> wait_slice(const std::string& run_id, const WaitOptions& options,
+                               const std::stop_token& stop);
+  base::Result<BoxConnection> take();
+  void give_back(BoxConnection connection);
+
+  const std::string session_directory_;
+  const std::int64_t detach_seconds_;
+  const Attach attach_;
+  std::mutex mutex_;
+  std::vector<BoxConnection> idle_;
+};
+
+}  // namespace sandbox
