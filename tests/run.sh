@@ -4,16 +4,16 @@
 #   tests/run.sh             the gate: the release preset, as whoever calls it and, when that is root,
 #                            as an ordinary user too; under 12 minutes on two cores
 #   tests/run.sh --all       the gate, then everything that takes long
-#   tests/run.sh STAGE...    only these: gate long asan tsan fuzz vm
+#   tests/run.sh STAGE...    only these: gate long asan tsan fuzz vm fresh
 #
 # The last line is always `N passed, N failed, N skipped`; above it stands what failed.
 set -uo pipefail
 cd -P "$(dirname "${BASH_SOURCE[0]}")/.." || exit 2
 stages=("$@")
 [ $# -gt 0 ] || stages=(gate)
-[ "${1:-}" != --all ] || stages=(gate long asan tsan fuzz vm)
+[ "${1:-}" != --all ] || stages=(gate long asan tsan fuzz vm fresh)
 for stage in "${stages[@]}"; do
-  case $stage in gate | long | asan | tsan | fuzz | vm) ;; *)
+  case $stage in gate | long | asan | tsan | fuzz | vm | fresh) ;; *)
     echo "tests/run.sh: unknown stage $stage; see its first lines" >&2
     exit 2
   esac
@@ -102,6 +102,11 @@ stage_fuzz() {
 stage_vm() {
   local title="A Debian 12 machine: cgroup version 2, systemd"
   step "$title" timeout -k 30 1800 tests/vm/run.sh build/release && gate note passed "$title" /dev/null
+}
+
+stage_fresh() {
+  local title="Both scripts, each on a fresh Debian 12"
+  step "$title" tests/fresh/run.sh && gate note passed "$title" /dev/null
 }
 
 step "Packages" packaging/install-packages.sh build runtime example test || finish
