@@ -6,7 +6,9 @@
 #include <mutex>
 #include <utility>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
+
+#include "mcp/json_value.h"
 
 namespace mcp {
 
@@ -17,24 +19,13 @@ class BatchReplies {
       : left_(expected), send_(std::move(send)) {}
 
   // Null: this request gets no reply.
-  void add(nlohmann::json reply) {
-    nlohmann::json all;
-    {
-      const std::lock_guard lock(mutex_);
-      if (left_ == 0) return;  // all have been sent
-      if (!reply.is_null()) replies_.push_back(std::move(reply));
-      if (--left_ > 0 || replies_.empty()) return;
-      all = std::move(replies_);
-    }
-    // Outside of the lock: sending may wait for a slow client.
-    send_(std::move(all));
-  }
+  void add(nlohmann::json reply);
 
  private:
   std::mutex mutex_;
   std::size_t left_;
   const std::function<void(nlohmann::json)> send_;
-  nlohmann::json replies_ = nlohmann::json::array();
+  JsonValue replies_ = JsonValue::array();
 };
 
 }  // namespace mcp

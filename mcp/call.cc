@@ -33,6 +33,8 @@ void Call::report_progress(double progress, std::optional<double> total,
       wire::shape_progress(progress_token_, progress, total, message, request_.format)));
 }
 
+bool Call::wants_progress() const { return !progress_token_->is_null(); }
+
 void Call::begin_round(json responses, json state) {
   responses_ = std::move(responses);
   state_ = std::move(state);
@@ -76,7 +78,7 @@ std::variant<json, NoAnswer> Call::ask_client(const std::string& method, json pa
     if (auto* error = std::get_if<RpcError>(&*answer)) {
       return NoAnswer{Why::kRefused, std::move(error->message)};
     }
-    return std::get<json>(std::move(*answer));
+    return std::move(*std::get<JsonValue>(*answer));
   }
   const bool cancelled = stop_.stop_requested();
   const char* why = cancelled ? "the call was cancelled" : "no answer in time";

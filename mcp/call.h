@@ -9,11 +9,12 @@
 #include <stop_token>
 #include <string>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "mcp/call_context.h"
 #include "mcp/client_requests.h"
 #include "mcp/exchange.h"
+#include "mcp/json_value.h"
 #include "mcp/message.h"
 #include "mcp/wire/revision.h"
 
@@ -24,9 +25,9 @@ struct Request {
   Message message;
   const wire::Format& format;
   ClientInfo client;
-  nlohmann::json capabilities = nlohmann::json::object();  // of the client
-  std::optional<LogLevel> log_level;                       // of a modern request
-  std::size_t bytes = 0;                                   // of its text
+  JsonValue capabilities = JsonValue::object();  // of the client
+  std::optional<LogLevel> log_level;             // of a modern request
+  std::size_t bytes = 0;                         // of its text
 };
 
 class Subscriptions;
@@ -65,7 +66,7 @@ class Call final : public CallContext {
   [[nodiscard]] const Principal& principal() const override { return surroundings_.principal; }
   [[nodiscard]] std::stop_token cancelled() const override { return stop_; }
   [[nodiscard]] bool disconnected() const override { return surroundings_.disconnected; }
-  [[nodiscard]] bool wants_progress() const override { return !progress_token_.is_null(); }
+  [[nodiscard]] bool wants_progress() const override;
   void report_progress(double progress, std::optional<double> total,
                        const std::string& message) override;
   void log(LogLevel level, const std::string& logger, nlohmann::json data) override;
@@ -93,11 +94,11 @@ class Call final : public CallContext {
   Surroundings& surroundings_;
   const std::shared_ptr<Exchange> exchange_;
   const std::stop_token stop_;
-  const nlohmann::json progress_token_;
+  const JsonValue progress_token_;
   const std::string trace_parent_;
   std::optional<double> last_progress_;
-  nlohmann::json responses_ = nlohmann::json::object();
-  nlohmann::json state_;
+  JsonValue responses_ = JsonValue::object();
+  JsonValue state_;
   TaskWish task_wish_ = TaskWish::kImpossible;
   std::string awaited_task_;
 };

@@ -34,12 +34,12 @@ json ClientRequests::open() {
 }
 
 void ClientRequests::settle(const Message& response) {
-  if (!response.id.is_number_integer()) return;
+  if (!response.id->is_number_integer()) return;
   const std::lock_guard lock(mutex_);
-  const auto question = questions_.find(response.id.get<std::int64_t>());
+  const auto question = questions_.find(response.id->get<std::int64_t>());
   if (question == questions_.end() || question->second.settled) return;
   question->second.settled = true;
-  if (response.result.is_object()) {
+  if (response.result->is_object()) {
     question->second.answer = response.result;
   } else {
     question->second.answer = read_error(response.error);
@@ -47,9 +47,8 @@ void ClientRequests::settle(const Message& response) {
   settled_.notify_all();
 }
 
-std::optional<std::variant<json, RpcError>> ClientRequests::wait(const json& id,
-                                                                 std::chrono::milliseconds timeout,
-                                                                 const std::stop_token& stop) {
+std::optional<std::variant<JsonValue, RpcError>> ClientRequests::wait(
+    const json& id, std::chrono::milliseconds timeout, const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   const auto question = questions_.find(id.get<std::int64_t>());
   if (question == questions_.end()) return std::nullopt;

@@ -32,10 +32,8 @@ json refusal(int code, std::string why, const json& id) {
 }
 
 json too_many_requests(const json& id) {
-  return make_error({kInternalError,
-                     "too many requests at once: wait for one to end",
-                     {{kRetryAfter, kRetryAfterSeconds}},
-                     id});
+  return make_error({kInternalError, "too many requests at once: wait for one to end",
+                     json{{kRetryAfter, kRetryAfterSeconds}}, id});
 }
 
 // Why a message may not be part of a batch; null when it may.
@@ -189,9 +187,9 @@ void Connection::handle(Message message, std::size_t bytes, const Route& route) 
 
 void Connection::handle_notification(const Message& message) {
   if (message.method != "notifications/cancelled") return;
-  const auto id = message.params.find("requestId");
+  const auto id = message.params->find("requestId");
   // One that is not open any more has been answered meanwhile: no error.
-  if (id == message.params.end() || !is_id(*id)) return;
+  if (id == message.params->end() || !is_id(*id)) return;
   (void)pending_.cancel(*id);
   if (subscriptions_.end(*id)) (void)pending_.close(*id);
 }

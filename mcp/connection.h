@@ -13,11 +13,12 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "mcp/call.h"
 #include "mcp/exchange.h"
 #include "mcp/inbound.h"
+#include "mcp/json_value.h"
 #include "mcp/methods.h"
 #include "mcp/pending.h"
 #include "mcp/server.h"
@@ -77,7 +78,7 @@ class Connection {
   struct Opening {
     const wire::Format* format = nullptr;
     ClientInfo client;
-    nlohmann::json capabilities = nlohmann::json::object();
+    JsonValue capabilities = JsonValue::object();
   };
 
   // Where one message's answer goes.

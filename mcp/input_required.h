@@ -1,7 +1,7 @@
 // An answer that asks the client for something first.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "mcp/json_value.h"
 
 namespace mcp {
 
@@ -10,10 +10,10 @@ namespace mcp {
 // A client of a revision that has initialize is asked at once, and the handler called once more.
 struct InputRequired {
   // Key to {method, params}: elicitation/create, sampling/createMessage, roots/list.
-  nlohmann::json requests = nlohmann::json::object();
+  JsonValue requests = JsonValue::object();
   // Comes back as CallContext::request_state(). Sealed: the client can neither read nor change it,
   // nor use it for another request. Null: none.
-  nlohmann::json state = nullptr;
+  JsonValue state = nullptr;
 };
 
 }  // namespace mcp

@@ -61,7 +61,7 @@ std::variant<Message, RpcError> read_message(json value) {
   if (!method || !method->is_string()) return invalid("method must be a string", message.id);
   message.method = std::move(method->get_ref<std::string&>());
   message.kind = id ? Message::Kind::kRequest : Message::Kind::kNotification;
-  if (id && message.id.is_null()) {
+  if (id && message.id->is_null()) {
     return invalid("id must be an integer or a string of at most 1024 bytes");
   }
   auto params = take(value, "params");
@@ -82,8 +82,8 @@ json make_result(const json& id, json result) {
 
 json make_error(RpcError error) {
   json body = {{"code", error.code}, {"message", std::move(error.message)}};
-  if (!error.data.is_null()) body["data"] = std::move(error.data);
-  json message = {{"jsonrpc", "2.0"}, {"id", std::move(error.id)}};
+  if (!error.data->is_null()) body["data"] = std::move(*error.data);
+  json message = {{"jsonrpc", "2.0"}, {"id", std::move(*error.id)}};
   message["error"] = std::move(body);
   return message;
 }

@@ -8,7 +8,9 @@
 #include <string_view>
 #include <variant>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
+
+#include "mcp/json_value.h"
 
 namespace mcp {
 
@@ -35,19 +37,19 @@ inline constexpr const char* kRetryAfter = "retryAfterSeconds";
 struct RpcError {
   int code = kInternalError;
   std::string message;
-  nlohmann::json data = nullptr;  // null: none
-  nlohmann::json id = nullptr;    // of the request, when it could be read
+  JsonValue data = nullptr;  // null: none
+  JsonValue id = nullptr;    // of the request, when it could be read
 };
 
 struct Message {
   enum class Kind { kRequest, kNotification, kResponse };
   Kind kind = Kind::kRequest;
-  nlohmann::json id;  // string or integer for a request, null for a notification; of a response
-                      // null when it is no id
+  JsonValue id;  // string or integer for a request, null for a notification; of a response
+                 // null when it is no id
   std::string method;
-  nlohmann::json params = nlohmann::json::object();  // always an object
-  nlohmann::json result;                             // of a response; null for an error
-  nlohmann::json error;                              // of a response; null for a result
+  JsonValue params = JsonValue::object();  // always an object
+  JsonValue result;                        // of a response; null for an error
+  JsonValue error;                         // of a response; null for a result
 };
 
 // A string of at most kIdBytesMax bytes, or an integer.

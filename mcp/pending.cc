@@ -4,18 +4,20 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mcp/message.h"
+
 namespace mcp {
 
 std::optional<std::stop_token> PendingRequests::open(const nlohmann::json& id) {
   const std::lock_guard lock(mutex_);
-  const auto [entry, inserted] = entries_.try_emplace(id);
+  const auto [entry, inserted] = entries_.try_emplace(print(id));
   if (!inserted) return std::nullopt;
   return entry->second.stop.get_token();
 }
 
 bool PendingRequests::close(const nlohmann::json& id) {
   const std::lock_guard lock(mutex_);
-  const auto entry = entries_.find(id);
+  const auto entry = entries_.find(print(id));
   if (entry == entries_.end()) return false;
   const bool send = !entry->second.cancelled;
   entries_.erase(entry);
@@ -24,7 +26,7 @@ bool PendingRequests::close(const nlohmann::json& id) {
 
 bool PendingRequests::cancel(const nlohmann::json& id) {
   std::unique_lock lock(mutex_);
-  const auto entry = entries_.find(id);
+  const auto entry = entries_.find(print(id));
   if (entry == entries_.end()) return false;
   entry->second.cancelled = true;
   std::stop_source stop = entry->second.stop;
@@ -38,7 +40,7 @@ void PendingRequests::cancel_all() {
   std::vector<std::stop_source> stops;
   {
     const std::lock_guard lock(mutex_);
-    for (auto& [id, entry] : entries_) {
+    for (auto& [text, entry] : entries_) {
       entry.cancelled = true;
       stops.push_back(entry.stop);
     }
@@ -48,7 +50,7 @@ void PendingRequests::cancel_all() {
 
 bool PendingRequests::is_open(const nlohmann::json& id) const {
   const std::lock_guard lock(mutex_);
-  return entries_.contains(id);
+  return entries_.contains(print(id));
 }
 
 std::size_t PendingRequests::count() const {

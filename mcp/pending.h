@@ -6,8 +6,9 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <string>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace mcp {
 
@@ -34,7 +35,7 @@ class PendingRequests {
     bool cancelled = false;
   };
   mutable std::mutex mutex_;
-  std::map<nlohmann::json, Entry> entries_;
+  std::map<std::string, Entry> entries_;  // by the JSON text of the id
 };
 
 }  // namespace mcp

@@ -31,7 +31,7 @@ RoundAnswer round_answer(PromptAnswer answer, const wire::Format& format) {
   json result;
   if (!got.description.empty()) result["description"] = got.description;
   result["messages"] = json::array();
-  for (json& message : got.messages) {
+  for (json& message : *got.messages) {
     message["content"] = wire::shape_block(std::move(message["content"]), format);
     result["messages"].push_back(std::move(message));
   }

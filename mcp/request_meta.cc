@@ -68,9 +68,8 @@ std::variant<ModernMeta, RpcError> read_modern_meta(const json& params) {
 RpcError unsupported_revision(const std::string& claim) {
   json supported = json::array();
   for (const wire::Format* modern : wire::modern_formats()) supported.push_back(modern->name);
-  return {kUnsupportedProtocolVersion,
-          "unsupported protocol version",
-          {{"supported", std::move(supported)}, {"requested", claim.substr(0, kNameBytesMax)}},
+  return {kUnsupportedProtocolVersion, "unsupported protocol version",
+          json{{"supported", std::move(supported)}, {"requested", claim.substr(0, kNameBytesMax)}},
           nullptr};
 }
 

@@ -5,9 +5,10 @@
 #include <string>
 #include <variant>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "mcp/call_context.h"
+#include "mcp/json_value.h"
 #include "mcp/message.h"
 #include "mcp/wire/revision.h"
 
@@ -20,7 +21,7 @@ struct ModernMeta {
   std::string claim;                     // the revision as the client wrote it
   const wire::Format* format = nullptr;  // null: not served, see unsupported_revision()
   ClientInfo client;
-  nlohmann::json capabilities;        // of the client; an object
+  JsonValue capabilities;             // of the client; an object
   std::optional<LogLevel> log_level;  // nothing: the client wants no log messages
 };
 

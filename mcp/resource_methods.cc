@@ -16,11 +16,11 @@ RoundAnswer round_answer(ReadAnswer answer, const std::string& uri, const Call& 
   if (auto* error = std::get_if<RpcError>(&answer)) return std::move(*error);
   const wire::Format& format = call.format();
   if (std::holds_alternative<NotFound>(answer)) {
-    return RpcError{format.resource_not_found, "resource not found", {{"uri", uri}}, nullptr};
+    return RpcError{format.resource_not_found, "resource not found", json{{"uri", uri}}, nullptr};
   }
   json result;
   result["contents"] = json::array();
-  for (json& one : std::get<ResourceContents>(answer).contents) {
+  for (json& one : *std::get<ResourceContents>(answer).contents) {
     result["contents"].push_back(wire::fit(std::move(one), format));
   }
   // Files change at any time.
@@ -36,7 +36,7 @@ Server::Answer list_resources(const Server& server, Call& call) {
   if (!page) return wrong_params("unknown cursor");
   json result;
   result["resources"] = json::array();
-  for (json& one : page->items)
+  for (json& one : *page->items)
     result["resources"].push_back(wire::fit(std::move(one), call.format()));
   if (page->next_cursor) result["nextCursor"] = *page->next_cursor;
   wire::add_cache_hints(result, Cache::kNever, call.format());

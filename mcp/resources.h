@@ -6,18 +6,19 @@
 #include <variant>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "mcp/call_context.h"
 #include "mcp/completion.h"
 #include "mcp/input_required.h"
+#include "mcp/json_value.h"
 #include "mcp/message.h"
 
 namespace mcp {
 
 // A part of a list, in the words of the newest revision.
 struct Page {
-  nlohmann::json items = nlohmann::json::array();
+  JsonValue items = JsonValue::array();
   std::optional<std::string> next_cursor;
 };
 
@@ -25,7 +26,7 @@ struct NotFound {};
 
 // Contents in the words of the newest revision: at least one.
 struct ResourceContents {
-  nlohmann::json contents = nlohmann::json::array();
+  JsonValue contents = JsonValue::array();
 };
 
 using ReadAnswer = std::variant<ResourceContents, NotFound, InputRequired, RpcError>;
@@ -37,8 +38,8 @@ class ResourceProvider {
 
   // Resource objects. `cursor` is empty for the first page; nothing for one that was never given.
   virtual std::optional<Page> list(const std::string& cursor, CallContext& context) = 0;
-  // ResourceTemplate objects, all of them.
-  virtual nlohmann::json templates() { return nlohmann::json::array(); }
+  // ResourceTemplate objects, all of them: an array.
+  virtual nlohmann::json templates() = 0;
   virtual ReadAnswer read(const std::string& uri, CallContext& context) = 0;
 
   // Values for an argument of a template. Nothing: no such template.

@@ -35,15 +35,14 @@ json allowed_of(const json& requests, const json& declared, json& missing) {
 Server::Answer ask_later(const Server& server, Call& call, const InputRequired& wanted) {
   json missing = json::object();
   json allowed = allowed_of(wanted.requests, call.client_capabilities(), missing);
-  if (allowed.empty() && !wanted.requests.empty()) {
+  if (allowed.empty() && !wanted.requests->empty()) {
     return RpcError{kMissingClientCapability,
                     "this needs a capability that the client did not declare",
-                    {{"requiredCapabilities", std::move(missing)}},
-                    nullptr};
+                    json{{"requiredCapabilities", std::move(missing)}}, nullptr};
   }
   json result = {{"resultType", "input_required"}};
   if (!allowed.empty()) result["inputRequests"] = std::move(allowed);
-  if (!wanted.state.is_null()) {
+  if (!wanted.state->is_null()) {
     result["requestState"] = server.request_states().seal(wanted.state, call.principal().id,
                                                           call.method(), call.params());
   }
@@ -53,7 +52,7 @@ Server::Answer ask_later(const Server& server, Call& call, const InputRequired& 
 // Nothing, or why it cannot go on.
 std::optional<RpcError> ask_now(Call& call, const InputRequired& wanted) {
   json responses = json::object();
-  for (const auto& [key, request] : wanted.requests.items()) {
+  for (const auto& [key, request] : wanted.requests->items()) {
     auto answer = call.ask_client(request.at("method").get<std::string>(),
                                   request.value("params", json::object()), kAnswerPatience);
     if (auto* none = std::get_if<NoAnswer>(&answer)) {

@@ -32,7 +32,7 @@ std::variant<Task, RpcError> named_task(const Server& server, const Call& call) 
 // Puts what a task of 2025-11-25 wants to know to the client. False: it has answered nothing.
 bool ask_for_task(const Server& server, Call& call, const Task& task) {
   json responses = json::object();
-  for (const auto& [key, request] : task.input_requests.items()) {
+  for (const auto& [key, request] : task.input_requests->items()) {
     json params = request.value("params", json::object());
     params["_meta"][kRelatedTask] = {{"taskId", task.id}};
     auto answer = call.ask_client(request.at("method").get<std::string>(), std::move(params),
@@ -62,10 +62,10 @@ Server::Answer result_of(const Server& server, const Call& call, const Task& tas
 
 std::optional<RpcError> refuse_tasks(const wire::Format& format, const json& declared) {
   if (!format.modern || has_extension(declared, kTasksExtension)) return std::nullopt;
-  return RpcError{kMissingClientCapability,
-                  "this needs the tasks extension, which the client did not declare",
-                  {{"requiredCapabilities", {{"extensions", {{kTasksExtension, json::object()}}}}}},
-                  nullptr};
+  return RpcError{
+      kMissingClientCapability, "this needs the tasks extension, which the client did not declare",
+      json{{"requiredCapabilities", {{"extensions", {{kTasksExtension, json::object()}}}}}},
+      nullptr};
 }
 
 json view_task(TaskSource& source, const Principal& principal, const Task& task,
@@ -76,7 +76,7 @@ json view_task(TaskSource& source, const Principal& principal, const Task& task,
   }
   if (!format.modern) return wire::shape_task(task, outcome, format);
   json allowed = json::object();
-  for (const auto& [key, request] : task.input_requests.items()) {
+  for (const auto& [key, request] : task.input_requests->items()) {
     if (missing_capability(declared, request.at("method").get<std::string>(),
                            request.value("params", json::object()))
             .is_null()) {

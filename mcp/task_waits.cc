@@ -4,12 +4,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mcp/message.h"
+
 namespace mcp {
 
 using nlohmann::json;
 
 TaskWaits::~TaskWaits() {
-  std::map<json, std::unique_ptr<Wait>> waits;
+  std::map<std::string, std::unique_ptr<Wait>> waits;
   std::vector<std::unique_ptr<Wait>> given_up;
   {
     const std::lock_guard lock(state_->mutex);
@@ -25,7 +27,7 @@ TaskWaits::Next TaskWaits::stay(const json& request_id, const std::string& task_
                                 const std::function<void()>& given_up) {
   {
     const std::lock_guard lock(state_->mutex);
-    const auto known = state_->waits.find(request_id);
+    const auto known = state_->waits.find(print(request_id));
     if (known != state_->waits.end()) {
       Wait& wait = *known->second;
       if (std::exchange(wait.again, false)) return Next::kLookAgain;
@@ -39,10 +41,11 @@ TaskWaits::Next TaskWaits::stay(const json& request_id, const std::string& task_
 TaskWaits::Next TaskWaits::begin(const json& request_id, const std::string& task_id,
                                  const std::stop_token& stop, const Look& look,
                                  const std::function<void()>& given_up) {
+  const std::string id_text = print(request_id);
   Wait* wait = nullptr;
   {
     const std::lock_guard lock(state_->mutex);
-    auto& place = state_->waits[request_id] = std::make_unique<Wait>();
+    auto& place = state_->waits[id_text] = std::make_unique<Wait>();
     wait = place.get();
     wait->look = look;
     wait->given_up = given_up;
@@ -53,8 +56,8 @@ TaskWaits::Next TaskWaits::begin(const json& request_id, const std::string& task
   filter.task_ids.insert(task_id);
   wait->listener = changes_.add(
       principal_id_, filter,
-      [state = state_, request_id](const Change&) {
-        wake(std::shared_ptr(state), json(request_id));
+      [state = state_, id_text](const Change&) {
+        wake(std::shared_ptr(state), std::string(id_text));
       },
       /*counted=*/true);
   if (!wait->listener) {
@@ -62,16 +65,16 @@ TaskWaits::Next TaskWaits::begin(const json& request_id, const std::string& task
     return Next::kTooMany;
   }
   wait->on_stop.emplace(
-      stop, [state = state_, request_id] { wake(std::shared_ptr(state), json(request_id)); });
+      stop, [state = state_, id_text] { wake(std::shared_ptr(state), std::string(id_text)); });
   // What happened before anybody listened.
   return Next::kLookAgain;
 }
 
-void TaskWaits::wake(const std::shared_ptr<State>& state, const json& request_id) {
+void TaskWaits::wake(const std::shared_ptr<State>& state, const std::string& id_text) {
   Look look;
   {
     const std::lock_guard lock(state->mutex);
-    const auto known = state->waits.find(request_id);
+    const auto known = state->waits.find(id_text);
     if (known == state->waits.end()) return;
     Wait& wait = *known->second;
     if (std::exchange(wait.looking, true)) {
@@ -84,7 +87,7 @@ void TaskWaits::wake(const std::shared_ptr<State>& state, const json& request_id
   std::function<void()> given_up;
   {
     const std::lock_guard lock(state->mutex);
-    const auto known = state->waits.find(request_id);
+    const auto known = state->waits.find(id_text);
     if (known == state->waits.end()) return;
     given_up = std::move(known->second->given_up);
     known->second->look = nullptr;  // `look` has it: what it holds goes with this call
@@ -100,7 +103,7 @@ void TaskWaits::end(const json& request_id) {
   {
     const std::lock_guard lock(state_->mutex);
     given_up.swap(state_->given_up);
-    const auto known = state_->waits.find(request_id);
+    const auto known = state_->waits.find(print(request_id));
     if (known != state_->waits.end()) {
       ended = std::move(known->second);
       state_->waits.erase(known);

@@ -55,14 +55,14 @@ class TaskWaits {
   // Outlives the rest for a wake() in which the last of a client goes.
   struct State {
     std::mutex mutex;
-    std::map<nlohmann::json, std::unique_ptr<Wait>> waits;
+    std::map<std::string, std::unique_ptr<Wait>> waits;  // by the JSON text of the request's id
     // Given up by the very thread that told of a change: their turn comes with the next end.
     std::vector<std::unique_ptr<Wait>> given_up;
   };
 
   Next begin(const nlohmann::json& request_id, const std::string& task_id,
              const std::stop_token& stop, const Look& look, const std::function<void()>& given_up);
-  static void wake(const std::shared_ptr<State>& state, const nlohmann::json& request_id);
+  static void wake(const std::shared_ptr<State>& state, const std::string& id_text);
   void take_down(Wait& wait);
 
   Changes& changes_;

@@ -8,8 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
+#include "mcp/json_value.h"
 #include "mcp/message.h"
 #include "mcp/principal.h"
 #include "mcp/tool_result.h"
@@ -29,7 +30,7 @@ struct Task {
   std::optional<std::int64_t> ttl_ms;  // nothing: kept without limit
   std::optional<std::int64_t> poll_ms;
   // Of kInputRequired: key to {method, params}. A key is never used twice in one task.
-  nlohmann::json input_requests = nlohmann::json::object();
+  JsonValue input_requests = JsonValue::object();
 
   [[nodiscard]] bool is_terminal() const { return status >= TaskStatus::kCompleted; }
 };

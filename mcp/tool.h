@@ -5,10 +5,11 @@
 #include <string>
 #include <variant>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "mcp/call_context.h"
 #include "mcp/input_required.h"
+#include "mcp/json_value.h"
 #include "mcp/message.h"
 #include "mcp/tasks.h"
 #include "mcp/tool_result.h"
@@ -25,16 +26,16 @@ struct Tool {
   std::string name;
   std::string title;  // empty: none
   std::string description;
-  nlohmann::json input_schema;   // an object; null: any object
-  nlohmann::json output_schema;  // null: none
-  nlohmann::json annotations;    // null: none
+  JsonValue input_schema;   // an object; null: any object
+  JsonValue output_schema;  // null: none
+  JsonValue annotations;    // null: none
   // Gets an object. Checks it itself: a wrong argument is a result with is_error. Called from many
   // threads at once. What it throws is a bug, reported to the client as -32603.
   std::function<ToolAnswer(const nlohmann::json& arguments, CallContext& context)> call;
   TaskSupport task_support = TaskSupport::kForbidden;
-  nlohmann::json meta = nullptr;   // an object for _meta; null: none
-  nlohmann::json icons = nullptr;  // an array; null: none
-  bool listed = true;              // false: can be called, but tools/list does not name it
+  JsonValue meta = nullptr;   // an object for _meta; null: none
+  JsonValue icons = nullptr;  // an array; null: none
+  bool listed = true;         // false: can be called, but tools/list does not name it
 };
 
 }  // namespace mcp

@@ -16,9 +16,8 @@ using nlohmann::json;
 namespace {
 
 RpcError needs_tasks() {
-  return {kMissingClientCapability,
-          "this tool runs as a task only",
-          {{"requiredCapabilities", {{"extensions", {{kTasksExtension, json::object()}}}}}},
+  return {kMissingClientCapability, "this tool runs as a task only",
+          json{{"requiredCapabilities", {{"extensions", {{kTasksExtension, json::object()}}}}}},
           nullptr};
 }
 
@@ -49,7 +48,7 @@ std::variant<TaskWish, RpcError> task_wish(const Server& server, const Tool& too
 }
 
 std::string text_of(const ToolResult& result) {
-  for (const json& block : result.content) {
+  for (const json& block : *result.content) {
     if (block.value("type", "") == "text") return block.value("text", "");
   }
   return "the tool failed";

@@ -48,7 +48,7 @@ base::Result<BoxStatus> ask_status(BoxConnection& connection, milliseconds patie
   const json reply = TRY(connection.call({{"op", "status"}}, patience));
   BoxStatus status;
   status.paused = wire::boolean_or(reply, "paused", false);
-  status.isolation = reply.value("isolation", json::object());
+  status.isolation = wire::print_json(reply.value("isolation", json::object()));
   status.memory_bytes = wire::integer_or(reply, "memory_bytes", 0);
   const json active = reply.value("active", json::array());
   for (const json& entry : active) {

@@ -71,12 +71,12 @@ base::Result<std::optional<RunError>> error_from_json(const json& value) {
 }
 
 // As the box made them, or it lies.
-base::Result<json> outputs_from_json(json outputs) {
+base::Result<std::vector<json>> outputs_from_json(json outputs) {
   if (!outputs.is_array()) return invalid("run: outputs are no list");
   for (const json& output : outputs) {
     if (checked_output(output) != output) return invalid("run: a malformed output");
   }
-  return outputs;
+  return std::move(outputs.get_ref<json::array_t&>());
 }
 
 json error_to_json(const RunError& failure) {
@@ -97,6 +97,13 @@ const char* name_of(Cause cause) { return name_in(kCauses, cause); }
 std::optional<Language> find_language(std::string_view name) { return find_in(kLanguages, name); }
 std::optional<RunStatus> find_run_status(std::string_view name) { return find_in(kStatuses, name); }
 std::optional<Cause> find_cause(std::string_view name) { return find_in(kCauses, name); }
+
+Run::Run() = default;
+Run::~Run() = default;
+Run::Run(const Run&) = default;
+Run& Run::operator=(const Run&) = default;
+Run::Run(Run&&) noexcept = default;
+Run& Run::operator=(Run&&) noexcept = default;
 
 json run_to_json(const Run& run) {
   json value = {{"run_id", run.run_id},

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "sandbox/base/result.h"
 
@@ -68,6 +68,14 @@ struct FileChange {
 };
 
 struct Run {
+  // Not in line: they need all of json.hpp.
+  Run();
+  ~Run();
+  Run(const Run&);
+  Run& operator=(const Run&);
+  Run(Run&&) noexcept;
+  Run& operator=(Run&&) noexcept;
+
   std::string run_id;
   Language language = Language::kPython;
   RunStatus status = RunStatus::kQueued;
@@ -79,8 +87,8 @@ struct Run {
   std::optional<int> exit_code;
   std::int64_t stdout_bytes = 0;  // kept in the file
   std::int64_t stderr_bytes = 0;
-  std::int64_t image_count = 0;                      // <n>.png beside the streams, from 1
-  nlohmann::json outputs = nlohmann::json::array();  // as in the contract, checked by the box
+  std::int64_t image_count = 0;         // <n>.png beside the streams, from 1
+  std::vector<nlohmann::json> outputs;  // as in the contract, checked by the box
   std::optional<RunError> error;
   std::vector<FileChange> files_changed;
   std::string note;

@@ -12,8 +12,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
 #include "sandbox/box_spec.h"
@@ -23,8 +21,8 @@ namespace sandbox {
 
 struct BoxStatus {
   bool paused = false;
-  std::vector<Run> active;   // queued and running, oldest first
-  nlohmann::json isolation;  // which layer holds what on this host
+  std::vector<Run> active;  // queued and running, oldest first
+  std::string isolation;    // a JSON object: which layer holds what on this host
   std::int64_t memory_bytes = 0;
 };
 

@@ -158,8 +158,10 @@ Session Manager::new_session(const std::string& principal_id, const sandbox::Lim
 base::Result<SessionState> Manager::create(const std::string& principal_id,
                                            const SessionOptions& options) {
   TRY(check_name(options.name));
+  const json wished =
+      options.limits.empty() ? json() : TRY(sandbox::wire::parse_json(options.limits));
   const sandbox::Limits limits =
-      TRY(sandbox::limits_from_json(options.limits, config_.default_limits, config_.most_limits));
+      TRY(sandbox::limits_from_json(wished, config_.default_limits, config_.most_limits));
   if (options.lifetime_seconds &&
       (*options.lifetime_seconds < 1 || *options.lifetime_seconds > kLifetimeSecondsMax)) {
     return base::error(Error::Kind::kInvalid,
@@ -275,7 +277,7 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& se
   auto box = std::move(started).value();
   const auto status = box->status();
   if (status.ok()) {
-    TRY(store_.set_isolation(session.id, sandbox::wire::print_json(status.value().isolation)));
+    TRY(store_.set_isolation(session.id, status.value().isolation));
   }
   TRY(store_.set_session_status(session.id, "ready", ""));
   return box;

@@ -20,8 +20,6 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
 #include "sandbox/sandbox.h"
@@ -45,7 +43,7 @@ struct SessionOptions {
   // Whose connection asks. A session without a name ends with it; empty: no connection.
   std::string connection_id;
   std::optional<std::int64_t> lifetime_seconds;
-  nlohmann::json limits;  // null: the defaults
+  std::string limits;  // a JSON object; empty: the defaults
   std::map<std::string, std::string> env;
 };
 

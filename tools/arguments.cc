@@ -151,6 +151,8 @@ base::Result<Arguments> check_arguments(const std::vector<Argument>& table, cons
   return Arguments(std::move(values));
 }
 
+bool Arguments::has(const char* name) const { return values_->contains(name); }
+
 std::string Arguments::text(const char* name, const std::string& fallback) const {
   return has(name) ? values_[name].get<std::string>() : fallback;
 }

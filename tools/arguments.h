@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
+#include "mcp/json_value.h"
 #include "sandbox/base/result.h"
 
 namespace tools {
@@ -28,9 +29,9 @@ struct Argument {
 // Checked arguments. Absent ones give the fallback.
 class Arguments {
  public:
-  explicit Arguments(nlohmann::json values) : values_(std::move(values)) {}
+  explicit Arguments(mcp::JsonValue values) : values_(std::move(values)) {}
 
-  [[nodiscard]] bool has(const char* name) const { return values_.contains(name); }
+  [[nodiscard]] bool has(const char* name) const;
   [[nodiscard]] std::string text(const char* name, const std::string& fallback = "") const;
   [[nodiscard]] std::int64_t integer(const char* name, std::int64_t fallback) const;
   [[nodiscard]] std::optional<std::int64_t> find_integer(const char* name) const;
@@ -40,7 +41,7 @@ class Arguments {
   [[nodiscard]] nlohmann::json object(const char* name) const;  // null when absent
 
  private:
-  nlohmann::json values_;
+  mcp::JsonValue values_;
 };
 
 // The tool's inputSchema: a flat object.

@@ -76,12 +76,12 @@ class Authentication {
 
 bool changes_something(const mcp::Server& server, const mcp::Message& message) {
   if (message.method == "tasks/cancel" || message.method == "tasks/update") return true;
-  const auto name = message.params.find("name");
-  if (message.method != "tools/call" || name == message.params.end() || !name->is_string()) {
+  const auto name = message.params->find("name");
+  if (message.method != "tools/call" || name == message.params->end() || !name->is_string()) {
     return false;
   }
   const mcp::Tool* tool = server.find_tool(name->get_ref<const std::string&>());
-  return tool != nullptr && !tool->annotations.value("readOnlyHint", false);
+  return tool != nullptr && !tool->annotations->value("readOnlyHint", false);
 }
 
 }  // namespace

@@ -108,10 +108,10 @@ base::Result<Reply> edit(const Services& services, const sessions::Session& sess
                                     base::now_ms()};
   TRY(services.sessions.store().record_file(record));
   Reply reply;
-  reply.structured = {{"path", record.path},
-                      {"bytes", written.bytes},
-                      {"sha256", hash},
-                      {"replacements", places.size()}};
+  reply.structured = nlohmann::json{{"path", record.path},
+                                    {"bytes", written.bytes},
+                                    {"sha256", hash},
+                                    {"replacements", places.size()}};
   reply.text = "edited " + one_line(record.path) + ": " + std::to_string(places.size()) +
                " replaced, in " + lines_of(read.content, places) + " (" +
                std::to_string(written.bytes) + " bytes, sha256 " + hash + ")";

@@ -53,15 +53,15 @@ base::Result<Reply> picture_reply(const BoxFiles& files, const std::string& path
                            "the user; encoding base64 reads its bytes");
   }
   Reply reply;
-  reply.structured = {{"path", shown_path(whole.path)},
-                      {"bytes", whole.content.size()},
-                      {"total_bytes", whole.total_bytes},
-                      {"mime_type", mime_type},
-                      {"encoding", "base64"},
-                      {"content", ""}};
+  reply.structured = json{{"path", shown_path(whole.path)},
+                          {"bytes", whole.content.size()},
+                          {"total_bytes", whole.total_bytes},
+                          {"mime_type", mime_type},
+                          {"encoding", "base64"},
+                          {"content", ""}};
   reply.text = one_line(shown_path(whole.path)) + ": " + mime_type + ", " +
                std::to_string(whole.total_bytes) + " bytes, as an image";
-  reply.more.push_back(
+  reply.more->push_back(
       {{"type", "image"}, {"data", to_base64(whole.content)}, {"mimeType", mime_type}});
   return reply;
 }
@@ -96,12 +96,12 @@ base::Result<Reply> content_reply(sandbox::files::ReadResult read, std::int64_t 
   if (!as_text && read.content.size() > kBase64BytesMax) read.content.resize(kBase64BytesMax);
   const auto used = static_cast<std::int64_t>(as_text ? text.size() : read.content.size());
   Reply reply;
-  reply.structured = {{"path", shown_path(read.path)},
-                      {"bytes", used},
-                      {"total_bytes", read.total_bytes},
-                      {"mime_type", mime_type},
-                      {"encoding", as_text ? "utf-8" : "base64"},
-                      {"content", as_text ? text : to_base64(read.content)}};
+  reply.structured = json{{"path", shown_path(read.path)},
+                          {"bytes", used},
+                          {"total_bytes", read.total_bytes},
+                          {"mime_type", mime_type},
+                          {"encoding", as_text ? "utf-8" : "base64"},
+                          {"content", as_text ? text : to_base64(read.content)}};
   reply.text = one_line(shown_path(read.path)) + ": " + std::to_string(used) + " of " +
                std::to_string(read.total_bytes) + " bytes, " + mime_type + ", " +
                reply.structured["encoding"].get<std::string>();
@@ -145,7 +145,7 @@ mcp::Tool read_file(const Services& services) {
                     {"path", "bytes", "total_bytes", "mime_type", "encoding", "content"}),
       {.read_only = true, .destructive = false, .idempotent = true},
       mcp::TaskSupport::kForbidden,
-      {{"anthropic/maxResultSizeChars", kResultCharactersMax}}};
+      json{{"anthropic/maxResultSizeChars", kResultCharactersMax}}};
   return make_tool(
       definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
@@ -217,10 +217,10 @@ mcp::Tool write_file(const Services& services) {
                                     base::now_ms()};
         TRY(services.sessions.store().record_file(record));
         Reply reply;
-        reply.structured = {{"path", record.path},
-                            {"bytes", written.bytes},
-                            {"sha256", hash},
-                            {"change", written.change}};
+        reply.structured = json{{"path", record.path},
+                                {"bytes", written.bytes},
+                                {"sha256", hash},
+                                {"change", written.change}};
         reply.text = written.change + " " + one_line(record.path) + " (" +
                      std::to_string(written.bytes) + " bytes, sha256 of what was sent " + hash +
                      ")";
@@ -274,9 +274,9 @@ mcp::Tool list_files(const Services& services) {
         const BoxFiles files = TRY(files_of(services, session));
         const auto listed = TRY(files.list(arguments.text("path", "/workspace"), options));
         Reply reply;
-        reply.structured = {{"path", shown_path(listed.path)},
-                            {"entries", json::array()},
-                            {"truncated", listed.truncated}};
+        reply.structured = json{{"path", shown_path(listed.path)},
+                                {"entries", json::array()},
+                                {"truncated", listed.truncated}};
         reply.text = one_line(shown_path(listed.path)) + ": " +
                      std::to_string(listed.entries.size()) + " entries" +
                      (listed.truncated ? " (truncated)" : "") + "\n";

@@ -1,4 +1,6 @@
 // install_packages: needs a network, which sessions of this version do not have.
+#include <nlohmann/json.hpp>
+
 #include "tools/tool_kit.h"
 
 namespace tools {

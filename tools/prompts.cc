@@ -11,7 +11,7 @@ using nlohmann::json;
 namespace {
 
 mcp::PromptResult message(const std::string& description, const std::string& text) {
-  return {description, {{{"role", "user"}, {"content", {{"type", "text"}, {"text", text}}}}}};
+  return {description, json{{{"role", "user"}, {"content", {{"type", "text"}, {"text", text}}}}}};
 }
 
 std::string given(const mcp::PromptArguments& arguments, const char* name) {

@@ -45,9 +45,9 @@ void add_images(Reply& reply, sessions::Manager& sessions, const RunState& state
   const std::size_t room = kResultCharactersMax - std::min(taken, kResultCharactersMax);
   reply.more = image_blocks(sessions, state, room);
   const std::int64_t left_out =
-      state.run.image_count - static_cast<std::int64_t>(reply.more.size());
+      state.run.image_count - static_cast<std::int64_t>(reply.more->size());
   if (left_out <= 0) return;
-  std::string note = reply.structured.value("note", "");
+  std::string note = reply.structured->value("note", "");
   if (!note.empty()) note += "; ";
   reply.structured["note"] = note + std::to_string(left_out) + " of " +
                              std::to_string(state.run.image_count) +

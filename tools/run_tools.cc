@@ -203,7 +203,7 @@ json with_runs(json schema) {
 
 base::Result<Reply> last_runs(const Services& services, const sessions::Session& session) {
   Reply reply;
-  reply.structured = {{"session_id", session.id}, {"runs", json::array()}};
+  reply.structured = json{{"session_id", session.id}, {"runs", json::array()}};
   reply.text = "The last runs of " + session.id + ", the newest first:\n";
   const auto runs = TRY(services.sessions.store().runs_of_session(session.id, kRunsListed));
   for (const sessions::Run& run : runs) {

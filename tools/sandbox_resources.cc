@@ -47,12 +47,12 @@ mcp::ReadAnswer contents_of(const std::string& uri, const std::string& path,
     one["blob"] = to_base64(content);
   }
   mcp::ResourceContents read;
-  read.contents.push_back(std::move(one));
+  read.contents->push_back(std::move(one));
   return read;
 }
 
 mcp::RpcError refusal(const std::string& uri, const std::string& why) {
-  return {mcp::kInvalidParams, to_utf8(why), {{"uri", uri}}, nullptr};
+  return {mcp::kInvalidParams, to_utf8(why), json{{"uri", uri}}, nullptr};
 }
 
 mcp::RpcError too_large(const std::string& uri, std::int64_t bytes) {
@@ -75,7 +75,7 @@ mcp::ReadAnswer read_directory(const BoxFiles& files, const std::string& uri,
   }
   if (listed.value().truncated) text += "... and more\n";
   mcp::ResourceContents read;
-  read.contents.push_back({{"uri", uri}, {"mimeType", "inode/directory"}, {"text", text}});
+  read.contents->push_back({{"uri", uri}, {"mimeType", "inode/directory"}, {"text", text}});
   return read;
 }
 
@@ -141,7 +141,7 @@ std::optional<mcp::Page> SandboxResources::list(const std::string& cursor,
   // What has come or gone since the last page has moved the others: a client that must not miss any
   // is told of the change.
   for (std::size_t i = *begin; i < std::min(all.size(), *begin + kPageSize); ++i) {
-    page.items.push_back(std::move(all[i]));
+    page.items->push_back(std::move(all[i]));
   }
   if (all.size() > *begin + kPageSize) page.next_cursor = std::to_string(*begin + kPageSize);
   return page;

@@ -113,7 +113,9 @@ mcp::Tool create_session(const Services& services) {
         options.connection_id = context.connection_id();
         options.name = arguments.text("name");
         options.lifetime_seconds = arguments.find_integer("lifetime_seconds");
-        options.limits = arguments.object("limits");
+        if (arguments.has("limits")) {
+          options.limits = sandbox::wire::print_json(arguments.object("limits"));
+        }
         options.env = arguments.map("env");
         for (const auto& [name, value] : options.env) {
           if (name.empty() || name.find('=') != std::string::npos ||
@@ -144,7 +146,7 @@ mcp::Tool list_sessions(const Services& services) {
         if (arguments.has("status")) status = arguments.text("status");
         const auto states = TRY(services.sessions.list(context.principal().id, status));
         Reply reply;
-        reply.structured = {{"sessions", json::array()}};
+        reply.structured = json{{"sessions", json::array()}};
         reply.text = std::to_string(states.size()) + " sessions\n";
         for (const sessions::SessionState& state : states) {
           const json session = structured_session(state);
@@ -198,7 +200,7 @@ mcp::Tool delete_session(const Services& services) {
             TRY(services.sessions.find(context.principal().id, arguments.text("session_id")));
         TRY(services.sessions.destroy(context.principal().id, session.id));
         Reply reply;
-        reply.structured = {{"session_id", session.id}, {"status", "destroyed"}};
+        reply.structured = json{{"session_id", session.id}, {"status", "destroyed"}};
         reply.text = session.id + " destroyed";
         return reply;
       });

@@ -55,13 +55,13 @@ mcp::Tool share_tool(const Services& services) {
         }
         const std::string host_path = services.share.host_path(shared);
         Reply reply;
-        reply.structured = {{"id", shared.id},
-                            {"filename", shared.filename},
-                            {"bytes", shared.bytes},
-                            {"created_at", base::to_rfc3339(shared.created_at)},
-                            {"mime_type", shared.mime_type},
-                            {"sha256", shared.sha256},
-                            {"host_path", host_path}};
+        reply.structured = json{{"id", shared.id},
+                                {"filename", shared.filename},
+                                {"bytes", shared.bytes},
+                                {"created_at", base::to_rfc3339(shared.created_at)},
+                                {"mime_type", shared.mime_type},
+                                {"sha256", shared.sha256},
+                                {"host_path", host_path}};
         reply.text = "shared " + shared.filename + " (" + shared.mime_type + ", " +
                      std::to_string(shared.bytes) + " bytes, sha256 " + shared.sha256 + ") as " +
                      shared.id + "\non the user's machine: " + host_path;
@@ -70,11 +70,11 @@ mcp::Tool share_tool(const Services& services) {
           reply.structured["expires_at"] = expires;
           reply.text += "\nuntil " + expires;
         }
-        reply.more.push_back({{"type", "resource_link"},
-                              {"uri", "file://" + percent_encode(host_path)},
-                              {"name", shared.filename},
-                              {"mimeType", shared.mime_type},
-                              {"size", shared.bytes}});
+        reply.more->push_back({{"type", "resource_link"},
+                               {"uri", "file://" + percent_encode(host_path)},
+                               {"name", shared.filename},
+                               {"mimeType", shared.mime_type},
+                               {"size", shared.bytes}});
         return reply;
       });
 }

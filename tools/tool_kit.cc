@@ -18,7 +18,7 @@ json text_block(const std::string& text) { return {{"type", "text"}, {"text", te
 mcp::ToolResult failure(const base::Error& error) {
   mcp::ToolResult result;
   result.is_error = true;
-  result.content.push_back(text_block(to_utf8(error.message)));
+  result.content->push_back(text_block(to_utf8(error.message)));
   return result;
 }
 
@@ -31,11 +31,11 @@ mcp::Tool make_tool(const Definition& definition, Handler handler) {
   tool.description = definition.description;
   tool.input_schema = schema_of(definition.arguments);
   tool.output_schema = definition.output_schema;
-  tool.annotations = {{"title", definition.title},
-                      {"readOnlyHint", definition.hints.read_only},
-                      {"destructiveHint", definition.hints.destructive},
-                      {"idempotentHint", definition.hints.idempotent},
-                      {"openWorldHint", false}};
+  tool.annotations = json{{"title", definition.title},
+                          {"readOnlyHint", definition.hints.read_only},
+                          {"destructiveHint", definition.hints.destructive},
+                          {"idempotentHint", definition.hints.idempotent},
+                          {"openWorldHint", false}};
   tool.task_support = definition.tasks;
   tool.meta = definition.meta;
   tool.call = [table = definition.arguments, read_only = definition.hints.read_only,
@@ -61,8 +61,8 @@ mcp::Tool make_tool(const Definition& definition, Handler handler) {
 
 mcp::ToolResult to_tool_result(Reply reply) {
   mcp::ToolResult result;
-  result.content.push_back(text_block(reply.text));
-  for (json& block : reply.more) result.content.push_back(std::move(block));
+  result.content->push_back(text_block(reply.text));
+  for (json& block : *reply.more) result.content->push_back(std::move(block));
   result.structured_content = std::move(reply.structured);
   return result;
 }

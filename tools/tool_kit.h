@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
+#include "mcp/json_value.h"
 #include "mcp/prompts.h"
 #include "mcp/tool.h"
 #include "sandbox/base/result.h"
@@ -19,9 +20,9 @@
 namespace tools {
 
 struct Reply {
-  nlohmann::json structured;
+  mcp::JsonValue structured;
   std::string text;                               // the same, for readers
-  nlohmann::json more = nlohmann::json::array();  // further content blocks
+  mcp::JsonValue more = mcp::JsonValue::array();  // further content blocks
   std::string new_session_id = {};  // of one the client has to hear of, or it is lost to it
   std::optional<mcp::Task> task = std::nullopt;  // instead of all that: it goes on as one
 };
@@ -37,10 +38,10 @@ struct Definition {
   const char* title;
   const char* description;
   std::vector<Argument> arguments;
-  nlohmann::json output_schema;
+  mcp::JsonValue output_schema;
   Hints hints;
   mcp::TaskSupport tasks = mcp::TaskSupport::kForbidden;
-  nlohmann::json meta = nullptr;  // _meta; null: none
+  mcp::JsonValue meta = nullptr;  // _meta; null: none
 };
 
 using Handler = std::function<base::Result<Reply>(const Arguments&, mcp::CallContext&)>;

@@ -8,17 +8,18 @@
 #include <variant>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "mcp/auth/public_key.h"
 #include "mcp/auth/refusal.h"
+#include "mcp/json_value.h"
 
 namespace mcp::auth {
 
 struct Jwt {
   Algorithm algorithm = Algorithm::kRs256;
   std::optional<std::string> key_id;
-  nlohmann::json claims;          // an object
+  JsonValue claims;               // an object
   std::string_view signed_bytes;  // within the text it was decoded from
   std::string signature;
 };

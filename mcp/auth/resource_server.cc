@@ -101,7 +101,7 @@ std::variant<Subject, Challenge> ResourceServer::check(std::string_view token) {
     return challenges_.insufficient_scope();
   }
   const auto& change = options_.change_scopes;
-  return Subject{options_.issuer, jwt.claims.at("sub").get<std::string>(),
+  return Subject{options_.issuer, jwt.claims->at("sub").get<std::string>(),
                  std::all_of(change.begin(), change.end(), has)};
 }
 

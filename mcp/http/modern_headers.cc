@@ -48,8 +48,8 @@ std::optional<RpcError> check_name(const Request& request, const Message& messag
   if (!request.has_header(kNameHeader)) return mismatch(kNameHeader, "is missing");
   const auto name = decode_header_value(request.header(kNameHeader));
   if (!name) return mismatch(kNameHeader, "is no base64");
-  const auto value = message.params.find(member);
-  const bool same = value != message.params.end() && value->is_string() &&
+  const auto value = message.params->find(member);
+  const bool same = value != message.params->end() && value->is_string() &&
                     value->get_ref<const std::string&>() == *name;
   if (!same) return mismatch(kNameHeader, std::string("is not ") + member + " of the body");
   return std::nullopt;
@@ -128,15 +128,15 @@ std::optional<RpcError> check_standard_headers(const Request& request, const Mes
 
 std::optional<RpcError> check_parameter_headers(const Request& request, const Message& message,
                                                 const Server& server) {
-  const auto name = message.params.find("name");
-  if (message.method != "tools/call" || name == message.params.end() || !name->is_string()) {
+  const auto name = message.params->find("name");
+  if (message.method != "tools/call" || name == message.params->end() || !name->is_string()) {
     return std::nullopt;
   }
   const Tool* tool = server.find_tool(name->get_ref<const std::string&>());
-  if (tool == nullptr || !tool->input_schema.is_object()) return std::nullopt;
-  const auto arguments = message.params.find("arguments");
+  if (tool == nullptr || !tool->input_schema->is_object()) return std::nullopt;
+  const auto arguments = message.params->find("arguments");
   return check_parameters(request, tool->input_schema,
-                          arguments == message.params.end() ? nullptr : &*arguments, 0);
+                          arguments == message.params->end() ? nullptr : &*arguments, 0);
 }
 
 bool header_is_modern(const Request& request) {

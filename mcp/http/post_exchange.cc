@@ -53,7 +53,7 @@ void PostExchange::end() noexcept {
   if (on_end) on_end();
 }
 
-std::optional<nlohmann::json> PostExchange::wait(std::chrono::milliseconds patience) {
+std::optional<JsonValue> PostExchange::wait(std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
   (void)changed_.wait_for(lock, patience, [this] { return answer_ || ended_ || sink_ != nullptr; });
   if (answer_) return std::exchange(answer_, std::nullopt);

@@ -274,7 +274,7 @@ Response Streamable::initialize(const Request& request, Inbound inbound) {
   session->connection->receive(std::move(inbound), exchange);
   const auto answer = exchange->wait(parts_.json_patience);
   if (!answer) return refuse(500, "initialize had no answer");
-  if (!answer->contains("result")) return json_response(200, *answer);
+  if (!(*answer)->contains("result")) return json_response(200, *answer);
   if (!sessions_.add(session)) {
     return refuse(503, "too many sessions: end one with DELETE, or try again later");
   }
@@ -286,8 +286,8 @@ Response Streamable::initialize(const Request& request, Inbound inbound) {
 bool Streamable::is_polled(const Inbound& inbound) const {
   const Message* message = single(inbound);
   if (message == nullptr || message->method != "tools/call") return false;
-  const auto name = message->params.find("name");
-  return name != message->params.end() && name->is_string() &&
+  const auto name = message->params->find("name");
+  return name != message->params->end() && name->is_string() &&
          parts_.polled_tools.contains(name->get_ref<const std::string&>());
 }
 
@@ -307,7 +307,7 @@ Response Streamable::post_in_session(const Request& request, Inbound inbound,
   const auto held = Budget::take(parts_.open_messages, request.body.size());
   if (held == nullptr) {
     const Message* message = single(inbound);
-    return too_busy(message == nullptr ? json() : message->id);
+    return too_busy(message == nullptr ? json() : *message->id);
   }
   const bool prime = wants_priming(*session);
   const bool polled = prime && is_polled(inbound);

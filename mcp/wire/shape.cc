@@ -71,16 +71,16 @@ json shape_block(json block, const Format& format) {
 json shape_tool(const Tool& tool, const Format& format, bool with_tasks) {
   json shaped = {{"name", tool.name}, {"description", tool.description}};
   shaped["inputSchema"] =
-      tool.input_schema.is_null() ? json{{"type", "object"}} : tool.input_schema;
+      tool.input_schema->is_null() ? json{{"type", "object"}} : *tool.input_schema;
   if (format.has_titles && !tool.title.empty()) shaped["title"] = tool.title;
-  if (format.has_structured_content && !tool.output_schema.is_null()) {
+  if (format.has_structured_content && !tool.output_schema->is_null()) {
     shaped["outputSchema"] = tool.output_schema;
   }
-  if (format.has_tool_annotations && !tool.annotations.is_null()) {
+  if (format.has_tool_annotations && !tool.annotations->is_null()) {
     shaped["annotations"] = tool.annotations;
   }
-  if (format.has_metadata && !tool.meta.is_null()) shaped["_meta"] = tool.meta;
-  if (format.has_icons && !tool.icons.is_null()) shaped["icons"] = tool.icons;
+  if (format.has_metadata && !tool.meta->is_null()) shaped["_meta"] = tool.meta;
+  if (format.has_icons && !tool.icons->is_null()) shaped["icons"] = tool.icons;
   if (format.has_core_tasks && with_tasks && tool.task_support != TaskSupport::kForbidden) {
     shaped["execution"] = {{"taskSupport", name_of(tool.task_support)}};
   }
@@ -104,13 +104,13 @@ json shape_prompt(const Prompt& prompt, const Format& format) {
 
 json shape_tool_result(ToolResult result, const Format& format) {
   json content = json::array();
-  for (json& block : result.content) content.push_back(shape_block(std::move(block), format));
+  for (json& block : *result.content) content.push_back(shape_block(std::move(block), format));
   json shaped = {{"isError", result.is_error}};
   shaped["content"] = std::move(content);
   if (can_express(result.structured_content, format)) {
-    shaped["structuredContent"] = std::move(result.structured_content);
+    shaped["structuredContent"] = std::move(*result.structured_content);
   }
-  if (!result.meta.is_null()) shaped["_meta"] = std::move(result.meta);
+  if (!result.meta->is_null()) shaped["_meta"] = std::move(*result.meta);
   return shaped;
 }
 

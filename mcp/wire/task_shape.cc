@@ -30,7 +30,7 @@ const char* name_of(TaskStatus status) {
 
 json error_object(const RpcError& error) {
   json object = {{"code", error.code}, {"message", error.message}};
-  if (!error.data.is_null()) object["data"] = error.data;
+  if (!error.data->is_null()) object["data"] = error.data;
   return object;
 }
 

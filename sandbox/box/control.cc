@@ -68,7 +68,7 @@ void Control::drop(Client& client) {
 }
 
 void Control::handle(Client& client, const json& request) {
-  if (!client.waiting.is_null()) return drop(client);  // one request at a time
+  if (client.waiting) return drop(client);  // one request at a time
   auto reply = answer(client, request);
   if (!reply.ok()) return client.connection->reply(wire::error_reply(reply.error()));
   if (reply.value().is_null()) return;  // answered, or to be answered later
@@ -145,7 +145,10 @@ base::Result<json> Control::answer(Client& client, const json& request) {
 }
 
 void Control::start_waiting(Client& client, const json& request) {
-  client.waiting = request;
+  client.waiting = {.run_id = wire::string_or(request, "run_id"),
+                    .until_output = wire::string_or(request, "until") == "output",
+                    .stdout_offset = wire::integer_or(request, "stdout_offset", 0),
+                    .stderr_offset = wire::integer_or(request, "stderr_offset", 0)};
   if (answer_wait(client, false)) return;
   const auto timeout =
       std::clamp<std::int64_t>(wire::integer_or(request, "timeout_ms", 0), 0, wire::kBoxWaitMsMax);
@@ -156,17 +159,16 @@ void Control::start_waiting(Client& client, const json& request) {
 }
 
 bool Control::answer_wait(Client& client, bool time_is_up) {
-  if (client.waiting.is_null()) return true;
-  const Run* run = actions_.runs().find(wire::string_or(client.waiting, "run_id"));
-  const bool output = wire::string_or(client.waiting, "until") == "output";
+  if (!client.waiting) return true;
+  const Wait& wait = *client.waiting;
+  const Run* run = actions_.runs().find(wait.run_id);
   bool due = time_is_up || run == nullptr || is_terminal(run->status);
-  if (!due && output) {
-    due = run->stdout_bytes > wire::integer_or(client.waiting, "stdout_offset", 0) ||
-          run->stderr_bytes > wire::integer_or(client.waiting, "stderr_offset", 0);
+  if (!due && wait.until_output) {
+    due = run->stdout_bytes > wait.stdout_offset || run->stderr_bytes > wait.stderr_offset;
   }
   if (!due) return false;
   loop_.cancel(client.timeout);
-  client.waiting = nullptr;
+  client.waiting.reset();
   if (run == nullptr) {
     client.connection->reply(
         wire::error_reply(base::error(Error::Kind::kNotFound, "no such run in this box")));
@@ -178,8 +180,8 @@ bool Control::answer_wait(Client& client, bool time_is_up) {
 
 void Control::run_changed(const std::string& run_id) {
   for (Client& client : clients_) {
-    if (client.gone || client.waiting.is_null()) continue;
-    if (wire::string_or(client.waiting, "run_id") != run_id) continue;
+    if (client.gone || !client.waiting) continue;
+    if (client.waiting->run_id != run_id) continue;
     const Run* run = actions_.runs().find(run_id);
     if (run == nullptr || is_terminal(run->status)) {
       (void)answer_wait(client, false);

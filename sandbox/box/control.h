@@ -38,12 +38,19 @@ class Control {
   [[nodiscard]] std::optional<std::int64_t> detach_seconds() const { return detach_seconds_; }
 
  private:
+  // A request to wait for a run that is not answered yet.
+  struct Wait {
+    std::string run_id;
+    bool until_output = false;
+    std::int64_t stdout_offset = 0;
+    std::int64_t stderr_offset = 0;
+  };
   struct Client {
     std::unique_ptr<Connection> connection;
     bool greeted = false;
     bool attached = false;
     bool gone = false;
-    nlohmann::json waiting;  // the wait request that is not answered yet
+    std::optional<Wait> waiting;
     EventLoop::TimerId timeout = 0;
     EventLoop::TimerId soon = 0;
   };

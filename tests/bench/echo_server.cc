@@ -13,10 +13,11 @@ int main() {
   mcp::Tool tool;
   tool.name = "echo";
   tool.description = "Echoes its message";
-  tool.input_schema = {{"type", "object"}, {"properties", {{"message", {{"type", "string"}}}}}};
+  tool.input_schema =
+      nlohmann::json{{"type", "object"}, {"properties", {{"message", {{"type", "string"}}}}}};
   tool.call = [](const nlohmann::json& arguments, mcp::CallContext&) {
     mcp::ToolResult result;
-    result.content.push_back(
+    result.content->push_back(
         {{"type", "text"}, {"text", "Echo: " + arguments.value("message", "")}});
     return result;
   };

@@ -24,22 +24,23 @@ json object_answer(const CallContext& context, const std::string& key) {
 
 ToolAnswer ask_name(const json&, CallContext& context) {
   const auto name = given_text(context, "user_name", "name");
-  if (!name) return InputRequired{{{"user_name", ask_for_text("What is your name?", "name")}}, {}};
+  if (!name)
+    return InputRequired{json{{"user_name", ask_for_text("What is your name?", "name")}}, {}};
   return text_result("Hello, " + *name + "!");
 }
 
 ToolAnswer ask_capital(const json&, CallContext& context) {
   const json answer = object_answer(context, "capital_question");
   if (answer.is_null()) {
-    return InputRequired{{{"capital_question", ask_model("What is the capital of France?", 100)}},
-                         {}};
+    return InputRequired{
+        json{{"capital_question", ask_model("What is the capital of France?", 100)}}, {}};
   }
   return text_result("The model says: " + answer.value("content", json()).dump());
 }
 
 ToolAnswer ask_roots(const json&, CallContext& context) {
   const json answer = object_answer(context, "client_roots");
-  if (answer.is_null()) return InputRequired{{{"client_roots", ask_for_roots()}}, {}};
+  if (answer.is_null()) return InputRequired{json{{"client_roots", ask_for_roots()}}, {}};
   return text_result("Roots: " + answer.value("roots", json::array()).dump());
 }
 
@@ -53,7 +54,7 @@ ToolAnswer keep_state(const json&, CallContext& context) {
                         {{"mode", "form"},
                          {"message", "Please confirm"},
                          {"requestedSchema", object_schema({{"ok", {{"type", "boolean"}}}})}}}};
-    return InputRequired{{{"confirm", form}}, "waiting for confirmation"};
+    return InputRequired{json{{"confirm", form}}, json("waiting for confirmation")};
   }
   return text_result("state-ok: " + answer.value("action", ""));
 }
@@ -63,29 +64,30 @@ ToolAnswer ask_all(const json&, CallContext& context) {
   const json greeting = object_answer(context, "greeting");
   const json roots = object_answer(context, "client_roots");
   if (!name || greeting.is_null() || roots.is_null() || context.request_state() != "asked") {
-    return InputRequired{{{"user_name", ask_for_text("What is your name?", "name")},
-                          {"greeting", ask_model("Generate a greeting", 50)},
-                          {"client_roots", ask_for_roots()}},
-                         "asked"};
+    return InputRequired{json{{"user_name", ask_for_text("What is your name?", "name")},
+                              {"greeting", ask_model("Generate a greeting", 50)},
+                              {"client_roots", ask_for_roots()}},
+                         json("asked")};
   }
   return text_result("Everything was answered by " + *name + ".");
 }
 
 ToolAnswer ask_step_by_step(const json&, CallContext& context) {
   const json& state = context.request_state();
-  const InputRequired first{{{"step1", ask_for_text("Step 1: What is your name?", "name")}},
-                            {{"step", 1}}};
+  const InputRequired first{json{{"step1", ask_for_text("Step 1: What is your name?", "name")}},
+                            json{{"step", 1}}};
   if (state.is_null()) return first;
   if (state.at("step") == 1) {
     const auto name = given_text(context, "step1", "name");
     if (!name) return first;
-    return InputRequired{{{"step2", ask_for_text("Step 2: What is your favorite color?", "color")}},
-                         {{"step", 2}, {"name", *name}}};
+    return InputRequired{
+        json{{"step2", ask_for_text("Step 2: What is your favorite color?", "color")}},
+        json{{"step", 2}, {"name", *name}}};
   }
   const auto color = given_text(context, "step2", "color");
   if (!color) {
-    return InputRequired{{{"step2", ask_for_text("Step 2: What is your favorite color?", "color")}},
-                         state};
+    return InputRequired{
+        json{{"step2", ask_for_text("Step 2: What is your favorite color?", "color")}}, state};
   }
   return text_result(state.at("name").get<std::string>() + " likes " + *color + ".");
 }
@@ -93,8 +95,8 @@ ToolAnswer ask_step_by_step(const json&, CallContext& context) {
 // The protocol core leaves out what the client did not declare.
 ToolAnswer ask_what_is_declared(const json&, CallContext& context) {
   if (context.input_responses().empty()) {
-    return InputRequired{{{"user_name", ask_for_text("What is your name?", "name")},
-                          {"greeting", ask_model("Generate a greeting", 50)}},
+    return InputRequired{json{{"user_name", ask_for_text("What is your name?", "name")},
+                              {"greeting", ask_model("Generate a greeting", 50)}},
                          {}};
   }
   return text_result("Answered: " + std::to_string(context.input_responses().size()));
@@ -104,10 +106,10 @@ mcp::PromptAnswer ask_for_context(const mcp::PromptArguments&, CallContext& cont
   const auto given = given_text(context, "user_context", "context");
   if (!given) {
     return InputRequired{
-        {{"user_context", ask_for_text("What context should the prompt use?", "context")}}, {}};
+        json{{"user_context", ask_for_text("What context should the prompt use?", "context")}}, {}};
   }
   mcp::PromptResult result;
-  result.messages.push_back({{"role", "user"}, {"content", text_block("Context: " + *given)}});
+  result.messages->push_back({{"role", "user"}, {"content", text_block("Context: " + *given)}});
   return result;
 }
 

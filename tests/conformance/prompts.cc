@@ -17,7 +17,7 @@ void add(mcp::Server& server, mcp::Prompt prompt, Blocks blocks) {
   prompt.get = [blocks](const PromptArguments& arguments, mcp::CallContext&) -> mcp::PromptAnswer {
     mcp::PromptResult result;
     for (const json& block : blocks(arguments)) {
-      result.messages.push_back({{"role", "user"}, {"content", block}});
+      result.messages->push_back({{"role", "user"}, {"content", block}});
     }
     return result;
   };

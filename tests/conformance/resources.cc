@@ -22,7 +22,7 @@ json describe(const std::string& uri, const std::string& name, const std::string
 mcp::ResourceContents text_contents(const std::string& uri, const std::string& mime_type,
                                     const std::string& text) {
   mcp::ResourceContents contents;
-  contents.contents.push_back({{"uri", uri}, {"mimeType", mime_type}, {"text", text}});
+  contents.contents->push_back({{"uri", uri}, {"mimeType", mime_type}, {"text", text}});
   return contents;
 }
 
@@ -31,9 +31,9 @@ class Resources final : public mcp::ResourceProvider {
   std::optional<mcp::Page> list(const std::string& cursor, mcp::CallContext&) override {
     if (!cursor.empty()) return std::nullopt;
     mcp::Page page;
-    page.items = {describe("test://static-text", "Static text", "text/plain"),
-                  describe("test://static-binary", "Static binary", "image/png"),
-                  describe("test://watched-resource", "Watched resource", "text/plain")};
+    page.items = json{describe("test://static-text", "Static text", "text/plain"),
+                      describe("test://static-binary", "Static binary", "image/png"),
+                      describe("test://watched-resource", "Watched resource", "text/plain")};
     return page;
   }
 
@@ -53,7 +53,7 @@ class Resources final : public mcp::ResourceProvider {
     }
     if (uri == "test://static-binary") {
       mcp::ResourceContents contents;
-      contents.contents.push_back({{"uri", uri}, {"mimeType", "image/png"}, {"blob", kPng}});
+      contents.contents->push_back({{"uri", uri}, {"mimeType", "image/png"}, {"blob", kPng}});
       return contents;
     }
     if (const std::string id = template_id(uri); !id.empty()) {

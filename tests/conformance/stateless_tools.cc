@@ -18,10 +18,8 @@ mcp::ToolAnswer need_sampling(const json&, mcp::CallContext& context) {
   json missing =
       mcp::missing_capability(context.client_capabilities(), "sampling/createMessage", {});
   if (missing.is_null()) return text_result("The client can sample.");
-  return mcp::RpcError{mcp::kMissingClientCapability,
-                       "this tool needs a client that can sample",
-                       {{"requiredCapabilities", std::move(missing)}},
-                       nullptr};
+  return mcp::RpcError{mcp::kMissingClientCapability, "this tool needs a client that can sample",
+                       json{{"requiredCapabilities", std::move(missing)}}, nullptr};
 }
 
 // Tries what must not reach a modern client.

@@ -67,7 +67,7 @@ class TaskTable::Running final : public RunningTask {
     lock.unlock();
     table_.tell(entry_.principal_id, entry_.task.id);
     lock.lock();
-    const auto answered = [&] { return entry_.task.input_requests.empty(); };
+    const auto answered = [&] { return entry_.task.input_requests->empty(); };
     if (!table_.changed_.wait(lock, stop_, answered)) return std::nullopt;
     return entry_.answers;
   }
@@ -201,9 +201,9 @@ void TaskTable::update(const mcp::Principal& principal, const std::string& id,
     Entry* entry = entry_of(principal, id);
     if (entry == nullptr || entry->task.status != TaskStatus::kInputRequired) return;
     for (const auto& [key, answer] : input_responses.items()) {
-      if (entry->task.input_requests.erase(key) != 0) entry->answers[key] = answer;
+      if (entry->task.input_requests->erase(key) != 0) entry->answers[key] = answer;
     }
-    const bool is_answered = entry->task.input_requests.empty();
+    const bool is_answered = entry->task.input_requests->empty();
     set_status(*entry, is_answered ? TaskStatus::kWorking : TaskStatus::kInputRequired);
   }
   tell(principal.id, id);

@@ -118,7 +118,8 @@ class TaskTools {
     tool.call = [this](const json&, CallContext& context) -> ToolAnswer {
       const auto name = given_text(context, "user_name", "name");
       if (!name) {
-        return mcp::InputRequired{{{"user_name", ask_for_text("What is your name?", "name")}}, {}};
+        return mcp::InputRequired{json{{"user_name", ask_for_text("What is your name?", "name")}},
+                                  {}};
       }
       return start(context, [name](RunningTask&) { return text_result("Hello, " + *name + "!"); });
     };

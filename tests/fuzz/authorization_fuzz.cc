@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/auth/base64url.h"
 #include "mcp/auth/bearer.h"
 #include "mcp/auth/jwt.h"
@@ -26,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(token->find_first_of(" \",\\\r\n") == std::string_view::npos);
     const auto decoded = mcp::auth::decode_jwt(*token);
     if (const auto* jwt = std::get_if<mcp::auth::Jwt>(&decoded)) {
-      require(jwt->claims.is_object());
+      require(jwt->claims->is_object());
       (void)mcp::auth::scopes_of(jwt->claims);
       (void)mcp::auth::check_claims(jwt->claims, {"https://i", "https://r/mcp"}, 1e9);
     }

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/run.h"
 #include "sandbox/wire/json.h"
 #include "tools/run_view.h"

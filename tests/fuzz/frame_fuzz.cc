@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/run.h"
 #include "sandbox/wire/box_protocol.h"
 #include "sandbox/wire/frame.h"

@@ -17,11 +17,11 @@ mcp::Server make_server() {
   mcp::Server server({"fuzz", "Fuzz", "1", ""});
   mcp::Tool tool;
   tool.name = "echo";
-  tool.input_schema = {{"type", "object"}};
+  tool.input_schema = nlohmann::json{{"type", "object"}};
   tool.call = [](const nlohmann::json& arguments, mcp::CallContext& context) {
     context.report_progress(1, std::nullopt, "half");
     mcp::ToolResult result;
-    result.content.push_back({{"type", "text"}, {"text", mcp::print(arguments)}});
+    result.content->push_back({{"type", "text"}, {"text", mcp::print(arguments)}});
     return result;
   };
   server.add_tool(tool);

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/wire/json.h"
 #include "tools/base64.h"
 #include "tools/text_window.h"

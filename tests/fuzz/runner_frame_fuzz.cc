@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/box/ending.h"
 #include "sandbox/box/job.h"
 #include "sandbox/wire/json.h"

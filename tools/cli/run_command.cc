@@ -10,6 +10,8 @@
 #include <iostream>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/limits.h"
 #include "tools/cli/commands.h"
 

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <stop_token>
 
+#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include "mcp/http/serve.h"

@@ -19,7 +19,7 @@ class FakeResources final : public ResourceProvider {
   std::optional<Page> list(const std::string& cursor, CallContext&) override {
     Page page;
     if (cursor.empty()) {
-      page.items.push_back(
+      page.items->push_back(
           {{"uri", "test://text"},
            {"name", "text"},
            {"title", "A text"},
@@ -30,7 +30,7 @@ class FakeResources final : public ResourceProvider {
            {"_meta", {{"example.org/a", 1}}}});
       page.next_cursor = "second";
     } else if (cursor == "second") {
-      page.items.push_back({{"uri", "test://blob"}, {"name", "blob"}});
+      page.items->push_back({{"uri", "test://blob"}, {"name", "blob"}});
     } else {
       return std::nullopt;
     }
@@ -43,24 +43,25 @@ class FakeResources final : public ResourceProvider {
 
   ReadAnswer read(const std::string& uri, CallContext& context) override {
     if (uri == "test://text") {
-      return ResourceContents{{{{"uri", uri},
-                                {"mimeType", "text/plain"},
-                                {"text", "hello"},
-                                {"_meta", {{"example.org/a", 1}}}}}};
+      return ResourceContents{nlohmann::json{{{"uri", uri},
+                                              {"mimeType", "text/plain"},
+                                              {"text", "hello"},
+                                              {"_meta", {{"example.org/a", 1}}}}}};
     }
-    if (uri == "test://blob") return ResourceContents{{{{"uri", uri}, {"blob", "aGVsbG8="}}}};
+    if (uri == "test://blob")
+      return ResourceContents{nlohmann::json{{{"uri", uri}, {"blob", "aGVsbG8="}}}};
     if (uri == "test://ask") {
       if (context.input_responses().contains("name")) {
         return ResourceContents{
-            {{{"uri", uri}, {"text", context.input_responses()["name"].dump()}}}};
+            nlohmann::json{{{"uri", uri}, {"text", context.input_responses()["name"].dump()}}}};
       }
       return InputRequired{
-          {{"name",
-            {{"method", "elicitation/create"},
-             {"params",
-              {{"message", "name?"},
-               {"requestedSchema",
-                {{"type", "object"}, {"properties", nlohmann::json::object()}}}}}}}}};
+          nlohmann::json{{"name",
+                          {{"method", "elicitation/create"},
+                           {"params",
+                            {{"message", "name?"},
+                             {"requestedSchema",
+                              {{"type", "object"}, {"properties", nlohmann::json::object()}}}}}}}}};
     }
     if (uri == "test://throw") throw std::runtime_error("a secret of the server");
     return NotFound{};
@@ -175,32 +176,33 @@ inline nlohmann::json question(const std::string& method) {
 inline ToolAnswer ask_all(const nlohmann::json&, CallContext& context) {
   const int round = context.request_state().is_null() ? 0 : context.request_state().get<int>();
   if (round < 2) {
-    return InputRequired{{{"form", question("elicitation/create")},
-                          {"roots", question("roots/list")},
-                          {"sample", question("sampling/createMessage")}},
-                         round + 1};
+    return InputRequired{nlohmann::json{{"form", question("elicitation/create")},
+                                        {"roots", question("roots/list")},
+                                        {"sample", question("sampling/createMessage")}},
+                         nlohmann::json(round + 1)};
   }
   return text_result(context.input_responses().dump());
 }
 
 inline Prompt greet() {
-  return {
-      "greet",
-      "Greet",
-      "Greets somebody",
-      {{"name", "Name", "of whom", true}, {"tone", "", "how", false}},
-      [](const PromptArguments& arguments, CallContext&) {
-        return PromptResult{
-            "A greeting",
-            {{{"role", "user"}, {"content", text_block("Hello " + arguments.at("name"))}},
-             {{"role", "user"},
-              {"content", {{"type", "resource_link"}, {"uri", "test://text"}, {"name", "text"}}}}}};
-      },
-      [](const CompletionQuery& query, CallContext&) {
-        return query.argument == "tone"
-                   ? Completion{{"kind to " + query.known.at("name")}, std::nullopt}
-                   : Completion{};
-      }};
+  return {"greet",
+          "Greet",
+          "Greets somebody",
+          {{"name", "Name", "of whom", true}, {"tone", "", "how", false}},
+          [](const PromptArguments& arguments, CallContext&) {
+            return PromptResult{
+                "A greeting",
+                nlohmann::json{
+                    {{"role", "user"}, {"content", text_block("Hello " + arguments.at("name"))}},
+                    {{"role", "user"},
+                     {"content",
+                      {{"type", "resource_link"}, {"uri", "test://text"}, {"name", "text"}}}}}};
+          },
+          [](const CompletionQuery& query, CallContext&) {
+            return query.argument == "tone"
+                       ? Completion{{"kind to " + query.known.at("name")}, std::nullopt}
+                       : Completion{};
+          }};
 }
 
 struct FullServer {
@@ -223,8 +225,8 @@ struct FullServer {
       context.log(LogLevel::kError, "", {{"n", 1}});
       return text_result("logged");
     });
-    log.meta = {{"example.org/a", 1}};
-    log.icons = {{{"src", "https://example.org/i.png"}}};
+    log.meta = nlohmann::json{{"example.org/a", 1}};
+    log.icons = nlohmann::json{{{"src", "https://example.org/i.png"}}};
     server.add_tool(std::move(log));
     Tool job = make_tool("job", nullptr);
     job.task_support = TaskSupport::kOptional;

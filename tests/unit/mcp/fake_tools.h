@@ -18,7 +18,7 @@ inline nlohmann::json text_block(const std::string& text) {
 
 inline ToolResult text_result(const std::string& text) {
   ToolResult result;
-  result.content.push_back(text_block(text));
+  result.content->push_back(text_block(text));
   return result;
 }
 
@@ -39,9 +39,10 @@ inline Tool echo() {
     return result;
   });
   tool.title = "Echo";
-  tool.input_schema = {{"type", "object"}, {"properties", {{"text", {{"type", "string"}}}}}};
-  tool.output_schema = {{"type", "object"}};
-  tool.annotations = {{"title", "Echo"}, {"readOnlyHint", true}};
+  tool.input_schema =
+      nlohmann::json{{"type", "object"}, {"properties", {{"text", {{"type", "string"}}}}}};
+  tool.output_schema = nlohmann::json{{"type", "object"}};
+  tool.annotations = nlohmann::json{{"title", "Echo"}, {"readOnlyHint", true}};
   return tool;
 }
 
@@ -49,16 +50,16 @@ inline Tool echo() {
 inline Tool everything() {
   return make_tool("everything", [](const nlohmann::json&, CallContext&) {
     ToolResult result = text_result("a text");
-    result.content.push_back({{"type", "image"}, {"data", "aW1n"}, {"mimeType", "image/png"}});
-    result.content.push_back({{"type", "audio"}, {"data", "d2F2"}, {"mimeType", "audio/wav"}});
-    result.content.push_back({{"type", "resource_link"},
-                              {"uri", "https://host/f"},
-                              {"name", "f.csv"},
-                              {"mimeType", "text/csv"},
-                              {"size", 5}});
-    result.content.push_back(
+    result.content->push_back({{"type", "image"}, {"data", "aW1n"}, {"mimeType", "image/png"}});
+    result.content->push_back({{"type", "audio"}, {"data", "d2F2"}, {"mimeType", "audio/wav"}});
+    result.content->push_back({{"type", "resource_link"},
+                               {"uri", "https://host/f"},
+                               {"name", "f.csv"},
+                               {"mimeType", "text/csv"},
+                               {"size", 5}});
+    result.content->push_back(
         {{"type", "resource"}, {"resource", {{"uri", "file:///f"}, {"text", "embedded"}}}});
-    result.structured_content = {{"rows", 5}};
+    result.structured_content = nlohmann::json{{"rows", 5}};
     return result;
   });
 }
@@ -88,7 +89,7 @@ inline Tool who() {
                                  {"structured_content", context.has_structured_content()},
                                  {"cancelled", context.cancelled().stop_requested()},
                                  {"disconnected", context.disconnected()}};
-    result.content.push_back(text_block(seen.dump()));
+    result.content->push_back(text_block(seen.dump()));
     return result;
   });
 }
@@ -120,7 +121,7 @@ inline Server make_server() {
   }));
   server.add_tool(make_tool("no_blocks", [](const nlohmann::json&, CallContext&) {
     ToolResult result;
-    result.content = {1, 2};
+    result.content = nlohmann::json{1, 2};
     return result;
   }));
   return server;

@@ -69,7 +69,7 @@ TEST(ParseJson, ARefusedMessageKeepsItsId) {
   const auto parsed = parse_json(R"({"id":7,"params":{"x":)" + nested(70) + "}}");
   const auto* error = std::get_if<RpcError>(&parsed);
   ASSERT_NE(error, nullptr);
-  EXPECT_EQ(error->id, 7);
+  EXPECT_EQ(*error->id, 7);
 }
 
 TEST(ReadMessage, KindsAreTold) {
@@ -100,7 +100,7 @@ TEST(Print, BytesThatAreNoUtf8AreReplaced) {
 }
 
 TEST(Print, AnErrorHasItsParts) {
-  EXPECT_EQ(print(make_error({-32601, "no", {{"a", 1}}, "x"})),
+  EXPECT_EQ(print(make_error({-32601, "no", json{{"a", 1}}, json("x")})),
             R"({"error":{"code":-32601,"data":{"a":1},"message":"no"},"id":"x","jsonrpc":"2.0"})");
 }
 

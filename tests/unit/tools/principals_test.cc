@@ -120,7 +120,7 @@ class PrincipalsTest : public testing::Test {
     Caller caller(principal, connection, scopes);
     const auto outcome = tools_.at(tool).call(arguments, caller);
     const auto& result = std::get<mcp::ToolResult>(outcome);
-    return {result.is_error, result.content.at(0).value("text", ""), result.structured_content};
+    return {result.is_error, result.content->at(0).value("text", ""), result.structured_content};
   }
 
   // A session of that principal with a file and a run.
@@ -239,7 +239,7 @@ TEST_F(PrincipalsTest, NobodyIsNoPrincipal) {
 TEST_F(PrincipalsTest, ATokenForReadingChangesNothing) {
   const Ids ids = made_by(alice_, "work");
   for (const auto& [tool, arguments] : uses_of(ids)) {
-    const bool reads = tools_.at(tool).annotations.value("readOnlyHint", false);
+    const bool reads = tools_.at(tool).annotations->value("readOnlyHint", false);
     const Outcome outcome = call(alice_, tool, arguments, "c", {kScopeRead});
     EXPECT_EQ(outcome.failed, !reads) << tool << ": " << outcome.text;
     if (!reads) {

@@ -115,9 +115,9 @@ TEST_F(Http, AToolIsCalled) {
 TEST_F(Http, AMissingCapabilityIsNamedBeforeAWrongParameterHeader) {
   Tool tool = fake::make_tool("task_only", nullptr);
   tool.task_support = TaskSupport::kRequired;
-  tool.input_schema = {
-      {"type", "object"},
-      {"properties", {{"region", {{"type", "string"}, {"x-mcp-header", "Region"}}}}}};
+  tool.input_schema =
+      json{{"type", "object"},
+           {"properties", {{"region", {{"type", "string"}, {"x-mcp-header", "Region"}}}}}};
   server_.add_tool(std::move(tool));
   start();
   const std::string wrong =

@@ -1,0 +1,20 @@
+#include "mcp/batch_replies.h"
+
+#include <nlohmann/json.hpp>
+
+namespace mcp {
+
+void BatchReplies::add(nlohmann::json reply) {
+  nlohmann::json all;
+  {
+    const std::lock_guard lock(mutex_);
+    if (left_ == 0) return;  // all have been sent
+    if (!reply.is_null()) replies_->push_back(std::move(reply));
+    if (--left_ > 0 || replies_->empty()) return;
+    all = std::move(*replies_);
+  }
+  // Outside of the lock: sending may wait for a slow client.
+  send_(std::move(all));
+}
+
+}  // namespace mcp
