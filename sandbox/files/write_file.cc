@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "sandbox/base/draft.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
-#include "sandbox/files/draft.h"
 #include "sandbox/files/open_in_root.h"
 
 namespace sandbox::files {
@@ -149,13 +149,13 @@ int overwrite_once(const Target& target, std::string_view content) {
                   AT_EACCESS | AT_SYMLINK_NOFOLLOW) != 0) {
     return errno;
   }
-  Draft draft(target.parent.get());
+  base::Draft draft(target.parent.get());
   const int failure = draft.fill(content, target.status.st_mode & 0777);
   return failure != 0 ? failure : draft.publish_over(target.name);
 }
 
 int create_once(const Target& target, std::string_view content) {
-  Draft draft(target.parent.get());
+  base::Draft draft(target.parent.get());
   const int failure = draft.fill(content, kFileMode);
   return failure != 0 ? failure : draft.publish_new(target.name);
 }

@@ -1,11 +1,7 @@
 // write_file from the host's side.
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 
 #include <atomic>
 #include <csignal>
@@ -15,7 +11,8 @@
 #include <future>
 #include <thread>
 
-#include "sandbox/files/draft.h"
+#include "sandbox/base/draft.h"
+#include "tests/support/restricted_thread.h"
 #include "tests/unit/sandbox/files_fixture.h"
 
 namespace {
@@ -267,23 +264,6 @@ TEST_F(FilesWrite, ManyWritersOfOneNameAllSucceedAndOneCreates) {
   EXPECT_EQ(names("/workspace/d/e").size(), 3U);
 }
 
-// For this thread: openat(2) with O_TMPFILE fails as on a file system that has no such files.
-void forbid_unnamed_files() {
-  constexpr std::uint32_t kUnnamed = O_TMPFILE & ~O_DIRECTORY;
-  constexpr auto at = [](std::size_t offset) { return static_cast<std::uint32_t>(offset); };
-  sock_filter code[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at(offsetof(seccomp_data, nr))),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at(offsetof(seccomp_data, args[2]))),
-      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, kUnnamed, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program{std::size(code), code};
-  ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-  ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
-}
-
 TEST_F(FilesWrite, WithoutUnnamedFilesAllIsTheSame) {
   std::thread([&] {
     forbid_unnamed_files();
@@ -293,7 +273,7 @@ TEST_F(FilesWrite, WithoutUnnamedFilesAllIsTheSame) {
     EXPECT_EQ(write("b", "new", WriteMode::kCreate), "created 3");
     EXPECT_TRUE(write("b", "x", WriteMode::kCreate).starts_with("conflict"));
     EXPECT_EQ(write("a", "!", WriteMode::kAppend), "modified 6 was 5");
-    sandbox::files::Draft draft(root_fd());
+    base::Draft draft(root_fd());
     EXPECT_EQ(draft.fill("late", 0644), 0);
     EXPECT_EQ(draft.publish_new("workspace"), EEXIST);
   }).join();
@@ -301,15 +281,6 @@ TEST_F(FilesWrite, WithoutUnnamedFilesAllIsTheSame) {
   EXPECT_EQ(mode_of("/workspace/b"), 0644U);
   EXPECT_EQ(names("/workspace"), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(names("/"), (std::vector<std::string>{"home", "tmp", "workspace"}));
-}
-
-// In a mount namespace of one thread's own: nothing else sees what is mounted.
-void in_own_mounts(const std::function<void()>& body) {
-  std::thread([&] {
-    ASSERT_EQ(::unshare(CLONE_FS | CLONE_NEWNS), 0);
-    ASSERT_EQ(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
-    body();
-  }).join();
 }
 
 BoxFiles files_at(const std::string& host_root) {

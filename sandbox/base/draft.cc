@@ -1,19 +1,22 @@
-#include "sandbox/files/draft.h"
+#include "sandbox/base/draft.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
 #include "sandbox/base/random_id.h"
 
-namespace sandbox::files {
+namespace base {
 
 namespace {
 
-std::string new_name() { return base::random_id(".hutch-"); }
+constexpr std::size_t kCopyBytes = 256 * 1024;
+
+std::string new_name() { return random_id(".hutch-"); }
 
 int failure_of(int result) { return result == 0 ? 0 : errno; }
 
@@ -24,12 +27,12 @@ Draft::~Draft() {
 }
 
 int Draft::open() {
-  file_ = base::UniqueFd(::openat(directory_fd_, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+  file_ = UniqueFd(::openat(directory_fd_, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
   if (file_.valid()) return 0;
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) return errno;
   std::string name = new_name();
-  file_ = base::UniqueFd(::openat(directory_fd_, name.c_str(),
-                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  file_ = UniqueFd(::openat(directory_fd_, name.c_str(),
+                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file_.valid()) return errno;
   name_ = std::move(name);
   return 0;
@@ -37,9 +40,28 @@ int Draft::open() {
 
 int Draft::fill(std::string_view content, mode_t mode) {
   if (const int failure = open(); failure != 0) return failure;
-  const auto written = base::write_all(file_.get(), content);
+  const auto written = write_all(file_.get(), content);
   if (!written.ok()) return written.error().os_errno;
   return failure_of(::fchmod(file_.get(), mode));
+}
+
+int Draft::copy(int source_fd, std::int64_t bytes, mode_t mode) {
+  if (const int failure = open(); failure != 0) return failure;
+  off_t done = 0;
+  while (done < bytes) {
+    const auto left = static_cast<std::size_t>(bytes - done);
+    // Moves both positions. What it cannot do between two file systems, reading and writing can.
+    if (::copy_file_range(source_fd, &done, file_.get(), nullptr, left, 0) > 0) continue;
+    const auto piece = read_at(source_fd, done, std::min(left, kCopyBytes));
+    if (!piece.ok()) return piece.error().os_errno;
+    if (piece.value().empty()) return EIO;
+    const auto written = write_all(file_.get(), piece.value());
+    if (!written.ok()) return written.error().os_errno;
+    done += static_cast<off_t>(piece.value().size());
+  }
+  // It is ours: only a file system that knows no modes says EPERM.
+  if (::fchmod(file_.get(), mode) != 0 && errno != EPERM) return errno;
+  return failure_of(::fsync(file_.get()));
 }
 
 int Draft::link_as(const std::string& name) const {
@@ -52,6 +74,10 @@ int Draft::publish_new(const std::string& name) {
   if (name_.empty()) return link_as(name);
   const int failure = failure_of(
       ::renameat2(directory_fd_, name_.c_str(), directory_fd_, name.c_str(), RENAME_NOREPLACE));
+  // NFS cannot, but has links; the draft's own name goes with the draft.
+  if (failure == EINVAL) {
+    return failure_of(::linkat(directory_fd_, name_.c_str(), directory_fd_, name.c_str(), 0));
+  }
   if (failure == 0) name_.clear();
   return failure;
 }
@@ -68,4 +94,4 @@ int Draft::publish_over(const std::string& name) {
   return failure;
 }
 
-}  // namespace sandbox::files
+}  // namespace base

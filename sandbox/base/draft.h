@@ -3,12 +3,13 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "sandbox/base/fd.h"
 
-namespace sandbox::files {
+namespace base {
 
 // Has no name until it is published where the file system can do that (O_TMPFILE of open(2)), so
 // that even a server that is killed leaves nothing behind; else a random one, removed again by the
@@ -23,6 +24,11 @@ class Draft {
 
   int fill(std::string_view content, mode_t mode);
 
+  // The first `bytes` of `source_fd` (borrowed, a regular file), which share their blocks with it
+  // where the file system can do that; on disk when it returns. EIO when there are fewer. A file
+  // system without modes gives its own.
+  int copy(int source_fd, std::int64_t bytes, mode_t mode);
+
   // EEXIST when there is an entry of that name already.
   int publish_new(const std::string& name);
 
@@ -34,8 +40,8 @@ class Draft {
   int link_as(const std::string& name) const;
 
   int directory_fd_;
-  base::UniqueFd file_;
+  UniqueFd file_;
   std::string name_;  // while it has one of its own
 };
 
-}  // namespace sandbox::files
+}  // namespace base
