@@ -5,10 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
-#include "sessions/sha256.h"
 #include "tools/text_window.h"
 #include "tools/tool_kit.h"
 
@@ -93,61 +91,55 @@ base::Result<Reply> edit(const Services& services, const sessions::Session& sess
   const std::size_t bytes =
       read.content.size() + places.size() * replacement.size() - places.size() * wanted.size();
   if (bytes > sandbox::files::kWriteBytesMax) {
-    return base::error(Error::Kind::kLimit,
-                       shown_path(read.path) + " would have " + std::to_string(bytes) +
-                           " bytes, at most " + std::to_string(sandbox::files::kWriteBytesMax) +
-                           " are allowed; nothing was changed");
+    return base::error(Error::Kind::kLimit, shown_path(read.path) + " would have " +
+                                                std::to_string(bytes) + " bytes, at most " +
+                                                std::to_string(sandbox::files::kWriteBytesMax) +
+                                                " are allowed; nothing was changed");
   }
-  const std::string content =
-      replaced(read.content, places, wanted.size(), replacement);
+  const std::string content = replaced(read.content, places, wanted.size(), replacement);
   const auto written =
       TRY(files.write(arguments.text("path"), content, sandbox::files::WriteMode::kOverwrite));
-  const std::string hash = TRY(sessions::sha256_hex(content));
-  const sessions::FileRecord record{session.id,     std::nullopt,  shown_path(written.path),
-                                    written.change, written.bytes, hash,
-                                    base::now_ms()};
-  TRY(services.sessions.store().record_file(record));
+  const auto record = TRY(record_written(services, session, written, content));
   Reply reply;
   reply.structured = nlohmann::json{{"path", record.path},
                                     {"bytes", written.bytes},
-                                    {"sha256", hash},
+                                    {"sha256", *record.sha256},
                                     {"replacements", places.size()}};
   reply.text = "edited " + one_line(record.path) + ": " + std::to_string(places.size()) +
                " replaced, in " + lines_of(read.content, places) + " (" +
-               std::to_string(written.bytes) + " bytes, sha256 " + hash + ")";
+               std::to_string(written.bytes) + " bytes, sha256 " + *record.sha256 + ")";
   return reply;
 }
 
 }  // namespace
 
 mcp::Tool edit_file(const Services& services) {
-  Definition definition{
-      "edit_file",
-      "Edit a file",
-      "Replaces old_text, which must be there exactly once unless all is set.",
-      {path_argument(""),
-       {.name = "old_text",
-        .required = true,
-        .description = "",
-        .least = 1,
-        .most = kTextMostBytes},
-       {.name = "new_text",
-        .required = true,
-        .description = "",
-        .least = std::nullopt,
-        .most = kTextMostBytes},
-       session_argument(),
-       {.name = "all",
-        .type = Argument::Type::kBoolean,
-        .description = "",
-        .least = std::nullopt,
-        .most = std::nullopt}},
-      object_schema({{"path", "string"},
-                     {"bytes", "integer"},
-                     {"sha256", "string"},
-                     {"replacements", "integer"}},
-                    {"path", "bytes", "sha256", "replacements"}),
-      {.read_only = false, .destructive = true, .idempotent = false}};
+  Definition definition{"edit_file",
+                        "Edit a file",
+                        "Replaces old_text, which must be there exactly once unless all is set.",
+                        {path_argument(""),
+                         {.name = "old_text",
+                          .required = true,
+                          .description = "",
+                          .least = 1,
+                          .most = kTextMostBytes},
+                         {.name = "new_text",
+                          .required = true,
+                          .description = "",
+                          .least = std::nullopt,
+                          .most = kTextMostBytes},
+                         session_argument(),
+                         {.name = "all",
+                          .type = Argument::Type::kBoolean,
+                          .description = "",
+                          .least = std::nullopt,
+                          .most = std::nullopt}},
+                        object_schema({{"path", "string"},
+                                       {"bytes", "integer"},
+                                       {"sha256", "string"},
+                                       {"replacements", "integer"}},
+                                      {"path", "bytes", "sha256", "replacements"}),
+                        {.read_only = false, .destructive = true, .idempotent = false}};
   return make_tool(
       definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {

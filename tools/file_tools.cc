@@ -6,7 +6,6 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
-#include "sessions/sha256.h"
 #include "share/mime.h"
 #include "tools/base64.h"
 #include "tools/text_window.h"
@@ -211,19 +210,15 @@ mcp::Tool write_file(const Services& services) {
         const BoxFiles files = TRY(files_of(services, session));
         const auto written =
             TRY(files.write(arguments.text("path"), content, mode_of(arguments.text("mode"))));
-        const std::string hash = TRY(sessions::sha256_hex(content));
-        sessions::FileRecord record{session.id,     std::nullopt,  shown_path(written.path),
-                                    written.change, written.bytes, hash,
-                                    base::now_ms()};
-        TRY(services.sessions.store().record_file(record));
+        const auto record = TRY(record_written(services, session, written, content));
         Reply reply;
         reply.structured = json{{"path", record.path},
                                 {"bytes", written.bytes},
-                                {"sha256", hash},
+                                {"sha256", *record.sha256},
                                 {"change", written.change}};
         reply.text = written.change + " " + one_line(record.path) + " (" +
-                     std::to_string(written.bytes) + " bytes, sha256 of what was sent " + hash +
-                     ")";
+                     std::to_string(written.bytes) + " bytes, sha256 of what was sent " +
+                     *record.sha256 + ")";
         reply.new_session_id = new_session_id(session, services, arguments, context);
         return reply;
       });

@@ -4,6 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/base/clock.h"
+#include "sandbox/files/box_path.h"
+#include "sessions/sha256.h"
 #include "tools/scopes.h"
 #include "tools/text_window.h"
 
@@ -71,6 +74,19 @@ sandbox::files::BoxFiles files_in(base::UniqueFd root, const sessions::Session& 
   std::optional<std::uint32_t> uid;
   if (session.host_uid) uid = static_cast<std::uint32_t>(*session.host_uid);
   return {std::move(root), uid};
+}
+
+base::Result<sessions::FileRecord> record_written(const Services& services,
+                                                  const sessions::Session& session,
+                                                  const sandbox::files::WriteResult& written,
+                                                  const std::string& content) {
+  const std::string hash = TRY(sessions::sha256_hex(content));
+  sessions::FileRecord record{
+      session.id,     std::nullopt,  sandbox::files::shown_path(written.path),
+      written.change, written.bytes, hash,
+      base::now_ms()};
+  TRY(services.sessions.store().record_file(record));
+  return record;
 }
 
 namespace {

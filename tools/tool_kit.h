@@ -54,6 +54,12 @@ mcp::ToolResult to_tool_result(Reply reply);
 // The files of a session below its root.
 sandbox::files::BoxFiles files_in(base::UniqueFd root, const sessions::Session& session);
 
+// Records what a tool has written; the record has the hash of `content`, which was sent.
+base::Result<sessions::FileRecord> record_written(const Services& services,
+                                                  const sessions::Session& session,
+                                                  const sandbox::files::WriteResult& written,
+                                                  const std::string& content);
+
 // The session an argument names, or the default one of the connection; for a client without a
 // connection a new one, see new_session_id().
 base::Result<sessions::Session> session_for(const Services& services, const Arguments& arguments,
