@@ -19,4 +19,4 @@ if ! cmp -s examples/requirements.txt "$venv/requirements.txt"; then
 fi
 
 exec "$venv/bin/python" examples/quickstart/quickstart.py \
-  --hutch "$PWD/build/release/bin/hutch" --data "$venv"/vega_datasets-*.whl
+  --hutch "$PWD/build/release/bin/hutch" --data "$venv"/vega_datasets-*.whl --output "$PWD/build/quickstart"

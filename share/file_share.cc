@@ -5,10 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
+#include <string_view>
 
 #include "sandbox/base/clock.h"
-#include "sandbox/base/fd.h"
 #include "sandbox/base/random_id.h"
 #include "sessions/sha256.h"
 #include "share/mime.h"
@@ -59,15 +60,34 @@ void remove_directory(const std::string& path) {
   (void)::rmdir(path.c_str());
 }
 
+// How many bytes the first character has when it is none for a name, else 0.
+std::size_t unseemly_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t at) {
+    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
+  };
+  if (byte(0) < 0x20 || byte(0) == 0x7f || byte(0) == '\\') return 1;
+  if (byte(0) == 0xc2 && byte(1) < 0xa0) return 2;   // U+0080 to U+009F: control characters
+  if (byte(0) == 0xd8 && byte(1) == 0x9c) return 2;  // U+061C: direction
+  if (byte(0) == 0xe2 && byte(1) == 0x80) {
+    const bool turns = byte(2) == 0x8e || byte(2) == 0x8f;         // U+200E, U+200F
+    return turns || (byte(2) >= 0xa8 && byte(2) <= 0xae) ? 3 : 0;  // U+2028 to U+202E
+  }
+  const bool isolates = byte(0) == 0xe2 && byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9;
+  return isolates ? 3 : 0;  // U+2066 to U+2069
+}
+
 }  // namespace
 
 std::string safe_filename(const std::string& wanted) {
-  std::string name = wanted.substr(wanted.find_last_of('/') + 1);
-  for (char& letter : name) {
-    const auto code = static_cast<unsigned char>(letter);
-    if (code < 0x20 || code == 0x7f || letter == '\\') letter = '_';
+  std::string_view rest = wanted;
+  rest.remove_prefix(rest.find_last_of('/') + 1);
+  std::string name;
+  while (!rest.empty()) {
+    const std::size_t unseemly = unseemly_bytes(rest);
+    name += unseemly > 0 ? '_' : rest.front();
+    rest.remove_prefix(std::max<std::size_t>(unseemly, 1));
   }
-  if (name.starts_with('.')) name[0] = '_';
+  if (name.starts_with('.') || name.starts_with('-')) name[0] = '_';
   if (name.size() > kNameBytesMax) {
     std::size_t end = kNameBytesMax;
     while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
@@ -83,8 +103,12 @@ base::Result<FileShare> FileShare::open(const std::string& directory, sessions::
   return FileShare(directory, store);
 }
 
-std::string FileShare::host_path(const sessions::Share& share) const {
+std::string FileShare::stored_path(const sessions::Share& share) const {
   return directory_ + "/" + share.id + "/" + share.filename;
+}
+
+base::Result<base::UniqueFd> FileShare::open_stored(const sessions::Share& share) const {
+  return base::open_file(AT_FDCWD, stored_path(share), O_RDONLY | O_NOFOLLOW);
 }
 
 base::Result<sessions::Share> FileShare::publish(int source_fd,
@@ -98,17 +122,19 @@ base::Result<sessions::Share> FileShare::publish(int source_fd,
   share.created_at = base::now_ms();
   share.expires_at = share.created_at + request.expires_in_seconds * 1000;
   const std::string home = directory_ + "/" + share.id;
-  if (::mkdir(home.c_str(), 0700) != 0) return Error::from_errno("make " + home);
+  // The client may be on another machine: what it is told of a failure names no path of this one.
+  if (::mkdir(home.c_str(), 0700) != 0) return Error::from_errno("make a place for the copy");
   const auto made = [&]() -> base::Status {
     const std::string partial = home + "/.partial";
-    const base::UniqueFd target =
-        TRY(base::open_file(AT_FDCWD, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+    const base::UniqueFd target(
+        ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!target.valid()) return Error::from_errno("make the copy");
     const Copied copied = TRY(copy(source_fd, target.get()));
     share.bytes = copied.bytes;
     share.sha256 = copied.sha256;
     share.mime_type = mime_type_of(copied.beginning, share.filename);
     if (::fsync(target.get()) != 0) return Error::from_errno("fsync");
-    if (::rename(partial.c_str(), host_path(share).c_str()) != 0)
+    if (::rename(partial.c_str(), stored_path(share).c_str()) != 0)
       return Error::from_errno("rename");
     return store_->insert_share(share);
   }();

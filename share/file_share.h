@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
 #include "sessions/store.h"
 
@@ -32,7 +33,9 @@ class FileShare {
   // than kShareBytesMax.
   base::Result<sessions::Share> publish(int source_fd, const PublishRequest& request) const;
 
-  [[nodiscard]] std::string host_path(const sessions::Share& share) const;
+  [[nodiscard]] std::string stored_path(const sessions::Share& share) const;
+  // Its content, open for reading: nobody changes it any more.
+  [[nodiscard]] base::Result<base::UniqueFd> open_stored(const sessions::Share& share) const;
 
   // Removes what has expired, and what was being copied when a server died.
   void sweep() const;
@@ -45,8 +48,9 @@ class FileShare {
   sessions::Store* store_;
 };
 
-// A name for the host: the last component, without control characters, "/" or a leading "." that
-// would hide it; at most 200 bytes.
+// A name for the host: the last component of `wanted`, which is UTF-8, without control characters,
+// those that turn the direction of writing ("gpj.exe" as "exe.jpg"), a leading "." that would hide
+// it or "-" that programs take for an option; at most 200 bytes.
 std::string safe_filename(const std::string& wanted);
 
 }  // namespace share

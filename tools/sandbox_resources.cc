@@ -1,6 +1,5 @@
 #include "tools/sandbox_resources.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -160,11 +159,10 @@ mcp::ReadAnswer SandboxResources::read_shared(const std::string& uri, const std:
   if (!found.ok()) return mcp::NotFound{};
   if (found.value().bytes > kReadBytesMax) return too_large(uri, found.value().bytes);
   // A copy of our own, out of reach of any box.
-  const base::UniqueFd file(
-      ::open(services_.share.host_path(found.value()).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const auto file = services_.share.open_stored(found.value());
   std::string content(static_cast<std::size_t>(found.value().bytes), '\0');
-  if (!file.valid() || ::pread(file.get(), content.data(), content.size(), 0) !=
-                           static_cast<ssize_t>(content.size())) {
+  if (!file.ok() || ::pread(file.value().get(), content.data(), content.size(), 0) !=
+                        static_cast<ssize_t>(content.size())) {
     return mcp::NotFound{};  // it has expired this moment
   }
   return contents_of(uri, found.value().filename, content);

@@ -1,7 +1,7 @@
 // share_file.
-#include "sandbox/base/clock.h"
-
 #include <nlohmann/json.hpp>
+
+#include "sandbox/base/clock.h"
 #include "sandbox/files/box_files.h"
 #include "tools/sandbox_uri.h"
 #include "tools/text_window.h"
@@ -10,6 +10,67 @@
 namespace tools {
 
 using nlohmann::json;
+
+namespace {
+
+// Where the person at this machine finds it.
+struct HostPlace {
+  std::string path;
+  bool is_theirs = false;  // theirs to keep, beside the store's copy
+  std::string note = {};   // why it is not theirs, where it was to be
+};
+
+HostPlace place_on_host(const sessions::Share& shared, const Services& services) {
+  HostPlace place{services.share.stored_path(shared)};
+  if (!services.folder->wants_copies()) return place;
+  const auto put = [&]() -> base::Result<std::string> {
+    const base::UniqueFd stored = TRY(services.share.open_stored(shared));
+    return services.folder->put(stored.get(), shared.filename);
+  }();
+  if (put.ok()) return {put.value(), true};
+  place.note = to_utf8("not put into " + services.folder->path() + ": " + put.error().message);
+  return place;
+}
+
+Reply reply_of(const sessions::Share& shared, const Services& services) {
+  Reply reply;
+  reply.structured = json{{"id", shared.id},
+                          {"filename", shared.filename},
+                          {"bytes", shared.bytes},
+                          {"created_at", base::to_rfc3339(shared.created_at)},
+                          {"mime_type", shared.mime_type},
+                          {"sha256", shared.sha256}};
+  reply.text = "shared " + shared.filename + " (" + shared.mime_type + ", " +
+               std::to_string(shared.bytes) + " bytes, sha256 " + shared.sha256 + ") as " +
+               shared.id;
+  std::string uri = sandbox_uri(kSharedAuthority, "/" + shared.id + "/" + shared.filename);
+  if (services.folder != nullptr) {
+    const HostPlace place = place_on_host(shared, services);
+    uri = "file://" + percent_encode(place.path);
+    reply.structured["host_path"] = to_utf8(place.path);
+    reply.text += "\non the user's machine: " + one_line(place.path) +
+                  (place.is_theirs ? ", theirs to keep" : "");
+    if (!place.note.empty()) {
+      reply.structured["note"] = place.note;
+      reply.text += "\n" + one_line(place.note);
+    }
+  } else {
+    reply.text += "\nto be read as " + uri;
+  }
+  if (shared.expires_at) {
+    const std::string expires = base::to_rfc3339(*shared.expires_at);
+    reply.structured["expires_at"] = expires;
+    reply.text += "\n" + shared.id + " expires at " + expires;
+  }
+  reply.more->push_back({{"type", "resource_link"},
+                         {"uri", uri},
+                         {"name", shared.filename},
+                         {"mimeType", shared.mime_type},
+                         {"size", shared.bytes}});
+  return reply;
+}
+
+}  // namespace
 
 mcp::Tool share_tool(const Services& services) {
   Definition definition{
@@ -34,8 +95,9 @@ mcp::Tool share_tool(const Services& services) {
                      {"mime_type", "string"},
                      {"sha256", "string"},
                      {"host_path", "string"},
-                     {"expires_at", "string"}},
-                    {"id", "filename", "bytes", "created_at", "mime_type", "sha256", "host_path"}),
+                     {"expires_at", "string"},
+                     {"note", "string"}},
+                    {"id", "filename", "bytes", "created_at", "mime_type", "sha256"}),
       {.read_only = false, .destructive = false, .idempotent = false}};
   return make_tool(
       definition,
@@ -53,29 +115,7 @@ mcp::Tool share_tool(const Services& services) {
         if (services.changes != nullptr) {
           services.changes->resources_changed(context.principal().id);
         }
-        const std::string host_path = services.share.host_path(shared);
-        Reply reply;
-        reply.structured = json{{"id", shared.id},
-                                {"filename", shared.filename},
-                                {"bytes", shared.bytes},
-                                {"created_at", base::to_rfc3339(shared.created_at)},
-                                {"mime_type", shared.mime_type},
-                                {"sha256", shared.sha256},
-                                {"host_path", host_path}};
-        reply.text = "shared " + shared.filename + " (" + shared.mime_type + ", " +
-                     std::to_string(shared.bytes) + " bytes, sha256 " + shared.sha256 + ") as " +
-                     shared.id + "\non the user's machine: " + host_path;
-        if (shared.expires_at) {
-          const std::string expires = base::to_rfc3339(*shared.expires_at);
-          reply.structured["expires_at"] = expires;
-          reply.text += "\nuntil " + expires;
-        }
-        reply.more->push_back({{"type", "resource_link"},
-                               {"uri", "file://" + percent_encode(host_path)},
-                               {"name", shared.filename},
-                               {"mimeType", shared.mime_type},
-                               {"size", shared.bytes}});
-        return reply;
+        return reply_of(shared, services);
       });
 }
 

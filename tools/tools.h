@@ -8,6 +8,7 @@
 #include "mcp/server.h"
 #include "sessions/manager.h"
 #include "share/file_share.h"
+#include "share/share_folder.h"
 
 namespace tools {
 
@@ -18,6 +19,9 @@ struct Services {
   std::string session_name;         // the default session of every connection; empty: one each
   std::stop_token draining = {};    // the server is to stop: calls hand over what goes on
   mcp::Changes* changes = nullptr;  // to be told of a new share or output; null: nobody is
+  // Of the person at this machine, who is the client; null: clients may be on other machines, and
+  // are told no path of this one.
+  const share::ShareFolder* folder = nullptr;
 };
 
 // For the model: what this computer is and how to work with it.

@@ -147,7 +147,7 @@ async def draw_and_recover(hutch: Hutch) -> None:
     same("variable after the error", (await hutch.run("wettest_year"))["outputs"][0]["text"], "2012")
 
 
-async def background_and_share(hutch: Hutch) -> None:
+async def background_and_share(hutch: Hutch, output: pathlib.Path) -> None:
     step("It runs a server in the background and uses it")
     server = await hutch.call("run_code", language="bash", background=True,
                               code="exec python3 -m http.server 8000 --bind 127.0.0.1")
@@ -155,7 +155,7 @@ async def background_and_share(hutch: Hutch) -> None:
     show(fetched["stdout"].strip())
     await hutch.call("cancel_run", run_id=server["run_id"])
 
-    step("It shares the table and the chart; the host opens them")
+    step(f"It shares the table and the chart: they are yours, in {output}")
     for name in ("monthly.csv", "rain.png"):
         try:
             shared = await hutch.call("share_file", path=name)
@@ -163,6 +163,7 @@ async def background_and_share(hutch: Hutch) -> None:
             show(str(missing))
             continue
         content = pathlib.Path(shared["host_path"]).read_bytes()
+        same("folder", pathlib.Path(shared["host_path"]).parent, output)
         same("sha256 on the host", hashlib.sha256(content).hexdigest(), shared["sha256"])
         show(f"{shared['mime_type']}, {shared['bytes']} bytes: {shared['host_path']}")
 
@@ -194,15 +195,16 @@ async def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--hutch", required=True)
     parser.add_argument("--data", required=True, type=pathlib.Path)
+    parser.add_argument("--output", required=True, type=pathlib.Path, help="folder for what it shares")
     options = parser.parse_args()
     state = tempfile.mkdtemp(prefix="hutch-quickstart-")
     started = time.monotonic()
     try:
-        async with Hutch(options.hutch, state) as hutch:
+        async with Hutch(options.hutch, state, "--share-dir", str(options.output)) as hutch:
             step(f"An MCP client starts hutch and finds {len(await hutch.tools())} tools")
             await analyse(hutch, data_set(options.data))
             await draw_and_recover(hutch)
-            await background_and_share(hutch)
+            await background_and_share(hutch, options.output)
         await survive(options, state)
     finally:
         shutil.rmtree(state, ignore_errors=True)

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import os
+import pathlib
 import subprocess
 import time
 
@@ -152,7 +153,8 @@ def test_share(client, state):
     # The copy is a copy.
     client.run("open('table.csv','w').write('changed')")
     assert open(shared["host_path"]).read() == "a,b\n1,2\n"
-    assert oct(os.stat(shared["host_path"]).st_mode)[-3:] == "600"
+    stored = pathlib.Path(state, "shared", shared["id"], "result table.csv")
+    assert stored.read_text() == "a,b\n1,2\n" and stored.stat().st_mode & 0o777 == 0o600
 
 
 def test_share_outlives_its_session_and_is_read_by_the_command(client, state, tmp_path):
@@ -185,7 +187,8 @@ def test_expired_shares_are_gone(client, state):
         assert time.monotonic() < deadline
     # The one that did not find it may have swept a moment before it was over.
     subprocess.run([hutch_binary(), "share", "ls", "--state-dir", state], capture_output=True, check=True)
-    assert not os.path.exists(shared["host_path"]), "the sweep at start removes it"
+    assert not os.path.exists(os.path.join(state, "shared", shared["id"])), "the sweep at start removes it"
+    assert open(shared["host_path"]).read() == "x", "but not what is the user's"
 
 
 def test_too_large_to_share(client):

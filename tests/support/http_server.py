@@ -34,7 +34,7 @@ class Server:
                  binary=None):
         command = [binary or hutch_binary(), "serve", "--state-dir", state, "--listen", listen,
                    *(["--no-auth"] if no_auth else []), *arguments]
-        environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"),
+        environment = {"PATH": os.environ["PATH"], "HOME": state,
                        "HUTCH_ZYGOTE": "0", "HUTCH_SPARE_SESSIONS": "0",
                        **(env or {})}
         for name in ("ASAN_OPTIONS", "TSAN_OPTIONS"):

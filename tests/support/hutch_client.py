@@ -28,7 +28,7 @@ class ToolError(Exception):
 
 
 class Client:
-    """One `hutch stdio`. Use as a context manager; kill() ends it the hard way."""
+    """One `hutch stdio`, at home in its state directory. Use as a context manager; kill() ends it the hard way."""
 
     def __init__(self, state, *arguments, revision=LEGACY, env=None, binary=None, popen=None):
         self.state = state
@@ -43,7 +43,8 @@ class Client:
         self.notifications = queue.Queue()
         self.stray = []  # replies nobody asked for
         self._ended = False  # nothing more will come
-        environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"),
+        # The caller's own home is not for tests: what is shared lands in it, and its configuration counts.
+        environment = {"PATH": os.environ["PATH"], "HOME": state,
                        "HUTCH_ZYGOTE": "1" if zygote.IS_TESTED else "0",
                        "HUTCH_SPARE_SESSIONS": "0", **(env or {})}
         for name in ("ASAN_OPTIONS", "TSAN_OPTIONS"):
@@ -126,6 +127,10 @@ class Client:
                 why = "no reply in time" if not came else f"server ended: {b''.join(self.errors)!r}"
                 raise AssertionError(why)
             return self._replies.pop(request_id)
+
+    def is_answered(self, request_id):
+        with self._condition:
+            return request_id in self._replies
 
     def request(self, method, params=None, timeout=90):
         reply = self.reply(self.start(method, params), timeout)

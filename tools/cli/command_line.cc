@@ -183,6 +183,9 @@ void add_stdio_and_run(CLI::App& app, Choices& choices) {
       app.add_subcommand("stdio", "Serve one MCP client on standard input and output");
   stdio->add_option("--session", choices.session_name,
                     "Name of a lasting session to use, made when it is not there");
+  stdio->add_option_function<std::string>(
+      "--share-dir", [&choices](const std::string& path) { choices.flags.share_directory = path; },
+      "Where shared files are put for you to keep, ~/hutch unless given; none: nowhere");
   stdio->callback([&choices] {
     choices.command = [&choices](Settings settings) -> base::Result<int> {
       settings.serves = true;

@@ -138,6 +138,8 @@ base::Status read_config_file(const std::string& path, Settings& settings) {
       const std::string name(key.str());
       if (name == "state_dir") {
         TRY(take_text(path, entry, name, settings.state_directory));
+      } else if (name == "share_dir") {
+        TRY(take_text(path, entry, name, settings.share_directory.emplace()));
       } else if (name == "log_level") {
         TRY(take_text(path, entry, name, settings.log_level));
       } else if (name == "log_format") {

@@ -48,6 +48,41 @@ base::Result<std::string> default_state_directory(const Environment& environment
   return home + "/.local/state/hutch";
 }
 
+base::Result<std::string> absolute(const std::string& path, const char* what,
+                                   const Environment& environment) {
+  if (path.starts_with('/')) return path;
+  const std::string here = environment("PWD");
+  if (here.empty()) {
+    return base::error(Error::Kind::kInvalid, std::string(what) + " must be absolute");
+  }
+  return here + "/" + path;
+}
+
+std::string without_last_slashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+// `settings` has what the configuration file said.
+base::Status resolve_share_directory(const Flags& flags, const Environment& environment,
+                                     Settings& settings) {
+  const std::string variable = environment("HUTCH_SHARE_DIR");
+  std::optional<std::string> wanted = settings.share_directory;
+  if (!variable.empty()) wanted = variable;
+  if (flags.share_directory) wanted = flags.share_directory;
+  settings.share_directory = wanted.value_or("~/hutch");
+  if (*settings.share_directory == "none") settings.share_directory = "";
+  if (settings.share_directory->empty()) return base::done();
+  if (settings.share_directory->starts_with("~/") && environment("HOME").empty()) {
+    settings.share_directory = std::nullopt;
+    return base::done();
+  }
+  const std::string path = TRY(expand(*settings.share_directory, environment));
+  settings.share_directory =
+      without_last_slashes(TRY(absolute(path, "the share directory", environment)));
+  return base::done();
+}
+
 base::Status check_logging(const Settings& settings) {
   bool known = false;
   for (const char* level : kLogLevels) known = known || settings.log_level == level;
@@ -157,17 +192,12 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
   if (!zygote.empty()) settings.zygote = zygote == "1";
   TRY(resolve_spares(environment("HUTCH_SPARE_SESSIONS"), settings.spare_sessions));
   TRY(resolve_serve(flags, environment, settings.serve));
+  TRY(resolve_share_directory(flags, environment, settings));
   std::string state =
       first_of({flags.state_directory, environment("HUTCH_STATE_DIR"), settings.state_directory});
   if (state.empty()) state = TRY(default_state_directory(environment));
   state = TRY(expand(state, environment));
-  if (!state.starts_with('/')) {
-    const std::string here = environment("PWD");
-    if (here.empty())
-      return base::error(Error::Kind::kInvalid, "the state directory must be absolute");
-    state = here + "/" + state;
-  }
-  while (state.size() > 1 && state.ends_with('/')) state.pop_back();
+  state = without_last_slashes(TRY(absolute(state, "the state directory", environment)));
   settings.state_directory = state;
   settings.zygote_directory = state + "/zygote";
   return settings;

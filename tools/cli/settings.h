@@ -41,7 +41,9 @@ inline constexpr std::int64_t kDetachUnset = -1;
 struct Settings {
   std::string state_directory;
   std::string zygote_directory;  // in the state directory
-  unsigned user_umask = 022;     // of whoever started hutch, for files made in their directories
+  // Where hutch stdio puts what is shared; empty: nowhere; absent: nowhere, since HOME is not set.
+  std::optional<std::string> share_directory;
+  unsigned user_umask = 022;  // of whoever started hutch, for files made in their directories
   std::string log_level = "warning";
   std::string log_format = "text";
   std::int64_t idle_seconds = 600;
@@ -61,6 +63,7 @@ struct Settings {
 struct Flags {
   std::string config_file;
   std::string state_directory;
+  std::optional<std::string> share_directory;
   std::string log_level;
   std::string log_format;
   std::string listen;

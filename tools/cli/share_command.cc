@@ -19,7 +19,7 @@ base::Result<int> share_list(Application& app, bool as_json) {
   const auto shares = TRY(app.store().list_shares(app.principal_id()));
   json all = json::array();
   for (const sessions::Share& share : shares) {
-    const std::string path = app.share().host_path(share);
+    const std::string path = app.share().stored_path(share);
     if (as_json) {
       all.push_back(
           {{"id", share.id},
@@ -42,8 +42,7 @@ base::Result<int> share_list(Application& app, bool as_json) {
 
 base::Result<int> share_get(Application& app, const std::string& id, const std::string& target) {
   const sessions::Share share = TRY(app.store().find_share(app.principal_id(), id));
-  const base::UniqueFd source =
-      TRY(base::open_file(AT_FDCWD, app.share().host_path(share), O_RDONLY | O_NOFOLLOW));
+  const base::UniqueFd source = TRY(app.share().open_stored(share));
   const std::string content = TRY(base::read_all(source.get(), share::kShareBytesMax));
   if (target == "-") {
     TRY(base::write_all(STDOUT_FILENO, content));

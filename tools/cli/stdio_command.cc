@@ -17,7 +17,17 @@ using base::Error;
 
 base::Result<int> run_stdio(Application& app, const std::string& session_name) {
   mcp::Server server({"hutch", "hutch", HUTCH_VERSION, instructions()});
-  const Offer offer(server, {app.sessions(), app.share(), session_name});
+  const auto& share_directory = app.settings().share_directory;
+  if (!share_directory) {
+    spdlog::warn(
+        "HOME is not set: shared files stay in {}/shared; --share-dir names a folder for them",
+        app.settings().state_directory);
+  }
+  const share::ShareFolder folder(share_directory.value_or(""), app.settings().user_umask);
+  const Offer offer(server, {.sessions = app.sessions(),
+                             .share = app.share(),
+                             .session_name = session_name,
+                             .folder = &folder});
   log_events_of(server);
 
   if (!session_name.empty()) {

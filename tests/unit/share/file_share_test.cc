@@ -44,7 +44,7 @@ class FileShareTest : public testing::Test {
   }
   FileShare share() { return FileShare::open(directory_ + "/shared", *store_).value(); }
   std::string content_of(const sessions::Share& shared) {
-    std::ifstream file(share().host_path(shared));
+    std::ifstream file(share().stored_path(shared));
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
@@ -94,7 +94,7 @@ TEST_F(FileShareTest, TheSweepRemovesWhatExpiredAndWhatWasInterrupted) {
   const timespec old[2] = {{1, 0}, {1, 0}};
   ASSERT_EQ(::utimensat(AT_FDCWD, orphan.c_str(), old, 0), 0);
   share().sweep();
-  EXPECT_TRUE(fs::exists(share().host_path(kept)));
+  EXPECT_TRUE(fs::exists(share().stored_path(kept)));
   EXPECT_FALSE(fs::exists(directory_ + "/shared/" + expired.id));
   EXPECT_FALSE(fs::exists(orphan));
   EXPECT_TRUE(fs::exists(young)) << "it may be a copy in progress";
@@ -119,7 +119,10 @@ INSTANTIATE_TEST_SUITE_P(
                     NameCase{"../../etc/passwd", "passwd"}, NameCase{"..", "_."},
                     NameCase{".hidden", "_hidden"}, NameCase{"", "file"}, NameCase{"a/", "file"},
                     NameCase{"line\nbreak", "line_break"}, NameCase{"back\\slash", "back_slash"},
-                    NameCase{"ünï", "ünï"}, NameCase{"sp ace", "sp ace"}),
+                    NameCase{"-rf", "_rf"}, NameCase{"\u202egpj.exe", "_gpj.exe"},
+                    NameCase{"a\u2066b\u2069\u200f\u061c\u2028", "a_b____"},
+                    NameCase{"a\u0085\u009fb", "a__b"}, NameCase{"…‰", "…‰"},
+                    NameCase{"-/..", "_."}, NameCase{"ünï", "ünï"}, NameCase{"sp ace", "sp ace"}),
     number_of<NameCase>);
 
 TEST(SafeFilename, LongNamesEndAtACharacter) {
