@@ -7,12 +7,11 @@
 
 #include "sandbox/cgroup_directory.h"
 #include "sandbox/cgroup_place.h"
+#include "sandbox/enforcement.h"
 
 namespace sandbox {
 namespace {
 
-constexpr const char* kVersion1 = "cgroup v1";
-constexpr const char* kVersion2 = "cgroup v2";
 // Half of what a cgroup has that says nothing: hutch itself and the rest of the host come first.
 constexpr const char* kWeightVersion1 = "512";
 constexpr const char* kWeightVersion2 = "50";
@@ -99,7 +98,7 @@ class RealCgroup : public Cgroup {
   }
   [[nodiscard]] std::string holder(const std::string& controller) const {
     if (find(controller) == nullptr) return "";
-    return versions_.at(controller) == 2 ? kVersion2 : kVersion1;
+    return (versions_.at(controller) == 2 ? kCgroup2 : kCgroup1).words;
   }
 
   std::map<std::string, std::string> controllers_;  // name to directory

@@ -87,10 +87,4 @@ void release_disk_quota(const std::string& session_directory) {
   (void)set_limits(directory.get(), attributes.fsx_projid, 0, 0);
 }
 
-bool keeps_project_quotas(const std::string& directory) {
-  const base::UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if_dqinfo info{};
-  return fd.valid() && quota_call(fd.get(), Q_GETINFO, 0, &info);
-}
-
 }  // namespace sandbox

@@ -38,7 +38,4 @@ class DiskQuota {
 // For a session whose box was killed: lifts what it held.
 void release_disk_quota(const std::string& session_directory);
 
-// Whether this directory's file system keeps project quotas, so that root could have them.
-bool keeps_project_quotas(const std::string& directory);
-
 }  // namespace sandbox

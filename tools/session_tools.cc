@@ -22,6 +22,7 @@ json session_schema() {
                         {"last_used_at", "string"},
                         {"ends_at", "string"},
                         {"limits", "object"},
+                        {"enforcement", "object"},
                         {"network", "object"},
                         {"isolation", "object"},
                         {"active_runs", "array"}},

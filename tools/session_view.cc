@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
+#include "sandbox/enforcement.h"
 #include "sandbox/wire/json.h"
 
 namespace tools {
@@ -29,7 +30,12 @@ json structured_session(const sessions::SessionState& state) {
                 {"limits", parsed_or_empty(session.limits)},
                 {"network", {{"allow", json::array()}}},
                 {"active_runs", json::array()}};
-  if (session.isolation) value["isolation"] = parsed_or_empty(*session.isolation);
+  // As the box that runs found it, or the last one that did.
+  if (session.isolation) {
+    value["isolation"] = parsed_or_empty(*session.isolation);
+    value["enforcement"] =
+        sandbox::enforcement_to_json(sandbox::enforcement_of(value["isolation"]));
+  }
   if (session.lifetime_seconds) {
     value["ends_at"] = base::to_rfc3339(session.created_at + *session.lifetime_seconds * 1000);
   }
@@ -57,8 +63,8 @@ std::string text_of_session(const json& value) {
             (run["background"] == true ? ", background" : "") + "\n";
   }
   if (value.contains("isolation")) {
-    text +=
-        "  limits " + value["limits"].dump() + ", isolation " + value["isolation"].dump() + "\n";
+    text += "  limits " + value["limits"].dump() + ", enforcement " + value["enforcement"].dump() +
+            ", isolation " + value["isolation"].dump() + "\n";
   }
   return text;
 }

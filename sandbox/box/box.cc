@@ -16,6 +16,7 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/base/unix_socket.h"
 #include "sandbox/box/plan.h"
+#include "sandbox/enforcement.h"
 #include "sandbox/wire/box_protocol.h"
 #include "sandbox/wire/json.h"
 
@@ -99,9 +100,8 @@ base::Status Box::start_init() {
     if (runs_) runs_->process_stopped(pid);
   };
   events.lost = [this](const std::string& why) { end(Cause::kSandboxLost, why); };
-  init_ =
-      TRY(InitProcess::start(loop_, spec_.program_directory + "/hutch-init",
-                             spec_.zygote_directory, plan, std::move(events)));
+  init_ = TRY(InitProcess::start(loop_, spec_.program_directory + "/hutch-init",
+                                 spec_.zygote_directory, plan, std::move(events)));
   return base::done();
 }
 
@@ -199,20 +199,23 @@ json Box::status() {
 }
 
 json Box::isolation() const {
-  const auto or_else = [](const std::string& holder, const char* fallback) {
-    return holder.empty() ? std::string(fallback) : holder;
+  const auto or_else = [](const std::string& holder, const Holder& fallback) {
+    return holder.empty() ? fallback.words : holder;
   };
+  // The kernel spares the host's own root (getrlimit(2)), which without an id of its own a box may
+  // be beneath its namespace.
+  const bool counted = spec_.host_uid.has_value() || ::geteuid() != 0;
   return {
       {"namespaces", {"user", "mount", "pid", "net", "ipc", "uts", "cgroup"}},
       {"ids", spec_.host_uid ? "own id on the host" : "the server's own user id"},
       {"seccomp", "default"},
       {"landlock", init_->landlock_abi() > 0 ? json("ABI " + std::to_string(init_->landlock_abi()))
                                              : json("not in this kernel")},
-      {"memory", or_else(cgroup_->holds_memory(), "watched, and an rlimit per process")},
-      {"processes", or_else(cgroup_->holds_processes(), "rlimit")},
-      {"cpus", or_else(cgroup_->holds_cpus(), "CPU affinity")},
-      {"pause", or_else(cgroup_->holds_freeze(), "SIGSTOP")},
-      {"disk", disk_quota_ ? "project quota" : "watched"},
+      {"memory", or_else(cgroup_->holds_memory(), kWatchAndRlimit)},
+      {"processes", or_else(cgroup_->holds_processes(), counted ? kRlimit : kWatch)},
+      {"cpus", or_else(cgroup_->holds_cpus(), kAffinity)},
+      {"pause", cgroup_->holds_freeze().empty() ? "SIGSTOP" : cgroup_->holds_freeze()},
+      {"disk", (disk_quota_ ? kProjectQuota : kWatch).words},
       {"python", init_->warm() ? "forked from the zygote" : "started"}};
 }
 
@@ -253,10 +256,11 @@ bool Box::ends_without_server() {
   return alone >= detach && (!runs_->busy() || alone >= detach + kFinishWithoutServer);
 }
 
-// Whoever removed it, or put another in its place, wants nothing of this box any more; no server can
-// reach its socket.
+// Whoever removed it, or put another in its place, wants nothing of this box any more; no server
+// can reach its socket.
 bool Box::directory_is_gone() const {
-  struct stat ours {}, there {};
+  struct stat ours {
+  }, there{};
   if (::fstat(session_directory_.get(), &ours) != 0) return false;
   if (::lstat(spec_.session_directory.c_str(), &there) != 0) return errno == ENOENT;
   return ours.st_dev != there.st_dev || ours.st_ino != there.st_ino;

@@ -6,8 +6,6 @@
 #include <map>
 
 #include "sandbox/base/random_id.h"
-#include "sandbox/cgroup.h"
-#include "sandbox/limits.h"
 #include "sandbox/probe/host.h"
 
 namespace sandbox::probe {
@@ -134,20 +132,6 @@ Finding cgroups(const Host& host) {
   return {"cgroups", State::kWeaker, detail, remedy_for(host, found)};
 }
 
-// What a session would really get: its cgroup, made and removed. In a delegated cgroup our own
-// process moves into a leaf for that, as it does before the first session.
-std::vector<Finding> limits() {
-  const auto cgroup = make_cgroup(base::random_id("probe-"), Limits());
-  const auto finding = [](const char* layer, const std::string& holder, const char* instead) {
-    if (!holder.empty()) return Finding{layer, State::kGood, holder, ""};
-    return Finding{layer, State::kWeaker, instead, "as for cgroups above"};
-  };
-  return {finding("memory limit", cgroup->holds_memory(), "no cgroup: watched, 10 times a second"),
-          finding("process limit", cgroup->holds_processes(), "no cgroup: an rlimit per session"),
-          finding("CPU limit", cgroup->holds_cpus(), "no cgroup: CPU affinity"),
-          finding("pause", cgroup->holds_freeze(), "no freezer: SIGSTOP to every process")};
-}
-
 // Version 1 counts swap only with a boot parameter; version 2 is told to use none.
 Finding swap(const Host& host) {
   const auto areas = host.lines("/proc/swaps");
@@ -163,13 +147,6 @@ Finding swap(const Host& host) {
 
 }  // namespace
 
-std::vector<Finding> cgroup_findings(const Host& host) {
-  std::vector<Finding> findings = {cgroups(host)};
-  if (host.is_this_one()) {
-    for (Finding& finding : limits()) findings.push_back(std::move(finding));
-  }
-  findings.push_back(swap(host));
-  return findings;
-}
+std::vector<Finding> cgroup_findings(const Host& host) { return {cgroups(host), swap(host)}; }
 
 }  // namespace sandbox::probe

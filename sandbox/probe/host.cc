@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
+#include <system_error>
 
 #include "sandbox/base/fd.h"
 
@@ -17,7 +19,10 @@ constexpr std::size_t kFileBytesMax = 1 << 20;
 }  // namespace
 
 Host::Host(const HostPaths& paths)
-    : root_(paths.root == "/" ? "" : paths.root), uid_(paths.uid.value_or(::geteuid())) {}
+    : root_(paths.root == "/" ? "" : paths.root),
+      search_path_(paths.search_path),
+      home_(paths.home),
+      uid_(paths.uid.value_or(::geteuid())) {}
 
 std::string Host::read(const std::string& path) const {
   const base::UniqueFd fd(::open(at(path).c_str(), O_RDONLY | O_CLOEXEC));
@@ -34,6 +39,13 @@ std::vector<std::string> Host::lines(const std::string& path) const {
 }
 
 bool Host::has(const std::string& path) const { return ::access(at(path).c_str(), F_OK) == 0; }
+
+std::string Host::real(const std::string& path) const {
+  std::error_code failed;
+  const std::string found = std::filesystem::canonical(at(path), failed);
+  if (failed) return "";
+  return found.starts_with(root_) ? found.substr(root_.size()) : found;
+}
 
 std::vector<std::string> words_of(const std::string& text, char separator) {
   std::vector<std::string> words;

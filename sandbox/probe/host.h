@@ -22,9 +22,15 @@ class Host {
   // False when a test looks elsewhere.
   [[nodiscard]] bool is_this_one() const { return root_.empty() || root_ == "/"; }
   [[nodiscard]] bool as_root() const { return uid_ == 0; }
+  // Where a path leads, as the host names it; empty when it leads nowhere.
+  [[nodiscard]] std::string real(const std::string& path) const;
+  [[nodiscard]] const std::string& search_path() const { return search_path_; }
+  [[nodiscard]] const std::string& home() const { return home_; }
 
  private:
   std::string root_;
+  std::string search_path_;
+  std::string home_;
   uid_t uid_;
 };
 

@@ -69,7 +69,8 @@ std::string render_table(const std::vector<Finding>& findings, bool colours) {
     std::string state = name_of(finding.state);
     state.resize(kStateWidth, ' ');
     if (colours) state = colour_of(finding.state) + state + "\033[0m";
-    table += layer + state + printable(finding.detail) + "\n";
+    const std::string level = finding.level ? name_of(*finding.level) + std::string(": ") : "";
+    table += layer + state + level + printable(finding.detail) + "\n";
     if (!finding.remedy.empty()) {
       table += std::string(width + kStateWidth, ' ') + "-> " + printable(finding.remedy) + "\n";
     }
@@ -84,6 +85,7 @@ std::string to_json(const std::vector<Finding>& findings) {
                    {"state", name_of(finding.state)},
                    {"detail", finding.detail},
                    {"remedy", finding.remedy}});
+    if (finding.level) all.back()["level"] = name_of(*finding.level);
   }
   return wire::print_json(all);
 }

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "sandbox/enforcement.h"
+
 namespace sandbox::probe {
 
 struct Finding {
@@ -18,6 +20,8 @@ struct Finding {
   State state = State::kGood;
   std::string detail;  // what was found and what it means
   std::string remedy;  // what to do; empty when there is nothing to do
+  // How firmly it holds, where the layer is a limit of sessions.
+  std::optional<Level> level = std::nullopt;
 };
 
 // Where to look; tests look elsewhere.
@@ -25,6 +29,9 @@ struct HostPaths {
   std::string root;             // in front of every path that is read; cgroups are tried below it
   std::string state_directory;  // hutch's own, or where it is to be made; empty: not looked at
   std::optional<uid_t> uid;     // as whom hutch runs; our own unless given
+  // Of the caller: where people have interpreters that sessions do not see. Empty: not looked at.
+  std::string search_path;  // PATH
+  std::string home;         // HOME
 };
 
 // Kernel calls, settings, cgroups, interpreters: by trying where that is cheap, else by reading.
@@ -35,7 +42,7 @@ std::vector<Finding> probe_host(const HostPaths& paths);
 // One line a finding, a second one with its remedy, aligned; with colours for a terminal.
 std::string render_table(const std::vector<Finding>& findings, bool colours);
 
-// An array of {"layer", "state", "detail", "remedy"}.
+// An array of {"layer", "state", "detail", "remedy"}, of limits with "level" too.
 std::string to_json(const std::vector<Finding>& findings);
 
 // good, weaker or missing

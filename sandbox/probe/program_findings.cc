@@ -1,4 +1,5 @@
-// The programs that sessions run: by default the host's own.
+// The programs that sessions run, which are the host's own, and those that people have beside them:
+// what is first in their PATH is often not what a session gets.
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
@@ -9,24 +10,115 @@ namespace sandbox::probe {
 
 namespace {
 
+constexpr const char* kPython = "/usr/bin/python3";
+constexpr std::size_t kNamedMax = 3;
+
+// Of the host's programs a box has /usr, and what belongs to it where that is not merged.
+bool is_in_boxes(const std::string& path) {
+  return path.starts_with("/usr/") || path.starts_with("/bin/") || path.starts_with("/sbin/") ||
+         path.starts_with("/lib");
+}
+
+// Programs of that name in the caller's PATH other than the one that sessions use, the first ones.
+std::vector<std::string> others_in_path(const Host& host, const std::string& used) {
+  const std::string name = used.substr(used.rfind('/'));
+  std::vector<std::string> known = {host.real(used)};
+  std::vector<std::string> others;
+  for (const std::string& directory : words_of(host.search_path(), ':')) {
+    if (!directory.starts_with('/') || others.size() == kNamedMax) continue;
+    const std::string real = host.real(directory + name);
+    if (real.empty() || contains(known, real)) continue;
+    known.push_back(real);
+    others.push_back(directory + name);
+  }
+  return others;
+}
+
+// Why the others are not used; empty without any.
+std::string words_about_others(const Host& host, const std::string& used) {
+  std::vector<std::string> hidden;
+  std::vector<std::string> seen;
+  for (const std::string& other : others_in_path(host, used)) {
+    (is_in_boxes(host.real(other)) ? seen : hidden).push_back(other);
+  }
+  std::string words;
+  if (!hidden.empty()) {
+    words += "; not " + join(hidden, ", ") + ": outside of /usr, which is all that sessions see";
+  }
+  if (!seen.empty()) words += "; " + join(seen, ", ") + " only where code starts it by name";
+  return words;
+}
+
 Finding program(const Host& host, const char* language, const char* path, const char* package) {
-  if (host.has(path)) return {language, State::kGood, path, ""};
-  return {language, State::kWeaker, std::string("no ") + path + ": sessions cannot run it",
-          std::string("apt install ") + package};
+  const std::string install = std::string("apt install ") + package;
+  const std::string others = words_about_others(host, path);
+  const std::string real = host.real(path);
+  if (real.empty()) {
+    return {language, State::kWeaker,
+            std::string("no ") + path + ": sessions cannot run it" + others, install};
+  }
+  if (!is_in_boxes(real)) {
+    return {
+        language, State::kWeaker,
+        path + (" leads to " + real) + ", outside of /usr, which is all that sessions see" + others,
+        install};
+  }
+  return {language, State::kGood, path + others, ""};
+}
+
+// Those below `parent` that are called python3 and a version.
+std::vector<std::string> python_directories(const Host& host, const std::string& parent,
+                                            const std::string& packages) {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(host.at(parent), ignored)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("python3")) found.push_back(parent + "/" + name + packages);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 // Where the box's Python looks for packages; the user's own are in the session.
 std::vector<std::string> package_directories(const Host& host) {
   std::vector<std::string> directories = {"/usr/lib/python3/dist-packages"};
-  std::error_code ignored;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(host.at("/usr/local/lib"), ignored)) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with("python3")) {
-      directories.push_back("/usr/local/lib/" + name + "/dist-packages");
+  const std::string real = host.real(kPython);
+  const std::string version = real.substr(real.rfind('/') + 1);
+  for (const std::string& one : python_directories(host, "/usr/local/lib", "/dist-packages")) {
+    const bool other =
+        version.starts_with("python3.") && !one.starts_with("/usr/local/lib/" + version + "/");
+    if (!other) directories.push_back(one);
+  }
+  return directories;
+}
+
+// Where the caller may have installed packages for themselves, or for another Python.
+std::vector<std::string> other_package_directories(const Host& host) {
+  auto directories = python_directories(host, "/usr/local/lib", "/dist-packages");
+  std::vector<std::string> prefixes = {"/usr/local"};
+  if (!host.home().empty()) prefixes.push_back(host.home() + "/.local");
+  for (const std::string& python : others_in_path(host, kPython)) {
+    prefixes.push_back(python.substr(0, python.rfind("/bin/")));
+  }
+  for (const std::string& prefix : prefixes) {
+    for (std::string& one : python_directories(host, prefix + "/lib", "/site-packages")) {
+      directories.push_back(std::move(one));
     }
   }
   return directories;
+}
+
+std::string seen_elsewhere(const Host& host, const std::vector<std::string>& names) {
+  std::vector<std::string> seen;
+  for (const std::string& directory : other_package_directories(host)) {
+    for (const std::string& name : names) {
+      const std::string path = directory + "/" + name;
+      if (seen.size() < kNamedMax && host.has(path) && !contains(seen, path)) seen.push_back(path);
+    }
+  }
+  if (seen.empty()) return "";
+  return "; not used: " + join(seen, ", ") +
+         ": of another Python, or in a home, and sessions have their own";
 }
 
 bool has_package(const Host& host, const std::string& name) {
@@ -57,7 +149,8 @@ Finding packages(const Host& host) {
   const char* layer = "Python packages";
   if (missing.empty()) return {layer, State::kGood, join(there), ""};
   return {layer, State::kWeaker,
-          "missing: " + join(missing) + (there.empty() ? "" : "; there: " + join(there)),
+          "missing: " + join(missing) + (there.empty() ? "" : "; there: " + join(there)) +
+              seen_elsewhere(host, missing),
           "apt install " + join(install)};
 }
 
@@ -70,7 +163,9 @@ Finding notebook(const Host& host) {
 // Nothing is weaker with SQLite, but for files that it cannot read.
 Finding sql_engine(const Host& host) {
   if (has_package(host, "duckdb")) return {"SQL engine", State::kGood, "DuckDB", ""};
-  return {"SQL engine", State::kGood, "SQLite; DuckDB, and Parquet files, where Python has duckdb",
+  return {"SQL engine", State::kGood,
+          "SQLite; DuckDB, and Parquet files, where Python has duckdb" +
+              seen_elsewhere(host, {"duckdb"}),
           ""};
 }
 
@@ -84,7 +179,7 @@ Finding typescript(const Host& host) {
 }  // namespace
 
 std::vector<Finding> program_findings(const Host& host) {
-  return {program(host, "Python, SQL", "/usr/bin/python3", "python3"),
+  return {program(host, "Python, SQL", kPython, "python3"),
           packages(host),
           notebook(host),
           sql_engine(host),

@@ -5,7 +5,6 @@
 
 #include <array>
 
-#include "sandbox/disk_quota.h"
 #include "sandbox/probe/host.h"
 
 namespace sandbox::probe {
@@ -101,12 +100,7 @@ Finding state(const std::string& directory) {
     return {layer, State::kWeaker, detail + ": sessions are lost at a reboot", remedy};
   }
   if (free_mb < 1024) return {layer, State::kWeaker, detail, "free some space"};
-  const bool root = ::geteuid() == 0;
-  const bool quota = root && keeps_project_quotas(directory);
-  const std::string held = quota  ? "held by project quota"
-                           : root ? "watched (on ext4 or XFS mounted with prjquota, held)"
-                                  : "watched";
-  return {layer, State::kGood, detail + "; disk limits are " + held, ""};
+  return {layer, State::kGood, detail, ""};
 }
 
 }  // namespace

@@ -278,21 +278,6 @@ def test_flags_beat_environment_beats_file(tmp_path, state):
     assert (tmp_path / "from_flag/hutch.db").exists()
 
 
-def test_doctor(state):
-    doctor = command(state, "doctor", "--json", check=False)
-    findings = {f["layer"]: f for f in json.loads(doctor.stdout)}
-    assert findings["a real box"]["state"] == "good", findings["a real box"]
-    assert doctor.returncode == 0
-    for layer in ("kernel", "user namespaces", "AppArmor", "seccomp", "Landlock", "overlayfs",
-                  "memory limit", "pause", "Python, SQL", "JavaScript"):
-        assert layer in findings
-    has_memory_cgroup = "cgroup" in findings["memory limit"]["detail"] and \
-        findings["memory limit"]["state"] == "good"
-    with Client(state) as client:
-        isolation = client.call("create_session")["isolation"]
-    assert isolation["memory"].startswith("cgroup") == has_memory_cgroup
-
-
 def test_doctor_names_what_is_missing_of_hutch_itself(tmp_path, state):
     shutil.copytree(pathlib.Path(hutch_binary()).parent, tmp_path / "bin")
     doctor = subprocess.run([tmp_path / "bin/hutch", "doctor", "--json", "--state-dir", state],

@@ -27,7 +27,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from conftest import end_boxes  # noqa: E402
-from hutch_client import PATIENCE, Client, hutch_binary  # noqa: E402
+from hutch_client import Client, hutch_binary  # noqa: E402
 from native import MARKER_TEXT  # noqa: E402
 from probes import base  # noqa: E402
 import zygote  # noqa: E402
@@ -37,12 +37,12 @@ AS_ROOT = os.geteuid() == 0
 
 
 def has_cgroups():
-    """Whether they hold the limits here; tests/vm/test_cgroup2.py holds that this is told truly."""
-    with tempfile.TemporaryDirectory(prefix="hutch-stage-", dir="/tmp") as state:
-        said = subprocess.run([hutch_binary(), "doctor", "--json", "--state-dir", state], timeout=60 * PATIENCE,
-                              stdout=subprocess.PIPE, text=True)
-    findings = {finding["layer"]: finding["detail"] for finding in json.loads(said.stdout)}
-    return all(findings[limit].startswith("cgroup v") for limit in ("memory limit", "process limit", "CPU limit"))
+    """Whether they hold the limits here, as a session says; tests/vm/test_cgroup2.py holds that this is true."""
+    with tempfile.TemporaryDirectory(prefix="hutch-stage-", dir="/tmp") as state, \
+            Client(state, env={"HUTCH_ZYGOTE": "0"}) as client:
+        session = client.call("create_session")
+        client.call("delete_session", session_id=session["session_id"])
+    return all(session["isolation"][limit].startswith("cgroup v") for limit in ("memory", "processes", "cpus"))
 
 
 PLACE = base.Place(as_root=AS_ROOT, has_cgroups=has_cgroups())

@@ -66,16 +66,17 @@ def test_doctor_and_a_session_say_the_same(state):
     doctor = subprocess.run([hutch_binary(), "doctor", "--json", "--state-dir", state], text=True,
                             capture_output=True, timeout=60 * PATIENCE)
     findings = {f["layer"]: f for f in json.loads(doctor.stdout)}
-    layers = ("memory limit", "process limit", "CPU limit", "pause")
-    for layer in layers:
+    for layer in ("memory_mb", "processes", "cpus", "pause"):
         assert (findings[layer]["detail"] == "cgroup v2") == VERSION2, findings[layer]
-        assert findings[layer]["state"] == ("good" if VERSION2 else "weaker")
     assert findings["cgroups"]["state"] == ("good" if VERSION2 else "weaker"), findings["cgroups"]
     if not VERSION2:
         assert "systemd-run --user --scope -p Delegate=yes" in findings["cgroups"]["remedy"]
     assert findings["a real box"]["state"] == "good", findings["a real box"]
     with Client(state) as client:
-        isolation = client.call("create_session")["isolation"]
+        session = client.call("create_session")
+    isolation, enforcement = session["isolation"], session["enforcement"]
+    assert enforcement["memory_mb"] == ("hard" if VERSION2 else "watched")
+    assert enforcement == {layer: f["level"] for layer, f in findings.items() if "level" in f}
     for part in ("memory", "processes", "cpus", "pause"):
         assert (isolation[part] == "cgroup v2") == VERSION2, isolation
 

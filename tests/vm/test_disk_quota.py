@@ -36,8 +36,9 @@ def session(server):
 
 def test_the_record_says_who_holds_the_disk(server, session):
     assert server.run("1", session_id=session)["status"] == "completed"
-    isolation = {s["session_id"]: s["isolation"] for s in server.call("list_sessions")["sessions"]}[session]
-    assert isolation["disk"] == "project quota"
+    told = {s["session_id"]: s for s in server.call("list_sessions")["sessions"]}[session]
+    assert told["isolation"]["disk"] == "project quota"
+    assert told["enforcement"]["disk_mb"] == told["enforcement"]["files"] == "hard"
 
 
 @pytest.mark.parametrize("language,code", [

@@ -2,42 +2,20 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <vector>
 
 #include "sandbox/probe/probe.h"
 #include "sandbox/zygote.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/doctor_proof.h"
 
 namespace tools::cli {
 
 using sandbox::probe::Finding;
 
 namespace {
-
-// One run in a session of its own, deleted afterwards.
-base::Result<std::string> run_in_a_box(const Settings& settings) {
-  const auto app = TRY(Application::open(settings));
-  const auto session = TRY(app->sessions().create(app->principal_id(), {})).session;
-  auto proved = [&]() -> base::Result<std::string> {
-    sandbox::RunRequest request;
-    request.language = sandbox::Language::kBash;
-    request.timeout_seconds = 20;
-    request.code =
-        "set -e; test $(id -u) = 1000; test ! -e /sys/kernel; test ! -e /etc/shadow; "
-        "grep -q 'Seccomp:.2' /proc/self/status; grep -q 'NoNewPrivs:.1' /proc/self/status; "
-        "grep -q 'CapBnd:.0000000000000000' /proc/self/status; "
-        "test $(tail -n +3 /proc/net/dev | wc -l) = 1; echo held";
-    const auto run = TRY(app->sessions().start_run(session, std::move(request)));
-    sandbox::WaitOptions options;
-    options.timeout = std::chrono::seconds(30);
-    const auto ended =
-        TRY(app->sessions().wait_run(app->principal_id(), run.run.run_id, options, {}));
-    return app->sessions().read_run_file(session.id, ended.run.run_id, "stdout", 0, 100);
-  }();
-  TRY(app->sessions().destroy(app->principal_id(), session.id));
-  return proved;
-}
 
 Finding helpers_finding(const Settings& settings) {
   const auto config = sandbox_config(settings);
@@ -46,21 +24,23 @@ Finding helpers_finding(const Settings& settings) {
           "install it whole, with cmake --install, or copy bin and share together"};
 }
 
-Finding box_finding(const Settings& settings, const std::vector<Finding>& others) {
-  const auto proved = run_in_a_box(settings);
-  if (!proved.ok()) {
+Finding box_finding(const base::Result<BoxProof>& proof, const std::vector<Finding>& others) {
+  const char* layer = "a real box";
+  const char* report = "please report this with the output of hutch doctor --json";
+  if (!proof.ok()) {
     const bool explained = std::any_of(others.begin(), others.end(), [](const Finding& finding) {
       return finding.state != Finding::State::kGood;
     });
-    return {"a real box", Finding::State::kMissing, proved.error().message,
-            explained ? "see the lines above that are not good"
-                      : "please report this with the output of hutch doctor --json"};
+    return {layer, Finding::State::kMissing, proof.error().message,
+            explained ? "see the lines above that are not good" : report};
   }
-  if (proved.value() != "held\n") {
-    return {"a real box", Finding::State::kMissing, "started, but does not hold what it must",
-            "please report this with the output of hutch doctor --json"};
+  if (!proof.value().holds) {
+    const auto& tried = proof.value().languages.at("bash");
+    return {layer, Finding::State::kMissing,
+            "started, but does not hold what it must" + (tried.works ? "" : ": " + tried.said),
+            report};
   }
-  return {"a real box", Finding::State::kGood,
+  return {layer, Finding::State::kGood,
           "started: own ids, no capability, no_new_privs, seccomp, loopback only, no host files",
           ""};
 }
@@ -88,8 +68,24 @@ Finding zygote_finding(Settings settings) {
     return {layer, Finding::State::kWeaker, without + "the zygote could not enter a box", ""};
   }
   return {layer, Finding::State::kGood,
-          sandbox::words_of_zygote(settings.zygote_directory) + ": sessions fork their Python",
-          ""};
+          sandbox::words_of_zygote(settings.zygote_directory) + ": sessions fork their Python", ""};
+}
+
+// What the exit status says, in words.
+std::string verdict(const std::vector<Finding>& findings) {
+  const auto count = [&findings](Finding::State state) {
+    return std::count_if(findings.begin(), findings.end(),
+                         [state](const Finding& finding) { return finding.state == state; });
+  };
+  if (count(Finding::State::kMissing) > 0) return "No session can start here.";
+  const auto weaker = count(Finding::State::kWeaker);
+  if (weaker == 0) return "Sessions start here, with everything.";
+  return "Sessions start here; " + std::to_string(weaker) + " of these lines could be better.";
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
 }  // namespace
@@ -97,19 +93,29 @@ Finding zygote_finding(Settings settings) {
 base::Result<int> run_doctor(const Settings& settings, bool as_json) {
   sandbox::probe::HostPaths host;
   host.state_directory = settings.state_directory;
+  host.search_path = variable("PATH");
+  host.home = variable("HOME");
   auto findings = sandbox::probe::probe_host(host);
   findings.push_back(helpers_finding(settings));
-  findings.push_back(box_finding(settings, findings));
+  const auto proof = prove_in_a_box(settings);
+  if (proof.ok() && proof.value().holds) correct(findings, proof.value());
+  findings.push_back(box_finding(proof, findings));
+  if (proof.ok()) {
+    for (Finding& finding : limit_findings(proof.value().isolation)) {
+      findings.push_back(std::move(finding));
+    }
+  }
   findings.push_back(zygote_finding(settings));
   if (as_json) {
     std::cout << sandbox::probe::to_json(findings) << "\n";
   } else {
-    std::cout << sandbox::probe::render_table(findings, ::isatty(STDOUT_FILENO) == 1);
+    std::cout << sandbox::probe::render_table(findings, ::isatty(STDOUT_FILENO) == 1)
+              << verdict(findings) << "\n";
   }
-  for (const Finding& finding : findings) {
-    if (finding.state == Finding::State::kMissing) return 1;
-  }
-  return 0;
+  const bool starts = std::none_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.state == Finding::State::kMissing;
+  });
+  return starts ? 0 : 1;
 }
 
 }  // namespace tools::cli

@@ -45,6 +45,8 @@ class Probe : public testing::Test {
     HostPaths paths;
     paths.root = root_;
     paths.uid = uid;
+    paths.search_path = search_path_;
+    paths.home = "/home/me";
     for (const Finding& finding : sandbox::probe::probe_host(paths)) {
       if (finding.layer == layer) return finding;
     }
@@ -57,6 +59,7 @@ class Probe : public testing::Test {
 
   std::string root_;
   std::string mounts_;
+  std::string search_path_;
 };
 
 TEST_F(Probe, UserNamespaces) {
@@ -233,6 +236,44 @@ TEST_F(Probe, ProgramsAndPackages) {
   EXPECT_EQ(find("TypeScript").state, State::kGood);
 }
 
+TEST_F(Probe, InterpretersThatSessionsDoNotUse) {
+  put("/usr/bin/python3.11", "");
+  fs::create_symlink("python3.11", root_ + "/usr/bin/python3");
+  put("/home/me/.pyenv/shims/python3", "");
+  put("/usr/local/bin/python3", "");
+  put("/home/me/.local/lib/python3.12/site-packages/pandas/__init__.py", "");
+  directory("/usr/local/lib/python3.12/dist-packages/numpy");
+  search_path_ = "/home/me/.pyenv/shims:nowhere:/usr/local/bin:/usr/bin:/bin";
+  const Finding python = find("Python, SQL");
+  EXPECT_EQ(python.state, State::kGood);
+  EXPECT_TRUE(has(python.detail, "not /home/me/.pyenv/shims/python3: outside of /usr"))
+      << python.detail;
+  EXPECT_TRUE(has(python.detail, "/usr/local/bin/python3 only where code starts it by name"));
+  EXPECT_FALSE(has(python.detail, "python3.11")) << "the same by another name";
+  const Finding packages = find("Python packages");
+  EXPECT_TRUE(has(packages.detail, "missing: numpy pandas matplotlib")) << packages.detail;
+  EXPECT_TRUE(has(packages.detail, "/usr/local/lib/python3.12/dist-packages/numpy"));
+  EXPECT_TRUE(has(packages.detail, "/home/me/.local/lib/python3.12/site-packages/pandas"));
+  directory("/usr/local/lib/python3.11/dist-packages/numpy");
+  EXPECT_TRUE(has(find("Python packages").detail, "missing: pandas matplotlib; there: numpy"));
+}
+
+TEST_F(Probe, InterpretersThatLieElsewhere) {
+  search_path_ = "/home/me/.nvm/bin";
+  put("/home/me/.nvm/bin/node", "");
+  const Finding none = find("JavaScript");
+  EXPECT_EQ(none.state, State::kWeaker);
+  EXPECT_TRUE(has(none.detail, "no /usr/bin/node")) << none.detail;
+  EXPECT_TRUE(has(none.detail, "not /home/me/.nvm/bin/node: outside of /usr"));
+  put("/snap/node/20/bin/node", "");
+  directory("/usr/bin");
+  fs::create_symlink("../../snap/node/20/bin/node", root_ + "/usr/bin/node");
+  const Finding snap = find("JavaScript");
+  EXPECT_EQ(snap.state, State::kWeaker);
+  EXPECT_TRUE(has(snap.detail, "/usr/bin/node leads to /snap/node/20/bin/node")) << snap.detail;
+  EXPECT_EQ(snap.remedy, "apt install nodejs");
+}
+
 TEST_F(Probe, Seccomp) {
   put("/proc/sys/kernel/seccomp/actions_avail", "kill_thread trap errno trace allow\n");
   EXPECT_EQ(find("seccomp").state, State::kMissing);
@@ -268,7 +309,7 @@ TEST(ProbeHere, EveryFindingSaysSomething) {
     EXPECT_TRUE(layers.insert(finding.layer).second) << finding.layer << " twice";
     EXPECT_EQ(finding.state == State::kGood, finding.remedy.empty()) << finding.layer;
   }
-  EXPECT_TRUE(layers.contains("memory limit"));
+  EXPECT_TRUE(layers.contains("cgroups"));
 }
 
 TEST(ProbeOutput, TableIsAligned) {
@@ -282,12 +323,22 @@ TEST(ProbeOutput, TableIsAligned) {
             std::string::npos);
 }
 
+TEST(ProbeOutput, LimitsSayTheirLevel) {
+  const std::vector<Finding> limit = {
+      {"disk_mb", State::kWeaker, "measured", "use a quota", sandbox::Level::kWatched}};
+  EXPECT_EQ(sandbox::probe::render_table(limit, false),
+            "disk_mb  weaker   watched: measured\n"
+            "                  -> use a quota\n");
+  EXPECT_EQ(nlohmann::json::parse(sandbox::probe::to_json(limit))[0]["level"], "watched");
+}
+
 TEST(ProbeOutput, Json) {
   const auto parsed =
       nlohmann::json::parse(sandbox::probe::to_json({{"x", State::kWeaker, "a \xff", "b"}}));
   EXPECT_EQ(parsed[0]["layer"], "x");
   EXPECT_EQ(parsed[0]["state"], "weaker");
   EXPECT_EQ(parsed[0]["remedy"], "b");
+  EXPECT_FALSE(parsed[0].contains("level")) << "not a limit";
 }
 
 }  // namespace

@@ -1,0 +1,36 @@
+// What hutch doctor finds out in a real box: that its walls are there, what holds its limits, and
+// that the interpreters it is to have are of use in it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sandbox/base/result.h"
+#include "sandbox/probe/probe.h"
+#include "tools/cli/settings.h"
+
+namespace tools::cli {
+
+struct BoxProof {
+  bool holds = false;     // the walls, as bash sees them from inside
+  std::string isolation;  // JSON, what the session's record says
+
+  struct Trial {
+    bool works = false;
+    std::string said;  // its version, or why it does not work
+  };
+  std::map<std::string, Trial> languages;  // by their names
+  std::map<std::string, Trial> packages;   // of Python, those that its box finds
+};
+
+// Makes a session, tries everything in it, deletes it. Takes as long as the interpreters start.
+base::Result<BoxProof> prove_in_a_box(const Settings& settings);
+
+// One finding for each limit, and one for pausing.
+std::vector<sandbox::probe::Finding> limit_findings(const std::string& isolation);
+
+// Looking is one thing, trying another: what was tried in the box corrects what was seen.
+void correct(std::vector<sandbox::probe::Finding>& findings, const BoxProof& proof);
+
+}  // namespace tools::cli
