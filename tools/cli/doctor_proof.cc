@@ -36,7 +36,8 @@ import importlib, importlib.util, platform
 print(platform.python_version())
 for name, module in (("numpy", "numpy"), ("pandas", "pandas"), ("matplotlib", "matplotlib.pyplot"),
                      ("duckdb", "duckdb"), ("IPython", "IPython")):
-    if importlib.util.find_spec(name) is None: continue
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None: continue  # a directory of that name, left by others
     try:
         importlib.import_module(module)
         print(name, "works", importlib.import_module(name).__version__)
@@ -182,7 +183,7 @@ void correct_language(std::vector<Finding>& findings, const std::string& layer,
               ""};
 }
 
-// `seen`: looking has found them all, so that what the box does not find is for another Python.
+// `seen`: looking has found them all, so that what the box does not find is of no use.
 void correct_packages(Finding* finding, const std::vector<std::string>& names, bool seen,
                       const BoxProof& proof) {
   std::string broken;
@@ -192,7 +193,7 @@ void correct_packages(Finding* finding, const std::vector<std::string>& names, b
     if (found && tried->second.works) continue;
     if (!found && !seen) continue;
     broken += std::string(broken.empty() ? "" : ", ") + name + " (" +
-              (found ? tried->second.said : "for another Python") + ")";
+              (found ? tried->second.said : "not found by the Python of boxes") + ")";
   }
   if (broken.empty()) return;
   finding->state = State::kWeaker;

@@ -35,7 +35,19 @@ def format_failure(failure):
         # Or nothing can be opened any more, and so nothing imported.
         text = (f"{_lines_of(failure)}{name_of(failure)}: {message_of(failure)}\n"
                 f"(no more of the traceback: {type(inner).__name__})\n")
-    return _CELL.sub(r"cell \1, line ", text)
+    return _CELL.sub(r"cell \1, line ", text) + _way_to_get(failure)
+
+
+def _way_to_get(failure):
+    """What to do about an import that is missing; empty for any other failure."""
+    try:
+        package = failure.name.partition(".")[0] if isinstance(failure, ModuleNotFoundError) else ""
+        if not package.isidentifier() or package in sys.modules or package in sys.stdlib_module_names:
+            return ""
+    except Exception:  # user objects, as above
+        return ""
+    return (f"(this Python has no {package}: install it on the machine that runs hutch, on Debian and Ubuntu usually "
+            f"with apt install python3-{package.lower()}, or write its files into /workspace)\n")
 
 
 def _lines_of(failure):

@@ -77,7 +77,7 @@ TEST(Doctor, APackageThatIsThereAndCannotBeImportedIsNamedWithTheReason) {
   EXPECT_EQ(
       packages.detail,
       "numpy pandas matplotlib; there, but of no use: pandas (ImportError: numpy is too old), "
-      "matplotlib (for another Python)");
+      "matplotlib (not found by the Python of boxes)");
   EXPECT_NE(packages.remedy, "");
 }
 

@@ -1,0 +1,75 @@
+"""A full disk: the caller is told, nothing is half-written, and it works again once there is room."""
+
+import errno
+import pathlib
+
+import pytest
+
+from changed_host import changed_hutch, why_not
+from conftest import needs
+from hutch_client import Client
+
+ROOMY = 200_000  # of a file that must not fit
+
+
+@pytest.fixture
+def server(state, tmp_path):
+    """One whose state directory is a file system of 24 MB, and a file outside of all sessions that fills it."""
+    said = why_not()
+    needs(not said, f"a mount namespace of our own ({said.strip()})")
+    binary = changed_hutch(tmp_path, f"mount -t tmpfs -o size=24m,mode=0700 none {state}")
+    with Client(state, binary=binary) as client:
+        client.filler = pathlib.Path(f"/proc/{client.process.pid}/root{state}/filler")
+        yield client
+        client.filler.unlink(missing_ok=True)
+        for session in client.call("list_sessions")["sessions"]:
+            client.call("delete_session", session_id=session["session_id"])
+
+
+def fill(client):
+    with open(client.filler, "wb", buffering=0) as file:
+        for step in (1 << 20, 4096):
+            try:
+                while True:
+                    file.write(b"x" * step)
+            except OSError as full:
+                assert full.errno == errno.ENOSPC, full
+
+
+def refused(client, tool, **arguments):
+    result = client.result(tool, **arguments)
+    assert client.alive
+    text = result["content"][0]["text"]
+    assert result.get("isError"), result
+    assert "space" in text or "full" in text, text
+    return text
+
+
+def test_each_tool_tells_of_it_and_works_again(server):
+    client = server
+    session = client.run("kept = 41")["session_id"]
+    client.call("write_file", path="whole.txt", content="whole", session_id=session)
+    client.call("write_file", path="large.txt", content="y" * ROOMY, session_id=session)
+    before = {one["session_id"] for one in client.call("list_sessions")["sessions"]}
+    fill(client)
+
+    refused(client, "write_file", path="whole.txt", content="x" * ROOMY, session_id=session)
+    refused(client, "write_file", path="new.txt", content="x" * ROOMY, session_id=session)
+    refused(client, "share_file", path="large.txt", session_id=session)
+    refused(client, "create_session")
+    result = client.result("run_code", code="open('out.txt', 'w').write('z' * 500000)", session_id=session)
+    if not result.get("isError"):
+        run = result["structuredContent"]
+        assert run["status"] == "failed" and run["error"]["cause"] == "disk", run
+
+    client.filler.unlink()
+    files = {entry["path"]: entry["bytes"] for entry in client.call("list_files", session_id=session)["entries"]}
+    assert files["/workspace/whole.txt"] == 5 and "/workspace/new.txt" not in files, files
+    assert client.call("read_file", path="whole.txt", session_id=session)["content"] == "whole"
+    left = {one["session_id"]: one["status"] for one in client.call("list_sessions")["sessions"]}
+    assert set(left) == before or all(left[new] == "error" for new in set(left) - before), left
+
+    assert client.run("kept + 1", session_id=session)["outputs"][0]["text"] == "42"
+    client.call("write_file", path="whole.txt", content="x" * ROOMY, session_id=session)
+    assert client.call("share_file", path="large.txt", session_id=session)["bytes"] == ROOMY
+    client.run("1", session_id=client.call("create_session")["session_id"])
