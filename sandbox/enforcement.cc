@@ -10,8 +10,9 @@
 namespace sandbox {
 namespace {
 
-constexpr const Holder* kHolders[] = {&kCgroup1,  &kCgroup2, &kProjectQuota,   &kRlimit,
-                                      &kAffinity, &kWatch,   &kWatchAndRlimit, &kBox};
+constexpr const Holder* kHolders[] = {&kCgroup1, &kCgroup2,        &kProjectQuota,
+                                      &kRlimit,  &kSparedRlimit,   &kAffinity,
+                                      &kWatch,   &kWatchAndRlimit, &kBox};
 
 // Who holds a limit: the member of the isolation that says so, or the same on every host, because a
 // box that cannot be given it does not start.

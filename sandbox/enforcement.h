@@ -32,6 +32,8 @@ inline constexpr Holder kCgroup2{"cgroup v2", Level::kHard};
 inline constexpr Holder kProjectQuota{"project quota", Level::kHard};
 // Set inside of the box's own namespace, before anything of the session runs there.
 inline constexpr Holder kRlimit{"rlimit", Level::kHard};
+// A fork bomb of the host's root grows faster than the watch can end it.
+inline constexpr Holder kSparedRlimit{"an rlimit, which the kernel spares root", Level::kNone};
 // The filter refuses sched_setaffinity(2).
 inline constexpr Holder kAffinity{"CPU affinity", Level::kHard};
 inline constexpr Holder kWatch{"watched", Level::kWatched};

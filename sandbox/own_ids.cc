@@ -32,4 +32,20 @@ bool can_give_ids(std::int64_t first, std::int64_t count) {
          map_has_ids(read("/proc/self/gid_map"), first, count);
 }
 
+std::int64_t id_outside(const std::string& map, std::int64_t id) {
+  std::istringstream lines(map);
+  std::int64_t inside = 0;
+  std::int64_t outside = 0;
+  std::int64_t size = 0;
+  while (lines >> inside >> outside >> size) {
+    if (inside <= id && id - inside < size) return outside + (id - inside);
+  }
+  return -1;
+}
+
+bool may_be_root_of_host() {
+  // What is above the namespace above is not to be seen; there only root can become root again.
+  return id_outside(read("/proc/self/uid_map"), ::geteuid()) <= 0;
+}
+
 }  // namespace sandbox

@@ -17,6 +17,7 @@
 #include "sandbox/base/unix_socket.h"
 #include "sandbox/box/plan.h"
 #include "sandbox/enforcement.h"
+#include "sandbox/own_ids.h"
 #include "sandbox/wire/box_protocol.h"
 #include "sandbox/wire/json.h"
 
@@ -202,9 +203,7 @@ json Box::isolation() const {
   const auto or_else = [](const std::string& holder, const Holder& fallback) {
     return holder.empty() ? fallback.words : holder;
   };
-  // The kernel spares the host's own root (getrlimit(2)), which without an id of its own a box may
-  // be beneath its namespace.
-  const bool counted = spec_.host_uid.has_value() || ::geteuid() != 0;
+  const bool spared = !spec_.host_uid && may_be_root_of_host();
   return {
       {"namespaces", {"user", "mount", "pid", "net", "ipc", "uts", "cgroup"}},
       {"ids", spec_.host_uid ? "own id on the host" : "the server's own user id"},
@@ -212,7 +211,7 @@ json Box::isolation() const {
       {"landlock", init_->landlock_abi() > 0 ? json("ABI " + std::to_string(init_->landlock_abi()))
                                              : json("not in this kernel")},
       {"memory", or_else(cgroup_->holds_memory(), kWatchAndRlimit)},
-      {"processes", or_else(cgroup_->holds_processes(), counted ? kRlimit : kWatch)},
+      {"processes", or_else(cgroup_->holds_processes(), spared ? kSparedRlimit : kRlimit)},
       {"cpus", or_else(cgroup_->holds_cpus(), kAffinity)},
       {"pause", cgroup_->holds_freeze().empty() ? "SIGSTOP" : cgroup_->holds_freeze()},
       {"disk", (disk_quota_ ? kProjectQuota : kWatch).words},

@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from changed_host import changed_hutch, why_not
+from conftest import end_boxes, needs
 from hutch_client import PATIENCE, Client, hutch_binary
 
 LIMITS = {"memory_mb", "cpus", "processes", "disk_mb", "files", "open_files", "run_seconds", "output_mb"}
@@ -123,3 +125,26 @@ def test_processors_are_no_more_than_asked_for(shared):
     # Shares are counted in periods of 100 ms.
     assert float(run["stdout"]) <= 1.25, run
     shared.call("delete_session", session_id=session["session_id"])
+
+
+def test_the_process_limit_of_a_root_without_cgroups_and_ids(state, tmp_path):
+    """As in a container that maps one id: the kernel spares the host's root the rlimit, and nobody else."""
+    needs(not why_not(), f"a mount namespace of our own ({why_not().strip()})")
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    hidden = "umount -R /sys/fs/cgroup 2>/dev/null || mount -t tmpfs none /sys/fs/cgroup"
+    nested = changed_hutch(inner, hidden)
+    if os.geteuid() == 0:
+        text = pathlib.Path(nested).read_text()
+        pathlib.Path(nested).write_text(text.replace("unshare --mount", "unshare --user --map-root-user --mount"))
+    with Client(state, binary=nested) as client:
+        made = client.call("create_session", limits={**SMALL, "run_seconds": 60, "memory_mb": 512})
+        assert made["isolation"]["ids"] == "the server's own user id", made
+        assert not made["isolation"]["processes"].startswith("cgroup"), made
+        run = client.run(GREEDY["processes"][1], session_id=made["session_id"])
+        got = int(run["stdout"].split()[-1]) if "got" in run["stdout"] else 0
+        if os.geteuid() == 0:
+            assert made["enforcement"]["processes"] == "none" and got > SMALL["processes"], (made, run)
+        else:
+            assert made["enforcement"]["processes"] == "hard" and 0 < got <= SMALL["processes"], (made, run)
+    end_boxes(state)

@@ -218,7 +218,7 @@ std::vector<Finding> limit_findings(const std::string& isolation) {
   for (const sandbox::Enforced& limit : sandbox::enforcement_of(told)) {
     const bool hard = limit.level == sandbox::Level::kHard;
     std::string how = limit.holder;
-    if (limit.level == sandbox::Level::kNone) how = "nobody says who holds it";
+    if (how.empty()) how = "nobody says who holds it";
     if (limit.level == sandbox::Level::kWatched) {
       how = "measured while something runs, ended when it is seen beyond";
       if (limit.holder == sandbox::kWatchAndRlimit.words) how += "; and an rlimit per process";

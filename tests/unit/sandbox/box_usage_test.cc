@@ -99,6 +99,15 @@ TEST(DiskQuota, WithoutProjectQuotasNothingIsTouched) {
   release_disk_quota("/nowhere");
 }
 
+TEST(OwnIds, WhoOneIsOutside) {
+  EXPECT_EQ(id_outside("         0          0 4294967295\n", 0), 0);
+  EXPECT_EQ(id_outside("0 1000 1\n1 100000 65536\n", 0), 1000);
+  EXPECT_EQ(id_outside("0 1000 1\n1 100000 65536\n", 3), 100002);
+  EXPECT_EQ(id_outside("1000 0 1\n", 1000), 0);
+  EXPECT_EQ(id_outside("0 1000 1\n", 1), -1);
+  EXPECT_EQ(id_outside("", 0), -1);
+}
+
 TEST(OwnIds, ARangeMustBeWhollyMapped) {
   constexpr std::int64_t kFirst = 1'900'000'000;
   EXPECT_TRUE(map_has_ids("         0          0 4294967295\n", kFirst, 100'000));

@@ -43,6 +43,11 @@ TEST(Enforcement, EachPartOfACgroupCountsByItself) {
                         {"output_mb", "hard"}}));
 }
 
+TEST(Enforcement, AnRlimitHoldsEverybodyButTheHostsRoot) {
+  const char* spared = "an rlimit, which the kernel spares root";
+  EXPECT_EQ(enforcement_to_json(enforcement_of({{"processes", spared}}))["processes"], "none");
+}
+
 // A box may lie, but what nobody here knows promises nothing.
 TEST(Enforcement, UnknownWordsAreWorthNothing) {
   for (const json& isolation :
