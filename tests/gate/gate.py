@@ -18,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import ordinary_user  # noqa: E402
 import quarantine  # noqa: E402
 import report  # noqa: E402
+import sanitizer_reports  # noqa: E402
 from outcome import FAILED, SKIPPED, Outcome  # noqa: E402
 from suites import NEVER_AGAIN, Tree  # noqa: E402
 
@@ -57,8 +58,11 @@ def run(options, selection):
         else:
             tree = Tree(TOP / "build" / options.preset, user=options.name)
         entries = quarantine.read(TOP / "tests/quarantine.txt")
+        sanitizer_reports.forget(tree.directory)
         tried = [[outcome] for outcome in tree.run(options.jobs, *selection)]
         _try_again(tree, tried, entries)
+        # That what failed passed in the end does not take back what it has reported.
+        tried += [[outcome] for outcome in sanitizer_reports.outcomes(tree.directory, tree.user)]
     _append(options.results, tried)
 
 

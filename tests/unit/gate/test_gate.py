@@ -1,5 +1,6 @@
 """The gate itself: what it counts, what it tries again, what it says last. Its tests are shell scripts."""
 
+import argparse
 import json
 import os
 import pathlib
@@ -11,8 +12,10 @@ import pytest
 GATE = pathlib.Path(__file__).resolve().parents[2] / "gate"
 sys.path.insert(0, str(GATE))
 
+import gate  # noqa: E402
 import quarantine  # noqa: E402
 import report  # noqa: E402
+import sanitizer_reports  # noqa: E402
 from gate import _try_again  # noqa: E402
 from outcome import FAILED, PASSED, SKIPPED, Outcome  # noqa: E402
 from suites import Tree  # noqa: E402
@@ -231,3 +234,54 @@ def test_the_last_line_is_the_count_when_a_step_fails(tmp_path):
                            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
     assert ended.returncode == 1 and "no such luck" in ended.stdout
     assert ended.stdout.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
+
+
+# --- reports of sanitizers --------------------------------------------------------------------------
+
+RACE = """==================
+WARNING: ThreadSanitizer: data race (pid={0})
+  Write of size 4 at 0x55{0} by thread T1:
+{1}
+SUMMARY: ThreadSanitizer: data race box/events.cc:12 in turn
+"""
+OVERFLOW = "box/usage.cc:8:65: runtime error: signed integer overflow: 2147483647 + 1 cannot be represented\n"
+
+
+def test_a_report_fails_the_stage_though_all_tests_passed(tmp_path):
+    (tmp_path / "sanitizer").mkdir()
+    for name, text in {"report.hutch-box.7": RACE.format(7, "    #0 turn\n" * 300), "report.hutch-box.9": RACE.format(9, ""),
+                       "report.hutch.8": OVERFLOW, "report.hutch.1": ""}.items():
+        (tmp_path / "sanitizer" / name).write_text(text)
+    found = {outcome.name: outcome for outcome in sanitizer_reports.outcomes(tmp_path, "tsan")}
+    race = found["sanitizer: ThreadSanitizer: data race box/events.cc:12 in turn"]
+    assert len(found) == 3 and any("signed integer overflow" in name for name in found)
+    said = report.text(verdict([[Outcome("good", None, PASSED, 1)], [race]]))
+    assert "hutch-box.7, report.hutch-box.9" in said and "WARNING: ThreadSanitizer" in said and len(said) < 12_000
+    assert said.splitlines()[-1] == "1 passed, 1 failed, 0 skipped"
+
+
+def test_reports_from_before_are_forgotten(tmp_path):
+    sanitizer_reports.forget(tmp_path)  # a build without sanitizers
+    assert sanitizer_reports.outcomes(tmp_path) == []
+    (tmp_path / "sanitizer").mkdir()
+    (tmp_path / "sanitizer/report.hutch.1").write_text(OVERFLOW)
+    sanitizer_reports.forget(tmp_path)
+    assert sanitizer_reports.outcomes(tmp_path) == []
+
+
+def test_the_gate_looks_for_reports_after_its_tests(tmp_path, monkeypatch):
+    """Also when the test in which one was made has passed, or has passed at last."""
+    build = tmp_path / "build/asan"
+    (build / "sanitizer").mkdir(parents=True)
+    (build / "sanitizer/report.old.1").write_text("from before\n")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/quarantine.txt").touch()
+    (build / "made.sh").write_text(f"echo '{OVERFLOW}' >{build}/sanitizer/report.box.1")
+    (build / "CTestTestfile.cmake").write_text(f'add_test(made "/bin/sh" "{build}/made.sh")\n')
+    monkeypatch.setattr(gate, "TOP", tmp_path)
+    monkeypatch.setattr(os, "environ", OURS)
+    options = argparse.Namespace(results=tmp_path / "results", preset="asan", name="asan", as_user=False, jobs=1)
+    gate.run(options, [])
+    tried = [json.loads(line)[-1] for line in options.results.read_text().splitlines()]
+    assert [one["state"] for one in tried] == [PASSED, FAILED]
+    assert "signed integer overflow" in tried[1]["test"] and "from before" not in options.results.read_text()
