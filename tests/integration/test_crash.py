@@ -156,7 +156,8 @@ class Load:
                         self.use()
                 except (OSError, AssertionError) as ended:
                     try:
-                        self.client.process.wait(5)
+                        if self.client.process.wait(5) != -signal.SIGKILL:
+                            self.problems.append(f"{ended!r}, and the server ended with {self.client.process.returncode}")
                     except subprocess.TimeoutExpired:
                         self.problems.append(f"{ended!r}, and the server lives")
                         self.client.kill()
@@ -224,7 +225,7 @@ def test_many_kills_of_everything_under_load(state):
             load.thread.join(90)
         for load in loads:
             if load.client and load.client.alive:
-                load.client.close()
+                load.client.close(also=(-signal.SIGKILL,))
     answered = {run: text for load in loads for run, text in load.answered.items()}
     accepted = {run: text for load in loads for run, text in load.accepted.items()}
     refused = collections.Counter(text for load in loads for text in load.refused)

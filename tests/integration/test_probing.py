@@ -96,7 +96,8 @@ def test_ended_while_probed(state, sent, ending):
     process.stdin.flush()
     process.send_signal(ending)
     output, errors = process.communicate(timeout=30 * PATIENCE)
-    assert b"terminate called" not in errors
+    # SIGTERM may come before it is there to handle it.
+    assert process.returncode == -ending or (ending == signal.SIGTERM and process.returncode == 0), errors
     assert len(messages(output)) <= 1
     assert answers(state, PING) == [{"jsonrpc": "2.0", "id": "last", "result": {}}]
 

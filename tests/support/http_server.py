@@ -11,6 +11,7 @@ import threading
 import time
 
 from hutch_client import LEGACY, MODERN, PATIENCE, ToolError, hutch_binary
+from server_process import ServerProcess
 
 JSON_HEADERS = {"Content-Type": "application/json",
                 "Accept": "application/json, text/event-stream"}
@@ -40,8 +41,7 @@ class Server:
         for name in ("ASAN_OPTIONS", "TSAN_OPTIONS"):
             if name in os.environ:
                 environment[name] = os.environ[name]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True,
-                                        env=environment)
+        self.process = ServerProcess(command, stderr=subprocess.PIPE, text=True, env=environment)
         self.errors = []
         self.address = self._wait_for_address()
         self._reader = threading.Thread(target=self._read_errors, daemon=True)
@@ -68,15 +68,18 @@ class Server:
         self.stop()
 
     def stop(self, timeout=60):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        try:
-            status = self.process.wait(timeout * PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise
+        """Ends it with SIGTERM, and looks at its end (ServerProcess.end)."""
+        status = self.process.end(self._terminate, timeout, self._said)
         self._reader.join(timeout * PATIENCE)  # its last lines are in `errors` too
         return status
+
+    def _terminate(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+
+    def _said(self):
+        self._reader.join(10)
+        return "".join(self.errors[-40:])
 
     # --- connections ------------------------------------------------------------------------------
 

@@ -10,13 +10,12 @@ import threading
 import time
 
 import zygote
+from server_process import PATIENCE, ServerProcess
 from wire_schema import wrong_message
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LEGACY = "2025-06-18"
 MODERN = "2026-07-28"
-# On a slow machine (an emulated one) everything that waits for hutch waits this many times longer.
-PATIENCE = float(os.environ.get("HUTCH_TEST_PATIENCE", "1"))
 
 
 def hutch_binary():
@@ -41,6 +40,7 @@ class Client:
         self._sending = threading.Lock()
         self._condition = threading.Condition()
         self.notifications = queue.Queue()
+        self.errors = []  # lines of its standard error
         self.stray = []  # replies nobody asked for
         self._ended = False  # nothing more will come
         # The caller's own home is not for tests: what is shared lands in it, and its configuration counts.
@@ -50,15 +50,15 @@ class Client:
         for name in ("ASAN_OPTIONS", "TSAN_OPTIONS"):
             if name in os.environ:
                 environment[name] = os.environ[name]
-        self.process = subprocess.Popen(
+        self.process = ServerProcess(
             [binary or hutch_binary(), "stdio", "--state-dir", state, *arguments],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
             **(popen or {}))
-        self.errors = []
         if environment["HUTCH_ZYGOTE"] == "1":
             zygote.wait_until_warm(state, self.process)
         threading.Thread(target=self._read, daemon=True).start()
-        threading.Thread(target=self._read_errors, daemon=True).start()
+        self._errors_reader = threading.Thread(target=self._read_errors, daemon=True)
+        self._errors_reader.start()
 
     def __enter__(self):
         if self.revision != MODERN:
@@ -71,18 +71,21 @@ class Client:
     def __exit__(self, *exception):
         self.close()
 
-    def close(self, timeout=30):
+    def close(self, timeout=60, also=()):
+        """Ends its input, and looks at its end (ServerProcess.end)."""
+        code = self.process.end(self._end_input, timeout, self._said, also)
+        assert not self.wrong, self.wrong
+        return code
+
+    def _end_input(self):
         try:
             self.process.stdin.close()
         except OSError:
             pass
-        try:
-            code = self.process.wait(timeout * PATIENCE)
-            assert not self.wrong, self.wrong
-            return code
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise
+
+    def _said(self):
+        self._errors_reader.join(10)  # a box that has its end, too, may hold it open
+        return b"".join(self.errors[-40:]).decode(errors="replace")
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
