@@ -15,6 +15,11 @@ WORSE = ("passed", "skipped", "failed")  # a case is as its worst part: set-up, 
 _cases = {}
 
 
+def pytest_configure(config):
+    if REPORT:  # the gate makes its directory, but ctest alone does not
+        os.makedirs(os.path.dirname(REPORT), exist_ok=True)
+
+
 def pytest_collection_modifyitems(config, items):
     if ONLY:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid != ONLY])

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -200,6 +201,13 @@ def test_each_case_counts_and_is_tried_alone(suite):
     said = report.text(verdict(tried))
     assert "no kernel for it" in said and "assert 1 == 2" in said
     assert said.splitlines()[-1] == "5 passed, 1 failed, 1 skipped"
+
+
+def test_a_suite_runs_by_ctest_alone(suite, tmp_path):
+    tree = suite()
+    shutil.rmtree(tmp_path / "Testing")
+    subprocess.run(["ctest", "--test-dir", str(tree.directory)], env=OURS, capture_output=True, timeout=60)
+    assert "test_last" in (tmp_path / "Testing/cases/suite.jsonl").read_text()
 
 
 def test_the_case_that_a_suite_died_in_is_named(suite):
