@@ -89,9 +89,13 @@ stage_long() {
   as_user "What takes long" -L long -LE 'caller-only'
 }
 
-# Sanitizers change time, not what is true: the suites of the gate, without what needs the release build.
-stage_asan() { step "Build asan" build asan && tests "asan" --preset asan --name asan -L 'unit|integration' -LE long; }
-stage_tsan() { step "Build tsan" build tsan && tests "tsan" --preset tsan --name tsan -L 'unit|integration' -LE long; }
+# Sanitizers change time, not what is true: the suites of the gate in which programs of this build run.
+sanitized() {
+  step "Build $1" build "$1" &&
+    tests "$1" --preset "$1" --name "$1" -L 'unit|integration' -LE long -E '^(runners|gate|conformance_judge)'
+}
+stage_asan() { sanitized asan; }
+stage_tsan() { sanitized tsan; }
 
 stage_fuzz() {
   step "Packages of the fuzz targets" packaging/install-packages.sh fuzz &&
