@@ -53,6 +53,8 @@ json spec_to_json(const BoxSpec& spec) {
                 {"env", spec.env},
                 {"detach_seconds", spec.detach_seconds},
                 {"idle_seconds", spec.idle_seconds},
+                {"paused_max_seconds", spec.paused_max_seconds},
+                {"ends_with_connection", spec.ends_with_connection},
                 {"zygote_directory", spec.zygote_directory},
                 {"python_ahead", spec.python_ahead}};
   if (spec.host_uid) value["host_uid"] = *spec.host_uid;
@@ -80,6 +82,9 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   }
   spec.detach_seconds = wire::integer_or(value, "detach_seconds", spec.detach_seconds);
   spec.idle_seconds = wire::integer_or(value, "idle_seconds", spec.idle_seconds);
+  spec.paused_max_seconds =
+      wire::integer_or(value, "paused_max_seconds", spec.paused_max_seconds);
+  spec.ends_with_connection = wire::boolean_or(value, "ends_with_connection", false);
   spec.zygote_directory = wire::string_or(value, "zygote_directory");
   spec.python_ahead = wire::boolean_or(value, "python_ahead", false);
   if (const auto uid = wire::find_integer(value, "host_uid")) {

@@ -116,6 +116,11 @@ base::Status ConnectedBox::resume() {
   return base::done();
 }
 
+base::Status ConnectedBox::end_with_connection() {
+  TRY(call({{"op", "end_with_connection"}}));
+  return base::done();
+}
+
 base::Result<base::UniqueFd> ConnectedBox::root() {
   BoxConnection connection = TRY(take());
   TRY(connection.call({{"op", "root"}}, kPatience));

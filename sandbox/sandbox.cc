@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -34,7 +33,6 @@ namespace {
 
 constexpr milliseconds kStartPatience{20'000};
 constexpr milliseconds kEndPatience{2000};
-constexpr int kFindPauseMs = 10;
 constexpr milliseconds kWarmPatience{10'000};
 constexpr milliseconds kWarmAgainPatience{1000};
 constexpr int kWarmPauseMs = 50;
@@ -91,7 +89,8 @@ class LinuxSandbox : public Sandbox {
     }
   }
 
-  base::Result<std::shared_ptr<Box>> start(const BoxSpec& wanted) override {
+  base::Result<std::shared_ptr<Box>> start(const BoxSpec& wanted,
+                                           const SessionLock& lock) override {
     BoxSpec spec = wanted;
     spec.program_directory = config_.program_directory;
     spec.data_directory = config_.data_directory;
@@ -100,35 +99,26 @@ class LinuxSandbox : public Sandbox {
       spec.zygote_directory = config_.zygote_directory;
     }
     zygote_.ensure();
-    const auto deadline = std::chrono::steady_clock::now() + kStartPatience;
-    while (true) {
-      auto launched = launch(spec);
-      // Another server holds the session's lock: its box will answer, or it was only sweeping.
-      const bool taken = !launched.ok() && launched.error().kind == Error::Kind::kConflict;
-      if (!launched.ok() && !taken) return std::move(launched).error();
-      auto box = find_soon(spec);
-      if (box.ok() || !taken || std::chrono::steady_clock::now() >= deadline) return box;
-    }
+    TRY(launch(spec, lock));
+    return find(spec.session_id);
   }
 
-  void sweep(const std::string& session_id, const std::string& session_directory) override {
-    // Held meanwhile, so that no box starts between the look and the removal.
-    const base::UniqueFd lock_file(::open((session_directory + "/box.lock").c_str(),
-                                          O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (lock_file.valid() && ::flock(lock_file.get(), LOCK_EX | LOCK_NB) != 0) return;
+  void let_go(const std::string& session_id) override {
+    const std::lock_guard lock(mutex_);
+    boxes_.erase(session_id);  // with the last call that is on, its connections close
+  }
+
+  void sweep(const std::string& session_id, const std::string& session_directory,
+             const SessionLock&) override {
     const std::string socket = session_directory + "/" + wire::kBoxSocket;
     (void)::unlink(socket.c_str());
     sweep_cgroup(session_id);
     release_disk_quota(session_directory);
-    const std::lock_guard lock(mutex_);
-    boxes_.erase(session_id);
+    let_go(session_id);
   }
 
   bool is_alive(const std::string& session_directory) override {
-    const base::UniqueFd lock(
-        ::open((session_directory + "/box.lock").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (!lock.valid()) return false;
-    return ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0;
+    return SessionLock::is_held(session_directory);
   }
 
  private:
@@ -140,19 +130,7 @@ class LinuxSandbox : public Sandbox {
     return std::shared_ptr<Box>(box);
   }
 
-  // A box that another server has just started holds its lock some time before it answers.
-  base::Result<std::shared_ptr<Box>> find_soon(const BoxSpec& spec) {
-    const auto deadline = std::chrono::steady_clock::now() + kStartPatience;
-    auto box = find(spec.session_id);
-    while (!box.ok() && is_alive(spec.session_directory) &&
-           std::chrono::steady_clock::now() < deadline) {
-      (void)::poll(nullptr, 0, kFindPauseMs);
-      box = find(spec.session_id);
-    }
-    return box;
-  }
-
-  base::Status launch(const BoxSpec& spec) {
+  static base::Status launch(const BoxSpec& spec, const SessionLock& lock) {
     const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDWR));
     const base::UniqueFd log =
         TRY(base::open_file(AT_FDCWD, spec.session_directory + "/box.log",
@@ -161,8 +139,9 @@ class LinuxSandbox : public Sandbox {
         TRY(base::make_memory_file("hutch-box", wire::print_json(spec_to_json(spec))));
     base::Pipe ready = TRY(base::make_pipe());
     base::SpawnOptions options;
-    options.arguments = {config_.program_directory + "/hutch-box"};
-    options.descriptors = {null.get(), null.get(), log.get(), text.get(), ready.write_end.get()};
+    options.arguments = {spec.program_directory + "/hutch-box"};
+    options.descriptors = {null.get(), null.get(), log.get(), text.get(), ready.write_end.get(),
+                           lock.fd()};
     options.own_session = true;
     const pid_t pid = TRY(base::spawn(options));
     const base::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));

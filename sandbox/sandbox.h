@@ -16,6 +16,7 @@
 #include "sandbox/base/result.h"
 #include "sandbox/box_spec.h"
 #include "sandbox/run.h"
+#include "sandbox/session_lock.h"
 
 namespace sandbox {
 
@@ -50,6 +51,10 @@ class Box {
   virtual base::Status pause() = 0;
   virtual base::Status resume() = 0;
 
+  // Its session is one without a name, of a connection that has ended, or ends with this server:
+  // without a server it ends after some seconds, and not after the server's detach time.
+  virtual base::Status end_with_connection() = 0;
+
   // O_PATH directory descriptor of what the code in the box sees as "/".
   virtual base::Result<base::UniqueFd> root() = 0;
 
@@ -76,14 +81,20 @@ class Sandbox {
   // until `stop`.
   virtual void wait_until_warm(const std::stop_token& stop) = 0;
 
-  // Starts one. When another server was faster, gives that one.
-  virtual base::Result<std::shared_ptr<Box>> start(const BoxSpec& spec) = 0;
+  // Starts one, which shares the lock on the session's directory from its first moment.
+  virtual base::Result<std::shared_ptr<Box>> start(const BoxSpec& spec,
+                                                   const SessionLock& lock) = 0;
 
-  // Removes what a dead box may have left behind on the host: socket, cgroups, processes. Does
-  // nothing while the box lives.
-  virtual void sweep(const std::string& session_id, const std::string& session_directory) = 0;
+  // This server needs the box no more: closes its connections to it.
+  virtual void let_go(const std::string& session_id) = 0;
 
-  // True while a box holds the session's lock, also when it does not answer.
+  // Removes what a dead box may have left behind on the host: socket, cgroups, processes. For who
+  // holds the lock, which says that it is dead.
+  virtual void sweep(const std::string& session_id, const std::string& session_directory,
+                     const SessionLock& lock) = 0;
+
+  // True while the session has an owner: a box, also one that does not answer, or a server that
+  // starts or sweeps one.
   virtual bool is_alive(const std::string& session_directory) = 0;
 };
 

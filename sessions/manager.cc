@@ -21,10 +21,10 @@ using nlohmann::json;
 
 namespace {
 
-// How long a dying box is waited for, and how often a new one is tried.
+// How often a new box is tried when one dies, and how long another server may take to start one.
 constexpr int kBoxAttempts = 2;
 constexpr int kBoxPauseMs = 10;
-constexpr int kFailedBoxRounds = 100;
+constexpr std::chrono::seconds kOthersPatience{20};
 constexpr std::size_t kNameBytesMax = 100;
 constexpr std::int64_t kLifetimeSecondsMax = 365LL * 86400;
 
@@ -122,9 +122,6 @@ std::string Manager::directory_of(const std::string& session_id) const {
 
 base::Status Manager::make_directories(const Session& session) const {
   const std::string top = directory_of(session.id);
-  if (::mkdir(top.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error::from_errno("make " + top, Error::Kind::kUnavailable);
-  }
   for (const char* name : {"/workspace", "/home", "/tmp"}) {
     TRY(make_directory(top + name, session.host_uid));
   }
@@ -235,25 +232,35 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::box_of(const Session& sessi
   if (auto box = sandbox_.find(session.id); box.ok()) return box;
   const auto lock = lock_of(session.id);
   const std::lock_guard one_at_a_time(*lock);
-  if (auto box = sandbox_.find(session.id); box.ok()) return box;
-  // As it is now: it may have been deleted since the caller looked.
-  const Session now = TRY(find(session.principal_id, session.id));
-  if (now.status == "destroyed") return deleted();
-  return start_box(now);
+  const auto deadline = std::chrono::steady_clock::now() + kOthersPatience;
+  while (true) {
+    auto box = sandbox_.find(session.id);
+    // One of another version says so, and is left alone.
+    if (box.ok() || box.error().kind == Error::Kind::kUnsupported) return box;
+    // It may have been deleted since the caller looked, and again until its lock is held.
+    if (TRY(find(session.principal_id, session.id)).status == "destroyed") return deleted();
+    const auto owned = own(session.id);
+    if (owned.ok()) return start_box(session, owned.value());
+    // Another server is starting one, which will answer, or removes what is left of the last.
+    const bool somebodys = owned.error().kind == Error::Kind::kConflict ||
+                           owned.error().kind == Error::Kind::kNotFound;
+    if (!somebodys || std::chrono::steady_clock::now() >= deadline) return owned.error();
+    pause_for_box();
+  }
 }
 
-base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& session) {
-  const std::string directory = directory_of(session.id);
-  TRY(make_directories(session));
-  sandbox_.sweep(session.id, directory);
-  const auto unfinished = TRY(store_.unfinished_runs(session.id));
-  for (const Run& row : unfinished) {
-    // One that cannot be settled now is tried again by whoever asks for it.
-    if (!sandbox_.is_alive(directory)) (void)settle(row);
+base::Result<sandbox::SessionLock> Manager::own(const std::string& session_id) const {
+  const std::string directory = directory_of(session_id);
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error::from_errno("make " + directory, Error::Kind::kUnavailable);
   }
+  return sandbox::SessionLock::take(directory);
+}
+
+base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
   sandbox::BoxSpec spec;
   spec.session_id = session.id;
-  spec.session_directory = directory;
+  spec.session_directory = directory_of(session.id);
   const json limits = TRY(sandbox::wire::parse_json(session.limits));
   sandbox::Limits widest;
   for (const sandbox::LimitRow& row : sandbox::kLimitRows) widest.*row.member = row.most;
@@ -263,15 +270,26 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& se
   spec.python_ahead = session.principal_id == kSparePrincipal;
   if (session.host_uid) spec.host_uid = static_cast<std::uint32_t>(*session.host_uid);
   spec.idle_seconds = session.idle_seconds;
+  spec.paused_max_seconds = config_.paused_max_seconds;
+  spec.ends_with_connection = session.ends_with_connection && config_.connections_end_with_server;
   if (session.lifetime_seconds) {
     spec.ends_at_ms = session.created_at + *session.lifetime_seconds * 1000;
   }
-  auto started = sandbox_.start(spec);
+  return spec;
+}
+
+base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& known,
+                                                               const sandbox::SessionLock& lock) {
+  const Session session = TRY(find(known.principal_id, known.id));
+  if (session.status == "destroyed") return deleted();  // a sweep removes what own() has made
+  const std::string directory = directory_of(session.id);
+  TRY(make_directories(session));
+  sandbox_.sweep(session.id, directory, lock);
+  // One that cannot be settled now is tried again by whoever asks for it.
+  for (const Run& row : TRY(store_.unfinished_runs(session.id))) (void)settle(row, Owner::kUs);
+  auto started = sandbox_.start(TRY(spec_of(session)), lock);
   if (!started.ok()) {
-    // What it made before it failed. A program that it was just starting may hold its lock a
-    // moment.
-    for (int i = 0; i < kFailedBoxRounds && sandbox_.is_alive(directory); ++i) pause_for_box();
-    sandbox_.sweep(session.id, directory);
+    sandbox_.sweep(session.id, directory, lock);  // what it made before it failed
     return std::move(started).error();
   }
   auto box = std::move(started).value();
@@ -280,7 +298,10 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& se
     TRY(store_.set_isolation(session.id, status.value().isolation));
   }
   TRY(store_.set_session_status(session.id, "ready", ""));
-  return box;
+  if (TRY(store_.session_is_live(session.id))) return box;
+  // Deleted meanwhile, by who could not end what was not there yet.
+  (void)box->shutdown();
+  return deleted();
 }
 
 base::Status Manager::with_live_box(const Session& session,

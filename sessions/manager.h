@@ -33,14 +33,19 @@ struct ManagerConfig {
   sandbox::Limits most_limits;
   std::int64_t sessions_max = 1000;  // not destroyed, per principal
   std::int64_t idle_seconds = 600;
+  std::int64_t paused_max_seconds = 86400;
   std::int64_t retention_seconds = 7 * 86400;
   bool own_ids = false;            // as root: an id of its own for each session
+  // The processes of a connection's sessions are given up when this server ends. Those of a server
+  // whose clients come back after a restart wait for them.
+  bool connections_end_with_server = true;
   std::size_t spare_sessions = 0;  // made ahead of need, as one that asks for nothing special is
 };
 
 struct SessionOptions {
   std::string name;  // empty: none
-  // Whose connection asks. A session without a name ends with it; empty: no connection.
+  // Whose connection asks. The processes of a session without a name end with it, soon after what
+  // is in progress; empty: no connection.
   std::string connection_id;
   std::optional<std::int64_t> lifetime_seconds;
   std::string limits;  // a JSON object; empty: the defaults
@@ -84,7 +89,8 @@ class Manager {
   base::Result<SessionState> pause(const std::string& principal_id, const std::string& id);
   base::Result<SessionState> resume(const std::string& principal_id, const std::string& id);
   base::Status destroy(const std::string& principal_id, const std::string& id);
-  // End of a connection: the processes of its default session end, the files stay.
+  // End of a connection, this server goes on: what it knows of the sessions without a name that the
+  // connection has made is let go. Their processes end when nobody else uses them.
   void connection_ended(const std::string& connection_id);
 
   // Accepts the run, which goes on whatever becomes of this server.
@@ -118,13 +124,19 @@ class Manager {
   [[nodiscard]] bool server_is_alive(const std::string& server_id) const;
   [[nodiscard]] std::string directory_of(const std::string& session_id) const;
   base::Status make_directories(const Session& session) const;
-  base::Result<std::shared_ptr<sandbox::Box>> start_box(const Session& session);
+  base::Result<std::shared_ptr<sandbox::Box>> start_box(const Session& known,
+                                                        const sandbox::SessionLock& lock);
+  base::Result<sandbox::BoxSpec> spec_of(const Session& session) const;
+  // Makes the session's directory and takes its lock. kConflict: it has an owner.
+  [[nodiscard]] base::Result<sandbox::SessionLock> own(const std::string& session_id) const;
+  // The same, waiting for an owner that is about to go.
+  [[nodiscard]] base::Result<sandbox::SessionLock> own_soon(const std::string& session_id) const;
   // Calls with the session's box; again with a new one when it turns out to have just died.
   base::Status with_live_box(const Session& session,
                              const std::function<base::Status(sandbox::Box&)>& call);
   // Of all that are not destroyed, at once and in bounded time, whatever their boxes do.
   void ask_boxes(std::vector<SessionState>& states);
-  void add_silence(SessionState& state);
+  void add_silence(SessionState& state, const base::Error& why);
   base::Result<SessionState> state_of_new(const Session& session);
   [[nodiscard]] Session new_session(const std::string& principal_id,
                                     const sandbox::Limits& limits) const;
@@ -139,7 +151,9 @@ class Manager {
   void end_spares();
   void sweep_spare(const Session& session);
   [[nodiscard]] bool was_accepted(const Run& row) const;
-  base::Result<sandbox::Run> settle(const Run& row);
+  // kUs: its session's lock is held, so that no box of it lives.
+  enum class Owner { kUnknown, kUs };
+  base::Result<sandbox::Run> settle(const Run& row, Owner owner = Owner::kUnknown);
   base::Result<sandbox::Run> commit(const Run& row, sandbox::Run run);
   // Nothing when there is none that can be read.
   [[nodiscard]] std::optional<sandbox::Run> read_record(const Run& row) const;

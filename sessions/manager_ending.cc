@@ -24,22 +24,33 @@ base::Status Manager::bury(const Session& session) {
   const auto lock = lock_of(session.id);
   const std::lock_guard one_at_a_time(*lock);
   if (const auto box = sandbox_.find(session.id); box.ok()) TRY(box.value()->shutdown());
-  const std::string directory = directory_of(session.id);
-  for (int i = 0; i < kBoxEndRounds && sandbox_.is_alive(directory); ++i) pause_for_box();
-  if (sandbox_.is_alive(directory)) {
+  const auto owned = own_soon(session.id);
+  if (!owned.ok() && owned.error().kind == Error::Kind::kConflict) {
     return base::error(
         Error::Kind::kUnavailable,
         "the session is deleted, but its sandbox has not ended yet; it is tried again");
   }
+  if (!owned.ok()) return owned.error();
   const auto unfinished = TRY(store_.unfinished_runs(session.id));
   // What cannot be settled is reported lost to whoever asks for it.
-  for (const Run& row : unfinished) (void)settle(row);
-  sandbox_.sweep(session.id, directory);
+  for (const Run& row : unfinished) (void)settle(row, Owner::kUs);
+  sandbox_.sweep(session.id, directory_of(session.id), owned.value());
   const base::UniqueFd parent =
       TRY(base::open_file(AT_FDCWD, config_.state_directory + "/sessions", O_RDONLY | O_DIRECTORY));
   TRY(sandbox::files::remove_tree(parent.get(), session.id));
   if (session.principal_id == kSparePrincipal) return store_.forget_spare(session.id);
   return store_.set_buried(session.id);
+}
+
+base::Result<sandbox::SessionLock> Manager::own_soon(const std::string& session_id) const {
+  auto owned = own(session_id);
+  for (int i = 0; i < kBoxEndRounds && !owned.ok(); ++i) {
+    const auto kind = owned.error().kind;
+    if (kind != Error::Kind::kConflict && kind != Error::Kind::kNotFound) break;
+    pause_for_box();
+    owned = own(session_id);
+  }
+  return owned;
 }
 
 void Manager::connection_ended(const std::string& connection_id) {
@@ -53,12 +64,11 @@ void Manager::connection_ended(const std::string& connection_id) {
     session_locks_.erase(connection_id);
   }
   at_once(session_ids.size(), [&](std::size_t i) {
-    const auto box = sandbox_.find(session_ids[i]);
-    if (!box.ok()) return;
-    // A box that does not end now ends by itself after its detach time.
-    if (box.value()->shutdown().ok()) {
-      (void)store_.set_session_status(session_ids[i], "stopped", "");
+    // A box that cannot be told waits for the detach time of this server.
+    if (const auto box = sandbox_.look_at(session_ids[i]); box.ok()) {
+      (void)box.value()->end_with_connection();
     }
+    sandbox_.let_go(session_ids[i]);
   });
 }
 

@@ -98,12 +98,12 @@ base::Result<RunState> Manager::wait_run(const std::string& principal_id, const 
   }
 }
 
-base::Result<sandbox::Run> Manager::settle(const Run& row) {
+base::Result<sandbox::Run> Manager::settle(const Run& row, Owner owner) {
   if (row.record) {
     const json value = TRY(sandbox::wire::parse_json(*row.record));
     return sandbox::run_from_json(value);
   }
-  const bool alive = sandbox_.is_alive(directory_of(row.session_id));
+  const bool alive = owner == Owner::kUnknown && sandbox_.is_alive(directory_of(row.session_id));
   if (auto record = read_record(row)) return commit(row, std::move(*record));
   if (alive) {
     const auto box = sandbox_.find(row.session_id);

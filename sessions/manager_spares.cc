@@ -86,6 +86,12 @@ base::Result<Session> Manager::take_row(const Session& wanted) {
   while (const auto spare = take_spare(wanted)) {
     auto adopted = store_.adopt_session(spare->id, wanted, config_.sessions_max);
     const bool gone = !adopted.ok() && adopted.error().kind == base::Error::Kind::kNotFound;
+    // Made for nobody, its box does not know. One that cannot be told waits longer than it need.
+    if (adopted.ok() && wanted.ends_with_connection && config_.connections_end_with_server) {
+      if (const auto box = sandbox_.find(spare->id); box.ok()) {
+        (void)box.value()->end_with_connection();
+      }
+    }
     const std::lock_guard lock(spares_.mutex);
     --spares_.in_hand;
     if (gone) spares_.condemned.push_back(*spare);

@@ -13,6 +13,7 @@ using std::chrono::steady_clock;
 // A box that is well answers in milliseconds; one that hostile code keeps busy shall not keep the
 // client of another waiting.
 constexpr std::chrono::milliseconds kGlancePatience{1000};
+constexpr int kSweepRounds = 20;
 // All of them together.
 constexpr std::chrono::milliseconds kListPatience{2000};
 
@@ -31,13 +32,19 @@ base::Result<SessionState> Manager::state_of(Session session) {
   if (status.ok()) {
     add_status(state, std::move(status).value());
   } else {
-    add_silence(state);
+    add_silence(state, status.error());
   }
   return state;
 }
 
-void Manager::add_silence(SessionState& state) {
+void Manager::add_silence(SessionState& state, const base::Error& why) {
   if (state.session.status == "error" || state.session.status == "provisioning") return;
+  // Where no box listens, the owner may be a server that is clearing up, which takes a moment.
+  const bool is_box = why.kind != base::Error::Kind::kNotFound;
+  for (int i = 0; i < kSweepRounds && !is_box; ++i) {
+    if (!sandbox_.is_alive(directory_of(state.session.id))) break;
+    pause_for_box();
+  }
   // One that lives and could not be asked is as the database has it.
   if (sandbox_.is_alive(directory_of(state.session.id))) {
     state.session.error = "its sandbox does not answer at the moment";
@@ -77,7 +84,7 @@ void Manager::ask_boxes(std::vector<SessionState>& states) {
     if (told.ok()) {
       add_status(*live[i], std::move(told).value());
     } else {
-      add_silence(*live[i]);
+      add_silence(*live[i], told.error());
     }
   });
 }

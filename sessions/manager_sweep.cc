@@ -68,14 +68,15 @@ void Manager::sweep_session(const Session& session) {
     return;
   }
   const std::string directory = directory_of(session.id);
-  if (sandbox_.is_alive(directory)) return;
-  const auto lock = lock_of(session.id);
-  const std::unique_lock one_at_a_time(*lock, std::try_to_lock);
-  if (!one_at_a_time.owns_lock()) return;  // a box is being started for it
-  sandbox_.sweep(session.id, directory);
+  const auto owned = sandbox::SessionLock::take(directory);
+  // Without a directory nothing was ever started, or everything was removed by hand.
+  if (!owned.ok() && owned.error().kind != base::Error::Kind::kNotFound) return;
+  if (owned.ok()) sandbox_.sweep(session.id, directory, owned.value());
   const auto unfinished = store_.unfinished_runs(session.id);
   if (unfinished.ok()) {
-    for (const Run& row : unfinished.value()) (void)settle(row);
+    for (const Run& row : unfinished.value()) {
+      (void)settle(row, owned.ok() ? Owner::kUs : Owner::kUnknown);
+    }
   }
   const bool was_alive =
       session.status == "ready" || session.status == "running" || session.status == "paused";
@@ -93,8 +94,10 @@ void Manager::sweep_directories() {
   for (const std::string& name : names_in(top)) {
     if (!base::is_random_id(name, "session_")) continue;
     const auto owned = store_.session_is_live(name);
-    if (!owned.ok() || owned.value() || sandbox_.is_alive(directory_of(name))) continue;
-    sandbox_.sweep(name, directory_of(name));
+    if (!owned.ok() || owned.value()) continue;
+    const auto lock = sandbox::SessionLock::take(directory_of(name));
+    if (!lock.ok()) continue;
+    sandbox_.sweep(name, directory_of(name), lock.value());
     (void)sandbox::files::remove_tree(parent.value().get(), name);
   }
   for (const std::string& name : names_in(config_.state_directory + "/servers")) {

@@ -25,13 +25,12 @@ namespace sandbox::box {
 
 using base::Error;
 using nlohmann::json;
+using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 namespace {
 
 constexpr std::chrono::milliseconds kLifeInterval{1000};
-// How long work in progress may keep a box that no server has asked about.
-constexpr std::chrono::seconds kFinishWithoutServer{kRunSecondsMax};
 
 // Whether the host's file system refuses to take more.
 bool no_room_in(std::initializer_list<int> directories) {
@@ -44,8 +43,9 @@ bool no_room_in(std::initializer_list<int> directories) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<Box>> Box::start(EventLoop& loop, BoxSpec spec) {
-  std::unique_ptr<Box> box(new Box(loop, std::move(spec)));
+base::Result<std::unique_ptr<Box>> Box::start(EventLoop& loop, BoxSpec spec, int lock_fd) {
+  auto record = TRY(InterpreterRecord::open(lock_fd));
+  std::unique_ptr<Box> box(new Box(loop, std::move(spec), std::move(record)));
   TRY(box->open_directories());
   TRY(box->start_init());
   TRY(box->start_runs());
@@ -134,7 +134,7 @@ base::Status Box::start_runs() {
   watched.process_limit_reached = [this] { limit_reached(Cause::kPids, true); };
   watched.memory_ran_out = [this] { runs_->stop_after_oom_kill(); };
   Runs::Context context{loop_, *init_, spec_, runs_directory_.get(), workspace_.get(), {}, {},
-                        {},    {},     {}};
+                        {},    {},     {},    {}};
   context.oom_kills = [this] { return cgroup_->oom_kills() + watchdog_->oom_kills(); };
   context.disk_used_up = [this] {
     return (disk_quota_ && disk_quota_->used_up()) || no_room_in({workspace_.get(), tmp_.get()});
@@ -150,7 +150,9 @@ base::Status Box::start_runs() {
     watchdog_->wake();
     if (control_) control_->run_changed(run_id);
   };
+  context.begins = [this](const Run& run) { interpreter_record_.begins(run); };
   runs_ = std::make_unique<Runs>(std::move(context));
+  runs_->tell_next(interpreter_record_.loss());
   watchdog_ = TRY(Watchdog::start(loop_, spec_.limits, std::move(watched)));
   return base::done();
 }
@@ -160,39 +162,55 @@ base::Status Box::start_control() {
   Control::Actions actions;
   actions.runs = [this]() -> Runs& { return *runs_; };
   actions.used = [this] { used(); };
-  actions.set_paused = [this](bool paused) { return set_paused(paused); };
+  actions.pause = [this] { return pause(Pauser::kClient); };
+  actions.resume = [this] { return resume(); };
+  actions.end_with_connection = [this] { spec_.ends_with_connection = true; };
   actions.status = [this] { return status(); };
   actions.root_fd = [this] { return init_->root_fd(); };
-  actions.shutdown = [this] { end(Cause::kCancelled, "the session was ended"); };
+  actions.shutdown = [this](const std::string& why) { end(Cause::kCancelled, why); };
   control_ = TRY(Control::listen(loop_, std::move(socket), std::move(actions)));
   return base::done();
 }
 
-base::Status Box::set_paused(bool paused) {
-  if (!paused) last_use_ = steady_clock::now();
-  if (paused == paused_) return base::done();
-  if (!cgroup_->holds_freeze().empty()) {
-    if (!cgroup_->freeze(paused)) {
-      return base::error(Error::Kind::kUnavailable, "the cgroup freezer did not answer");
-    }
-  } else {
-    init_->signal_all(paused ? SIGSTOP : SIGCONT);
+base::Status Box::freeze(bool frozen) {
+  if (cgroup_->holds_freeze().empty()) {
+    init_->signal_all(frozen ? SIGSTOP : SIGCONT);
+  } else if (!cgroup_->freeze(frozen)) {
+    return base::error(Error::Kind::kUnavailable, "the cgroup freezer did not answer");
   }
-  paused_ = paused;
-  paused ? runs_->hold_deadlines() : runs_->release_deadlines();
+  return base::done();
+}
+
+base::Status Box::pause(Pauser pauser) {
+  if (!paused()) {
+    TRY(freeze(true));
+    paused_since_ = steady_clock::now();
+    paused_on_request_ = false;
+    runs_->hold_deadlines();
+  }
+  if (pauser == Pauser::kClient) paused_on_request_ = true;
+  return base::done();
+}
+
+base::Status Box::resume() {
+  last_use_ = steady_clock::now();
+  if (!paused()) return base::done();
+  TRY(freeze(false));
+  paused_since_.reset();
+  runs_->release_deadlines();
   return base::done();
 }
 
 void Box::used() {
   last_use_ = steady_clock::now();
   // A box that cannot be thawed fails the run that follows, which says so better than this could.
-  if (paused_) (void)set_paused(false);
+  (void)resume();
 }
 
 json Box::status() {
   json active = json::array();
   for (const Run* run : runs_->active()) active.push_back(run_to_json(*run));
-  return {{"paused", paused_},
+  return {{"paused", paused()},
           {"active", active},
           {"isolation", isolation()},
           {"memory_bytes", cgroup_->memory_bytes()},
@@ -235,7 +253,8 @@ void Box::limit_reached(Cause cause, bool stuck, const std::string& why) {
 void Box::end(Cause cause, const std::string& why) {
   if (ended_) return;
   ended_ = true;
-  if (paused_) (void)set_paused(false);  // frozen processes cannot be killed in cgroup v1
+  interpreter_record_.ends(why);
+  (void)resume();  // frozen processes cannot be killed in cgroup v1
   init_->kill();
   if (runs_) runs_->end_all(cause, why);
   // What was replied so far still has to leave.
@@ -243,16 +262,27 @@ void Box::end(Cause cause, const std::string& why) {
 }
 
 bool Box::idle_too_long() const {
-  return !paused_ && !runs_->busy() &&
+  return !paused() && !runs_->busy() &&
          steady_clock::now() - last_use_ >= std::chrono::seconds(spec_.idle_seconds);
 }
 
-bool Box::ends_without_server() {
+std::optional<std::string> Box::reason_to_end_now() {
   const auto now = steady_clock::now();
-  if (control_->attached()) last_attached_ = now;
-  const auto alone = now - last_attached_;
-  const std::chrono::seconds detach(control_->detach_seconds().value_or(spec_.detach_seconds));
-  return alone >= detach && (!runs_->busy() || alone >= detach + kFinishWithoutServer);
+  Situation situation;
+  if (control_->attached()) {
+    last_attached_ = now;
+  } else {
+    situation.alone = std::chrono::floor<seconds>(now - last_attached_);
+  }
+  situation.detach = seconds(control_->detach_seconds().value_or(spec_.detach_seconds));
+  situation.ends_with_connection = spec_.ends_with_connection;
+  for (const Run* run : runs_->active()) {
+    (run->background ? situation.background : situation.foreground) = true;
+  }
+  if (paused()) situation.paused = std::chrono::floor<seconds>(now - *paused_since_);
+  situation.paused_on_request = paused_on_request_;
+  situation.paused_max = seconds(spec_.paused_max_seconds);
+  return reason_to_end(situation);
 }
 
 // Whoever removed it, or put another in its place, wants nothing of this box any more; no server
@@ -271,10 +301,10 @@ void Box::check_life() {
   if (spec_.ends_at_ms && base::now_ms() >= *spec_.ends_at_ms) {
     return end(Cause::kCancelled, "the session's lifetime is over");
   }
-  if (ends_without_server()) return end(Cause::kCancelled, "no server has asked for this session");
+  if (const auto why = reason_to_end_now()) return end(Cause::kCancelled, *why);
   if (directory_is_gone()) return end(Cause::kSandboxLost, "the session's directory was removed");
   // Tried again at the next round when it fails.
-  if (idle_too_long()) (void)set_paused(true);
+  if (idle_too_long()) (void)pause(Pauser::kIdleness);
   loop_.after(kLifeInterval, [this] { check_life(); });
 }
 

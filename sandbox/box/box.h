@@ -1,7 +1,9 @@
 // One live session: its init, its cgroup, its runs, its control socket, and how long it stays.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "sandbox/base/fd.h"
@@ -9,6 +11,8 @@
 #include "sandbox/box/control.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/init_process.h"
+#include "sandbox/box/interpreter_record.h"
+#include "sandbox/box/life.h"
 #include "sandbox/box/runs.h"
 #include "sandbox/box/watchdog.h"
 #include "sandbox/box_spec.h"
@@ -19,19 +23,26 @@ namespace sandbox::box {
 
 class Box {
  public:
-  // Starts everything; the box answers on its socket when this returns.
-  static base::Result<std::unique_ptr<Box>> start(EventLoop& loop, BoxSpec spec);
+  // Starts everything; the box answers on its socket when this returns. `lock_fd` is the session's
+  // locked file, borrowed.
+  static base::Result<std::unique_ptr<Box>> start(EventLoop& loop, BoxSpec spec, int lock_fd);
   ~Box();
 
  private:
-  Box(EventLoop& loop, BoxSpec spec) : loop_(loop), spec_(std::move(spec)) {}
+  enum class Pauser { kClient, kIdleness };
+
+  Box(EventLoop& loop, BoxSpec spec, InterpreterRecord record)
+      : loop_(loop), spec_(std::move(spec)), interpreter_record_(std::move(record)) {}
 
   base::Status open_directories();
   base::Status start_init();
   base::Status start_control();
   base::Status start_runs();
 
-  base::Status set_paused(bool paused);
+  base::Status pause(Pauser pauser);
+  base::Status resume();
+  [[nodiscard]] bool paused() const { return paused_since_.has_value(); }
+  base::Status freeze(bool frozen);
   void used();
   [[nodiscard]] nlohmann::json status();
   [[nodiscard]] nlohmann::json isolation() const;
@@ -41,7 +52,7 @@ class Box {
 
   void check_life();
   [[nodiscard]] bool idle_too_long() const;
-  bool ends_without_server();
+  std::optional<std::string> reason_to_end_now();
   [[nodiscard]] bool directory_is_gone() const;
 
   EventLoop& loop_;
@@ -58,7 +69,9 @@ class Box {
   std::unique_ptr<Runs> runs_;
   std::unique_ptr<Control> control_;
   std::unique_ptr<Watchdog> watchdog_;
-  bool paused_ = false;
+  InterpreterRecord interpreter_record_;
+  std::optional<std::chrono::steady_clock::time_point> paused_since_;
+  bool paused_on_request_ = false;
   bool ended_ = false;
   std::chrono::steady_clock::time_point last_use_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point last_attached_ = std::chrono::steady_clock::now();

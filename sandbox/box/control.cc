@@ -124,7 +124,11 @@ base::Result<json> Control::answer(Client& client, const json& request) {
   }
   if (op == "status") return actions_.status();
   if (op == "pause" || op == "resume") {
-    TRY(actions_.set_paused(op == "pause"));
+    TRY(op == "pause" ? actions_.pause() : actions_.resume());
+    return json::object();
+  }
+  if (op == "end_with_connection") {
+    actions_.end_with_connection();
     return json::object();
   }
   if (op == "root") {
@@ -135,10 +139,11 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     return json();
   }
   if (op == "shutdown") {
-    if (wire::boolean_or(request, "if_idle", false) && actions_.runs().busy()) {
+    const bool if_idle = wire::boolean_or(request, "if_idle", false);
+    if (if_idle && actions_.runs().busy()) {
       return base::error(Error::Kind::kConflict, "runs are in progress");
     }
-    actions_.shutdown();
+    actions_.shutdown(if_idle ? "hutch was replaced by another build" : "the session was ended");
     return json::object();
   }
   return base::error(Error::Kind::kInvalid, "unknown op");

@@ -20,10 +20,13 @@ class Control {
   struct Actions {
     std::function<Runs&()> runs;
     std::function<void()> used;  // thaws, and counts as use
-    std::function<base::Status(bool)> set_paused;
+    std::function<base::Status()> pause;
+    std::function<base::Status()> resume;
+    std::function<void()> end_with_connection;
     std::function<nlohmann::json()> status;
     std::function<int()> root_fd;
-    std::function<void()> shutdown;  // ends everything, then the loop
+    // Ends everything, then the loop.
+    std::function<void(const std::string& why)> shutdown;
   };
 
   static base::Result<std::unique_ptr<Control>> listen(EventLoop& loop, base::UniqueFd socket,

@@ -1,11 +1,10 @@
 // hutch-box: one live session on the host's side. It owns the cgroup, the deadlines, the output
 // files and the queue of runs, and outlives the server that started it.
 //
-// Started by hutch with the box specification on descriptor 3 and a pipe on descriptor 4, on which
-// it writes one line of JSON, {"ok":true} or the error, and closes it. The lock on box.lock in the
-// session's directory is held for as long as this process lives.
+// Started by hutch with the box specification on descriptor 3, a pipe on descriptor 4, on which it
+// writes one line of JSON, {"ok":true} or the error, and closes it, and the locked file of
+// sandbox/session_lock.h on descriptor 5: the session is its own for as long as it lives.
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -27,10 +26,9 @@ namespace {
 using namespace sandbox;
 using base::Error;
 
-constexpr int kLockAttempts = 20;
-constexpr int kLockPauseMs = 10;
 constexpr int kSpecFd = 3;
 constexpr int kReadyFd = 4;
+constexpr int kLockFd = 5;
 constexpr std::size_t kSpecBytesMax = 1 << 20;
 
 base::Result<BoxSpec> read_spec() {
@@ -40,16 +38,10 @@ base::Result<BoxSpec> read_spec() {
   return spec_from_json(value);
 }
 
-base::Result<base::UniqueFd> take_lock(const BoxSpec& spec) {
-  base::UniqueFd lock = TRY(base::open_file(AT_FDCWD, spec.session_directory + "/box.lock",
-                                            O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
-  // A server that only looks holds it for a moment; a box holds it for good.
-  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
-    if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
-    if (errno != EWOULDBLOCK && errno != EINTR) return Error::from_errno("lock box.lock");
-    (void)::poll(nullptr, 0, kLockPauseMs);
-  }
-  return base::error(Error::Kind::kConflict, "another box of this session is running");
+// Changes nothing where the file is locked, as it is when a server has opened it.
+base::Status check_lock() {
+  if (::flock(kLockFd, LOCK_EX | LOCK_NB) == 0) return base::done();
+  return Error::from_errno("own the session: flock");
 }
 
 base::Status say_ready(const base::Status& status) {
@@ -74,9 +66,9 @@ int refuse_to_start() {
 
 base::Status serve() {
   BoxSpec spec = TRY(read_spec());
-  const base::UniqueFd lock = TRY(take_lock(spec));
+  TRY(check_lock());
   const auto loop = TRY(box::EventLoop::create());
-  const auto box = TRY(box::Box::start(*loop, std::move(spec)));
+  const auto box = TRY(box::Box::start(*loop, std::move(spec), kLockFd));
   TRY(say_ready(base::done()));
   return loop->run();
 }
@@ -88,8 +80,8 @@ int main() {
   (void)::umask(022);
   // A box with more descriptors on their way than we may have open would take away ours (unix(7)).
   base::raise_descriptor_limit();
-  if (::fcntl(kReadyFd, F_SETFD, FD_CLOEXEC) != 0 || ::fcntl(kSpecFd, F_SETFD, FD_CLOEXEC) != 0) {
-    return refuse_to_start();
+  for (const int fd : {kReadyFd, kSpecFd, kLockFd}) {
+    if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) return refuse_to_start();
   }
   const base::Status status = serve();
   if (status.ok()) return 0;

@@ -149,6 +149,7 @@ void Runs::begin(const JobPointer& job) {
   }
   job->run.status = RunStatus::kRunning;
   if (!note_for_next_.empty()) job->run.note = std::exchange(note_for_next_, "");
+  context_.begins(job->run);
   job->run.started_at_ms = base::now_ms();
   stops_ = 0;
   job->started_file_time_ns = FileChanges::file_time_ns();

@@ -41,6 +41,7 @@ class Runs {
     std::function<std::int64_t()> memory_peak_bytes;         // 0: not known
     std::function<bool()> disk_used_up;                      // or the file system has no room
     std::function<void(const std::string& run_id)> changed;  // output, status or end
+    std::function<void(const Run& run)> begins;
   };
 
   explicit Runs(Context context);
@@ -68,7 +69,7 @@ class Runs {
   // For the note of all runs that are on.
   void note_all(const std::string& what);
   // For the note of the next run: what happened while none was on.
-  void tell_next(std::string what) { note_for_next_ = std::move(what); }
+  void tell_next(const std::string& what);
   // Deadlines do not pass while the box is frozen.
   void hold_deadlines();
   void release_deadlines();

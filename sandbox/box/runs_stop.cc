@@ -126,6 +126,10 @@ void Runs::note_all(const std::string& what) {
   for (auto& [id, job] : jobs_) job->run.note = what;
 }
 
+void Runs::tell_next(const std::string& what) {
+  note_for_next_ += (note_for_next_.empty() || what.empty() ? "" : "; ") + what;
+}
+
 void Runs::stop_after_oom_kill() {
   std::vector<Job*> foreground;
   std::vector<Job*> background;

@@ -15,6 +15,7 @@
 //   {"op":"status"}                                       {"ok":true,"paused":b,"active":[run..],
 //                                                            "isolation":{..},"memory_bytes":n}
 //   {"op":"pause"} {"op":"resume"}                        {"ok":true}
+//   {"op":"end_with_connection"}                          {"ok":true}
 //   {"op":"root"}                                         {"ok":true}, then one byte that carries
 //                                                            the descriptor of the box's root
 //   {"op":"shutdown","if_idle":b}                         {"ok":true} when everything has ended;

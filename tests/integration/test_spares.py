@@ -35,15 +35,14 @@ def spares(state, count=1):
 
 
 def box_of(state, session):
-    """The process that holds the lock of that session's box; none without one."""
-    lock = pathlib.Path(state, "sessions", session, "box.lock")
-    if not lock.exists():
-        return None
-    inode = str(lock.stat().st_ino)
-    for line in open("/proc/locks"):
-        fields = line.split()
-        if fields[1] == "FLOCK" and fields[5].split(":")[2] == inode:
-            return int(fields[4])
+    """The hutch-box that has the session's locked file open; none without one."""
+    lock = f"{state}/sessions/{session}/lock"
+    for entry in PIDS.glob("[0-9]*"):
+        try:
+            if (entry / "comm").read_text() == "hutch-box\n" and os.readlink(entry / "fd/5") == lock:
+                return int(entry.name)
+        except OSError:
+            continue
     return None
 
 

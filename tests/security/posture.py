@@ -21,11 +21,17 @@ def status(pid):
 
 
 def box_of(state, session):
-    """The host pid of the session's hutch-box, which alone holds this lock."""
-    inode = os.stat(f"{state}/sessions/{session}/box.lock").st_ino
-    locks = [line.split() for line in open("/proc/locks") if "FLOCK" in line and "->" not in line]
-    (pid,) = {int(fields[4]) for fields in locks if int(fields[5].rpartition(":")[2]) == inode}
+    """The host pid of the session's hutch-box, which alone has its locked file open for good."""
+    (pid,) = {int(entry.name) for entry in pathlib.Path("/proc").glob("[0-9]*")
+              if locked_by(entry) == f"{state}/sessions/{session}/lock"}
     return pid
+
+
+def locked_by(entry):
+    try:
+        return os.readlink(entry / "fd/5") if (entry / "comm").read_text() == "hutch-box\n" else None
+    except OSError:
+        return None
 
 
 def namespaces(pid):

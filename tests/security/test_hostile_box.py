@@ -27,7 +27,7 @@ import fcntl, json, os, pathlib, signal, socket, struct, sys, threading, time
 
 how, directory, path = sys.argv[1:4]
 pathlib.Path(path).unlink(missing_ok=True)
-lock = os.open(directory + "/box.lock", os.O_RDWR | os.O_CREAT, 0o600)
+lock = os.open(directory + "/lock", os.O_RDWR | os.O_CREAT, 0o600)
 while True:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -47,6 +47,8 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   config.sessions_max = settings.sessions_max;
   config.idle_seconds = settings.idle_seconds;
   config.retention_seconds = settings.retention_seconds;
+  config.paused_max_seconds = settings.paused_max_seconds;
+  config.connections_end_with_server = !settings.clients_come_back;
   if (settings.serves) config.spare_sessions = static_cast<std::size_t>(settings.spare_sessions);
   const sessions::HostUidRange ids;
   config.own_ids = sandbox::can_give_ids(ids.first, ids.count);

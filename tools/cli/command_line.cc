@@ -224,6 +224,7 @@ void add_serve(CLI::App& app, Choices& choices) {
     choices.command = [&choices](Settings settings) -> base::Result<int> {
       // Its clients are not tied to it as the one of stdio is: they come back after a restart.
       if (settings.detach_seconds == kDetachUnset) settings.detach_seconds = kServeDetachSeconds;
+      settings.clients_come_back = true;
       settings.serves = true;
       const auto application = TRY(Application::open(settings));
       return run_serve(*application, choices.no_auth);

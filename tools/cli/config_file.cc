@@ -67,6 +67,8 @@ base::Status take_session(const std::string& path, const toml::node& node, Setti
     const std::string name(key.str());
     if (name == "idle_seconds") {
       TRY(take_number(path, entry, name, 1, kYear, settings.idle_seconds));
+    } else if (name == "paused_max_seconds") {
+      TRY(take_number(path, entry, name, 1, kYear, settings.paused_max_seconds));
     } else if (name == "retention_seconds") {
       TRY(take_number(path, entry, name, 60, 100 * kYear, settings.retention_seconds));
     } else if (name == "max_sessions") {

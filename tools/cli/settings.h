@@ -48,11 +48,13 @@ struct Settings {
   std::string log_format = "text";
   std::int64_t idle_seconds = 600;
   std::int64_t retention_seconds = 7 * 86400;
+  std::int64_t paused_max_seconds = 86400;
   std::int64_t sessions_max = 1000;
   std::int64_t detach_seconds = kDetachUnset;
   std::int64_t spare_sessions = 1;
   bool zygote = true;   // Python is forked from a warmed one
   bool serves = false;  // the command is one that sessions are made with again and again
+  bool clients_come_back = false;  // after a restart: those of hutch serve
   ServeSettings serve;
   sandbox::Limits default_limits;
   sandbox::Limits most_limits;

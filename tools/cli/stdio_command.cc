@@ -51,7 +51,7 @@ base::Result<int> run_stdio(Application& app, const std::string& session_name) {
   spdlog::info("serving MCP on standard input and output, state in {}",
                app.settings().state_directory);
   mcp::serve_stdio(server, options);
-  app.sessions().connection_ended(options.connection_id);
+  // The boxes hear of it as they would of a kill: the connections to them close.
   spdlog::info("the client has ended the connection");
   return 0;
 }

@@ -1,4 +1,4 @@
-// A sandbox in which every run completes at once, over plain directories.
+// A sandbox in which every run completes at once, but for kEndless, over plain directories.
 #pragma once
 
 #include <fcntl.h>
@@ -7,10 +7,13 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "sandbox/sandbox.h"
 
 namespace sandbox::fake {
+
+inline constexpr const char* kEndless = "while True: pass";
 
 class FakeBox final : public Box {
  public:
@@ -21,20 +24,26 @@ class FakeBox final : public Box {
     Run& run = runs_[request.run_id];
     run.run_id = request.run_id;
     run.language = request.language;
-    run.status = RunStatus::kCompleted;
-    run.started_at_ms = run.finished_at_ms = 1;
+    run.status = request.code == kEndless ? RunStatus::kRunning : RunStatus::kCompleted;
+    run.started_at_ms = 1;
+    run.finished_at_ms = is_terminal(run.status) ? 1 : 0;
     return base::done();
   }
-  base::Result<Run> wait(const std::string& run_id, const WaitOptions&, std::stop_token) override {
-    const std::lock_guard lock(mutex_);
+  base::Result<Run> wait(const std::string& run_id, const WaitOptions& options,
+                         std::stop_token) override {
+    std::unique_lock lock(mutex_);
     const auto found = runs_.find(run_id);
     if (found == runs_.end()) return base::error(base::Error::Kind::kNotFound, "no such run");
-    return found->second;
+    const Run run = found->second;
+    lock.unlock();
+    if (!is_terminal(run.status)) std::this_thread::sleep_for(options.timeout);
+    return run;
   }
   base::Status cancel(const std::string&) override { return base::done(); }
   base::Result<BoxStatus> status() override { return BoxStatus{}; }
   base::Status pause() override { return base::done(); }
   base::Status resume() override { return base::done(); }
+  base::Status end_with_connection() override { return base::done(); }
   base::Result<base::UniqueFd> root() override {
     return base::open_file(AT_FDCWD, directory_, O_PATH | O_DIRECTORY);
   }
@@ -64,13 +73,17 @@ class FakeSandbox final : public Sandbox {
     return box.value()->status();
   }
   void wait_until_warm(const std::stop_token&) override {}
-  base::Result<std::shared_ptr<Box>> start(const BoxSpec& spec) override {
+  base::Result<std::shared_ptr<Box>> start(const BoxSpec& spec, const SessionLock&) override {
     const std::lock_guard lock(mutex_);
     auto& box = boxes_[spec.session_id];
     box = std::make_shared<FakeBox>(spec.session_directory);
     return std::shared_ptr<Box>(box);
   }
-  void sweep(const std::string&, const std::string&) override {}
+  void let_go(const std::string& session_id) override {
+    const std::lock_guard lock(mutex_);
+    boxes_.erase(session_id);
+  }
+  void sweep(const std::string&, const std::string&, const SessionLock&) override {}
   bool is_alive(const std::string&) override { return false; }
 
  private:

@@ -1,0 +1,25 @@
+// How long a box stays. Pure: no kernel, no clock.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace sandbox::box {
+
+// How things are at this moment.
+struct Situation {
+  std::optional<std::chrono::seconds> alone;   // without a server; nothing: one is connected
+  std::chrono::seconds detach{0};              // what the servers asked for
+  bool ends_with_connection = false;           // nobody will come back to it by its name
+  bool foreground = false;                     // such runs wait or run, each with a deadline
+  bool background = false;                     // such runs run, without one
+  std::optional<std::chrono::seconds> paused;  // for how long; nothing: it is not
+  bool paused_on_request = false;              // and not because it was idle
+  std::chrono::seconds paused_max{0};
+};
+
+// Why it has to end now, in words that fit behind "because" and for the record of its runs.
+std::optional<std::string> reason_to_end(const Situation& situation);
+
+}  // namespace sandbox::box
