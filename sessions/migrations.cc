@@ -1,6 +1,11 @@
 #include "sessions/migrations.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+
 #include <array>
+#include <cerrno>
 #include <string>
 
 #include "sessions/schema_sql.h"  // generated from schema.sql
@@ -8,10 +13,19 @@
 namespace sessions {
 namespace {
 
+constexpr int kLockPauseMs = 5;
+
 base::Result<std::int64_t> version_of(Database& database) {
   Statement statement = TRY(database.prepare("PRAGMA user_version"));
   TRY(statement.step());
   return statement.integer();
+}
+
+base::Error made_by_newer(std::int64_t version, std::int64_t newest) {
+  return base::error(base::Error::Kind::kUnsupported,
+                     "the database was made by a newer hutch (schema " + std::to_string(version) +
+                         ", this one knows " + std::to_string(newest) +
+                         "): use that hutch, or another --state-dir");
 }
 
 // Version 2: bearer tokens. Of the secret only its hash is kept.
@@ -47,6 +61,37 @@ std::span<const std::string_view> migrations() {
   return kScripts;
 }
 
+base::Result<base::UniqueFd> migrate_alone(Database& database, const std::string& path,
+                                           std::span<const std::string_view> scripts,
+                                           std::chrono::milliseconds patience) {
+  const std::string lock_path = path + ".lock";
+  base::UniqueFd lock =
+      TRY(base::open_file(AT_FDCWD, lock_path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto newest = static_cast<std::int64_t>(scripts.size());
+  while (true) {
+    if (::flock(lock.get(), LOCK_SH | LOCK_NB) == 0) {
+      // Of several that start at once one finds it old, and the others then find it new.
+      const std::int64_t version = TRY(version_of(database));
+      if (version == newest) return lock;
+      if (version > newest) return made_by_newer(version, newest);
+      if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
+        TRY(migrate(database, scripts));
+        continue;
+      }
+    }
+    if (errno != EWOULDBLOCK && errno != EINTR) return base::Error::from_errno("lock " + lock_path);
+    (void)::flock(lock.get(), LOCK_UN);
+    if (std::chrono::steady_clock::now() >= deadline) {
+      return base::error(base::Error::Kind::kConflict,
+                         "the database is of an older hutch, which still runs here: end it, and "
+                         "this one brings the database up to date (fuser " +
+                             lock_path + " names it), or use another --state-dir");
+    }
+    (void)::poll(nullptr, 0, kLockPauseMs);
+  }
+}
+
 base::Status migrate(Database& database, std::span<const std::string_view> scripts) {
   const auto newest = static_cast<std::int64_t>(scripts.size());
   while (true) {
@@ -54,10 +99,7 @@ base::Status migrate(Database& database, std::span<const std::string_view> scrip
     // Read inside the transaction: another server may have just done it.
     const std::int64_t version = TRY(version_of(database));
     if (version > newest) {
-      return base::error(base::Error::Kind::kUnsupported,
-                         "the database was made by a newer hutch (schema " +
-                             std::to_string(version) + ", this one knows " +
-                             std::to_string(newest) + "): use that hutch, or another --state-dir");
+      return made_by_newer(version, newest);
     }
     if (version == newest) return transaction.commit();
     TRY(database.execute(std::string(scripts[static_cast<std::size_t>(version)])));

@@ -1,9 +1,12 @@
 // Versions of the schema, in PRAGMA user_version.
 #pragma once
 
+#include <chrono>
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
 #include "sessions/sqlite.h"
 
@@ -11,6 +14,13 @@ namespace sessions {
 
 // Script number n takes a database from version n to n + 1; the first makes it from nothing.
 std::span<const std::string_view> migrations();
+
+// Brings the database of the file `path` to the newest version, while no other process has it open:
+// those of an older hutch would go on with a schema that they do not know. What comes back says to
+// others that it is open here, for as long as it is held. kConflict when such processes do not end.
+base::Result<base::UniqueFd> migrate_alone(Database& database, const std::string& path,
+                                           std::span<const std::string_view> scripts,
+                                           std::chrono::milliseconds patience);
 
 // Brings the database to the newest version, each step in a transaction of its own. Of several
 // servers that start at once one does the work. kUnsupported when it was made by a newer hutch.

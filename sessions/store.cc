@@ -5,11 +5,17 @@
 #include "sessions/migrations.h"
 
 namespace sessions {
+namespace {
+
+// A server that was told to end may take this long.
+constexpr std::chrono::seconds kMigrationPatience{10};
+
+}  // namespace
 
 base::Result<std::unique_ptr<Store>> Store::open(const std::string& path) {
   auto database = TRY(Database::open(path));
-  TRY(migrate(*database, migrations()));
-  return std::unique_ptr<Store>(new Store(std::move(database)));
+  auto schema_lock = TRY(migrate_alone(*database, path, migrations(), kMigrationPatience));
+  return std::unique_ptr<Store>(new Store(std::move(database), std::move(schema_lock)));
 }
 
 base::Result<std::optional<std::string>> Store::principal_named(const std::string& name) {

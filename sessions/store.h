@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
 #include "sessions/sqlite.h"
 
@@ -211,7 +212,8 @@ class Store {
   base::Result<std::vector<std::string>> sealing_keys(std::int64_t now);
 
  private:
-  explicit Store(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+  Store(std::unique_ptr<Database> database, base::UniqueFd schema_lock)
+      : schema_lock_(std::move(schema_lock)), database_(std::move(database)) {}
 
   // Callers hold the mutex.
   base::Status write_audit(const AuditEntry& entry);
@@ -221,6 +223,7 @@ class Store {
   // None when a new one is due.
   base::Result<std::vector<std::string>> newest_sealing_keys(std::int64_t now);
 
+  const base::UniqueFd schema_lock_;  // as long as it is held, the schema stays as it is
   std::mutex mutex_;
   std::unique_ptr<Database> database_;
 };

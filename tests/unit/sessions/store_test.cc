@@ -293,31 +293,6 @@ TEST_F(StoreTest, AWriterKilledAnywhereLeavesADatabaseThatIsRight) {
   }
 }
 
-TEST(Migrations, RunInOrderAndOnce) {
-  std::string directory = ::testing::TempDir() + "hutch_migrate_XXXXXX";
-  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
-  const auto database = Database::open(directory + "/db").value();
-  const std::string_view one[] = {"CREATE TABLE a (n)"};
-  const std::string_view two[] = {"CREATE TABLE a (n)", "ALTER TABLE a ADD COLUMN m"};
-  ASSERT_TRUE(migrate(*database, one).ok());
-  ASSERT_TRUE(migrate(*database, two).ok());
-  ASSERT_TRUE(migrate(*database, two).ok());
-  EXPECT_TRUE(database->execute("INSERT INTO a (n, m) VALUES (1, 2)").ok());
-  EXPECT_FALSE(migrate(*database, one).ok()) << "newer than this build knows";
-  fs::remove_all(directory);
-}
-
-TEST(Migrations, AFailedStepLeavesTheOldVersion) {
-  std::string directory = ::testing::TempDir() + "hutch_migrate_XXXXXX";
-  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
-  const auto database = Database::open(directory + "/db").value();
-  const std::string_view broken[] = {"CREATE TABLE a (n)", "CREATE TABLE b (n); NONSENSE"};
-  EXPECT_FALSE(migrate(*database, broken).ok());
-  const std::string_view mended[] = {"CREATE TABLE a (n)", "CREATE TABLE b (n)"};
-  EXPECT_TRUE(migrate(*database, mended).ok());
-  fs::remove_all(directory);
-}
-
 TEST(Store, OpensForServersThatStartAtOnce) {
   for (int round = 0; round < 200; ++round) {
     std::string directory = ::testing::TempDir() + "hutch_open_XXXXXX";
