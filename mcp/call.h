@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -28,6 +29,7 @@ struct Request {
   JsonValue capabilities = JsonValue::object();  // of the client
   std::optional<LogLevel> log_level;             // of a modern request
   std::size_t bytes = 0;                         // of its text
+  std::chrono::steady_clock::time_point received_at = std::chrono::steady_clock::now();
 };
 
 class Subscriptions;
@@ -63,6 +65,9 @@ class Call final : public CallContext {
   void await_task(const std::string& id) { awaited_task_ = id; }
   [[nodiscard]] const std::string& awaited_task() const { return awaited_task_; }
 
+  [[nodiscard]] std::chrono::steady_clock::time_point received_at() const override {
+    return request_.received_at;
+  }
   [[nodiscard]] const Principal& principal() const override { return surroundings_.principal; }
   [[nodiscard]] std::stop_token cancelled() const override { return stop_; }
   [[nodiscard]] bool disconnected() const override { return surroundings_.disconnected; }

@@ -46,6 +46,9 @@ class CallContext {
  public:
   virtual ~CallContext() = default;
 
+  // When the request had come whole: it may have waited for a thread since.
+  [[nodiscard]] virtual std::chrono::steady_clock::time_point received_at() const = 0;
+
   // Whoever asks. What belongs to another principal does not exist for this one.
   [[nodiscard]] virtual const Principal& principal() const = 0;
 

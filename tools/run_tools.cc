@@ -20,7 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-// Below the 60 seconds after which most clients give a call up.
+// Below the 60 seconds after which most clients give a call up, from when the call came: it may
+// have waited for a thread, for the sandbox to start, and in its language's queue.
 constexpr milliseconds kHandOverAfter{50'000};
 constexpr milliseconds kProgressEvery{5'000};
 constexpr std::int64_t kEnvironmentMax = 200;
@@ -68,7 +69,7 @@ class ProgressReport {
 
 // Follows a foreground run until it ends or is handed over.
 base::Result<RunState> follow(const Services& services, RunState state, mcp::CallContext& context) {
-  const auto hand_over = Clock::now() + kHandOverAfter;
+  const auto hand_over = context.received_at() + kHandOverAfter;
   // Whichever comes first ends the wait.
   std::stop_source stop;
   const auto request_stop = [&stop] { stop.request_stop(); };
@@ -259,7 +260,10 @@ mcp::Tool get_run(const Services& services) {
         options.until_output = out || err;
         options.stdout_offset = out.value_or(0);
         options.stderr_offset = err.value_or(options.until_output ? INT64_MAX : 0);
-        options.timeout = std::chrono::seconds(arguments.integer("wait_seconds", 0));
+        const auto left = std::chrono::ceil<milliseconds>(context.received_at() + kHandOverAfter -
+                                                          Clock::now());
+        options.timeout = std::clamp<milliseconds>(
+            left, milliseconds(0), std::chrono::seconds(arguments.integer("wait_seconds", 0)));
         const RunState state = TRY(services.sessions.wait_run(
             context.principal().id, arguments.text("run_id"), options, context.cancelled()));
         return reply_of_run(services.sessions, state, out, err);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/random_id.h"
+#include "tests/unit/tools/caller.h"
 #include "tests/unit/tools/fake_sandbox.h"
 #include "tools/scopes.h"
 #include "tools/tool_kit.h"
@@ -17,42 +18,8 @@ namespace {
 
 using namespace tools;
 using nlohmann::json;
+using tools::fake::Caller;
 namespace fs = std::filesystem;
-
-class Caller final : public mcp::CallContext {
- public:
-  Caller(std::string principal, std::string connection, std::vector<std::string> scopes = {})
-      : principal_{std::move(principal), std::move(scopes)}, connection_(std::move(connection)) {}
-
-  const mcp::Principal& principal() const override { return principal_; }
-  std::stop_token cancelled() const override { return {}; }
-  bool disconnected() const override { return false; }
-  bool wants_progress() const override { return false; }
-  void report_progress(double, std::optional<double>, const std::string&) override {}
-  void log(mcp::LogLevel, const std::string&, json) override {}
-  const std::string& connection_id() const override { return connection_; }
-  mcp::wire::Revision revision() const override { return mcp::wire::Revision::k2025_11_25; }
-  const mcp::ClientInfo& client() const override { return client_; }
-  const json& client_capabilities() const override { return capabilities_; }
-  const std::string& trace_parent() const override { return trace_; }
-  std::variant<json, mcp::NoAnswer> ask_client(const std::string&, json,
-                                               std::chrono::milliseconds) override {
-    return mcp::NoAnswer{};
-  }
-  const json& input_responses() const override { return none_; }
-  const json& request_state() const override { return none_; }
-  mcp::TaskWish task_wish() const override { return mcp::TaskWish::kImpossible; }
-  std::optional<std::chrono::milliseconds> task_ttl() const override { return std::nullopt; }
-
- private:
-  const json none_;
-  const mcp::Principal principal_;
-  const std::string connection_;
-  const mcp::ClientInfo client_;
-  const json capabilities_ = json::object();
-  const json nothing_ = nullptr;
-  const std::string trace_;
-};
 
 struct Ids {
   std::string session;
