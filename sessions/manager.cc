@@ -207,7 +207,7 @@ base::Result<Session> Manager::session_of_connection(const std::string& principa
   std::string known;
   {
     const std::lock_guard maps(mutex_);
-    known = connection_sessions_[{connection_id, principal_id}];
+    known = connection_sessions_[{connection_id, principal_id}].id;
   }
   if (!known.empty()) {
     auto session = find(principal_id, known);
@@ -218,7 +218,7 @@ base::Result<Session> Manager::session_of_connection(const std::string& principa
   options.connection_id = connection_id;
   SessionState created = TRY(create(principal_id, options));
   const std::lock_guard maps(mutex_);
-  connection_sessions_[{connection_id, principal_id}] = created.session.id;
+  connection_sessions_[{connection_id, principal_id}] = {created.session.id};
   return std::move(created.session);
 }
 

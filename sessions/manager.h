@@ -61,6 +61,13 @@ struct SessionState {
   std::vector<sandbox::Run> active;
 };
 
+// One with something in its /workspace, at the top of which `entries` were counted.
+struct EarlierSession {
+  Session session;
+  std::int64_t entries = 0;
+  bool has_more = false;
+};
+
 // A run and the session it belongs to.
 struct RunState {
   std::string session_id;
@@ -81,6 +88,14 @@ class Manager {
   // The default session of a connection, made on first use.
   base::Result<Session> session_of_connection(const std::string& principal_id,
                                               const std::string& connection_id);
+  // The id of that session, once: for the first result that comes of it.
+  std::optional<std::string> take_introduction(const std::string& principal_id,
+                                               const std::string& connection_id);
+  // Others of the principal that hold files, the one that was used last first. Looks at few
+  // sessions, and only at the top of their workspaces.
+  base::Result<std::vector<EarlierSession>> earlier_with_files(const std::string& principal_id,
+                                                               const std::string& than_id,
+                                                               std::size_t most);
   // By id or name. kNotFound, with the same words for a foreign and an unknown one.
   base::Result<Session> find(const std::string& principal_id, const std::string& id_or_name);
   base::Result<SessionState> state_of(Session session);
@@ -180,7 +195,11 @@ class Manager {
   std::mutex mutex_;  // guards the maps
   // The default one of each connection and principal: an id that two of them give, they do not
   // share.
-  std::map<std::pair<std::string, std::string>, std::string> connection_sessions_;
+  struct DefaultSession {
+    std::string id;
+    bool introduced = false;
+  };
+  std::map<std::pair<std::string, std::string>, DefaultSession> connection_sessions_;
   std::map<std::string, std::vector<std::string>> connection_owned_;  // those that end with it
   std::map<std::string, std::weak_ptr<std::mutex>> session_locks_;    // those in use
   struct Spares {

@@ -141,7 +141,7 @@ mcp::Tool edit_file(const Services& services) {
                                       {"path", "bytes", "sha256", "replacements"}),
                         {.read_only = false, .destructive = true, .idempotent = false}};
   return make_tool(
-      definition,
+      services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         const sessions::Session session = TRY(old_session_for(services, arguments, context));
         return edit(services, session, arguments);

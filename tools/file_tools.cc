@@ -22,8 +22,6 @@ namespace {
 
 constexpr std::int64_t kReadDefaultBytes = 30'000;
 constexpr std::int64_t kReadMostBytes = 4 << 20;
-// As base64 within the 1 MiB beyond which some clients refuse a result, or end their connection.
-constexpr std::int64_t kImageMostBytes = 770'000;
 // Of a content, as JSON: a result has it twice, for models and for programs, and stays below that.
 constexpr std::size_t kContentCharactersMax = 500'000;
 // What a client may take into the model's context, where the model asked for that much.
@@ -42,12 +40,12 @@ bool is_picture(const std::string& mime_type) {
 
 base::Result<Reply> picture_reply(const BoxFiles& files, const std::string& path,
                                   const std::string& mime_type) {
-  const auto whole = TRY(files.read(path, 0, kImageMostBytes));
-  if (whole.total_bytes > kImageMostBytes) {
+  const auto whole = TRY(files.read(path, 0, kImagesBytesMax));
+  if (whole.total_bytes > kImagesBytesMax) {
     return base::error(Error::Kind::kInvalid,
                        shown_path(whole.path) + ": " + mime_type + " of " +
                            std::to_string(whole.total_bytes) + " bytes is too large to be shown (" +
-                           std::to_string(kImageMostBytes) +
+                           std::to_string(kImagesBytesMax) +
                            " at most); make it smaller with run_code, or share_file gives it to "
                            "the user; encoding base64 reads its bytes");
   }
@@ -146,7 +144,7 @@ mcp::Tool read_file(const Services& services) {
       mcp::TaskSupport::kForbidden,
       json{{"anthropic/maxResultSizeChars", kResultCharactersMax}}};
   return make_tool(
-      definition,
+      services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         const sessions::Session session = TRY(old_session_for(services, arguments, context));
         const BoxFiles files = TRY(files_of(services, session));
@@ -196,7 +194,7 @@ mcp::Tool write_file(const Services& services) {
           {"path", "bytes", "sha256", "change"}),
       {.read_only = false, .destructive = true, .idempotent = false}};
   return make_tool(
-      definition,
+      services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         std::string content = arguments.text("content");
         if (arguments.text("encoding") == "base64") content = TRY(from_base64(content));
@@ -257,7 +255,7 @@ mcp::Tool list_files(const Services& services) {
                     {"path", "entries", "truncated"}),
       {.read_only = true, .destructive = false, .idempotent = true}};
   return make_tool(
-      definition,
+      services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         sandbox::files::ListOptions options;
         options.recursive = arguments.boolean("recursive", false);

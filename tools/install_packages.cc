@@ -26,7 +26,7 @@ mcp::Tool install_tool(const Services& services) {
                     {"session_id", "run_id", "status"}),
       {.read_only = false, .destructive = false, .idempotent = true}};
   return make_tool(
-      definition,
+      services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         // No box is started only to say no.
         const std::string whose =

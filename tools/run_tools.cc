@@ -41,6 +41,7 @@ json run_schema(std::vector<std::string> required = {"session_id", "run_id", "la
                         {"outputs", "array"},
                         {"error", "object"},
                         {"files_changed", "array"},
+                        {"files_changed_total", "integer"},
                         {"truncated", "object"},
                         {"stdout_next_offset", "integer"},
                         {"stderr_next_offset", "integer"},
@@ -162,7 +163,7 @@ mcp::Tool run_code(const Services& services) {
       {.read_only = false, .destructive = true, .idempotent = false},
       mcp::TaskSupport::kOptional};
   return make_tool(
-      definition,
+      services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         sandbox::RunRequest request;
         request.language = *sandbox::find_language(arguments.text("language", "python"));
@@ -249,7 +250,7 @@ mcp::Tool get_run(const Services& services) {
       with_runs(run_schema({"session_id"})),
       {.read_only = true, .destructive = false, .idempotent = true}};
   return make_tool(
-      definition,
+      services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         if (!arguments.has("run_id")) {
           return last_runs(services, TRY(old_session_for(services, arguments, context)));
@@ -279,7 +280,7 @@ mcp::Tool cancel_run(const Services& services) {
       run_schema(),
       {.read_only = false, .destructive = true, .idempotent = true}};
   return make_tool(
-      definition,
+      services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         const RunState state =
             TRY(services.sessions.cancel_run(context.principal().id, arguments.text("run_id")));

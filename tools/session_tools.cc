@@ -107,7 +107,7 @@ mcp::Tool create_session(const Services& services) {
       session_schema(),
       {}};
   return make_tool(
-      definition,
+      services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         TRY(check_unsupported(arguments));
         sessions::SessionOptions options;
@@ -141,7 +141,7 @@ mcp::Tool list_sessions(const Services& services) {
       object_schema({{"sessions", "array"}}, {"sessions"}),
       {.read_only = true, .destructive = false, .idempotent = true}};
   return make_tool(
-      definition,
+      services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         std::optional<std::string> status;
         if (arguments.has("status")) status = arguments.text("status");
@@ -166,7 +166,7 @@ mcp::Tool pause_session(const Services& services) {
                         session_schema(),
                         {.read_only = false, .destructive = false, .idempotent = true}};
   return make_tool(
-      definition,
+      services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         return reply_of(
             TRY(services.sessions.pause(context.principal().id, arguments.text("session_id"))));
@@ -179,7 +179,7 @@ mcp::Tool resume_session(const Services& services) {
       "Thaws a paused session.", {required_session()},
       session_schema(),          {.read_only = false, .destructive = false, .idempotent = true}};
   return make_tool(
-      definition,
+      services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         return reply_of(
             TRY(services.sessions.resume(context.principal().id, arguments.text("session_id"))));
@@ -195,7 +195,7 @@ mcp::Tool delete_session(const Services& services) {
       object_schema({{"session_id", "string"}, {"status", "string"}}, {"session_id", "status"}),
       {.read_only = false, .destructive = true, .idempotent = false}};
   return make_tool(
-      definition,
+      services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         const auto session =
             TRY(services.sessions.find(context.principal().id, arguments.text("session_id")));

@@ -100,7 +100,7 @@ mcp::Tool share_tool(const Services& services) {
                     {"id", "filename", "bytes", "created_at", "mime_type", "sha256"}),
       {.read_only = false, .destructive = false, .idempotent = false}};
   return make_tool(
-      definition,
+      services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         const sessions::Session session = TRY(old_session_for(services, arguments, context));
         const auto files = files_in(TRY(services.sessions.root_of(session)), session);

@@ -16,6 +16,8 @@ using nlohmann::json;
 
 namespace {
 
+constexpr std::size_t kEarlierShown = 3;
+
 json text_block(const std::string& text) { return {{"type", "text"}, {"text", text}}; }
 
 mcp::ToolResult failure(const base::Error& error) {
@@ -25,9 +27,37 @@ mcp::ToolResult failure(const base::Error& error) {
   return result;
 }
 
+std::string line_of(const sessions::EarlierSession& earlier) {
+  const sessions::Session& session = earlier.session;
+  return session.id + (session.name ? " \"" + one_line(*session.name) + "\"" : "") +
+         ", last used " + base::to_rfc3339(session.last_used_at) + ", " +
+         std::to_string(earlier.entries) + (earlier.has_more ? " or more" : "") +
+         (earlier.entries == 1 ? " entry" : " entries") + " in /workspace";
+}
+
+// A model that begins anew does not know of what it, or another one, did before.
+void introduce(const Services& services, const mcp::CallContext& context, Reply& reply) {
+  const std::string& principal = context.principal().id;
+  if (context.connection_id().empty()) return;
+  const auto id = services.sessions.take_introduction(principal, context.connection_id());
+  if (!id) return;
+  reply.structured["session_id"] = *id;
+  std::string said = "session " + *id + " is this connection's default";
+  // Without them the result is still a result.
+  const auto earlier = services.sessions.earlier_with_files(principal, *id, kEarlierShown);
+  if (earlier.ok() && !earlier.value().empty()) {
+    said += "; earlier sessions that hold files (pass session_id to go on in one): ";
+    for (const sessions::EarlierSession& one : earlier.value()) said += line_of(one) + "; ";
+    said.resize(said.size() - 2);
+  }
+  std::string note = reply.structured.value("note", "");
+  reply.structured["note"] = note.empty() ? said : note + "; " + said;
+  reply.text += (reply.text.ends_with('\n') ? "note: " : "\nnote: ") + said + "\n";
+}
+
 }  // namespace
 
-mcp::Tool make_tool(const Definition& definition, Handler handler) {
+mcp::Tool make_tool(const Services& services, const Definition& definition, Handler handler) {
   mcp::Tool tool;
   tool.name = definition.name;
   tool.title = definition.title;
@@ -41,7 +71,7 @@ mcp::Tool make_tool(const Definition& definition, Handler handler) {
                           {"openWorldHint", false}};
   tool.task_support = definition.tasks;
   tool.meta = definition.meta;
-  tool.call = [table = definition.arguments, read_only = definition.hints.read_only,
+  tool.call = [services, table = definition.arguments, read_only = definition.hints.read_only,
                handler = std::move(handler)](const json& given,
                                              mcp::CallContext& context) -> mcp::ToolAnswer {
     if (!read_only && !may_change(context.principal().scopes)) {
@@ -57,6 +87,7 @@ mcp::Tool make_tool(const Definition& definition, Handler handler) {
       reply.value().text.insert(0,
                                 "New session " + id + ": pass it as session_id to go on in it.\n");
     }
+    if (!arguments.value().has("session_id")) introduce(services, context, reply.value());
     return to_tool_result(std::move(reply).value());
   };
   return tool;

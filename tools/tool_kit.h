@@ -19,6 +19,10 @@
 
 namespace tools {
 
+// Of the images of one result together. As base64 that is within the 1 MiB beyond which some
+// clients refuse a result, or end their connection.
+inline constexpr std::int64_t kImagesBytesMax = 750'000;
+
 struct Reply {
   mcp::JsonValue structured;
   std::string text;                               // the same, for readers
@@ -46,8 +50,10 @@ struct Definition {
 
 using Handler = std::function<base::Result<Reply>(const Arguments&, mcp::CallContext&)>;
 
-// Checks the arguments, calls the handler, turns an Error into a result with isError.
-mcp::Tool make_tool(const Definition& definition, Handler handler);
+// Checks the arguments, calls the handler, turns an Error into a result with isError. The first
+// result of a connection's default session says which one that is, and which earlier ones there
+// are.
+mcp::Tool make_tool(const Services& services, const Definition& definition, Handler handler);
 
 mcp::ToolResult to_tool_result(Reply reply);
 
