@@ -1,5 +1,7 @@
 #include "sandbox/output.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "sandbox/wire/json.h"
@@ -11,7 +13,22 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t kFormatsMax = 16;
+constexpr std::size_t kFormatNameBytesMax = 32;
+constexpr std::size_t kFilePathBytesMax = 200;
 constexpr const char* kTextKeys[] = {"text", "html", "markdown", "latex", "svg", "image_path"};
+
+json checked_files(const json& raw) {
+  json files = json::object();
+  for (const Format& format : kFormats) {
+    const auto found = raw.find(format.name);
+    if (found == raw.end() || !found->is_object()) continue;
+    const std::string path = wire::string_or(*found, "file");
+    const std::int64_t bytes = wire::integer_or(*found, "total_bytes", -1);
+    if (path.empty() || path.size() > kFilePathBytesMax || bytes < 0) continue;
+    files[format.name] = {{"file", path}, {"total_bytes", bytes}};
+  }
+  return files;
+}
 
 }  // namespace
 
@@ -20,7 +37,9 @@ json checked_output(const json& raw) {
                  {"formats", json::array()}};
   if (const auto formats = raw.find("formats"); formats != raw.end() && formats->is_array()) {
     for (const json& format : *formats) {
-      if (format.is_string() && output["formats"].size() < kFormatsMax) {
+      if (format.is_string() &&
+          format.get_ref<const std::string&>().size() <= kFormatNameBytesMax &&
+          output["formats"].size() < kFormatsMax) {
         output["formats"].push_back(format);
       }
     }
@@ -32,6 +51,9 @@ json checked_output(const json& raw) {
   if (const auto value = raw.find("json"); value != raw.end()) output["json"] = *value;
   if (const auto chart = raw.find("chart"); chart != raw.end() && chart->is_object()) {
     output["chart"] = *chart;
+  }
+  if (const auto files = raw.find("files"); files != raw.end() && files->is_object()) {
+    output["files"] = checked_files(*files);
   }
   return output;
 }

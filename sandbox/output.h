@@ -1,11 +1,36 @@
 // The shape of a rich result: what interpreters send, boxes reply and clients see.
 #pragma once
 
+#include <cstddef>
+#include <string>
+
 #include <nlohmann/json_fwd.hpp>
 
 namespace sandbox {
 
+// How an output may show its value, and how a file with the whole of that form ends.
+struct Format {
+  const char* name;
+  const char* extension;
+  bool is_prose;  // half of it still says something
+};
+inline constexpr Format kFormats[] = {
+    {"text", ".txt", true},   {"markdown", ".md", true},       {"latex", ".tex", false},
+    {"html", ".html", false}, {"json", ".json", false},        {"svg", ".svg", false},
+    {"csv", ".csv", false},   {"chart", ".chart.json", false},
+};
+
+// Of one form of one output, in a result; more only fills a model's context.
+inline constexpr std::size_t kFormatCharactersMax = 20'000;
+inline constexpr std::size_t kSeriesPointsMax = 1'000;
+
 // Only the members that the contract names, each of the type it names; `raw` may be anything.
+// `files` are the forms that have a file: {<format>: {total_bytes, file}}.
 nlohmann::json checked_output(const nlohmann::json& raw);
+
+// Thins every series of a chart that has more than `points_max` points, and every list of other
+// elements, evenly: the first, the last and the extremes stay. Marks it `sampled` and is true when
+// something went. `chart` may be anything.
+bool sample_chart(nlohmann::json& chart, std::size_t points_max);
 
 }  // namespace sandbox

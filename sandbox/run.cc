@@ -123,6 +123,9 @@ json run_to_json(const Run& run) {
     value["files_changed"].push_back(
         {{"path", change.path}, {"change", change.change}, {"bytes", change.bytes}});
   }
+  if (run.files_changed_total > static_cast<std::int64_t>(run.files_changed.size())) {
+    value["files_changed_total"] = run.files_changed_total;
+  }
   if (run.exit_code) value["exit_code"] = *run.exit_code;
   if (run.error) value["error"] = error_to_json(*run.error);
   if (!run.note.empty()) value["note"] = run.note;
@@ -155,6 +158,9 @@ base::Result<Run> run_from_json(const json& value) {
     run.files_changed.push_back({wire::string_or(change, "path"), wire::string_or(change, "change"),
                                  wire::integer_or(change, "bytes", 0)});
   }
+  const auto listed = static_cast<std::int64_t>(run.files_changed.size());
+  run.files_changed_total =
+      std::max(wire::integer_or(value, "files_changed_total", listed), listed);
   return run;
 }
 

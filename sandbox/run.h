@@ -87,10 +87,11 @@ struct Run {
   std::optional<int> exit_code;
   std::int64_t stdout_bytes = 0;  // kept in the file
   std::int64_t stderr_bytes = 0;
-  std::int64_t image_count = 0;         // <n>.png beside the streams, from 1
+  std::int64_t image_count = 0;         // of outputs with an image_path
   std::vector<nlohmann::json> outputs;  // as in the contract, checked by the box
   std::optional<RunError> error;
   std::vector<FileChange> files_changed;
+  std::int64_t files_changed_total = 0;  // of which those are the first
   std::string note;
 };
 

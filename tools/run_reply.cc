@@ -6,6 +6,7 @@
 
 #include "mcp/message.h"
 #include "sandbox/base/clock.h"
+#include "sandbox/wire/json.h"
 #include "tools/base64.h"
 #include "tools/run_view.h"
 #include "tools/text_window.h"
@@ -20,38 +21,50 @@ namespace {
 
 // A result stays below 1 MiB with all that is around it: the official Python client ends a
 // connection by which a larger event comes, other clients refuse the result.
-constexpr std::size_t kResultCharactersMax = 1'040'000;
-constexpr std::int64_t kImagesMax = 12;
+constexpr std::size_t kResultBytesMax = 1'040'000;
+// More of them, and models get them in a lower resolution.
+constexpr std::size_t kImagesMax = 20;
 constexpr std::int64_t kPollMs = 2000;
 
-// The figures of a run as image content, as many as there is room for.
-json image_blocks(sessions::Manager& sessions, const RunState& state, std::size_t room) {
-  json blocks = json::array();
-  for (std::int64_t i = 1; i <= std::min(state.run.image_count, kImagesMax); ++i) {
-    const std::size_t most = room / 4 * 3;  // four characters of base64 for three bytes
-    const auto bytes = sessions.read_run_file(state.session_id, state.run.run_id,
-                                              std::to_string(i) + ".png", 0, most + 1);
-    if (!bytes.ok() || bytes.value().size() > most) continue;
-    std::string data = to_base64(bytes.value());
-    room -= data.size();
-    blocks.push_back({{"type", "image"}, {"data", std::move(data)}, {"mimeType", "image/png"}});
-  }
-  return blocks;
+// The file of a picture that an output names, or nothing: boxes are not believed.
+std::string picture_name(const json& output, const std::string& run_id) {
+  const std::string path = sandbox::wire::string_or(output, "image_path");
+  const std::string folder = "/runs/" + run_id + "/";
+  constexpr std::string_view kExtension = ".png";
+  if (!path.starts_with(folder) || !path.ends_with(kExtension)) return "";
+  const std::string name = path.substr(folder.size());
+  const std::string number = name.substr(0, name.size() - kExtension.size());
+  const bool is_number =
+      !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+  return is_number ? name : "";
 }
 
-// Adds the images to a reply that has everything else.
+// Adds the pictures to a reply that has everything else: in order, as many as there is room for.
 void add_images(Reply& reply, sessions::Manager& sessions, const RunState& state) {
   const std::size_t taken = mcp::print(reply.structured).size() + mcp::print(reply.text).size();
-  const std::size_t room = kResultCharactersMax - std::min(taken, kResultCharactersMax);
-  reply.more = image_blocks(sessions, state, room);
-  const std::int64_t left_out =
-      state.run.image_count - static_cast<std::int64_t>(reply.more->size());
-  if (left_out <= 0) return;
+  // Four characters of base64 for three bytes.
+  std::size_t room = std::min(static_cast<std::size_t>(kImagesBytesMax),
+                              (kResultBytesMax - std::min(taken, kResultBytesMax)) / 4 * 3);
+  std::size_t pictures = 0;
+  for (const json& output : state.run.outputs) {
+    const std::string name = picture_name(output, state.run.run_id);
+    if (name.empty()) continue;
+    ++pictures;
+    if (reply.more->size() == kImagesMax) continue;
+    const auto bytes =
+        sessions.read_run_file(state.session_id, state.run.run_id, name, 0, room + 1);
+    if (!bytes.ok() || bytes.value().size() > room) continue;
+    room -= bytes.value().size();
+    reply.more->push_back(
+        {{"type", "image"}, {"data", to_base64(bytes.value())}, {"mimeType", "image/png"}});
+  }
+  const std::size_t left_out = pictures - reply.more->size();
+  if (left_out == 0) return;
   std::string note = reply.structured->value("note", "");
   if (!note.empty()) note += "; ";
-  reply.structured["note"] = note + std::to_string(left_out) + " of " +
-                             std::to_string(state.run.image_count) +
-                             " images are left out to keep this result small; read_file shows them";
+  reply.structured["note"] = note + std::to_string(left_out) + " of " + std::to_string(pictures) +
+                             " images are left out to keep this result small: read_file shows "
+                             "them by their image_path";
   reply.text = text_of_run(reply.structured);
 }
 

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/shortened_text.h"
+#include "tools/output_view.h"
 #include "tools/text_window.h"
 
 namespace tools {
@@ -13,14 +15,25 @@ using sandbox::Run;
 
 namespace {
 
-// Of one output's text, table or markup; more only fills a model's context.
-constexpr std::size_t kOutputTextBytes = 20'000;
+// JSON makes more of control characters and quotes; then less of a stream is shown.
+constexpr std::size_t kStreamsPrintedMax = 36'000;
+constexpr std::size_t kStreamsRoomLeast = kStreamsPrintedMax / 6;
+// The line between head and tail.
+constexpr std::size_t kGapBytes = 50;
+constexpr std::size_t kNameCharacters = 300;
+constexpr std::size_t kMessageCharacters = 2'000;
+// For what is said of what was left out, and what is added to a result later.
+constexpr std::size_t kSlackCharacters = 2'000;
 
 struct Window {
   std::string text;
   std::int64_t next_offset = 0;
   bool truncated = false;
 };
+
+std::string run_file(const Run& run, const char* name) {
+  return "/runs/" + run.run_id + "/" + name;
+}
 
 const char* file_name(Stream stream) { return stream == Stream::kStdout ? "stdout" : "stderr"; }
 
@@ -48,7 +61,7 @@ Window head_and_tail(const RunView& view, Stream stream, std::int64_t total, std
   Window window;
   window.next_offset = total;
   if (total <= static_cast<std::int64_t>(room)) return read_on(view, stream, total, 0, room);
-  const std::size_t half = room / 2;
+  const std::size_t half = (room - kGapBytes) / 2;
   const std::int64_t tail_start = total - static_cast<std::int64_t>(half);
   const auto head = view.read(stream, 0, half + 4);
   const auto tail = view.read(stream, tail_start, half);
@@ -64,44 +77,26 @@ Window head_and_tail(const RunView& view, Stream stream, std::int64_t total, std
   return window;
 }
 
-void shorten(json& output, const char* key) {
-  const auto member = output.find(key);
-  if (member == output.end()) return;
-  const std::size_t size =
-      member->is_string() ? member->get_ref<const std::string&>().size()
-                          : member->dump(-1, ' ', false, json::error_handler_t::replace).size();
-  if (size <= kOutputTextBytes) return;
-  if (std::string_view(key) == "text") {
-    const std::string& text = member->get_ref<const std::string&>();
-    *member = text.substr(0, whole_characters(text, kOutputTextBytes)) + "\n... " +
-              std::to_string(size) + " bytes in all";
-    return;
-  }
-  output.erase(member);
-  auto& formats = output["formats"];
-  formats.erase(std::remove(formats.begin(), formats.end(), key), formats.end());
-}
-
-json shown_outputs(const Run& run) {
-  json outputs = run.outputs;
-  for (json& output : outputs) {
-    for (const char* key : {"text", "html", "json", "markdown", "latex", "svg"})
-      shorten(output, key);
-  }
-  return outputs;
-}
-
-json shown_error(const sandbox::RunError& failure) {
-  json value = {{"name", failure.name},
-                {"message", failure.message},
+json shown_error(const Run& run) {
+  const sandbox::RunError& failure = *run.error;
+  json value = {{"name", sandbox::shortened(failure.name, kNameCharacters)},
+                {"message", sandbox::shortened(failure.message, kMessageCharacters)},
                 {"cause", name_of(failure.cause)},
-                {"survived", failure.survived},
-                {"lost", failure.lost}};
-  if (!failure.traceback.empty()) value["traceback"] = failure.traceback;
+                {"survived", sandbox::shortened(failure.survived, kNameCharacters)},
+                {"lost", sandbox::shortened(failure.lost, kNameCharacters)}};
+  if (!failure.traceback.empty()) {
+    value["traceback"] = sandbox::shortened(failure.traceback, kTracebackCharacters,
+                                            "; the whole: " + run_file(run, "record.json"));
+  }
   return value;
 }
 
-void add_streams(const RunView& view, json& value) {
+struct Streams {
+  Window out;
+  Window err;
+};
+
+Streams windows_within(const RunView& view, std::size_t room) {
   const Run& run = view.run;
   const bool follows = view.stdout_offset || view.stderr_offset;
   const auto left = [](std::int64_t total, std::int64_t offset) {
@@ -109,15 +104,29 @@ void add_streams(const RunView& view, json& value) {
   };
   const std::int64_t out_from = view.stdout_offset.value_or(0);
   const std::int64_t err_from = view.stderr_offset.value_or(0);
-  const Shares shares = share_room(left(run.stdout_bytes, out_from),
-                                   left(run.stderr_bytes, err_from), kInlineOutputBytes);
+  const Shares shares =
+      share_room(left(run.stdout_bytes, out_from), left(run.stderr_bytes, err_from), room);
   const auto window_of = [&](Stream stream, std::int64_t total, std::int64_t from,
-                             std::size_t room) {
-    return follows ? read_on(view, stream, total, from, room)
-                   : head_and_tail(view, stream, total, room);
+                             std::size_t share) {
+    return follows ? read_on(view, stream, total, from, share)
+                   : head_and_tail(view, stream, total, share);
   };
-  const Window out = window_of(Stream::kStdout, run.stdout_bytes, out_from, shares.first);
-  const Window err = window_of(Stream::kStderr, run.stderr_bytes, err_from, shares.second);
+  return {window_of(Stream::kStdout, run.stdout_bytes, out_from, shares.first),
+          window_of(Stream::kStderr, run.stderr_bytes, err_from, shares.second)};
+}
+
+void add_streams(const RunView& view, json& value) {
+  const Run& run = view.run;
+  Streams streams;
+  for (std::size_t room = kInlineOutputBytes;;) {
+    streams = windows_within(view, room);
+    const std::size_t printed = sandbox::printed_characters(streams.out.text) +
+                                sandbox::printed_characters(streams.err.text);
+    if (printed <= kStreamsPrintedMax || room == kStreamsRoomLeast) break;
+    room =
+        std::max(std::min(room * kStreamsPrintedMax / printed, room / 10 * 9), kStreamsRoomLeast);
+  }
+  const auto& [out, err] = streams;
   value["stdout"] = out.text;
   value["stderr"] = err.text;
   value["stdout_next_offset"] = out.next_offset;
@@ -125,9 +134,8 @@ void add_streams(const RunView& view, json& value) {
   json truncated = json::object();
   const auto tell = [&](Stream stream, const Window& window, std::int64_t total) {
     if (!window.truncated) return;
-    truncated[file_name(stream)] = {
-        {"total_bytes", total},
-        {"file", "/runs/" + run.run_id + "/" + file_name(stream)}};
+    truncated[file_name(stream)] = {{"total_bytes", total},
+                                    {"file", run_file(run, file_name(stream))}};
   };
   tell(Stream::kStdout, out, run.stdout_bytes);
   tell(Stream::kStderr, err, run.stderr_bytes);
@@ -140,10 +148,34 @@ std::string note_of(const Run& run) {
          (run.background ? "; cancel_run ends it" : "");
 }
 
-void add_section(std::string& text, const char* title, const std::string& body) {
-  if (body.empty()) return;
-  text += std::string(title) + ":\n" + body;
-  if (!body.ends_with('\n')) text += '\n';
+// As many of them as fit, and how many there are when those are not all.
+json shown_changes(const Run& run, std::size_t room) {
+  json changes = json::array();
+  for (const sandbox::FileChange& change : run.files_changed) {
+    json shown = {{"path", change.path}, {"change", change.change}, {"bytes", change.bytes}};
+    const std::size_t size = json_characters(shown) + 1;
+    if (size > room) break;
+    room -= size;
+    changes.push_back(std::move(shown));
+  }
+  return changes;
+}
+
+// Each of the two gets what the other does not need, and a half when both need more.
+void add_outputs_and_files(const Run& run, std::size_t room, json& value) {
+  const std::string record = run_file(run, "record.json");
+  const json changes = shown_changes(run, room);
+  const std::size_t wanted = json_characters(changes);
+  value["outputs"] = outputs_within(run.outputs, room - std::min(wanted, room / 2), record);
+  const std::size_t used = json_characters(value["outputs"]);
+  value["files_changed"] = shown_changes(run, room - std::min(used, room));
+  const auto listed = static_cast<std::int64_t>(value["files_changed"].size());
+  const std::int64_t changed =
+      std::max(run.files_changed_total, static_cast<std::int64_t>(run.files_changed.size()));
+  if (changed > listed) value["files_changed_total"] = changed;
+  if (value["outputs"].size() < run.outputs.size()) {
+    value["truncated"]["outputs"] = {{"total", run.outputs.size()}, {"file", record}};
+  }
 }
 
 }  // namespace
@@ -156,60 +188,16 @@ json structured_run(const RunView& view) {
                 {"status", name_of(run.status)},
                 {"exit_code", run.exit_code ? json(*run.exit_code) : json()},
                 {"duration_ms", run.duration_ms},
-                {"outputs", shown_outputs(run)},
+                {"outputs", json::array()},
                 {"files_changed", json::array()}};
-  for (const sandbox::FileChange& change : run.files_changed) {
-    value["files_changed"].push_back(
-        {{"path", change.path}, {"change", change.change}, {"bytes", change.bytes}});
-  }
-  if (run.error) value["error"] = shown_error(*run.error);
+  if (run.error) value["error"] = shown_error(run);
   add_streams(view, value);
-  if (const std::string note = note_of(run); !note.empty()) value["note"] = note;
+  if (const std::string note = note_of(run); !note.empty()) {
+    value["note"] = sandbox::shortened(note, kMessageCharacters);
+  }
+  const std::size_t taken = json_characters(value) + kSlackCharacters;
+  add_outputs_and_files(run, kResultCharacters - std::min(taken, kResultCharacters), value);
   return value;
-}
-
-std::string text_of_run(const json& value) {
-  std::string text = value["status"].get<std::string>();
-  if (!value["exit_code"].is_null()) text += ", exit code " + value["exit_code"].dump();
-  text += ", " + value["duration_ms"].dump() + " ms, session_id " +
-          value["session_id"].get<std::string>() + ", run_id " +
-          value["run_id"].get<std::string>() + "\n";
-  if (value.contains("error")) {
-    const json& failure = value["error"];
-    text += "error (" + failure["cause"].get<std::string>() +
-            "): " + failure["name"].get<std::string>() + ": " +
-            failure["message"].get<std::string>() + "\n";
-    for (const char* key : {"survived", "lost"}) {
-      const std::string what = failure[key].get<std::string>();
-      if (!what.empty()) text += std::string(key) + ": " + what + "\n";
-    }
-  }
-  add_section(text, "stdout", value["stdout"].get<std::string>());
-  add_section(text, "stderr", value["stderr"].get<std::string>());
-  for (const json& output : value["outputs"]) {
-    const bool main = output.value("is_main_result", false);
-    for (const char* key : {"text", "markdown"}) {
-      if (!output.contains(key)) continue;
-      add_section(text, main ? "result" : "output", output[key].get<std::string>());
-      break;
-    }
-    if (output.contains("image_path")) {
-      text += "image: " + output["image_path"].get<std::string>() + "\n";
-    }
-  }
-  for (const json& change : value["files_changed"]) {
-    text += change["change"].get<std::string>() + " " +
-            one_line(change["path"].get<std::string>()) + " (" + change["bytes"].dump() +
-            " bytes)\n";
-  }
-  if (value.contains("truncated")) {
-    for (const auto& [stream, where] : value["truncated"].items()) {
-      text += stream + " is " + where["total_bytes"].dump() + " bytes; all of it: read_file " +
-              where["file"].get<std::string>() + "\n";
-    }
-  }
-  if (value.contains("note")) text += "note: " + value["note"].get<std::string>() + "\n";
-  return text;
 }
 
 }  // namespace tools

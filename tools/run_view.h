@@ -13,8 +13,11 @@
 
 namespace tools {
 
-// Inline characters of stdout and stderr together.
+// Characters of structuredContent, printed, and of the text.
+inline constexpr std::size_t kResultCharacters = 60'000;
+// Of those, of stdout and stderr together. Counted in bytes, of which a character has at least one.
 inline constexpr std::size_t kInlineOutputBytes = 30'000;
+inline constexpr std::size_t kTracebackCharacters = 8'000;
 
 enum class Stream { kStdout, kStderr };
 

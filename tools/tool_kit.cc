@@ -50,7 +50,7 @@ void introduce(const Services& services, const mcp::CallContext& context, Reply&
     for (const sessions::EarlierSession& one : earlier.value()) said += line_of(one) + "; ";
     said.resize(said.size() - 2);
   }
-  std::string note = reply.structured.value("note", "");
+  std::string note = reply.structured->value("note", "");
   reply.structured["note"] = note.empty() ? said : note + "; " + said;
   reply.text += (reply.text.ends_with('\n') ? "note: " : "\nnote: ") + said + "\n";
 }

@@ -6,31 +6,16 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/output.h"
 #include "sandbox/wire/json.h"
 
 namespace sandbox::box {
 
 using base::Error;
-using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kOutputsMax = 100;
-constexpr std::size_t kOutputsBytesMax = 2U << 20;
-constexpr std::size_t kOutputsValuesMax = 100'000;
-constexpr std::size_t kImagesBytesMax = 32U << 20;
 constexpr const char* kNextDirectory = ".next";  // no run_id begins with a dot
 constexpr const char* kNewRecord = "record.json.new";
-
-// Small values cost far more in memory than in print. Depth is bounded by the parser.
-std::size_t count_values(const json& value) {
-  std::size_t count = 1;
-  if (value.is_structured()) {
-    for (const json& member : value) count += count_values(member);
-  }
-  return count;
-}
 
 base::Status write_file_in(int directory_fd, const std::string& name, std::string_view content) {
   const base::UniqueFd file = TRY(base::open_file(
@@ -51,6 +36,7 @@ base::Status open_job_files(Job& job, int runs_fd, std::int64_t stream_bytes_max
   job.directory = TRY(base::open_file(runs_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   job.out = TRY(StreamFile::create(job.directory.get(), "stdout", stream_bytes_max));
   job.err = TRY(StreamFile::create(job.directory.get(), "stderr", stream_bytes_max));
+  job.files_bytes_max = stream_bytes_max;
   return base::done();
 }
 
@@ -59,33 +45,6 @@ void prepare_job_files(int runs_fd) {
   if (::mkdirat(runs_fd, kNextDirectory, 0755) != 0) return;
   const auto next = base::open_file(runs_fd, kNextDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (next.ok()) (void)write_file_in(next.value().get(), kNewRecord, "");
-}
-
-bool add_output(Job& job, const json& message, const std::string& blob) {
-  const auto raw = message.find("output");
-  if (raw == message.end() || !raw->is_object()) return true;
-  json output = checked_output(*raw);
-  output.erase("image_path");  // of a file that is there: only we know
-  const std::size_t values = count_values(output);
-  if (job.outputs_values + values > kOutputsValuesMax) return false;
-  const std::size_t size = wire::print_json(output).size();
-  if (job.run.outputs.size() >= kOutputsMax || job.outputs_bytes + size > kOutputsBytesMax ||
-      job.images_bytes + blob.size() > kImagesBytesMax) {
-    return false;
-  }
-  const bool png = blob.starts_with("\x89PNG\r\n\x1a\n");
-  if (png) {
-    const std::string name = std::to_string(job.run.image_count + 1) + ".png";
-    if (write_file_in(job.directory.get(), name, blob).ok()) {
-      ++job.run.image_count;
-      output["image_path"] = "/runs/" + job.run.run_id + "/" + name;
-    }
-  }
-  job.outputs_bytes += size;
-  job.outputs_values += values;
-  job.images_bytes += blob.size();
-  job.run.outputs.push_back(std::move(output));
-  return true;
 }
 
 base::Status write_record(const Job& job) {

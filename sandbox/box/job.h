@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,21 +35,21 @@ struct Job {
   std::optional<Cause> stop_cause;  // why the box is ending it, if it is
   bool group_interrupted = false;
   int start_attempts = 0;
-  std::size_t outputs_bytes = 0;
+  std::size_t outputs_bytes = 0;  // of the record
   std::size_t outputs_values = 0;
-  std::size_t images_bytes = 0;
+  std::int64_t files_bytes = 0;    // of the files beside the streams
+  std::int64_t files_written = 0;  // with those that were dropped again
+  std::int64_t files_bytes_max = 0;
+  std::map<std::string, std::int64_t> parts;  // bytes of each form that is there of the next output
 };
 
-// Makes the run's directory. kConflict when this run_id was used before.
+// Makes the run's directory. kConflict when this run_id was used before. Each stream, and all that
+// is kept of outputs, may have `stream_bytes_max`.
 base::Status open_job_files(Job& job, int runs_fd, std::int64_t stream_bytes_max);
 
 // Makes a directory for the next run while nobody waits: new names cost some file systems more than
 // all else that a short run does.
 void prepare_job_files(int runs_fd);
-
-// Takes an "output" message of a runner into the record, image into a file. False when the run's
-// share of outputs is used up.
-bool add_output(Job& job, const nlohmann::json& message, const std::string& blob);
 
 // Writes record.json, complete or not at all.
 base::Status write_record(const Job& job);

@@ -67,7 +67,9 @@ void drop_middle(int run_fd, const char* stream) {
 void make_small(int run_fd) {
   for (const char* stream : {"stdout", "stderr"}) drop_middle(run_fd, stream);
   for (const std::string& name : names_in(run_fd)) {
-    if (name.ends_with(".png")) (void)::unlinkat(run_fd, name.c_str(), 0);
+    if (name != "stdout" && name != "stderr" && name != "record.json") {
+      (void)::unlinkat(run_fd, name.c_str(), 0);
+    }
   }
 }
 

@@ -1,5 +1,5 @@
-// What the runs of a session have printed and drawn, all together: bounded by its disk limit. Of
-// the oldest, the middle of long streams goes first, and the pictures.
+// What the runs of a session have printed, shown and drawn, all together: bounded by its disk
+// limit. Of the oldest, the middle of long streams goes first, and the files of outputs.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -118,6 +119,8 @@ void RunnerChannel::take_frames() {
     if (!frame.value()) return;
     if (frame.value()->kind == 'B') {
       blob_ = std::move(frame.value()->payload);
+      // Bytes that are only copied are far less work than those that are parsed.
+      bytes_at_once_ -= std::min(bytes_at_once_, blob_.size() / 4 * 3);
       continue;
     }
     const auto message = wire::parse_json(frame.value()->payload);

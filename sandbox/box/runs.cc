@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
+#include "sandbox/box/job_outputs.h"
 #include "sandbox/box/run_environment.h"
 #include "sandbox/box/run_processes.h"
 #include "sandbox/wire/json.h"
@@ -246,8 +247,9 @@ void Runs::on_message(const std::string& worker_key, const json& message, const 
   // Said for an earlier run, or at no run's time.
   if (wire::string_or(message, "run_id") != job->run.run_id) return;
   const std::string type = wire::string_or(message, "type");
-  if (type == "output" && !add_output(*job, message, blob)) {
-    job->run.note = "more outputs than a run may have: the last ones were dropped";
+  if ((type == "output" && !add_output(*job, message, blob)) ||
+      (type == "part" && !add_part(*job, message, blob))) {
+    job->run.note = kOutputsDropped;
   }
   if (type != "done") return;
   job->worker->out().drain();
@@ -330,13 +332,11 @@ void Runs::finish(const JobPointer& job) {
   if (job->stop_cause && job->worker != nullptr) {
     end_processes_since(context_.init, job->worker->pid(), job->started_process_time);
   }
-  std::size_t changes = 0;
+  drop_parts(*job);
   if (job->run.started_at_ms != 0) {
+    std::size_t changes = 0;
     job->run.files_changed = file_changes_.changes_since(job->started_file_time_ns, changes);
-  }
-  if (changes > kChangesMax) {
-    job->run.note += (job->run.note.empty() ? "" : "; ") + std::to_string(changes) +
-                     " files changed, the first " + std::to_string(kChangesMax) + " are listed";
+    job->run.files_changed_total = static_cast<std::int64_t>(changes);
   }
   job->run.stdout_bytes = job->out->bytes();
   job->run.stderr_bytes = job->err->bytes();

@@ -41,6 +41,30 @@ send({'type': 'done', 'ok': True, 'exit_code': 'zero', 'run_id': run_id})
     box.call("delete_session", session_id=session)
 
 
+def test_forged_parts_stay_in_the_folder_of_the_run_and_in_its_bound(box):
+    code = CHANNEL + SEND + """
+def part(form, blob):
+    os.write(writes, len(blob).to_bytes(4, 'little') + b'B')
+    view = memoryview(blob)
+    while view: view = view[os.write(writes, view):]
+    send({'type': 'part', 'format': form, 'run_id': run_id})
+for form in ('../../x', '/etc/x', 'stdout', 'record', '', None, 7, ['html']): part(form, b'x')
+for _ in range(5): part('html', b'h' * 500_000)
+part('csv', b'c' * 1000)
+send({'type': 'output', 'output': {'text': 't', 'formats': ['text', 'html', 'csv'], 'files': {'svg': {'file': '/etc/shadow', 'total_bytes': 1}}}, 'run_id': run_id})
+part('json', b'[]')
+"""
+    session = box.call("create_session", limits={"output_mb": 1})["session_id"]
+    run = box.run(code + "None", session_id=session)
+    assert run["status"] == "completed" and "was dropped" in run["note"], run
+    path = f"/runs/{run['run_id']}"
+    assert run["outputs"] == [{"is_main_result": False, "formats": ["text", "csv"], "text": "t",
+                               "truncated": {"csv": {"total_bytes": 1000, "file": f"{path}/1.csv"}}}]
+    entries = box.call("list_files", path=path, session_id=session)["entries"]
+    assert {entry["path"].rsplit("/", 1)[1] for entry in entries} <= {"1.csv", "record.json", "stdout", "stderr"}, entries
+    box.call("delete_session", session_id=session)
+
+
 def test_a_result_is_that_of_its_own_run(box):
     """One that ends its run by a forged message: what the run then comes to is nobody's result."""
     session = box.call("create_session")["session_id"]

@@ -33,6 +33,7 @@ class Ending:
     done: dict
     outputs: list = field(default_factory=list)
     images: list = field(default_factory=list)
+    parts: list = field(default_factory=list)  # of each output its long forms: {name: bytes}
     stdout: str = ""
     stderr: str = ""
 
@@ -189,11 +190,15 @@ class RunnerClient:
                    "language": language or self.language, "after_interrupt": after_interrupt})
 
     def finish(self):
-        ending = Ending(done={})
+        ending, parts = Ending(done={}), {}
         while True:
             message, blob = self.receive()
-            if message["type"] == "output":
+            if message["type"] == "part":
+                parts[message["format"]] = parts.get(message["format"], b"") + blob
+            elif message["type"] == "output":
                 ending.outputs.append(message["output"])
+                ending.parts.append(parts)
+                parts = {}
                 if "image" in message:
                     ending.images.append(blob)
             elif message["type"] == "done":

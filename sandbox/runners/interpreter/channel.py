@@ -7,6 +7,11 @@ from json import JSONDecoder, JSONEncoder
 
 FRAME_BYTES_MAX = 32 << 20
 HEAD_BYTES = 5
+JSON_BYTES_MAX = 4 << 20  # of a frame
+PART_BYTES = 4 << 20
+INLINE_CHARACTERS = 100_000  # of one form of an output; more goes ahead of it, in parts
+SHOWN_CHARACTERS = 20_000  # of a long text, besides
+PROSE = ("text", "markdown")  # half of it still says something
 
 # Bound now: user code may replace anything in the modules it can import.
 _decode = JSONDecoder().decode
@@ -104,6 +109,50 @@ class Channel:
         view = memoryview(frames)
         while view:
             view = view[_write(self._writes, view):]
+
+
+    def send_output(self, output, picture=None, files=()):
+        """Sends an output and its picture; what is too long for a message as parts that come before.
+
+        `files` are pairs of a form and an open binary file with it."""
+        output, parts = _without_long_forms(output)
+        for form, content in parts:
+            for start in range(0, len(content), PART_BYTES):
+                self.send({"type": "part", "format": form}, content[start:start + PART_BYTES])
+        for form, file in files:
+            while chunk := file.read(PART_BYTES):
+                self.send({"type": "part", "format": form}, chunk)
+        message = {"type": "output", "output": output}
+        if picture is not None:
+            message["image"] = {"mime_type": "image/png"}
+        self.send(message, picture)
+
+
+class EncodedJson:
+    """A value that is JSON text already, and long: nobody has to read it to pass it on."""
+
+    def __init__(self, text):
+        self.text = text
+
+
+def _without_long_forms(output):
+    """The output as it fits a message, and the long forms: pairs of name and bytes."""
+    output, parts = dict(output), []
+    for form, content in list(output.items()):
+        if form == "json":
+            text = content.text if isinstance(content, EncodedJson) else _encode(content)
+            long = len(text) > INLINE_CHARACTERS or isinstance(content, EncodedJson)
+        else:
+            text, long = content, isinstance(content, str) and (form == "csv" or len(content) > INLINE_CHARACTERS)
+        if long:
+            parts.append((form, text.encode("utf-8", "replace")))
+            if form in PROSE:
+                output[form] = cut(text, SHOWN_CHARACTERS)
+            else:
+                del output[form]
+    if "chart" in output and len(_encode(output["chart"])) > JSON_BYTES_MAX * 3 // 4:
+        del output["chart"]  # the host would take no such frame
+    return output, parts
 
 
 def cut(text, limit):

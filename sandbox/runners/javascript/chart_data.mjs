@@ -1,10 +1,11 @@
 // What charts are made of, from plain values. The schema is in ../CHARTS.md; the same in Python:
 // ../python/chart_data.py.
 
-import { Array, Math, Number, Set, String } from './intrinsics.mjs';
+import { Array, Math, Number, Object, Set, String } from './intrinsics.mjs';
 
-const POINTS_MAX = 2000; // per series; longer ones are thinned evenly
-const CELLS_MAX = 2500; // of a heatmap
+const POINTS_MAX = 50_000; // of a chart: so many go into its file; of a result, the host keeps fewer
+const ELEMENTS_MAX = 10_000;
+const CELLS_MAX = 10_000; // of a heatmap
 const BINS_MAX = 200;
 const TICKS_MAX = 30;
 const DATE = /^\d{4}-\d\d(-\d\d)?([T ]\d\d:\d\d.*)?$/;
@@ -31,9 +32,34 @@ export function number(value) {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
-export function points(pairs) {
-  const every = Math.max(1, Math.ceil(pairs.length / POINTS_MAX));
-  return pairs.filter((_, i) => i % every === 0);
+// A line or a cloud of points, thinned evenly; the ends, the lowest and the highest stay.
+export function series(label, pairs, most = POINTS_MAX) {
+  const count = pairs.length;
+  if (count <= most) return { label, points: pairs };
+  const places = new Set([0, count - 1]);
+  for (let i = 1; i < most - 3; i += 1) places.add(Math.floor((i * (count - 1)) / (most - 3)));
+  let [low, high] = [-1, -1];
+  pairs.forEach(([, y], i) => {
+    if (number(y) === null) return;
+    if (low < 0 || y < pairs[low][1]) low = i;
+    if (high < 0 || y > pairs[high][1]) high = i;
+  });
+  if (low >= 0) places.add(low).add(high);
+  return { label, points: [...places].sort((a, b) => a - b).map((i) => pairs[i]), sampled: true };
+}
+
+// The chart with at most POINTS_MAX points in all its series.
+export function bounded(chart) {
+  const every = seriesOf(chart);
+  const total = every.reduce((sum, one) => sum + one.points.length, 0);
+  if (total <= POINTS_MAX) return chart;
+  const most = Math.max(4, Math.floor(POINTS_MAX / every.length));
+  for (const one of every) Object.assign(one, series(one.label, one.points, most));
+  return chart;
+}
+
+function seriesOf(chart) {
+  return (chart?.elements ?? []).flatMap((one) => (one.points ? [one] : (one.charts ?? []).flatMap(seriesOf)));
 }
 
 export function bars(pairs, group = '') {
@@ -56,7 +82,7 @@ export function box(label, values) {
   const [min, max] = [inside[0], inside.at(-1)];
   return {
     label: String(label), min, first_quartile: low, median, third_quartile: high, max,
-    outliers: known.filter((one) => one < min || one > max).slice(0, POINTS_MAX),
+    outliers: known.filter((one) => one < min || one > max).slice(0, ELEMENTS_MAX),
   };
 }
 

@@ -38,7 +38,7 @@ function elementsOf(kind, set, labels) {
   if (kind === 'bar') return data.bars(pairs, label);
   if (kind === 'pie') return data.fractions(pairs);
   if (kind === 'box') return pairs.map(([name, some]) => (Array.isArray(some) ? data.box(name, some) : null)).filter(Boolean);
-  return [{ label, points: data.points(pairs) }];
+  return [data.series(label, pairs)];
 }
 
 function plain(value) {

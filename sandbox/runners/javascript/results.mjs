@@ -2,14 +2,20 @@
 
 import util from 'node:util';
 import { chartOfChartJs, isChartJs } from './chartjs_charts.mjs';
+import { bounded } from './chart_data.mjs';
 import { cut, read } from './errors.mjs';
 import { fitPicture } from './pictures.mjs';
 import { chartOfVegaLite } from './vega_charts.mjs';
 import { Array, Buffer, JSON, Number, Object, Symbol } from './intrinsics.mjs';
 
-const TEXT_CHARACTERS_MAX = 100_000;
-const MARKUP_CHARACTERS_MAX = 500_000;
-const JSON_CHARACTERS_MAX = 200_000;
+const TEXT_CHARACTERS_MAX = 10_000_000;
+const MARKUP_CHARACTERS_MAX = 50_000_000;
+const JSON_CHARACTERS_MAX = 50_000_000;
+const JSON_BYTES_MAX = 4 << 20; // of a message
+const PART_BYTES = 4 << 20;
+const INLINE_CHARACTERS = 100_000; // of one form of an output; more goes ahead of it, in parts
+const SHOWN_CHARACTERS = 20_000; // of a long text, besides
+const PROSE = ['text', 'markdown']; // half of it still says something
 const PLAIN_ITEMS_MAX = 1000;
 const PLAIN_DEPTH_MAX = 40; // the host refuses frames nested deeper than 64
 const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
@@ -33,6 +39,23 @@ export function outputOf(value, isMain) {
   const formats = Object.keys(found);
   if (image) formats.push('png');
   return { output: { is_main_result: isMain, formats, ...found }, image };
+}
+
+// Sends an output and its picture; what is too long for a message as parts that come before.
+export function sendOutput(send, { output, image }) {
+  for (const form of Object.keys(MIME_TYPES).map((type) => MIME_TYPES[type])) {
+    const content = form === 'json' && form in output ? JSON.stringify(output.json) : output[form];
+    if (!content || content.length <= INLINE_CHARACTERS) continue;
+    const bytes = Buffer.from(content);
+    for (let start = 0; start < bytes.length; start += PART_BYTES) {
+      send({ type: 'part', format: form }, new Uint8Array(bytes.subarray(start, start + PART_BYTES)));
+    }
+    if (PROSE.includes(form)) output[form] = cut(content, SHOWN_CHARACTERS);
+    else delete output[form];
+  }
+  // The host would take no such frame.
+  if (output.chart && JSON.stringify(output.chart).length > JSON_BYTES_MAX / 2) delete output.chart;
+  send({ type: 'output', output, ...(image && { image: { mime_type: 'image/png' } }) }, image);
 }
 
 function textOf(value) {
@@ -74,7 +97,7 @@ function addRich(value, found) {
 function addChart(make, found) {
   try {
     const chart = make();
-    if (chart) found.chart = JSON.parse(JSON.stringify(chart));
+    if (chart) found.chart = JSON.parse(JSON.stringify(bounded(chart)));
   } catch {
     // A specification with something else in it than it should have.
   }

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import util from 'node:util';
 import { promiseHooks } from 'node:v8';
 import { describeFailure, explain, rememberCell } from './errors.mjs';
-import { outputOf } from './results.mjs';
+import { outputOf, sendOutput } from './results.mjs';
 import { importModule, makeRequire, rewriteImports } from './modules.mjs';
 import { installKill } from './signals.mjs';
 import { installStreams, writeAll } from './streams.mjs';
@@ -251,10 +251,7 @@ export class Session {
   }
 
   show(value, isMain) {
-    const { output, image } = outputOf(value, isMain);
-    const message = { type: 'output', output };
-    if (image) message.image = { mime_type: 'image/png' };
-    this.send(message, image);
+    sendOutput((message, blob) => this.send(message, blob), outputOf(value, isMain));
   }
 
   describeEnd({ ending, stray }) {

@@ -75,7 +75,7 @@ function seriesOf(kind, rows, x, y, color) {
     if (kind === 'bar') return data.bars(pairs, label);
     if (kind === 'line') pairs.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
     if (sideways) pairs = pairs.map(([a, b]) => [b, a]);
-    return [{ label, points: data.points(pairs) }];
+    return [data.series(label, pairs)];
   });
 }
 

@@ -3,8 +3,9 @@
 import math
 import re
 
-POINTS_MAX = 2000  # per series; longer ones are thinned evenly
-CELLS_MAX = 2_500  # of a heatmap
+POINTS_MAX = 50_000  # of a chart: so many go into its file; of a result, the host keeps fewer
+ELEMENTS_MAX = 10_000
+CELLS_MAX = 10_000  # of a heatmap
 BINS_MAX = 200
 _UNIT = re.compile(r"[(\[]([^()\[\]]+)[)\]]\s*$")
 _DATE = re.compile(r"\d{4}-\d\d(-\d\d)?([T ]\d\d:\d\d.*)?$")
@@ -36,10 +37,54 @@ def number(value):
     return float(value) if math.isfinite(value) else None
 
 
-def points(xs, ys):
-    pairs = list(zip(xs, ys))
-    every = max(1, -(-len(pairs) // POINTS_MAX))
-    return [[x, y] for x, y in pairs[::every]]
+def kept(heights, most):
+    """Which places of a series stay: evenly spread, and the ends, the lowest and the highest."""
+    count = len(heights)
+    if count <= most:
+        return range(count)
+    places = {0, count - 1} | {i * (count - 1) // (most - 3) for i in range(1, most - 3)}
+    if getattr(getattr(heights, "dtype", None), "kind", "O") in "fiu":
+        import numpy  # somebody has imported it: this is one of its arrays
+        values = numpy.ma.filled(numpy.ma.masked_invalid(heights), numpy.nan)
+        if not numpy.isnan(values).all():
+            places |= {int(numpy.nanargmin(values)), int(numpy.nanargmax(values))}
+    else:
+        known = [(y, i) for i, y in enumerate(heights)
+                 if isinstance(y, (int, float)) and math.isfinite(y)]
+        if known:
+            places |= {min(known)[1], max(known)[1]}
+    return sorted(places)
+
+
+def series(label, xs, ys, x_value=None, y_value=None):
+    """A line or a cloud of points; `x_value` and `y_value` make plain values of coordinates."""
+    count = min(len(xs), len(ys))
+    places = kept(ys[:count], POINTS_MAX)
+    x_value, y_value = x_value or (lambda x: x), y_value or (lambda y: y)
+    made = {"label": label, "points": [[x_value(xs[i]), y_value(ys[i])] for i in places]}
+    return made if len(places) == count else {**made, "sampled": True}
+
+
+def bounded(chart):
+    """The chart with at most POINTS_MAX points in all its series, and so many elements as fit."""
+    every = list(_series_of(chart))
+    while sum(len(one["points"]) for one in every) > POINTS_MAX:
+        most = max(4, POINTS_MAX // len(every))
+        for one in every:
+            if len(one["points"]) > most:
+                places = kept([point[1] for point in one["points"]], most)
+                one["points"], one["sampled"] = [one["points"][i] for i in places], True
+        if most == 4:
+            break
+    return chart
+
+
+def _series_of(chart):
+    for element in (chart or {}).get("elements", ()):
+        if "points" in element:
+            yield element
+        for one in element.get("charts", ()):
+            yield from _series_of(one)
 
 
 def bars(labels, values, group=""):
@@ -64,7 +109,7 @@ def box(label, values):
     inside = [v for v in known if low - reach <= v <= high + reach]
     return {"label": str(label), "min": inside[0], "first_quartile": low, "median": middle,
             "third_quartile": high, "max": inside[-1],
-            "outliers": [v for v in known if v < inside[0] or v > inside[-1]][:POINTS_MAX]}
+            "outliers": [v for v in known if v < inside[0] or v > inside[-1]][:ELEMENTS_MAX]}
 
 
 def _quantile(ordered, q):

@@ -10,9 +10,8 @@ import weakref
 from matplotlib import collections, container, dates, patches, ticker
 from matplotlib.axes import Axes
 
-from hutch_runner.chart_data import heatmap
+from hutch_runner.chart_data import ELEMENTS_MAX, heatmap, series
 
-POINTS_MAX = 2000  # per series; longer ones are thinned evenly
 TICKS_MAX = 30
 
 _boxes = weakref.WeakKeyDictionary()  # axes -> (statistics, the artists drawn for them)
@@ -138,14 +137,18 @@ def _is_number(text):
     return True
 
 
-def _value(axis, number):
-    """A coordinate as the user gave it: number, date or word."""
+def _values_of(axis):
+    """Makes coordinates what the user gave: numbers, dates or words."""
     categories = _categories(axis)
     if categories:
-        return categories.get(float(number), float(number))
+        return lambda number: categories.get(float(number), float(number))
     if _is_dates(axis):
-        return dates.num2date(float(number)).isoformat()
-    return float(number)
+        return lambda number: dates.num2date(float(number)).isoformat()
+    return float
+
+
+def _value(axis, number):
+    return _values_of(axis)(number)
 
 
 # --- heatmaps --------------------------------------------------------------------------------------
@@ -191,19 +194,17 @@ def _name(artist, fallback=""):
     return fallback if label.startswith("_") else label
 
 
-def _points(axes, xs, ys):
-    every = -(-len(xs) // POINTS_MAX)
-    return [[_value(axes.xaxis, x), _value(axes.yaxis, y)] for x, y in zip(xs[::every], ys[::every])]
+def _series(axes, artist, xs, ys):
+    return series(_name(artist), xs, ys, _values_of(axes.xaxis), _values_of(axes.yaxis))
 
 
 def _line(axes, line):
-    return {"label": _name(line), "points": _points(axes, line.get_xdata(orig=False),
-                                                    line.get_ydata(orig=False))}
+    return _series(axes, line, line.get_xdata(orig=False), line.get_ydata(orig=False))
 
 
 def _scatter(axes, collection):
     offsets = collection.get_offsets()
-    return {"label": _name(collection), "points": _points(axes, offsets[:, 0], offsets[:, 1])}
+    return _series(axes, collection, offsets[:, 0], offsets[:, 1])
 
 
 def _sideways(bars):
@@ -263,4 +264,4 @@ def _box(axes, one, number):
     return {"label": str(one.get("label") or number + 1), "min": float(one["whislo"]),
             "first_quartile": float(one["q1"]), "median": float(one["med"]),
             "third_quartile": float(one["q3"]), "max": float(one["whishi"]),
-            "outliers": outliers[:POINTS_MAX]}
+            "outliers": outliers[:ELEMENTS_MAX]}

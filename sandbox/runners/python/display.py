@@ -3,17 +3,18 @@
 import sys
 
 from hutch_runner import library_charts, pictures
-from hutch_runner.channel import cut
+from hutch_runner.channel import EncodedJson, cut
 from hutch_runner.plain_json import is_plain, plain
 
-TEXT_CHARACTERS_MAX = 100_000
-MARKUP_CHARACTERS_MAX = 500_000
+TEXT_CHARACTERS_MAX = 10_000_000
+MARKUP_CHARACTERS_MAX = 50_000_000
 JSON_CHARACTERS_MAX = 200_000
 TABLE_ROWS_TEXT = 50
 TABLE_ROWS_JSON = 1000
+TABLE_CELLS_CSV = 200_000  # more take longer to write than one waits for a table; the variable has them
 
 # The order in which formats are listed.
-_FORMATS = ("text", "html", "markdown", "latex", "svg", "png", "json", "chart")
+_FORMATS = ("text", "html", "markdown", "latex", "svg", "png", "json", "csv", "chart")
 
 _MIME_TYPES = {"text/plain": "text", "text/html": "html", "text/markdown": "markdown",
                "text/latex": "latex", "image/svg+xml": "svg", "image/png": "png", "image/jpeg": "jpeg",
@@ -94,7 +95,9 @@ def _add_bundle(data, found):
 
 
 def _add(name, content, found):
-    if name == "json":
+    if name == "json" and isinstance(content, EncodedJson):
+        found["json"] = content
+    elif name == "json":
         content = plain(content)
         if content is not None and len(repr(content)) <= JSON_CHARACTERS_MAX:
             found["json"] = content
@@ -114,6 +117,8 @@ def _add(name, content, found):
             found["text"] = cut(content, TEXT_CHARACTERS_MAX)
         elif len(content) <= MARKUP_CHARACTERS_MAX:  # half a document is worse than none
             found[name] = content
+        else:
+            found["text"] += f"\n[no {name}: {len(content):,} characters are too many]"
 
 
 def _add_table(value, found):
@@ -137,6 +142,8 @@ def _add_table(value, found):
     if len(html) <= MARKUP_CHARACTERS_MAX:
         found["html"] = html
     found["json"] = _table_json(pandas, value)
+    if found["json"]["truncated"] and value.size <= TABLE_CELLS_CSV:
+        found["csv"] = value.to_csv(index=not isinstance(value.index, pandas.RangeIndex))
     return True
 
 

@@ -60,12 +60,12 @@ class Figures:
                   "text": _describe(figure)}
         picture = _draw(figure)
         try:
-            from hutch_runner import charts
-            chart = charts.chart_of(figure)
+            from hutch_runner import chart_data, charts
+            chart = chart_data.bounded(plain(charts.chart_of(figure)))
         except Exception:
             chart = None  # charts are a bonus: no plot may fail for want of one
         if chart is not None:
-            output["chart"] = plain(chart)
+            output["chart"] = chart
             output["formats"].append("chart")
         return output, picture
 

@@ -6,6 +6,7 @@ Both would open a browser in show(); here that is a result of the run.
 import sys
 from json import JSONDecoder
 
+from hutch_runner.channel import INLINE_CHARACTERS, EncodedJson
 from hutch_runner.imports import WhenImported
 from hutch_runner.plain_json import plain
 
@@ -44,8 +45,12 @@ def _formats_function(value):
 
 def _plotly(figure):
     from hutch_runner import plotly_charts
-    spec = JSONDecoder().decode(figure.to_json())
-    spec.get("layout", {}).pop("template", None)  # how plotly draws anyway, in seven kilobytes
+    text = figure.to_json()
+    if len(text) > 2 * INLINE_CHARACTERS:
+        spec = EncodedJson(text)
+    else:
+        spec = JSONDecoder().decode(text)
+        spec.get("layout", {}).pop("template", None)  # how plotly draws anyway, in seven kilobytes
     return {"html": figure.to_html(include_plotlyjs="cdn", full_html=False), "json": spec,
             "chart": _chart(plotly_charts.chart_of, figure)}
 
@@ -57,7 +62,8 @@ def _altair(chart):
 
 
 def _chart(make, value):
+    from hutch_runner import chart_data
     try:
-        return plain(make(value))
+        return chart_data.bounded(plain(make(value)))
     except Exception:
         return None  # charts are a bonus: nothing that can be shown may fail for want of one

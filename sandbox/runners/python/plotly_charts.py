@@ -20,7 +20,7 @@ def chart_of(figure):
 
 def _kind_of(trace):
     if trace.type in ("scatter", "scattergl"):
-        mode = trace.mode or ("lines+markers" if len(_values(trace.x) or _values(trace.y)) < 20 else "lines")
+        mode = trace.mode or ("lines+markers" if max(len(_array(trace.x)), len(_array(trace.y))) < 20 else "lines")
         return "line" if "lines" in mode or trace.fill else "scatter"
     return {"bar": "bar", "histogram": "histogram", "pie": "pie", "box": "box", "violin": "box",
             "heatmap": "heatmap"}.get(trace.type)
@@ -29,8 +29,10 @@ def _kind_of(trace):
 def _chart(kind, traces, layout, x_name, y_name):
     elements = [element for trace in traces for element in _elements(kind, trace)]
     chart = {"type": kind, "title": "", "elements": elements}
-    xs = [value for trace in traces for value in _values(getattr(trace, "x", None))]
-    ys = [value for trace in traces for value in _values(getattr(trace, "y", None))]
+    if kind in ("line", "scatter"):
+        xs, ys = ([point[i] for one in elements for point in one["points"]] for i in (0, 1))
+    else:
+        xs, ys = ([value for trace in traces for value in _values(getattr(trace, key, None))] for key in "xy")
     for name, key, values in ((x_name, "x", xs), (y_name, "y", ys)):
         axis = layout[f"{key}axis{name[1:]}"] if f"{key}axis{name[1:]}" in layout else None
         scale = {"log": "log", "date": "datetime", "category": "categorical", "linear": "linear"}.get(
@@ -43,10 +45,10 @@ def _elements(kind, trace):
     name = trace.name or ""
     if kind == "pie":
         return _pie(trace)
+    if kind in ("line", "scatter"):
+        return [_series(name, _array(trace.x), _array(trace.y))]
     xs, ys = _values(trace.x), _values(trace.y)
     sideways = getattr(trace, "orientation", None) == "h"
-    if kind in ("line", "scatter"):
-        return [{"label": name, "points": chart_data.points(xs or range(len(ys)), ys)}]
     if kind == "bar":
         labels, values = (ys, xs) if sideways else (xs, ys)
         return chart_data.bars(labels or range(len(values)), values, name)
@@ -60,6 +62,23 @@ def _elements(kind, trace):
     rows = [_values(row) for row in _values(trace.z)]
     width = max(map(len, rows), default=0)
     return [chart_data.heatmap(xs or range(width), ys or range(len(rows)), rows)] if rows else []
+
+
+def _series(name, xs, ys):
+    """Thinned before anything is converted: a series may have millions of points."""
+    count = min(len(xs), len(ys)) if len(xs) else len(ys)
+    places = list(chart_data.kept(ys[:count], chart_data.POINTS_MAX))
+    xs = _picked(xs, places) if len(xs) else places
+    made = {"label": name, "points": [[x, y] for x, y in zip(xs, _picked(ys, places))]}
+    return made if len(places) == count else {**made, "sampled": True}
+
+
+def _picked(array, places):
+    return _values(array.take(places) if hasattr(array, "take") else [array[i] for i in places])
+
+
+def _array(values):
+    return () if values is None else values
 
 
 def _pie(trace):

@@ -98,12 +98,9 @@ class Session:
             self.show(value, is_main_result=True)
 
     def emit(self, output, image=None):
-        message = {"type": "output", "output": output}
-        if image is not None:
-            message["image"] = {"mime_type": "image/png"}
         with self.interrupts.shield():
             self.streams.flush()  # so that text printed before it does not arrive after it
-            self.channel.send(message, image)
+            self.channel.send_output(output, image)
 
     def display(self, *values):
         """Shows values as results of this run: tables, figures, images, anything with a repr."""

@@ -88,7 +88,7 @@ def _series(kind, rows, x, y, channels):
             pairs.sort(key=lambda pair: (isinstance(pair[0], str), pair[0] is None, pair[0] or 0))
         if sideways:
             pairs = [(b, a) for a, b in pairs]
-        elements.append({"label": label, "points": chart_data.points([p[0] for p in pairs], [p[1] for p in pairs])})
+        elements.append(chart_data.series(label, [p[0] for p in pairs], [p[1] for p in pairs]))
     return elements
 
 

@@ -1,5 +1,7 @@
 """What a run of SQL shows."""
 
+import os
+
 from hutch_runner.channel import cut
 from hutch_runner.tables import make_output
 
@@ -43,5 +45,15 @@ class Outputs:
             main = self._held[-1]
         for output in self._held:
             output["is_main_result"] = is_main_result and output is main
-            self._channel.send({"type": "output", "output": output})
+            self._send_one(output)
         self._held = []
+
+    def _send_one(self, output):
+        path = output.pop("csv", None)  # the whole table; the host keeps it
+        if path is None:
+            return self._channel.send_output(output)
+        try:
+            with open(path, "rb") as file:
+                return self._channel.send_output(output, files=[("csv", file)])
+        finally:
+            os.unlink(path)

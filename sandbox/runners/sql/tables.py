@@ -10,7 +10,7 @@ ROWS_TEXT = 100
 ROWS_JSON = 1000
 JSON_CHARACTERS_MAX = 200_000
 ROWS_FILE = 1_000_000
-FILE_BYTES_MAX = 64 << 20  # the state folder is memory
+FILE_BYTES_MAX = 48 << 20  # the state folder is memory, and the host keeps as much of a run
 CELL_CHARACTERS = 200
 BLOB_BYTES = 32
 ROWS_AT_ONCE = 500
@@ -38,7 +38,7 @@ class Table:
             rows = self._cursor.fetchmany(size)
 
     def output(self, path):
-        """The output; what does not fit in is in the file `path`."""
+        """The output; what does not fit in is in the file `path`, the `csv` of the output."""
         rows_json, size = [], 0
         for row in self.rows:
             cells = [to_json(value) for value in row]
@@ -48,9 +48,9 @@ class Table:
             rows_json.append(cells)
         rest = self._cursor.fetchmany(ROWS_AT_ONCE) if len(self.rows) == ROWS_JSON else []
         truncated = bool(rest) or len(rows_json) < len(self.rows)
-        count, note = len(self.rows), ""
+        count, note, saved = len(self.rows), "", False
         if truncated:
-            count, note = self._save(path, rest)
+            count, note, saved = self._save(path, rest)
         data = {"columns": [{"name": n, "type": t} for n, t in zip(self.names, self.types)],
                 "rows": rows_json, "row_count": count, "truncated": truncated}
         shown = rows_json and self.rows[:min(ROWS_TEXT, len(rows_json))] or self.rows[:1]
@@ -58,10 +58,14 @@ class Table:
         if len(shown) < count:
             footer += f", {len(shown)} shown"
         footer = f"({footer}{note})"
-        return make_output(as_text(self.names, shown) + footer, as_html(self.names, shown, footer), data)
+        output = make_output(as_text(self.names, shown) + footer, as_html(self.names, shown, footer), data)
+        if saved:
+            output["formats"].append("csv")
+            output["csv"] = path
+        return output
 
     def _save(self, path, rest):
-        """Writes all rows; returns how many there are and what to say about it."""
+        """Writes all rows; returns how many there are, what to say about it, and whether there is a file."""
         count = 0
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -74,12 +78,12 @@ class Table:
                     writer.writerows([["" if v is None else to_csv(v) for v in row] for row in batch])
                     count += len(batch)
                     if count >= ROWS_FILE or file.tell() > FILE_BYTES_MAX:
-                        return count, f"; there are more: the first {count} are in {path}"
+                        return count, f"; there are more: the CSV file has the first {count}", True
                     batch, rest = rest, []
                     batch = batch or self._cursor.fetchmany(ROWS_AT_ONCE)
         except OSError as error:
-            return max(count, len(self.rows)), f"; not saved: {error.strerror}"
-        return count, f"; all of them as CSV: {path}"
+            return max(count, len(self.rows)), f"; not saved: {error.strerror}", False
+        return count, "; the CSV file has all", True
 
     def _type_of_values(self, i):
         kinds = {type(row[i]) for row in self.rows} - {type(None)}

@@ -40,7 +40,7 @@ def test_large_heatmaps_are_thinned_and_colours_are_no_data(python):
     python.run("import matplotlib.pyplot as plt, numpy as np")
     element = python.run("plt.imshow(np.ones((1000, 500)));").outputs[0]["chart"]["elements"][0]
     assert len(element["values"]) == len(element["y"]) and len(element["values"][0]) == len(element["x"])
-    assert 1000 < len(element["x"]) * len(element["y"]) <= 2500
+    assert 4000 < len(element["x"]) * len(element["y"]) <= 10_000
     assert "chart" not in python.run("plt.imshow(np.ones((5, 5, 3)));").outputs[0]
 
 
@@ -186,3 +186,42 @@ def test_tables_name_their_rows(python):
     assert table["rows"] == [["x", 1], ["y", 2]]
     table = python.run("pd.Series([1, 2], name='v')").main["json"]
     assert table == {"columns": [{"name": "v", "type": "int64"}], "rows": [[1], [2]], "row_count": 2, "truncated": False}
+
+
+MANY = 120_000  # points of a series, with one high and one low among them
+
+
+@pytest.mark.parametrize("make", [
+    "import matplotlib.pyplot as plt; plt.plot(ys);",
+    "import matplotlib.pyplot as plt; plt.scatter(range(len(ys)), ys);",
+    "import plotly.graph_objects as go; go.Figure(go.Scattergl(y=ys))",
+    "import plotly.graph_objects as go; go.Figure(go.Scatter(x=list(range(len(ys))), y=ys.tolist()))"])
+def test_long_series_keep_their_ends_and_extremes(start, make):
+    python = start("python", extras="plotly" in make)
+    python.run(f"import numpy as np\nys = np.zeros({MANY}); ys[70_001] = 8; ys[90_007] = -8")
+    ending = python.run(make)
+    assert ending.ok, ending.error
+    (series,) = ending.outputs[0]["chart"]["elements"]
+    points = series["points"]
+    assert series["sampled"] is True and 40_000 < len(points) <= 50_000 and points == sorted(points)
+    for point in ([0, 0], [70_001, 8], [90_007, -8], [MANY - 1, 0]):
+        assert point in points
+
+
+def test_all_series_of_a_figure_are_bounded_together(python):
+    ending = python.run("import matplotlib.pyplot as plt, numpy as np\n_, axes = plt.subplots(2)\n"
+                        "for i in range(40): axes[i % 2].plot(np.random.rand(4000))\nplt.show()")
+    (one,) = ending.outputs[0]["chart"]["elements"]
+    series = [element for chart in one["charts"] for element in chart["elements"]]
+    assert len(series) == 40 and all(900 < len(element["points"]) <= 1250 for element in series)
+
+
+def test_long_series_of_javascript(javascript):
+    ending = javascript.run(
+        "({ type: 'line', data: { datasets: [{ label: 'a', data: Array.from({ length: 120000 }, (_, x) =>"
+        " ({ x, y: x === 70001 ? 8 : x === 90007 ? -8 : 0 })) }] } })")
+    (series,) = ending.main["chart"]["elements"]
+    assert series["sampled"] is True and 40_000 < len(series["points"]) <= 50_000
+    for point in ([0, 0], [70_001, 8], [90_007, -8], [119_999, 0]):
+        assert point in series["points"]
+    assert len(json.loads(ending.parts[-1]["json"])["data"]["datasets"][0]["data"]) == 120_000

@@ -169,3 +169,17 @@ def test_several_axes_are_a_composite(python):
 def test_a_chart_that_cannot_be_made_fails_nothing(python):
     ending = figures(python, "line, = plt.plot([1, 2])\nline.get_label = None;")
     assert len(ending.images) == 1 and "chart" not in ending.outputs[0]
+
+
+def test_what_is_too_long_for_a_message_comes_in_parts(python):
+    ending = python.run("class H:\n    def __repr__(self): return 'r' * 200_000\n"
+                        "    def _repr_html_(self): return 'é' * 5_000_000\nH()")
+    assert ending.parts[-1]["html"].decode() == "é" * 5_000_000 and ending.parts[-1]["text"] == b"r" * 200_000
+    assert "html" not in ending.main and len(ending.text) < 21_000
+    assert ending.main["formats"] == ["text", "html"]
+    assert python.run("'short'").parts == [{}]
+
+
+def test_markup_beyond_all_bounds_is_told_of(python):
+    ending = python.run("class H:\n    def _repr_html_(self): return 'h' * 60_000_000\nH()")
+    assert "[no html: 60,000,000 characters are too many]" in ending.text and ending.parts == [{}]

@@ -145,9 +145,9 @@ def test_long_results_go_to_a_file(sql):
     ending = sql.run("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) SELECT i FROM n")
     data = ending.main["json"]
     assert data["truncated"] and data["row_count"] == 3000 and len(data["rows"]) == 1000
-    path = ending.text.rsplit("CSV: ", 1)[1].rstrip(")")
-    with open(path) as file:
-        rows = list(csv.reader(file))
+    rows = list(csv.reader(ending.parts[-1]["csv"].decode().splitlines()))
+    assert "the CSV file has all" in ending.text and "csv" in ending.main["formats"]
+    assert not list((sql.home / "state" / "results").iterdir())
     assert rows[0] == ["i"] and len(rows) == 3001 and rows[-1] == ["3000"]
 
 

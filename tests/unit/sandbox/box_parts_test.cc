@@ -225,54 +225,6 @@ TEST(Job, ADirectoryMadeAheadIsTakenByTheNextRunOnly) {
   EXPECT_NE(::faccessat(second.directory.get(), "record.json.new", F_OK, 0), 0);
 }
 
-TEST(Job, OutputsAreCheckedAndImagesBecomeFiles) {
-  const Directory directory;
-  Job job = job_in(directory);
-  const nlohmann::json message = {{"type", "output"},
-                                  {"output",
-                                   {{"is_main_result", true},
-                                    {"formats", {"text", "png", 5}},
-                                    {"text", "t"},
-                                    {"evil", "x"},
-                                    {"html", 5},
-                                    {"chart", "no object"}}}};
-  ASSERT_TRUE(add_output(job, message, "\x89PNG\r\n\x1a\nrest"));
-  const nlohmann::json& output = job.run.outputs[0];
-  EXPECT_EQ(output["formats"], (nlohmann::json{"text", "png"}));
-  EXPECT_FALSE(output.contains("evil"));
-  EXPECT_FALSE(output.contains("html"));
-  EXPECT_FALSE(output.contains("chart"));
-  EXPECT_EQ(output["image_path"], "/runs/" + job.run.run_id + "/1.png");
-  EXPECT_EQ(directory.read(job.run.run_id + "/1.png"), "\x89PNG\r\n\x1a\nrest");
-}
-
-TEST(Job, ABlobThatIsNoPictureIsNotKept) {
-  const Directory directory;
-  Job job = job_in(directory);
-  ASSERT_TRUE(add_output(job, {{"output", {{"formats", {"png"}}}}}, "#!/bin/sh"));
-  EXPECT_EQ(job.run.image_count, 0);
-  EXPECT_FALSE(job.run.outputs[0].contains("image_path"));
-}
-
-TEST(Job, OutputsAreBounded) {
-  const Directory directory;
-  Job job = job_in(directory);
-  const nlohmann::json big = {{"output", {{"text", std::string(1 << 19, 'x')}}}};
-  int taken = 0;
-  while (taken < 1000 && add_output(job, big, "")) ++taken;
-  EXPECT_EQ(taken, 3);
-}
-
-TEST(Job, ManySmallValuesAreBoundedToo) {
-  const Directory directory;
-  Job job = job_in(directory);
-  nlohmann::json many = nlohmann::json::array();
-  for (int i = 0; i < 60'000; ++i) many.push_back(nlohmann::json::array());
-  const nlohmann::json message = {{"output", {{"json", many}}}};
-  EXPECT_TRUE(add_output(job, message, ""));
-  EXPECT_FALSE(add_output(job, message, ""));
-}
-
 TEST(Job, TheRecordIsWhole) {
   const Directory directory;
   Job job = job_in(directory);

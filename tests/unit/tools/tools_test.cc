@@ -1,11 +1,10 @@
-// Arguments, windows of output, base64, runs and sessions as clients see them.
+// Arguments, windows of output, base64.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "tools/arguments.h"
 #include "tools/base64.h"
-#include "tools/run_view.h"
 #include "tools/text_window.h"
 
 namespace {
@@ -132,85 +131,6 @@ TEST(Base64, RoundTrip) {
   EXPECT_EQ(from_base64("aGVs\nbG8=\n").value(), "hello");
   for (const char* bad : {"a", "aGVsbG8", "%%%%", "a===", "aGVs!G8="}) {
     EXPECT_FALSE(from_base64(bad).ok()) << bad;
-  }
-}
-
-sandbox::Run finished_run() {
-  sandbox::Run run;
-  run.run_id = "run_x";
-  run.status = sandbox::RunStatus::kCompleted;
-  run.exit_code = 0;
-  return run;
-}
-
-json view_of(sandbox::Run& run, const std::string& out, std::optional<std::int64_t> offset = {}) {
-  run.stdout_bytes = static_cast<std::int64_t>(out.size());
-  return structured_run(
-      {"session_x",
-       run,
-       [&](Stream stream, std::int64_t from, std::size_t size) -> base::Result<std::string> {
-         return stream == Stream::kStdout ? out.substr(static_cast<std::size_t>(from), size) : "";
-       },
-       offset,
-       {}});
-}
-
-TEST(RunView, ShortOutputIsWhole) {
-  sandbox::Run run = finished_run();
-  const json value = view_of(run, "hello\n");
-  EXPECT_EQ(value["stdout"], "hello\n");
-  EXPECT_EQ(value["stdout_next_offset"], 6);
-  EXPECT_FALSE(value.contains("truncated"));
-}
-
-TEST(RunView, LongOutputIsHeadAndTail) {
-  sandbox::Run run = finished_run();
-  const json value = view_of(run, "HEAD" + std::string(100'000, 'x') + "TAIL");
-  const auto text = value["stdout"].get<std::string>();
-  EXPECT_TRUE(text.starts_with("HEAD") && text.ends_with("TAIL"));
-  EXPECT_LT(text.size(), kInlineOutputBytes + 100);
-  EXPECT_EQ(value["truncated"]["stdout"]["total_bytes"], 100'008);
-  EXPECT_EQ(value["truncated"]["stdout"]["file"], "/runs/run_x/stdout");
-}
-
-TEST(RunView, OffsetsContinueAndNeverSplit) {
-  sandbox::Run run = finished_run();
-  run.status = sandbox::RunStatus::kRunning;
-  const json value = view_of(run, "ab\xe2\x82", 1);
-  EXPECT_EQ(value["stdout"], "b");
-  EXPECT_EQ(value["stdout_next_offset"], 2);
-  EXPECT_TRUE(value.contains("note"));
-  run.status = sandbox::RunStatus::kCompleted;
-  EXPECT_EQ(view_of(run, "ab\xe2\x82", 2)["stdout_next_offset"], 4)
-      << "at the end nothing more comes";
-  EXPECT_EQ(view_of(run, "ab", 99)["stdout"], "");
-}
-
-TEST(RunView, HugeOutputsAreShortened) {
-  sandbox::Run run = finished_run();
-  run.outputs = json::array({{{"is_main_result", true},
-                              {"formats", {"text", "html"}},
-                              {"text", std::string(90'000, 't')},
-                              {"html", std::string(90'000, 'h')}}});
-  const json output = view_of(run, "")["outputs"][0];
-  EXPECT_LT(output["text"].get<std::string>().size(), 21'000U);
-  EXPECT_FALSE(output.contains("html"));
-  EXPECT_EQ(output["formats"], json::array({"text"}));
-}
-
-TEST(RunView, TextSaysTheSame) {
-  sandbox::Run run = finished_run();
-  run.status = sandbox::RunStatus::kFailed;
-  run.exit_code = 1;
-  run.error = sandbox::RunError{"ValueError",     "bad",    "", sandbox::Cause::kException,
-                                "variables kept", "nothing"};
-  run.files_changed = {{"/workspace/f", "created", 3}};
-  run.note = "a note";
-  const std::string text = text_of_run(view_of(run, "printed\n"));
-  for (const char* part :
-       {"failed", "exit code 1", "ValueError: bad", "exception", "variables kept", "printed",
-        "created /workspace/f", "a note", "session_x", "run_x"}) {
-    EXPECT_NE(text.find(part), std::string::npos) << part;
   }
 }
 

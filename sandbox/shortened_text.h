@@ -1,0 +1,21 @@
+// Text that has to fit a result, measured as the JSON in which it will stand.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace sandbox {
+
+// Characters of `text`, which is UTF-8, inside a JSON string: what is escaped counts as that.
+std::size_t printed_characters(std::string_view text);
+
+// Bytes of the longest prefix of whole characters that prints as at most `characters_max`.
+std::size_t printed_prefix(std::string_view text, std::size_t characters_max);
+
+// `text` itself when it fits, else its head and tail around a line that says how much is missing.
+// `hint` ends that line. `characters_max` is at least 100 and the length of `hint`.
+std::string shortened(std::string_view text, std::size_t characters_max,
+                      std::string_view hint = "");
+
+}  // namespace sandbox

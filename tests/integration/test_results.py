@@ -1,0 +1,223 @@
+"""Large results through the real server: bounded, in order, and the whole in files that the code can read."""
+
+import base64
+import json
+
+import pytest
+
+from conftest import needs
+from hutch_client import Client
+
+WHOLE = 60_000  # characters of structuredContent and of the text
+
+
+def characters(value):
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def run_result(client, code, language="python", **arguments):
+    """The run, after what holds for every result."""
+    result = client.result("run_code", code=code, language=language, **arguments)
+    run, text = result["structuredContent"], result["content"][0]["text"]
+    assert characters(run) <= WHOLE and len(text) <= WHOLE
+    assert len(run["stdout"]) + len(run["stderr"]) <= 30_000
+    images = [base64.b64decode(block["data"]) for block in result["content"] if block["type"] == "image"]
+    assert sum(map(len, images)) <= 750_000
+    assert characters(result) < 1 << 20, "the official Python client ends the connection"
+    for output in run["outputs"]:
+        for form in ("text", "html", "json"):
+            assert form not in output or characters(output[form]) <= 20_100
+        for where in output.get("truncated", {}).values():
+            assert where["file"].startswith(f"/runs/{run['run_id']}/") and where["file"] in text
+    return run, text, images
+
+
+def content_of(client, path, session_id=None):
+    """As the code sees it: of a file that belongs to the host."""
+    named = {"session_id": session_id} if session_id else {}
+    length = client.run(f"whole = open({path!r}, encoding='utf-8', newline='').read(); len(whole)", **named)
+    assert length["status"] == "completed", length
+    return int(length["outputs"][-1]["text"])
+
+
+HTML = "class Wide:\n    def __repr__(self): return 'wide'\n    def _repr_html_(self): return '<b>' + 'é' * {} + '</b>'\n"
+
+
+@pytest.mark.parametrize("letters", [12_000, 3_000_000])  # in a message, and in parts
+def test_long_markup_is_whole_in_its_file(shared, letters):
+    run, _, _ = run_result(shared, HTML.format(letters) + "Wide()")
+    output = run["outputs"][0]
+    assert output["text"] == "wide" and "html" not in output and "html" in output["formats"]
+    where = output["truncated"]["html"]
+    assert where["total_bytes"] == 2 * letters + 7 and where["file"].endswith("/1.html")
+    assert content_of(shared, where["file"]) == letters + 7
+    read = shared.call("read_file", path=where["file"], offset=where["total_bytes"] - 6, limit=100)
+    assert read["content"] == "é</b>" and read["total_bytes"] == where["total_bytes"]
+    denied = shared.run(f"open({where['file']!r}, 'a')")
+    assert denied["error"]["name"] in ("OSError", "PermissionError"), denied
+
+
+@pytest.mark.parametrize("language,code,count", [
+    ("python", "'A' + 'x' * 3_000_000 + 'Z'", 3_000_004),
+    ("javascript", "'A' + 'x'.repeat(3_000_000) + 'Z'", 3_000_004)])
+def test_long_values_are_head_and_tail_and_a_file(shared, language, code, count):
+    run, _, _ = run_result(shared, code, language)
+    output = run["outputs"][0]
+    assert output["text"].startswith("'Ax") and output["text"].endswith("xZ'") and "left out" in output["text"]
+    assert output["is_main_result"] and output["truncated"]["text"]["total_bytes"] == count
+    assert content_of(shared, output["truncated"]["text"]["file"]) == count
+
+
+def test_a_large_table_is_short_here_and_whole_as_csv(shared):
+    needs(shared.run("import pandas, numpy")["status"] == "completed", "pandas")
+    shared.run("table = pandas.DataFrame({'a': numpy.arange(1_000_000), 'b': 1.5, 'c': 'word'})")
+    run, text, _ = run_result(shared, "table")
+    output = run["outputs"][0]
+    assert "[1000000 rows x 3 columns; 50 shown]" in output["text"] and output["text"] in text
+    head = json.loads(shared.call("read_file", path=output["truncated"]["json"]["file"])["content"]) \
+        if "json" in output.get("truncated", {}) else output["json"]
+    assert head["row_count"] == 1_000_000 and len(head["rows"]) == 1000 and head["truncated"]
+    run, _, _ = run_result(shared, "table[:5000]")
+    where = run["outputs"][0]["truncated"]["csv"]
+    assert where["file"].endswith("/1.csv")
+    assert shared.value(f"len(pandas.read_csv({where['file']!r}))") == "5000"
+    run, _, _ = run_result(shared, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) "
+                           "SELECT i, 'word' AS w FROM n", "sql")
+    where = run["outputs"][-1]["truncated"]["csv"]
+    assert shared.value(f"pandas.read_csv({where['file']!r}).i.sum()") == "np.int64(800020000)" or \
+        shared.value(f"int(pandas.read_csv({where['file']!r}).i.sum())") == "800020000"
+
+
+def test_charts_are_sampled_and_whole_in_a_file(shared):
+    needs(shared.run("import matplotlib.pyplot as plt, numpy as np")["status"] == "completed", "matplotlib, numpy")
+    run, text, images = run_result(
+        shared, "y = np.zeros(30_000); y[17_001] = 5; y[21_003] = -3; plt.plot(y); plt.title('spikes');")
+    output = run["outputs"][0]
+    chart = output["chart"]
+    points = chart["elements"][0]["points"]
+    assert chart["sampled"] is True and 500 < len(points) <= 1000
+    for point in ([0, 0], [29_999, 0], [17_001, 5], [21_003, -3]):
+        assert point in points
+    assert points == sorted(points) and len(images) == 1 and '"spikes"' in text
+    shared.run(f"import json; whole = json.load(open({output['truncated']['chart']['file']!r}))")
+    assert shared.value("len(whole['elements'][0]['points'])") == "30000"
+    run, _, _ = run_result(shared, "plt.plot(np.arange(2_000_000) % 1000);")
+    chart = run["outputs"][0]["chart"]
+    assert chart["sampled"] is True and chart["elements"][0]["points"][-1] == [1_999_999, 999]
+
+
+def test_many_series_share_the_room(shared):
+    needs(shared.run("import matplotlib.pyplot as plt, numpy as np")["status"] == "completed", "matplotlib, numpy")
+    run, _, _ = run_result(shared, "for i in range(30): plt.plot(np.random.rand(3000), label=str(i))\nplt.show()")
+    output = run["outputs"][0]
+    elements = output["chart"]["elements"]
+    assert [one["label"] for one in elements] == [str(i) for i in range(30)]
+    assert all(len(one["points"]) >= 4 for one in elements) and output["truncated"]["chart"]["total_bytes"] > 500_000
+
+
+def test_every_open_figure_is_kept_in_order(shared):
+    needs(shared.run("import matplotlib.pyplot as plt")["status"] == "completed", "matplotlib")
+    run, text, images = run_result(
+        shared, "for i in range(50):\n    plt.figure(figsize=(2, 1)); plt.plot([0, i]); plt.title(f'figure {i}')\nplt.show()\n'end'")
+    figures, last = run["outputs"][:-1], run["outputs"][-1]
+    assert last["is_main_result"] and last["text"] == "'end'" and len(figures) == 50
+    assert 0 < len(images) < 50 and f"{50 - len(images)} of 50 images are left out" in run["note"]
+    for number, output in enumerate(figures):
+        assert f"figure {number}" in output["text"] and "png" in output["formats"]
+        assert output["image_path"] == f"/runs/{run['run_id']}/{number + 1}.png" and output["image_path"] in text
+    assert shared.value(f"open('{figures[49]['image_path']}', 'rb').read(4)") == "b'\\x89PNG'"
+    read = shared.result("read_file", path=figures[49]["image_path"])
+    assert [block["mimeType"] for block in read["content"] if block["type"] == "image"] == ["image/png"]
+
+
+def test_a_picture_for_read_file_is_as_large_as_a_result_may_show(client):
+    for size, shown in ((750_000, True), (750_001, False)):
+        client.run(f"open('p.png', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n'.ljust({size}, b'x'))")
+        result = client.result("read_file", path="p.png")
+        assert result["isError"] is not shown
+        assert len(result["content"]) == (2 if shown else 1), result["content"][0]
+    assert "750000 at most" in result["content"][0]["text"]
+
+
+def test_much_that_is_printed_is_head_and_tail(shared):
+    run, text, _ = run_result(shared, "import sys\nprint('BEGIN' + 'é' * 9_000_000 + 'END')\nsys.stderr.write('e' * 40_000)")
+    assert run["stdout"].startswith("BEGINé") and run["stdout"].endswith("éEND\n")
+    assert len(run["stdout"].encode()) > 14_000 and len(run["stderr"]) > 14_000
+    assert run["truncated"]["stdout"] == {"total_bytes": 18_000_009, "file": f"/runs/{run['run_id']}/stdout"}
+    assert run["truncated"]["stderr"]["total_bytes"] == 40_000 and f"/runs/{run['run_id']}/stderr" in text
+    pieces, offset = b"", 17_940_001  # in the midst of a character
+    while offset < 18_000_009:
+        part = shared.call("get_run", run_id=run["run_id"], stdout_offset=offset)
+        assert part["stdout_next_offset"] > offset
+        pieces += part["stdout"].encode()
+        offset = part["stdout_next_offset"]
+    assert pieces.decode().endswith("ééEND\n")
+
+
+@pytest.mark.parametrize("code", ["print('\\0' * 60_000)", "print('\"' * 60_000)", "print('\\n' * 60_000)",
+                                  "import sys; sys.stdout.buffer.write(b'\\xff' * 60_000)",
+                                  "'\\1' * 60_000", "raise ValueError('\\1' * 90_000)",
+                                  "def f(n): raise ValueError('x' * 9000) from RuntimeError('y' * 9000)\nf(1)"])
+def test_whatever_it_holds_a_result_is_bounded(shared, code):
+    run, _, _ = run_result(shared, code)
+    assert len(run.get("error", {}).get("traceback", "")) <= 8_000
+
+
+def test_many_outputs_and_files_share_a_result(client):
+    run, text, _ = run_result(client, "for i in range(60): display('t' * 5000 + str(i))\n"
+                              "for i in range(230): open(f'file_{i:03}.txt', 'w').close()\n'the last value'")
+    assert run["files_changed_total"] == 230 and len(run["files_changed"]) == 200
+    assert "230 files changed in all" in text
+    main = run["outputs"][-1]
+    assert main["is_main_result"] and main["text"] == "'the last value'"
+    cut = [output for output in run["outputs"][:-1] if "truncated" in output]
+    assert len(run["outputs"]) == 61 and cut, run["outputs"]
+    for output in (cut[0], cut[-1]):
+        where = output["truncated"]["text"]
+        assert where["total_bytes"] in (5003, 5004)
+        assert where["file"].endswith(".txt") and content_of(client, where["file"]) == where["total_bytes"]
+
+
+def test_what_outputs_keep_is_bounded_by_the_session(state):
+    with Client(state) as client:
+        session = client.call("create_session", limits={"output_mb": 1})["session_id"]
+        run, text, _ = run_result(client, HTML.format(2_000_000) + "Wide()", session_id=session)
+        assert run["status"] == "completed" and run["outputs"][0]["text"] == "wide"
+        assert run["outputs"][0]["formats"] == ["text"] and "was dropped" in run["note"] and "was dropped" in text
+        listed = client.call("list_files", path=f"/runs/{run['run_id']}", session_id=session)
+        assert not any(entry["path"].endswith(".html") for entry in listed["entries"])
+
+
+def test_the_first_result_names_the_session_and_earlier_ones_with_files(state):
+    with Client(state) as client:
+        client.call("write_file", path="work.txt", content="1")
+        named = client.call("create_session", name="project")["session_id"]
+        client.call("write_file", path="a", content="1", session_id=named)
+        client.call("write_file", path="b", content="1", session_id=named)
+        empty = client.call("create_session", name="empty")["session_id"]
+        first = client.run("1")["session_id"]
+    with Client(state) as client:
+        result = client.result("write_file", path="new", content="1")
+        said = result["structuredContent"]["note"]
+        assert said in result["content"][0]["text"]
+        own = result["structuredContent"]["session_id"]
+        assert own in said and own not in (first, named)
+        assert f'{named} "project"' in said and "2 entries" in said and first in said and empty not in said
+        assert said.index(named) != said.index(first)
+        again = client.result("run_code", code="1")
+        assert "note" not in again["structuredContent"] and named not in again["content"][0]["text"]
+        assert again["structuredContent"]["session_id"] == own
+        assert client.run("open('a').read()", session_id="project")["outputs"][0]["text"] == "'1'"
+
+
+def test_of_many_earlier_sessions_three_are_named(state):
+    with Client(state) as client:
+        ids = []
+        for number in range(5):
+            ids.append(client.call("create_session", name=f"s{number}")["session_id"])
+            client.call("write_file", path="f", content="1", session_id=ids[-1])
+        client.call("delete_session", session_id=ids[4])
+    with Client(state) as client:
+        said = client.run("1")["note"]
+        assert sum(one in said for one in ids) == 3 and ids[4] not in said
+        assert client.call("run_code", code="1", session_id="s0").get("note") is None

@@ -1,0 +1,48 @@
+// Text that has to fit a result.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/shortened_text.h"
+
+namespace {
+
+using namespace sandbox;
+
+TEST(ShortenedText, IsMeasuredAsItIsPrinted) {
+  for (const std::string text :
+       {"", "abc", "a\"b\\c", "\n\t\r\b\f", "\x01\x1f", "\x7f", "h\xc3\xa9\xe2\x82\xac"}) {
+    const std::string printed = nlohmann::json(text).dump();
+    std::size_t characters = 0;
+    for (const char byte : printed)
+      characters += (static_cast<unsigned char>(byte) & 0xc0) != 0x80 ? 1 : 0;
+    EXPECT_EQ(printed_characters(text), characters - 2) << printed;
+  }
+}
+
+TEST(ShortenedText, PrefixesEndBetweenCharacters) {
+  const std::string text =
+      "a\xe2\x82\xac"
+      "b";
+  EXPECT_EQ(printed_prefix(text, 0), 0U);
+  EXPECT_EQ(printed_prefix(text, 1), 1U);
+  EXPECT_EQ(printed_prefix(text, 2), 4U);
+  EXPECT_EQ(printed_prefix(text, 9), 5U);
+}
+
+TEST(ShortenedText, KeepsHeadAndTail) {
+  EXPECT_EQ(shortened("short", 100), "short");
+  for (const std::string unit : {"x", "\xe2\x82\xac", "\x01", "\n"}) {
+    std::string text = "HEAD";
+    for (int i = 0; i < 5000; ++i) text += unit;
+    text += "TAIL";
+    const std::string cut = shortened(text, 1000, "; more in F");
+    EXPECT_LE(printed_characters(cut), 1000U) << unit;
+    EXPECT_GT(printed_characters(cut), 800U) << unit;
+    EXPECT_TRUE(cut.starts_with("HEAD") && cut.ends_with("TAIL")) << cut;
+    EXPECT_NE(cut.find(" bytes left out; more in F ..."), std::string::npos);
+    EXPECT_NO_THROW((void)nlohmann::json(cut).dump()) << "cut inside a character";
+  }
+}
+
+}  // namespace

@@ -1,0 +1,214 @@
+// A run as clients see it: what is shown, what is left out and where that is.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/output_view.h"
+#include "tools/run_view.h"
+
+namespace {
+
+using namespace tools;
+using nlohmann::json;
+
+sandbox::Run finished_run() {
+  sandbox::Run run;
+  run.run_id = "run_x";
+  run.status = sandbox::RunStatus::kCompleted;
+  run.exit_code = 0;
+  return run;
+}
+
+json view_of(sandbox::Run& run, const std::string& out, std::optional<std::int64_t> offset = {}) {
+  run.stdout_bytes = static_cast<std::int64_t>(out.size());
+  return structured_run(
+      {"session_x",
+       run,
+       [&](Stream stream, std::int64_t from, std::size_t size) -> base::Result<std::string> {
+         return stream == Stream::kStdout ? out.substr(static_cast<std::size_t>(from), size) : "";
+       },
+       offset,
+       {}});
+}
+
+TEST(RunView, ShortOutputIsWhole) {
+  sandbox::Run run = finished_run();
+  const json value = view_of(run, "hello\n");
+  EXPECT_EQ(value["stdout"], "hello\n");
+  EXPECT_EQ(value["stdout_next_offset"], 6);
+  EXPECT_FALSE(value.contains("truncated"));
+}
+
+TEST(RunView, LongOutputIsHeadAndTail) {
+  sandbox::Run run = finished_run();
+  const json value = view_of(run, "HEAD" + std::string(100'000, 'x') + "TAIL");
+  const auto text = value["stdout"].get<std::string>();
+  EXPECT_TRUE(text.starts_with("HEAD") && text.ends_with("TAIL"));
+  EXPECT_LE(text.size(), kInlineOutputBytes);
+  EXPECT_EQ(value["truncated"]["stdout"]["total_bytes"], 100'008);
+  EXPECT_EQ(value["truncated"]["stdout"]["file"], "/runs/run_x/stdout");
+}
+
+TEST(RunView, OffsetsContinueAndNeverSplit) {
+  sandbox::Run run = finished_run();
+  run.status = sandbox::RunStatus::kRunning;
+  const json value = view_of(run, "ab\xe2\x82", 1);
+  EXPECT_EQ(value["stdout"], "b");
+  EXPECT_EQ(value["stdout_next_offset"], 2);
+  EXPECT_TRUE(value.contains("note"));
+  run.status = sandbox::RunStatus::kCompleted;
+  EXPECT_EQ(view_of(run, "ab\xe2\x82", 2)["stdout_next_offset"], 4)
+      << "at the end nothing more comes";
+  EXPECT_EQ(view_of(run, "ab", 99)["stdout"], "");
+}
+
+std::string bytes(std::size_t count, char byte) { return std::string(count, byte); }
+
+// As the box keeps it: short, and the whole in a file.
+json long_output(const char* format, std::size_t total) {
+  return {{"is_main_result", false},
+          {"formats", {format}},
+          {"files",
+           {{format, {{"file", "/runs/run_x/1." + std::string(format)}, {"total_bytes", total}}}}}};
+}
+
+void expect_bounded(const json& value) {
+  EXPECT_LE(json_characters(value), kResultCharacters);
+  EXPECT_LE(text_of_run(value).size(), kResultCharacters);
+}
+
+TEST(RunView, WhatIsInAFileIsNamed) {
+  sandbox::Run run = finished_run();
+  run.outputs = std::vector<json>({long_output("html", 30'000'000), long_output("text", 50'000)});
+  run.outputs[1]["text"] = bytes(20'000, 't');
+  run.outputs[1]["is_main_result"] = true;
+  const json value = view_of(run, "");
+  EXPECT_EQ(value["outputs"][0]["truncated"]["html"],
+            (json{{"file", "/runs/run_x/1.html"}, {"total_bytes", 30'000'000}}));
+  EXPECT_EQ(value["outputs"][0]["formats"], json{"html"});
+  EXPECT_EQ(value["outputs"][1]["text"], bytes(20'000, 't'));
+  EXPECT_EQ(value["outputs"][1]["truncated"]["text"]["total_bytes"], 50'000);
+  EXPECT_FALSE(value["outputs"][0].contains("files")) << "of the box, not of the contract";
+  const std::string text = text_of_run(value);
+  for (const char* part : {"/runs/run_x/1.html", "30000000", "/runs/run_x/1.text"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  }
+}
+
+TEST(RunView, AFileThatIsNotNeededIsNotNamed) {
+  sandbox::Run run = finished_run();
+  run.outputs = std::vector<json>({long_output("html", 5)});
+  run.outputs[0]["html"] = "<br/>";
+  EXPECT_FALSE(view_of(run, "")["outputs"][0].contains("truncated"));
+}
+
+TEST(RunView, OfEachFormAtMostSoMuch) {
+  sandbox::Run run = finished_run();
+  run.outputs = std::vector<json>({{{"is_main_result", true},
+                              {"formats", {"text", "html", "json"}},
+                              {"text", bytes(90'000, 't')},
+                              {"html", bytes(90'000, 'h')},
+                              {"json", bytes(90'000, 'j')}}});
+  const json output = view_of(run, "")["outputs"][0];
+  EXPECT_LE(output["text"].get<std::string>().size(), 20'000U);
+  EXPECT_FALSE(output.contains("html") || output.contains("json"));
+  EXPECT_EQ(output["truncated"]["html"]["total_bytes"], 90'000);
+  EXPECT_EQ(output["truncated"]["text"]["file"], "/runs/run_x/record.json");
+}
+
+TEST(RunView, AWholeResultIsBounded) {
+  for (const char fill : {'x', '\x01', '"', '\n'}) {
+    SCOPED_TRACE(static_cast<int>(fill));
+    sandbox::Run run = finished_run();
+    run.status = sandbox::RunStatus::kFailed;
+    run.error =
+        sandbox::RunError{bytes(9'000, fill),         bytes(90'000, fill), bytes(90'000, fill),
+                          sandbox::Cause::kException, bytes(9'000, fill),  bytes(9'000, fill)};
+    run.note = bytes(90'000, fill);
+    for (int i = 0; i < 100; ++i) {
+      run.outputs.push_back({{"is_main_result", i == 99},
+                             {"formats", {"text", "html", "png"}},
+                             {"text", std::to_string(i) + bytes(15'000, fill)},
+                             {"html", bytes(15'000, fill)},
+                             {"image_path", "/runs/run_x/" + std::to_string(i + 1) + ".png"}});
+      run.files_changed.push_back({"/workspace/" + bytes(4'000, fill), "created", 1});
+    }
+    const json value = view_of(run, bytes(90'000, fill));
+    expect_bounded(value);
+    EXPECT_LE(value["error"]["traceback"].get<std::string>().size(), kTracebackCharacters);
+    const auto main =
+        std::find_if(value["outputs"].begin(), value["outputs"].end(), [](const json& output) {
+          return output["is_main_result"] == true && output.contains("text");
+        });
+    EXPECT_NE(main, value["outputs"].end()) << "the main result goes before the others";
+    EXPECT_EQ(value["files_changed_total"], 100);
+  }
+}
+
+TEST(RunView, TwoHundredFilesAreListedAndAllCounted) {
+  sandbox::Run run = finished_run();
+  for (int i = 0; i < 200; ++i) {
+    run.files_changed.push_back(
+        {"/workspace/some/folder/file_" + std::to_string(i) + ".txt", "created", 12'345});
+  }
+  run.files_changed_total = 4'321;
+  const json value = view_of(run, "");
+  EXPECT_EQ(value["files_changed"].size(), 200U);
+  EXPECT_EQ(value["files_changed_total"], 4'321);
+  EXPECT_NE(text_of_run(value).find("4321 files changed in all"), std::string::npos);
+  run.files_changed_total = 200;
+  EXPECT_FALSE(view_of(run, "").contains("files_changed_total"));
+}
+
+TEST(RunView, ChartsShrinkIntoTheRoomThereIs) {
+  sandbox::Run run = finished_run();
+  json points = json::array();
+  for (int i = 0; i < 1000; ++i) points.push_back({0.123456789012345 + i, 0.987654321098765 + i});
+  json output = long_output("chart", 60'000);
+  output["chart"] = {
+      {"type", "line"}, {"title", "T"}, {"elements", {{{"label", "a"}, {"points", points}}}}};
+  for (int i = 0; i < 4; ++i) run.outputs.push_back(output);
+  const json value = view_of(run, bytes(90'000, 'x'));
+  expect_bounded(value);
+  EXPECT_EQ(value["outputs"][0]["chart"]["sampled"], true);
+  EXPECT_EQ(value["outputs"][0]["truncated"]["chart"]["file"], "/runs/run_x/1.chart");
+  EXPECT_EQ(value["outputs"].size(), 4U);
+}
+
+TEST(RunView, LongOutputThatPrintsLongerIsShownInPart) {
+  sandbox::Run run = finished_run();
+  const json value = view_of(run, bytes(30'000, '\x01'), 0);
+  expect_bounded(value);
+  const auto shown = static_cast<std::int64_t>(value["stdout"].get<std::string>().size());
+  EXPECT_EQ(value["stdout_next_offset"], shown) << "one piece, and where the next begins";
+  EXPECT_EQ(value["truncated"]["stdout"]["total_bytes"], 30'000);
+}
+
+TEST(RunView, StreamsTogetherStayInTheirBound) {
+  sandbox::Run run = finished_run();
+  for (const std::size_t size : {29'999U, 30'000U, 30'001U, 200'000U}) {
+    const json value = view_of(run, bytes(size, 'x'));
+    EXPECT_LE(value["stdout"].get<std::string>().size(), kInlineOutputBytes);
+    EXPECT_EQ(value.contains("truncated"), size > kInlineOutputBytes);
+  }
+}
+
+TEST(RunView, TextSaysTheSame) {
+  sandbox::Run run = finished_run();
+  run.status = sandbox::RunStatus::kFailed;
+  run.exit_code = 1;
+  run.error = sandbox::RunError{"ValueError",     "bad",    "", sandbox::Cause::kException,
+                                "variables kept", "nothing"};
+  run.files_changed = {{"/workspace/f", "created", 3}};
+  run.note = "a note";
+  const std::string text = text_of_run(view_of(run, "printed\n"));
+  for (const char* part :
+       {"failed", "exit code 1", "ValueError: bad", "exception", "variables kept", "printed",
+        "created /workspace/f", "a note", "session_x", "run_x"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,167 @@
+#include "tools/output_view.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/output.h"
+#include "sandbox/shortened_text.h"
+#include "sandbox/wire/json.h"
+
+namespace tools {
+
+using nlohmann::json;
+using sandbox::Format;
+
+namespace {
+
+// Less of a text than this, or of the room for a chart, is not worth the while.
+constexpr std::size_t kTextLeast = 400;
+constexpr std::size_t kChartLeast = 600;
+// {"html":{"file":"/runs/run_…/100.chart.json","total_bytes":33554432}}, and its comma.
+constexpr std::size_t kTruncatedCharacters = 140;
+
+std::size_t bytes_of(const json& value) {
+  return value.is_string() ? value.get_ref<const std::string&>().size()
+                           : sandbox::wire::print_json(value).size();
+}
+
+// Adds the forms of outputs as long as there is room; `left` may run below zero by none.
+class Filling {
+ public:
+  Filling(const std::vector<json>& outputs, std::size_t room, const std::string& record_file)
+      : given_(outputs), left_(room), record_file_(record_file) {}
+
+  json fill() {
+    begin();
+    // The main result before the others; what can be read before what has to be drawn.
+    for (const bool main : {true, false}) {
+      for (const char* prose : {"text", "markdown"}) add_all(prose, main);
+    }
+    for (const char* format : {"chart", "json", "csv", "html", "latex", "svg"}) {
+      for (const bool main : {true, false}) add_all(format, main);
+    }
+    return std::move(shown_);
+  }
+
+ private:
+  // What every output has, whatever is left out of it. Main results have their place for sure.
+  void begin() {
+    std::vector<json> frames;
+    for (const json& output : given_) {
+      json frame = {{"is_main_result", is_main(output)},
+                    {"formats", output.value("formats", json::array())}};
+      if (output.contains("image_path")) frame["image_path"] = output["image_path"];
+      frames.push_back(std::move(frame));
+    }
+    std::vector<bool> taken(frames.size());
+    const auto take = [&](bool main, std::size_t spared) {
+      for (std::size_t i = 0; i < frames.size(); ++i) {
+        const std::size_t size = json_characters(frames[i]) + 1;
+        if (is_main(given_[i]) != main || size + spared > left_) continue;
+        left_ -= size;
+        taken[i] = true;
+      }
+    };
+    take(true, 0);
+    take(false, std::min(left_ / 2, prose_of_main()));
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      if (!taken[i]) continue;
+      shown_.push_back(std::move(frames[i]));
+      sources_.push_back(i);
+    }
+  }
+
+  // Room without which the others would leave a main result nothing to say.
+  [[nodiscard]] std::size_t prose_of_main() const {
+    std::size_t size = 0;
+    for (const json& output : given_) {
+      if (!is_main(output)) continue;
+      size += kTruncatedCharacters + kTextLeast + json_characters(output.value("text", ""));
+    }
+    return size;
+  }
+
+  static bool is_main(const json& output) { return output.value("is_main_result", false); }
+
+  void add_all(std::string_view name, bool main) {
+    for (const Format& format : sandbox::kFormats) {
+      if (name != format.name) continue;
+      for (std::size_t i = 0; i < shown_.size(); ++i) {
+        const json& source = given_[sources_[i]];
+        if (is_main(source) == main) add(source, shown_[i], format);
+      }
+    }
+  }
+
+  void add(const json& output, json& shown, const Format& format) {
+    const bool has_file = output.contains("files") && output["files"].contains(format.name);
+    const bool is_here = output.contains(format.name);
+    if (!has_file && !is_here) return;
+    json value = is_here ? output[format.name] : json();
+    std::size_t total = is_here ? bytes_of(value) : 0;
+    if (has_file) total = output["files"][format.name].value("total_bytes", total);
+    const bool was_whole = is_here && bytes_of(value) == total;
+    const bool fits = is_here && fit(value, format);
+    if (fits) {
+      left_ -= json_characters(value) + key_characters(format);
+      shown[format.name] = value;
+    }
+    if (fits && was_whole && value == output[format.name]) return;
+    if (left_ < kTruncatedCharacters) return;
+    left_ -= kTruncatedCharacters;
+    shown["truncated"][format.name] = {
+        {"file", has_file ? output["files"][format.name].value("file", "") : record_file_},
+        {"total_bytes", total}};
+  }
+
+  static std::size_t key_characters(const Format& format) {
+    return std::string_view(format.name).size() + 4;  // quotes, colon, comma
+  }
+
+  // Makes it small enough; false when that is not to be had.
+  [[nodiscard]] bool fit(json& value, const Format& format) const {
+    const std::size_t taken = kTruncatedCharacters + key_characters(format) + 2;
+    if (left_ < taken + kTextLeast) return false;
+    const std::size_t most = left_ - taken;
+    if (format.is_prose && value.is_string()) {
+      value = sandbox::shortened(value.get_ref<const std::string&>(),
+                                 std::min(most, sandbox::kFormatCharactersMax));
+      return true;
+    }
+    if (std::string_view(format.name) == "chart") return fit_chart(value, most);
+    return json_characters(value) <= std::min(most, sandbox::kFormatCharactersMax);
+  }
+
+  static bool fit_chart(json& chart, std::size_t most) {
+    if (most < kChartLeast) return false;
+    for (std::size_t points = sandbox::kSeriesPointsMax; points >= 8; points /= 2) {
+      sandbox::sample_chart(chart, points);
+      if (json_characters(chart) <= most) return true;
+    }
+    return false;
+  }
+
+  const std::vector<json>& given_;
+  json shown_ = json::array();
+  std::vector<std::size_t> sources_;  // of each shown one, its place in given_
+  std::size_t left_;
+  const std::string& record_file_;
+};
+
+}  // namespace
+
+std::size_t json_characters(const json& value) {
+  const std::string text = sandbox::wire::print_json(value);
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
+  }));
+}
+
+json outputs_within(const std::vector<json>& outputs, std::size_t room, const std::string& record_file) {
+  return Filling(outputs, room, record_file).fill();
+}
+
+}  // namespace tools

@@ -1,0 +1,111 @@
+// text_of_run() of run_view.h.
+#include <nlohmann/json.hpp>
+
+#include "sandbox/output.h"
+#include "sandbox/shortened_text.h"
+#include "sandbox/wire/json.h"
+#include "tools/run_view.h"
+#include "tools/text_window.h"
+
+namespace tools {
+
+using nlohmann::json;
+
+namespace {
+
+// Larger ones are thinned: whoever reads the text does not draw.
+constexpr std::size_t kChartTextBytes = 4'000;
+
+void add_section(std::string& text, const char* title, const std::string& body) {
+  if (body.empty()) return;
+  text += std::string(title) + ":\n" + body;
+  if (!body.ends_with('\n')) text += '\n';
+}
+
+// Of all forms the one that is meant to be read; where there is none, the next best.
+void add_prose(std::string& text, const json& output) {
+  const char* title = output.value("is_main_result", false) ? "result" : "output";
+  for (const char* key : {"text", "markdown", "latex", "json", "html", "svg"}) {
+    const auto form = output.find(key);
+    if (form == output.end() || *form == "") continue;
+    return add_section(
+        text, title,
+        form->is_string() ? form->get<std::string>() : sandbox::wire::print_json(*form));
+  }
+}
+
+void add_chart(std::string& text, json chart) {
+  for (std::size_t points = sandbox::kSeriesPointsMax; points >= 8; points /= 2) {
+    if (points < sandbox::kSeriesPointsMax) sandbox::sample_chart(chart, points);
+    const std::string printed = sandbox::wire::print_json(chart);
+    if (printed.size() > kChartTextBytes) continue;
+    text += "chart: " + printed + "\n";
+    return;
+  }
+  text += "chart: in structuredContent\n";
+}
+
+void add_output(std::string& text, const json& output, std::size_t number) {
+  add_prose(text, output);
+  if (output.contains("chart")) add_chart(text, output["chart"]);
+  if (output.contains("image_path")) {
+    text += "image: " + one_line(output["image_path"].get<std::string>()) + "\n";
+  }
+  if (!output.contains("truncated")) return;
+  for (const auto& [format, where] : output["truncated"].items()) {
+    text += format + " of output " + std::to_string(number) + " is " + where["total_bytes"].dump() +
+            " bytes; all of it: read_file " + one_line(where["file"].get<std::string>()) + "\n";
+  }
+}
+
+void add_error(std::string& text, const json& failure) {
+  text += "error (" + failure["cause"].get<std::string>() +
+          "): " + failure["name"].get<std::string>() + ": " +
+          failure["message"].get<std::string>() + "\n";
+  for (const char* key : {"survived", "lost"}) {
+    const std::string what = failure[key].get<std::string>();
+    if (!what.empty()) text += std::string(key) + ": " + what + "\n";
+  }
+}
+
+void add_changes(std::string& text, const json& value) {
+  for (const json& change : value["files_changed"]) {
+    text += change["change"].get<std::string>() + " " +
+            one_line(change["path"].get<std::string>()) + " (" + change["bytes"].dump() +
+            " bytes)\n";
+  }
+  if (value.contains("files_changed_total")) {
+    text += value["files_changed_total"].dump() + " files changed in all\n";
+  }
+}
+
+void add_truncated(std::string& text, const json& truncated) {
+  for (const auto& [what, where] : truncated.items()) {
+    const bool outputs = what == "outputs";
+    text += what +
+            (outputs ? " are " + where["total"].dump() + " in all; all of them: read_file "
+                     : " is " + where["total_bytes"].dump() + " bytes; all of it: read_file ") +
+            where["file"].get<std::string>() + "\n";
+  }
+}
+
+}  // namespace
+
+std::string text_of_run(const json& value) {
+  std::string text = value["status"].get<std::string>();
+  if (!value["exit_code"].is_null()) text += ", exit code " + value["exit_code"].dump();
+  text += ", " + value["duration_ms"].dump() + " ms, session_id " +
+          value["session_id"].get<std::string>() + ", run_id " +
+          value["run_id"].get<std::string>() + "\n";
+  if (value.contains("error")) add_error(text, value["error"]);
+  add_section(text, "stdout", value["stdout"].get<std::string>());
+  add_section(text, "stderr", value["stderr"].get<std::string>());
+  std::size_t number = 0;
+  for (const json& output : value["outputs"]) add_output(text, output, ++number);
+  add_changes(text, value);
+  if (value.contains("truncated")) add_truncated(text, value["truncated"]);
+  if (value.contains("note")) text += "note: " + value["note"].get<std::string>() + "\n";
+  return sandbox::shortened(text, kResultCharacters);
+}
+
+}  // namespace tools
