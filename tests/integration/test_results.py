@@ -132,7 +132,8 @@ def test_every_open_figure_is_kept_in_order(shared):
 
 def test_a_picture_for_read_file_is_as_large_as_a_result_may_show(client):
     for size, shown in ((750_000, True), (750_001, False)):
-        client.run(f"open('p.png', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n'.ljust({size}, b'x'))")
+        client.run("head = b'\\x89PNG\\r\\n\\x1a\\n\\0\\0\\0\\rIHDR\\0\\0\\0\\1\\0\\0\\0\\1\\x08\\2\\0\\0\\0'\n"
+                   f"open('p.png', 'wb').write(head.ljust({size}, b'x'))")
         result = client.result("read_file", path="p.png")
         assert result["isError"] is not shown
         assert len(result["content"]) == (2 if shown else 1), result["content"][0]
