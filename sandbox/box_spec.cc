@@ -56,7 +56,9 @@ json spec_to_json(const BoxSpec& spec) {
                 {"paused_max_seconds", spec.paused_max_seconds},
                 {"ends_with_connection", spec.ends_with_connection},
                 {"zygote_directory", spec.zygote_directory},
-                {"python_ahead", spec.python_ahead}};
+                {"python_ahead", spec.python_ahead},
+                {"host_folders", folders_to_json(spec.host_folders)},
+                {"note", spec.note}};
   if (spec.host_uid) value["host_uid"] = *spec.host_uid;
   if (spec.ends_at_ms) value["ends_at_ms"] = *spec.ends_at_ms;
   return value;
@@ -87,6 +89,8 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   spec.ends_with_connection = wire::boolean_or(value, "ends_with_connection", false);
   spec.zygote_directory = wire::string_or(value, "zygote_directory");
   spec.python_ahead = wire::boolean_or(value, "python_ahead", false);
+  spec.host_folders = TRY(folders_from_json(value.value("host_folders", json())));
+  spec.note = wire::string_or(value, "note");
   if (const auto uid = wire::find_integer(value, "host_uid")) {
     spec.host_uid = static_cast<std::uint32_t>(*uid);
   }

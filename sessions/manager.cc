@@ -169,6 +169,7 @@ base::Result<SessionState> Manager::create(const std::string& principal_id,
   wanted.ends_with_connection = options.name.empty() && !options.connection_id.empty();
   wanted.env = sandbox::wire::print_json(options.env);
   wanted.lifetime_seconds = options.lifetime_seconds;
+  wanted.host_folders = TRY(choose_folders(options.filesystem));
   const Session session = TRY(take_row(wanted));
   if (session.ends_with_connection) {
     const std::lock_guard maps(mutex_);
@@ -229,14 +230,15 @@ base::Result<Session> Manager::find(const std::string& principal_id,
 
 base::Result<std::shared_ptr<sandbox::Box>> Manager::box_of(const Session& session) {
   if (session.status == "destroyed") return deleted();
-  if (auto box = sandbox_.find(session.id); box.ok()) return box;
+  if (auto box = sandbox_.find(session.id); box.ok() && folders_are_known(session.id)) return box;
   const auto lock = lock_of(session.id);
   const std::lock_guard one_at_a_time(*lock);
   const auto deadline = std::chrono::steady_clock::now() + kOthersPatience;
   while (true) {
     auto box = sandbox_.find(session.id);
     // One of another version says so, and is left alone.
-    if (box.ok() || box.error().kind == Error::Kind::kUnsupported) return box;
+    if (!box.ok() && box.error().kind == Error::Kind::kUnsupported) return box;
+    if (box.ok() && TRY(has_its_folders(session, *box.value()))) return box;
     // It may have been deleted since the caller looked, and again until its lock is held.
     if (TRY(find(session.principal_id, session.id)).status == "destroyed") return deleted();
     const auto owned = own(session.id);
@@ -272,6 +274,9 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
   spec.idle_seconds = session.idle_seconds;
   spec.paused_max_seconds = config_.paused_max_seconds;
   spec.ends_with_connection = session.ends_with_connection && config_.connections_end_with_server;
+  Folders folders = TRY(folders_of(session));
+  spec.host_folders = std::move(folders.folders);
+  spec.note = std::move(folders.note);
   if (session.lifetime_seconds) {
     spec.ends_at_ms = session.created_at + *session.lifetime_seconds * 1000;
   }
@@ -293,9 +298,11 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& kn
     return std::move(started).error();
   }
   auto box = std::move(started).value();
+  // The box that another server was faster to start is looked at by the next use.
   const auto status = box->status();
   if (status.ok()) {
     TRY(store_.set_isolation(session.id, status.value().isolation));
+    remember_folders(session.id, status.value(), spec.host_folders);
   }
   TRY(store_.set_session_status(session.id, "ready", ""));
   if (TRY(store_.session_is_live(session.id))) return box;

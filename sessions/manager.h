@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -27,6 +28,16 @@
 
 namespace sessions {
 
+// Folders of the host that this server's operator grants to its sessions.
+struct GrantedFolders {
+  std::vector<sandbox::HostFolder> all;
+  bool unasked = false;  // each session that asks for none has all; else none
+  // Whether it is still to be granted, and which directory it is now.
+  std::function<base::Result<sandbox::HostFolder>(const sandbox::HostFolder&)> look_again;
+  // Sandboxes that have other folders than they would get from this server are started anew.
+  bool decides = false;
+};
+
 struct ManagerConfig {
   std::string state_directory;  // exists, ours alone
   sandbox::Limits default_limits;
@@ -39,6 +50,7 @@ struct ManagerConfig {
   // The processes of a connection's sessions are given up when this server ends. Those of a server
   // whose clients come back after a restart wait for them.
   bool connections_end_with_server = true;
+  GrantedFolders folders;
   std::size_t spare_sessions = 0;  // made ahead of need, as one that asks for nothing special is
 };
 
@@ -49,6 +61,9 @@ struct SessionOptions {
   std::string connection_id;
   std::optional<std::int64_t> lifetime_seconds;
   std::string limits;  // a JSON object; empty: the defaults
+  // A JSON object: read_only and read_write of names in /mnt, blocked of paths in them; empty: the
+  // default.
+  std::string filesystem;
   std::map<std::string, std::string> env;
 };
 
@@ -146,6 +161,22 @@ class Manager {
   [[nodiscard]] base::Result<sandbox::SessionLock> own(const std::string& session_id) const;
   // The same, waiting for an owner that is about to go.
   [[nodiscard]] base::Result<sandbox::SessionLock> own_soon(const std::string& session_id) const;
+  // For the row of a session that asks for these; nothing: no choice was made.
+  [[nodiscard]] base::Result<std::optional<std::string>> choose_folders(
+      const std::string& filesystem) const;
+  // What a session gets of the folders that are granted now, and what it is told is missing.
+  struct Folders {
+    std::vector<sandbox::HostFolder> folders;
+    std::string note;
+  };
+  [[nodiscard]] base::Result<Folders> folders_of(const Session& session) const;
+  // False when the box of another server has other folders than the session gets here, and so has
+  // been ended. Asks once for each session.
+  base::Result<bool> has_its_folders(const Session& session, sandbox::Box& box);
+  bool folders_are_known(const std::string& session_id);
+  // Of a box that has just started: whether it is the one that was to have these.
+  void remember_folders(const std::string& session_id, const sandbox::BoxStatus& status,
+                        const std::vector<sandbox::HostFolder>& folders);
   // Calls with the session's box; again with a new one when it turns out to have just died.
   base::Status with_live_box(const Session& session,
                              const std::function<base::Status(sandbox::Box&)>& call);
@@ -202,6 +233,7 @@ class Manager {
   std::map<std::pair<std::string, std::string>, DefaultSession> connection_sessions_;
   std::map<std::string, std::vector<std::string>> connection_owned_;  // those that end with it
   std::map<std::string, std::weak_ptr<std::mutex>> session_locks_;    // those in use
+  std::set<std::string> folders_known_;  // of sessions whose box has the folders it is to have
   struct Spares {
     std::mutex mutex;
     std::condition_variable_any wakeup;

@@ -54,10 +54,14 @@ CREATE TABLE sealing_keys (
 ) STRICT;
 )sql";
 
+// Version 4: folders of the host that a session has asked for, as JSON.
+constexpr std::string_view kHostFolders = "ALTER TABLE sessions ADD COLUMN host_folders TEXT";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 3> kScripts{kSchemaSql, kTokens, kSealingKeys};
+  static constexpr std::array<std::string_view, 4> kScripts{kSchemaSql, kTokens, kSealingKeys,
+                                                            kHostFolders};
   return kScripts;
 }
 

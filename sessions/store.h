@@ -28,6 +28,8 @@ struct Session {
   std::string limits = "{}";  // JSON, as are env and isolation
   std::string env = "{}";
   std::optional<std::string> isolation;
+  // JSON: the folders of the host that were asked for; nothing: what its server grants unasked.
+  std::optional<std::string> host_folders;
   std::optional<std::int64_t> host_uid;  // until it is buried
   std::optional<std::int64_t> lifetime_seconds;
   std::int64_t idle_seconds = 600;

@@ -12,7 +12,7 @@ namespace {
 #define SESSION_COLUMNS                                                                      \
   "id, principal_id, name, template, status, ends_with_connection, limits, env, isolation, " \
   "host_uid, lifetime_seconds, idle_seconds, retention_seconds, created_at, last_used_at, "  \
-  "ended_at, error"
+  "ended_at, error, host_folders"
 
 Session read_session(Statement& row) {
   Session session;
@@ -33,6 +33,7 @@ Session read_session(Statement& row) {
   session.last_used_at = row.integer();
   session.ended_at = row.optional_integer();
   session.error = row.optional_text();
+  session.host_folders = row.optional_text();
   return session;
 }
 
@@ -45,7 +46,7 @@ base::Result<std::vector<Session>> read_all_sessions(Statement& rows) {
 base::Status insert(Database& database, const Session& session) {
   Statement statement =
       TRY(database.prepare("INSERT INTO sessions (" SESSION_COLUMNS ") "
-                           "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+                           "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   statement.bind(session.id)
       .bind(session.principal_id)
       .bind(session.name)
@@ -62,7 +63,8 @@ base::Status insert(Database& database, const Session& session) {
       .bind(session.created_at)
       .bind(session.last_used_at)
       .bind(session.ended_at)
-      .bind(session.error);
+      .bind(session.error)
+      .bind(session.host_folders);
   return statement.run();
 }
 

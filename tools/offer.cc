@@ -45,14 +45,25 @@ Offer::Offer(mcp::Server& server, Services services) {
 
 Offer::~Offer() = default;
 
-std::string instructions() {
-  return "A Linux computer of your own. run_code runs Python, JavaScript, TypeScript, SQL or bash; "
-         "variables, imports and tables stay from call to call, and the last expression's value is "
-         "shown. Files live in /workspace (the working directory) and are kept. There is no "
-         "network but loopback. A run still going after 50 s comes back as status running: follow "
-         "it with get_run. Servers and other long work: background: true. Figures come back as "
-         "images. Give files to the user with share_file. Results name their session_id: pass it "
-         "on to go on in the same session.";
+std::string instructions(const sessions::GrantedFolders& folders) {
+  std::string text =
+      "A Linux computer of your own. run_code runs Python, JavaScript, TypeScript, SQL or bash; "
+      "variables, imports and tables stay from call to call, and the last expression's value is "
+      "shown. Files live in /workspace (the working directory) and are kept. There is no "
+      "network but loopback. A run still going after 50 s comes back as status running: follow "
+      "it with get_run. Servers and other long work: background: true. Figures come back as "
+      "images. Give files to the user with share_file. Results name their session_id: pass it "
+      "on to go on in the same session.";
+  std::string list;
+  for (const sandbox::HostFolder& folder : folders.all) {
+    list += (list.empty() ? " " : ", ") + sandbox::place_of(folder) +
+            (folder.writable ? "" : " (read-only)");
+  }
+  if (list.empty()) return text;
+  return text +
+         (folders.unasked ? " Folders of the user's machine:"
+                          : " Folders that create_session can give:") +
+         list + ".";
 }
 
 }  // namespace tools

@@ -24,6 +24,7 @@ json session_schema() {
                         {"limits", "object"},
                         {"enforcement", "object"},
                         {"network", "object"},
+                        {"filesystem", "object"},
                         {"isolation", "object"},
                         {"active_runs", "array"}},
                        {"session_id", "status", "created_at", "limits", "active_runs"});
@@ -53,14 +54,6 @@ base::Status check_unsupported(const Arguments& arguments) {
       return base::error(Error::Kind::kUnsupported,
                          std::string("network.") + key +
                              ": this version gives sessions no network but loopback; leave it out");
-    }
-  }
-  const json filesystem = arguments.object("filesystem");
-  for (const char* key : {"read_only", "read_write", "blocked"}) {
-    if (filesystem.is_object() && filesystem.contains(key) && !filesystem[key].empty()) {
-      return base::error(Error::Kind::kUnsupported,
-                         std::string("filesystem.") + key +
-                             ": the operator of this server allows no host paths; leave it out");
     }
   }
   const std::string wanted = arguments.text("template", "host");
@@ -96,7 +89,7 @@ mcp::Tool create_session(const Services& services) {
         .most = std::nullopt},
        {.name = "filesystem",
         .type = Argument::Type::kObject,
-        .description = "",
+        .description = "read_only, read_write: folders of /mnt; blocked: paths in them",
         .least = std::nullopt,
         .most = std::nullopt},
        {.name = "env",
@@ -116,6 +109,9 @@ mcp::Tool create_session(const Services& services) {
         options.lifetime_seconds = arguments.find_integer("lifetime_seconds");
         if (arguments.has("limits")) {
           options.limits = sandbox::wire::print_json(arguments.object("limits"));
+        }
+        if (arguments.has("filesystem")) {
+          options.filesystem = sandbox::wire::print_json(arguments.object("filesystem"));
         }
         options.env = arguments.map("env");
         for (const auto& [name, value] : options.env) {

@@ -17,6 +17,20 @@ json parsed_or_empty(const std::string& text) {
   return value.ok() ? std::move(value).value() : json::object();
 }
 
+// Where the code sees them; the host's own paths are not for every client.
+json filesystem_of(const json& folders) {
+  json value = {
+      {"read_only", json::array()}, {"read_write", json::array()}, {"blocked", json::array()}};
+  const auto all = sandbox::folders_from_json(folders);
+  if (!all.ok()) return value;
+  for (const sandbox::HostFolder& folder : all.value()) {
+    const std::string place = sandbox::place_of(folder);
+    value[folder.writable ? "read_write" : "read_only"].push_back(place);
+    for (const std::string& path : folder.blocked) value["blocked"].push_back(place + "/" + path);
+  }
+  return value;
+}
+
 }  // namespace
 
 json structured_session(const sessions::SessionState& state) {
@@ -30,9 +44,12 @@ json structured_session(const sessions::SessionState& state) {
                 {"limits", parsed_or_empty(session.limits)},
                 {"network", {{"allow", json::array()}}},
                 {"active_runs", json::array()}};
+  json isolation = parsed_or_empty(session.isolation.value_or("{}"));
+  value["filesystem"] = filesystem_of(isolation.value("host_folders", json()));
+  isolation.erase("host_folders");
   // As the box that runs found it, or the last one that did.
   if (session.isolation) {
-    value["isolation"] = parsed_or_empty(*session.isolation);
+    value["isolation"] = std::move(isolation);
     value["enforcement"] =
         sandbox::enforcement_to_json(sandbox::enforcement_of(value["isolation"]));
   }
@@ -57,6 +74,11 @@ std::string text_of_session(const json& value) {
   if (value.contains("ends_at")) text += ", ends " + value["ends_at"].get<std::string>();
   if (value.contains("error")) text += ", " + value["error"].get<std::string>();
   text += "\n";
+  for (const char* key : {"read_only", "read_write", "blocked"}) {
+    for (const json& path : value["filesystem"][key]) {
+      text += "  " + path.get<std::string>() + " " + key + "\n";
+    }
+  }
   for (const json& run : value["active_runs"]) {
     text += "  " + run["run_id"].get<std::string>() + " " + run["language"].get<std::string>() +
             " " + run["status"].get<std::string>() +

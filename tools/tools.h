@@ -25,7 +25,8 @@ struct Services {
 };
 
 // For the model: what this computer is and how to work with it.
-std::string instructions();
+// `folders` of the host are in every session that asks for nothing else.
+std::string instructions(const sessions::GrantedFolders& folders);
 
 class ChangeWatch;
 class RunTasks;

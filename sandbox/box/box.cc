@@ -15,6 +15,7 @@
 
 #include "sandbox/base/clock.h"
 #include "sandbox/base/unix_socket.h"
+#include "sandbox/box/host_folders.h"
 #include "sandbox/box/plan.h"
 #include "sandbox/enforcement.h"
 #include "sandbox/own_ids.h"
@@ -101,8 +102,11 @@ base::Status Box::start_init() {
     if (runs_) runs_->process_stopped(pid);
   };
   events.lost = [this](const std::string& why) { end(Cause::kSandboxLost, why); };
-  init_ = TRY(InitProcess::start(loop_, spec_.program_directory + "/hutch-init",
-                                 spec_.zygote_directory, plan, std::move(events)));
+  init_ = TRY(InitProcess::start(loop_,
+                                 {spec_.program_directory + "/hutch-init", spec_.zygote_directory,
+                                  plan, [this] { return make_host_mounts(spec_); }},
+                                 std::move(events)));
+  if (!spec_.host_folders.empty()) folder_mounts_ = TRY(count_folder_mounts(init_->host_pid()));
   return base::done();
 }
 
@@ -153,6 +157,7 @@ base::Status Box::start_runs() {
   context.begins = [this](const Run& run) { interpreter_record_.begins(run); };
   runs_ = std::make_unique<Runs>(std::move(context));
   runs_->tell_next(interpreter_record_.loss());
+  runs_->tell_next(spec_.note);
   watchdog_ = TRY(Watchdog::start(loop_, spec_.limits, std::move(watched)));
   return base::done();
 }
@@ -233,7 +238,8 @@ json Box::isolation() const {
       {"cpus", or_else(cgroup_->holds_cpus(), kAffinity)},
       {"pause", cgroup_->holds_freeze().empty() ? "SIGSTOP" : cgroup_->holds_freeze()},
       {"disk", (disk_quota_ ? kProjectQuota : kWatch).words},
-      {"python", init_->warm() ? "forked from the zygote" : "started"}};
+      {"python", init_->warm() ? "forked from the zygote" : "started"},
+      {"host_folders", folders_to_json(spec_.host_folders)}};
 }
 
 void Box::limit_reached(Cause cause, bool stuck, const std::string& why) {
@@ -295,6 +301,13 @@ bool Box::directory_is_gone() const {
   return ours.st_dev != there.st_dev || ours.st_ino != there.st_ino;
 }
 
+// Then the code could write to, or read, what it must not.
+bool Box::cover_is_gone() const {
+  if (folder_mounts_ == 0) return false;
+  const auto now = count_folder_mounts(init_->host_pid());
+  return !now.ok() || now.value() < folder_mounts_;
+}
+
 void Box::check_life() {
   if (ended_) return;
   if (runs_->busy()) last_use_ = steady_clock::now();
@@ -303,6 +316,11 @@ void Box::check_life() {
   }
   if (const auto why = reason_to_end_now()) return end(Cause::kCancelled, *why);
   if (directory_is_gone()) return end(Cause::kSandboxLost, "the session's directory was removed");
+  if (cover_is_gone()) {
+    return end(Cause::kSandboxLost,
+               "a protected or blocked file in a host folder was replaced on the host, and is "
+               "covered again in the next sandbox");
+  }
   // Tried again at the next round when it fails.
   if (idle_too_long()) (void)pause(Pauser::kIdleness);
   loop_.after(kLifeInterval, [this] { check_life(); });

@@ -54,9 +54,11 @@ class Box {
   [[nodiscard]] bool idle_too_long() const;
   std::optional<std::string> reason_to_end_now();
   [[nodiscard]] bool directory_is_gone() const;
+  [[nodiscard]] bool cover_is_gone() const;
 
   EventLoop& loop_;
   BoxSpec spec_;
+  std::size_t folder_mounts_ = 0;  // of host folders and what covers things in them
   base::UniqueFd runs_directory_;
   base::UniqueFd workspace_;
   base::UniqueFd home_;

@@ -50,15 +50,12 @@ bool has_nul(const std::vector<std::string>& strings) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<InitProcess>> InitProcess::start(EventLoop& loop,
-                                                              const std::string& program,
-                                                              const std::string& zygote_directory,
-                                                              const std::string& plan,
+base::Result<std::unique_ptr<InitProcess>> InitProcess::start(EventLoop& loop, const Recipe& recipe,
                                                               Events events) {
   std::unique_ptr<InitProcess> init(new InitProcess(loop, std::move(events)));
-  if (zygote_directory.empty() || !init->fork_from_zygote(zygote_directory, plan).ok()) {
+  if (recipe.zygote_directory.empty() || !init->fork_from_zygote(recipe).ok()) {
     init->end_process();
-    if (auto status = init->launch(program, plan); !status.ok()) {
+    if (auto status = init->launch(recipe); !status.ok()) {
       return std::move(status).error().context("start the box");
     }
   }
@@ -90,13 +87,27 @@ void InitProcess::kill() {
   if (pidfd_.valid()) (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
 }
 
-base::Status InitProcess::fork_from_zygote(const std::string& directory, const std::string& plan) {
+// Before anybody reads there: they wait in the socket until init comes to them.
+base::Status InitProcess::send_mounts(int socket, const Recipe& recipe) {
+  const std::vector<base::UniqueFd> mounts = TRY(recipe.make_mounts());
+  InitHead head;
+  head.type = InitMessage::kMount;
+  for (const base::UniqueFd& mount : mounts) {
+    const int fd = mount.get();
+    TRY(base::send_packet(socket, bytes_of(head), &fd, 1));
+  }
+  return base::done();
+}
+
+base::Status InitProcess::fork_from_zygote(const Recipe& recipe) {
   const auto first_answer = Clock::now() + kZygotePatience;
-  const base::UniqueFd place = TRY(base::open_file(AT_FDCWD, directory, O_PATH | O_DIRECTORY));
+  const base::UniqueFd place =
+      TRY(base::open_file(AT_FDCWD, recipe.zygote_directory, O_PATH | O_DIRECTORY));
   const base::UniqueFd zygote =
       TRY(base::connect_to(place.get(), wire::kZygoteSocket, kZygotePatience, SOCK_SEQPACKET));
   base::SocketPair pair = TRY(base::make_socket_pair(SOCK_SEQPACKET));
-  const base::UniqueFd plan_fd = TRY(base::make_memory_file("hutch-plan", plan));
+  TRY(send_mounts(pair.ours.get(), recipe));
+  const base::UniqueFd plan_fd = TRY(base::make_memory_file("hutch-plan", recipe.plan));
   const wire::ZygoteRequest request(wire::ZygoteMessage::kBox);
   const int fds[] = {plan_fd.get(), pair.theirs.get()};
   TRY(base::send_packet(zygote.get(), {reinterpret_cast<const char*>(&request), sizeof request},
@@ -107,12 +118,13 @@ base::Status InitProcess::fork_from_zygote(const std::string& directory, const s
   return wait_until_ready(first_answer);
 }
 
-base::Status InitProcess::launch(const std::string& program, const std::string& plan) {
+base::Status InitProcess::launch(const Recipe& recipe) {
   base::SocketPair pair = TRY(base::make_socket_pair(SOCK_SEQPACKET));
-  const base::UniqueFd plan_fd = TRY(base::make_memory_file("hutch-plan", plan));
+  TRY(send_mounts(pair.ours.get(), recipe));
+  const base::UniqueFd plan_fd = TRY(base::make_memory_file("hutch-plan", recipe.plan));
   const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDWR));
   base::SpawnOptions options;
-  options.arguments = {program};
+  options.arguments = {recipe.program};
   options.descriptors = {null.get(), null.get(), null.get(), plan_fd.get(), pair.theirs.get()};
   const pid_t outside_half = TRY(base::spawn(options));
   pair.theirs.reset();

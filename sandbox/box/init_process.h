@@ -35,12 +35,18 @@ class InitProcess {
     std::function<void(const std::string& why)> lost;  // once; nothing of the box runs any more
   };
 
+  struct Recipe {
+    std::string program;           // hutch-init
+    std::string zygote_directory;  // empty: none
+    std::string plan;
+    // The mounts that the plan says are sent; called for each attempt, which uses them up.
+    std::function<base::Result<std::vector<base::UniqueFd>>()> make_mounts;
+  };
+
   // Blocks until the box is up, at most ten seconds. The error names the step that failed. From the
   // zygote of that directory, or where it has none that answers, from the program.
-  static base::Result<std::unique_ptr<InitProcess>> start(EventLoop& loop,
-                                                          const std::string& program,
-                                                          const std::string& zygote_directory,
-                                                          const std::string& plan, Events events);
+  static base::Result<std::unique_ptr<InitProcess>> start(EventLoop& loop, const Recipe& recipe,
+                                                          Events events);
   ~InitProcess();
   InitProcess(const InitProcess&) = delete;
   InitProcess& operator=(const InitProcess&) = delete;
@@ -71,8 +77,9 @@ class InitProcess {
 
   using Clock = std::chrono::steady_clock;
 
-  base::Status fork_from_zygote(const std::string& directory, const std::string& plan);
-  base::Status launch(const std::string& program, const std::string& plan);
+  base::Status fork_from_zygote(const Recipe& recipe);
+  base::Status launch(const Recipe& recipe);
+  static base::Status send_mounts(int socket, const Recipe& recipe);
   // Of a zygote the first answer may be awaited for a short time only.
   base::Status wait_until_ready(Clock::time_point first_answer);
   base::Status take_socket(base::UniqueFd socket);

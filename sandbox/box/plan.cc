@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "sandbox/box/host_folders.h"
 #include "sandbox/box/plan_writer.h"
 
 namespace sandbox::box {
@@ -181,7 +182,8 @@ base::Status add_session_directory(PlanWriter& plan, const BoxSpec& spec, const 
 }
 
 base::Status add_session(PlanWriter& plan, const BoxSpec& spec) {
-  for (const char* path : {"/home", "/mnt", "/run", "/run/hutch", "/var"}) add_directory(plan, path);
+  for (const char* path : {"/home", "/mnt", "/run", "/run/hutch", "/var"})
+    add_directory(plan, path);
   plan.add(PlanOp::kSymlink, {"/tmp", "/var/tmp"});
   plan.add(PlanOp::kSymlink, {"/workspace", "/mnt/data"});  // where models look by habit
   TRY(add_session_directory(plan, spec, "workspace", "/workspace", ""));
@@ -255,9 +257,13 @@ base::Result<std::string> make_plan(const BoxSpec& spec, const Cgroup::Entrance&
   add_devices(plan, spec.limits);
   add_proc(plan);
   TRY(add_session(plan, spec));
+  TRY(add_host_folders(plan, spec));
   plan.add(PlanOp::kReadOnly, {"/proc/sys"});
   plan.add(PlanOp::kReadOnly, {"/"});
   add_access(plan);
+  for (const HostFolder& folder : spec.host_folders) {
+    if (folder.writable) plan.add(PlanOp::kAccess, {place_of(folder), "w"});
+  }
   add_limits(plan, spec, fallbacks);
   std::string bytes = plan.take();
   if (bytes.size() > wire::kPlanBytesMax) return base::error(Error::Kind::kLimit, "plan too large");

@@ -44,6 +44,7 @@ int enter_box(const Plan& plan) {
   forbid_new_privileges();
   forbid_reading_init();                          // after the last id change, which resets it
   const int landlock_abi = restrict_files(plan);  // needs no_new_privs
+  forbid_sockets_of_the_host(plan);               // where a folder of the host is in the box
   install_seccomp_filter();                       // last: it forbids what the steps above used
   return landlock_abi;
 }

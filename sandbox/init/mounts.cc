@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "sandbox/init/host_folders.h"
 #include "sandbox/init/report.h"
 #include "sandbox/init/steps.h"
 #include "sandbox/wire/plan_format.h"
@@ -48,9 +49,11 @@ class InNewRoot {
   char text_[kPathBytesMax];
 };
 
-void set_attributes(int mount_fd, unsigned long long attributes, const char* subject) {
+void set_attributes(int mount_fd, unsigned long long attributes, bool alone, const char* subject) {
   mount_attr attr{};
   attr.attr_set = attributes;
+  // Else what is mounted there on the host later would show up in the box.
+  if (alone) attr.propagation = MS_PRIVATE;
   must(::mount_setattr(mount_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr),
        "mount_setattr", subject);
 }
@@ -73,13 +76,22 @@ void attach(int mount_fd, const char* target) {
        "move_mount", target);
 }
 
+// -1 with errno.
+int open_source(const char* source, const char* options) {
+  if (has(options, 's')) return receive_mount();
+  unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
+  if (!has(options, 'a')) flags |= AT_RECURSIVE;
+  return ::open_tree(AT_FDCWD, source, flags);
+}
+
 int clone_source(const wire::PlanRecord& record) {
   const char* source = record.fields[0];
   const char* options = record.fields[2];
-  const int fd = ::open_tree(
-      AT_FDCWD, source,
-      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+  const int fd = open_source(source, options);
   if (fd < 0 && errno == ENOENT && has(options, 'o')) return -1;
+  if (fd < 0 && errno == EINVAL && has(options, 'a')) {
+    fail("another file system is mounted in this folder of the host:", source);
+  }
   must(fd, "open_tree", source);
   const unsigned long long device = std::strtoull(record.fields[3], nullptr, 10);
   const unsigned long long inode = std::strtoull(record.fields[4], nullptr, 10);
@@ -97,7 +109,8 @@ int clone_source(const wire::PlanRecord& record) {
   if (std::strncmp(record.fields[1], "/dev/", 5) != 0) attributes |= MOUNT_ATTR_NODEV;
   if (has(options, 'r')) attributes |= MOUNT_ATTR_RDONLY;
   if (has(options, 'x')) attributes |= MOUNT_ATTR_NOEXEC;
-  set_attributes(fd, attributes, source);
+  // Who has sent it has set them, with more rights than ours.
+  if (!has(options, 's')) set_attributes(fd, attributes, has(options, 'a'), source);
   return fd;
 }
 
@@ -205,6 +218,10 @@ void carry_out(const wire::PlanRecord& record, int& bind_index) {
       return write_new_file(record.fields[0], record.fields[1], O_CREAT | O_EXCL);
     case wire::PlanOp::kSysctl:
       return write_sysctl(record);
+    case wire::PlanOp::kProtect:
+    case wire::PlanOp::kBlock:
+      return cover_in_folder(record, InNewRoot(record.fields[0]).get(),
+                             InNewRoot("/dev/null").get());
     default:
       return;  // belongs to another step
   }

@@ -9,6 +9,7 @@
 #include "sandbox/init/report.h"
 #include "sandbox/init/steps.h"
 #include "sandbox/policy/default_filter.h"  // generated
+#include "sandbox/wire/plan_format.h"
 
 namespace sandbox::init {
 namespace {
@@ -22,6 +23,15 @@ void install(const sock_filter (&instructions)[kLength], const char* step) {
 }
 
 }  // namespace
+
+void forbid_sockets_of_the_host(const Plan& plan) {
+  wire::PlanReader reader(plan.bytes, plan.size);
+  wire::PlanRecord record;
+  while (reader.next(record)) {
+    if (record.op != wire::PlanOp::kNoHostSockets) continue;
+    install(policy::kHostFolderFilter, "install the seccomp filter for host folders");
+  }
+}
 
 void install_seccomp_filter() {
   // The one that decides about calls comes last: it may forbid installing another.

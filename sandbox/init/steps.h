@@ -48,6 +48,7 @@ void forbid_new_privileges();
 void forbid_reading_init();
 // Returns the ABI of Landlock that holds from here, 0 where the kernel has none.
 int restrict_files(const Plan& plan);
+void forbid_sockets_of_the_host(const Plan& plan);
 void install_seccomp_filter();
 
 // --- pid 1 of a box that is up --------------------------------------------------------------

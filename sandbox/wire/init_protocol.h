@@ -2,8 +2,8 @@
 // message is one packet, a fixed head and, for a spawn, NUL-ended strings. Both ends come from the
 // same build, so the layout is that of the machine.
 //
-// Box to init: kSpawn and kCopy (with descriptors), kSignal, kSignalAll, kBarrier. Init to box:
-// kClone (with the pidfd of init), kRoot (with the box's root directory), kReady, kSpawned,
+// Box to init: kMount, kSpawn and kCopy (with descriptors), kSignal, kSignalAll, kBarrier. Init to
+// box: kClone (with the pidfd of init), kRoot (with the box's root directory), kReady, kSpawned,
 // kExited, kStopped, kFailed, kPassed.
 #pragma once
 
@@ -24,6 +24,7 @@ enum class InitMessage : std::uint16_t {
   kBarrier = 4,    // sequence: wants kPassed when all that came before has been done
   kCopy = 5,       // as kSpawn, but the process is a copy of init, which is one of a warmed
                    // interpreter; ENOSYS when it is not
+  kMount = 6,      // before the plan is carried out; carries one descriptor, a detached mount
   kClone = 16,     // value: unused; carries one descriptor, the pidfd of init
   kReady = 17,     // the box is whole; value: the ABI of Landlock that holds, 0 without
   kSpawned = 18,   // sequence, pid; value: errno when it failed

@@ -6,6 +6,8 @@ namespace sandbox::wire {
 
 int plan_field_count(PlanOp op) {
   switch (op) {
+    case PlanOp::kNoHostSockets:
+      return 0;
     case PlanOp::kCgroup:
     case PlanOp::kCgroup2:
     case PlanOp::kHostname:
@@ -25,6 +27,8 @@ int plan_field_count(PlanOp op) {
       return 3;
     case PlanOp::kIdMap:
     case PlanOp::kTmpfs:
+    case PlanOp::kProtect:
+    case PlanOp::kBlock:
       return 4;
     case PlanOp::kBind:
       return 5;

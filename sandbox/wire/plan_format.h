@@ -24,19 +24,25 @@ enum class PlanOp : std::uint8_t {
   kDirectory = 'd',  // path in the box, octal mode
   kBind = 'b',       // source on the host, target in the box, options, device number, inode
                      //   r read-only; o skip when the source is missing; x no programs from here;
-                     //   device and inode are "0" when any source at that path will do
-  kTmpfs = 't',      // target, size in bytes, number of inodes, octal mode
-  kProc = 'p',       // target
-  kTerminals = 'y',  // target: a devpts of the box's own
-  kMask = 'm',       // path in the box that must read as empty; skipped when it is not there
-  kReadOnly = 'r',   // path in the box to remount read-only
-  kSymlink = 'l',    // text of the link, path in the box
-  kFile = 'f',       // path in the box, content
-  kSysctl = 's',     // path below the box's /proc/sys, value
-  kRlimit = 'u',     // number of the resource, soft, hard
-  kCpus = 'n',       // how many CPUs the box may use
-  kAccess = 'a',     // path in the box, what Landlock allows from there down: r read and run;
-                     //   u also write what is there, as a device; w also create and delete
+                     //   device and inode are "0" when any source at that path will do;
+                     //   a alone: without what is mounted below, now or later; s its mount was
+                     //   sent by hutch-box (kMount), in the order of the plan
+  kProtect = 'k',    // target of a kBind before it, relative path, device number, inode: is made
+                     //   read-only where it lies
+  kBlock = 'x',      // the same, but must read as empty
+  kNoHostSockets = 'w',  // no Unix sockets by name, no set-id files: there are host folders
+  kTmpfs = 't',          // target, size in bytes, number of inodes, octal mode
+  kProc = 'p',           // target
+  kTerminals = 'y',      // target: a devpts of the box's own
+  kMask = 'm',           // path in the box that must read as empty; skipped when it is not there
+  kReadOnly = 'r',       // path in the box to remount read-only
+  kSymlink = 'l',        // text of the link, path in the box
+  kFile = 'f',           // path in the box, content
+  kSysctl = 's',         // path below the box's /proc/sys, value
+  kRlimit = 'u',         // number of the resource, soft, hard
+  kCpus = 'n',           // how many CPUs the box may use
+  kAccess = 'a',         // path in the box, what Landlock allows from there down: r read and run;
+                         //   u also write what is there, as a device; w also create and delete
 };
 
 struct PlanRecord {

@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "sandbox/base/process.h"
 #include "sandbox/own_ids.h"
 
@@ -32,8 +35,28 @@ base::Result<sandbox::SandboxConfig> sandbox_config(const Settings& settings) {
   return config;
 }
 
+namespace {
+
+base::Result<sessions::GrantedFolders> granted_folders(const Settings& settings) {
+  sessions::GrantedFolders folders;
+  if (settings.mounting == Settings::Mounting::kNone) return folders;
+  std::error_code failure;
+  const std::string here = std::filesystem::current_path(failure).string();
+  folders.all = TRY(sandbox::check_folders(settings.mounts, settings.never_mounted, here));
+  folders.unasked = settings.mounting == Settings::Mounting::kAll;
+  folders.decides = true;
+  folders.look_again = [never = settings.never_mounted](const sandbox::HostFolder& folder) {
+    return sandbox::check_folder(folder, never, "/");
+  };
+  return folders;
+}
+
+}  // namespace
+
 base::Result<std::unique_ptr<Application>> Application::open(const Settings& settings) {
   std::unique_ptr<Application> app(new Application(settings));
+  // First, so that nothing is made for a command that says what is refused.
+  sessions::GrantedFolders folders = TRY(granted_folders(settings));
   TRY(make_directories(settings));
   app->sandbox_ = sandbox::make_sandbox(TRY(sandbox_config(settings)));
   app->store_ = TRY(sessions::Store::open(settings.state_directory + "/hutch.db"));
@@ -44,6 +67,7 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   config.state_directory = settings.state_directory;
   config.default_limits = settings.default_limits;
   config.most_limits = settings.most_limits;
+  config.folders = std::move(folders);
   config.sessions_max = settings.sessions_max;
   config.idle_seconds = settings.idle_seconds;
   config.retention_seconds = settings.retention_seconds;

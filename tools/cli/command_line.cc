@@ -178,6 +178,12 @@ void add_token(CLI::App& app, Choices& choices) {
   });
 }
 
+void add_mount(CLI::App* command, Choices& choices) {
+  command->add_option("--mount", choices.flags.mounts,
+                      "[NAME=]PATH[:rw] of a folder that sessions see as /mnt/NAME, read-only "
+                      "without :rw; may be repeated");
+}
+
 void add_stdio_and_run(CLI::App& app, Choices& choices) {
   CLI::App* stdio =
       app.add_subcommand("stdio", "Serve one MCP client on standard input and output");
@@ -186,9 +192,11 @@ void add_stdio_and_run(CLI::App& app, Choices& choices) {
   stdio->add_option_function<std::string>(
       "--share-dir", [&choices](const std::string& path) { choices.flags.share_directory = path; },
       "Where shared files are put for you to keep, ~/hutch unless given; none: nowhere");
+  add_mount(stdio, choices);
   stdio->callback([&choices] {
     choices.command = [&choices](Settings settings) -> base::Result<int> {
       settings.serves = true;
+      settings.mounting = Settings::Mounting::kAll;
       const auto application = TRY(Application::open(settings));
       return run_stdio(*application, choices.session_name);
     };
@@ -201,9 +209,13 @@ void add_stdio_and_run(CLI::App& app, Choices& choices) {
   run->add_option("-s,--session", choices.run.session, "Name of a lasting session to run it in");
   run->add_option("-t,--timeout", choices.run.timeout_seconds, "Seconds")
       ->check(CLI::Range(1, static_cast<int>(sandbox::kRunSecondsMax)));
+  add_mount(run, choices);
   run->callback([&choices] {
-    choices.command = with_application(
-        [&choices](Application& application) { return run_code_once(application, choices.run); });
+    choices.command = [&choices](Settings settings) -> base::Result<int> {
+      settings.mounting = Settings::Mounting::kAll;
+      const auto application = TRY(Application::open(settings));
+      return run_code_once(*application, choices.run);
+    };
     block_ending_signals();
   });
 }
@@ -220,12 +232,14 @@ void add_serve(CLI::App& app, Choices& choices) {
                   "A proxy in front does TLS: other than loopback addresses are allowed");
   serve->add_flag("--no-auth", choices.no_auth,
                   "Ask for no token: all users of this machine may run code as you");
+  add_mount(serve, choices);
   serve->callback([&choices] {
     choices.command = [&choices](Settings settings) -> base::Result<int> {
       // Its clients are not tied to it as the one of stdio is: they come back after a restart.
       if (settings.detach_seconds == kDetachUnset) settings.detach_seconds = kServeDetachSeconds;
       settings.clients_come_back = true;
       settings.serves = true;
+      settings.mounting = Settings::Mounting::kAsked;
       const auto application = TRY(Application::open(settings));
       return run_serve(*application, choices.no_auth);
     };

@@ -131,6 +131,21 @@ base::Status take_oauth(const std::string& path, const toml::node& node, OauthSe
   return base::done();
 }
 
+base::Status take_mounts(const std::string& path, const toml::node& node, Settings& settings) {
+  if (!node.is_table()) return wrong(path, node, "mounts must be a table");
+  for (const auto& [key, entry] : *node.as_table()) {
+    const std::string name(key.str());
+    std::string text;
+    TRY(take_text(path, entry, "mounts." + name, text));
+    auto folder = sandbox::parse_folder(name, text);
+    if (name.empty() || !folder.ok()) {
+      return wrong(path, entry, name.empty() ? "a mount needs a name" : folder.error().message);
+    }
+    settings.mounts.push_back(std::move(folder).value());
+  }
+  return base::done();
+}
+
 }  // namespace
 
 base::Status read_config_file(const std::string& path, Settings& settings) {
@@ -155,6 +170,8 @@ base::Status read_config_file(const std::string& path, Settings& settings) {
         TRY(take_serve(path, entry, settings.serve));
       } else if (name == "oauth") {
         TRY(take_oauth(path, entry, settings.oauth.emplace()));
+      } else if (name == "mounts") {
+        TRY(take_mounts(path, entry, settings));
       } else if (name == "limits") {
         TRY(take_limits(path, entry, name, settings.default_limits));
       } else if (name == "max_limits") {

@@ -1,6 +1,7 @@
 #include "tools/cli/settings.h"
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cstdlib>
 
 #include "sandbox/base/fd.h"
+#include "sandbox/base/process.h"
 #include "tools/cli/config_file.h"
 
 namespace tools::cli {
@@ -125,6 +127,58 @@ base::Status resolve_serve(const Flags& flags, const Environment& environment,
   return base::done();
 }
 
+// Those of the command line come first, and in the place of what has their name in the file.
+base::Status resolve_mounts(const Flags& flags, const Environment& environment,
+                            std::vector<sandbox::HostFolder>& mounts) {
+  std::vector<sandbox::HostFolder> all;
+  for (const std::string& text : flags.mounts) {
+    auto folder = sandbox::parse_folder(text);
+    if (!folder.ok()) return std::move(folder).error().context("--mount " + text);
+    all.push_back(std::move(folder).value());
+  }
+  const std::size_t named = all.size();
+  for (sandbox::HostFolder& folder : mounts) {
+    const auto end = all.begin() + static_cast<std::ptrdiff_t>(named);
+    if (std::any_of(all.begin(), end, [&](const auto& f) { return f.name == folder.name; })) {
+      continue;
+    }
+    folder.path = TRY(expand(folder.path, environment));
+    if (!folder.path.starts_with('/')) {
+      return base::error(Error::Kind::kInvalid,
+                         "[mounts] " + folder.name + ": the path must begin with / or ~/");
+    }
+    all.push_back(std::move(folder));
+  }
+  mounts = std::move(all);
+  return base::done();
+}
+
+sandbox::HostPlaces never_mounted(const Environment& environment, const Settings& settings,
+                                  const std::string& config_file) {
+  sandbox::HostPlaces places = sandbox::system_places();
+  for (const char* variable : {"XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}) {
+    const std::string path = environment(variable);
+    const bool ours = std::string_view(variable) != "XDG_RUNTIME_DIR";
+    if (path.starts_with('/')) places.never.push_back(ours ? path + "/hutch" : path);
+  }
+  places.never.push_back(settings.state_directory);
+  if (config_file.starts_with('/')) places.never.push_back(config_file);
+  // Programs of the user may be started with another HOME than the user's own.
+  const passwd* const user = ::getpwuid(::geteuid());  // NOLINT(concurrency-mt-unsafe): one thread
+  for (const std::string& home :
+       {environment("HOME"), std::string(user != nullptr ? user->pw_dir : "")}) {
+    if (home.starts_with('/')) sandbox::add_home(places, home);
+  }
+  sandbox::add_other_homes(places, "/etc/passwd");
+  const auto programs = base::executable_directory();
+  if (programs.ok()) {
+    places.never_writable.push_back(programs.value());
+    places.never_writable.push_back(programs.value().substr(0, programs.value().rfind('/')) +
+                                    "/share/hutch");
+  }
+  return places;
+}
+
 base::Status make_private_directory(const std::string& path) {
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
        slash = path.find('/', slash + 1)) {
@@ -200,6 +254,8 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
   state = without_last_slashes(TRY(absolute(state, "the state directory", environment)));
   settings.state_directory = state;
   settings.zygote_directory = state + "/zygote";
+  TRY(resolve_mounts(flags, environment, settings.mounts));
+  settings.never_mounted = never_mounted(environment, settings, file);
   return settings;
 }
 

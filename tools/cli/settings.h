@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "sandbox/base/result.h"
+#include "sandbox/host_folder.h"
+#include "sandbox/host_places.h"
 #include "sandbox/limits.h"
 
 namespace tools::cli {
@@ -58,6 +60,10 @@ struct Settings {
   ServeSettings serve;
   sandbox::Limits default_limits;
   sandbox::Limits most_limits;
+  std::vector<sandbox::HostFolder> mounts;  // as they were named; checked by those who grant them
+  sandbox::HostPlaces never_mounted;
+  enum class Mounting { kNone, kAll, kAsked };  // what sessions of this command get
+  Mounting mounting = Mounting::kNone;
   std::optional<OauthSettings> oauth;  // absent: tokens of hutch token create only
 };
 
@@ -72,6 +78,7 @@ struct Flags {
   std::vector<std::string> allow_origins;
   std::vector<std::string> allow_hosts;
   bool behind_proxy = false;
+  std::vector<std::string> mounts;
 };
 
 // Reads a variable of the environment; empty when it is not set.

@@ -20,6 +20,25 @@ def state_path(name):
     return os.path.join(os.environ.get("HUTCH_STATE_DIR", "/run/hutch/state"), name)
 
 
+def connect(socket):
+    port = ""
+    try:
+        with open(state_path("python.port"), encoding="ascii") as file:
+            port = file.read(5)
+    except (OSError, ValueError):
+        pass  # it listens by path
+    family, address = (socket.AF_INET, ("127.0.0.1", int(port))) if port.isdecimal() else (
+        socket.AF_UNIX, state_path("python.socket"))
+    connection = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    try:
+        connection.settimeout(LOOK_SECONDS)
+        connection.connect(address)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 class PythonFrames(FrameSource):
     def __init__(self, kind):
         self._kind = kind  # of files that the engine reads: sqlite or parquet
@@ -30,16 +49,14 @@ class PythonFrames(FrameSource):
         self._why.pop(name, None)
         deadline = time.monotonic() + IDLE_SECONDS
         while True:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as connection:
-                connection.settimeout(LOOK_SECONDS)
-                try:
-                    connection.connect(state_path("python.socket"))
+            try:
+                with connect(socket) as connection:
                     return self._ask(connection, name, check_interrupt)
-                except OSError:
-                    # It listens from the end of its first run on.
-                    if not busy_run():
-                        self._why[name] = ", and Python has not run in this session: there are no DataFrames"
-                        return None
+            except OSError:
+                # It listens from the end of its first run on.
+                if not busy_run():
+                    self._why[name] = ", and Python has not run in this session: there are no DataFrames"
+                    return None
             check_interrupt()
             if time.monotonic() > deadline:
                 raise LookupError(f"no such table: {name}; if it is a DataFrame: {busy_words()}")

@@ -1,6 +1,7 @@
 """Lends this interpreter's DataFrames to the other languages of the session.
 
-While the interpreter is idle it listens on a Unix socket. Whoever asks is answered by a child, which
+While the interpreter is idle it listens on a Unix socket, or on loopback in sessions with folders of
+the host, which have none. Whoever asks is answered by a child, which
 has the DataFrames as they were when it was forked: whatever they are, and however long writing them
 takes, the next run can begin.
 """
@@ -54,18 +55,37 @@ class FrameServer:
 
     def _listen(self):
         import _socket
-        path = os.path.join(self._folder, "python.socket")
-        try:
-            listening = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC | _socket.SOCK_NONBLOCK)
+        for name in ("python.socket", "python.port"):
             try:
-                os.unlink(path)  # of an interpreter before this one
-            except FileNotFoundError:
+                os.unlink(os.path.join(self._folder, name))  # of an interpreter before this one
+            except OSError:
                 pass
-            listening.bind(path)
-            listening.listen(8)
+        try:
+            self._socket = self._listen_by_path(_socket)
         except OSError:
-            return
-        self._socket = listening
+            try:
+                self._socket = self._listen_on_loopback(_socket)
+            except OSError:
+                return
+
+    def _listen_by_path(self, _socket):
+        kind = _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC | _socket.SOCK_NONBLOCK
+        listening = _socket.socket(_socket.AF_UNIX, kind)
+        listening.bind(os.path.join(self._folder, "python.socket"))
+        listening.listen(8)
+        return listening
+
+    def _listen_on_loopback(self, _socket):
+        kind = _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC | _socket.SOCK_NONBLOCK
+        listening = _socket.socket(_socket.AF_INET, kind)
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(8)
+        file = os.open(os.path.join(self._folder, "python.port"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(file, str(listening.getsockname()[1]).encode())
+        finally:
+            os.close(file)
+        return listening
 
     def _write_run(self, run_id):
         try:

@@ -53,7 +53,7 @@ std::uint32_t answer(const seccomp_data& data) {
 
 TEST(Policy, EveryEntrySaysWhy) {
   const json whole = policy();
-  for (const char* list : {"entries", "arguments"}) {
+  for (const char* list : {"entries", "arguments", "host_folders"}) {
     for (const json& entry : whole[list]) {
       EXPECT_GT(entry.value("why", "").size(), 8U) << entry;
     }
@@ -113,6 +113,55 @@ TEST(Policy, SocketTypesAndProtocols) {
     EXPECT_NE(answer(call(SYS_socket, {family, 1, 132})), SECCOMP_RET_ALLOW) << "SCTP";
   }
   EXPECT_NE(answer(call(SYS_socket, {16, 3, 12})), SECCOMP_RET_ALLOW) << "netfilter netlink";
+}
+
+std::uint32_t answer_beside_host_folders(const seccomp_data& data) {
+  return evaluate_bpf(sandbox::policy::kHostFolderFilter, data).value_or(0xdead);
+}
+
+TEST(Policy, NoSocketOfTheHostIsReachedFromItsFolders) {
+  for (const std::uint64_t flags : {0ULL, 02000000ULL, 04000ULL, 1ULL << 40}) {
+    for (const std::uint64_t type : {1ULL, 2ULL, 3ULL, 5ULL}) {
+      EXPECT_EQ(answer_beside_host_folders(call(SYS_socket, {1, type | flags, 0})),
+                kErrno | EAFNOSUPPORT);
+    }
+    for (const std::uint64_t type : {2ULL, 3ULL}) {
+      EXPECT_EQ(answer_beside_host_folders(call(SYS_socketpair, {1, type | flags, 0})),
+                kErrno | EPERM)
+          << "sends to any address";
+    }
+    for (const std::uint64_t type : {1ULL, 5ULL}) {
+      EXPECT_EQ(answer_beside_host_folders(call(SYS_socketpair, {1, type | flags, 0})),
+                SECCOMP_RET_ALLOW);
+    }
+  }
+  EXPECT_EQ(answer_beside_host_folders(call(SYS_socket, {1 | (1ULL << 32), 1, 0})),
+            kErrno | EAFNOSUPPORT)
+      << "the kernel sees the lower half";
+  EXPECT_EQ(answer_beside_host_folders(call(SYS_socket, {2, 1, 0})), SECCOMP_RET_ALLOW);
+}
+
+TEST(Policy, NoSetIdFileIsLeftInFoldersOfTheHost) {
+  constexpr std::uint64_t kCreate = O_CREAT | O_WRONLY;
+  for (const std::uint64_t mode : {04755ULL, 02755ULL, 06000ULL}) {
+    for (const seccomp_data& data :
+         {call(SYS_chmod, {0, mode}), call(SYS_fchmod, {0, mode}), call(SYS_fchmodat, {0, 0, mode}),
+          call(SYS_creat, {0, mode}), call(SYS_mknod, {0, mode | 0100000}),
+          call(SYS_mknodat, {0, 0, mode | 0100000}), call(SYS_open, {0, kCreate, mode}),
+          call(SYS_openat, {0, 0, kCreate, mode}),
+          call(SYS_openat, {0, 0, O_TMPFILE | O_RDWR, mode})}) {
+      EXPECT_EQ(answer_beside_host_folders(data), kErrno | EPERM) << data.nr;
+    }
+    EXPECT_EQ(answer_beside_host_folders(call(SYS_openat, {0, 0, O_DIRECTORY, mode})),
+              SECCOMP_RET_ALLOW)
+        << "without O_CREAT nobody sets the mode";
+  }
+  for (const std::uint64_t mode : {0755ULL, 0777ULL, 01777ULL}) {
+    EXPECT_EQ(answer_beside_host_folders(call(SYS_chmod, {0, mode})), SECCOMP_RET_ALLOW);
+    EXPECT_EQ(answer_beside_host_folders(call(SYS_openat, {0, 0, kCreate, mode})),
+              SECCOMP_RET_ALLOW);
+  }
+  EXPECT_EQ(answer_beside_host_folders(call(SYS_openat2, {})), kErrno | ENOSYS);
 }
 
 TEST(Policy, SystemVIpcIsForBookkeepingOnly) {
@@ -220,7 +269,7 @@ std::vector<Entry> entries_with_numbers() {
   };
   std::vector<Entry> entries;
   const json whole = policy();
-  for (const char* list : {"entries", "arguments"}) {
+  for (const char* list : {"entries", "arguments", "host_folders"}) {
     for (json entry : whole[list]) {
       const auto number = kNumbers.find(entry["syscall"].get<std::string>());
       if (number == kNumbers.end()) continue;

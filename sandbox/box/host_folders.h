@@ -1,0 +1,30 @@
+// Folders of the host in a box: what the plan says of them and, as root, their mounts.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/result.h"
+#include "sandbox/box/plan_writer.h"
+#include "sandbox/box_spec.h"
+
+namespace sandbox::box {
+
+// Looks into the folders as they are now. kInvalid when one is not the directory that was granted,
+// or when what must be covered in it cannot be.
+base::Status add_host_folders(PlanWriter& plan, const BoxSpec& spec);
+
+// As root with ids of the sessions' own: one detached mount for each folder, in order, in which
+// what belongs to the folder's owner is the session's, and what the session makes becomes the
+// owner's. None otherwise: then init makes them. kUnsupported where the file system cannot.
+base::Result<std::vector<base::UniqueFd>> make_host_mounts(const BoxSpec& spec);
+
+// How many mounts there are in /mnt of the box whose pid 1 this is. What the host renames or puts
+// another file in the place of loses the mount that lies on it (rename(2), in another namespace).
+// kInternal when they cannot be read.
+base::Result<std::size_t> count_folder_mounts(pid_t init);
+
+}  // namespace sandbox::box

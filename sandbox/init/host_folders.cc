@@ -1,0 +1,104 @@
+// Folders of the host: their mounts, and what stays read-only or hidden in them. open_tree,
+// move_mount and fsmount in <linux/mount.h>, openat2(2).
+//
+// Code of another box may be changing the folder meanwhile, so nothing in it is reached through a
+// link, and what is covered is the very file or directory that hutch-box has looked at.
+#include "sandbox/init/host_folders.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "sandbox/init/receive.h"
+#include "sandbox/init/report.h"
+#include "sandbox/wire/init_protocol.h"
+
+namespace sandbox::init {
+namespace {
+
+// -1 with errno.
+int open_in_folder(int folder, const char* path) {
+  open_how how{};
+  how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  return static_cast<int>(::syscall(SYS_openat2, folder, path, &how, sizeof how));
+}
+
+// A mount of the same directory or file that nobody can write through.
+int make_read_only_mount(int path_fd, const char* subject) {
+  const int fd = must(::open_tree(path_fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC),
+                      "open_tree", subject);
+  mount_attr attr{};
+  attr.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+  attr.propagation = MS_PRIVATE;
+  must(::mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof attr), "make read-only", subject);
+  return fd;
+}
+
+int make_empty_directory() {
+  const int context = must(::fsopen("tmpfs", FSOPEN_CLOEXEC), "fsopen tmpfs");
+  constexpr const char* kOptions[][2] = {{"size", "4k"}, {"nr_inodes", "2"}, {"mode", "0555"}};
+  for (const auto& option : kOptions) {
+    must(::fsconfig(context, FSCONFIG_SET_STRING, option[0], option[1], 0), "fsconfig tmpfs",
+         option[0]);
+  }
+  must(::fsconfig(context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0), "make a tmpfs");
+  const int fd =
+      must(::fsmount(context, FSMOUNT_CLOEXEC,
+                     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC),
+           "fsmount tmpfs");
+  must(::close(context), "close");
+  return fd;
+}
+
+int make_cover(wire::PlanOp op, int path_fd, bool directory, const char* null_device,
+               const char* subject) {
+  if (op == wire::PlanOp::kProtect) return make_read_only_mount(path_fd, subject);
+  if (directory) return make_empty_directory();
+  return must(::open_tree(AT_FDCWD, null_device, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC),
+              "open_tree /dev/null");
+}
+
+}  // namespace
+
+int receive_mount() {
+  wire::InitHead head;
+  const Message message = receive_message(kBoxFd, &head, sizeof head, 0);
+  if (message.size != sizeof head || head.type != wire::InitMessage::kMount ||
+      message.fd_count != 1) {
+    errno = EPROTO;
+    fail("receive the mount of a host folder");
+  }
+  return message.fds[0];
+}
+
+void cover_in_folder(const wire::PlanRecord& record, const char* folder, const char* null_device) {
+  const char* path = record.fields[1];
+  const int folder_fd =
+      must(::open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), "open", record.fields[0]);
+  const int fd = open_in_folder(folder_fd, path);
+  must(::close(folder_fd), "close");
+  // Where init may not go, with all rights over the box's files, the box's code may not either.
+  if (fd < 0 && errno == EACCES) return;
+  must(fd, "a host folder is being changed: open", path);
+  struct stat status {};
+  must(::fstat(fd, &status), "fstat", path);
+  if (status.st_dev != std::strtoull(record.fields[2], nullptr, 10) ||
+      status.st_ino != std::strtoull(record.fields[3], nullptr, 10)) {
+    errno = ESTALE;
+    fail("a host folder is being changed:", path);
+  }
+  const int cover = make_cover(record.op, fd, S_ISDIR(status.st_mode), null_device, path);
+  must(::move_mount(cover, "", fd, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH),
+       "move_mount", path);
+  must(::close(cover), "close");
+  must(::close(fd), "close");
+}
+
+}  // namespace sandbox::init
