@@ -187,7 +187,9 @@ base::Result<HostFolder> check_folder(HostFolder folder, const HostPlaces& place
   }
   if (!S_ISDIR(status.st_mode)) return invalid(*real + " is not a folder: grant the one it is in");
   // What a link leads to may be changed later, by code that was granted the folder the link is in.
-  if (std::filesystem::path(folder.path).lexically_normal() != *real) {
+  std::string plain = std::filesystem::path(folder.path).lexically_normal().string();
+  while (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
+  if (plain != *real) {
     return invalid(folder.path + " leads through a link: grant " + *real + " by that name");
   }
   folder.path = *real;

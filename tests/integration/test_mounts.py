@@ -171,8 +171,8 @@ def test_sockets_of_the_host_are_out_of_reach(state, folder):
             for kind in ("DGRAM", "RAW"):
                 assert errno_of(client, f"socket.socketpair(socket.AF_UNIX, socket.SOCK_{kind})") == "EPERM"
             for kind in ("STREAM", "SEQPACKET"):
-                assert errno_of(client, f"socket.socketpair(socket.AF_UNIX, socket.SOCK_{kind})[0].sendto(b'x', '/mnt/work/datagram')") in ("EISCONN", "EOPNOTSUPP", "done")
-                assert errno_of(client, f"socket.socketpair(socket.AF_UNIX, socket.SOCK_{kind})[0].connect('/mnt/work/stream')") == "EISCONN"
+                assert errno_of(client, f"socket.socketpair(socket.AF_UNIX, socket.SOCK_{kind})[0].sendto(b'x', '/mnt/work/datagram')") in ("EISCONN", "EOPNOTSUPP", "EPIPE")
+                assert errno_of(client, f"socket.socketpair(socket.AF_UNIX, socket.SOCK_{kind})[0].connect('/mnt/work/stream')") in ("EISCONN", "EPROTOTYPE")
             with pytest.raises(BlockingIOError):
                 datagram.recv(1)
             assert errno_of(client, "socket.create_server(('127.0.0.1', 0))") == "done"
@@ -260,12 +260,12 @@ def test_what_is_never_granted(state, folder, tmp_path):
         (home / place).mkdir(parents=True)
     (home / "link").symlink_to("real")
     (home / "real/file").touch()
-    for path, words in ((home, "holds .*/.ssh"), (home.parent, "never granted"), (home / ".ssh", "never granted"),
-                        (home / ".mozilla/profile", "it is in .*/.mozilla"), (home / ".config", "never granted"),
-                        (f"{home}/.config/autostart:rw", "never granted for writing"), ("/", "never granted"),
+    for path, words in ((home, "never granted: it holds"), (home.parent, "never granted"), (f"x={home}/.ssh", "never granted"),
+                        (home / ".mozilla/profile", "it is in .*/.mozilla"), (f"x={home}/.config", "never granted"),
+                        (f"{home}/.config/autostart:rw", "never granted for writing"), ("x=/", "never granted"),
                         ("/proc", "never granted"), ("/sys", "never granted"), ("/run", "never granted"), ("/dev/shm", "never granted"),
                         ("x=/etc/ssl", "never granted"), (state, "never granted"), (f"x={os.path.dirname(hutch_binary())}:rw", "never granted"),
-                        (home / "link", "leads through a link"), (home / "link/../projects/../link", "leads through a link"),
+                        (home / "link", "leads through a link"), (f"x={home}/link/../projects/../link", "leads through a link"),
                         (home / "real/file", "is not a folder"), (home / "absent", "No such file"),
                         ("data=/srv", "/mnt/data is /workspace"), ("a b=/srv", "cannot be the name"), ("=/srv", "cannot be the name")):
         said = refusal(state, path, home=home)
@@ -310,7 +310,8 @@ def test_what_is_granted_no_more_is_taken_away(state, folder):
         assert "/mnt/work is missing" in told["note"] and "--mount work=PATH" in told["note"]
         assert client.run("ls /mnt", "bash", session_id="own")["stdout"].split() == ["data"]
     with Client(state, "--session", "s", "--mount", f"work={folder}/sub") as client:
-        assert "/mnt/work is missing" in client.run("1", session_id="own")["note"], "another folder of that name"
+        listed = client.run("ls /mnt", "bash", session_id="own")["stdout"].split()
+        assert listed == ["data"], "another folder of that name"
     with Client(state, "--session", "s", "--mount", str(folder)) as client:
         assert client.run("ls /mnt/work", "bash", session_id="own")["stdout"].split() == ["in.txt", "sub", "x"]
 

@@ -269,7 +269,7 @@ std::vector<Entry> entries_with_numbers() {
   };
   std::vector<Entry> entries;
   const json whole = policy();
-  for (const char* list : {"entries", "arguments", "host_folders"}) {
+  for (const char* list : {"entries", "arguments"}) {
     for (json entry : whole[list]) {
       const auto number = kNumbers.find(entry["syscall"].get<std::string>());
       if (number == kNumbers.end()) continue;

@@ -8,6 +8,9 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "sandbox/sandbox.h"
 
@@ -17,7 +20,8 @@ inline constexpr const char* kEndless = "while True: pass";
 
 class FakeBox final : public Box {
  public:
-  explicit FakeBox(std::string directory) : directory_(std::move(directory)) {}
+  explicit FakeBox(const BoxSpec& spec)
+      : directory_(spec.session_directory), folders_(spec.host_folders) {}
 
   base::Status submit(const RunRequest& request) override {
     const std::lock_guard lock(mutex_);
@@ -40,7 +44,11 @@ class FakeBox final : public Box {
     return run;
   }
   base::Status cancel(const std::string&) override { return base::done(); }
-  base::Result<BoxStatus> status() override { return BoxStatus{}; }
+  base::Result<BoxStatus> status() override {
+    BoxStatus status;
+    status.isolation = nlohmann::json{{"host_folders", folders_to_json(folders_)}}.dump();
+    return status;
+  }
   base::Status pause() override { return base::done(); }
   base::Status resume() override { return base::done(); }
   base::Status end_with_connection() override { return base::done(); }
@@ -51,6 +59,7 @@ class FakeBox final : public Box {
 
  private:
   const std::string directory_;
+  const std::vector<HostFolder> folders_;
   std::mutex mutex_;
   std::map<std::string, Run> runs_;
 };
@@ -76,7 +85,8 @@ class FakeSandbox final : public Sandbox {
   base::Result<std::shared_ptr<Box>> start(const BoxSpec& spec, const SessionLock&) override {
     const std::lock_guard lock(mutex_);
     auto& box = boxes_[spec.session_id];
-    box = std::make_shared<FakeBox>(spec.session_directory);
+    box = std::make_shared<FakeBox>(spec);
+    started_.push_back(spec);
     return std::shared_ptr<Box>(box);
   }
   void let_go(const std::string& session_id) override {
@@ -86,7 +96,13 @@ class FakeSandbox final : public Sandbox {
   void sweep(const std::string&, const std::string&, const SessionLock&) override {}
   bool is_alive(const std::string&) override { return false; }
 
+  std::vector<BoxSpec> started() {
+    const std::lock_guard lock(mutex_);
+    return started_;
+  }
+
  private:
+  std::vector<BoxSpec> started_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<FakeBox>> boxes_;
 };
