@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/sandbox.h"
+#include "sandbox/wire/json.h"
 
 namespace sandbox::fake {
 
@@ -46,7 +47,8 @@ class FakeBox final : public Box {
   base::Status cancel(const std::string&) override { return base::done(); }
   base::Result<BoxStatus> status() override {
     BoxStatus status;
-    status.isolation = nlohmann::json{{"host_folders", folders_to_json(folders_)}}.dump();
+    status.isolation =
+        wire::print_json(nlohmann::json{{"host_folders", folders_to_json(folders_)}});
     return status;
   }
   base::Status pause() override { return base::done(); }

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/wire/json.h"
 #include "sessions/manager.h"
 #include "tests/unit/tools/fake_sandbox.h"
 
@@ -55,13 +56,13 @@ class GrantedFolders : public ::testing::Test {
   }
   std::string refusal(const json& filesystem) {
     sessions::SessionOptions options;
-    options.filesystem = filesystem;
+    options.filesystem = sandbox::wire::print_json(filesystem);
     const auto made = manager_->create(principal_, options);
     return made.ok() ? "" : made.error().message;
   }
   sessions::Session make(const json& filesystem = nullptr) {
     sessions::SessionOptions options;
-    options.filesystem = filesystem;
+    options.filesystem = sandbox::wire::print_json(filesystem);
     return manager_->create(principal_, options).value().session;
   }
   // As "name:rw name" of the newest box.
