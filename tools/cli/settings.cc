@@ -255,7 +255,10 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
   settings.state_directory = state;
   settings.zygote_directory = state + "/zygote";
   TRY(resolve_mounts(flags, environment, settings.mounts));
-  settings.never_mounted = never_mounted(environment, settings, file);
+  // It looks into all homes, which costs time and may have the host mount some.
+  if (!settings.mounts.empty()) {
+    settings.never_mounted = never_mounted(environment, settings, file);
+  }
   return settings;
 }
 
