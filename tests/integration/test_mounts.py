@@ -11,6 +11,7 @@ import time
 import pytest
 
 from hutch_client import Client, ToolError, hutch_binary
+from http_server import HttpClient, Server
 
 OWNER = 23456 if os.geteuid() == 0 else os.geteuid()
 
@@ -362,3 +363,16 @@ def test_sql_finds_data_frames_without_sockets_by_name(state, folder):
 def test_the_model_is_told(state, folder):
     with server(state, folder) as client:
         assert "/mnt/work (read-only)" in client.initialized["instructions"]
+
+
+def test_over_http_a_session_has_what_it_asked_for(state, folder):
+    with Server(state, "--mount", str(folder)) as http:
+        client = HttpClient(http)
+        assert client.call("run_code", language="bash", code="ls /mnt")["stdout"].split() == ["data"]
+        made = client.call("create_session", name="asked", filesystem={"read_only": ["work"]})
+        assert made["filesystem"]["read_only"] == ["/mnt/work"] and str(folder) not in str(made)
+        listed = client.call("run_code", language="bash", code="ls /mnt", session_id="asked")
+        assert listed["stdout"].split() == ["data", "work"]
+        with pytest.raises(ToolError, match="reading only") as refused:
+            client.call("create_session", filesystem={"read_write": ["work"]})
+        assert str(folder) not in str(refused.value), "the host's paths are not for every client"
