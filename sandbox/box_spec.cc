@@ -84,8 +84,7 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   }
   spec.detach_seconds = wire::integer_or(value, "detach_seconds", spec.detach_seconds);
   spec.idle_seconds = wire::integer_or(value, "idle_seconds", spec.idle_seconds);
-  spec.paused_max_seconds =
-      wire::integer_or(value, "paused_max_seconds", spec.paused_max_seconds);
+  spec.paused_max_seconds = wire::integer_or(value, "paused_max_seconds", spec.paused_max_seconds);
   spec.ends_with_connection = wire::boolean_or(value, "ends_with_connection", false);
   spec.zygote_directory = wire::string_or(value, "zygote_directory");
   spec.python_ahead = wire::boolean_or(value, "python_ahead", false);

@@ -28,8 +28,8 @@ struct BoxSpec {
   std::int64_t idle_seconds = 600;
   std::int64_t paused_max_seconds = 86400;  // then it ends, and only its files stay
   bool ends_with_connection = false;        // see Box::end_with_connection() in sandbox.h
-  std::string zygote_directory;  // of one to be forked from, if it is there; empty: none
-  bool python_ahead = false;     // its interpreter starts before a run asks for it
+  std::string zygote_directory;             // of one to be forked from, if it is there; empty: none
+  bool python_ahead = false;                // its interpreter starts before a run asks for it
   std::vector<HostFolder> host_folders;
   std::string note;                        // the first run tells it, if any
   std::optional<std::int64_t> ends_at_ms;  // hard end of the session, wall clock

@@ -46,7 +46,7 @@ struct ManagerConfig {
   std::int64_t idle_seconds = 600;
   std::int64_t paused_max_seconds = 86400;
   std::int64_t retention_seconds = 7 * 86400;
-  bool own_ids = false;            // as root: an id of its own for each session
+  bool own_ids = false;  // as root: an id of its own for each session
   // The processes of a connection's sessions are given up when this server ends. Those of a server
   // whose clients come back after a restart wait for them.
   bool connections_end_with_server = true;

@@ -160,7 +160,8 @@ std::size_t json_characters(const json& value) {
   }));
 }
 
-json outputs_within(const std::vector<json>& outputs, std::size_t room, const std::string& record_file) {
+json outputs_within(const std::vector<json>& outputs, std::size_t room,
+                    const std::string& record_file) {
   return Filling(outputs, room, record_file).fill();
 }
 

@@ -261,8 +261,8 @@ mcp::Tool get_run(const Services& services) {
         options.until_output = out || err;
         options.stdout_offset = out.value_or(0);
         options.stderr_offset = err.value_or(options.until_output ? INT64_MAX : 0);
-        const auto left = std::chrono::ceil<milliseconds>(context.received_at() + kHandOverAfter -
-                                                          Clock::now());
+        const auto left =
+            std::chrono::ceil<milliseconds>(context.received_at() + kHandOverAfter - Clock::now());
         options.timeout = std::clamp<milliseconds>(
             left, milliseconds(0), std::chrono::seconds(arguments.integer("wait_seconds", 0)));
         const RunState state = TRY(services.sessions.wait_run(

@@ -54,8 +54,8 @@ struct Settings {
   std::int64_t sessions_max = 1000;
   std::int64_t detach_seconds = kDetachUnset;
   std::int64_t spare_sessions = 1;
-  bool zygote = true;   // Python is forked from a warmed one
-  bool serves = false;  // the command is one that sessions are made with again and again
+  bool zygote = true;              // Python is forked from a warmed one
+  bool serves = false;             // the command is one that sessions are made with again and again
   bool clients_come_back = false;  // after a restart: those of hutch serve
   ServeSettings serve;
   sandbox::Limits default_limits;

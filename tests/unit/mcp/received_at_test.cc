@@ -20,12 +20,12 @@ TEST(ReceivedAt, IsBeforeTheWaitForAThread) {
     return mcp::fake::text_result("");
   }));
   std::function<void()> waits;
-  mcp::Connection connection(server, {.id = "c",
-                                      .principal = {"somebody", {}},
-                                      .run = [&waits](std::function<void()> work) {
-                                        waits = std::move(work);
-                                        return true;
-                                      }});
+  mcp::Connection connection(
+      server,
+      {.id = "c", .principal = {"somebody", {}}, .run = [&waits](std::function<void()> work) {
+         waits = std::move(work);
+         return true;
+       }});
   mcp::fake::Sent sent;
   const auto before = Clock::now();
   const json request = {{"jsonrpc", "2.0"},

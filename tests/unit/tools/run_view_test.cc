@@ -107,10 +107,10 @@ TEST(RunView, AFileThatIsNotNeededIsNotNamed) {
 TEST(RunView, OfEachFormAtMostSoMuch) {
   sandbox::Run run = finished_run();
   run.outputs = std::vector<json>({{{"is_main_result", true},
-                              {"formats", {"text", "html", "json"}},
-                              {"text", bytes(90'000, 't')},
-                              {"html", bytes(90'000, 'h')},
-                              {"json", bytes(90'000, 'j')}}});
+                                    {"formats", {"text", "html", "json"}},
+                                    {"text", bytes(90'000, 't')},
+                                    {"html", bytes(90'000, 'h')},
+                                    {"json", bytes(90'000, 'j')}}});
   const json output = view_of(run, "")["outputs"][0];
   EXPECT_LE(output["text"].get<std::string>().size(), 20'000U);
   EXPECT_FALSE(output.contains("html") || output.contains("json"));
