@@ -7,7 +7,7 @@ import time
 import pytest
 
 from conftest import needs
-from test_greedy import ALIVE, server, session  # noqa: F401 (the fixtures)
+from test_greedy import ALIVE, made, server, session  # noqa: F401 (the fixtures)
 from trial import Trial
 
 

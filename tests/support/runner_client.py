@@ -131,7 +131,10 @@ class RunnerClient:
             ready, _, _ = select.select(list(self._open), [], [], max(0, deadline - time.monotonic()))
             if not ready:
                 raise TimeoutError(f"nothing in time; stderr: {self._incoming[self._err]!r}")
-            for fd in ready:
+            # The channel last: its end may come together with what was said before it.
+            for fd in sorted(ready, key=lambda fd: fd == self._from_runner):
+                if fd == self._from_runner and enough():
+                    return
                 self._read(fd)
 
     def _read(self, fd):
