@@ -14,7 +14,9 @@ from http_server import HttpClient, Server
 from test_sessions import processes_of, until
 from trial import Trial
 
-WAYS = ["end of input", "SIGTERM", "SIGKILL"]
+# Each is mostly waiting.
+ONE_IN_THE_GATE = [pytest.param("end of input", marks=pytest.mark.slow), pytest.param("SIGTERM", marks=pytest.mark.slow),
+                   "SIGKILL"]
 # Longer than a box without a server, client or name lives, shorter than any other.
 SOON = 5
 
@@ -45,7 +47,7 @@ def configured(tmp_path, **session):
 
 # --- a server goes --------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ONE_IN_THE_GATE)
 def test_idle_processes_of_sessions_without_a_name_end_soon_and_named_ones_wait(state, way):
     client = Client(state).__enter__()
     default = client.run("open('kept', 'w').write('k')")["session_id"]
@@ -64,7 +66,7 @@ def test_idle_processes_of_sessions_without_a_name_end_soon_and_named_ones_wait(
         assert successor.run("x", session_id=named)["outputs"][0]["text"] == "9"
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ONE_IN_THE_GATE)
 def test_a_run_in_progress_is_let_finish_and_is_recorded(state, way):
     client = Client(state).__enter__()
     client.start_tool("run_code", code="import time\nprint('begun', flush=True)\n"
@@ -93,6 +95,7 @@ def test_another_server_that_comes_in_time_keeps_it_alive(state):
     until(lambda: not processes_of(state), what="the end of the box")
 
 
+@pytest.mark.slow
 def test_those_of_serve_wait_for_the_server_and_end_with_their_connection(state):
     with Server(state) as server:
         client = HttpClient(server, "2025-11-25")
@@ -135,6 +138,7 @@ def test_a_pause_that_is_too_long_keeps_the_files_and_the_next_run_is_told(state
         assert "note" not in client.run("1", session_id=session), "told once"
 
 
+@pytest.mark.slow
 def test_falling_asleep_is_a_pause_and_a_waking_box_has_lost_nothing(state, tmp_path):
     with Client(state, *configured(tmp_path, idle_seconds=1, paused_max_seconds=8)) as client:
         session = client.run("x = 1")["session_id"]
@@ -299,6 +303,7 @@ def test_a_server_that_was_stopped_in_the_middle_goes_on(state):
         until(lambda: not processes_of(state), what="the end of what nobody may have any more")
 
 
+@pytest.mark.slow
 def test_an_old_server_keeps_the_schema_and_says_so(state):
     """A newer one brings the database up to date only when it is alone."""
     with Client(state) as client:

@@ -15,6 +15,7 @@ import time
 import pytest
 
 from hutch_client import ToolError
+from other_build import build_id
 from trial import Trial
 
 # A server waits 30 seconds for a box to answer, and 5 for a run to end; clients give up after 60.
@@ -25,7 +26,7 @@ MEMORY_MB = 200
 FAKE = r'''
 import fcntl, json, os, pathlib, signal, socket, struct, sys, threading, time
 
-how, directory, path = sys.argv[1:4]
+how, directory, path, build = sys.argv[1:5]
 pathlib.Path(path).unlink(missing_ok=True)
 lock = os.open(directory + "/lock", os.O_RDWR | os.O_CREAT, 0o600)
 while True:
@@ -63,7 +64,7 @@ def ask(connection):
     return json.loads(read(connection, size))
 
 def hello(connection, request):
-    connection.sendall(frame({"ok": True, "protocol": 1}))
+    connection.sendall(frame({"ok": True, "protocol": 1, "build": build}))
 
 def status(connection, request):
     connection.sendall(frame({"ok": True, "paused": False, "active": [], "isolation": {}}))
@@ -153,7 +154,7 @@ class Fake:
         script.write_text(FAKE)
         directory = f"{trial.state}/sessions/{self.session}"
         os.kill(box, signal.SIGKILL)
-        self.process = subprocess.Popen([sys.executable, str(script), how, directory, socket],
+        self.process = subprocess.Popen([sys.executable, str(script), how, directory, socket, build_id()],
                                         stdout=subprocess.PIPE, text=True)
         trial.fakes.append(self.process)
         assert self.process.stdout.readline() == "listening\n"

@@ -8,16 +8,20 @@ import subprocess
 from hutch_client import PATIENCE, hutch_binary
 
 
+def build_id():
+    said = subprocess.run([hutch_binary(), "version"], capture_output=True, text=True, timeout=60 * PATIENCE).stdout
+    return re.search("^build ([0-9a-f]{64})$", said, re.MULTILINE)[1]
+
+
 def make(place):
     """The path of its `hutch`. In `place`, which is an empty directory; only its build id is another."""
     built = pathlib.Path(hutch_binary()).resolve().parent
     shutil.copytree(built.parent / "share", place / "share")
     (place / "bin").mkdir()
-    version = subprocess.run([hutch_binary(), "version"], capture_output=True, text=True, timeout=60 * PATIENCE).stdout
-    build_id = re.search("^build ([0-9a-f]{64})$", version, re.MULTILINE)[1].encode()
+    ours = build_id().encode()
     for name in ("hutch", "hutch-box", "hutch-init", "hutch-zygote.so"):
         program = (built / name).read_bytes()
-        assert program.count(build_id) == (name != "hutch-init"), name
-        (place / "bin" / name).write_bytes(program.replace(build_id, bytes(reversed(build_id))))
+        assert program.count(ours) == (name != "hutch-init"), name
+        (place / "bin" / name).write_bytes(program.replace(ours, bytes(reversed(ours))))
         (place / "bin" / name).chmod(0o755)
     return str(place / "bin" / "hutch")
