@@ -11,6 +11,14 @@ namespace sandbox {
 using base::Error;
 using nlohmann::json;
 
+namespace {
+
+std::string limit_line(const std::string& name) {
+  return "; " + name + " in [max_limits] of the configuration allows more";
+}
+
+}  // namespace
+
 json limits_to_json(const Limits& limits) {
   json value = json::object();
   for (const LimitRow& row : kLimitRows) value[row.name] = limits.*row.member;
@@ -37,7 +45,8 @@ base::Result<Limits> limits_from_json(const json& value, const Limits& defaults,
     if (!number || *number < row->least || *number > highest) {
       return base::error(Error::Kind::kInvalid, "limit " + name + " must be a whole number from " +
                                                     std::to_string(row->least) + " to " +
-                                                    std::to_string(highest));
+                                                    std::to_string(highest) +
+                                                    (highest < row->most ? limit_line(name) : ""));
     }
     limits.*row->member = *number;
   }

@@ -19,9 +19,23 @@ using base::Error;
 
 namespace {
 
-constexpr const char* kSystem[] = {"/boot",    "/dev",          "/etc",           "/proc",
-                                   "/run",     "/sys",          "/tmp/.X11-unix", "/tmp/.ICE-unix",
-                                   "/var/run", "/var/lib/hutch"};
+constexpr const char* kSystem[] = {"/boot",
+                                   "/dev",
+                                   "/etc",
+                                   "/proc",
+                                   "/run",
+                                   "/sys",
+                                   "/tmp/.X11-unix",
+                                   "/tmp/.ICE-unix",
+                                   "/var/run",
+                                   "/var/lib/hutch",
+                                   "/var/backups",
+                                   "/var/spool/cron",
+                                   "/var/spool/at",
+                                   "/var/lib/containerd",
+                                   "/var/lib/containers",
+                                   "/var/lib/docker",
+                                   "/var/lib/kubelet"};
 constexpr const char* kSystemPrograms[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"};
 
 // Below a home. Keys and tokens; what browsers and password stores keep; and hutch's configuration,
@@ -60,7 +74,9 @@ constexpr const char* kSecrets[] = {
     "snap/chromium",
 };
 // Programs and settings that the user's next login obeys.
-constexpr const char* kObeyed[] = {"bin", ".config", ".local/bin", ".local/share"};
+constexpr const char* kObeyed[] = {"bin",          ".cargo",  ".claude",    ".codex",
+                                   ".config",      ".cursor", ".local/bin", ".local/lib",
+                                   ".local/share", ".vscode"};
 
 Error invalid(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
 
@@ -98,7 +114,7 @@ base::Status check_against(const std::string& path, const std::vector<std::strin
   for (const std::string& named : places) {
     for (const std::string& place : {named, real_path(named).value_or(named)}) {
       if (lies_in(path, place)) return invalid(path + " is " + never + ": it is in " + named);
-      if (is_in(place, path)) {
+      if (lies_in(place, path)) {
         return invalid(path + " is " + never + ": it holds " + named +
                        ". Grant a folder in it instead");
       }
@@ -166,11 +182,13 @@ void add_home(HostPlaces& places, const std::string& home) {
 }
 
 void add_other_homes(HostPlaces& places, const std::string& passwd_file) {
+  const auto add_present = [](std::vector<std::string>& list, const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0) list.push_back(path);
+  };
   for (const std::string& home : homes_in(passwd_file)) {
-    for (const char* name : kSecrets) {
-      struct stat status {};
-      if (::stat(in(home, name).c_str(), &status) == 0) places.never.push_back(in(home, name));
-    }
+    for (const char* name : kSecrets) add_present(places.never, in(home, name));
+    for (const char* name : kObeyed) add_present(places.never_writable, in(home, name));
   }
 }
 

@@ -100,7 +100,9 @@ class LinuxSandbox : public Sandbox {
     }
     zygote_.ensure();
     TRY(launch(spec, lock));
-    return find(spec.session_id);
+    // It has just said that it is ready: only the connection can have broken.
+    auto box = find(spec.session_id);
+    return box.ok() ? std::move(box) : find(spec.session_id);
   }
 
   void let_go(const std::string& session_id) override {

@@ -45,7 +45,7 @@ std::optional<std::string> Manager::take_introduction(const std::string& princip
 base::Result<std::vector<EarlierSession>> Manager::earlier_with_files(
     const std::string& principal_id, const std::string& than_id, std::size_t most) {
   std::vector<EarlierSession> found;
-  for (Session& session : TRY(store_.recent_sessions(principal_id, kLookedAt))) {
+  for (Session& session : TRY(store_.newest_sessions(principal_id, false, kLookedAt))) {
     if (session.id == than_id) continue;
     EarlierSession earlier{std::move(session)};
     count_entries(directory_of(earlier.session.id) + "/workspace", earlier);

@@ -26,8 +26,14 @@ constexpr milliseconds kAnswerPatience{500};
 }  // namespace
 
 void Manager::keep_spares(const std::stop_token& stop) {
-  const auto too_few = [this] {
-    return spares_.ready.size() + spares_.in_hand < config_.spare_sessions;
+  // What a sandbox protects in a folder is what was there when it started: a repository that has
+  // been made since must not be open to a session that begins only now.
+  const auto& folders = config_.folders.all;
+  const bool none = config_.folders.unasked &&
+                    std::any_of(folders.begin(), folders.end(),
+                                [](const sandbox::HostFolder& f) { return f.writable; });
+  const auto too_few = [this, none] {
+    return !none && spares_.ready.size() + spares_.in_hand < config_.spare_sessions;
   };
   const auto has_work = [&] { return too_few() || !spares_.condemned.empty(); };
   int failures = 0;

@@ -13,6 +13,7 @@ using std::chrono::steady_clock;
 // A box that is well answers in milliseconds; one that hostile code keeps busy shall not keep the
 // client of another waiting.
 constexpr std::chrono::milliseconds kGlancePatience{1000};
+constexpr std::int64_t kListedMax = 1000;
 constexpr int kSweepRounds = 20;
 // All of them together.
 constexpr std::chrono::milliseconds kListPatience{2000};
@@ -56,12 +57,14 @@ void Manager::add_silence(SessionState& state, const base::Error& why) {
 base::Result<std::vector<SessionState>> Manager::list(const std::string& principal_id,
                                                       const std::optional<std::string>& status) {
   std::vector<SessionState> states;
-  for (Session& session : TRY(store_.list_sessions(principal_id))) {
+  // One that is destroyed stays so; the others are what their boxes say.
+  const bool destroyed = status == "destroyed";
+  for (Session& session : TRY(store_.newest_sessions(principal_id, destroyed, kListedMax))) {
     states.push_back({std::move(session), {}});
   }
   ask_boxes(states);
   std::erase_if(states, [&status](const SessionState& state) {
-    return status ? state.session.status != *status : state.session.status == "destroyed";
+    return state.session.status != status.value_or(state.session.status);
   });
   return states;
 }

@@ -158,9 +158,9 @@ class Store {
   base::Result<Session> find_session(const std::string& principal_id,
                                      const std::string& id_or_name);
   base::Result<std::vector<Session>> list_sessions(const std::string& principal_id);
-  // Not destroyed, the one that was used last first.
-  base::Result<std::vector<Session>> recent_sessions(const std::string& principal_id,
-                                                     std::int64_t limit);
+  // Destroyed or not, the one that was used last first.
+  base::Result<std::vector<Session>> newest_sessions(const std::string& principal_id,
+                                                     bool destroyed, std::int64_t limit);
   // Of all principals, not destroyed.
   base::Result<std::vector<Session>> live_sessions();
   // Destroyed, of all principals, with something possibly left on the host; and the end of that,

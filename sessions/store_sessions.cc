@@ -195,14 +195,14 @@ base::Result<std::vector<Session>> Store::list_sessions(const std::string& princ
   return read_all_sessions(select);
 }
 
-base::Result<std::vector<Session>> Store::recent_sessions(const std::string& principal_id,
-                                                          std::int64_t limit) {
+base::Result<std::vector<Session>> Store::newest_sessions(const std::string& principal_id,
+                                                          bool destroyed, std::int64_t limit) {
   const std::lock_guard lock(mutex_);
   Statement select =
       TRY(database_->prepare("SELECT " SESSION_COLUMNS
-                             " FROM sessions WHERE principal_id = ? AND status <> 'destroyed' "
+                             " FROM sessions WHERE principal_id = ? AND (status = 'destroyed') = ? "
                              "ORDER BY last_used_at DESC, created_at DESC, id LIMIT ?"));
-  select.bind(principal_id).bind(limit);
+  select.bind(principal_id).bind(std::int64_t{destroyed}).bind(limit);
   return read_all_sessions(select);
 }
 

@@ -29,10 +29,10 @@ base::Result<base::UniqueFd> open_or_make(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return failed("make it", errno);
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return failed("look at it", errno);
-  const bool is_link = S_ISLNK(status.st_mode);
-  if (is_link && status.st_uid != ::geteuid() && status.st_uid != 0) {
-    return base::error(Error::Kind::kInvalid, "it is a link of another user");
+  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
+    return base::error(Error::Kind::kInvalid, "it belongs to another user");
   }
+  const bool is_link = S_ISLNK(status.st_mode);
   base::UniqueFd folder(
       ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | (is_link ? 0 : O_NOFOLLOW)));
   if (!folder.valid()) return failed("open it", errno);

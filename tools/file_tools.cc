@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kReadDefaultBytes = 30'000;
 constexpr std::int64_t kReadMostBytes = 4 << 20;
 // Of a content, as JSON: a result has it twice, for models and for programs, and stays below that.
-constexpr std::size_t kContentCharactersMax = 500'000;
+constexpr std::size_t kContentCharactersMax = 380'000;
 // What a client may take into the model's context, where the model asked for that much.
 constexpr int kResultCharactersMax = 400'000;
 // 16 MiB of content, as base64.
@@ -232,7 +232,8 @@ base::Result<std::int64_t> changed_since(const Services& services, const std::st
   }
   const auto state =
       TRY(services.sessions.wait_run(context.principal().id, text, {}, context.cancelled()));
-  return state.run.started_at_ms;
+  // A file's times are those of the last tick, up to 10 ms ago (time(7)).
+  return state.run.started_at_ms - 10;
 }
 
 mcp::Tool list_files(const Services& services) {
@@ -267,12 +268,8 @@ mcp::Tool list_files(const Services& services) {
         const BoxFiles files = TRY(files_of(services, session));
         const auto listed = TRY(files.list(arguments.text("path", "/workspace"), options));
         Reply reply;
-        reply.structured = json{{"path", shown_path(listed.path)},
-                                {"entries", json::array()},
-                                {"truncated", listed.truncated}};
-        reply.text = one_line(shown_path(listed.path)) + ": " +
-                     std::to_string(listed.entries.size()) + " entries" +
-                     (listed.truncated ? " (truncated)" : "") + "\n";
+        json entries = json::array();
+        std::size_t characters = 0;
         std::map<std::string, std::string> changes;
         if (options.changed_since_ms) {
           changes =
@@ -289,10 +286,20 @@ mcp::Tool list_files(const Services& services) {
             const auto known = changes.find(entry.path);
             shown["change"] = known == changes.end() ? "modified" : known->second;
           }
-          reply.structured["entries"].push_back(std::move(shown));
+          characters += shown.dump().size() + 1;
+          if (characters > kListCharacters) break;
+          entries.push_back(std::move(shown));
           reply.text += entry.type + " " + std::to_string(entry.bytes) + " " + modified + " " +
                         one_line(entry.path) + "\n";
         }
+        const bool truncated = listed.truncated || entries.size() < listed.entries.size();
+        reply.text =
+            one_line(shown_path(listed.path)) + ": " + std::to_string(entries.size()) + " entries" +
+            (truncated ? " (truncated: list a directory below, or with changed_since)" : "") +
+            "\n" + reply.text;
+        reply.structured = json{{"path", shown_path(listed.path)},
+                                {"entries", std::move(entries)},
+                                {"truncated", truncated}};
         return reply;
       });
 }

@@ -53,7 +53,7 @@ std::string instructions(const sessions::GrantedFolders& folders) {
       "network but loopback. A run still going after 50 s comes back as status running: follow "
       "it with get_run. Servers and other long work: background: true. Figures come back as "
       "images. Give files to the user with share_file. Results name their session_id: pass it "
-      "on to go on in the same session.";
+      "on to go on in the same session. Unrelated work: create_session.";
   std::string list;
   for (const sandbox::HostFolder& folder : folders.all) {
     list += (list.empty() ? " " : ", ") + sandbox::place_of(folder) +
@@ -63,7 +63,7 @@ std::string instructions(const sessions::GrantedFolders& folders) {
   return text +
          (folders.unasked ? " Folders of the user's machine:"
                           : " Folders that create_session can give:") +
-         list + ".";
+         list + ". There, .git and what programs obey stay read-only, and no Unix sockets open.";
 }
 
 }  // namespace tools

@@ -115,7 +115,10 @@ base::Result<std::int64_t> timeout_for(const Services& services, const Arguments
     const std::int64_t most = services.sessions.config().most_limits.run_seconds;
     if (*given <= most) return *given;
     return base::error(Error::Kind::kInvalid,
-                       "timeout_seconds must be a whole number from 1 to " + std::to_string(most));
+                       "timeout_seconds must be a whole number from 1 to " + std::to_string(most) +
+                           (most < sandbox::kRunSecondsMax
+                                ? "; run_seconds in [max_limits] of the configuration allows more"
+                                : ""));
   }
   // A background run is there to stay.
   if (arguments.boolean("background", false)) return 0;

@@ -1,3 +1,4 @@
+#include "sandbox/base/clock.h"
 #include "tools/run_view.h"
 
 #include <algorithm>
@@ -178,6 +179,11 @@ void add_outputs_and_files(const Run& run, std::size_t room, json& value) {
   }
 }
 
+std::int64_t duration_so_far_ms(const Run& run) {
+  const bool runs = run.started_at_ms > 0 && !sandbox::is_terminal(run.status);
+  return runs ? std::max<std::int64_t>(0, base::now_ms() - run.started_at_ms) : run.duration_ms;
+}
+
 }  // namespace
 
 json structured_run(const RunView& view) {
@@ -187,7 +193,7 @@ json structured_run(const RunView& view) {
                 {"language", name_of(run.language)},
                 {"status", name_of(run.status)},
                 {"exit_code", run.exit_code ? json(*run.exit_code) : json()},
-                {"duration_ms", run.duration_ms},
+                {"duration_ms", duration_so_far_ms(run)},
                 {"outputs", json::array()},
                 {"files_changed", json::array()}};
   if (run.error) value["error"] = shown_error(run);

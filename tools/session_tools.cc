@@ -5,6 +5,7 @@
 #include "sandbox/wire/json.h"
 #include "tools/session_view.h"
 #include "tools/tool_kit.h"
+#include "tools/text_window.h"
 
 namespace tools {
 
@@ -134,7 +135,7 @@ mcp::Tool list_sessions(const Services& services) {
         .least = std::nullopt,
         .most = std::nullopt,
         .values = {"provisioning", "ready", "running", "paused", "stopped", "destroyed", "error"}}},
-      object_schema({{"sessions", "array"}}, {"sessions"}),
+      object_schema({{"sessions", "array"}, {"truncated", "boolean"}}, {"sessions", "truncated"}),
       {.read_only = true, .destructive = false, .idempotent = true}};
   return make_tool(
       services, definition,
@@ -143,13 +144,21 @@ mcp::Tool list_sessions(const Services& services) {
         if (arguments.has("status")) status = arguments.text("status");
         const auto states = TRY(services.sessions.list(context.principal().id, status));
         Reply reply;
-        reply.structured = json{{"sessions", json::array()}};
-        reply.text = std::to_string(states.size()) + " sessions\n";
+        json shown = json::array();
+        std::size_t characters = 0;
         for (const sessions::SessionState& state : states) {
-          const json session = structured_session(state);
-          reply.text += text_of_session(session);
-          reply.structured["sessions"].push_back(session);
+          json session = structured_session(state);
+          characters += session.dump().size() + 1;
+          if (characters > kListCharacters) break;
+          reply.text += text_of_session(session, Detail::kBrief);
+          shown.push_back(std::move(session));
         }
+        const bool truncated = shown.size() < states.size();
+        reply.text = std::to_string(states.size()) +
+                     (states.size() == 1 ? " session" : " sessions, the last used first") +
+                     (truncated ? ", shown are " + std::to_string(shown.size()) : "") + "\n" +
+                     reply.text;
+        reply.structured = json{{"sessions", std::move(shown)}, {"truncated", truncated}};
         return reply;
       });
 }

@@ -66,7 +66,7 @@ json structured_session(const sessions::SessionState& state) {
   return value;
 }
 
-std::string text_of_session(const json& value) {
+std::string text_of_session(const json& value, Detail detail) {
   std::string text = value["session_id"].get<std::string>();
   if (!value["name"].is_null()) text += " \"" + value["name"].get<std::string>() + "\"";
   text += " " + value["status"].get<std::string>() + ", last used " +
@@ -84,7 +84,7 @@ std::string text_of_session(const json& value) {
             " " + run["status"].get<std::string>() +
             (run["background"] == true ? ", background" : "") + "\n";
   }
-  if (value.contains("isolation")) {
+  if (detail == Detail::kWhole && value.contains("isolation")) {
     text += "  limits " + value["limits"].dump() + ", enforcement " + value["enforcement"].dump() +
             ", isolation " + value["isolation"].dump() + "\n";
   }

@@ -10,6 +10,8 @@
 namespace tools {
 
 nlohmann::json structured_session(const sessions::SessionState& state);
-std::string text_of_session(const nlohmann::json& structured);
+// Brief: without limits and isolation.
+enum class Detail { kBrief, kWhole };
+std::string text_of_session(const nlohmann::json& structured, Detail detail = Detail::kWhole);
 
 }  // namespace tools

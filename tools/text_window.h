@@ -8,6 +8,9 @@
 
 namespace tools {
 
+// What a list may take of a result, printed.
+inline constexpr std::size_t kListCharacters = 58'000;
+
 // Bytes that are no UTF-8 become U+FFFD each. NUL and other control characters stay.
 std::string to_utf8(std::string_view bytes);
 

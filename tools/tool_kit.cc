@@ -23,7 +23,7 @@ json text_block(const std::string& text) { return {{"type", "text"}, {"text", te
 mcp::ToolResult failure(const base::Error& error) {
   mcp::ToolResult result;
   result.is_error = true;
-  result.content->push_back(text_block(to_utf8(error.message)));
+  result.content->push_back(text_block(one_line(to_utf8(error.message))));
   return result;
 }
 

@@ -93,7 +93,12 @@ base::Status Box::start_init() {
   fallbacks.processes = cgroup_->holds_processes().empty();
   fallbacks.memory = cgroup_->holds_memory().empty();
   fallbacks.cpus = cgroup_->holds_cpus().empty();
-  const std::string plan = TRY(make_plan(spec_, cgroup_->entrance(), fallbacks));
+  // spec_ goes on to say what was granted: its server compares that, and would start a box that has
+  // less anew at each use.
+  BoxSpec narrowed = spec_;
+  TRY(narrow_host_folders(narrowed));
+  spec_.note = narrowed.note;
+  const std::string plan = TRY(make_plan(narrowed, cgroup_->entrance(), fallbacks));
   InitProcess::Events events;
   events.exited = [this](pid_t pid, int status) {
     if (runs_) runs_->process_exited(pid, status);
@@ -104,7 +109,7 @@ base::Status Box::start_init() {
   events.lost = [this](const std::string& why) { end(Cause::kSandboxLost, why); };
   init_ = TRY(InitProcess::start(loop_,
                                  {spec_.program_directory + "/hutch-init", spec_.zygote_directory,
-                                  plan, [this] { return make_host_mounts(spec_); }},
+                                  plan, [&narrowed] { return make_host_mounts(narrowed); }},
                                  std::move(events)));
   if (!spec_.host_folders.empty()) folder_mounts_ = TRY(count_folder_mounts(init_->host_pid()));
   return base::done();
@@ -282,9 +287,8 @@ std::optional<std::string> Box::reason_to_end_now() {
   }
   situation.detach = seconds(control_->detach_seconds().value_or(spec_.detach_seconds));
   situation.ends_with_connection = spec_.ends_with_connection;
-  for (const Run* run : runs_->active()) {
-    (run->background ? situation.background : situation.foreground) = true;
-  }
+  situation.with_deadline = runs_->any_with_deadline(true);
+  situation.without_deadline = runs_->any_with_deadline(false);
   if (paused()) situation.paused = std::chrono::floor<seconds>(now - *paused_since_);
   situation.paused_on_request = paused_on_request_;
   situation.paused_max = seconds(spec_.paused_max_seconds);

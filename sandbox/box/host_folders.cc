@@ -9,9 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <deque>
 #include <iterator>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "sandbox/box/id_namespace.h"
@@ -48,14 +51,28 @@ base::UniqueFd open_plainly(int directory, const std::string& path, int flags) {
       static_cast<int>(::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how)));
 }
 
+// Where a folder is on the host is for box.log: what is replied may reach a client far away.
+void log_path(const HostFolder& folder) {
+  (void)std::fprintf(stderr, "hutch-box: %s is %s\n", place_of(folder).c_str(),
+                     folder.path.c_str());
+}
+
+Error changing(const HostFolder& folder) {
+  log_path(folder);
+  return invalid(place_of(folder) + " is being changed on the host: try again");
+}
+
 base::Result<base::UniqueFd> open_folder(const HostFolder& folder) {
   base::UniqueFd fd = open_plainly(AT_FDCWD, folder.path, O_PATH | O_DIRECTORY);
-  if (!fd.valid())
-    return Error::from_errno("open the host folder " + folder.path, Error::Kind::kInvalid);
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) return Error::from_errno("fstat " + folder.path);
+  if (!fd.valid() || ::fstat(fd.get(), &status) != 0) {
+    Error error = Error::from_errno("open " + place_of(folder), Error::Kind::kInvalid);
+    log_path(folder);
+    return error;
+  }
   if (status.st_dev != folder.device || status.st_ino != folder.inode) {
-    return invalid("the host folder " + folder.path + " was replaced by another; try again");
+    log_path(folder);
+    return invalid(place_of(folder) + " was replaced by another folder; try again");
   }
   return fd;
 }
@@ -64,41 +81,91 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { (void)::closedir(directory); }
 };
 
+// What is to be protected in one directory. Only ENOENT says that something is not there: a
+// directory that its owner has closed for now may hold all of it, and box code can open it again.
+struct Found {
+  std::vector<std::string> names;
+  std::vector<std::string> links;  // a mount cannot lie on one, and code could put in another
+  int error = 0;                   // errno: it cannot be told
+};
+
+Found find_protected(int directory) {
+  Found found;
+  for (const char* name : kProtected) {
+    struct stat status {};
+    if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+      (S_ISLNK(status.st_mode) ? found.links : found.names).emplace_back(name);
+    } else if (errno != ENOENT) {
+      found.error = errno;
+      return found;
+    }
+  }
+  return found;
+}
+
+// Null with errno.
+std::unique_ptr<DIR, CloseDirectory> list_directory(int directory) {
+  base::UniqueFd fd = open_plainly(directory, ".", O_RDONLY | O_DIRECTORY);
+  std::unique_ptr<DIR, CloseDirectory> entries(fd.valid() ? ::fdopendir(fd.get()) : nullptr);
+  if (entries) (void)fd.release();  // the stream's by now
+  return entries;
+}
+
+// Why nothing could be kept as it is in the folder if code might write to it, and what helps.
+std::string reason_to_narrow(int top) {
+  const Found found = find_protected(top);
+  if (found.error != 0 || !list_directory(top)) {
+    return "what is in it cannot be looked at; chmod u+rwx it on the host";
+  }
+  if (!found.links.empty()) {
+    return found.links.front() + " in it is a link; remove it, or put there what it leads to";
+  }
+  return "";
+}
+
 // What is to be covered in one folder.
 class Covers {
  public:
-  Covers(PlanWriter& plan, const HostFolder& folder) : plan_(plan), folder_(folder) {}
+  // `code_uid`: which id's files on the host the box's code has the owner's rights over.
+  Covers(PlanWriter& plan, const HostFolder& folder, int top, uid_t code_uid)
+      : plan_(plan), folder_(folder), top_(top), code_uid_(code_uid) {}
 
-  base::Status add_blocked(int top) {
+  base::Status add_blocked() {
     for (const std::string& path : folder_.blocked) {
-      const base::UniqueFd fd = open_plainly(top, path, O_PATH);
+      const std::string shown = "blocked path " + place_of(folder_) + "/" + path;
+      const base::UniqueFd fd = open_plainly(top_, path, O_PATH);
+      if (!fd.valid() && errno == EACCES) {
+        return invalid(shown + " cannot be reached: chmod u+rwx the folders that it is in");
+      }
       if (!fd.valid()) {
-        return invalid("blocked path " + place_of(folder_) + "/" + path +
-                       " is not there, or a link leads to it: block what is there");
+        return invalid(shown + " is not there, or a link leads to it: block what is there");
       }
       TRY(add(PlanOp::kBlock, fd.get(), path));
     }
     return base::done();
   }
 
-  base::Status add_protected(base::UniqueFd top) {
+  base::Status add_protected() {
     std::deque<Place> places;
-    places.push_back({std::move(top), "", 0});
+    places.push_back({"", 0});
     while (!places.empty()) {
       const Place place = std::move(places.front());
       places.pop_front();
-      TRY(protect_in(place));
-      if (place.depth < kDepthMax) add_directories(place, places);
+      TRY(look_into(place, places));
     }
     return base::done();
   }
 
  private:
+  // By path: as many descriptors as code can make directories are not to be had.
   struct Place {
-    base::UniqueFd fd;
-    std::string prefix;  // empty, or with "/" at its end
+    std::string path;  // empty: the folder itself
     int depth;
   };
+
+  static std::string join(const Place& place, const std::string& name) {
+    return place.path.empty() ? name : place.path + "/" + name;
+  }
 
   base::Status add(PlanOp op, int fd, const std::string& path) {
     struct stat status {};
@@ -109,46 +176,58 @@ class Covers {
     return base::done();
   }
 
-  base::Status protect_in(const Place& place) {
-    for (const char* name : kProtected) {
-      struct stat status {};
-      if (::fstatat(place.fd.get(), name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-      const std::string path = place.prefix + name;
-      if (S_ISLNK(status.st_mode)) {
-        // A mount cannot lie on a link, and the code could put another in its place.
-        if (place.depth > 0) continue;
-        return invalid(folder_.path + "/" + path +
-                       " is a link, which cannot be kept as it is in a folder that is granted for "
-                       "writing: grant the folder without :rw, or replace the link");
+  base::Status look_into(const Place& place, std::deque<Place>& places) {
+    base::UniqueFd below;
+    if (place.depth > 0) {
+      below = open_plainly(top_, place.path, O_PATH | O_DIRECTORY);
+      if (!below.valid()) {
+        // Gone meanwhile, or what was of an unknown kind is no directory.
+        if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) return base::done();
+        return changing(folder_);
       }
-      const base::UniqueFd fd = open_plainly(place.fd.get(), name, O_PATH);
-      if (fd.valid()) TRY(add(PlanOp::kProtect, fd.get(), path));
     }
+    const int directory = place.depth > 0 ? below.get() : top_;
+    const Found found = find_protected(directory);
+    const bool deeper = place.depth < kDepthMax;
+    const auto entries = found.error == 0 && deeper ? list_directory(directory) : nullptr;
+    if (found.error != 0 || (deeper && !entries)) return protect_closed(directory, place);
+    // Else it would have been narrowed.
+    if (place.depth == 0 && !found.links.empty()) return changing(folder_);
+    for (const std::string& name : found.names) {
+      const base::UniqueFd fd = open_plainly(directory, name, O_PATH);
+      if (!fd.valid()) return changing(folder_);
+      TRY(add(PlanOp::kProtect, fd.get(), join(place, name)));
+    }
+    if (entries) add_directories(*entries, place, places);
     return base::done();
   }
 
-  void add_directories(const Place& place, std::deque<Place>& places) {
-    base::UniqueFd fd = open_plainly(place.fd.get(), ".", O_RDONLY | O_DIRECTORY);
-    const std::unique_ptr<DIR, CloseDirectory> entries(fd.valid() ? ::fdopendir(fd.get())
-                                                                  : nullptr);
-    if (!entries) return;
-    (void)fd.release();  // the stream's by now
+  // The directory as a whole is protected: its owner, whom code is, could open it again. That of
+  // somebody else is as closed to code.
+  base::Status protect_closed(int directory, const Place& place) {
+    if (place.depth == 0) return changing(folder_);
+    struct stat status {};
+    if (::fstat(directory, &status) != 0) return Error::from_errno("fstat " + place.path);
+    if (status.st_uid != code_uid_) return base::done();
+    return add(PlanOp::kProtect, directory, place.path);
+  }
+
+  void add_directories(DIR& entries, const Place& place, std::deque<Place>& places) {
     // NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of its own
-    while (const dirent* entry = ::readdir(entries.get())) {
+    while (const dirent* entry = ::readdir(&entries)) {
       if (++entries_ > kEntriesMax) return;
       const std::string name = entry->d_name;
       if ((entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) || name.starts_with('.')) {
         continue;
       }
-      base::UniqueFd directory = open_plainly(place.fd.get(), name, O_PATH | O_DIRECTORY);
-      if (directory.valid()) {
-        places.push_back({std::move(directory), place.prefix + name + "/", place.depth + 1});
-      }
+      places.push_back({join(place, name), place.depth + 1});
     }
   }
 
   PlanWriter& plan_;
   const HostFolder& folder_;
+  const int top_;
+  const uid_t code_uid_;
   int count_ = 0;
   int entries_ = 0;
 };
@@ -156,20 +235,21 @@ class Covers {
 base::Result<base::UniqueFd> make_host_mount(const HostFolder& folder, std::uint32_t uid) {
   const base::UniqueFd fd = TRY(open_folder(folder));
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) return Error::from_errno("fstat " + folder.path);
+  if (::fstat(fd.get(), &status) != 0) return Error::from_errno("fstat " + place_of(folder));
   const base::UniqueFd ids = TRY(make_id_namespace({status.st_uid, status.st_gid}, {uid, uid}));
   base::UniqueFd mount(
       ::open_tree(fd.get(), "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
-  if (!mount.valid()) return Error::from_errno("open_tree " + folder.path);
+  if (!mount.valid()) return Error::from_errno("open_tree " + place_of(folder));
   mount_attr attr{};
   attr.attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
   if (!folder.writable) attr.attr_set |= MOUNT_ATTR_RDONLY;
   attr.propagation = MS_PRIVATE;
   attr.userns_fd = static_cast<__u64>(ids.get());
   if (::mount_setattr(mount.get(), "", AT_EMPTY_PATH, &attr, sizeof attr) == 0) return mount;
-  if (errno != EINVAL && errno != EPERM) return Error::from_errno("mount " + folder.path);
+  if (errno != EINVAL && errno != EPERM) return Error::from_errno("mount " + place_of(folder));
+  log_path(folder);
   return base::error(Error::Kind::kUnsupported,
-                     folder.path +
+                     place_of(folder) +
                          " cannot be granted: its file system, or this kernel, has no "
                          "mounts that map owners (idmapped mounts), which sessions with "
                          "ids of their own need");
@@ -177,17 +257,34 @@ base::Result<base::UniqueFd> make_host_mount(const HostFolder& folder, std::uint
 
 }  // namespace
 
+base::Status narrow_host_folders(BoxSpec& spec) {
+  for (HostFolder& folder : spec.host_folders) {
+    if (!folder.writable) continue;
+    const base::UniqueFd top = TRY(open_folder(folder));
+    const std::string reason = reason_to_narrow(top.get());
+    if (reason.empty()) continue;
+    log_path(folder);
+    folder.writable = false;
+    spec.note += (spec.note.empty() ? "" : "; ") + place_of(folder) + " is read-only: " + reason +
+                 ", then start a new session";
+  }
+  return base::done();
+}
+
 base::Status add_host_folders(PlanWriter& plan, const BoxSpec& spec) {
   if (!spec.host_folders.empty()) plan.add(PlanOp::kNoHostSockets, {});
   for (const HostFolder& folder : spec.host_folders) {
-    base::UniqueFd top = TRY(open_folder(folder));
+    const base::UniqueFd top = TRY(open_folder(folder));
+    struct stat status {};
+    if (::fstat(top.get(), &status) != 0) return Error::from_errno("fstat " + place_of(folder));
     std::string options = folder.writable ? "a" : "ar";
     if (spec.host_uid) options += "s";
     plan.add(PlanOp::kBind, {folder.path, place_of(folder), options, std::to_string(folder.device),
                              std::to_string(folder.inode)});
-    Covers covers(plan, folder);
-    TRY(covers.add_blocked(top.get()));
-    if (folder.writable) TRY(covers.add_protected(std::move(top)));
+    // As root the folder's owner is mapped to the session's id.
+    Covers covers(plan, folder, top.get(), spec.host_uid ? status.st_uid : ::geteuid());
+    TRY(covers.add_blocked());
+    if (folder.writable) TRY(covers.add_protected());
   }
   return base::done();
 }

@@ -13,8 +13,14 @@
 
 namespace sandbox::box {
 
-// Looks into the folders as they are now. kInvalid when one is not the directory that was granted,
-// or when what must be covered in it cannot be.
+// Makes a writable folder read-only, and says so in the note, where what must stay as it is in it
+// cannot be told or covered now: code of another box may have brought that about, and is to get
+// neither around the covers nor in the way of the sessions to come. kInvalid when a folder is not
+// the directory that was granted.
+base::Status narrow_host_folders(BoxSpec& spec);
+
+// After narrow_host_folders(). Looks into the folders as they are now. kInvalid when one is not the
+// directory that was granted, or when what must be covered in it cannot be.
 base::Status add_host_folders(PlanWriter& plan, const BoxSpec& spec);
 
 // As root with ids of the sessions' own: one detached mount for each folder, in order, in which

@@ -36,10 +36,13 @@ base::Result<base::UniqueFd> map_ids(pid_t pid, const Ids& stored, const Ids& sh
 
 base::Result<base::UniqueFd> make_id_namespace(const Ids& stored, const Ids& shown) {
   // A namespace is made with a process; this one does nothing, and ends when its number is known.
+  const pid_t parent = ::getpid();
   const auto pid = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
   if (pid < 0) return Error::from_errno("clone into a user namespace");
   if (pid == 0) {
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // It died before: its lock would be held here for ever.
+    if (::getppid() != parent) ::_exit(0);
     while (true) (void)::pause();
   }
   auto names = map_ids(pid, stored, shown);

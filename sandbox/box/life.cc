@@ -12,9 +12,9 @@ using std::chrono::seconds;
 // Time for another server to take over what nobody else will come for.
 constexpr seconds kDetachWithConnection{5};
 // What a call may have waited for gets this much longer: every deadline passes in it.
-constexpr seconds kFinishForeground{kRunSecondsMax};
+constexpr seconds kFinishWithDeadline{kRunSecondsMax};
 // Without a deadline it could last for ever; a server that is started again comes in less.
-constexpr seconds kFinishBackground{60};
+constexpr seconds kFinishWithoutDeadline{60};
 
 std::string in_seconds(seconds time) { return std::to_string(time.count()) + " seconds"; }
 
@@ -29,8 +29,8 @@ std::optional<std::string> reason_to_end(const Situation& situation) {
   if (!situation.alone || waits_paused) return std::nullopt;
   seconds patience = situation.detach;
   if (situation.ends_with_connection) patience = std::min(patience, kDetachWithConnection);
-  if (situation.background) patience = std::max(situation.detach, kFinishBackground);
-  if (situation.foreground) patience = situation.detach + kFinishForeground;
+  if (situation.without_deadline) patience = std::max(situation.detach, kFinishWithoutDeadline);
+  if (situation.with_deadline) patience = situation.detach + kFinishWithDeadline;
   if (*situation.alone < patience) return std::nullopt;
   return "no server has been connected to the session for " + in_seconds(patience);
 }

@@ -12,8 +12,8 @@ struct Situation {
   std::optional<std::chrono::seconds> alone;   // without a server; nothing: one is connected
   std::chrono::seconds detach{0};              // what the servers asked for
   bool ends_with_connection = false;           // nobody will come back to it by its name
-  bool foreground = false;                     // such runs wait or run, each with a deadline
-  bool background = false;                     // such runs run, without one
+  bool with_deadline = false;                  // such runs wait or run
+  bool without_deadline = false;               // such runs run: in the background, for ever if let
   std::optional<std::chrono::seconds> paused;  // for how long; nothing: it is not
   bool paused_on_request = false;              // and not because it was idle
   std::chrono::seconds paused_max{0};

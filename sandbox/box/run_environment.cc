@@ -22,6 +22,12 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
       {"PIP_BREAK_SYSTEM_PACKAGES", "1"},
       {"PIP_USER", "1"},
       {"npm_config_prefix", "/home/user/.local"},
+      // There is no network: what needs one fails at once, instead of waiting and asking again for
+      // minutes, or looking for newer versions of itself.
+      {"PIP_DISABLE_PIP_VERSION_CHECK", "1"},
+      {"PIP_RETRIES", "0"},
+      {"npm_config_fetch_retries", "0"},
+      {"npm_config_update_notifier", "false"},
       {"OMP_NUM_THREADS", threads},
       {"OPENBLAS_NUM_THREADS", threads},
       {"MKL_NUM_THREADS", threads},

@@ -48,6 +48,7 @@ Runs::Runs(Context context)
 Runs::~Runs() = default;
 
 base::Status Runs::submit(RunRequest request) {
+  if (closed_) return base::error(Error::Kind::kUnavailable, "the sandbox is ending");
   if (find(request.run_id) != nullptr) return base::done();  // a server asked twice: one run
   TRY(profiles_.of(request.language));
   const auto running_behind = std::count_if(jobs_.begin(), jobs_.end(), [](const auto& entry) {

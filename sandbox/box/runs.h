@@ -58,6 +58,8 @@ class Runs {
 
   [[nodiscard]] std::vector<const Run*> active() const;  // queued and running
   [[nodiscard]] bool busy() const { return !jobs_.empty(); }
+  // Whether a run is on that has a deadline, or one that has none.
+  [[nodiscard]] bool any_with_deadline(bool deadline) const;
   // Processes that stay when no run is on.
   [[nodiscard]] std::size_t interpreters() const;
 
@@ -115,6 +117,7 @@ class Runs {
   std::unordered_map<std::string, JobPointer> jobs_;  // not ended yet, by run_id
   std::deque<Run> ended_;
   std::string note_for_next_;
+  bool closed_ = false;  // the box has ended: nothing more is taken
   bool files_touched_ = true;
   int stops_ = 0;
   bool deadlines_held_ = false;

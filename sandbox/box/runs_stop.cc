@@ -1,6 +1,7 @@
 // Ending runs before they end by themselves: deadlines, cancel, limits, a lost box.
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "sandbox/base/clock.h"
@@ -142,7 +143,14 @@ void Runs::stop_after_oom_kill() {
   for (Job* job : foreground) stop(*job, Cause::kOom);
 }
 
+bool Runs::any_with_deadline(bool deadline) const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [deadline](const auto& entry) {
+    return (entry.second->request.timeout_seconds > 0) == deadline;
+  });
+}
+
 void Runs::end_all(Cause cause, const std::string& why) {
+  closed_ = true;
   for (auto& [language, slot] : slots_) slot.queue.clear();
   while (!jobs_.empty()) {
     const JobPointer job = jobs_.begin()->second;

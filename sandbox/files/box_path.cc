@@ -116,6 +116,14 @@ std::string meant_path(int root_fd, const std::string& path) {
   return !exists(path) && exists(other) ? other : path;
 }
 
+// What is kept of a file, such as that it changed, is kept under one name.
+std::vector<std::string> by_its_own_name(std::vector<std::string> parts) {
+  if (parts.size() < 2 || parts[0] != "mnt" || parts[1] != "data") return parts;
+  parts.erase(parts.begin());
+  parts.front() = "workspace";
+  return parts;
+}
+
 }  // namespace
 
 base::Result<std::string> resolve_path(int root_fd, const std::string& given) {
@@ -126,7 +134,7 @@ base::Result<std::string> resolve_path(int root_fd, const std::string& given) {
   }
   const std::string path = meant_path(root_fd, given);
   const std::vector<std::string> parts =
-      parts_of(path.front() == '/' ? path : "/workspace/" + path);
+      by_its_own_name(parts_of(path.front() == '/' ? path : "/workspace/" + path));
   const std::string typed = join(parts);
   if (typed.size() > kPathBytesMax) return invalid("path is longer than 4095 bytes");
   const std::string plain = join(without_dots(parts));

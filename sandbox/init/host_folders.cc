@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
+#include <cstddef>
 #include <cstdlib>
 
 #include "sandbox/init/receive.h"
@@ -65,6 +67,42 @@ int make_cover(wire::PlanOp op, int path_fd, bool directory, const char* null_de
               "open_tree /dev/null");
 }
 
+void put_over(int cover, int fd, const char* subject) {
+  must(::move_mount(cover, "", fd, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH),
+       "move_mount", subject);
+}
+
+// What `path` leads through and init may not search. Closed to the box's code as well when it
+// belongs to an id that the box does not have. Else the code could open it again: it is protected
+// as a whole.
+void cover_what_is_closed(wire::PlanOp op, int folder, const char* path) {
+  constexpr uid_t kOverflowUid = 65534;  // of all ids without a place in the box
+  int closed = -1;
+  char prefix[PATH_MAX];
+  for (std::size_t i = 0; path[i] != '\0' && i < sizeof prefix; ++i) {
+    prefix[i] = path[i];
+    if (path[i] != '/') continue;
+    prefix[i] = '\0';
+    const int fd = open_in_folder(folder, prefix);
+    if (fd < 0) break;
+    if (closed >= 0) (void)::close(closed);
+    closed = fd;
+    prefix[i] = '/';
+  }
+  struct stat status {};
+  must(::fstat(closed >= 0 ? closed : folder, &status), "fstat", path);
+  if (status.st_uid != kOverflowUid) {
+    if (closed < 0 || op != wire::PlanOp::kProtect) {
+      errno = EACCES;
+      fail("a host folder is being changed: open", path);
+    }
+    const int cover = make_read_only_mount(closed, path);
+    put_over(cover, closed, path);
+    must(::close(cover), "close");
+  }
+  if (closed >= 0) must(::close(closed), "close");
+}
+
 }  // namespace
 
 int receive_mount() {
@@ -83,10 +121,13 @@ void cover_in_folder(const wire::PlanRecord& record, const char* folder, const c
   const int folder_fd =
       must(::open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), "open", record.fields[0]);
   const int fd = open_in_folder(folder_fd, path);
-  must(::close(folder_fd), "close");
-  // Where init may not go, with all rights over the box's files, the box's code may not either.
-  if (fd < 0 && errno == EACCES) return;
+  if (fd < 0 && errno == EACCES) {
+    cover_what_is_closed(record.op, folder_fd, path);
+    must(::close(folder_fd), "close");
+    return;
+  }
   must(fd, "a host folder is being changed: open", path);
+  must(::close(folder_fd), "close");
   struct stat status {};
   must(::fstat(fd, &status), "fstat", path);
   if (status.st_dev != std::strtoull(record.fields[2], nullptr, 10) ||
@@ -95,8 +136,7 @@ void cover_in_folder(const wire::PlanRecord& record, const char* folder, const c
     fail("a host folder is being changed:", path);
   }
   const int cover = make_cover(record.op, fd, S_ISDIR(status.st_mode), null_device, path);
-  must(::move_mount(cover, "", fd, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH),
-       "move_mount", path);
+  put_over(cover, fd, path);
   must(::close(cover), "close");
   must(::close(fd), "close");
 }

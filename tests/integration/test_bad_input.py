@@ -68,6 +68,20 @@ CASES = [
     ("list_sessions", {"status": 5}, "status must be of type string"),
     ("pause_session", {"session_id": 5}, "session_id must be of type string"),
     ("resume_session", {"session_id": []}, "session_id must be of type string"),
+    ("delete_session", {"session_id": 5}, "session_id must be of type string"),
+    ("delete_session", {"session_id": [UNKNOWN_SESSION]}, "session_id must be of type string"),
+    # too large
+    ("list_files", {"path": "d/" * 2048 + "d"}, "path is 4097 bytes, at most 4096 are allowed"),
+    ("edit_file", {"path": "d/" * 2048 + "d"}, "path is 4097 bytes, at most 4096 are allowed"),
+    ("list_files", {"changed_since": "r" * 201}, "changed_since is 201 bytes, at most 200 are allowed"),
+    ("share_file", {"filename": "n" * 1001}, "filename is 1001 bytes, at most 1000 are allowed"),
+    *[(tool, {"run_id": "r" * 201}, "run_id is 201 bytes, at most 200 are allowed")
+      for tool in ("get_run", "cancel_run")],
+    *[(tool, {"session_id": "s" * 201}, "session_id is 201 bytes, at most 200 are allowed")
+      for tool in GOOD if tool not in ("cancel_run", "create_session", "list_sessions")],
+    ("install_packages", {"packages": ["six"] * 101}, "packages has 101 entries, at most 100 are allowed"),
+    *[(tool, {"env": {f"V{n}": "x" for n in range(201)}}, "env has 201 entries, at most 200 are allowed")
+      for tool in ("run_code", "create_session")],
     # outside of its range, or not among the values
     ("run_code", {"language": "ruby"}, "python, javascript, typescript, sql, bash"),
     ("run_code", {"timeout_seconds": 0}, "from 1 to 600"),

@@ -114,7 +114,10 @@ def test_list_changed_since_a_run(client):
 def test_list_is_bounded(client):
     client.run("for i in range(1500): open(f'f{i:04}', 'w').close()")
     listed = client.call("list_files")
-    assert listed["truncated"] is True and len(listed["entries"]) == 1000
+    assert listed["truncated"] is True and 300 < len(listed["entries"]) <= 1000
+    result = client.result("list_files")
+    assert max(len(json.dumps(result["structuredContent"], separators=(",", ":"))), len(result["content"][0]["text"])) <= 60_000
+    assert f"{len(listed['entries'])} entries (truncated" in result["content"][0]["text"]
 
 
 def test_deep_trees_do_not_hurt(client):
@@ -166,6 +169,13 @@ def test_share_outlives_its_session_and_is_read_by_the_command(client, state, tm
     listed = json.loads(subprocess.run([hutch_binary(), "share", "ls", "--json", "--state-dir", state],
                                        capture_output=True, check=True).stdout)
     assert [s["id"] for s in listed] == [shared["id"]]
+    stored = pathlib.Path(listed[0]["stored_path"])
+    assert stored == pathlib.Path(state, "shared", shared["id"], "f.bin") and stored.read_bytes() == b"\x00\x01\x02"
+    assert "host_path" not in listed[0], "that is the copy which is the person's"
+    heading, row = subprocess.run([hutch_binary(), "share", "ls", "--state-dir", state], capture_output=True,
+                                  check=True, text=True).stdout.splitlines()
+    assert heading.split() == ["ID", "BYTES", "TYPE", "EXPIRES", "NAME"]
+    assert row.split() == [shared["id"], "3", shared["mime_type"], shared["expires_at"], "f.bin"], row
     target = tmp_path / "out.bin"
     subprocess.run([hutch_binary(), "share", "get", shared["id"], "-o", str(target), "--state-dir", state],
                    check=True, capture_output=True, umask=0o027)

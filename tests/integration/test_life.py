@@ -83,6 +83,17 @@ def test_a_run_in_progress_is_let_finish_and_is_recorded(state, way):
         assert successor.call("read_file", path="made", session_id=session["session_id"])["content"] == "m"
 
 
+@pytest.mark.slow
+def test_a_background_run_with_a_deadline_is_let_finish_too(state):
+    client = Client(state).__enter__()
+    run_id = client.run("import time\ntime.sleep(75)\nprint('done')", background=True, timeout_seconds=100)["run_id"]
+    end(client, "end of input")
+    until(lambda: not processes_of(state), what="the end of the box")
+    with Client(state) as successor:
+        run = successor.call("get_run", run_id=run_id)
+        assert (run["status"], run["stdout"]) == ("completed", "done\n"), run
+
+
 def test_another_server_that_comes_in_time_keeps_it_alive(state):
     first = Client(state).__enter__()
     session = first.run("x = 5")["session_id"]

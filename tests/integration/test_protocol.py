@@ -34,6 +34,8 @@ def test_tools_list_is_small_and_whole(shared):
     assert [tool["name"] for tool in tools] == TOOLS
     size = sum(len(json.dumps({k: t[k] for k in ("name", "description", "inputSchema")})) for t in tools)
     assert size <= 8000, size
+    printed = sum(len(json.dumps(t["outputSchema"])) for t in tools)
+    assert printed <= 6000, printed
     for tool in tools:
         assert tool["title"] and tool["annotations"] and tool["outputSchema"]["type"] == "object"
 

@@ -192,11 +192,66 @@ def test_commands(state):
     listed = json.loads(command(state, "sessions", "ls", "--json").stdout)
     assert [s["name"] for s in listed] == ["shell"]
     assert "shell" in command(state, "sessions", "ls").stdout
-    assert json.loads(command(state, "sessions", "show", "shell", "--json").stdout)["runs"]
+    run_id = json.loads(command(state, "sessions", "show", "shell", "--json").stdout)["runs"][0]["run_id"]
+    shown = command(state, "sessions", "show", "shell").stdout.splitlines()
+    assert [run_id, "bash", "completed"] in [line.split() for line in shown], shown
     assert "paused" in command(state, "sessions", "pause", "shell").stdout
     assert "ready" in command(state, "sessions", "resume", "shell").stdout
     command(state, "sessions", "rm", "shell")
-    assert command(state, "sessions", "show", "nothing", check=False).returncode == 1
+    for verb in ("show", "rm", "pause", "resume"):
+        failed = command(state, "sessions", verb, "nothing", check=False)
+        assert failed.returncode == 1 and "`hutch sessions ls`" in failed.stderr, failed
+        assert "_session" not in failed.stderr, "the tools of clients are none of the shell's"
+
+
+def test_version_and_help():
+    def run(*arguments):
+        return subprocess.run([hutch_binary(), *arguments], capture_output=True, text=True, timeout=60)
+
+    assert run("version").stdout.startswith("hutch ")
+    flag = run("--version")
+    assert (flag.returncode, flag.stdout) == (0, run("version").stdout)
+    bare = run()
+    assert bare.returncode == 2 and bare.stdout == ""
+    assert "Usage: hutch " in bare.stderr and "doctor" in bare.stderr, "the help"
+
+
+def test_programs_are_told_that_there_is_no_network(client):
+    env = dict(line.split("=", 1) for line in client.run("env", "bash")["stdout"].splitlines() if "=" in line)
+    expected = {"npm_config_fetch_retries": "0", "npm_config_update_notifier": "false", "PIP_RETRIES": "0",
+                "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    assert {name: env.get(name) for name in expected} == expected
+
+
+PICTURE = """import base64
+class Picture:
+    def _repr_png_(self):
+        return base64.b64decode(
+            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+display(Picture())
+"""
+
+
+def test_run_command_saves_pictures(state, tmp_path):
+    def run(code, *arguments):
+        return subprocess.run([hutch_binary(), "run", *arguments, "-", "--state-dir", state], cwd=tmp_path,
+                              input=code, capture_output=True, text=True, timeout=60, umask=0o027)
+
+    without = run(PICTURE)
+    assert without.returncode == 0 and "--save" in without.stderr and "read_file" not in without.stderr
+    target = tmp_path / "out/1.png"
+    for _ in range(2):  # the same picture is there already
+        saved = run(PICTURE, "--save", "out/")
+        assert (saved.returncode, saved.stderr) == (0, f"hutch: saved {target}\n")
+    assert target.read_bytes().startswith(b"\x89PNG") and target.stat().st_mode & 0o777 == 0o640
+    target.write_bytes(b"mine")
+    failed = run(PICTURE + "1/0", "--save", "out")
+    assert failed.returncode == 1 and f"hutch: saved {tmp_path}/out/1 (2).png\n" in failed.stderr
+    assert target.read_bytes() == b"mine", "an existing file is never replaced"
+    (tmp_path / "file").write_text("")
+    refused = run(PICTURE, "--save", "file")
+    assert refused.returncode == 1 and f"in {tmp_path}/file" in refused.stderr
+    assert command(state, "sessions", "ls").stdout == "no sessions\n", "one-off sessions are gone, saved or not"
 
 
 def test_run_command(state):

@@ -209,6 +209,8 @@ void add_stdio_and_run(CLI::App& app, Choices& choices) {
   run->add_option("-s,--session", choices.run.session, "Name of a lasting session to run it in");
   run->add_option("-t,--timeout", choices.run.timeout_seconds, "Seconds")
       ->check(CLI::Range(1, static_cast<int>(sandbox::kRunSecondsMax)));
+  run->add_option("--save", choices.run.save_directory,
+                  "Directory where the pictures it shows are written");
   add_mount(run, choices);
   run->callback([&choices] {
     choices.command = [&choices](Settings settings) -> base::Result<int> {
@@ -266,7 +268,7 @@ int run_command(const Choices& choices) {
 int main(int argc, char** argv) {
   Choices choices;
   choices.user_umask = set_up_process();
-  CLI::App app("A computer of their own for AI agents: runs code in a sandbox, over MCP");
+  CLI::App app("A computer of their own for AI agents: runs code in a sandbox, over MCP", "hutch");
   app.require_subcommand(1);
   app.fallthrough();
   app.add_option("--config", choices.flags.config_file, "Configuration file (TOML)");
@@ -285,10 +287,16 @@ int main(int argc, char** argv) {
       return run_doctor(settings, choices.as_json);
     };
   });
-  app.add_subcommand("version", "Print the version")->callback([] {
-    std::cout << "hutch " << HUTCH_VERSION << "\nbuild " << sandbox::wire::kBuildId << "\n";
-    throw CLI::Success();
+  const std::string version =
+      std::string("hutch ") + HUTCH_VERSION + "\nbuild " + sandbox::wire::kBuildId;
+  app.set_version_flag("--version", version, "Print the version");
+  app.add_subcommand("version", "Print the version")->callback([&version] {
+    throw CLI::CallForVersion(version, 0);
   });
+  if (argc < 2) {
+    std::cerr << app.help();
+    return 2;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& failure) {

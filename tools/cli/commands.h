@@ -17,10 +17,11 @@ base::Result<int> run_stdio(Application& app, const std::string& session_name);
 base::Result<int> run_serve(Application& app, bool no_auth);
 
 struct RunOptions {
-  std::string file;          // "-": standard input
-  std::string language;      // empty: from the name of the file, else Python
-  std::string session;       // empty: one of its own, deleted afterwards
-  long timeout_seconds = 0;  // 0: the session's
+  std::string file;            // "-": standard input
+  std::string language;        // empty: from the name of the file, else Python
+  std::string session;         // empty: one of its own, deleted afterwards
+  std::string save_directory;  // for its pictures, made with the first; empty: they are not kept
+  long timeout_seconds = 0;    // 0: the session's
 };
 base::Result<int> run_code_once(Application& app, const RunOptions& options);
 

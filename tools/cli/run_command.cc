@@ -7,12 +7,15 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <iostream>
 #include <thread>
 
 #include <nlohmann/json.hpp>
 
 #include "sandbox/limits.h"
+#include "sandbox/wire/json.h"
+#include "share/share_folder.h"
 #include "tools/cli/commands.h"
 
 namespace tools::cli {
@@ -24,6 +27,7 @@ namespace {
 
 constexpr std::size_t kChunkBytes = 1 << 20;
 constexpr int kTimedOutStatus = 124;
+constexpr std::size_t kPictureBytesMax = 32U << 20;  // what a sandbox takes from its interpreter
 
 sandbox::Language language_of_name(const std::string& file) {
   const auto ends = [&file](const char* extension) { return file.ends_with(extension); };
@@ -101,14 +105,49 @@ base::Result<RunState> follow(Application& app, RunState state,
   }
 }
 
-int report(const RunState& state) {
+// The numbered file of a picture that an output names, or nothing: boxes are not believed.
+std::string picture_name(const nlohmann::json& output) {
+  const std::string name =
+      std::filesystem::path(sandbox::wire::string_or(output, "image_path")).filename();
+  constexpr std::string_view kExtension = ".png";
+  if (name.size() <= kExtension.size() || !name.ends_with(kExtension)) return "";
+  const std::string number = name.substr(0, name.size() - kExtension.size());
+  return number.find_first_not_of("0123456789") == std::string::npos ? name : "";
+}
+
+// Before the session goes, and they with it. Never over a file that is there.
+base::Status save_pictures(Application& app, const RunState& state, const std::string& directory) {
+  std::error_code failure;
+  auto path = std::filesystem::absolute(directory, failure).lexically_normal();
+  if (failure) return base::error(Error::Kind::kInvalid, directory + ": " + failure.message());
+  if (!path.has_filename()) path = path.parent_path();  // it ended in a slash
+  const share::ShareFolder folder(path, app.settings().user_umask);
+  for (const nlohmann::json& output : state.run.outputs) {
+    const std::string name = picture_name(output);
+    if (name.empty()) continue;
+    const std::string bytes = TRY(app.sessions().read_run_file(state.session_id, state.run.run_id,
+                                                               name, 0, kPictureBytesMax + 1));
+    if (bytes.size() > kPictureBytesMax) {
+      return base::error(Error::Kind::kLimit, name + " is too large for a picture of a run");
+    }
+    const base::UniqueFd copy = TRY(base::make_memory_file("picture", bytes));
+    auto put = folder.put(copy.get(), name);
+    if (!put.ok()) return std::move(put).error().context("save " + name + " in " + path.string());
+    std::cerr << "hutch: saved " << put.value() << "\n";
+  }
+  return base::done();
+}
+
+int report(const RunState& state, bool saves_pictures) {
+  bool has_picture = false;
   for (const auto& output : state.run.outputs) {
     if (output.contains("text")) std::cout << output["text"].get<std::string>() << "\n";
-    if (output.contains("image_path")) {
-      std::cerr << "hutch: a picture; keep it with --session NAME and read_file, or share it\n";
-    }
+    has_picture = has_picture || !picture_name(output).empty();
   }
   std::cout.flush();
+  if (has_picture && !saves_pictures) {
+    std::cerr << "hutch: it shows pictures; --save DIRECTORY writes them there\n";
+  }
   if (state.run.status == sandbox::RunStatus::kCompleted) return 0;
   if (state.run.error && state.run.error->cause != sandbox::Cause::kException &&
       state.run.error->cause != sandbox::Cause::kExit) {
@@ -147,9 +186,18 @@ base::Result<int> run_code_once(Application& app, const RunOptions& options) {
     RunState started = TRY(app.sessions().start_run(session, std::move(request)));
     return follow(app, std::move(started), interruptible);
   }();
+  const bool saves = !options.save_directory.empty();
+  base::Status saved = base::done();
+  if (finished.ok() && saves) saved = save_pictures(app, finished.value(), options.save_directory);
   if (options.session.empty()) TRY(app.sessions().destroy(app.principal_id(), session.id));
   if (!finished.ok()) return finished.error();
-  return interruptible.came() ? 130 : report(finished.value());
+  const int status = interruptible.came() ? 130 : report(finished.value(), saves);
+  // The status of code that failed says more than the 1 of this.
+  if (saved.ok() || status != 0) {
+    if (!saved.ok()) std::cerr << "hutch: " << saved.error().message << "\n";
+    return status;
+  }
+  return saved.error();
 }
 
 }  // namespace tools::cli

@@ -56,16 +56,13 @@ base::Result<int> show(Application& app, const std::string& id, bool as_json) {
   }
   std::cout << text_of_session(session) << "  " << session["directory"].get<std::string>() << "\n";
   for (const json& run : session["runs"]) {
-    std::cout << "  " << run["run_id"].get<std::string>() << "  " << std::setw(11)
+    std::cout << "  " << run["run_id"].get<std::string>() << "  " << std::left << std::setw(12)
               << run["language"].get<std::string>() << run["status"].get<std::string>() << "\n";
   }
   return 0;
 }
 
-}  // namespace
-
-base::Result<int> run_sessions(Application& app, SessionAction action, const std::string& id,
-                               bool as_json) {
+base::Result<int> act(Application& app, SessionAction action, const std::string& id, bool as_json) {
   switch (action) {
     case SessionAction::kList:
       return list(app, as_json);
@@ -85,6 +82,18 @@ base::Result<int> run_sessions(Application& app, SessionAction action, const std
     }
   }
   return 2;
+}
+
+}  // namespace
+
+base::Result<int> run_sessions(Application& app, SessionAction action, const std::string& id,
+                               bool as_json) {
+  auto done = act(app, action, id, as_json);
+  if (done.ok() || done.error().kind != base::Error::Kind::kNotFound) return done;
+  // The message of the sessions is for clients, and names their tools.
+  return base::error(base::Error::Kind::kNotFound,
+                     "no such session, or it was deleted; `hutch sessions ls` shows those there "
+                     "are");
 }
 
 }  // namespace tools::cli

@@ -9,6 +9,7 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 
 #include "sandbox/base/fd.h"
 #include "sandbox/base/process.h"
@@ -163,6 +164,9 @@ sandbox::HostPlaces never_mounted(const Environment& environment, const Settings
   }
   places.never.push_back(settings.state_directory);
   if (config_file.starts_with('/')) places.never.push_back(config_file);
+  // Code that can put a link in its place would choose where shared files go.
+  const std::string shares = settings.share_directory.value_or("");
+  if (!shares.empty()) places.never_writable.push_back(shares);
   // Programs of the user may be started with another HOME than the user's own.
   const passwd* const user = ::getpwuid(::geteuid());  // NOLINT(concurrency-mt-unsafe): one thread
   for (const std::string& home :
@@ -229,6 +233,7 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
   settings.most_limits.cpus = 64;
   std::string file = first_of({flags.config_file, environment("HUTCH_CONFIG")});
   const bool named = !file.empty();
+  if (named) file = std::filesystem::absolute(file);
   if (!named) {
     const std::string config = environment("XDG_CONFIG_HOME");
     file = (config.empty() ? environment("HOME") + "/.config" : config) + "/hutch/config.toml";

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iomanip>
 #include <iostream>
 
 #include <nlohmann/json.hpp>
@@ -15,28 +17,58 @@ namespace tools::cli {
 
 using nlohmann::json;
 
-base::Result<int> share_list(Application& app, bool as_json) {
-  const auto shares = TRY(app.store().list_shares(app.principal_id()));
+namespace {
+
+void print_as_json(Application& app, const std::vector<sessions::Share>& shares) {
   json all = json::array();
   for (const sessions::Share& share : shares) {
-    const std::string path = app.share().stored_path(share);
-    if (as_json) {
-      all.push_back(
-          {{"id", share.id},
-           {"filename", share.filename},
-           {"bytes", share.bytes},
-           {"mime_type", share.mime_type},
-           {"sha256", share.sha256},
-           {"host_path", path},
-           {"created_at", base::to_rfc3339(share.created_at)},
-           {"expires_at", share.expires_at ? json(base::to_rfc3339(*share.expires_at)) : json()}});
-    } else {
-      std::cout << share.id << "  " << share.bytes << "  " << share.mime_type << "  " << path
-                << "\n";
-    }
+    // Not host_path: that is the copy which is the person's to keep, as share_file tells it.
+    all.push_back(
+        {{"id", share.id},
+         {"filename", share.filename},
+         {"bytes", share.bytes},
+         {"mime_type", share.mime_type},
+         {"sha256", share.sha256},
+         {"stored_path", app.share().stored_path(share)},
+         {"created_at", base::to_rfc3339(share.created_at)},
+         {"expires_at", share.expires_at ? json(base::to_rfc3339(*share.expires_at)) : json()}});
   }
-  if (as_json) std::cout << sandbox::wire::print_json(all) << "\n";
-  if (!as_json && shares.empty()) std::cout << "nothing is shared\n";
+  std::cout << sandbox::wire::print_json(all) << "\n";
+}
+
+// The name comes last: it may be long, and have spaces.
+void print_table(const std::vector<sessions::Share>& shares) {
+  std::size_t id_width = 2;
+  std::size_t type_width = 4;
+  for (const sessions::Share& share : shares) {
+    id_width = std::max(id_width, share.id.size());
+    type_width = std::max(type_width, share.mime_type.size());
+  }
+  const auto print = [&](const std::string& id, const std::string& bytes, const std::string& type,
+                         const std::string& expires, const std::string& name) {
+    std::cout << std::left << std::setw(static_cast<int>(id_width) + 2) << id << std::right
+              << std::setw(9) << bytes << "  " << std::left
+              << std::setw(static_cast<int>(type_width) + 2) << type << std::setw(26) << expires
+              << name << "\n";
+  };
+  print("ID", "BYTES", "TYPE", "EXPIRES", "NAME");
+  for (const sessions::Share& share : shares) {
+    print(share.id, std::to_string(share.bytes), share.mime_type,
+          share.expires_at ? base::to_rfc3339(*share.expires_at) : "never", share.filename);
+  }
+}
+
+}  // namespace
+
+base::Result<int> share_list(Application& app, bool as_json) {
+  const auto shares = TRY(app.store().list_shares(app.principal_id()));
+  if (as_json) {
+    print_as_json(app, shares);
+  } else if (shares.empty()) {
+    std::cout << "nothing is shared\n";
+  } else {
+    print_table(shares);
+  }
   return 0;
 }
 

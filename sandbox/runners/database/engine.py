@@ -64,7 +64,7 @@ def open_engine(make_frames):
             return DuckdbEngine(duckdb_file, make_frames("parquet"))
         if os.path.exists(duckdb_file):
             raise OSError("this session's tables are in DuckDB, whose Python module is gone: "
-                          "install it again with install_packages, package duckdb")
+                          "install it again on the machine that runs hutch")
     from hutch_runner.sqlite_engine import SqliteEngine
     return SqliteEngine(sqlite_file, make_frames("sqlite"))
 

@@ -40,7 +40,7 @@ class FileTables:
         """Makes the table; raises `error`, with what else is known, when there is no such file."""
         read = _READERS.get(os.path.splitext(name)[1].lower())
         if name.lower().endswith((".parquet", ".xlsx", ".xls")) and os.path.exists(name):
-            with_duckdb = ", or install the package duckdb before the session's first SQL"
+            with_duckdb = ", or in a new session once Python on the machine that runs hutch has duckdb"
             raise sqlite3.OperationalError(
                 f"{name}: SQLite cannot read this format; turn it into CSV first, with pandas"
                 f"{with_duckdb if name.lower().endswith('.parquet') else ''}")

@@ -163,7 +163,8 @@ export function makeRequire() {
 function missing(name) {
   const error = new Error(
     `Cannot find package '${name}' (searched node_modules of ${searchFolders().join(', ')}); ` +
-    'install it with install_packages, manager npm',
+    'there is no network to install it from: npm install it on the machine that runs hutch and put its folder ' +
+    `into ${WORKSPACE}/node_modules`,
   );
   error.code = 'MODULE_NOT_FOUND';
   return error;

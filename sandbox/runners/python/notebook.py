@@ -13,7 +13,7 @@ from hutch_runner.imports import WhenImported
 from hutch_runner.tracebacks import is_library
 
 _OF_IPYTHON = re.compile(r"^\s*(?:%|!|\?)|^\s*[\w, ]+=\s*[%!]|\?\s*$", re.MULTILINE)
-_INSTALL = "install it with install_packages, package ipython"
+_INSTALL = "install it on the machine that runs hutch, on Debian and Ubuntu with apt install ipython3"
 
 
 class Notebook:

@@ -6,6 +6,11 @@ import sys
 
 _RUNNER = tuple(os.path.join(path, "") for path in sys.modules["hutch_runner"].__path__)
 _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
+# Packages of Debian and Ubuntu that are not called as what is imported from them.
+_PACKAGE_NAMES = {
+    "Cryptodome": "python3-pycryptodome", "PIL": "python3-pil", "bs4": "python3-bs4", "cv2": "python3-opencv",
+    "dateutil": "python3-dateutil", "skimage": "python3-skimage", "sklearn": "python3-sklearn", "yaml": "python3-yaml",
+}
 _CELL = re.compile(r'(?:File ")?<cell-(\d+)>"?, line ')
 
 
@@ -46,8 +51,10 @@ def _way_to_get(failure):
             return ""
     except Exception:  # user objects, as above
         return ""
-    return (f"(this Python has no {package}: install it on the machine that runs hutch, on Debian and Ubuntu usually "
-            f"with apt install python3-{package.lower()}, or write its files into /workspace)\n")
+    known = _PACKAGE_NAMES.get(package)
+    way = f"with apt install {known}" if known else f"usually with apt install python3-{package.lower()}"
+    return (f"(this Python has no {package}: install it on the machine that runs hutch, on Debian and Ubuntu {way}, "
+            "or write its files into /workspace)\n")
 
 
 def _lines_of(failure):

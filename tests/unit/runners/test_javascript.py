@@ -95,7 +95,8 @@ def test_failures(javascript, code, name):
 
 
 def test_a_missing_package_names_the_remedy(javascript):
-    assert "install_packages" in javascript.run("require('no-such-package')").error["message"]
+    message = javascript.run("require('no-such-package')").error["message"]
+    assert "npm install" in message and "/node_modules" in message and "on the machine that runs hutch" in message
 
 
 def test_failure_after_the_run_goes_to_stderr_only(javascript):

@@ -98,7 +98,7 @@ def test_without_ipython(start, tmp_path):
     (tmp_path / "hidden/IPython.py").write_text("raise ImportError('hidden')")
     python = start("python", extra_env={"PYTHONPATH": str(tmp_path / "hidden")})
     ending = python.run("%time 1")
-    assert ending.error["name"] == "SyntaxError" and "install_packages, package ipython" in ending.error["message"]
+    assert ending.error["name"] == "SyntaxError" and "apt install ipython3" in ending.error["message"]
     assert "NameError" in python.run("get_ipython()").stderr
     assert python.run("1 + 1").text == "2"
 

@@ -289,4 +289,4 @@ def test_a_database_that_cannot_be_opened_is_an_answer(start, tmp_path):
 def test_duckdb_that_has_gone(start, tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data/session.duckdb").write_bytes(b"")
-    assert "install_packages" in start("sql").run("SELECT 1").error["message"]
+    assert "install it again on the machine that runs hutch" in start("sql").run("SELECT 1").error["message"]

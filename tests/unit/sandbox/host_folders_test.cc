@@ -1,6 +1,7 @@
 // What may be granted of the host, decided on directories that look like one.
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +11,7 @@
 
 #include "sandbox/host_folder.h"
 #include "sandbox/host_places.h"
+#include "tests/support/restricted_thread.h"
 
 namespace {
 
@@ -131,6 +133,20 @@ TEST_F(HostPlacesTest, APlaceThatIsALinkIsAlsoWhereItLeads) {
   fs::create_directory_symlink(top_ + "/srv/keys", top_ + "/home/me/.gnupg");
   EXPECT_TRUE(says(refusal("srv/keys"), ".gnupg"));
   EXPECT_TRUE(says(refusal("srv"), ".gnupg"));
+}
+
+TEST_F(HostPlacesTest, AFolderThatHoldsAPlaceByAnotherNameIsNot) {
+  if (::geteuid() != 0) GTEST_SKIP() << "mounting needs root";
+  fs::create_directories(top_ + "/data/homes/they/.ssh");
+  fs::create_directories(top_ + "/homes");
+  in_own_mounts([this] {
+    const std::string homes = top_ + "/homes";
+    ASSERT_EQ(::mount((top_ + "/data/homes").c_str(), homes.c_str(), nullptr, MS_BIND, nullptr), 0);
+    add_home(places_, homes + "/they");
+    EXPECT_TRUE(says(refusal("homes/they"), "holds"));
+    EXPECT_TRUE(says(refusal("data/homes/they"), "holds")) << "the same under its other name";
+    EXPECT_FALSE(refusal("data/homes/they/.ssh").empty());
+  });
 }
 
 TEST_F(HostPlacesTest, OnlyFoldersThatAreThere) {

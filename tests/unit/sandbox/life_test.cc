@@ -63,7 +63,7 @@ TEST(Life, AnIdleOneWaitsForItsDetachTime) {
 
 TEST(Life, AForegroundRunIsLetFinish) {
   for (Situation situation : {named(), of_connection()}) {
-    situation.foreground = true;
+    situation.with_deadline = true;
     EXPECT_FALSE(ends(situation, 600)) << "as long as its deadline may be";
     EXPECT_TRUE(ends(situation, 660)) << "and not for ever";
   }
@@ -71,7 +71,7 @@ TEST(Life, AForegroundRunIsLetFinish) {
 
 TEST(Life, ABackgroundRunIsEndedAfterItsTime) {
   for (Situation situation : {named(), of_connection()}) {
-    situation.background = true;
+    situation.without_deadline = true;
     EXPECT_FALSE(ends(situation, 59));
     EXPECT_TRUE(ends(situation, 60));
     situation.detach = seconds(1);

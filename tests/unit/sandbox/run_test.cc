@@ -128,7 +128,9 @@ TEST(Limits, OutOfRangeNamesTheRange) {
   most.memory_mb = 2048;
   const auto result = limits_from_json({{"memory_mb", 4096}}, Limits(), most);
   ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().message, "limit memory_mb must be a whole number from 64 to 2048");
+  EXPECT_EQ(result.error().message,
+            "limit memory_mb must be a whole number from 64 to 2048; memory_mb in [max_limits] of "
+            "the configuration allows more");
   EXPECT_FALSE(limits_from_json({{"memory_mb", 1}}, Limits(), most).ok());
   EXPECT_FALSE(limits_from_json({{"memory_mb", "1024"}}, Limits(), most).ok());
   EXPECT_FALSE(limits_from_json({{"memory_mb", 100.5}}, Limits(), most).ok());

@@ -188,7 +188,7 @@ TEST_F(ShareFolderTest, ALinkOfAnotherUserIsRefused) {
   fs::create_directory(directory_ + "/elsewhere");
   fs::create_symlink("elsewhere", place());
   ASSERT_EQ(::lchown(place().c_str(), 12345, 12345), 0);
-  EXPECT_EQ(put("x", "f"), "error: it is a link of another user");
+  EXPECT_EQ(put("x", "f"), "error: it belongs to another user");
   EXPECT_TRUE(fs::is_empty(directory_ + "/elsewhere"));
 }
 
