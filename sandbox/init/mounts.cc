@@ -86,22 +86,24 @@ int open_source(const char* source, const char* options) {
 
 int clone_source(const wire::PlanRecord& record) {
   const char* source = record.fields[0];
+  // For messages, which may reach a client far away: not where it is on the host.
+  const char* shown = record.fields[1];
   const char* options = record.fields[2];
   const int fd = open_source(source, options);
   if (fd < 0 && errno == ENOENT && has(options, 'o')) return -1;
   if (fd < 0 && errno == EINVAL && has(options, 'a')) {
-    fail("another file system is mounted in this folder of the host:", source);
+    fail("another file system is mounted in this folder of the host:", shown);
   }
-  must(fd, "open_tree", source);
+  must(fd, "open_tree", shown);
   const unsigned long long device = std::strtoull(record.fields[3], nullptr, 10);
   const unsigned long long inode = std::strtoull(record.fields[4], nullptr, 10);
   if (device != 0 || inode != 0) {
     // hutch-box opened this directory before; what we found by path must be the same one.
     struct stat status {};
-    must(::fstat(fd, &status), "fstat", source);
+    must(::fstat(fd, &status), "fstat", shown);
     if (status.st_dev != device || status.st_ino != inode) {
       errno = ESTALE;
-      fail("a bind source was exchanged:", source);
+      fail("a bind source was exchanged:", shown);
     }
   }
   unsigned long long attributes = MOUNT_ATTR_NOSUID;
@@ -110,7 +112,7 @@ int clone_source(const wire::PlanRecord& record) {
   if (has(options, 'r')) attributes |= MOUNT_ATTR_RDONLY;
   if (has(options, 'x')) attributes |= MOUNT_ATTR_NOEXEC;
   // Who has sent it has set them, with more rights than ours.
-  if (!has(options, 's')) set_attributes(fd, attributes, has(options, 'a'), source);
+  if (!has(options, 's')) set_attributes(fd, attributes, has(options, 'a'), shown);
   return fd;
 }
 

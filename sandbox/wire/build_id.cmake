@@ -1,5 +1,6 @@
 # Writes OUTPUT, the build id of FOLDER: a hash of all that box, init and runners are made from.
 # Untouched while it is the same, so that nothing is compiled for it.
+cmake_minimum_required(VERSION 3.25)
 file(GLOB_RECURSE sources RELATIVE "${FOLDER}" "${FOLDER}/*")
 list(FILTER sources EXCLUDE REGEX "__pycache__/")
 list(SORT sources)

@@ -55,14 +55,15 @@ quickstart() {
     echo "person ALL=(ALL) NOPASSWD: ALL" > /etc/sudoers.d/person
     exec setpriv --reuid person --regid person --init-groups env HOME=/home/person bash -euc "
       cd
-      git clone --quiet /opt/hutch.bundle hutch
+      git clone --quiet /opt/hutch.bundle hutch 2>/dev/null
+      SECONDS=0
       hutch/examples/quickstart.sh
-      echo
-      echo Once more:
+      first=\$SECONDS
       SECONDS=0
       hutch/examples/quickstart.sh > again.log
-      tail -n 3 again.log
-      echo \"The second call took \$SECONDS seconds\"
+      tail -n 1 again.log
+      echo \"The first call took \$first seconds, the second \$SECONDS\"
+      test \$SECONDS -lt \$((first / 2))
       test -z \"\$(git -C hutch status --porcelain)\"
     "'
 }
@@ -71,7 +72,7 @@ tests() {
   say "tests/run.sh, as root"
   machine tests '
     cd /root
-    git clone --quiet /opt/hutch.bundle hutch
+    git clone --quiet /opt/hutch.bundle hutch 2>/dev/null
     hutch/tests/run.sh'
 }
 
