@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <string>
 
+#include "mcp/letter_case.h"
+
 namespace mcp::auth {
 namespace {
 
 constexpr std::string_view kScheme = "bearer";
 constexpr std::string_view kTokenBytes =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/";
-
-char lower(char byte) { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + 32) : byte; }
 
 // b64token: at least one of its bytes, then any number of '='.
 bool is_token(std::string_view text) {

@@ -6,20 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "mcp/auth/base64url.h"
+#include "mcp/letter_case.h"
 #include "mcp/message.h"
 
 namespace mcp::auth {
 namespace {
 
 using nlohmann::json;
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& byte : result) {
-    if (byte >= 'A' && byte <= 'Z') byte = static_cast<char>(byte + 32);
-  }
-  return result;
-}
 
 std::optional<json> decode_object(std::string_view part) {
   const auto text = from_base64url(part);

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <string>
 
+#include "mcp/letter_case.h"
+
 namespace mcp::http {
 namespace {
 
@@ -12,13 +14,6 @@ constexpr int kTooLarge = 413;
 constexpr int kUnsupportedMediaType = 415;
 constexpr int kNotImplemented = 501;
 constexpr std::size_t kSizeDigitsMax = 8;
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char byte) { return static_cast<char>(std::tolower(byte)); });
-  return result;
-}
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mcp/letter_case.h"
 #include "mcp/message.h"
 
 namespace mcp::http {
@@ -20,13 +21,6 @@ constexpr std::array<std::string_view, 8> kRequestHeaders{
 constexpr std::string_view kParameterHeader = "mcp-param-";
 constexpr const char* kExposed = "Mcp-Session-Id, WWW-Authenticate";
 constexpr const char* kPreflightSeconds = "600";
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char byte) { return static_cast<char>(std::tolower(byte)); });
-  return result;
-}
 
 // Without the port.
 std::string host_name(std::string_view host) {

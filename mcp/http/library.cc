@@ -3,10 +3,10 @@
 #include <httplib.h>
 
 #include <algorithm>
-#include <cctype>
 #include <exception>
 
 #include "mcp/http/body_framing.h"
+#include "mcp/letter_case.h"
 
 namespace mcp::http {
 namespace {
@@ -113,9 +113,7 @@ void Exchange::take_head(httplib::Request& parsed) {
     if (name.starts_with("REMOTE_") || name.starts_with("LOCAL_")) continue;  // the library's own
     request_.headers.emplace(name, value);
   }
-  std::string connection(request_.header("Connection"));
-  std::transform(connection.begin(), connection.end(), connection.begin(),
-                 [](unsigned char byte) { return static_cast<char>(std::tolower(byte)); });
+  const std::string connection = lower(request_.header("Connection"));
   wants_close_ = connection.find("close") != std::string::npos ||
                  (parsed.version == "HTTP/1.0" && connection != "keep-alive");
   decide(parsed);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "mcp/letter_case.h"
 #include "mcp/principal.h"
 
 namespace mcp::http {
@@ -22,7 +22,7 @@ struct NameLess {
   bool operator()(std::string_view a, std::string_view b) const {
     return std::lexicographical_compare(
         a.begin(), a.end(), b.begin(), b.end(),
-        [](unsigned char x, unsigned char y) { return std::tolower(x) < std::tolower(y); });
+        [](char x, char y) { return lower(x) < lower(y); });
   }
 };
 

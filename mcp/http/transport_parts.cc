@@ -1,12 +1,12 @@
 #include "mcp/http/transport_parts.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "mcp/http/door.h"
+#include "mcp/letter_case.h"
 
 namespace mcp::http {
 namespace {
@@ -16,7 +16,7 @@ std::string media_type(std::string_view text) {
   std::string type;
   for (const char byte : text) {
     if (byte == ' ' || byte == '\t') continue;
-    type += static_cast<char>(std::tolower(static_cast<unsigned char>(byte)));
+    type += lower(byte);
   }
   return type;
 }

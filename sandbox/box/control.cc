@@ -90,8 +90,8 @@ base::Status Control::greet(Client& client, const json& request) {
   client.attached = wire::boolean_or(request, "attach", true);
   if (!client.attached) return base::done();  // only looks: the box does not stay for it
   ++attached_count_;
-  const auto seconds = wire::integer_or(request, "detach_seconds", 0);
-  detach_seconds_ = std::clamp<std::int64_t>(std::max(seconds, detach_seconds_.value_or(0)), 0,
+  const auto wished = wire::integer_or(request, "detach_seconds", 0);
+  detach_seconds_ = std::clamp<std::int64_t>(std::max(wished, detach_seconds_.value_or(0)), 0,
                                              kDetachSecondsMax);
   return base::done();
 }

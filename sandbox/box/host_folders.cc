@@ -35,7 +35,7 @@ constexpr const char* kProtected[] = {
     ".login",      ".xprofile",    ".xsession",     ".xinitrc", ".inputrc", ".vimrc"};
 // Repositories in the folder, and in folders in it. A tree that is larger than this is not searched
 // to its end: it would take longer than anybody waits for a session.
-constexpr int kDepthMax = 2;
+constexpr int kNestingMax = 2;
 constexpr int kEntriesMax = 10'000;
 constexpr int kCoversMax = 64;
 
@@ -188,7 +188,7 @@ class Covers {
     }
     const int directory = place.depth > 0 ? below.get() : top_;
     const Found found = find_protected(directory);
-    const bool deeper = place.depth < kDepthMax;
+    const bool deeper = place.depth < kNestingMax;
     const auto entries = found.error == 0 && deeper ? list_directory(directory) : nullptr;
     if (found.error != 0 || (deeper && !entries)) return protect_closed(directory, place);
     // Else it would have been narrowed.

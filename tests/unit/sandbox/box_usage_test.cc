@@ -24,7 +24,7 @@ namespace {
 using namespace sandbox;
 using namespace sandbox::box;
 
-constexpr std::size_t kMegabyte = 1 << 20;
+constexpr std::size_t kMebibyte = 1 << 20;
 
 std::int64_t found_bytes(int fd) {
   struct stat status {};
@@ -36,8 +36,8 @@ std::int64_t found_bytes(int fd) {
 }
 
 void fill(int fd) {
-  const std::string megabyte(kMegabyte, 'x');
-  ASSERT_EQ(::write(fd, megabyte.data(), megabyte.size()), static_cast<ssize_t>(kMegabyte));
+  const std::string megabyte(kMebibyte, 'x');
+  ASSERT_EQ(::write(fd, megabyte.data(), megabyte.size()), static_cast<ssize_t>(kMebibyte));
   ASSERT_EQ(::fsync(fd), 0);  // some file systems give out blocks late
 }
 
@@ -48,7 +48,7 @@ TEST(DeletedFiles, AFileCountsOnceItsNameIsGone) {
   fill(fd.get());
   EXPECT_EQ(found_bytes(fd.get()), -1);
   ASSERT_EQ(::unlink(path.c_str()), 0);
-  EXPECT_GE(found_bytes(fd.get()), static_cast<std::int64_t>(kMegabyte));
+  EXPECT_GE(found_bytes(fd.get()), static_cast<std::int64_t>(kMebibyte));
 }
 
 TEST(DeletedFiles, TwoDescriptorsOfOneFileCountOnce) {
@@ -64,14 +64,14 @@ TEST(DeletedFiles, TwoDescriptorsOfOneFileCountOnce) {
                             return file.inode == status.st_ino && file.device == status.st_dev;
                           }),
             1);
-  EXPECT_EQ(found_bytes(fd.get()), static_cast<std::int64_t>(kMegabyte));
+  EXPECT_EQ(found_bytes(fd.get()), static_cast<std::int64_t>(kMebibyte));
 }
 
 TEST(DeletedFiles, AnEndedProcessHasNone) { EXPECT_TRUE(deleted_open_files({0x7ffffff0}).empty()); }
 
 TEST(ProcessMemory, SharedAndAnonymousAreToldApart) {
   const ProcessMemory before = resident_memory(::getpid());
-  constexpr std::size_t kBytes = 32 * kMegabyte;
+  constexpr std::size_t kBytes = 32 * kMebibyte;
   void* own = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   void* shared = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(own, MAP_FAILED);
