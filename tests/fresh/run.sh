@@ -77,4 +77,4 @@ tests() {
 }
 
 for part in ${1:-quickstart tests}; do "$part"; done
-say "Both scripts work from a clean clone"
+say "${1:-quickstart and tests}: as it should be, from a clean clone"

@@ -12,8 +12,8 @@ import time
 
 import pytest
 
+from boxes import processes_of, until
 from hutch_client import Client, ToolError, hutch_binary
-from test_sessions import processes_of, until
 
 
 def rows(state, query):

@@ -5,10 +5,10 @@ import os
 import pathlib
 import signal
 import subprocess
-import time
 
 import pytest
 
+from boxes import processes_of, until
 from changed_host import changed_hutch, why_not
 from conftest import end_boxes, needs
 from hutch_client import PATIENCE, Client, hutch_binary
@@ -30,16 +30,6 @@ def levels_of(findings):
     return {finding["layer"]: finding["level"] for finding in findings if "level" in finding}
 
 
-def box_of(state):
-    for entry in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if (entry / "comm").read_text() == "hutch-box\n" and os.readlink(entry / "fd/2").startswith(state):
-                return int(entry.name)
-        except OSError:
-            continue
-    return None
-
-
 def test_a_session_its_record_and_doctor_say_the_same(state):
     with Client(state) as client:
         made = client.result("create_session", name="told")
@@ -51,11 +41,9 @@ def test_a_session_its_record_and_doctor_say_the_same(state):
         assert listed["enforcement"] == enforcement
         assert client.call("pause_session", session_id="told")["enforcement"] == enforcement
         # A session whose box does not run tells what it had last.
-        os.kill(box_of(state), signal.SIGKILL)
-        deadline = time.monotonic() + 30 * PATIENCE
-        while box_of(state):
-            assert time.monotonic() < deadline, "the box does not end"
-            time.sleep(0.05)
+        (box,) = processes_of(state)
+        os.kill(box, signal.SIGKILL)
+        until(lambda: not processes_of(state), what="the end of the box")
         (listed,) = client.call("list_sessions")["sessions"]
         assert listed["enforcement"] == enforcement
     assert json.loads(hutch(state, "sessions", "show", "told", "--json"))["enforcement"] == enforcement

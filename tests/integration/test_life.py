@@ -9,9 +9,9 @@ import time
 
 import pytest
 
+from boxes import boxes_of, processes_of, until
 from hutch_client import Client, ToolError
 from http_server import HttpClient, Server
-from test_sessions import processes_of, until
 from trial import Trial
 
 # Each is mostly waiting.
@@ -32,11 +32,7 @@ def end(client, way):
 
 def boxes(state):
     """Session ids of the boxes that live."""
-    found = set()
-    for pid in processes_of(state):
-        with contextlib.suppress(OSError):
-            found.add(pathlib.Path(os.readlink(f"/proc/{pid}/fd/2")).parent.name)
-    return found
+    return set(boxes_of(state))
 
 
 def configured(tmp_path, **session):
@@ -88,7 +84,7 @@ def test_a_background_run_with_a_deadline_is_let_finish_too(state):
     client = Client(state).__enter__()
     run_id = client.run("import time\ntime.sleep(75)\nprint('done')", background=True, timeout_seconds=100)["run_id"]
     end(client, "end of input")
-    until(lambda: not processes_of(state), what="the end of the box")
+    until(lambda: not processes_of(state), timeout=120, what="the end of the box")
     with Client(state) as successor:
         run = successor.call("get_run", run_id=run_id)
         assert (run["status"], run["stdout"]) == ("completed", "done\n"), run
@@ -211,24 +207,30 @@ def mark(state, session):
 
 
 def kill_box_of(state, session):
-    for pid in processes_of(state):
-        if session in os.readlink(f"/proc/{pid}/fd/2"):  # nothing else ends these
-            os.kill(pid, signal.SIGKILL)
+    os.kill(boxes_of(state)[session], signal.SIGKILL)
     until(lambda: session not in boxes(state))
 
 
+def hold_up(client, state, session):
+    """The client's server as it starts a box: it has the session's lock, and the log that it opens is a FIFO.
+
+    The log, and the call that waits.
+    """
+    log = pathlib.Path(state, "sessions", session, "box.log")
+    log.unlink()
+    os.mkfifo(log)
+    request = client.start_tool("run_code", code="'made'", session_id=session)
+    until(lambda: waits_for_fifo(client.process.pid), what="the server at the log")
+    return log, request
+
+
 def test_a_server_does_not_sweep_what_another_is_making(state):
-    """The first is held up when it has the session's lock, but no box yet: the log that it opens is a FIFO."""
     with Client(state) as first:
         making = first.call("create_session", name="making")["session_id"]
         dead = first.call("create_session", name="dead")["session_id"]
         for session in (making, dead):
             kill_box_of(state, session)
-        log = pathlib.Path(state, "sessions", making, "box.log")
-        log.unlink()
-        os.mkfifo(log)
-        request = first.start_tool("run_code", code="'made'", session_id=making)
-        until(lambda: waits_for_fifo(first.process.pid), what="the first server at the log")
+        log, request = hold_up(first, state, making)
         marks = [mark(state, session) for session in (making, dead)]
         with Client(state) as second:
             until(lambda: not marks[1].exists(), what="the sweep of the dead one")
@@ -296,11 +298,7 @@ def test_a_server_that_was_stopped_in_the_middle_goes_on(state):
     with Client(state) as first, Client(state) as second:
         made = first.call("create_session", name="a")["session_id"]
         kill_box_of(state, made)
-        log = pathlib.Path(state, "sessions", made, "box.log")
-        log.unlink()
-        os.mkfifo(log)
-        request = first.start_tool("run_code", code="1 + 1", session_id=made)
-        until(lambda: waits_for_fifo(first.process.pid), what="the first server at the log")
+        log, request = hold_up(first, state, made)
         first.process.send_signal(signal.SIGSTOP)
         try:
             with pytest.raises(ToolError, match="deleted, but its sandbox has not ended"):

@@ -19,7 +19,7 @@ OWNER = 23456 if os.geteuid() == 0 else os.geteuid()
 @pytest.fixture
 def folder(tmp_path):
     """One that belongs to somebody who is neither root nor a session."""
-    path = tmp_path / "work"
+    path = tmp_path / "project"
     path.mkdir()
     (path / "in.txt").write_text("from the host\n")
     (path / "sub").mkdir()
@@ -50,35 +50,35 @@ def zygote_env(request):
 
 def test_a_folder_is_read_only_unless_it_is_granted_for_writing(state, folder, zygote_env):
     with server(state, folder, env=zygote_env) as client:
-        assert client.run("print(open('/mnt/work/in.txt').read())")["stdout"] == "from the host\n\n"
-        assert client.call("read_file", path="/mnt/work/sub/deep.txt")["content"] == "deep\n"
-        listed = client.call("list_files", path="/mnt/work", recursive=True)["entries"]
-        assert {entry["path"] for entry in listed} == {"/mnt/work/in.txt", "/mnt/work/sub", "/mnt/work/sub/deep.txt"}
-        assert errno_of(client, "open('/mnt/work/new', 'w')") in ("EROFS", "EACCES")
-        assert errno_of(client, "os.unlink('/mnt/work/in.txt')") in ("EROFS", "EACCES")
-        assert errno_of(client, "os.chmod('/mnt/work/in.txt', 0o777)") == "EROFS"
+        assert client.run("print(open('/mnt/project/in.txt').read())")["stdout"] == "from the host\n\n"
+        assert client.call("read_file", path="/mnt/project/sub/deep.txt")["content"] == "deep\n"
+        listed = client.call("list_files", path="/mnt/project", recursive=True)["entries"]
+        assert {entry["path"] for entry in listed} == {"/mnt/project/in.txt", "/mnt/project/sub", "/mnt/project/sub/deep.txt"}
+        assert errno_of(client, "open('/mnt/project/new', 'w')") in ("EROFS", "EACCES")
+        assert errno_of(client, "os.unlink('/mnt/project/in.txt')") in ("EROFS", "EACCES")
+        assert errno_of(client, "os.chmod('/mnt/project/in.txt', 0o777)") == "EROFS"
         with pytest.raises(ToolError, match="read-only"):
-            client.call("write_file", path="/mnt/work/new", content="x")
+            client.call("write_file", path="/mnt/project/new", content="x")
         with pytest.raises(ToolError, match="read-only|denied"):
-            client.call("edit_file", path="/mnt/work/in.txt", old_text="host", new_text="box")
+            client.call("edit_file", path="/mnt/project/in.txt", old_text="host", new_text="box")
         assert sorted(os.listdir(folder)) == ["in.txt", "sub"]
-        assert client.run("ls /mnt", "bash")["stdout"].split() == ["data", "work"]
+        assert client.run("ls /mnt", "bash")["stdout"].split() == ["data", "project"]
 
 
 def test_what_a_session_makes_belongs_to_the_owner_of_the_folder(state, folder, zygote_env):
     with server(state, f"{folder}:rw", env=zygote_env) as client:
         result = client.run("""
             import os
-            print(os.stat('/mnt/work/in.txt').st_uid, os.getuid())
-            open('/mnt/work/in.txt', 'a').write('and the box')
-            open('/mnt/work/made', 'w').write('new')
-            os.makedirs('/mnt/work/a/b')
-            os.rename('/mnt/work/sub/deep.txt', '/mnt/work/a/b/moved')
+            print(os.stat('/mnt/project/in.txt').st_uid, os.getuid())
+            open('/mnt/project/in.txt', 'a').write('and the box')
+            open('/mnt/project/made', 'w').write('new')
+            os.makedirs('/mnt/project/a/b')
+            os.rename('/mnt/project/sub/deep.txt', '/mnt/project/a/b/moved')
         """.replace("\n            ", "\n"))
         assert result["status"] == "completed", result["stderr"]
         assert result["stdout"].split() == ["1000", "1000"]
-        client.call("write_file", path="/mnt/work/tool/by_tool", content="tool")
-        client.call("edit_file", path="/mnt/work/in.txt", old_text="the host", new_text="outside")
+        client.call("write_file", path="/mnt/project/tool/by_tool", content="tool")
+        client.call("edit_file", path="/mnt/project/in.txt", old_text="the host", new_text="outside")
     assert (folder / "in.txt").read_text() == "from outside\nand the box"
     assert (folder / "made").read_text() == "new" and (folder / "a/b/moved").read_text() == "deep\n"
     assert (folder / "tool/by_tool").read_text() == "tool"
@@ -93,20 +93,20 @@ def test_what_the_host_obeys_stays_as_it_is(state, folder):
     (folder / "sub/project/.git").mkdir(parents=True)
     own(folder)
     with server(state, f"{folder}:rw") as client:
-        for code in ("open('/mnt/work/.git/hooks/pre-commit', 'w')", "open('/mnt/work/.git/config', 'a')",
-                     "os.unlink('/mnt/work/.git/config')", "open('/mnt/work/.envrc', 'w')", "open('/mnt/work/.vscode/x', 'w')",
-                     "open('/mnt/work/sub/project/.git/config', 'w')", "os.link('/mnt/work/in.txt', '/mnt/work/.git/x')"):
+        for code in ("open('/mnt/project/.git/hooks/pre-commit', 'w')", "open('/mnt/project/.git/config', 'a')",
+                     "os.unlink('/mnt/project/.git/config')", "open('/mnt/project/.envrc', 'w')", "open('/mnt/project/.vscode/x', 'w')",
+                     "open('/mnt/project/sub/project/.git/config', 'w')", "os.link('/mnt/project/in.txt', '/mnt/project/.git/x')"):
             assert errno_of(client, code) in ("EROFS", "EACCES", "EXDEV"), code
-        for code in ("os.rename('/mnt/work/.git', '/mnt/work/git')", "os.unlink('/mnt/work/.envrc')",
-                     "os.rename('/mnt/work/in.txt', '/mnt/work/.envrc')", "os.rmdir('/mnt/work/.vscode')"):
+        for code in ("os.rename('/mnt/project/.git', '/mnt/project/git')", "os.unlink('/mnt/project/.envrc')",
+                     "os.rename('/mnt/project/in.txt', '/mnt/project/.envrc')", "os.rmdir('/mnt/project/.vscode')"):
             assert errno_of(client, code) == "EBUSY", code
         # The mount goes with the directory that it lies in.
-        assert errno_of(client, "os.rename('/mnt/work/sub', '/mnt/work/other')") == "done"
-        assert errno_of(client, "open('/mnt/work/other/project/.git/config', 'w')") == "EROFS"
+        assert errno_of(client, "os.rename('/mnt/project/sub', '/mnt/project/other')") == "done"
+        assert errno_of(client, "open('/mnt/project/other/project/.git/config', 'w')") == "EROFS"
         for path in (".git/config", ".envrc"):
             with pytest.raises(ToolError, match="read-only|denied"):
-                client.call("write_file", path=f"/mnt/work/{path}", content="evil")
-        assert errno_of(client, "open('/mnt/work/free', 'w')") == "done"
+                client.call("write_file", path=f"/mnt/project/{path}", content="evil")
+        assert errno_of(client, "open('/mnt/project/free', 'w')") == "done"
     assert (folder / ".envrc").read_text() == "export A=1\n" and os.listdir(folder / ".git/hooks") == []
 
 
@@ -119,9 +119,9 @@ def test_a_sandbox_ends_when_the_host_replaces_what_it_protects(state, folder):
         own(folder)
         os.rename(folder / "edited", folder / ".envrc")
         deadline = time.monotonic() + 60
-        while errno_of(client, "open('/mnt/work/.envrc', 'a')") != "EROFS":
+        while errno_of(client, "open('/mnt/project/.envrc', 'a')") != "EROFS":
             assert time.monotonic() < deadline
-        assert client.run("open('/mnt/work/.envrc').read()")["session_id"] == first["session_id"]
+        assert client.run("open('/mnt/project/.envrc').read()")["session_id"] == first["session_id"]
 
 
 def test_links_lead_nowhere_outside(state, folder, tmp_path):
@@ -131,17 +131,17 @@ def test_links_lead_nowhere_outside(state, folder, tmp_path):
     (folder / "up").symlink_to("../secret")
     with server(state, f"{folder}:rw") as client:
         for name in ("out", "up"):
-            assert errno_of(client, f"open('/mnt/work/{name}')") == "ENOENT"
+            assert errno_of(client, f"open('/mnt/project/{name}')") == "ENOENT"
             with pytest.raises(ToolError) as refused:
-                client.call("read_file", path=f"/mnt/work/{name}")
+                client.call("read_file", path=f"/mnt/project/{name}")
             assert "canary" not in str(refused.value)
-        assert errno_of(client, "os.listdir('/mnt/work/../../..')") == "done"
+        assert errno_of(client, "os.listdir('/mnt/project/../../..')") == "done"
         assert "secret" not in client.run("import os; print(os.listdir('/mnt'))")["stdout"]
-        client.run(f"import os; os.symlink('{secret}', '/mnt/work/planted')")
+        client.run(f"import os; os.symlink('{secret}', '/mnt/project/planted')")
         with pytest.raises(ToolError):
-            client.call("read_file", path="/mnt/work/planted")
+            client.call("read_file", path="/mnt/project/planted")
         with pytest.raises(ToolError):
-            client.call("write_file", path="/mnt/work/planted", content="x", mode="append")
+            client.call("write_file", path="/mnt/project/planted", content="x", mode="append")
     assert secret.read_text() == "canary"
 
 
@@ -163,8 +163,8 @@ def test_sockets_of_the_host_are_out_of_reach(state, folder):
             for kind in ("DGRAM", "RAW"):
                 assert errno_of(client, f"socket.socketpair(socket.AF_UNIX, socket.SOCK_{kind})") == "EPERM"
             for kind in ("STREAM", "SEQPACKET"):
-                assert errno_of(client, f"socket.socketpair(socket.AF_UNIX, socket.SOCK_{kind})[0].sendto(b'x', '/mnt/work/datagram')") in ("EISCONN", "EOPNOTSUPP", "EPIPE")
-                assert errno_of(client, f"socket.socketpair(socket.AF_UNIX, socket.SOCK_{kind})[0].connect('/mnt/work/stream')") in ("EISCONN", "EPROTOTYPE")
+                assert errno_of(client, f"socket.socketpair(socket.AF_UNIX, socket.SOCK_{kind})[0].sendto(b'x', '/mnt/project/datagram')") in ("EISCONN", "EOPNOTSUPP", "EPIPE")
+                assert errno_of(client, f"socket.socketpair(socket.AF_UNIX, socket.SOCK_{kind})[0].connect('/mnt/project/stream')") in ("EISCONN", "EPROTOTYPE")
             with pytest.raises(BlockingIOError):
                 datagram.recv(1)
             assert errno_of(client, "socket.create_server(('127.0.0.1', 0))") == "done"
@@ -174,13 +174,13 @@ def test_sockets_of_the_host_are_out_of_reach(state, folder):
 
 def test_no_set_id_program_for_others_of_the_host(state, folder):
     with server(state, f"{folder}:rw") as client:
-        for code in ("os.chmod('/mnt/work/in.txt', 0o4755)", "os.chmod('/mnt/work/in.txt', 0o2755)",
-                     "os.fchmod(os.open('/mnt/work/in.txt', os.O_RDONLY), 0o6755)",
-                     "os.open('/mnt/work/s1', os.O_CREAT | os.O_WRONLY, 0o4755)",
-                     "os.open('/mnt/work', os.O_TMPFILE | os.O_WRONLY, 0o2755)",
-                     "os.mknod('/mnt/work/s2', 0o104755)"):
+        for code in ("os.chmod('/mnt/project/in.txt', 0o4755)", "os.chmod('/mnt/project/in.txt', 0o2755)",
+                     "os.fchmod(os.open('/mnt/project/in.txt', os.O_RDONLY), 0o6755)",
+                     "os.open('/mnt/project/s1', os.O_CREAT | os.O_WRONLY, 0o4755)",
+                     "os.open('/mnt/project', os.O_TMPFILE | os.O_WRONLY, 0o2755)",
+                     "os.mknod('/mnt/project/s2', 0o104755)"):
             assert errno_of(client, code) == "EPERM", code
-        assert errno_of(client, "os.chmod('/mnt/work/in.txt', 0o755)") == "done"
+        assert errno_of(client, "os.chmod('/mnt/project/in.txt', 0o755)") == "done"
     assert not any(place.lstat().st_mode & (stat.S_ISUID | stat.S_ISGID) for place in folder.rglob("*"))
 
 
@@ -189,11 +189,11 @@ def test_create_session_picks_and_narrows(state, folder, tmp_path):
     other.mkdir()
     with server(state, f"{folder}:rw", own(other)) as client:
         everything = client.call("create_session", name="everything")
-        assert everything["filesystem"] == {"read_only": ["/mnt/other"], "read_write": ["/mnt/work"], "blocked": []}
-        narrow = client.call("create_session", name="narrow", filesystem={"read_only": ["work"]})
-        assert narrow["filesystem"] == {"read_only": ["/mnt/work"], "read_write": [], "blocked": []}
-        assert client.run("ls /mnt", "bash", session_id="narrow")["stdout"].split() == ["data", "work"]
-        assert errno_of(client, "open('/mnt/work/x', 'w')", session_id="narrow") in ("EROFS", "EACCES")
+        assert everything["filesystem"] == {"read_only": ["/mnt/other"], "read_write": ["/mnt/project"], "blocked": []}
+        narrow = client.call("create_session", name="narrow", filesystem={"read_only": ["project"]})
+        assert narrow["filesystem"] == {"read_only": ["/mnt/project"], "read_write": [], "blocked": []}
+        assert client.run("ls /mnt", "bash", session_id="narrow")["stdout"].split() == ["data", "project"]
+        assert errno_of(client, "open('/mnt/project/x', 'w')", session_id="narrow") in ("EROFS", "EACCES")
         nothing = client.call("create_session", name="nothing", filesystem={"read_only": []})
         assert nothing["filesystem"]["read_only"] == []
         assert client.run("ls /mnt", "bash", session_id="nothing")["stdout"].split() == ["data"]
@@ -225,13 +225,13 @@ def test_more_than_granted_is_refused_with_the_line_that_would_allow_it(state, t
 
 def test_blocked_paths_read_as_empty(state, folder):
     with server(state, f"{folder}:rw") as client:
-        made = client.call("create_session", name="b", filesystem={"blocked": ["/mnt/work/in.txt", "work/sub"]})
-        assert made["filesystem"]["blocked"] == ["/mnt/work/in.txt", "/mnt/work/sub"]
-        result = client.run("import os; print(repr(open('/mnt/work/in.txt').read()), os.listdir('/mnt/work/sub'))", session_id="b")
+        made = client.call("create_session", name="b", filesystem={"blocked": ["/mnt/project/in.txt", "project/sub"]})
+        assert made["filesystem"]["blocked"] == ["/mnt/project/in.txt", "/mnt/project/sub"]
+        result = client.run("import os; print(repr(open('/mnt/project/in.txt').read()), os.listdir('/mnt/project/sub'))", session_id="b")
         assert result["stdout"] == "'' []\n"
-        for code in ("os.unlink('/mnt/work/in.txt')", "os.rename('/mnt/work/sub', '/mnt/work/s')"):
+        for code in ("os.unlink('/mnt/project/in.txt')", "os.rename('/mnt/project/sub', '/mnt/project/s')"):
             assert errno_of(client, code, session_id="b") == "EBUSY"
-        assert errno_of(client, "open('/mnt/work/sub/x', 'w')", session_id="b") in ("EROFS", "EACCES")
+        assert errno_of(client, "open('/mnt/project/sub/x', 'w')", session_id="b") in ("EROFS", "EACCES")
     assert (folder / "in.txt").read_text() == "from the host\n"
 
 
@@ -263,7 +263,7 @@ def test_what_is_never_granted(state, folder, tmp_path):
         said = refusal(state, path, home=home)
         assert re.search(words, said), (path, said)
     assert "never granted for writing" in refusal(state, f"{folder}:rw", home=home, env={"HUTCH_SHARE_DIR": f"{folder}/out"})
-    assert "two folders would be /mnt/work" in refusal(state, folder, f"work={home}/projects", home=home)
+    assert "two folders would be /mnt/project" in refusal(state, folder, f"project={home}/projects", home=home)
     assert "one is in the other" in refusal(state, f"{folder}:rw", f"{folder}/sub", home=home)
     assert not os.path.exists(f"{state}/hutch.db"), "nothing was made for a command that was refused"
 
@@ -288,34 +288,34 @@ def test_the_configuration_grants_and_flags_beat_it(state, folder, tmp_path, mon
 
 def test_one_run_from_the_shell(state, folder):
     ended = subprocess.run([hutch_binary(), "run", "--mount", f"{folder}:rw", "-l", "bash", "-", "--state-dir", state],
-                           input="cat /mnt/work/in.txt; echo 1 > /mnt/work/out.txt", capture_output=True, text=True, timeout=60)
+                           input="cat /mnt/project/in.txt; echo 1 > /mnt/project/out.txt", capture_output=True, text=True, timeout=60)
     assert ended.returncode == 0 and ended.stdout == "from the host\n", ended.stderr
     assert (folder / "out.txt").read_text() == "1\n" and (folder / "out.txt").stat().st_uid == OWNER
 
 
 def test_what_is_granted_no_more_is_taken_away(state, folder):
     with Client(state, "--session", "s", "--mount", f"{folder}:rw") as client:
-        assert errno_of(client, "open('/mnt/work/x', 'w')") == "done"
+        assert errno_of(client, "open('/mnt/project/x', 'w')") == "done"
     with Client(state, "--session", "s", "--mount", str(folder)) as client:
-        assert errno_of(client, "open('/mnt/work/y', 'w')") in ("EROFS", "EACCES"), "narrower, though its sandbox lived"
-        client.call("create_session", name="own", filesystem={"read_only": ["work"]})
+        assert errno_of(client, "open('/mnt/project/y', 'w')") in ("EROFS", "EACCES"), "narrower, though its sandbox lived"
+        client.call("create_session", name="own", filesystem={"read_only": ["project"]})
     with Client(state, "--session", "s") as client:
         assert client.run("ls /mnt", "bash")["stdout"].split() == ["data"]
         told = client.run("1", session_id="own")
-        assert "/mnt/work is missing" in told["note"] and "--mount work=PATH" in told["note"]
+        assert "/mnt/project is missing" in told["note"] and "--mount project=PATH" in told["note"]
         assert client.run("ls /mnt", "bash", session_id="own")["stdout"].split() == ["data"]
-    with Client(state, "--session", "s", "--mount", f"work={folder}/sub") as client:
+    with Client(state, "--session", "s", "--mount", f"project={folder}/sub") as client:
         listed = client.run("ls /mnt", "bash", session_id="own")["stdout"].split()
         assert listed == ["data"], "another folder of that name"
     with Client(state, "--session", "s", "--mount", str(folder)) as client:
-        assert client.run("ls /mnt/work", "bash", session_id="own")["stdout"].split() == ["in.txt", "sub", "x"]
+        assert client.run("ls /mnt/project", "bash", session_id="own")["stdout"].split() == ["in.txt", "sub", "x"]
 
 
 def test_a_spare_session_has_the_folders(state, folder):
     with server(state, folder, env={"HUTCH_SPARE_SESSIONS": "1"}) as client:
         for name in ("a", "b"):
             client.call("create_session", name=name)
-            assert client.run("ls /mnt/work", "bash", session_id=name)["stdout"].split() == ["in.txt", "sub"]
+            assert client.run("ls /mnt/project", "bash", session_id=name)["stdout"].split() == ["in.txt", "sub"]
         client.call("create_session", name="c", filesystem={"read_only": []})
         assert client.run("ls /mnt", "bash", session_id="c")["stdout"].split() == ["data"]
 
@@ -326,22 +326,22 @@ def test_a_folder_that_is_gone_is_told_and_the_rest_goes_on(state, folder, tmp_p
     with server(state, folder, own(other)) as client:
         other.rmdir()
         told = client.run("import os; print(os.listdir('/mnt'))")
-        assert "/mnt/other is missing" in told["note"] and "'work'" in told["stdout"] and "other" not in told["stdout"]
+        assert "/mnt/other is missing" in told["note"] and "'project'" in told["stdout"] and "other" not in told["stdout"]
         other.symlink_to("/etc")
         client.call("create_session", name="second")
-        assert client.run("ls /mnt", "bash", session_id="second")["stdout"].split() == ["data", "work"]
+        assert client.run("ls /mnt", "bash", session_id="second")["stdout"].split() == ["data", "project"]
 
 
 def test_what_is_mounted_later_stays_outside(state, folder):
     if os.geteuid() != 0:
         pytest.skip("mounting needs root")
     with server(state, folder) as client:
-        assert client.run("ls /mnt/work/sub", "bash")["stdout"].split() == ["deep.txt"]
+        assert client.run("ls /mnt/project/sub", "bash")["stdout"].split() == ["deep.txt"]
         libc = ctypes.CDLL(None, use_errno=True)
         assert libc.mount(b"hutch-test", str(folder / "sub").encode(), b"tmpfs", 0, b"size=64k") == 0, os.strerror(ctypes.get_errno())
         try:
             (folder / "sub/secret").write_text("canary")
-            assert client.run("ls /mnt/work/sub", "bash")["stdout"].split() == ["deep.txt"]
+            assert client.run("ls /mnt/project/sub", "bash")["stdout"].split() == ["deep.txt"]
             assert "another file system is mounted in it" in refusal(state, folder)
         finally:
             libc.umount2(str(folder / "sub").encode(), 2)
@@ -356,17 +356,17 @@ def test_sql_finds_data_frames_without_sockets_by_name(state, folder):
 
 def test_the_model_is_told(state, folder):
     with server(state, folder) as client:
-        assert "/mnt/work (read-only)" in client.initialized["instructions"]
+        assert "/mnt/project (read-only)" in client.initialized["instructions"]
 
 
 def test_over_http_a_session_has_what_it_asked_for(state, folder):
     with Server(state, "--mount", str(folder)) as http:
         client = HttpClient(http)
         assert client.call("run_code", language="bash", code="ls /mnt")["stdout"].split() == ["data"]
-        made = client.call("create_session", name="asked", filesystem={"read_only": ["work"]})
-        assert made["filesystem"]["read_only"] == ["/mnt/work"] and str(folder) not in str(made)
+        made = client.call("create_session", name="asked", filesystem={"read_only": ["project"]})
+        assert made["filesystem"]["read_only"] == ["/mnt/project"] and str(folder) not in str(made)
         listed = client.call("run_code", language="bash", code="ls /mnt", session_id="asked")
-        assert listed["stdout"].split() == ["data", "work"]
+        assert listed["stdout"].split() == ["data", "project"]
         with pytest.raises(ToolError, match="reading only") as refused:
-            client.call("create_session", filesystem={"read_write": ["work"]})
+            client.call("create_session", filesystem={"read_write": ["project"]})
         assert str(folder) not in str(refused.value), "the host's paths are not for every client"

@@ -13,9 +13,9 @@ import subprocess
 import pytest
 
 from conftest import needs
+from boxes import processes_of, until
 from hutch_client import Client, ToolError
 from test_crash import check_database, everything_left, rows
-from test_sessions import processes_of, until
 from trial import Trial
 
 # What SQLite writes with, and what makes and removes its files. All but the reply goes through these.

@@ -10,28 +10,8 @@ import time
 
 import pytest
 
+from boxes import processes_of, until
 from hutch_client import Client, ToolError, hutch_binary
-
-
-def processes_of(state):
-    """Host pids of boxes whose session directory lies in this state directory."""
-    found = []
-    for entry in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if (entry / "comm").read_text().strip() == "hutch-box":
-                log = os.readlink(entry / "fd/2")
-                if log.startswith(state):
-                    found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
-
-
-def until(condition, timeout=60, what="the condition"):
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} did not come true"
-        time.sleep(0.05)
 
 
 def command(state, *arguments, check=True):

@@ -5,8 +5,8 @@ import pathlib
 import shutil
 import subprocess
 
+from boxes import processes_of, until
 from hutch_client import PATIENCE, Client, hutch_binary
-from test_sessions import processes_of, until
 
 
 def test_a_path_longer_than_a_sockets_name(state):

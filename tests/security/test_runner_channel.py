@@ -7,6 +7,7 @@ import time
 import pytest
 
 import posture
+from boxes import boxes_of
 from channel import CHANNEL, SEND
 from hutch_client import Client
 
@@ -96,17 +97,6 @@ while True: signal.pause()
 """
 
 
-def hutch_box_of(session):
-    """Its log is a file of the session."""
-    for entry in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if "hutch-box" in (entry / "cmdline").read_text() and session in os.readlink(entry / "fd/2"):
-                return int(entry.name)
-        except OSError:
-            continue  # it has ended
-    raise AssertionError("the session has no hutch-box")
-
-
 def processor_seconds(pid):
     fields = posture.read(pid, "stat").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -117,7 +107,7 @@ def test_a_runner_is_little_work_for_the_host(box, code):
     """No limit of the session counts what hutch-box does for it."""
     session = box.call("create_session")["session_id"]
     assert box.run(code, session_id=session)["status"] == "completed"
-    hutch_box = hutch_box_of(session)
+    hutch_box = boxes_of(box.state)[session]
     started = box.start_tool("run_code", code="6 * 7", session_id=session)
     before, began = processor_seconds(hutch_box), time.monotonic()
     box.run("sleep 4", "bash", session_id=session)

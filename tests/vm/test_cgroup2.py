@@ -10,10 +10,10 @@ import pathlib
 import re
 import signal
 import subprocess
-import time
 
 import pytest
 
+from boxes import processes_of, until
 from hutch_client import PATIENCE, Client, hutch_binary
 from trial import Trial
 
@@ -23,13 +23,6 @@ PLACE = os.environ.get("HUTCH_VM_PLACE")
 VERSION2 = LIMITS == "cgroup v2"
 
 only_version2 = pytest.mark.skipif(not VERSION2, reason="a place without cgroups")
-
-
-def until(condition, timeout=30, what="the condition"):
-    deadline = time.monotonic() + timeout * PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} did not come true"
-        time.sleep(0.05)
 
 
 def cgroups_of(session):
@@ -45,16 +38,6 @@ def cgroup_of(session):
 def number(path, key=None):
     lines = path.read_text().splitlines()
     return int(lines[0]) if key is None else next(int(v) for k, v in map(str.split, lines) if k == key)
-
-
-def box_of(state):
-    for entry in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if (entry / "comm").read_text() == "hutch-box\n" and os.readlink(entry / "fd/2").startswith(state):
-                return int(entry.name)
-        except OSError:
-            continue
-    return None
 
 
 def test_this_is_version_2():
@@ -202,8 +185,9 @@ def test_a_frozen_session_without_its_box_is_swept(state):
         session = client.run("kept = 1")["session_id"]
         client.call("pause_session", session_id=session)
         cgroup = cgroup_of(session)
-        os.kill(box_of(state), signal.SIGKILL)
-        until(lambda: box_of(state) is None, what="the end of the box")
+        (box,) = processes_of(state)
+        os.kill(box, signal.SIGKILL)
+        until(lambda: not processes_of(state), what="the end of the box")
         assert (cgroup / "cgroup.procs").read_text()
         client.call("delete_session", session_id=session)
         until(lambda: not cgroups_of(session), what="the end of the cgroup")

@@ -1,6 +1,6 @@
 // What the runner needs of the global object, as it was before user code could replace it.
 
 export const {
-  Array, Atomics, Buffer, Error, JSON, Map, Math, Number, Object, Promise, Set, String, Symbol,
-  clearInterval, setImmediate, setInterval,
+  Array, ArrayBuffer, Atomics, Buffer, Error, JSON, Map, Math, Number, Object, Promise, Set, String, Symbol,
+  TypeError, Uint8Array, clearInterval, setImmediate, setInterval,
 } = globalThis;

@@ -1,11 +1,12 @@
 // process.stdout and process.stderr as synchronous streams.
 //
 // Node's own write to a full pipe later, from the event loop: output would come after the end of
-// its run, be lost with process.exit(), and not be live while code computes.
+// its run, be lost with process.exit(), and not be live while code computes. Nor do these go through a
+// Writable's bookkeeping: code stopped by force in the midst of that would never print again.
 
 import fs from 'node:fs';
 import { Writable } from 'node:stream';
-import { Atomics, Buffer, Object } from './intrinsics.mjs';
+import { ArrayBuffer, Atomics, Buffer, Object, TypeError, Uint8Array } from './intrinsics.mjs';
 
 const { writeSync } = fs; // user code may replace it
 const napping = new Int32Array(new SharedArrayBuffer(4));
@@ -23,14 +24,22 @@ export function writeAll(fd, data) {
   }
 }
 
+function bytesOf(chunk, encoding) {
+  if (typeof chunk === 'string') return Buffer.from(chunk, encoding);
+  if (chunk instanceof Uint8Array) return chunk;
+  if (ArrayBuffer.isView(chunk)) return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  const error = new TypeError('The "chunk" argument must be of type string or an instance of Buffer, TypedArray, or DataView');
+  throw Object.assign(error, { code: 'ERR_INVALID_ARG_TYPE' });
+}
+
 function synchronousStream(fd) {
-  const stream = new Writable({
-    decodeStrings: true,
-    write(chunk, _encoding, done) {
-      writeAll(fd, chunk);
-      done();
-    },
-  });
+  const stream = new Writable();
+  stream.write = (chunk, encoding, done) => {
+    if (typeof encoding === 'function') [done, encoding] = [encoding, undefined];
+    writeAll(fd, bytesOf(chunk, encoding));
+    if (typeof done === 'function') process.nextTick(done);
+    return true;
+  };
   stream.fd = fd;
   stream._type = 'pipe';
   stream.destroySoon = stream.destroy = () => stream; // as for node's own: cannot be closed

@@ -32,7 +32,12 @@ def hasty(start, tmp_path):
 def burners():
     """The machine is busy, so that the runner's two threads do not keep step."""
     done = threading.Event()
-    threads = [threading.Thread(target=lambda: [None for _ in iter(done.is_set, True)]) for _ in range(3)]
+
+    def burn():
+        while not done.is_set():
+            pass
+
+    threads = [threading.Thread(target=burn) for _ in range(3)]
     for thread in threads:
         thread.start()
     yield
@@ -61,8 +66,19 @@ def test_each_run_ends(hasty, code):
         assert hasty.run("kept").text == str(number)
 
 
+def test_what_is_stopped_in_the_midst_of_writing_can_write_again(javascript):
+    javascript.start("const stuck = Buffer.from('stuck'); stuck.subarray = () => { while (true) {} };"
+                     "process.stdout.write(stuck)")
+    javascript.wait_for_stdout("stuck")
+    javascript.interrupt()
+    assert javascript.finish().done["interrupted"]
+    assert javascript.run("console.log('later')").stdout == "later\n"
+
+
 def test_code_left_behind_by_an_earlier_run_can_be_stopped(javascript):
-    javascript.run("setTimeout(() => { console.log('left behind'); while (true) {} }, 50); var kept = 1")
+    javascript.run("setInterval(() => { if (!require('fs').existsSync('go')) return;"
+                   " console.log('left behind'); while (true) {} }, 5); var kept = 1")
+    (javascript.cwd / "go").touch()  # only now: what it says sooner would be the run's own output
     javascript.wait_for_stdout("left behind")
     javascript.start("kept")
     javascript.interrupt()

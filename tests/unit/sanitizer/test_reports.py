@@ -10,12 +10,12 @@ import sys
 
 import pytest
 
+from boxes import processes_of, until
 from hutch_client import hutch_binary
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[2] / folder) for folder in ("gate", "integration")]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "gate"))
 
 import sanitizer_reports  # noqa: E402
-from test_sessions import processes_of, until  # noqa: E402
 
 BIN = pathlib.Path(hutch_binary()).parent
 BUILD = BIN.parent
