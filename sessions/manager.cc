@@ -28,7 +28,9 @@ constexpr std::chrono::seconds kOthersPatience{20};
 constexpr std::size_t kNameBytesMax = 100;
 constexpr std::int64_t kLifetimeSecondsMax = 365LL * 86400;
 
-base::Status check_name(const std::string& name) {
+}  // namespace
+
+base::Status check_session_name(const std::string& name) {
   const bool good = name.size() <= kNameBytesMax &&
                     name.find_first_not_of(
                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -39,6 +41,8 @@ base::Status check_name(const std::string& name) {
                      "a session name has at most 100 letters, digits, spaces, '-', '_' or '.', and "
                      "does not begin with \"session_\"");
 }
+
+namespace {
 
 base::Error deleted() {
   return base::error(Error::Kind::kNotFound, "this session was deleted; create_session makes one");
@@ -154,7 +158,7 @@ Session Manager::new_session(const std::string& principal_id, const sandbox::Lim
 
 base::Result<SessionState> Manager::create(const std::string& principal_id,
                                            const SessionOptions& options) {
-  TRY(check_name(options.name));
+  TRY(check_session_name(options.name));
   const json wished =
       options.limits.empty() ? json() : TRY(sandbox::wire::parse_json(options.limits));
   const sandbox::Limits limits =

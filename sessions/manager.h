@@ -89,8 +89,14 @@ struct RunState {
   sandbox::Run run;
 };
 
+// kInvalid, with what a name may be.
+base::Status check_session_name(const std::string& name);
+
 class Manager {
  public:
+  // Of so many list() tells, those used last.
+  static constexpr std::int64_t kListedMax = 1000;
+
   // Takes its place among the servers of the state directory and sweeps what dead ones left.
   static base::Result<std::unique_ptr<Manager>> open(ManagerConfig config, Store& store,
                                                      sandbox::Sandbox& sandbox);

@@ -82,7 +82,9 @@ base::Status pick(const json& filesystem, bool writable, const std::vector<HostF
   const std::string key = writable ? "read_write" : "read_only";
   for (const std::string& given : TRY(texts_of(filesystem, key.c_str()))) {
     const std::string name = name_in(given);
-    const std::string shown = "filesystem." + key + ": /mnt/" + name.substr(0, kShownMax);
+    // A path of the host is no name, whatever is granted.
+    const std::string place = name.starts_with('/') ? name : "/mnt/" + name;
+    const std::string shown = "filesystem." + key + ": " + place.substr(0, kShownMax);
     const HostFolder* folder = find_named(granted, name);
     if (folder == nullptr) {
       const bool good = sandbox::check_folder_name(name).ok();

@@ -13,7 +13,6 @@ using std::chrono::steady_clock;
 // A box that is well answers in milliseconds; one that hostile code keeps busy shall not keep the
 // client of another waiting.
 constexpr std::chrono::milliseconds kGlancePatience{1000};
-constexpr std::int64_t kListedMax = 1000;
 constexpr int kSweepRounds = 20;
 // All of them together.
 constexpr std::chrono::milliseconds kListPatience{2000};

@@ -203,7 +203,7 @@ def test_create_session_picks_and_narrows(state, folder, tmp_path):
 @pytest.mark.parametrize("asked, words", [
     ({"read_write": ["/mnt/ro"]}, r'reading only.*--mount ro=PATH:rw.*\[mounts\] ro = "PATH:rw"'),
     ({"read_only": ["/mnt/secrets"]}, r'not granted.*/mnt/ro \(read-only\).*--mount secrets=PATH.*\[mounts\] secrets = "PATH"'),
-    ({"read_only": ["/etc"]}, "not granted"),
+    ({"read_only": ["/etc"]}, "filesystem.read_only: /etc is not granted"),
     ({"read_only": ["/mnt/ro/.."]}, "not granted"),
     ({"read_only": ["ro", "/mnt/ro"]}, "named twice"),
     ({"read_only": "ro"}, "must be an array"),

@@ -113,6 +113,11 @@ def test_end_of_input_ends_unnamed_sessions_and_keeps_their_files(state):
         assert client.call("read_file", path="kept", session_id=session)["content"] == "k"
 
 
+def test_a_session_name_that_cannot_be_is_told_at_the_start(state):
+    done = command(state, "stdio", "--session", "a/b", check=False)
+    assert done.returncode != 0 and "a session name has at most 100 letters" in done.stderr and done.stdout == ""
+
+
 def test_named_sessions_live_on(state):
     with Client(state, "--session", "lasting") as client:
         client.run("x = 9")

@@ -36,6 +36,9 @@ base::Result<int> list(Application& app, bool as_json) {
               << std::setw(6) << state.active.size() << session["last_used_at"].get<std::string>()
               << "\n";
   }
+  if (states.size() >= sessions::Manager::kListedMax) {
+    std::cout << "Only the " << states.size() << " that were used last are listed.\n";
+  }
   return 0;
 }
 

@@ -34,7 +34,11 @@ base::Result<int> run_stdio(Application& app, const std::string& session_name) {
   if (!session_name.empty()) {
     // A box that waits for a server waits no longer. None there: the first use starts one.
     const auto session = app.sessions().find(app.principal_id(), session_name);
-    if (session.ok()) (void)app.sandbox().find(session.value().id);
+    if (session.ok()) {
+      (void)app.sandbox().find(session.value().id);
+    } else {
+      TRY(sessions::check_session_name(session_name));
+    }
   }
 
   const base::UniqueFd signals = TRY(ending_signals());
