@@ -24,6 +24,7 @@
 #include "sandbox/base/random_id.h"
 #include "sandbox/box/plan.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/session_lock.h"
 #include "sandbox/wire/plan_format.h"
 
 namespace {
@@ -121,7 +122,10 @@ double time_bwrap(const std::vector<std::string>& arguments) {
 
 double time_box(Sandbox& sandbox, const BoxSpec& spec) {
   const auto start = Clock::now();
-  const auto box = need(sandbox.start(spec));
+  const auto box = [&] {
+    const auto lock = need(SessionLock::take(spec.session_directory));
+    return need(sandbox.start(spec, lock));
+  }();
   const double took = milliseconds_since(start);
   if (const auto ended = box->shutdown(); !ended.ok()) {
     std::fprintf(stderr, "box_creation: %s\n", ended.error().message.c_str());
@@ -152,8 +156,10 @@ int main(int argc, char** argv) {
   std::string top = (fs::temp_directory_path() / "hutch-bench-XXXXXX").string();
   if (::mkdtemp(top.data()) == nullptr) return 1;
   ::chmod(top.c_str(), 0755);
-  fs::create_directories(top + "/run");
-  SandboxConfig config{top + "/run", programs, programs + "/../share/hutch"};
+  SandboxConfig config;
+  config.sessions_directory = top;
+  config.program_directory = programs;
+  config.data_directory = programs + "/../share/hutch";
   const auto sandbox = make_sandbox(config);
   std::vector<double> boxes;
   std::vector<double> bwraps;

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/box/ending.h"
-#include "sandbox/box/job.h"
+#include "sandbox/box/job_outputs.h"
 #include "sandbox/wire/json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!message.ok()) return 0;
   sandbox::box::Job job;
   job.run.run_id = "run_00000000000000000000000000000000";
-  // Without a directory an image cannot be kept; everything else can.
+  // Without a directory no file can be kept; what goes into the record can.
+  (void)sandbox::box::add_part(job, message.value(), "part");
   (void)sandbox::box::add_output(job, message.value(), "");
   if (message.value().is_object()) {
     sandbox::box::end_by_message(job.run, message.value(), {});
