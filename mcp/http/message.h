@@ -20,9 +20,8 @@ namespace mcp::http {
 struct NameLess {
   using is_transparent = void;
   bool operator()(std::string_view a, std::string_view b) const {
-    return std::lexicographical_compare(
-        a.begin(), a.end(), b.begin(), b.end(),
-        [](char x, char y) { return lower(x) < lower(y); });
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
+                                        [](char x, char y) { return lower(x) < lower(y); });
   }
 };
 

@@ -3,18 +3,17 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <initializer_list>
 
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
 #include "sandbox/base/unix_socket.h"
+#include "sandbox/box/disk_room.h"
 #include "sandbox/box/host_folders.h"
 #include "sandbox/box/plan.h"
 #include "sandbox/enforcement.h"
@@ -34,14 +33,6 @@ namespace {
 constexpr std::chrono::milliseconds kLifeInterval{1000};
 
 // Whether the host's file system refuses to take more.
-bool no_room_in(std::initializer_list<int> directories) {
-  return std::any_of(directories.begin(), directories.end(), [](int directory) {
-    struct statfs status {};
-    if (::fstatfs(directory, &status) != 0) return false;
-    return status.f_bavail == 0 || (status.f_files > 0 && status.f_ffree == 0);
-  });
-}
-
 }  // namespace
 
 base::Result<std::unique_ptr<Box>> Box::start(EventLoop& loop, BoxSpec spec, int lock_fd) {
@@ -135,6 +126,11 @@ base::Status Box::start_runs() {
   watched.oom_kills = [this] { return cgroup_->oom_kills(); };
   watched.pids_refused = [this] { return cgroup_->pids_refused(); };
   watched.disk_limit_reached = [this](bool stuck) { limit_reached(Cause::kDisk, stuck); };
+  watched.disk_room_low = [this] {
+    limit_reached(Cause::kDisk, true,
+                  "the file system of the host that sessions are kept on is nearly full, so whatever "
+                  "goes on writing there is ended: make room on the host");
+  };
   watched.disk_uncountable = [this] {
     limit_reached(Cause::kDisk, true,
                   "a directory was made unreadable again and again, so that the files in it could "

@@ -55,7 +55,8 @@ const char* message_of_stop(Cause cause) {
     case Cause::kPids:
       return "the session's limit of processes and threads was reached";
     case Cause::kDisk:
-      return "the session's disk_mb or files limit was reached; delete something in it";
+      return "the session's disk_mb or files limit was reached, or the host's disk is nearly full; "
+             "delete something in it";
     case Cause::kOutput:
       return "the run wrote more than output_mb to one stream; write to a file instead";
     default:

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "sandbox/box/deleted_files.h"
+#include "sandbox/box/disk_room.h"
 #include "sandbox/box/process_memory.h"
 #include "sandbox/box/process_tree.h"
 #include "sandbox/files/tree.h"
@@ -111,6 +112,7 @@ DiskUsage measure_disk(const Measured& measured, std::int64_t files_max,
     usage.files += tree.files;
     if (tree.truncated) usage.complete = false;
     usage.unreadable += tree.unreadable;
+    usage.below_floor = usage.below_floor || is_below_floor(directory);
   }
   for (const DeletedFile& file :
        deleted_open_files(read_descendants(measured.init_host_pid), stop)) {

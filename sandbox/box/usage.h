@@ -43,6 +43,7 @@ struct DiskUsage {
   std::int64_t deleted_files = 0;
   bool complete = true;         // false: things were moved under the count, and more may be there
   std::int64_t unreadable = 0;  // directories that were closed to the count again and again
+  bool below_floor = false;     // the host has hardly any room left where they lie
 };
 
 // Counts up to about `files_max`, which is then what it says.

@@ -80,7 +80,8 @@ void Watchdog::tick() {
 }
 
 milliseconds Watchdog::interval() const {
-  if (watched_.busy() || disk_is_filling_ || refused_before_ || uncountable_looks_ > 0) {
+  if (watched_.busy() || disk_is_filling_ || writes_below_floor_ || refused_before_ ||
+      uncountable_looks_ > 0) {
     return kBusyInterval;
   }
   // Something that a run left behind may be at work.
@@ -112,9 +113,9 @@ void Watchdog::look_at_disk() {
     // Beyond the limit, so that growth can still be seen.
     const DiskUsage usage = measure_disk(watched_.measured, 2 * limits_.files + 1, stop);
     return [this, usage, took = Clock::now() - started] {
-      next_disk_look_ =
-          Clock::now() + std::max<Clock::duration>(kDiskInterval, took * kDiskRestFactor);
       check_disk(usage);
+      const auto pause = writes_below_floor_ ? kBusyInterval : kDiskInterval;
+      next_disk_look_ = Clock::now() + std::max<Clock::duration>(pause, took * kDiskRestFactor);
     };
   });
 }
@@ -188,6 +189,7 @@ void Watchdog::check_disk(DiskUsage usage) {
   const bool growing = usage.bytes > last_disk_.bytes || usage.files > last_disk_.files ||
                        usage.files > 2 * limits_.files;
   const bool was_over = over_disk_limit_;
+  check_floor(usage.below_floor && usage.bytes > last_disk_.bytes);
   last_disk_ = usage;
   over_disk_limit_ = over(usage.bytes, usage.files);
   // A run that makes room may go on. What has no name any more goes only with the processes that
@@ -198,6 +200,13 @@ void Watchdog::check_disk(DiskUsage usage) {
   const bool settled = !disk_limit_told_;
   disk_limit_told_ = stuck && settled && (watched_.busy() || was_over);
   if (disk_limit_told_) watched_.disk_limit_reached(true);
+}
+
+// Twice in a row: neither one file of a run that is over by now, nor what is written between the
+// first look and the end it led to.
+void Watchdog::check_floor(bool writing) {
+  if (writing && writes_below_floor_) watched_.disk_room_low();
+  writes_below_floor_ = writing && !writes_below_floor_;
 }
 
 }  // namespace sandbox::box

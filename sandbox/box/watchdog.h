@@ -30,6 +30,7 @@ class Watchdog {
     std::function<std::int64_t()> pids_refused;
     // `stuck`: no run is on, and it does not get better by itself.
     std::function<void(bool stuck)> disk_limit_reached;
+    std::function<void()> disk_room_low;          // the host's, and the session goes on writing
     std::function<void()> disk_uncountable;       // somebody keeps closing directories to the count
     std::function<void()> process_limit_reached;  // again and again, for half a second
     std::function<void()> memory_ran_out;         // something was killed, and its run goes on
@@ -67,6 +68,7 @@ class Watchdog {
   [[nodiscard]] bool is_full(const ProcessUsage& usage) const;
   void check_oom_kills();
   void check_disk(DiskUsage usage);
+  void check_floor(bool writing);
 
   EventLoop& loop_;
   const Limits& limits_;
@@ -81,6 +83,7 @@ class Watchdog {
   bool disk_is_filling_ = false;
   bool disk_limit_told_ = false;  // by the last look
   bool over_disk_limit_ = false;
+  bool writes_below_floor_ = false;
   int uncountable_looks_ = 0;  // in a row
   std::int64_t times_full_ = 0;
   std::int64_t last_refused_ = 0;

@@ -36,6 +36,24 @@ def fill(client):
                 assert full.errno == errno.ENOSPC, full
 
 
+SLOW_WRITER = """
+import time
+for number in range(1000):
+    with open('growing', 'ab') as file:
+        file.write(b'x' * 50_000)
+    time.sleep(0.05)
+"""
+
+
+def test_whoever_goes_on_writing_is_ended_before_the_host_is_full(server):
+    """A twentieth of this file system is the host's: the watch ends what writes there."""
+    session = server.run("kept = 41")["session_id"]
+    run = server.run(SLOW_WRITER, session_id=session, timeout_seconds=60)
+    assert (run["status"], run["error"]["cause"]) == ("failed", "disk"), run
+    assert "make room on the host" in run["note"] and "No space left" not in run["stderr"], run
+    assert server.run("kept + 1", session_id=session)["outputs"][0]["text"] == "42"
+
+
 def refused(client, tool, **arguments):
     result = client.result(tool, **arguments)
     assert client.alive
