@@ -1,16 +1,12 @@
 // A call is answered before its client gives up, counted from when it came.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <chrono>
-#include <filesystem>
-#include <optional>
 
 #include <nlohmann/json.hpp>
 
 #include "tests/unit/tools/caller.h"
-#include "tests/unit/tools/fake_sandbox.h"
-#include "tools/tool_kit.h"
+#include "tests/unit/tools/tools_fixture.h"
 
 namespace {
 
@@ -19,46 +15,20 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
 
-class HandOver : public testing::Test {
+class HandOver : public tools::fake::ToolsFixture {
  protected:
-  HandOver() : directory_(::testing::TempDir() + "hutch_hand_over_XXXXXX") {
-    if (::mkdtemp(directory_.data()) == nullptr) std::abort();
-    store_ = sessions::Store::open(directory_ + "/hutch.db").value();
-    share_.emplace(share::FileShare::open(directory_ + "/shared", *store_).value());
-    sessions::ManagerConfig config;
-    config.state_directory = directory_;
-    for (const sandbox::LimitRow& row : sandbox::kLimitRows)
-      config.most_limits.*row.member = row.most;
-    manager_ = sessions::Manager::open(config, *store_, sandbox_).value();
-    tools_ = tools::run_tools({*manager_, *share_, ""});
-    principal_ = store_->ensure_principal("p").value();
-  }
-  ~HandOver() override {
-    manager_.reset();
-    std::filesystem::remove_all(directory_);
-  }
+  HandOver() : principal_(store_->ensure_principal("p").value()) {}
 
   // The result of a call that came `age` ago, and how long it took from now.
   std::pair<json, milliseconds> call(const std::string& tool, const json& arguments, seconds age) {
     tools::fake::Caller caller(principal_, "connection");
     caller.set_age(age);
     const auto started = Clock::now();
-    for (const mcp::Tool& one : tools_) {
-      if (one.name != tool) continue;
-      const auto outcome = one.call(arguments, caller);
-      return {std::get<mcp::ToolResult>(outcome).structured_content,
-              std::chrono::duration_cast<milliseconds>(Clock::now() - started)};
-    }
-    ADD_FAILURE() << "no tool " << tool;
-    return {};
+    const auto outcome = tools_.at(tool).call(arguments, caller);
+    return {std::get<mcp::ToolResult>(outcome).structured_content,
+            std::chrono::duration_cast<milliseconds>(Clock::now() - started)};
   }
 
-  std::string directory_;
-  sandbox::fake::FakeSandbox sandbox_;
-  std::unique_ptr<sessions::Store> store_;
-  std::optional<share::FileShare> share_;
-  std::unique_ptr<sessions::Manager> manager_;
-  std::vector<mcp::Tool> tools_;
   std::string principal_;
 };
 

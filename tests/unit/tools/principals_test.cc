@@ -1,25 +1,20 @@
 // Every tool, for two principals: what belongs to one does not exist for the other.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
-#include <fstream>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/random_id.h"
 #include "tests/unit/tools/caller.h"
-#include "tests/unit/tools/fake_sandbox.h"
+#include "tests/unit/tools/tools_fixture.h"
 #include "tools/scopes.h"
-#include "tools/tool_kit.h"
 
 namespace {
 
 using namespace tools;
 using nlohmann::json;
 using tools::fake::Caller;
-namespace fs = std::filesystem;
 
 struct Ids {
   std::string session;
@@ -28,53 +23,33 @@ struct Ids {
 
 // Each tool with everything in its arguments that names something, harmless ones first.
 std::vector<std::pair<std::string, json>> uses_of(const Ids& ids) {
-  return {{"get_run", {{"run_id", ids.run}}},
-          {"read_file", {{"path", "kept"}, {"session_id", ids.session}}},
-          {"get_run", {{"session_id", ids.session}}},
-          {"edit_file",
-           {{"path", "kept"}, {"old_text", "secret"}, {"new_text", "x"}, {"session_id", ids.session}}},
-          {"list_files", {{"session_id", ids.session}}},
-          {"list_files", {{"session_id", ids.session}, {"changed_since", ids.run}}},
-          {"share_file", {{"path", "kept"}, {"session_id", ids.session}}},
-          {"run_code", {{"code", "1"}, {"session_id", ids.session}}},
-          {"run_code", {{"code", "1"}, {"session_id", ids.session}, {"background", true}}},
-          {"write_file", {{"path", "new"}, {"content", "x"}, {"session_id", ids.session}}},
-          {"install_packages", {{"packages", {"six"}}, {"session_id", ids.session}}},
-          {"cancel_run", {{"run_id", ids.run}}},
-          {"pause_session", {{"session_id", ids.session}}},
-          {"resume_session", {{"session_id", ids.session}}},
-          {"delete_session", {{"session_id", ids.session}}}};
+  return {
+      {"get_run", {{"run_id", ids.run}}},
+      {"read_file", {{"path", "kept"}, {"session_id", ids.session}}},
+      {"get_run", {{"session_id", ids.session}}},
+      {"edit_file",
+       {{"path", "kept"}, {"old_text", "secret"}, {"new_text", "x"}, {"session_id", ids.session}}},
+      {"list_files", {{"session_id", ids.session}}},
+      {"list_files", {{"session_id", ids.session}, {"changed_since", ids.run}}},
+      {"share_file", {{"path", "kept"}, {"session_id", ids.session}}},
+      {"run_code", {{"code", "1"}, {"session_id", ids.session}}},
+      {"run_code", {{"code", "1"}, {"session_id", ids.session}, {"background", true}}},
+      {"write_file", {{"path", "new"}, {"content", "x"}, {"session_id", ids.session}}},
+      {"install_packages", {{"packages", {"six"}}, {"session_id", ids.session}}},
+      {"cancel_run", {{"run_id", ids.run}}},
+      {"pause_session", {{"session_id", ids.session}}},
+      {"resume_session", {{"session_id", ids.session}}},
+      {"delete_session", {{"session_id", ids.session}}}};
 }
 
 // These take nothing that belongs to anybody.
 const std::set<std::string> kNameNothing = {"create_session", "list_sessions"};
 
-class PrincipalsTest : public testing::Test {
+class PrincipalsTest : public tools::fake::ToolsFixture {
  protected:
-  PrincipalsTest() : directory_(::testing::TempDir() + "hutch_principals_XXXXXX") {
-    if (::mkdtemp(directory_.data()) == nullptr) std::abort();
-    store_ = sessions::Store::open(directory_ + "/hutch.db").value();
-    share_.emplace(share::FileShare::open(directory_ + "/shared", *store_).value());
-    sessions::ManagerConfig config;
-    config.state_directory = directory_;
-    for (const sandbox::LimitRow& row : sandbox::kLimitRows)
-      config.most_limits.*row.member = row.most;
-    manager_ = sessions::Manager::open(config, *store_, sandbox_).value();
-    const Services services{*manager_, *share_, ""};
-    for (auto make : {&run_tools, &file_tools, &session_tools}) {
-      for (mcp::Tool& tool : make(services)) tools_.emplace(tool.name, std::move(tool));
-    }
-    for (auto make : {&share_tool, &install_tool}) {
-      mcp::Tool tool = make(services);
-      tools_.emplace(tool.name, std::move(tool));
-    }
-    alice_ = store_->ensure_principal("alice").value();
-    bob_ = store_->ensure_principal("bob").value();
-  }
-  ~PrincipalsTest() override {
-    manager_.reset();
-    fs::remove_all(directory_);
-  }
+  PrincipalsTest()
+      : alice_(store_->ensure_principal("alice").value()),
+        bob_(store_->ensure_principal("bob").value()) {}
 
   // Its text, whether it failed, and what is structured of it.
   struct Outcome {
@@ -104,12 +79,6 @@ class PrincipalsTest : public testing::Test {
     return ids;
   }
 
-  std::string directory_;
-  sandbox::fake::FakeSandbox sandbox_;
-  std::unique_ptr<sessions::Store> store_;
-  std::optional<share::FileShare> share_;
-  std::unique_ptr<sessions::Manager> manager_;
-  std::map<std::string, mcp::Tool> tools_;
   std::string alice_;
   std::string bob_;
 };
