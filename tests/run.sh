@@ -105,7 +105,7 @@ stage_fuzz() {
 
 stage_vm() {
   local title="A Debian 12 machine: cgroup version 2, systemd"
-  step "$title" timeout -k 30 1800 tests/vm/run.sh build/release && gate note passed "$title" /dev/null
+  step "$title" timeout -k 30 2400 tests/vm/run.sh build/release && gate note passed "$title" /dev/null
 }
 
 stage_fresh() {
