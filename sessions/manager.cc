@@ -330,7 +330,9 @@ base::Status Manager::with_live_box(const Session& session,
 }
 
 base::Result<base::UniqueFd> Manager::root_of(const Session& session) {
-  TRY(store_.touch_session(session.id, base::now_ms()));
+  // On a full disk its files can be read and deleted all the same.
+  const auto touched = store_.touch_session(session.id, base::now_ms());
+  if (!touched.ok() && touched.error().kind != Error::Kind::kLimit) return touched.error();
   base::UniqueFd root;
   const auto got = with_live_box(session, [&root](sandbox::Box& box) -> base::Status {
     root = TRY(box.root());

@@ -46,7 +46,7 @@ struct ManagerConfig {
   std::int64_t idle_seconds = 600;
   std::int64_t paused_max_seconds = 86400;
   std::int64_t retention_seconds = 7 * 86400;
-  bool own_ids = false;  // as root: an id of its own for each session
+  std::optional<HostUidRange> own_ids;  // as root: an id of its own for each session
   // The processes of a connection's sessions are given up when this server ends. Those of a server
   // whose clients come back after a restart wait for them.
   bool connections_end_with_server = true;
@@ -214,6 +214,8 @@ class Manager {
   [[nodiscard]] bool was_ended(const Run& row) const;
   [[nodiscard]] sandbox::Run ended_by_deletion(const Run& row) const;
   base::Status end_session(const Session& session, const std::string& why);
+  // Ends its box and removes its files, the directories too: of one that is being deleted.
+  base::Status empty(const Session& session);
   // Ends and removes all that is left of a destroyed session on the host.
   base::Status bury(const Session& session);
   // The rhythm in which another process's box is looked at, and how long at most.

@@ -12,12 +12,31 @@ using base::Error;
 base::Status Manager::end_session(const Session& session, const std::string& why) {
   // First the row: from here on nobody starts a box for it, and what a kill leaves undone the sweep
   // of any server does.
-  TRY(store_.set_session_status(session.id, "destroyed", why));
+  auto ended = store_.set_session_status(session.id, "destroyed", why);
+  // A full disk has no room for the row either: what is deleted makes it.
+  if (!ended.ok() && ended.error().kind == Error::Kind::kLimit) {
+    TRY(empty(session));
+    ended = store_.set_session_status(session.id, "destroyed", why);
+  }
+  TRY(ended);
   {
     const std::lock_guard lock(mutex_);
     for (auto& [connection, ids] : connection_owned_) std::erase(ids, session.id);
   }
   return bury(session);
+}
+
+base::Status Manager::empty(const Session& session) {
+  const auto lock = lock_of(session.id);
+  const std::lock_guard one_at_a_time(*lock);
+  if (const auto box = sandbox_.find(session.id); box.ok()) TRY(box.value()->shutdown());
+  const auto owned = TRY(own_soon(session.id));
+  const base::UniqueFd directory =
+      TRY(base::open_file(AT_FDCWD, directory_of(session.id), O_RDONLY | O_DIRECTORY));
+  for (const char* name : {"tmp", "workspace", "home"}) {
+    TRY(sandbox::files::remove_tree(directory.get(), name));
+  }
+  return base::done();
 }
 
 base::Status Manager::bury(const Session& session) {

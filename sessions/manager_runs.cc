@@ -183,10 +183,11 @@ base::Result<sandbox::Run> Manager::commit(const Run& row, sandbox::Run run) {
     files.push_back({row.session_id, row.id, change.path, change.change, change.bytes, std::nullopt,
                      run.finished_at_ms});
   }
-  const bool first =
-      TRY(store_.finish_run(row.id, sandbox::name_of(run.status), run.finished_at_ms,
-                            sandbox::wire::print_json(sandbox::run_to_json(run)), files));
-  if (first) return run;
+  const auto first = store_.finish_run(row.id, sandbox::name_of(run.status), run.finished_at_ms,
+                                       sandbox::wire::print_json(sandbox::run_to_json(run)), files);
+  // A full disk: the row stays open and is settled later, from its box or its record.json.
+  if (!first.ok() && first.error().kind == Error::Kind::kLimit) return run;
+  if (TRY(first)) return run;
   // Somebody else knew before us: what is said of a run does not depend on who is asked.
   const auto earlier = TRY(store_.record_of_run(row.id));
   if (!earlier) return run;

@@ -1,6 +1,7 @@
 // Sessions made ahead of need: the box is up and its Python runs before anybody asks. Whoever wants
 // a session that is like them gets one, which is a change of its row.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "sandbox/base/clock.h"
@@ -60,10 +61,9 @@ void Manager::keep_spares(const std::stop_token& stop) {
 
 base::Result<Session> Manager::make_spare(const std::stop_token& stop) {
   sandbox_.wait_until_warm(stop);
-  std::optional<HostUidRange> ids;
-  if (config_.own_ids) ids = HostUidRange();
-  const Session session = TRY(store_.create_session(
-      new_session(kSparePrincipal, config_.default_limits), ids, HostUidRange().count));
+  const Session session =
+      TRY(store_.create_session(new_session(kSparePrincipal, config_.default_limits),
+                                config_.own_ids, std::numeric_limits<std::int64_t>::max()));
   const auto box = box_of(session);
   // Another server's sweep may have taken it for left over, when this took very long.
   const auto now = store_.find_session(kSparePrincipal, session.id);
@@ -105,9 +105,7 @@ base::Result<Session> Manager::take_row(const Session& wanted) {
     if (adopted.ok() || gone) spares_.wakeup.notify_all();
     if (!gone) return adopted;
   }
-  std::optional<HostUidRange> ids;
-  if (config_.own_ids) ids = HostUidRange();
-  return store_.create_session(wanted, ids, config_.sessions_max);
+  return store_.create_session(wanted, config_.own_ids, config_.sessions_max);
 }
 
 // In hand until take_row() has put it somewhere.

@@ -14,6 +14,7 @@
 
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
+#include "sessions/host_uids.h"
 #include "sessions/sqlite.h"
 
 namespace sessions {
@@ -105,12 +106,6 @@ inline constexpr std::string_view kTokenPrefix = "hutch_";
 
 // The id of the principal whose sessions nobody has asked for yet.
 inline constexpr const char* kSparePrincipal = "spare";
-
-// Ids on the host to give to sessions, one each.
-struct HostUidRange {
-  std::int64_t first = 1'900'000'000;
-  std::int64_t count = 100'000;
-};
 
 struct RunCount {
   std::int64_t runs = 0;

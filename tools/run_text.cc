@@ -1,4 +1,8 @@
 // text_of_run() of run_view.h.
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
 #include <nlohmann/json.hpp>
 
 #include "sandbox/output.h"
@@ -15,11 +19,20 @@ namespace {
 
 // Larger ones are thinned: whoever reads the text does not draw.
 constexpr std::size_t kChartTextBytes = 4'000;
+constexpr const char* kStreams[] = {"stdout", "stderr"};
 
 void add_section(std::string& text, const char* title, const std::string& body) {
   if (body.empty()) return;
   text += std::string(title) + ":\n" + body;
   if (!body.ends_with('\n')) text += '\n';
+}
+
+// What an object says that has no text of its own.
+bool is_bare(const json& text) {
+  if (!text.is_string()) return false;
+  const auto& words = text.get_ref<const std::string&>();
+  return words.starts_with('<') && words.ends_with('>') && words.find('\n') == words.npos &&
+         (words.ends_with(" object>") || words.find(" object at 0x") != words.npos);
 }
 
 // Of all forms the one that is meant to be read; where there is none, the next best.
@@ -28,6 +41,8 @@ void add_prose(std::string& text, const json& output) {
   for (const char* key : {"text", "markdown", "latex", "json", "html", "svg"}) {
     const auto form = output.find(key);
     if (form == output.end() || *form == "") continue;
+    const bool has_more = output.contains("markdown") || output.contains("html");
+    if (key == std::string_view("text") && has_more && is_bare(*form)) continue;
     return add_section(
         text, title,
         form->is_string() ? form->get<std::string>() : sandbox::wire::print_json(*form));
@@ -89,6 +104,17 @@ void add_truncated(std::string& text, const json& truncated) {
   }
 }
 
+// Whether a stream goes on behind what is shown of it.
+bool shows_a_part(const json& value) {
+  const auto truncated = value.find("truncated");
+  if (truncated == value.end()) return false;
+  return std::any_of(std::begin(kStreams), std::end(kStreams), [&](const char* stream) {
+    const auto total = truncated->find(stream);
+    return total != truncated->end() &&
+           value[std::string(stream) + "_next_offset"] < (*total)["total_bytes"];
+  });
+}
+
 }  // namespace
 
 std::string text_of_run(const json& value) {
@@ -104,6 +130,10 @@ std::string text_of_run(const json& value) {
   for (const json& output : value["outputs"]) add_output(text, output, ++number);
   add_changes(text, value);
   if (value.contains("truncated")) add_truncated(text, value["truncated"]);
+  if (value["status"] == "running" || shows_a_part(value)) {
+    text += "to read on: get_run with stdout_offset " + value["stdout_next_offset"].dump() +
+            ", stderr_offset " + value["stderr_next_offset"].dump() + "\n";
+  }
   if (value.contains("note")) text += "note: " + value["note"].get<std::string>() + "\n";
   return sandbox::shortened(text, kResultCharacters);
 }

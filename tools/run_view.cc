@@ -95,25 +95,38 @@ json shown_error(const Run& run) {
 struct Streams {
   Window out;
   Window err;
+  std::int64_t out_total = 0;
+  std::int64_t err_total = 0;
 };
 
-Streams windows_within(const RunView& view, std::size_t room) {
+// With what processes that the run has left behind have written since its end.
+std::int64_t total_of(const RunView& view, Stream stream, std::int64_t from) {
   const Run& run = view.run;
+  const std::int64_t recorded = stream == Stream::kStdout ? run.stdout_bytes : run.stderr_bytes;
+  if (!is_terminal(run.status)) return recorded;
+  const std::int64_t behind = std::max(recorded, from);
+  const auto late = view.read(stream, behind, kInlineOutputBytes);
+  const bool none = !late.ok() || late.value().empty();
+  return none ? recorded : behind + static_cast<std::int64_t>(late.value().size());
+}
+
+Streams windows_within(const RunView& view, std::size_t room) {
   const bool follows = view.stdout_offset || view.stderr_offset;
   const auto left = [](std::int64_t total, std::int64_t offset) {
     return static_cast<std::size_t>(std::max<std::int64_t>(total - offset, 0));
   };
   const std::int64_t out_from = view.stdout_offset.value_or(0);
   const std::int64_t err_from = view.stderr_offset.value_or(0);
-  const Shares shares =
-      share_room(left(run.stdout_bytes, out_from), left(run.stderr_bytes, err_from), room);
+  const std::int64_t out_total = total_of(view, Stream::kStdout, out_from);
+  const std::int64_t err_total = total_of(view, Stream::kStderr, err_from);
+  const Shares shares = share_room(left(out_total, out_from), left(err_total, err_from), room);
   const auto window_of = [&](Stream stream, std::int64_t total, std::int64_t from,
                              std::size_t share) {
     return follows ? read_on(view, stream, total, from, share)
                    : head_and_tail(view, stream, total, share);
   };
-  return {window_of(Stream::kStdout, run.stdout_bytes, out_from, shares.first),
-          window_of(Stream::kStderr, run.stderr_bytes, err_from, shares.second)};
+  return {window_of(Stream::kStdout, out_total, out_from, shares.first),
+          window_of(Stream::kStderr, err_total, err_from, shares.second), out_total, err_total};
 }
 
 void add_streams(const RunView& view, json& value) {
@@ -127,7 +140,7 @@ void add_streams(const RunView& view, json& value) {
     room =
         std::max(std::min(room * kStreamsPrintedMax / printed, room / 10 * 9), kStreamsRoomLeast);
   }
-  const auto& [out, err] = streams;
+  const auto& [out, err, out_total, err_total] = streams;
   value["stdout"] = out.text;
   value["stderr"] = err.text;
   value["stdout_next_offset"] = out.next_offset;
@@ -138,8 +151,8 @@ void add_streams(const RunView& view, json& value) {
     truncated[file_name(stream)] = {{"total_bytes", total},
                                     {"file", run_file(run, file_name(stream))}};
   };
-  tell(Stream::kStdout, out, run.stdout_bytes);
-  tell(Stream::kStderr, err, run.stderr_bytes);
+  tell(Stream::kStdout, out, out_total);
+  tell(Stream::kStderr, err, err_total);
   if (!truncated.empty()) value["truncated"] = truncated;
 }
 

@@ -17,6 +17,14 @@ constexpr std::string_view kTryAgain[] = {"Resource temporarily unavailable", "E
 // A socket that has nothing to read says the same: what was called tells them apart.
 constexpr std::string_view kForks[] = {"fork", "_execute_child", "spawn"};
 
+// glibc, curl, node and pip.
+constexpr std::string_view kNoNetworkWords[] = {"Temporary failure in name resolution",
+                                                "Network is unreachable",
+                                                "EAI_AGAIN",
+                                                "ENETUNREACH",
+                                                "Could not resolve host",
+                                                "Could not resolve 'http"};
+
 template <std::size_t kCount>
 bool has_any(std::string_view text, const std::string_view (&words)[kCount]) {
   return std::any_of(std::begin(words), std::end(words), [text](std::string_view word) {
@@ -34,6 +42,8 @@ bool tells_of_refused_fork(std::string_view text) {
 bool tells_of_full_disk(std::string_view text) {
   return has_any(text, kDiskErrors) || has_any(text, kDiskWords);
 }
+
+bool tells_of_no_network(std::string_view text) { return has_any(text, kNoNetworkWords); }
 
 bool is_too_large_error(std::string_view message) {
   return std::any_of(std::begin(kTooLargeErrors), std::end(kTooLargeErrors),

@@ -16,4 +16,7 @@ bool tells_of_full_disk(std::string_view text);
 // to be counted.
 bool is_too_large_error(std::string_view message);
 
+// No route, or nobody who knows names.
+bool tells_of_no_network(std::string_view text);
+
 }  // namespace sandbox::box

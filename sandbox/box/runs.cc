@@ -11,6 +11,7 @@
 
 #include "sandbox/base/clock.h"
 #include "sandbox/box/job_outputs.h"
+#include "sandbox/box/remarks.h"
 #include "sandbox/box/run_environment.h"
 #include "sandbox/box/run_processes.h"
 #include "sandbox/wire/json.h"
@@ -264,7 +265,11 @@ void Runs::on_output(const std::string& run_id) {
   const auto found = jobs_.find(run_id);
   if (found == jobs_.end()) return;
   Job& job = *found->second;
-  if (job.out->over_limit() || job.err->over_limit()) stop(job, Cause::kOutput);
+  if (job.out->no_room() || job.err->no_room()) {
+    stop(job, Cause::kDisk);
+  } else if (job.out->over_limit() || job.err->over_limit()) {
+    stop(job, Cause::kOutput);
+  }
   context_.changed(run_id);
 }
 
@@ -334,6 +339,7 @@ void Runs::finish(const JobPointer& job) {
     end_processes_since(context_.init, job->worker->pid(), job->started_process_time);
   }
   drop_parts(*job);
+  add_remarks(job->run, job->out->tail(), job->err->tail());
   if (job->run.started_at_ms != 0) {
     std::size_t changes = 0;
     job->run.files_changed = file_changes_.changes_since(job->started_file_time_ns, changes);

@@ -36,9 +36,7 @@ void StreamFile::append(std::string_view bytes) {
   if ((file_.valid() || open_file().ok()) && base::write_all(file_.get(), bytes).ok()) {
     bytes_ += static_cast<std::int64_t>(bytes.size());
   } else {
-    // The host's disk is full, or out of inodes: the same to the user as a stream that may not grow
-    // any more.
-    over_limit_ = true;
+    over_limit_ = no_room_ = true;
   }
 }
 

@@ -23,6 +23,8 @@ class StreamFile {
 
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
   [[nodiscard]] bool over_limit() const { return over_limit_; }
+  // It could not be written: the host's disk is full, or out of inodes.
+  [[nodiscard]] bool no_room() const { return no_room_; }
   // What was appended last, a few kilobytes.
   [[nodiscard]] const std::string& tail() const { return tail_; }
 
@@ -38,6 +40,7 @@ class StreamFile {
   std::int64_t bytes_max_;
   std::int64_t bytes_ = 0;
   bool over_limit_ = false;
+  bool no_room_ = false;
   std::string tail_;
 };
 

@@ -63,6 +63,29 @@ def refused(client, tool, **arguments):
     return text
 
 
+def test_what_only_reads_or_deletes_works_on_a_full_disk(server):
+    client = server
+    session = client.run("kept = 41")["session_id"]
+    other = client.call("create_session")["session_id"]
+    client.call("write_file", path="whole.txt", content="whole", session_id=session)
+    client.call("write_file", path="large.txt", content="y" * ROOMY, session_id=other)
+    client.call("write_file", path="stop", content="", session_id=session)
+    tiny = client.run("import os, time\nwhile os.path.exists('stop'): time.sleep(0.05)\nprint('tiny', flush=True)\ntime.sleep(60)",
+                      background=True, session_id=session)["run_id"]
+    waiting = client.run("import time; time.sleep(600)", background=True, session_id=session)["run_id"]
+    fill(client)
+    (client.filler.parent / "sessions" / session / "workspace/stop").unlink()  # now the first prints
+
+    ended = client.until_ended(tiny)
+    assert (ended["status"], ended["error"]["cause"]) == ("failed", "disk"), ended
+    assert client.call("cancel_run", run_id=waiting)["status"] == "cancelled"
+    assert client.call("get_run", run_id=tiny)["error"]["cause"] == "disk"
+    assert client.call("read_file", path="whole.txt", session_id=session)["content"] == "whole"
+    assert "/workspace/whole.txt" in {e["path"] for e in client.call("list_files", session_id=session)["entries"]}
+    client.call("delete_session", session_id=other)
+    client.call("write_file", path="new.txt", content="room again", session_id=session)
+
+
 def test_each_tool_tells_of_it_and_works_again(server):
     client = server
     session = client.run("kept = 41")["session_id"]

@@ -74,8 +74,8 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   config.paused_max_seconds = settings.paused_max_seconds;
   config.connections_end_with_server = !settings.clients_come_back;
   if (settings.serves) config.spare_sessions = static_cast<std::size_t>(settings.spare_sessions);
-  const sessions::HostUidRange ids;
-  config.own_ids = sandbox::can_give_ids(ids.first, ids.count);
+  const sessions::HostUidRange ids = TRY(sessions::host_uids_of(settings.state_directory));
+  if (sandbox::can_give_ids(ids.first, ids.count)) config.own_ids = ids;
   app->manager_ = TRY(sessions::Manager::open(std::move(config), *app->store_, *app->sandbox_));
   return app;
 }

@@ -93,6 +93,7 @@ TEST(StreamFile, KeepsUpToItsCap) {
   EXPECT_FALSE(stream->over_limit());
   stream->append("9abc");
   EXPECT_TRUE(stream->over_limit());
+  EXPECT_FALSE(stream->no_room());
   stream->append("more");
   EXPECT_EQ(stream->bytes(), 10);
   EXPECT_EQ(directory.read("stdout"), "123456789a");
@@ -104,6 +105,7 @@ TEST(StreamFile, NeverReplacesAFile) {
   const auto stream = StreamFile::create(directory.fd(), "stdout", 10).value();
   stream->append("new");
   EXPECT_TRUE(stream->over_limit());
+  EXPECT_TRUE(stream->no_room());
   EXPECT_EQ(stream->bytes(), 0);
   EXPECT_EQ(directory.read("stdout"), "old");
 }

@@ -11,8 +11,7 @@ using SparesTest = sessions::testing::StoreFixture;
 TEST_F(SparesTest, ASpareSessionIsAdoptedOnce) {
   ASSERT_TRUE(store_->ensure_spare_principal().ok());
   ASSERT_TRUE(store_->ensure_spare_principal().ok());
-  const Session spare =
-      store_->create_session(session("", kSparePrincipal), HostUidRange(), 1000).value();
+  const Session spare = store_->create_session(session("", kSparePrincipal), kIds, 1000).value();
   EXPECT_EQ(store_->find_session(principal_, spare.id).error().kind, Kind::kNotFound);
   EXPECT_TRUE(store_->count_all_sessions().value().empty());
   Session wanted = session("mine");
@@ -32,8 +31,7 @@ TEST_F(SparesTest, ASpareSessionIsAdoptedOnce) {
 
 TEST_F(SparesTest, ARefusedAdoptionLeavesTheSpareSession) {
   ASSERT_TRUE(store_->ensure_spare_principal().ok());
-  const Session spare =
-      store_->create_session(session("", kSparePrincipal), HostUidRange(), 1000).value();
+  const Session spare = store_->create_session(session("", kSparePrincipal), kIds, 1000).value();
   created("taken");
   EXPECT_EQ(store_->adopt_session(spare.id, session("taken"), 1000).error().kind, Kind::kConflict);
   EXPECT_EQ(store_->adopt_session(spare.id, session(), 1).error().kind, Kind::kLimit);
@@ -45,10 +43,8 @@ TEST_F(SparesTest, ARefusedAdoptionLeavesTheSpareSession) {
 
 TEST_F(SparesTest, NothingIsKeptOfOneThatNobodyHad) {
   ASSERT_TRUE(store_->ensure_spare_principal().ok());
-  const Session spare =
-      store_->create_session(session("", kSparePrincipal), HostUidRange(), 1000).value();
-  const Session adopted =
-      store_->create_session(session("", kSparePrincipal), HostUidRange(), 1000).value();
+  const Session spare = store_->create_session(session("", kSparePrincipal), kIds, 1000).value();
+  const Session adopted = store_->create_session(session("", kSparePrincipal), kIds, 1000).value();
   ASSERT_TRUE(store_->adopt_session(adopted.id, session(), 1000).ok());
   ASSERT_TRUE(store_->withdraw_spare(spare.id, "why").value());
   ASSERT_TRUE(store_->set_session_status(adopted.id, "destroyed", "").value());

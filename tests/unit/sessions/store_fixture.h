@@ -17,6 +17,8 @@ namespace sessions::testing {
 
 class StoreFixture : public ::testing::Test {
  protected:
+  static constexpr HostUidRange kIds{1'900'000'000, 1000};
+
   StoreFixture() : directory_(::testing::TempDir() + "hutch_store_XXXXXX") {
     if (::mkdtemp(directory_.data()) == nullptr) std::abort();
     store_ = Store::open(path()).value();
@@ -35,7 +37,7 @@ class StoreFixture : public ::testing::Test {
     return wanted;
   }
   Session created(const std::string& name = "") {
-    return store_->create_session(session(name), HostUidRange(), 1000).value();
+    return store_->create_session(session(name), kIds, 1000).value();
   }
 
   std::string directory_;

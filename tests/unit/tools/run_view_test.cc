@@ -27,7 +27,8 @@ json view_of(sandbox::Run& run, const std::string& out, std::optional<std::int64
       {"session_x",
        run,
        [&](Stream stream, std::int64_t from, std::size_t size) -> base::Result<std::string> {
-         return stream == Stream::kStdout ? out.substr(static_cast<std::size_t>(from), size) : "";
+         const auto start = std::min(static_cast<std::size_t>(from), out.size());
+         return stream == Stream::kStdout ? out.substr(start, size) : "";
        },
        offset,
        {}});
@@ -49,6 +50,49 @@ TEST(RunView, LongOutputIsHeadAndTail) {
   EXPECT_LE(text.size(), kInlineOutputBytes);
   EXPECT_EQ(value["truncated"]["stdout"]["total_bytes"], 100'008);
   EXPECT_EQ(value["truncated"]["stdout"]["file"], "/runs/run_x/stdout");
+}
+
+TEST(RunView, WhatIsWrittenAfterTheEndIsShownAndReadOn) {
+  sandbox::Run run = finished_run();
+  const std::string written = "before\nlate\n";
+  run.stdout_bytes = 7;
+  const auto view = [&](std::optional<std::int64_t> offset) {
+    const auto read = [&](Stream stream, std::int64_t from, std::size_t size) {
+      const auto start = std::min(static_cast<std::size_t>(from), written.size());
+      return base::Result<std::string>(stream == Stream::kStdout ? written.substr(start, size)
+                                                                 : "");
+    };
+    return structured_run({"session_x", run, read, offset, {}});
+  };
+  EXPECT_EQ(view({})["stdout"], written);
+  EXPECT_EQ(view({})["stdout_next_offset"], 12);
+  EXPECT_EQ(view(7)["stdout"], "late\n");
+  EXPECT_EQ(view(12)["stdout"], "");
+}
+
+TEST(RunView, TheTextNamesWhereToReadOnWhileThereMayBeMore) {
+  sandbox::Run run = finished_run();
+  EXPECT_EQ(text_of_run(view_of(run, "out")).find("to read on"), std::string::npos);
+  run.status = sandbox::RunStatus::kRunning;
+  EXPECT_NE(text_of_run(view_of(run, "out")).find("stdout_offset 3, stderr_offset 0"),
+            std::string::npos);
+  run.status = sandbox::RunStatus::kCompleted;
+  const json part = view_of(run, std::string(100'000, 'x'), 1);
+  EXPECT_NE(text_of_run(part).find("stdout_offset " + part["stdout_next_offset"].dump()),
+            std::string::npos);
+}
+
+TEST(RunView, TheTextShowsWhatAnObjectIsNotThatItIsOne) {
+  sandbox::Run run = finished_run();
+  json value = view_of(run, "");
+  value["outputs"] = {
+      {{"text", "<IPython.core.display.Markdown object>"}, {"markdown", "# Report"}}};
+  EXPECT_NE(text_of_run(value).find("# Report"), std::string::npos);
+  EXPECT_EQ(text_of_run(value).find("IPython"), std::string::npos);
+  value["outputs"] = {{{"text", "<thing object at 0x7f00>"}}};
+  EXPECT_NE(text_of_run(value).find("<thing object at 0x7f00>"), std::string::npos);
+  value["outputs"] = {{{"text", "   a\n0  1"}, {"html", "<table>"}}};
+  EXPECT_NE(text_of_run(value).find("0  1"), std::string::npos);
 }
 
 TEST(RunView, OffsetsContinueAndNeverSplit) {

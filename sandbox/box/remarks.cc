@@ -1,0 +1,36 @@
+#include "sandbox/box/remarks.h"
+
+#include <algorithm>
+#include <string>
+
+#include "sandbox/box/refusals.h"
+
+namespace sandbox::box {
+namespace {
+
+constexpr const char* kNoNetwork =
+    "this session has no network but its own loopback: nothing can be downloaded, trying again "
+    "does "
+    "not help";
+constexpr const char* kManyProcesses =
+    "the session's limit of processes and threads was reached: end those that are not needed, or "
+    "create_session with more (limits.processes)";
+
+void add(Run& run, const char* remark) {
+  run.note += (run.note.empty() ? "" : "; ") + std::string(remark);
+}
+
+}  // namespace
+
+void add_remarks(Run& run, std::string_view stdout_tail, std::string_view stderr_tail) {
+  const auto in_the_error = [&run](bool (*tells)(std::string_view)) {
+    return run.error && (tells(run.error->message) || tells(run.error->traceback));
+  };
+  if (in_the_error(tells_of_no_network) || tells_of_no_network(stdout_tail) ||
+      tells_of_no_network(stderr_tail)) {
+    add(run, kNoNetwork);
+  }
+  if (run.error && run.error->cause == Cause::kPids) add(run, kManyProcesses);
+}
+
+}  // namespace sandbox::box

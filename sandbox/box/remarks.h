@@ -1,0 +1,13 @@
+// What a run's note says of limits that its code has met in words that do not name them.
+#pragma once
+
+#include <string_view>
+
+#include "sandbox/run.h"
+
+namespace sandbox::box {
+
+// Of a run that has ended, with the ends of its streams. Text of the box: it is advice, no verdict.
+void add_remarks(Run& run, std::string_view stdout_tail, std::string_view stderr_tail);
+
+}  // namespace sandbox::box

@@ -1,0 +1,44 @@
+// What a run's note says of limits that its code met in other words.
+#include <gtest/gtest.h>
+
+#include "sandbox/box/remarks.h"
+
+namespace {
+
+using sandbox::Cause;
+using Record = sandbox::Run;
+
+bool says(const Record& run, const std::string& words) {
+  return run.note.find(words) != std::string::npos;
+}
+
+TEST(Remarks, NothingIsAddedToWhatNeedsNone) {
+  Record run;
+  run.error = sandbox::RunError{"ValueError", "bad", "Traceback", Cause::kException, "", ""};
+  sandbox::box::add_remarks(run, "out", "err");
+  EXPECT_EQ(run.note, "");
+}
+
+TEST(Remarks, NoNetworkIsNamedWhereverItIsMet) {
+  Record raised;
+  raised.note = "earlier";
+  raised.error = sandbox::RunError{
+      "gaierror", "[Errno -3] Temporary failure in name resolution", "", Cause::kException, "", ""};
+  sandbox::box::add_remarks(raised, "", "");
+  EXPECT_TRUE(says(raised, "earlier; ") && says(raised, "no network"));
+  Record program;
+  sandbox::box::add_remarks(program, "", "curl: (6) Could not resolve host: example.com\n");
+  EXPECT_TRUE(says(program, "no network"));
+  Record script;
+  sandbox::box::add_remarks(script, "Error: getaddrinfo EAI_AGAIN example.com", "");
+  EXPECT_TRUE(says(script, "no network"));
+}
+
+TEST(Remarks, TheLimitOfProcessesIsNamed) {
+  Record run;
+  run.error = sandbox::RunError{"BlockingIOError", "[Errno 11]", "", Cause::kPids, "", ""};
+  sandbox::box::add_remarks(run, "", "");
+  EXPECT_TRUE(says(run, "limits.processes"));
+}
+
+}  // namespace
