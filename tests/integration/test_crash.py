@@ -107,11 +107,12 @@ def kill_at_random_moments(state, rounds, runs):
                 expected = "run %d %d\n" % started[run_id]
                 assert run["stdout"] == expected
             else:
-                # Accepted, its answer never seen: it ran, whole, or never, and is reported lost.
+                # Its answer never seen: it ran, whole, or its box never had it, and it is reported lost.
                 if run["status"] == "completed":
                     assert run["stdout"].startswith("run ")
                 else:
                     assert run["error"]["cause"] == "sandbox_lost" and not run["stdout"], run
+                    assert not pathlib.Path(state, "sessions", run["session_id"], "runs", run_id).exists(), run
             assert run["stdout"] not in ["run %d %d\n" % r for r in refused], "refused, and ran"
         assert client.value("'alive'") == "'alive'"
         for session in client.call("list_sessions")["sessions"]:
