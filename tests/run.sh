@@ -9,6 +9,9 @@
 # The last line is always `N passed, N failed, N skipped`; above it stands what failed.
 set -uo pipefail
 cd -P "$(dirname "${BASH_SOURCE[0]}")/.." || exit 2
+printed=false
+trap '$printed || echo "0 passed, 1 failed, 0 skipped"' EXIT
+
 stages=("$@")
 [ $# -gt 0 ] || stages=(gate)
 [ "${1:-}" != --all ] || stages=(gate long asan tsan fuzz vm fresh)
@@ -24,9 +27,7 @@ venv=$PWD/build/venv
 results=$PWD/build/test-results.jsonl
 said=$PWD/build/test-stage.log
 rm -f "$results"
-printed=false
 broken=false # a failure that could not be written down
-trap '$printed || echo "0 passed, 1 failed, 0 skipped"' EXIT
 
 # The marks of one run do not belong into another's.
 unset HUTCH_TEST_ONLY HUTCH_TEST_REPORT HUTCH_TEST_ZYGOTE
@@ -39,7 +40,7 @@ finish() {
   $broken && set -- --broken
   gate summary "$@"
   status=$?
-  [ "$status" -gt 1 ] || printed=true
+  case $status in 0 | 3) printed=true ;; esac
   exit "$status"
 }
 

@@ -26,6 +26,8 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 AGAIN_MAX = 2
 # More failures than this are one cause, and trying each again would only take time.
 ONE_CAUSE = 15
+# The summary stands there: a Python that ends by an exception says 1.
+NOT_OK = 3
 
 
 def main():
@@ -79,8 +81,7 @@ def _try_again(tree, tried, entries):
 
 def summary(options):
     results = options.results.read_text() if options.results.exists() else ""
-    tried = [[Outcome(**{**one, "labels": frozenset(one["labels"])}) for one in json.loads(line)]
-             for line in results.splitlines()]
+    tried = [_outcomes_in(line) for line in results.splitlines()]
     if options.broken:
         tried.append([Outcome("tests/run.sh", None, FAILED, 0, "a step failed, and could not be written down")])
     try:
@@ -90,7 +91,14 @@ def summary(options):
         entries, wrong = {}, [str(why)]
     verdict = report.Verdict(tried, entries, wrong)
     print(report.text(verdict), flush=True)
-    return 0 if verdict.ok else 1
+    return 0 if verdict.ok else NOT_OK
+
+
+def _outcomes_in(line):
+    try:
+        return [Outcome(**{**one, "labels": frozenset(one["labels"])}) for one in json.loads(line)]
+    except (ValueError, TypeError, KeyError):  # a full disk, or killed while it wrote
+        return [Outcome("tests/run.sh", None, FAILED, 0, f"a result that cannot be read: {line[:200]}")]
 
 
 def _append(results, tried):

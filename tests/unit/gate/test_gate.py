@@ -240,8 +240,23 @@ def test_the_last_line_is_the_count_when_a_step_fails(tmp_path):
     assert json.loads(results.read_text())[0]["state"] == FAILED
     ended = subprocess.run([*command, "summary", "--results", str(results)], capture_output=True, text=True,
                            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
-    assert ended.returncode == 1 and "no such luck" in ended.stdout
+    assert ended.returncode == 3 and "no such luck" in ended.stdout
     assert ended.stdout.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
+
+
+def test_a_result_cut_in_the_midst_is_a_failure_and_the_last_line_stands(tmp_path):
+    results = tmp_path / "results"
+    results.write_text('[{"name": "unit.a", "case": nu')
+    ended = subprocess.run([sys.executable, str(GATE / "gate.py"), "summary", "--results", str(results)],
+                           capture_output=True, text=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    assert ended.returncode == 3 and "cannot be read" in ended.stdout
+    assert ended.stdout.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
+
+
+def test_an_unknown_stage_ends_with_the_last_line_too():
+    ended = subprocess.run([GATE.parent / "run.sh", "bogus"], capture_output=True, text=True)
+    assert ended.returncode == 2 and "unknown stage bogus" in ended.stderr
+    assert ended.stdout.splitlines() == ["0 passed, 1 failed, 0 skipped"]
 
 
 # --- reports of sanitizers --------------------------------------------------------------------------
