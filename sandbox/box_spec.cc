@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/shortened_text.h"
 #include "sandbox/wire/json.h"
 
 namespace sandbox {
@@ -12,6 +13,9 @@ using base::Error;
 using nlohmann::json;
 
 namespace {
+
+// Of a name that is none: any text may stand there.
+constexpr std::size_t kShownMax = 100;
 
 std::string limit_line(const std::string& name) {
   return "; " + name + " in [max_limits] of the configuration allows more";
@@ -38,7 +42,8 @@ base::Result<Limits> limits_from_json(const json& value, const Limits& defaults,
       for (const LimitRow& r : kLimitRows)
         known += (known.empty() ? "" : ", ") + std::string(r.name);
       return base::error(Error::Kind::kInvalid,
-                         "unknown limit \"" + name + "\"; limits are: " + known);
+                         "unknown limit \"" + name.substr(0, printed_prefix(name, kShownMax)) +
+                             "\"; limits are: " + known);
     }
     const std::int64_t highest = std::min(row->most, most.*row->member);
     const auto number = wire::find_integer(value, row->name);

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tools/text_window.h"
+
 namespace tools {
 
 using base::Error;
@@ -106,6 +108,11 @@ base::Status check_one(const Argument& row, const json& value) {
 
 }  // namespace
 
+std::string echoed(const std::string& text) {
+  constexpr std::size_t kEchoedMax = 100;
+  return text.substr(0, whole_characters(text, kEchoedMax));
+}
+
 json schema_of(const std::vector<Argument>& table) {
   json properties = json::object();
   json required = json::array();
@@ -136,8 +143,7 @@ base::Result<Arguments> check_arguments(const std::vector<Argument>& table, cons
     if (row == table.end()) {
       std::vector<std::string> names;
       for (const Argument& r : table) names.push_back(r.name);
-      return invalid("unknown argument \"" + name.substr(0, 100) +
-                     "\"; this tool takes: " + join(names));
+      return invalid("unknown argument \"" + echoed(name) + "\"; this tool takes: " + join(names));
     }
     if (value.is_null()) continue;
     TRY(check_one(*row, value));

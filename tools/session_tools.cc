@@ -60,7 +60,7 @@ base::Status check_unsupported(const Arguments& arguments) {
   const std::string wanted = arguments.text("template", "host");
   if (wanted != "host") {
     return base::error(Error::Kind::kNotFound,
-                       "no template \"" + wanted.substr(0, 100) + "\"; there is: host");
+                       "no template \"" + echoed(wanted) + "\"; there is: host");
   }
   return base::done();
 }

@@ -101,6 +101,8 @@ CASES = [
     ("create_session", {"limits": {"memory_mb": 1}}, "from 64"),
     ("create_session", {"limits": {"memory_mb": 10 ** 9}}, "from 64 to"),
     ("create_session", {"limits": {"ram": 1}}, "unknown limit"),
+    ("create_session", {"limits": {"x" * 3_000_000: 1}}, "limits are: memory_mb"),
+    ("create_session", {"limits": {"\u00e9" * 100_000: 1}}, "limits are: memory_mb"),
     ("create_session", {"template": "debian"}, "no template"),
     ("create_session", {"network": {"allow": ["pypi.org"]}}, "network"),
     ("create_session", {"filesystem": {"read_only": ["/etc"]}}, "filesystem"),
