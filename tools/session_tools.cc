@@ -1,11 +1,13 @@
 // create_session, list_sessions, pause_session, resume_session, delete_session.
-#include "sandbox/base/clock.h"
+#include <algorithm>
 
 #include <nlohmann/json.hpp>
+
+#include "sandbox/base/clock.h"
 #include "sandbox/wire/json.h"
 #include "tools/session_view.h"
-#include "tools/tool_kit.h"
 #include "tools/text_window.h"
+#include "tools/tool_kit.h"
 
 namespace tools {
 
@@ -46,17 +48,35 @@ Reply reply_of(const sessions::SessionState& state) {
   return reply;
 }
 
+bool is_array_of_strings(const json& value) {
+  return value.is_array() && std::all_of(value.begin(), value.end(),
+                                         [](const json& entry) { return entry.is_string(); });
+}
+
+// Whoever misspells a key would believe that it holds.
+base::Status check_network(const json& network) {
+  for (const auto& [key, value] : network.items()) {
+    if (key != "allow" && key != "credentials") {
+      return base::error(Error::Kind::kInvalid,
+                         "unknown key network." + echoed(key) + "; there are: allow, credentials");
+    }
+    if (value.is_null()) continue;
+    if (!is_array_of_strings(value)) {
+      return base::error(Error::Kind::kInvalid, "network." + key + " must be an array of strings");
+    }
+    if (!value.empty()) {
+      return base::error(
+          Error::Kind::kUnsupported,
+          "network." + key + ": this version gives sessions no network but loopback; leave it out");
+    }
+  }
+  return base::done();
+}
+
 // What this version cannot give is refused, not ignored: a session weaker or blinder than asked
 // for would be a lie.
 base::Status check_unsupported(const Arguments& arguments) {
-  const json network = arguments.object("network");
-  for (const char* key : {"allow", "credentials"}) {
-    if (network.is_object() && network.contains(key) && !network[key].empty()) {
-      return base::error(Error::Kind::kUnsupported,
-                         std::string("network.") + key +
-                             ": this version gives sessions no network but loopback; leave it out");
-    }
-  }
+  if (arguments.has("network")) TRY(check_network(arguments.object("network")));
   const std::string wanted = arguments.text("template", "host");
   if (wanted != "host") {
     return base::error(Error::Kind::kNotFound,
