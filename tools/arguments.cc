@@ -106,6 +106,15 @@ base::Status check_one(const Argument& row, const json& value) {
   return wrong_type;
 }
 
+// Control characters are bytes below the blank, and DEL.
+bool is_variable_name(const std::string& name) {
+  return !name.empty() && name.size() <= kVariableNameBytesMax &&
+         std::all_of(name.begin(), name.end(), [](char character) {
+           const auto byte = static_cast<unsigned char>(character);
+           return byte > ' ' && byte != 0x7f && byte != '=';
+         });
+}
+
 }  // namespace
 
 std::string echoed(const std::string& text) {
@@ -155,6 +164,27 @@ base::Result<Arguments> check_arguments(const std::vector<Argument>& table, cons
     }
   }
   return Arguments(std::move(values));
+}
+
+base::Status check_environment(const std::map<std::string, std::string>& env) {
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : env) {
+    const std::string shown = "\"" + echoed(name) + "\"";
+    if (!is_variable_name(name)) {
+      return invalid("env: " + shown + " is no name of a variable: it has 1 to " +
+                     std::to_string(kVariableNameBytesMax) +
+                     " bytes, and no '=', white space or control characters");
+    }
+    if (value.find('\0') != std::string::npos) {
+      return invalid("env: the value of " + shown + " holds NUL, which no variable can");
+    }
+    bytes += name.size() + 1 + value.size() + 1;
+  }
+  if (bytes <= kEnvironmentBytesMax) return base::done();
+  return invalid("env has " + std::to_string(bytes) + " bytes, at most " +
+                 std::to_string(kEnvironmentBytesMax) +
+                 " are allowed, NAME=value and a NUL for each: put what is large into a file with "
+                 "write_file, and its path into the variable");
 }
 
 bool Arguments::has(const char* name) const { return values_->contains(name); }

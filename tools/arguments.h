@@ -55,4 +55,12 @@ nlohmann::json schema_of(const std::vector<Argument>& table);
 base::Result<Arguments> check_arguments(const std::vector<Argument>& table,
                                         const nlohmann::json& given);
 
+// What starts in a sandbox takes the variables of its session and of its run in one message, in
+// which those of the run stand with their names once more.
+inline constexpr std::size_t kEnvironmentBytesMax = 48 * 1024;
+inline constexpr std::size_t kVariableNameBytesMax = 200;
+
+// kInvalid for variables with which nothing could start, saying what would be right.
+base::Status check_environment(const std::map<std::string, std::string>& env);
+
 }  // namespace tools

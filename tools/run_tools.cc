@@ -98,17 +98,6 @@ base::Result<RunState> follow(const Services& services, RunState state, mcp::Cal
   return state;
 }
 
-base::Status check_environment(const std::map<std::string, std::string>& env) {
-  for (const auto& [name, value] : env) {
-    if (name.empty() || name.find('=') != std::string::npos ||
-        name.find('\0') != std::string::npos || value.find('\0') != std::string::npos) {
-      return base::error(Error::Kind::kInvalid,
-                         "env: a name must not be empty or hold '=', and nothing may hold NUL");
-    }
-  }
-  return base::done();
-}
-
 base::Result<std::int64_t> timeout_for(const Services& services, const Arguments& arguments,
                                        const sessions::Session& session) {
   if (const auto given = arguments.find_integer("timeout_seconds")) {

@@ -135,12 +135,7 @@ mcp::Tool create_session(const Services& services) {
           options.filesystem = sandbox::wire::print_json(arguments.object("filesystem"));
         }
         options.env = arguments.map("env");
-        for (const auto& [name, value] : options.env) {
-          if (name.empty() || name.find('=') != std::string::npos ||
-              (name + value).find('\0') != std::string::npos) {
-            return base::error(Error::Kind::kInvalid, "env: bad variable name or NUL in a value");
-          }
-        }
+        TRY(check_environment(options.env));
         return reply_of(TRY(services.sessions.create(context.principal().id, options)));
       });
 }

@@ -118,7 +118,13 @@ CASES = [
     ("create_session", {"name": "a/b"}, "session name"),
     ("create_session", {"name": "n" * 101}, "at most 100"),
     ("create_session", {"lifetime_seconds": 0}, "from 1"),
-    ("create_session", {"env": {"A=B": "c"}}, "env"),
+    *[(tool, {"env": {name: "c"}}, "is no name of a variable: it has 1 to 200 bytes")
+      for tool in ("run_code", "create_session")
+      for name in ("", "A=B", "A B", "A\u0000", "A\n", "n" * 201, "n" * 1_000_000)],
+    *[(tool, {"env": {"A": "a\u0000b"}}, "holds NUL") for tool in ("run_code", "create_session")],
+    *[(tool, {"env": env}, "at most 49152 are allowed, NAME=value and a NUL for each: put what is large into a file")
+      for tool in ("run_code", "create_session")
+      for env in ({"A": "x" * 200_000}, {f"V{n}": "x" * 1000 for n in range(50)})],
     ("list_sessions", {"status": "asleep"}, "must be one of"),
     ("list_files", {"changed_since": "yesterday"}, "RFC 3339"),
     # unknown ids
@@ -204,6 +210,26 @@ def test_nothing_was_lost(prepared):
     listed = prepared.call("list_files")["entries"]
     assert {e["path"] for e in listed} == {"/workspace/kept.txt", "/workspace/pipe",
                                            "/workspace/loop"}
+
+
+def test_a_network_of_nothing_is_what_there_is(prepared):
+    for nothing in ({}, {"allow": []}, {"allow": [], "credentials": []}, {"allow": None}):
+        session = prepared.call("create_session", network=nothing)
+        assert session["network"] == {"allow": []}
+        prepared.call("delete_session", session_id=session["session_id"])
+
+
+@pytest.mark.parametrize("language,code", [("bash", "echo ${#LARGE} ${#OTHER}"), ("python", "import os; print("
+                         "len(os.environ['LARGE']), len(os.environ['OTHER']))")])
+def test_the_largest_environments_of_a_session_and_a_run_start_together(prepared, language, code):
+    # Names count most: a shell is told those of its run once more.
+    names = {"n" * 190 + str(n): "" for n in range(199)}
+    left = 49152 - sum(len(name) + 2 for name in names)
+    session = prepared.call("create_session", env={"LARGE": "x" * (49152 - len("LARGE") - 2)})["session_id"]
+    env = {**names, "OTHER": "y" * (left - len("OTHER") - 2)}
+    ended = prepared.run(code, language, session_id=session, env=env)
+    assert ended.get("stdout") == f"{49152 - len('LARGE') - 2} {left - len('OTHER') - 2}\n", ended
+    prepared.call("delete_session", session_id=session)
 
 
 def test_null_counts_as_absent(prepared):

@@ -86,6 +86,40 @@ TEST(Arguments, BadOnesAreNamed) {
   EXPECT_EQ(refusal(json::array()), "arguments must be an object");
 }
 
+std::string refusal_of_environment(const std::map<std::string, std::string>& env) {
+  const auto checked = check_environment(env);
+  return checked.ok() ? "accepted" : checked.error().message;
+}
+
+TEST(Environment, WhatFitsIsAccepted) {
+  EXPECT_EQ(refusal_of_environment({}), "accepted");
+  EXPECT_EQ(refusal_of_environment({{"A", ""}, {"b-c.d", "two words\n"}, {"\xc3\xa9", "x"}}),
+            "accepted");
+  EXPECT_EQ(refusal_of_environment({{std::string(kVariableNameBytesMax, 'n'), ""}}), "accepted");
+  EXPECT_EQ(refusal_of_environment({{"A", std::string(kEnvironmentBytesMax - 3, 'x')}}),
+            "accepted");
+}
+
+TEST(Environment, TooMuchIsRefusedWithWhatToDo) {
+  EXPECT_EQ(refusal_of_environment({{"A", std::string(kEnvironmentBytesMax - 2, 'x')}}),
+            "env has 49153 bytes, at most 49152 are allowed, NAME=value and a NUL for each: put "
+            "what is large into a file with write_file, and its path into the variable");
+  const std::string half(kEnvironmentBytesMax / 2, 'x');
+  EXPECT_NE(refusal_of_environment({{"A", half}, {"B", half}}), "accepted");
+}
+
+TEST(Environment, NamesThatAreNoneAreRefused) {
+  using namespace std::string_literals;
+  for (const std::string& name : {""s, "A=B"s, "A B"s, "A\n"s, "A\0"s, "\x1b[2K"s, "\x7f"s,
+                                  std::string(kVariableNameBytesMax + 1, 'n')}) {
+    const std::string refused = refusal_of_environment({{name, "x"}});
+    EXPECT_NE(refused.find("is no name of a variable: it has 1 to 200 bytes"), std::string::npos)
+        << refused;
+  }
+  EXPECT_LT(refusal_of_environment({{std::string(100'000, 'n'), ""}}).size(), 300U);
+  EXPECT_NE(refusal_of_environment({{"A", "x\0y"s}}).find("holds NUL"), std::string::npos);
+}
+
 TEST(Text, InvalidBytesAreReplacedOneByOne) {
   EXPECT_EQ(to_utf8("a\xff"
                     "b"),
