@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::int64_t kTextMostBytes = 1 << 20;
 constexpr std::size_t kLinesNamedMax = 10;
+// Longer ones are not looked for by what they resemble, which takes time.
+constexpr std::size_t kFoldedMaxBytes = 64 << 10;
 
 std::vector<std::size_t> places_of(const std::string& text, const std::string& wanted) {
   std::vector<std::size_t> places;
@@ -44,15 +46,52 @@ std::string lines_of(const std::string& text, const std::vector<std::size_t>& pl
   return (places.size() == 1 ? "line " : "lines ") + names;
 }
 
-// What would help whoever has remembered the text wrongly: where its first line does stand.
-Error not_there(const std::string& path, const std::string& text, const std::string& wanted) {
+bool is_blank(char character) {
+  return character == ' ' || character == '\t' || character == '\n' || character == '\r';
+}
+
+// Without blanks and line ends, A to Z as a to z: what is remembered of a text.
+std::string folded(const std::string& text) {
+  std::string rest;
+  for (const char character : text) {
+    if (is_blank(character)) continue;
+    rest += character >= 'A' && character <= 'Z' ? static_cast<char>(character + 32) : character;
+  }
+  return rest;
+}
+
+// Where what folds to the same begins.
+std::vector<std::size_t> places_alike(const std::string& text, const std::string& wanted) {
+  const std::string sought = folded(wanted);
+  if (sought.empty() || sought.size() > kFoldedMaxBytes) return {};
+  std::vector<std::size_t> places = places_of(folded(text), sought);
+  std::size_t at = 0;
+  std::size_t seen = 0;  // characters of the folded text
+  for (std::size_t& place : places) {
+    while (is_blank(text[at]) || seen < place) seen += is_blank(text[at++]) ? 0 : 1;
+    place = at;
+  }
+  return places;
+}
+
+// What would help whoever has remembered the text wrongly: where something like it does stand.
+std::string nearest(const std::string& text, const std::string& wanted) {
+  const auto alike = places_alike(text, wanted);
+  if (!alike.empty()) {
+    return "; but for blanks and letter case it is there, from " + lines_of(text, alike) + " on";
+  }
   std::string first = wanted.substr(0, wanted.find('\n'));
   first.erase(0, first.find_first_not_of(" \t"));
-  const auto near = first.empty() ? std::vector<std::size_t>() : places_of(text, first);
-  const std::string hint =
-      near.empty() ? "" : "; its first line alone is in " + lines_of(text, near);
+  auto near = first.empty() ? std::vector<std::size_t>() : places_of(text, first);
+  if (!near.empty()) return "; its first line alone is in " + lines_of(text, near);
+  near = places_alike(text, first);
+  if (near.empty()) return "";
+  return "; its first line alone is, but for blanks and letter case, in " + lines_of(text, near);
+}
+
+Error not_there(const std::string& path, const std::string& text, const std::string& wanted) {
   return base::error(Error::Kind::kNotFound,
-                     shown_path(path) + ": old_text is not in the file" + hint +
+                     shown_path(path) + ": old_text is not in the file" + nearest(text, wanted) +
                          "; read_file shows what is there, and every space counts");
 }
 

@@ -32,9 +32,21 @@ def test_what_is_there_more_than_once_names_the_lines(client):
 def test_what_is_not_there_says_where_its_first_line_is(client):
     client.call("write_file", path="shapes.py", content=CODE)
     with pytest.raises(ToolError, match="its first line alone is in line 3"):
-        client.call("edit_file", path="shapes.py", old_text="  def area(r):\n  return", new_text="")
+        client.call("edit_file", path="shapes.py", old_text="  def area(r):\n  yield", new_text="")
     with pytest.raises(ToolError, match="is not in the file; read_file shows"):
         client.call("edit_file", path="shapes.py", old_text="nowhere", new_text="")
+
+
+def test_what_differs_in_blanks_or_letter_case_is_found_all_the_same(client):
+    client.call("write_file", path="shapes.py", content="\n  \n" + CODE)
+    for wanted, lines in (("Return Math.PI*r", "line 6"), ("return  2 * R", "line 9"), ("RETURN", "lines 6, 9"),
+                          ("def area( r ):\n\treturn math.pi * r", "line 5"), ("def area(r):\r\n    return", "line 5")):
+        with pytest.raises(ToolError, match=f"but for blanks and letter case it is there, from {lines} on"):
+            client.call("edit_file", path="shapes.py", old_text=wanted, new_text="")
+    with pytest.raises(ToolError, match="its first line alone is, but for blanks and letter case, in line 8"):
+        client.call("edit_file", path="shapes.py", old_text="def Double( r ):\n    return 3", new_text="")
+    with pytest.raises(ToolError, match="is not in the file; read_file shows"):
+        client.call("edit_file", path="shapes.py", old_text=" \n\t\n ", new_text="")
 
 
 def test_deleting_lines_bytes_and_the_mode_are_kept(client):
