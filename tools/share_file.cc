@@ -1,8 +1,11 @@
 // share_file.
+#include <cerrno>
+
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
 #include "sandbox/files/box_files.h"
+#include "sandbox/files/box_path.h"
 #include "tools/sandbox_uri.h"
 #include "tools/text_window.h"
 #include "tools/tool_kit.h"
@@ -70,6 +73,15 @@ Reply reply_of(const sessions::Share& shared, const Services& services) {
   return reply;
 }
 
+base::Result<base::UniqueFd> open_source(const sandbox::files::BoxFiles& files,
+                                         const std::string& path) {
+  auto source = files.open(path);
+  if (source.ok() || source.error().os_errno != EISDIR) return source;
+  return base::error(base::Error::Kind::kInvalid,
+                     sandbox::files::shown_path(path) +
+                         ": is a directory; make an archive of it first (tar, zip) and share that");
+}
+
 }  // namespace
 
 mcp::Tool share_tool(const Services& services) {
@@ -104,7 +116,7 @@ mcp::Tool share_tool(const Services& services) {
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         const sessions::Session session = TRY(old_session_for(services, arguments, context));
         const auto files = files_in(TRY(services.sessions.root_of(session)), session);
-        const base::UniqueFd source = TRY(files.open(arguments.text("path")));
+        const base::UniqueFd source = TRY(open_source(files, arguments.text("path")));
         share::PublishRequest request;
         request.session_id = session.id;
         request.principal_id = context.principal().id;
