@@ -224,11 +224,14 @@ mcp::Tool write_file(const Services& services) {
 
 base::Result<std::int64_t> changed_since(const Services& services, const std::string& text,
                                          const mcp::CallContext& context) {
-  if (const auto time = base::from_rfc3339(text)) return *time;
+  // Models leave out the offset, or the time of day: that is UTC, as the times that they are shown.
+  for (const char* rest : {"", "Z", "T00:00:00Z"}) {
+    if (const auto time = base::from_rfc3339(text + rest)) return *time;
+  }
   if (!text.starts_with("run_")) {
     return base::error(Error::Kind::kInvalid,
                        "changed_since must be a run_id or an RFC 3339 time such as "
-                       "2026-01-31T12:00:00Z");
+                       "2026-01-31T12:00:00Z or 2026-01-31 (UTC)");
   }
   const auto state =
       TRY(services.sessions.wait_run(context.principal().id, text, {}, context.cancelled()));
@@ -277,6 +280,7 @@ mcp::Tool list_files(const Services& services) {
         }
         for (const auto& entry : listed.entries) {
           const std::string modified = base::to_rfc3339(entry.modified_at_ms);
+          std::string change;
           json shown = {{"path", entry.path},
                         {"type", entry.type},
                         {"bytes", entry.bytes},
@@ -284,13 +288,15 @@ mcp::Tool list_files(const Services& services) {
           if (options.changed_since_ms) {
             // One that no run has been recorded for yet has changed all the same.
             const auto known = changes.find(entry.path);
-            shown["change"] = known == changes.end() ? "modified" : known->second;
+            change = known == changes.end() ? "modified" : known->second;
+            shown["change"] = change;
+            change += " ";
           }
           characters += shown.dump().size() + 1;
           if (characters > kListCharacters) break;
           entries.push_back(std::move(shown));
           reply.text += entry.type + " " + std::to_string(entry.bytes) + " " + modified + " " +
-                        one_line(entry.path) + "\n";
+                        change + one_line(entry.path) + "\n";
         }
         const bool truncated = listed.truncated || entries.size() < listed.entries.size();
         reply.text =

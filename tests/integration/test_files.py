@@ -1,6 +1,7 @@
 """read_file, write_file, list_files, share_file with good input; hutch share."""
 
 import base64
+import datetime
 import hashlib
 import json
 import os
@@ -109,6 +110,24 @@ def test_list_changed_since_a_run(client):
     listed = client.call("list_files", changed_since=run["run_id"])
     assert [(e["path"], e["change"]) for e in listed["entries"]] == [("/workspace/after.txt", "created")]
     assert "change" not in client.call("list_files")["entries"][0]
+    told = client.result("list_files", changed_since=run["run_id"])["content"][0]["text"].splitlines()[1]
+    assert told.split()[0::3] == ["file", "created"] and told.endswith(" created /workspace/after.txt"), told
+
+
+def test_a_time_without_an_offset_and_a_day_are_utc(client):
+    client.call("write_file", path="new.txt", content="1")
+    [entry] = client.call("list_files")["entries"]
+    written = datetime.datetime.fromisoformat(entry["modified_at"])
+    for seconds, listed in ((-60, 1), (60, 0)):
+        since = (written + datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
+        for text in (since, since + ".5", since + "Z"):
+            assert len(client.call("list_files", changed_since=text)["entries"]) == listed, text
+    for days, listed in ((0, 1), (1, 0)):
+        day = (written + datetime.timedelta(days=days)).strftime("%Y-%m-%d")
+        assert len(client.call("list_files", changed_since=day)["entries"]) == listed, day
+    for wrong in ("2026-01", "09:00:00", "2026-01-31x", "2026-01-31T12:00:00ZZ"):
+        with pytest.raises(ToolError, match=r"or 2026-01-31 \(UTC\)"):
+            client.call("list_files", changed_since=wrong)
 
 
 def test_list_is_bounded(client):
