@@ -216,6 +216,13 @@ base::Result<Reply> last_runs(const Services& services, const sessions::Session&
   return reply;
 }
 
+void say_that_nothing_was_waited_for(Reply& reply) {
+  const std::string note =
+      "wait_seconds needs run_id: this did not wait; pass that of the run to wait for";
+  reply.structured["note"] = note;
+  reply.text += (reply.text.ends_with('\n') ? "note: " : "\nnote: ") + note + "\n";
+}
+
 mcp::Tool get_run(const Services& services) {
   Definition definition{
       "get_run",
@@ -245,7 +252,10 @@ mcp::Tool get_run(const Services& services) {
       services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         if (!arguments.has("run_id")) {
-          return last_runs(services, TRY(old_session_for(services, arguments, context)));
+          const auto session = TRY(old_session_for(services, arguments, context));
+          Reply reply = TRY(last_runs(services, session));
+          if (arguments.integer("wait_seconds", 0) > 0) say_that_nothing_was_waited_for(reply);
+          return reply;
         }
         const auto out = arguments.find_integer("stdout_offset");
         const auto err = arguments.find_integer("stderr_offset");

@@ -1,5 +1,7 @@
 """A fresh interpreter on demand, and finding earlier runs again."""
 
+import time
+
 import pytest
 
 from hutch_client import Client
@@ -55,3 +57,13 @@ def test_the_last_runs_are_listed_without_an_id(client, state):
     assert failed in text and "failed" in text
     with Client(state, "--session", "empty") as other:
         assert other.call("get_run")["runs"] == []
+
+
+def test_a_wait_for_no_run_says_that_it_needs_one(client):
+    client.run("1")
+    began = time.monotonic()
+    listed = client.result("get_run", wait_seconds=20)
+    assert time.monotonic() - began < 15 and len(listed["structuredContent"]["runs"]) == 1
+    assert "wait_seconds needs run_id" in listed["structuredContent"]["note"]
+    assert "wait_seconds needs run_id" in listed["content"][0]["text"]
+    assert "note" not in client.call("get_run", wait_seconds=0)
