@@ -252,7 +252,7 @@ def test_run_command(state):
     assert run("import time; time.sleep(30)", "-t", "1").returncode == 124
     deaf = "import time\nwhile True:\n    try: time.sleep(30)\n    except KeyboardInterrupt: pass"
     assert run(deaf, "-t", "1").returncode == 124, "also when it has to be killed"
-    assert run("1", "-l", "ruby").returncode == 1
+    assert run("1", "-l", "ruby").returncode == 2
     assert command(state, "sessions", "ls").stdout == "no sessions\n", "one-off sessions are gone"
 
 

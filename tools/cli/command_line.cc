@@ -205,7 +205,7 @@ void add_stdio_and_run(CLI::App& app, Choices& choices) {
   CLI::App* run = app.add_subcommand("run", "Run one piece of code in a sandbox");
   run->add_option("file", choices.run.file, "File with the code, - for standard input")->required();
   run->add_option("-l,--language", choices.run.language,
-                  "python, javascript, typescript, sql, bash");
+                  "python, javascript, typescript, sql, bash; else the suffix of FILE says it");
   run->add_option("-s,--session", choices.run.session, "Name of a lasting session to run it in");
   run->add_option("-t,--timeout", choices.run.timeout_seconds, "Seconds")
       ->check(CLI::Range(1, static_cast<int>(sandbox::kRunSecondsMax)));
@@ -213,6 +213,11 @@ void add_stdio_and_run(CLI::App& app, Choices& choices) {
                   "Directory where the pictures it shows are written");
   add_mount(run, choices);
   run->callback([&choices] {
+    // Before anything is made for it: it is a usage error.
+    const auto language = language_of(choices.run);
+    if (!language.ok()) {
+      throw CLI::ValidationError(language.error().message, CLI::ExitCodes::ValidationError);
+    }
     choices.command = [&choices](Settings settings) -> base::Result<int> {
       settings.mounting = Settings::Mounting::kAll;
       const auto application = TRY(Application::open(settings));

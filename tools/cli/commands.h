@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sandbox/base/result.h"
+#include "sandbox/run.h"
 #include "tools/cli/application.h"
 #include "tools/cli/settings.h"
 
@@ -18,11 +19,13 @@ base::Result<int> run_serve(Application& app, bool no_auth);
 
 struct RunOptions {
   std::string file;            // "-": standard input
-  std::string language;        // empty: from the name of the file, else Python
+  std::string language;        // also py, js, ts, sh; empty: from the name of the file
   std::string session;         // empty: one of its own, deleted afterwards
   std::string save_directory;  // for its pictures, made with the first; empty: they are not kept
   long timeout_seconds = 0;    // 0: the session's
 };
+// What -l says, else the suffix of the file's name; Python without one. kInvalid for what is none.
+base::Result<sandbox::Language> language_of(const RunOptions& options);
 base::Result<int> run_code_once(Application& app, const RunOptions& options);
 
 enum class SessionAction { kList, kShow, kRemove, kPause, kResume };

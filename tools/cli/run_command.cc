@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
+#include <optional>
+#include <string_view>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -17,6 +19,7 @@
 #include "sandbox/wire/json.h"
 #include "share/share_folder.h"
 #include "tools/cli/commands.h"
+#include "tools/text_window.h"
 
 namespace tools::cli {
 
@@ -29,13 +32,23 @@ constexpr std::size_t kChunkBytes = 1 << 20;
 constexpr int kTimedOutStatus = 124;
 constexpr std::size_t kPictureBytesMax = 32U << 20;  // what a sandbox takes from its interpreter
 
-sandbox::Language language_of_name(const std::string& file) {
-  const auto ends = [&file](const char* extension) { return file.ends_with(extension); };
-  if (ends(".js") || ends(".mjs")) return sandbox::Language::kJavaScript;
-  if (ends(".ts")) return sandbox::Language::kTypeScript;
-  if (ends(".sql")) return sandbox::Language::kSql;
-  if (ends(".sh") || ends(".bash")) return sandbox::Language::kBash;
-  return sandbox::Language::kPython;
+// What stands for a language, as the suffix of a file and for -l. Not JSX: nothing here takes it.
+struct ShortName {
+  std::string_view name;
+  sandbox::Language language;
+};
+constexpr ShortName kShortNames[] = {
+    {"py", sandbox::Language::kPython},      {"js", sandbox::Language::kJavaScript},
+    {"mjs", sandbox::Language::kJavaScript}, {"cjs", sandbox::Language::kJavaScript},
+    {"ts", sandbox::Language::kTypeScript},  {"mts", sandbox::Language::kTypeScript},
+    {"cts", sandbox::Language::kTypeScript}, {"sql", sandbox::Language::kSql},
+    {"sh", sandbox::Language::kBash},        {"bash", sandbox::Language::kBash}};
+
+std::optional<sandbox::Language> find_short(std::string_view name) {
+  for (const ShortName& row : kShortNames) {
+    if (row.name == name) return row.language;
+  }
+  return std::nullopt;
 }
 
 base::Result<std::string> read_code(const std::string& file) {
@@ -138,7 +151,14 @@ base::Status save_pictures(Application& app, const RunState& state, const std::s
   return base::done();
 }
 
-int report(const RunState& state, bool saves_pictures) {
+// The sandbox's own words are for who calls tools, and name their arguments.
+std::string words_of(const sandbox::RunError& failure, std::int64_t timeout_seconds) {
+  if (failure.cause != sandbox::Cause::kTimeout) return failure.message;
+  return "the run took longer than " + std::to_string(timeout_seconds) +
+         " seconds; --timeout SECONDS gives it more";
+}
+
+int report(const RunState& state, bool saves_pictures, std::int64_t timeout_seconds) {
   bool has_picture = false;
   for (const auto& output : state.run.outputs) {
     if (output.contains("text")) std::cout << output["text"].get<std::string>() << "\n";
@@ -152,7 +172,7 @@ int report(const RunState& state, bool saves_pictures) {
   if (state.run.error && state.run.error->cause != sandbox::Cause::kException &&
       state.run.error->cause != sandbox::Cause::kExit) {
     std::cerr << "hutch: " << name_of(state.run.status) << " (" << name_of(state.run.error->cause)
-              << "): " << state.run.error->message << "\n";
+              << "): " << words_of(*state.run.error, timeout_seconds) << "\n";
   }
   // Whatever ended the code when its time was over: timeout(1) answers the same.
   if (state.run.status == sandbox::RunStatus::kTimedOut) return kTimedOutStatus;
@@ -161,18 +181,26 @@ int report(const RunState& state, bool saves_pictures) {
 
 }  // namespace
 
+base::Result<sandbox::Language> language_of(const RunOptions& options) {
+  if (!options.language.empty()) {
+    auto language = sandbox::find_language(options.language);
+    if (!language) language = find_short(options.language);
+    if (language) return *language;
+    return base::error(Error::Kind::kInvalid,
+                       "--language must be python (py), javascript (js), typescript (ts), sql or "
+                       "bash (sh)");
+  }
+  const std::string suffix = std::filesystem::path(options.file).extension();
+  if (suffix.empty()) return sandbox::Language::kPython;
+  if (const auto language = find_short(suffix.substr(1))) return *language;
+  return base::error(Error::Kind::kInvalid, "no language is known by the suffix " +
+                                                one_line(to_utf8(suffix)) + ": give -l LANGUAGE");
+}
+
 base::Result<int> run_code_once(Application& app, const RunOptions& options) {
   sandbox::RunRequest request;
   request.code = TRY(read_code(options.file));
-  request.language = language_of_name(options.file);
-  if (!options.language.empty()) {
-    const auto language = sandbox::find_language(options.language);
-    if (!language) {
-      return base::error(Error::Kind::kInvalid,
-                         "language must be python, javascript, typescript, sql or bash");
-    }
-    request.language = *language;
-  }
+  request.language = TRY(language_of(options));
   sessions::Session session;
   if (options.session.empty()) {
     session = TRY(app.sessions().create(app.principal_id(), {})).session;
@@ -181,6 +209,7 @@ base::Result<int> run_code_once(Application& app, const RunOptions& options) {
   }
   request.timeout_seconds = options.timeout_seconds > 0 ? options.timeout_seconds
                                                         : app.settings().default_limits.run_seconds;
+  const std::int64_t timeout_seconds = request.timeout_seconds;
   const Interruptible interruptible;
   const auto finished = [&]() -> base::Result<RunState> {
     RunState started = TRY(app.sessions().start_run(session, std::move(request)));
@@ -191,7 +220,7 @@ base::Result<int> run_code_once(Application& app, const RunOptions& options) {
   if (finished.ok() && saves) saved = save_pictures(app, finished.value(), options.save_directory);
   if (options.session.empty()) TRY(app.sessions().destroy(app.principal_id(), session.id));
   if (!finished.ok()) return finished.error();
-  const int status = interruptible.came() ? 130 : report(finished.value(), saves);
+  const int status = interruptible.came() ? 130 : report(finished.value(), saves, timeout_seconds);
   // The status of code that failed says more than the 1 of this.
   if (saved.ok() || status != 0) {
     if (!saved.ok()) std::cerr << "hutch: " << saved.error().message << "\n";

@@ -1,0 +1,76 @@
+"""What the commands say at a shell: languages by suffix, JSON, usage errors, files that are there."""
+
+import json
+import subprocess
+
+import pytest
+
+from hutch_client import Client, hutch_binary
+from server_process import PATIENCE
+
+
+@pytest.fixture
+def hutch(state, tmp_path):
+    """Runs one command in a directory of its own, beside the state."""
+    directory = tmp_path / "here"
+    directory.mkdir()
+
+    def run(*arguments):
+        return subprocess.run([hutch_binary(), *arguments, "--state-dir", state], cwd=directory,
+                              capture_output=True, text=True, timeout=60 * PATIENCE, input="")
+
+    run.directory = directory
+    return run
+
+
+@pytest.fixture
+def shared_file(state):
+    with Client(state) as client:
+        client.call("write_file", path="report.txt", content="shared")
+        return client.call("share_file", path="report.txt")["id"]
+
+
+# --- hutch run: which language ---------------------------------------------------------------------
+
+@pytest.mark.parametrize("name,code,printed", [
+    ("a.py", "print('py')", "py\n"),
+    ("A.D/code", "print('none')", "none\n"),
+    ("a.cjs", "console.log(typeof require)", "function\n"),
+    ("a.mjs", "import { sep } from 'node:path'; console.log(sep)", "/\n"),
+    ("a.mts", "const n: number = 1; console.log(n)", "1\n"),
+    ("a.cts", "const n: number = 2; console.log(n)", "2\n"),
+    ("a.sh", "echo sh", "sh\n")])
+def test_the_suffix_of_a_file_says_its_language(hutch, name, code, printed):
+    file = hutch.directory / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(code)
+    ended = hutch("run", name)
+    assert (ended.returncode, ended.stdout) == (0, printed), ended.stderr
+
+
+@pytest.mark.parametrize("short,code,printed", [
+    ("py", "print('py')", "py\n"), ("js", "console.log('js')", "js\n"),
+    ("ts", "const n: number = 1; console.log(n)", "1\n"), ("sh", "echo sh", "sh\n")])
+def test_languages_have_short_names_which_beat_the_suffix(hutch, short, code, printed):
+    (hutch.directory / "code.txt").write_text(code)
+    ended = hutch("run", "-l", short, "code.txt")
+    assert (ended.returncode, ended.stdout) == (0, printed), ended.stderr
+
+
+@pytest.mark.parametrize("name", ["code.txt", "code.rb", "code.jsx", "code."])
+def test_an_unknown_suffix_is_no_guess(hutch, name):
+    (hutch.directory / name).write_text("print(1)")
+    ended = hutch("run", name)
+    assert ended.returncode == 2 and ended.stdout == ""
+    suffix = name[len("code"):]
+    assert ended.stderr.startswith(f"hutch: no language is known by the suffix {suffix}: give -l LANGUAGE\n")
+    wrong = hutch("run", "-l", "ruby", name)
+    assert wrong.returncode == 2 and wrong.stderr.startswith("hutch: --language must be python (py), javascript (js),")
+
+
+def test_a_timeout_says_what_run_has(hutch):
+    (hutch.directory / "slow.py").write_text("import time; time.sleep(60)")
+    ended = hutch("run", "-t", "1", "slow.py")
+    assert ended.returncode == 124
+    assert "the run took longer than 1 seconds; --timeout SECONDS gives it more\n" in ended.stderr
+    assert "timeout_seconds" not in ended.stderr and "background" not in ended.stderr
