@@ -74,3 +74,20 @@ def test_a_timeout_says_what_run_has(hutch):
     assert ended.returncode == 124
     assert "the run took longer than 1 seconds; --timeout SECONDS gives it more\n" in ended.stderr
     assert "timeout_seconds" not in ended.stderr and "background" not in ended.stderr
+
+
+# --- hutch sessions --------------------------------------------------------------------------------
+
+def test_all_that_is_done_to_sessions_is_told_as_json(hutch, state):
+    with Client(state) as client:
+        session = client.call("create_session", name="kept")["session_id"]
+        for action, status in (("pause", "paused"), ("resume", "ready")):
+            told = json.loads(hutch("sessions", action, "kept", "--json").stdout)
+            assert (told["session_id"], told["status"]) == (session, status)
+        assert hutch("sessions", "pause", "kept").stdout.startswith(session), "text without --json"
+        heading = hutch("sessions", "ls").stdout.splitlines()[0]
+        assert heading.split() == ["SESSION", "NAME", "STATUS", "ACTIVE", "LAST", "USED"]
+        told = json.loads(hutch("sessions", "rm", "kept", "--json").stdout)
+        assert told == {"session_id": session, "status": "destroyed"}
+    gone = hutch("sessions", "rm", "kept", "--json")
+    assert gone.returncode == 1 and gone.stdout == "" and gone.stderr.startswith("hutch: no such session")

@@ -27,13 +27,13 @@ base::Result<int> list(Application& app, bool as_json) {
     return 0;
   }
   std::cout << std::left << std::setw(42) << "SESSION" << std::setw(18) << "NAME" << std::setw(10)
-            << "STATUS" << std::setw(6) << "RUNS"
+            << "STATUS" << std::setw(8) << "ACTIVE"
             << "LAST USED\n";
   for (const auto& state : states) {
     const json session = structured_session(state);
     std::cout << std::setw(42) << state.session.id << std::setw(18)
               << state.session.name.value_or("-") << std::setw(10) << state.session.status
-              << std::setw(6) << state.active.size() << session["last_used_at"].get<std::string>()
+              << std::setw(8) << state.active.size() << session["last_used_at"].get<std::string>()
               << "\n";
   }
   if (states.size() >= sessions::Manager::kListedMax) {
@@ -65,6 +65,19 @@ base::Result<int> show(Application& app, const std::string& id, bool as_json) {
   return 0;
 }
 
+base::Result<int> remove(Application& app, const std::string& id, bool as_json) {
+  const auto session = TRY(app.sessions().find(app.principal_id(), id));
+  TRY(app.sessions().destroy(app.principal_id(), session.id));
+  if (as_json) {
+    // As delete_session answers.
+    const json gone = {{"session_id", session.id}, {"status", "destroyed"}};
+    std::cout << sandbox::wire::print_json(gone) << "\n";
+  } else {
+    std::cout << "deleted " << id << "\n";
+  }
+  return 0;
+}
+
 base::Result<int> act(Application& app, SessionAction action, const std::string& id, bool as_json) {
   switch (action) {
     case SessionAction::kList:
@@ -72,15 +85,14 @@ base::Result<int> act(Application& app, SessionAction action, const std::string&
     case SessionAction::kShow:
       return show(app, id, as_json);
     case SessionAction::kRemove:
-      TRY(app.sessions().destroy(app.principal_id(), id));
-      std::cout << "deleted " << id << "\n";
-      return 0;
+      return remove(app, id, as_json);
     case SessionAction::kPause:
     case SessionAction::kResume: {
       const auto state = action == SessionAction::kPause
                              ? TRY(app.sessions().pause(app.principal_id(), id))
                              : TRY(app.sessions().resume(app.principal_id(), id));
-      std::cout << text_of_session(structured_session(state));
+      const json session = structured_session(state);
+      std::cout << (as_json ? sandbox::wire::print_json(session) + "\n" : text_of_session(session));
       return 0;
     }
   }
