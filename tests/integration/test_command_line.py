@@ -91,3 +91,29 @@ def test_all_that_is_done_to_sessions_is_told_as_json(hutch, state):
         assert told == {"session_id": session, "status": "destroyed"}
     gone = hutch("sessions", "rm", "kept", "--json")
     assert gone.returncode == 1 and gone.stdout == "" and gone.stderr.startswith("hutch: no such session")
+
+
+# --- usage errors ----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("arguments,words", [
+    (["bogus"], 'hutch: unknown command "bogus"; there are: stdio, run, serve, '),
+    (["sessions", "bogus"], 'hutch: unknown command "bogus"; there are: ls, show, rm, pause, resume\n'),
+    (["sessions"], "hutch: hutch sessions needs a command; there are: ls, show, "),
+    (["b\x1b[2K"], 'hutch: unknown command "b\\x1B[2K"'),
+    (["--bogus"], 'hutch: unknown option "--bogus"\n'),
+    (["run"], "hutch: file is required\n`hutch run --help` says more.\n"),
+    (["run", "--bogus", "-"], "hutch: "),
+    (["run", "-t", "0", "-"], "hutch: --timeout: ")])
+def test_usage_errors_say_what_was_wrong(hutch, arguments, words):
+    ended = hutch(*arguments)
+    assert ended.returncode == 2 and ended.stdout == ""
+    assert ended.stderr.startswith(words), ended.stderr
+
+
+def test_a_configuration_that_cannot_be_read(hutch):
+    (hutch.directory / "bad.toml").write_text("[limits]\nmemory_mb = = 1\n")
+    for file, why in (("/nonexistent", "the configuration /nonexistent cannot be read: No such file or directory\n"),
+                      (str(hutch.directory), f"the configuration {hutch.directory} cannot be read: Is a directory\n"),
+                      (str(hutch.directory / "bad.toml"), f"{hutch.directory}/bad.toml:2: ")):
+        ended = hutch("sessions", "ls", "--config", file)
+        assert ended.returncode == 2 and ended.stderr.startswith("hutch: " + why), ended.stderr

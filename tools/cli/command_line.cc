@@ -14,6 +14,7 @@
 #include "sandbox/wire/json.h"
 #include "tools/cli/commands.h"
 #include "tools/scopes.h"
+#include "tools/text_window.h"
 
 namespace tools::cli {
 namespace {
@@ -254,6 +255,38 @@ void add_serve(CLI::App& app, Choices& choices) {
   });
 }
 
+// "ls, show, rm": what may stand behind a command that needs another one.
+std::string commands_of(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names += (names.empty() ? "" : ", ") + one->get_name();
+  }
+  return names;
+}
+
+// The library's words where they are good; of what it took for no command it says only that there
+// is none.
+std::string usage_failure(const CLI::App* app, const CLI::Error& failure) {
+  constexpr std::size_t kShownMax = 100;
+  const CLI::App* last = app;
+  std::string line = app->get_name();
+  while (!last->get_subcommands().empty()) {
+    last = last->get_subcommands().front();
+    line += " " + last->get_name();
+  }
+  std::string what = failure.what();
+  const bool lacks_command = failure.get_name() == "RequiredError" && !commands_of(*last).empty();
+  if (lacks_command) {
+    const auto unknown = app->remaining(true);
+    const std::string given = unknown.empty() ? "" : to_utf8(unknown.front());
+    const std::string shown = one_line(given.substr(0, whole_characters(given, kShownMax)));
+    what = given.empty() ? line + " needs a command" : "unknown command \"" + shown + "\"";
+    what += "; there are: " + commands_of(*last);
+    if (given.starts_with('-')) what = "unknown option \"" + shown + "\"";
+  }
+  return "hutch: " + what + "\n`" + line + " --help` says more.\n";
+}
+
 int run_command(const Choices& choices) {
   auto settings = resolve_settings(choices.flags, process_environment());
   if (!settings.ok()) {
@@ -275,6 +308,7 @@ int main(int argc, char** argv) {
   choices.user_umask = set_up_process();
   CLI::App app("A computer of their own for AI agents: runs code in a sandbox, over MCP", "hutch");
   app.require_subcommand(1);
+  app.failure_message(usage_failure);
   app.fallthrough();
   app.add_option("--config", choices.flags.config_file, "Configuration file (TOML)");
   app.add_option("--state-dir", choices.flags.state_directory, "Where sessions are kept");

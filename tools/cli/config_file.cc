@@ -1,14 +1,21 @@
 #include "tools/cli/config_file.h"
 
+#include <fcntl.h>
+
+#include <cstring>
+#include <limits>
+
 #include <toml++/toml.h>
 
-#include <limits>
+#include "sandbox/base/fd.h"
 
 namespace tools::cli {
 
 using base::Error;
 
 namespace {
+
+constexpr std::size_t kFileBytesMax = 1 << 20;
 
 base::Error wrong(const std::string& path, const toml::node& node, const std::string& what) {
   return base::error(Error::Kind::kInvalid,
@@ -146,11 +153,24 @@ base::Status take_mounts(const std::string& path, const toml::node& node, Settin
   return base::done();
 }
 
+base::Result<std::string> read_text(const std::string& path) {
+  const auto wrong_file = [&path](const Error& failure) {
+    const char* why = failure.os_errno != 0 ? ::strerrordesc_np(failure.os_errno) : nullptr;
+    return base::error(Error::Kind::kInvalid, "the configuration " + path + " cannot be read: " +
+                                                  (why != nullptr ? why : failure.message));
+  };
+  const auto file = base::open_file(AT_FDCWD, path, O_RDONLY);
+  if (!file.ok()) return wrong_file(file.error());
+  auto text = base::read_all(file.value().get(), kFileBytesMax);
+  if (!text.ok()) return wrong_file(text.error());
+  return text;
+}
+
 }  // namespace
 
 base::Status read_config_file(const std::string& path, Settings& settings) {
   try {
-    const toml::table file = toml::parse_file(path);
+    const toml::table file = toml::parse(TRY(read_text(path)), path);
     for (const auto& [key, entry] : file) {
       const std::string name(key.str());
       if (name == "state_dir") {
