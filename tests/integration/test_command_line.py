@@ -117,3 +117,22 @@ def test_a_configuration_that_cannot_be_read(hutch):
                       (str(hutch.directory / "bad.toml"), f"{hutch.directory}/bad.toml:2: ")):
         ended = hutch("sessions", "ls", "--config", file)
         assert ended.returncode == 2 and ended.stderr.startswith("hutch: " + why), ended.stderr
+
+
+# --- hutch share get -------------------------------------------------------------------------------
+
+def test_a_share_is_written_into_a_directory_and_never_over_a_file(hutch, shared_file):
+    (hutch.directory / "below").mkdir()
+    for target in ("below", "below/", "."):
+        place = hutch.directory / target / "report.txt"
+        got = hutch("share", "get", shared_file, "-o", target)
+        assert got.returncode == 0 and place.read_text() == "shared", got.stderr
+        place.write_text("mine")
+        again = hutch("share", "get", shared_file, "-o", target)
+        assert again.returncode == 1 and place.read_text() == "mine"
+        assert "report.txt exists already, and nothing is replaced: give another name with -o" in again.stderr
+        place.unlink()
+    assert hutch("share", "get", shared_file).stdout == "report.txt\n"
+    plain = hutch("share", "get", shared_file)
+    assert plain.returncode == 1
+    assert plain.stderr == "hutch: report.txt exists already, and nothing is replaced: give another name with -o\n"

@@ -134,7 +134,8 @@ void add_share(CLI::App& app, Choices& choices) {
   });
   CLI::App* get = share->add_subcommand("get", "Copy a shared file to here");
   get->add_option("id", choices.id, "Id of the shared file")->required();
-  get->add_option("-o,--output", choices.target, "File to write, - for standard output");
+  get->add_option("-o,--output", choices.target,
+                  "File or directory to write to, - for standard output");
   get->callback([&choices] {
     choices.command = with_application([&choices](Application& application) {
       return share_get(application, choices.id, choices.target);

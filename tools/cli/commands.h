@@ -33,7 +33,7 @@ base::Result<int> run_sessions(Application& app, SessionAction action, const std
                                bool as_json);
 
 base::Result<int> share_list(Application& app, bool as_json);
-// Copies the shared file to `target`; "-" is standard output.
+// Copies the shared file to `target`, or into it where that is a directory; "-" is standard output.
 base::Result<int> share_get(Application& app, const std::string& id, const std::string& target);
 
 struct TokenOptions {

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <iomanip>
 #include <iostream>
 
@@ -58,6 +60,14 @@ void print_table(const std::vector<sessions::Share>& shares) {
   }
 }
 
+// As of cp: into a directory, under the name it was shared with.
+std::string place_of(const sessions::Share& share, const std::string& target) {
+  if (target.empty()) return share.filename;
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(target, ignored)) return target;
+  return target + (target.ends_with('/') ? "" : "/") + share.filename;
+}
+
 }  // namespace
 
 base::Result<int> share_list(Application& app, bool as_json) {
@@ -80,10 +90,15 @@ base::Result<int> share_get(Application& app, const std::string& id, const std::
     TRY(base::write_all(STDOUT_FILENO, content));
     return 0;
   }
-  const std::string name = target.empty() ? share.filename : target;
+  const std::string name = place_of(share, target);
   // Never over a file that is there: the name came out of a sandbox.
-  const base::UniqueFd file =
-      TRY(base::open_file(AT_FDCWD, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  auto made = base::open_file(AT_FDCWD, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  if (!made.ok() && made.error().os_errno == EEXIST) {
+    return base::error(
+        base::Error::Kind::kConflict,
+        name + " exists already, and nothing is replaced: give another name with -o");
+  }
+  const base::UniqueFd file = TRY(std::move(made));
   if (::fchmod(file.get(), 0666 & ~app.settings().user_umask) != 0) {
     return base::Error::from_errno("fchmod " + name);
   }
