@@ -4,9 +4,12 @@ One chart per kind of mark found in an axes; several of them make a `composite`.
 ../CHARTS.md. Everything is read from the artists: nothing here draws or changes a figure.
 """
 
+import math
 import re
+import sys
 import weakref
 
+import numpy
 from matplotlib import collections, container, dates, patches, ticker
 from matplotlib.axes import Axes
 
@@ -42,12 +45,16 @@ def watch_box_plots():
 
 def chart_of(figure):
     """A chart for the whole figure, or None when nothing in it is known here."""
-    charts = [chart for axes in figure.axes if axes.get_visible() and axes.get_label() != "<colorbar>"
-              for chart in _charts_of(axes)]
+    charts = [chart for axes in figure.axes if _has_data(axes) for chart in _charts_of(axes)]
     if len(charts) <= 1:
         return charts[0] if charts else None
     title = figure._suptitle.get_text() if getattr(figure, "_suptitle", None) else ""
     return {"type": "composite", "title": title, "elements": [{"charts": charts}]}
+
+
+def _has_data(axes):
+    # Marks in 3D know but where on the picture they are, once they are drawn.
+    return axes.get_visible() and axes.get_label() != "<colorbar>" and axes.name != "3d"
 
 
 def _charts_of(axes):
@@ -67,51 +74,80 @@ def _charts_of(axes):
         ("pie", [_wedge(axes, wedge, i) for i, wedge in enumerate(wedges)]),
         ("histogram", [e for c in bars if _is_histogram(axes, c) for e in _bins(c)]),
         ("bar", [e for c in bars if not _is_histogram(axes, c) for e in _bar(axes, c)]),
-        ("scatter", [_scatter(axes, c) for c in axes.collections
-                     if isinstance(c, collections.PathCollection) and len(c.get_offsets())]),
-        ("line", [_line(axes, line) for line in axes.lines
-                  if id(line) not in taken and line.get_transform() == axes.transData
-                  and len(line.get_xdata())]),
+        ("scatter", _all_series(axes, [
+            (c, *numpy.ma.filled(c.get_offsets(), numpy.nan).T) for c in axes.collections
+            if isinstance(c, collections.PathCollection) and len(c.get_offsets())])),
+        ("line", _all_series(axes, [
+            (line, line.get_xdata(orig=False), line.get_ydata(orig=False)) for line in axes.lines
+            if id(line) not in taken and line.get_transform() == axes.transData
+            and len(line.get_xdata())])),
         ("heatmap", [*(_image(axes, image) for image in axes.images if image.get_array().ndim == 2),
                      *(_mesh(axes, c) for c in axes.collections if isinstance(c, collections.QuadMesh))]),
     ):
         if elements:
             charts.append({"type": kind, "title": axes.get_title(),
-                           "x": _axis(axes.xaxis), "y": _axis(axes.yaxis), "elements": elements})
+                           "x": _axis(axes.xaxis, _numbers(elements, 0)),
+                           "y": _axis(axes.yaxis, _numbers(elements, 1)), "elements": elements})
     return charts
 
 
 # --- axes ------------------------------------------------------------------------------------------
 
 
-def _axis(axis):
+def _axis(axis, numbers):
+    """`numbers` are the coordinates that stayed numbers."""
     label = axis.get_label_text()
-    described = {"label": label, "scale": _scale(axis)}
+    described = {"label": label, "scale": _scale(axis, numbers)}
     unit = re.search(r"[(\[]([^()\[\]]+)[)\]]\s*$", label)
     if unit:
         described["unit"] = unit.group(1)
     low, high = sorted(axis.get_view_interval())
     if described["scale"] == "categorical":
-        described["ticks"] = list(_categories(axis).values())[:TICKS_MAX]
+        categories = _categories(axis)
+        counted = _is_counted(categories)
+        described["ticks"] = [name for place, name in categories.items()
+                              if counted or low <= place <= high][:TICKS_MAX]
     elif described["scale"] != "datetime":
         ticks = [float(t) for t in axis.get_majorticklocs() if low <= t <= high]
         described["ticks"] = ticks[:TICKS_MAX]
     return described
 
 
-def _scale(axis):
-    if _categories(axis):
+def _scale(axis, numbers=()):
+    categories = _categories(axis)
+    # Numbers are jitter where the named ticks are counted from 0; else the names are of other places.
+    is_jitter = _is_counted(categories) and set(map(round, numbers)) <= set(categories)
+    if categories and (is_jitter or not numbers):
         return "categorical"
-    if _is_dates(axis):
+    if not categories and not numbers and _is_dates(axis):
         return "datetime"
     return "log" if axis.get_scale() == "log" else "linear"
 
 
+def _numbers(elements, place):
+    """The coordinates in series and heatmaps that are neither dates nor words."""
+    return [value for element in elements
+            for value in element.get("xy"[place]) or [p[place] for p in element.get("points", ())]
+            if isinstance(value, float) and math.isfinite(value)]
+
+
+def _is_counted(categories):
+    return set(categories) == set(range(len(categories)))
+
+
 def _is_dates(axis):
     converter = axis.get_converter() if hasattr(axis, "get_converter") else axis.converter
+    # pandas counts months, hours, ... where it knows the frequency of a series. Dates that were plotted
+    # beside it without pandas are days, and nobody can tell one from the other.
+    if bool(_frequency(axis)) != (type(converter).__name__ == "PeriodConverter"):
+        return False
     return (isinstance(converter, (dates.DateConverter, dates._SwitchableDateConverter))
             or isinstance(axis.get_major_formatter(), (dates.AutoDateFormatter, dates.DateFormatter,
                                                        dates.ConciseDateFormatter)))
+
+
+def _frequency(axis):
+    return getattr(axis, "freq", None)  # set by pandas
 
 
 def _categories(axis):
@@ -123,7 +159,8 @@ def _categories(axis):
         # xticks(places, names), set_xticklabels(names); the texts are there once it was drawn.
         names = [label.get_text() for label in axis.get_majorticklabels()]
         if any(not _is_number(name) for name in names if name):
-            return dict(zip(map(float, axis.get_majorticklocs()), names))
+            places = map(float, axis.get_majorticklocs())
+            return {place: name for place, name in zip(places, names) if name}
     return {}
 
 
@@ -137,18 +174,30 @@ def _is_number(text):
     return True
 
 
-def _values_of(axis):
-    """Makes coordinates what the user gave: numbers, dates or words."""
+def _values_of(axis, positions):
+    """Makes coordinates what the user gave: numbers, dates or words, and all of a chart alike."""
     categories = _categories(axis)
-    if categories:
-        return lambda number: categories.get(float(number), float(number))
-    if _is_dates(axis):
-        return lambda number: dates.num2date(float(number)).isoformat()
-    return float
+    if not categories and not _is_dates(axis):
+        return float
+    places = numpy.unique(positions)
+    places = places[numpy.isfinite(places)]
+    value = categories.__getitem__ if categories else _date_of(axis, places)
+    try:
+        for place in places if categories else places[[0, -1]] if len(places) else ():
+            value(float(place))
+    except Exception:  # a place without a name, or out of the range of dates
+        return float
+    return lambda number: value(float(number)) if math.isfinite(number) else None
 
 
-def _value(axis, number):
-    return _values_of(axis)(number)
+def _date_of(axis, places):
+    frequency = _frequency(axis)
+    if not frequency:
+        return lambda number: dates.num2date(number).isoformat()
+    if (places != places.round()).any():
+        return float
+    period = sys.modules["pandas"].Period
+    return lambda number: period(ordinal=int(number), freq=frequency).to_timestamp().isoformat()
 
 
 # --- heatmaps --------------------------------------------------------------------------------------
@@ -174,16 +223,19 @@ def _mesh(axes, mesh):
 def _heatmap(axes, xs, ys, values):
     values = values.astype(float)
     values = values.filled(float("nan")) if hasattr(values, "filled") else values  # masked cells
-    return heatmap([_nearest_value(axes.xaxis, x) for x in xs], [_nearest_value(axes.yaxis, y) for y in ys],
-                   values.tolist())
+    return heatmap(_nearest_values(axes.xaxis, xs), _nearest_values(axes.yaxis, ys), values.tolist())
 
 
-def _nearest_value(axis, position):
+def _nearest_values(axis, positions):
     categories = _categories(axis)
-    nearest = min(categories, key=lambda tick: abs(tick - position)) if categories else None
-    if nearest is not None and abs(nearest - position) <= 0.5:
-        return categories[nearest]
-    return _value(axis, position)
+    names = [_nearest_name(categories, position) for position in positions]
+    return names if all(names) else list(map(_values_of(axis, positions), positions))
+
+
+def _nearest_name(categories, position):
+    """Bars of a group stand beside the tick that names them."""
+    nearest = min(categories, key=lambda tick: abs(tick - position), default=None)
+    return categories[nearest] if nearest is not None and abs(nearest - position) <= 0.5 else None
 
 
 # --- marks -----------------------------------------------------------------------------------------
@@ -194,17 +246,14 @@ def _name(artist, fallback=""):
     return fallback if label.startswith("_") else label
 
 
-def _series(axes, artist, xs, ys):
-    return series(_name(artist), xs, ys, _values_of(axes.xaxis), _values_of(axes.yaxis))
-
-
-def _line(axes, line):
-    return _series(axes, line, line.get_xdata(orig=False), line.get_ydata(orig=False))
-
-
-def _scatter(axes, collection):
-    offsets = collection.get_offsets()
-    return _series(axes, collection, offsets[:, 0], offsets[:, 1])
+def _all_series(axes, marks):
+    """`marks` are artists, each with its coordinates."""
+    if not marks:
+        return []
+    _, xs, ys = zip(*marks)
+    x_value = _values_of(axes.xaxis, numpy.concatenate(xs))
+    y_value = _values_of(axes.yaxis, numpy.concatenate(ys))
+    return [series(_name(artist), xs, ys, x_value, y_value) for artist, xs, ys in marks]
 
 
 def _sideways(bars):
@@ -218,21 +267,15 @@ def _bar(axes, bars):
             axis, middle, value = axes.yaxis, bar.get_y() + bar.get_height() / 2, bar.get_width()
         else:
             axis, middle, value = axes.xaxis, bar.get_x() + bar.get_width() / 2, bar.get_height()
-        element = {"label": str(_nearest(axis, middle)), "value": float(value)}
+        element = {"label": str(_bar_name(axis, middle)), "value": float(value)}
         if _name(bars):
             element["group"] = _name(bars)
         elements.append(element)
     return elements
 
 
-def _nearest(axis, position):
-    """Bars of a group stand beside the tick that names them."""
-    categories = _categories(axis)
-    if categories:
-        nearest = min(categories, key=lambda tick: abs(tick - position))
-        if abs(nearest - position) <= 0.5:
-            return categories[nearest]
-    value = _value(axis, position)
+def _bar_name(axis, position):
+    value = _nearest_name(_categories(axis), position) or _values_of(axis, [position])(position)
     return f"{value:g}" if isinstance(value, float) else value
 
 

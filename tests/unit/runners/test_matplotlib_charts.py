@@ -1,0 +1,117 @@
+"""Coordinates of matplotlib figures: dates that pandas counts, names that not every place has, 3D."""
+
+import pytest
+
+PRELUDE = "import matplotlib.pyplot as plt, numpy as np, pandas as pd\n"
+PAIR = "pd.DataFrame({'m': ['jan', 'feb'], 'a': [1, 2], 'b': [3, 4]}).set_index('m')"
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    from runner_client import RunnerClient
+    with RunnerClient("python", tmp_path_factory.mktemp("charts")) as client:
+        assert client.run(PRELUDE).ok
+        yield client
+
+
+def chart_of(runner, code):
+    ending = runner.run(f"{code};")
+    assert ending.ok, ending.stderr
+    return ending.outputs[0].get("chart")
+
+
+def ticks_of(runner, code):
+    return chart_of(runner, code)["x"].get("ticks")
+
+
+def xs_of(chart):
+    return [[point[0] for point in element["points"]] for element in chart["elements"]]
+
+
+def series(frequency):
+    return f"pd.Series([1, 2], index=pd.date_range('2024-01-01', periods=2, freq=pd.offsets.{frequency}))"
+
+
+@pytest.mark.parametrize("frequency, first, second", [
+    ("MonthEnd()", "2024-01-01", "2024-02-01"), ("Hour()", "2024-01-01", "2024-01-01T01"),
+    ("Week(weekday=6)", "2024-01-01", "2024-01-08"), ("QuarterEnd(startingMonth=12)", "2024-01-01", "2024-04-01"),
+    ("YearEnd()", "2024-01-01", "2025-01-01"), ("BDay()", "2024-01-01", "2024-01-02"),
+    ("Day(2)", "2024-01-01", "2024-01-03"), ("Minute(15)", "2024-01-01", "2024-01-01T00:15"),
+    ("Second()", "2024-01-01", "2024-01-01T00:00:01"),
+])
+def test_series_with_a_frequency(shared, frequency, first, second):
+    chart = chart_of(shared, series(frequency) + ".plot()")
+    assert chart["x"]["scale"] == "datetime" and "ticks" not in chart["x"]
+    ((one, two),) = xs_of(chart)
+    assert one == "2024-01-01T00:00:00" and (first, second) == (one[:len(first)], two[:len(second)])
+
+
+@pytest.mark.parametrize("code", [
+    "pd.Series([1, 2], index=pd.period_range('2024-01', periods=2, freq='M')).plot()",
+    "pd.DataFrame({'a': " + series("MonthEnd()") + "}).plot.area()",
+    series("MonthEnd()") + ".plot(style='o')",
+])
+def test_months(shared, code):
+    assert xs_of(chart_of(shared, code)) == [["2024-01-01T00:00:00", "2024-02-01T00:00:00"]]
+
+
+def test_dates_beside_a_series_of_pandas(shared):
+    both = f"s = {series('MonthEnd()')}; axes = s.plot(); axes."
+    chart = chart_of(shared, both + "scatter(s.index, s)")
+    assert [xs_of(one) for one in chart["elements"][0]["charts"]] == [
+        [["2024-01-01T00:00:00", "2024-02-01T00:00:00"]]] * 2
+    # matplotlib reads these as days: the picture has them a thousand years apart.
+    chart = chart_of(shared, both + "plot(s.index, s)")
+    assert chart["x"]["scale"] == "linear" and xs_of(chart) == [[648, 649], [19753, 19782]]
+    chart = chart_of(shared, f"s = {series('MonthEnd()')}; s.plot().plot([648.5, 649], [1, 2])")
+    assert chart["x"]["scale"] == "linear" and xs_of(chart) == [[648, 649], [648.5, 649]]
+
+
+def test_dates_without_a_frequency(shared):
+    chart = chart_of(shared, "plt.plot(pd.to_datetime(['2024-01-01', None, '2024-01-03']), [1, 2, 3])")
+    assert chart["x"]["scale"] == "datetime"
+    assert xs_of(chart) == [["2024-01-01T00:00:00+00:00", None, "2024-01-03T00:00:00+00:00"]]
+    assert xs_of(chart_of(shared, series("MonthEnd()") + ".plot(x_compat=True)"))[0][0][:10] == "2024-01-31"
+
+
+@pytest.mark.parametrize("code, xs", [
+    (PAIR + ".plot.area()", [[0, 1], [0, 1]]),
+    ("pd.Series(range(12), index=list('abcdefghijkl')).plot()", [list(range(12))]),
+    ("plt.plot([5, 6, 7]); plt.xticks([0, 2], ['p', 'q'])", [[0, 1, 2]]),
+    ("plt.plot([5, 6, 7]); plt.plot([0, 2], [3, 4]); plt.xticks([0, 2], ['p', 'q'])", [[0, 1, 2], [0, 2]]),
+])
+def test_names_at_some_places_only(shared, code, xs):
+    chart = chart_of(shared, code)
+    assert chart["x"]["scale"] == "linear" and xs_of(chart) == xs
+    assert all(isinstance(tick, float) for tick in chart["x"]["ticks"])
+
+
+@pytest.mark.parametrize("code, xs", [
+    ("plt.plot([5, 6]); plt.xticks([0, 1], ['p', 'q'])", [["p", "q"]]),
+    ("pd.Series([1, 2], index=pd.MultiIndex.from_tuples([('x', 1), ('x', 2)])).plot(xticks=[0, 0.5, 1])",
+     [["(x, 1)", "(x, 2)"]]),
+    ("plt.plot(['p', 'q'], [1, 2])", [["p", "q"]]),
+    ("plt.scatter([0, 0.9], [1, 2]); plt.xticks([0, 1], ['p', 'q'])", [[0, 0.9]]),  # jitter
+])
+def test_names_at_all_places(shared, code, xs):
+    chart = chart_of(shared, code)
+    assert chart["x"]["scale"] == "categorical" and xs_of(chart) == xs
+    assert len(chart["x"]["ticks"]) == 2 and all(chart["x"]["ticks"])
+
+
+def test_heatmaps_with_names_at_some_places(shared):
+    code = "plt.imshow([[1, 2, 3, 4]]); plt.xticks({}, list({}))"
+    chart = chart_of(shared, code.format("[0, 3]", "'pq'"))
+    assert chart["elements"][0]["x"] == [0, 1, 2, 3] and chart["x"]["scale"] == "linear"
+    chart = chart_of(shared, code.format("[0, 1, 2, 3]", "'pqrs'"))
+    assert chart["elements"][0]["x"] == ["p", "q", "r", "s"] and chart["x"]["scale"] == "categorical"
+
+
+def test_ticks_without_a_text_are_none(shared):
+    assert ticks_of(shared, "plt.bar([0, 1, 2], [1, 2, 3]); plt.xticks([0, 1, 2], ['p', '', 'q'])") == ["p", "q"]
+
+
+def test_marks_in_3d_have_no_data(shared):
+    code = "f = plt.figure(); axes = f.add_subplot({}projection='3d'); axes.scatter([1, 2], [3, 4], [5, 6])"
+    assert chart_of(shared, code.format("")) is None
+    assert chart_of(shared, code.format("1, 2, 1, ") + "; f.add_subplot(1, 2, 2).plot([1, 2])")["type"] == "line"
