@@ -4,24 +4,35 @@ matplotlib is never imported from here. A hook waits until user code imports pyp
 a show() in place that sends the figures instead of warning that there is no screen.
 """
 
+import re
 import sys
 
 from hutch_runner.imports import WhenImported
 from hutch_runner.plain_json import plain
 
 PICTURE_BYTES_GOOD = 750_000  # larger ones are drawn again with fewer dots
+PICTURE_DOTS_MAX = 4_000_000  # of the first drawing: more only takes time and memory
 PICTURE_WIDTH_MIN = 400  # dots; below that nobody can read the labels
+CHARACTERS_TOLD_MAX = 40
 _PYPLOT = "matplotlib.pyplot"
+_NO_GLYPH = re.compile(r"Glyph (\d+) ")
 
 
 class Figures:
     def __init__(self, emit):
         self._emit = emit
         self._sent = []  # the figures of this run that need no second sending
+        self._warnings = {}  # what matplotlib had to say of this run's pictures, each once
         WhenImported(_PYPLOT, self._take_over)
 
     def begin(self):
-        self._sent = []
+        self._sent, self._warnings = [], {}
+
+    def end(self):
+        try:
+            self.show_all()
+        finally:
+            self._tell_warnings()
 
     def _take_over(self, pyplot):
         def show(*_arguments, **_options):
@@ -58,7 +69,7 @@ class Figures:
         self._sent.append(figure)
         output = {"is_main_result": is_main_result, "formats": ["text", "png"],
                   "text": _describe(figure)}
-        picture = _draw(figure)
+        picture = self._draw(figure)
         try:
             from hutch_runner import chart_data, charts
             chart = chart_data.bounded(plain(charts.chart_of(figure)))
@@ -69,6 +80,36 @@ class Figures:
             output["formats"].append("chart")
         return output, picture
 
+    def _draw(self, figure):
+        import warnings
+
+        # They would come again with every drawing, and name this file, which is nothing to the user.
+        with warnings.catch_warnings(record=True) as caught:
+            try:
+                return _picture_of(figure)
+            finally:
+                self._warnings |= {(str(one.message), one.filename, one.lineno): one for one in caught}
+
+    def _tell_warnings(self):
+        told, self._warnings = self._warnings, {}
+        lines, missing = [], {}
+        for (message, *_place), one in told.items():
+            if glyph := _NO_GLYPH.match(message):
+                missing[chr(int(glyph[1]))] = None
+            elif one.filename == __file__:
+                lines.append(f"{one.category.__name__}: {message}\n")
+            else:
+                import warnings
+                lines.append(warnings.formatwarning(one.message, one.category, one.filename, one.lineno))
+        if missing:
+            more = "..." if len(missing) > CHARACTERS_TOLD_MAX else ""
+            lines.append(f"no font here has {''.join(missing)[:CHARACTERS_TOLD_MAX]}{more}; "
+                         "these characters are shown as boxes\n")
+        try:
+            sys.stderr.write("".join(lines))
+        except Exception:  # user code has put anything in its place
+            pass
+
 
 def _describe(figure):
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
@@ -77,14 +118,16 @@ def _describe(figure):
     return f"{text}: {'; '.join(titles)[:500]}" if titles else text
 
 
-def _draw(figure):
+def _picture_of(figure):
     from io import BytesIO
 
-    dots, width = float(figure.dpi), figure.get_size_inches()[0]
+    width, height = figure.get_size_inches()
+    dots = min(float(figure.dpi), (PICTURE_DOTS_MAX / (width * height)) ** 0.5)
     while True:
         buffer = BytesIO()
-        figure.savefig(buffer, format="png", bbox_inches="tight", dpi=dots)
+        figure.savefig(buffer, format="png", bbox_inches="tight", dpi=dots)  # its own dpi stays
         picture = buffer.getvalue()
         if len(picture) <= PICTURE_BYTES_GOOD or dots * 0.7 * width < PICTURE_WIDTH_MIN:
             return picture
-        dots *= 0.7
+        # Bytes go with the area.
+        dots = max(dots * min(0.7, (PICTURE_BYTES_GOOD / len(picture)) ** 0.5), PICTURE_WIDTH_MIN / width)

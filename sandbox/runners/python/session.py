@@ -71,7 +71,7 @@ class Session:
         if os.getpid() != self.pid:
             self.leave_child(failure)
         # Figures of a failed run are shown too: they were drawn before it failed.
-        of_figures = self.attempt(self.figures.show_all)
+        of_figures = self.attempt(self.figures.end)
         failure = failure or of_figures
         self.interrupts.install()
         restore_environment(before)

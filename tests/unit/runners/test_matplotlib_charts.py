@@ -1,4 +1,4 @@
-"""Coordinates of matplotlib figures: dates that pandas counts, names that not every place has, 3D."""
+"""Figures of matplotlib: coordinates as the user gave them, what drawing warns of, large ones."""
 
 import pytest
 
@@ -115,3 +115,29 @@ def test_marks_in_3d_have_no_data(shared):
     code = "f = plt.figure(); axes = f.add_subplot({}projection='3d'); axes.scatter([1, 2], [3, 4], [5, 6])"
     assert chart_of(shared, code.format("")) is None
     assert chart_of(shared, code.format("1, 2, 1, ") + "; f.add_subplot(1, 2, 2).plot([1, 2])")["type"] == "line"
+
+
+def test_characters_without_a_font_are_told_once(shared):
+    code = "for _ in range(2):\n    plt.figure(); plt.plot([1]); plt.title('売上'); plt.xlabel('円'); plt.show()"
+    for _ in range(2):
+        assert shared.run(code).stderr == "no font here has 売上円; these characters are shown as boxes\n"
+    assert shared.run("import warnings; warnings.simplefilter('ignore')\n" + code).stderr == ""
+    assert shared.run("warnings.resetwarnings(); plt.plot([1]);").stderr == ""
+
+
+def test_warnings_of_drawing_name_the_cell_only(shared):
+    ending = shared.run("import matplotlib.artist, warnings\nclass A(matplotlib.artist.Artist):\n    def draw(self, renderer):\n"
+                        "        warnings.warn('mine')\nplt.figure().add_artist(A());\nplt.plot([1]); plt.show()")
+    assert ending.stderr == "<cell-%d>:4: UserWarning: mine\n  warnings.warn('mine')\n" % shared.runs
+
+
+@pytest.mark.parametrize("size, dpi", [("(20, 15)", 400), ("(3, 3)", 5000), ("(60, 60)", 100)])
+def test_pictures_of_very_many_dots_are_never_drawn(shared, size, dpi):
+    code = f"f = plt.figure(figsize={size}, dpi={dpi}); most = []\nshow = f.canvas.print_figure\n"
+    ending = shared.run(code + "def watched(*a, **o):\n    most.append(o['dpi']); return show(*a, **o)\n"
+                        "f.canvas.print_figure = watched; plt.plot([1, 2]); plt.show()\n"
+                        "[float(max(most) ** 2 * f.get_figwidth() * f.get_figheight()), f.dpi]")
+    dots, own = ending.main["json"]
+    assert 3_900_000 < dots <= 4_000_001 and own == dpi
+    width, height = (int.from_bytes(ending.images[0][i:i + 4], "big") for i in (16, 20))
+    assert 400 <= width and width * height <= 4_200_000
