@@ -83,7 +83,7 @@ class Figures:
     def _draw(self, figure):
         import warnings
 
-        # They would come again with every drawing, and name this file, which is nothing to the user.
+        # They would come again with every drawing.
         with warnings.catch_warnings(record=True) as caught:
             try:
                 return _picture_of(figure)
@@ -96,8 +96,6 @@ class Figures:
         for (message, *_place), one in told.items():
             if glyph := _NO_GLYPH.match(message):
                 missing[chr(int(glyph[1]))] = None
-            elif one.filename == __file__:
-                lines.append(f"{one.category.__name__}: {message}\n")
             else:
                 import warnings
                 lines.append(warnings.formatwarning(one.message, one.category, one.filename, one.lineno))

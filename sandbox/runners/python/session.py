@@ -41,6 +41,7 @@ class Session:
         self.frames = FrameServer(self.namespace)
         hutch_module.install(self.interrupts)
         library_charts.watch(self.display)
+        tracebacks.keep_runner_out_of_warnings()
         builtins.display = self.display
         builtins.input = refuse_input
 

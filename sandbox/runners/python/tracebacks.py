@@ -40,7 +40,7 @@ def format_failure(failure):
         # Or nothing can be opened any more, and so nothing imported.
         text = (f"{_lines_of(failure)}{name_of(failure)}: {message_of(failure)}\n"
                 f"(no more of the traceback: {type(inner).__name__})\n")
-    return _CELL.sub(r"cell \1, line ", text) + _way_to_get(failure)
+    return _CELL.sub(r"cell \1, line ", text) + (_way_to_get(failure) or _way_to_await(failure))
 
 
 def _way_to_get(failure):
@@ -55,6 +55,34 @@ def _way_to_get(failure):
     way = f"with apt install {known}" if known else f"usually with apt install python3-{package.lower()}"
     return (f"(this Python has no {package}: install it on the machine that runs hutch, on Debian and Ubuntu {way}, "
             "or write its files into /workspace)\n")
+
+
+def _way_to_await(failure):
+    """Cells without `await` have no running loop, so that asyncio.run() works in them."""
+    if type(failure) is not RuntimeError or message_of(failure) != "no running event loop":
+        return ""
+    step = failure.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code.co_name == "_run_async" and step.tb_frame.f_code.co_filename.startswith(_RUNNER):
+            return ""  # this one awaits: it was another thread
+        step = step.tb_next
+    return ("(tasks are made in a cell that awaits: add `await ...` to this one, such as `await task` "
+            "or `await asyncio.sleep(0)`)\n")
+
+
+def keep_runner_out_of_warnings():
+    """Coroutines that nobody awaited may end in a line of the runner, which is nothing to the user."""
+    import warnings
+    original = getattr(warnings, "_formatwarnmsg_impl", None)  # what else there is loses warning.source
+    if original is None:
+        return
+
+    def formatted(warning):
+        if str(warning.filename).startswith(_RUNNER):
+            return f"{warning.category.__name__}: {warning.message}\n"
+        return original(warning)
+
+    warnings._formatwarnmsg_impl = formatted
 
 
 def _lines_of(failure):

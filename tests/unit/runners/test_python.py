@@ -67,6 +67,26 @@ def test_asyncio_run_works_between(python):
     assert python.run(code).text == "4"
 
 
+@pytest.mark.parametrize("code", ["task = asyncio.create_task(f(21))", "asyncio.get_running_loop()"])
+def test_cells_without_a_loop_say_when_there_is_one(python, code):
+    python.run("import asyncio\nasync def f(x): return x")
+    ending = python.run(code)
+    assert ending.error["message"] == "no running event loop"
+    assert "add `await ...` to this one" in ending.error["traceback"].splitlines()[-1]
+    assert "/runners/" not in ending.stderr and "of_figures" not in ending.stderr
+    assert ("coroutine 'f' was never awaited" in ending.stderr) == ("f(21)" in code)
+    assert python.run(f"{code}\nawait asyncio.sleep(0)").ok
+    in_thread = python.run("await asyncio.to_thread(asyncio.get_running_loop)")
+    assert in_thread.error["message"] == "no running event loop" and "add `await" not in in_thread.stderr
+
+
+def test_coroutines_that_nobody_awaits_are_told_of(python):
+    assert python.run("async def f(): pass\nf()").stderr == ""
+    ending = python.run("1")  # in place of the coroutine as the last value
+    assert ending.stderr.startswith("RuntimeWarning: coroutine 'f' was never awaited\n") and "runners" not in ending.stderr
+    assert python.run("f()\n2").stderr.startswith("<cell-3>:1: RuntimeWarning: coroutine 'f' was never awaited\n  f()\n")
+
+
 def test_traceback_names_cell_and_line(python):
     python.run("def inner(x):\n    return 1 / x")
     ending = python.run("def outer():\n    return inner(0)\n\nouter()")
