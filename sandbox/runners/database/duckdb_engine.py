@@ -234,4 +234,4 @@ def _hidden(name):
 
 def _with_reason(message, why):
     first, _, rest = message.partition("\n")
-    return f"{first}{why}\n{rest}"
+    return f"{first.rstrip('!')}{why}\n{rest}"

@@ -26,7 +26,7 @@ class FrameSource:
         return None
 
     def why_missing(self, name):
-        """A half sentence for the error about an unknown table, or nothing."""
+        """A half sentence for the error about an unknown table, after its semicolon, or nothing."""
         return ""
 
 

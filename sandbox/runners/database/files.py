@@ -47,7 +47,7 @@ class FileTables:
         if read is None:
             raise sqlite3.OperationalError(f"{error}{why_missing}") from None
         if not os.path.isfile(name):
-            raise sqlite3.OperationalError(f"{error}, and no file of that name in {os.getcwd()}")
+            raise sqlite3.OperationalError(f"{error}; and no file of that name in {os.getcwd()}")
         stamp = stamp_of(name)
         table = read(name)
         self._fill(name, table)

@@ -55,7 +55,7 @@ class PythonFrames(FrameSource):
             except OSError:
                 # It listens from the end of its first run on.
                 if not busy_run():
-                    self._why[name] = ", and Python has not run in this session: there are no DataFrames"
+                    self._why[name] = "; and Python has not run in this session: there are no DataFrames"
                     return None
             check_interrupt()
             if time.monotonic() > deadline:
@@ -99,10 +99,10 @@ class PythonFrames(FrameSource):
 def _words_of(reply):
     kind, names = reply.get("type"), reply.get("names")
     if kind:
-        return f", and in Python that is no DataFrame, but of type {kind}"
+        return f"; and in Python that is no DataFrame, but of type {kind}"
     if isinstance(names, list) and names:
-        return f", and no DataFrame in Python (there are: {', '.join(map(str, names))})"
-    return ", and no DataFrame in Python"
+        return f"; and no DataFrame of that name in Python; those there are: {', '.join(map(str, names))}"
+    return "; and no DataFrame in Python"
 
 
 def busy_run():

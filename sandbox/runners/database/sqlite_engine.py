@@ -7,6 +7,7 @@ import sqlite3
 from hutch_runner.engine import WAIT_SECONDS, Answer
 from hutch_runner.error_place import offset_of
 from hutch_runner.files import FileTables, quoted
+from hutch_runner.sqlite_hints import hint, is_called
 from hutch_runner.statements import split_statements
 
 STEPS_BETWEEN_CHECKS = 2000  # of SQLite's virtual machine: some microseconds
@@ -83,9 +84,11 @@ class SqliteEngine:
                 if self.interrupted:
                     raise KeyboardInterrupt from None
                 missing = _MISSING.match(str(error))
-                if missing is None:
+                name, words = missing.group(1) if missing else "", hint(str(error), sql)
+                if missing is None and not words:
                     raise
-                name = missing.group(1)
+                if missing is None or is_called(name, sql):  # no DataFrame is
+                    raise sqlite3.OperationalError(f"{error}{words}") from None
                 if name in tried or len(tried) >= UNKNOWN_TABLES_MAX or self._files.has(name):
                     # It is there, and SQLite does not see it: unquoted, `data.csv` is the table
                     # `csv` of a database `data`.
@@ -93,7 +96,7 @@ class SqliteEngine:
                         f'{error}; to read a file put its name in double quotes: "{name}"') from None
                 tried.add(name)
                 if not self._add_frame(name):
-                    self._files.load(name, error, self._frames.why_missing(name))
+                    self._files.load(name, error, self._frames.why_missing(name) + words)
 
     def _add_frame(self, name):
         frame = self._frames.find(name, self.check_interrupt)

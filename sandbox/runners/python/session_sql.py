@@ -32,8 +32,8 @@ class VisibleFrames(FrameSource):
     def why_missing(self, name):
         for scope in self.scopes:
             if name in scope:
-                return f", and the variable {name} is no DataFrame, but of type {type(scope[name]).__name__}"
-        return ", and no DataFrame of that name"
+                return f"; and the variable {name} is no DataFrame, but of type {type(scope[name]).__name__}"
+        return "; and no DataFrame of that name"
 
 
 _frames = VisibleFrames()

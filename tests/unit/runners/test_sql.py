@@ -62,6 +62,13 @@ def test_many_statements_make_one_output(sql):
     ("SELECT * FROM \"gone.csv\"", ["no such table: gone.csv", "no file of that name"]),
     (".tables", ["sqlite3 shell", "sqlite_schema"]),
     ("SELECT 'unterminated", ["unrecognized token"]),
+    ("-- all\nSHOW TABLES", ["(this is SQLite; tables: SELECT name FROM sqlite_schema"]),
+    ("describe t", ["syntax error (this is SQLite; ", "columns of t: PRAGMA table_info(t))", "\n    ^"]),
+    ("SELECT 1, median(2)", ["no such function: median (this is SQLite; what it has: ", "\n              ^"]),
+    ("SELECT * FROM read_csv_auto('x.csv')", ["no such table: read_csv_auto (this is SQLite; to read a file: FROM 'file.csv')"]),
+    ("SELECT * FROM (SELECT 1), generate_series(1, 3)", ["(this is SQLite, which has no table function of that name)"]),
+    ("SELECT * FROM information_schema.tables", ["(this is SQLite; tables: "]),
+    ("SELECT * FROM nowhere", ["\n                  ^"]),
 ])
 def test_errors(sql, code, parts):
     ending = sql.run(code)
@@ -70,6 +77,20 @@ def test_errors(sql, code, parts):
         assert part in ending.error["message"] + ending.stderr
     assert ending.stderr == ending.error["traceback"]
     assert sql.run("SELECT 5").main["json"]["rows"] == [[5]]
+
+
+@pytest.mark.parametrize("code", [
+    "SELECT * FROMM t", "SELECT 1 AS a DESC", "SELECT nothing", "INSERT INTO nowhere (a) VALUES (1)", "SELECT * FROM nowhere"])
+def test_other_errors_have_no_hint(sql, code):
+    assert "this is SQLite" not in sql.run(code).error["message"]
+
+
+def test_the_hints_work(sql):
+    assert sql.run("CREATE TABLE t (a); SELECT name FROM sqlite_schema").main["json"]["rows"] == [["t"]]
+    assert sql.run("PRAGMA table_info(t)").main["json"]["rows"][0][1] == "a"
+    assert ["upper"] in sql.run("SELECT DISTINCT name FROM pragma_function_list").main["json"]["rows"]
+    (sql.cwd / "file.csv").write_text("a\n1\n")
+    assert sql.run("SELECT * FROM 'file.csv'").main["json"]["rows"] == [[1]]
 
 
 def test_results_before_an_error_are_kept(sql):

@@ -97,7 +97,9 @@ def test_large_frames(python, sql):
 
 
 def test_errors_say_what_python_has(python, sql):
-    assert "there are: df" in sql.run("SELECT * FROM dff").error["message"]
+    message = sql.run("SELECT * FROM dff").error["message"]
+    assert "dff" in message and "; and no DataFrame of that name in Python; those there are: df" in message
+    assert "DataFrame" not in sql.run("SELECT * FROM read_it('df.csv')").error["message"]
     assert "of type int" in sql.run("SELECT * FROM x").error["message"]
     assert not sql.run("INSERT INTO df (i) VALUES (1)").ok
     python.run("e = pd.DataFrame()")
