@@ -194,7 +194,9 @@ def _date_of(axis, places):
     frequency = _frequency(axis)
     if not frequency:
         return lambda number: dates.num2date(number).isoformat()
-    if (places != places.round()).any():
+    low, high = sorted(axis.get_view_interval())
+    # What stands out of sight was drawn before pandas came, and is in days.
+    if (places != places.round()).any() or not ((low <= places) & (places <= high)).any():
         return float
     period = sys.modules["pandas"].Period
     return lambda number: period(ordinal=int(number), freq=frequency).to_timestamp().isoformat()

@@ -67,6 +67,14 @@ def test_dates_beside_a_series_of_pandas(shared):
     assert chart["x"]["scale"] == "linear" and xs_of(chart) == [[648, 649], [648.5, 649]]
 
 
+@pytest.mark.parametrize("frequency", ["MonthEnd()", "Hour()", "BDay()"])
+def test_dates_drawn_before_a_series_of_pandas(shared, frequency):
+    chart = chart_of(shared, f"s = {series(frequency)}; s.plot(ax=plt.scatter(s.index, s).axes)")
+    scatter, line = chart["elements"][0]["charts"]
+    assert scatter["x"]["scale"] == "linear" and 19700 < xs_of(scatter)[0][0] < 19800
+    assert line["x"]["scale"] == "datetime" and xs_of(line)[0][0] == "2024-01-01T00:00:00"
+
+
 def test_dates_without_a_frequency(shared):
     chart = chart_of(shared, "plt.plot(pd.to_datetime(['2024-01-01', None, '2024-01-03']), [1, 2, 3])")
     assert chart["x"]["scale"] == "datetime"
