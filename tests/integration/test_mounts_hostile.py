@@ -29,20 +29,20 @@ def start_second(client, **arguments):
 @pytest.mark.parametrize("mode", [0, 0o311, 0o444], ids=["closed", "unreadable", "unsearchable"])
 def test_a_closed_folder_does_not_uncover_what_is_in_it(state, repository, mode):
     with server(state, f"{repository}:rw") as client:
-        assert errno_of(client, "os.makedirs('/mnt/work/sub/.git')") == "done"
-        assert errno_of(client, f"os.chmod('/mnt/work', {mode})") == "done"
+        assert errno_of(client, "os.makedirs('/mnt/project/sub/.git')") == "done"
+        assert errno_of(client, f"os.chmod('/mnt/project', {mode})") == "done"
         told = start_second(client)
         assert told["status"] == "completed" and str(repository) not in str(told)
         if os.geteuid() != 0:  # who is root looks into it all the same
-            assert "/mnt/work is read-only" in told["note"] and "chmod u+rwx" in told["note"]
-            assert errno_of(client, "os.chmod('/mnt/work', 0o755)", session_id="second") == "EROFS"
-        assert errno_of(client, "os.chmod('/mnt/work', 0o755)") == "done"
+            assert "/mnt/project is read-only" in told["note"] and "chmod u+rwx" in told["note"]
+            assert errno_of(client, "os.chmod('/mnt/project', 0o755)", session_id="second") == "EROFS"
+        assert errno_of(client, "os.chmod('/mnt/project', 0o755)") == "done"
         for path in (".git/hooks/pre-commit", ".git/config", "sub/.git/config"):
-            assert errno_of(client, f"open('/mnt/work/{path}', 'w')", session_id="second") in REFUSED, path
-        for code in ("os.rename('/mnt/work/.git', '/mnt/work/git')", "os.rmdir('/mnt/work/.git/hooks')"):
+            assert errno_of(client, f"open('/mnt/project/{path}', 'w')", session_id="second") in REFUSED, path
+        for code in ("os.rename('/mnt/project/.git', '/mnt/project/git')", "os.rmdir('/mnt/project/.git/hooks')"):
             assert errno_of(client, code, session_id="second") in ("EBUSY", *REFUSED), code
         client.call("create_session", name="third")
-        assert errno_of(client, "open('/mnt/work/free', 'w')", session_id="third") == "done", "nothing stays narrowed"
+        assert errno_of(client, "open('/mnt/project/free', 'w')", session_id="third") == "done", "nothing stays narrowed"
     assert os.listdir(repository / ".git/hooks") == [] and os.listdir(repository / "sub/.git") == []
 
 
@@ -50,43 +50,43 @@ def test_a_closed_folder_does_not_uncover_what_is_in_it(state, repository, mode)
 def test_a_closed_directory_does_not_uncover_the_repositories_in_it(state, repository, mode):
     with server(state, f"{repository}:rw") as client:
         for place in ("d/.git", "d/inner/.git"):
-            assert errno_of(client, f"os.makedirs('/mnt/work/{place}')") == "done"
-        assert errno_of(client, f"os.chmod('/mnt/work/d', {mode})") == "done"
+            assert errno_of(client, f"os.makedirs('/mnt/project/{place}')") == "done"
+        assert errno_of(client, f"os.chmod('/mnt/project/d', {mode})") == "done"
         assert start_second(client)["status"] == "completed"
-        assert errno_of(client, "open('/mnt/work/free', 'w')", session_id="second") == "done", "the rest is writable"
-        assert errno_of(client, "os.chmod('/mnt/work/d', 0o755)") == "done"
+        assert errno_of(client, "open('/mnt/project/free', 'w')", session_id="second") == "done", "the rest is writable"
+        assert errno_of(client, "os.chmod('/mnt/project/d', 0o755)") == "done"
         for place in ("d/.git", "d/inner/.git"):
-            assert errno_of(client, f"open('/mnt/work/{place}/config', 'w')", session_id="second") == "EROFS", place
+            assert errno_of(client, f"open('/mnt/project/{place}/config', 'w')", session_id="second") == "EROFS", place
     assert os.listdir(repository / "d/.git") == [] and os.listdir(repository / "d/inner/.git") == []
 
 
 def test_a_link_in_the_place_of_what_must_stay_makes_the_folder_read_only(state, repository):
     with server(state, f"{repository}:rw") as client:
-        assert errno_of(client, "os.symlink('nowhere', '/mnt/work/.vimrc')") == "done"
+        assert errno_of(client, "os.symlink('nowhere', '/mnt/project/.vimrc')") == "done"
         told = start_second(client)
-        assert told["status"] == "completed" and "/mnt/work is read-only: .vimrc in it is a link" in told["note"]
+        assert told["status"] == "completed" and "/mnt/project is read-only: .vimrc in it is a link" in told["note"]
         assert str(repository) not in str(told)
-        for code in ("open('/mnt/work/free', 'w')", "open('/mnt/work/.vimrc', 'w')", "os.unlink('/mnt/work/.vimrc')",
-                     "open('/mnt/work/.git/config', 'w')"):
+        for code in ("open('/mnt/project/free', 'w')", "open('/mnt/project/.vimrc', 'w')", "os.unlink('/mnt/project/.vimrc')",
+                     "open('/mnt/project/.git/config', 'w')"):
             assert errno_of(client, code, session_id="second") in REFUSED, code
-        kept = client.run("kept = open('/mnt/work/in.txt').read()", session_id="second")
+        kept = client.run("kept = open('/mnt/project/in.txt').read()", session_id="second")
         assert "note" not in kept, "told once"
         assert client.run("print(kept)", session_id="second")["stdout"] == "from the host\n\n", "no new sandbox for each use"
-        assert errno_of(client, "os.unlink('/mnt/work/.vimrc')") == "done"
+        assert errno_of(client, "os.unlink('/mnt/project/.vimrc')") == "done"
         client.call("create_session", name="third")
-        assert errno_of(client, "open('/mnt/work/free', 'w')", session_id="third") == "done"
+        assert errno_of(client, "open('/mnt/project/free', 'w')", session_id="third") == "done"
 
 
 def test_over_http_nothing_of_it_says_where_the_folder_is(state, repository):
     (repository / ".claude").symlink_to("sub")
     with Server(state, "--mount", f"{repository}:rw") as http:
         client = HttpClient(http)
-        client.call("create_session", name="asked", filesystem={"read_write": ["work"]})
-        told = client.call("run_code", language="bash", code="cat /mnt/work/in.txt", session_id="asked")
+        client.call("create_session", name="asked", filesystem={"read_write": ["project"]})
+        told = client.call("run_code", language="bash", code="cat /mnt/project/in.txt", session_id="asked")
         assert told["stdout"] == "from the host\n" and ".claude in it is a link" in told["note"]
         assert str(repository) not in str(told)
-        with pytest.raises(ToolError, match="blocked path /mnt/work/absent is not there") as refused:
-            client.call("create_session", name="blocks", filesystem={"read_write": ["work"], "blocked": ["work/absent"]})
+        with pytest.raises(ToolError, match="blocked path /mnt/project/absent is not there") as refused:
+            client.call("create_session", name="blocks", filesystem={"read_write": ["project"], "blocked": ["project/absent"]})
             client.call("run_code", language="bash", code="true", session_id="blocks")
         assert str(repository) not in str(refused.value)
 
@@ -100,4 +100,4 @@ def test_no_sandbox_is_made_ahead_of_what_it_must_protect(state, folder):  # noq
         (folder / ".git").mkdir()
         own(folder)
         start_second(client)
-        assert errno_of(client, "open('/mnt/work/.git/config', 'w')", session_id="second") == "EROFS"
+        assert errno_of(client, "open('/mnt/project/.git/config', 'w')", session_id="second") == "EROFS"
