@@ -4,7 +4,7 @@
 #   tests/run.sh             the gate: the release preset, as whoever calls it and, when that is root,
 #                            as an ordinary user too; under 12 minutes on two cores
 #   tests/run.sh --all       the gate, then everything that takes long
-#   tests/run.sh STAGE...    only these: gate long asan tsan fuzz vm fresh
+#   tests/run.sh STAGE...    only these: gate long asan tsan clang fuzz vm fresh
 #
 # The last line is always `N passed, N failed, N skipped`; above it stands what failed.
 set -uo pipefail
@@ -14,9 +14,9 @@ trap '$printed || echo "0 passed, 1 failed, 0 skipped"' EXIT
 
 stages=("$@")
 [ $# -gt 0 ] || stages=(gate)
-[ "${1:-}" != --all ] || stages=(gate long asan tsan fuzz vm fresh)
+[ "${1:-}" != --all ] || stages=(gate long asan tsan clang fuzz vm fresh)
 for stage in "${stages[@]}"; do
-  case $stage in gate | long | asan | tsan | fuzz | vm | fresh) ;; *)
+  case $stage in gate | long | asan | tsan | clang | fuzz | vm | fresh) ;; *)
     echo "tests/run.sh: unknown stage $stage; see its first lines" >&2
     exit 2
   esac
@@ -97,6 +97,12 @@ sanitized() {
 }
 stage_asan() { sanitized asan; }
 stage_tsan() { sanitized tsan; }
+
+# The programs, with another compiler's warnings as errors.
+stage_clang() {
+  step "Packages of clang" packaging/install-packages.sh fuzz &&
+    step "Build clang" build clang hutch && gate note passed "Build clang" /dev/null
+}
 
 stage_fuzz() {
   step "Packages of the fuzz targets" packaging/install-packages.sh fuzz &&

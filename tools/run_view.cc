@@ -141,8 +141,8 @@ void add_streams(const RunView& view, json& value) {
         std::max(std::min(room * kStreamsPrintedMax / printed, room / 10 * 9), kStreamsRoomLeast);
   }
   const auto& [out, err, out_total, err_total] = streams;
-  value["stdout"] = out.text;
-  value["stderr"] = err.text;
+  value["stdout"] = last_states(out.text);
+  value["stderr"] = last_states(err.text);
   value["stdout_next_offset"] = out.next_offset;
   value["stderr_next_offset"] = err.next_offset;
   json truncated = json::object();

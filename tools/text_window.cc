@@ -42,6 +42,20 @@ std::string to_utf8(std::string_view bytes) {
   return text;
 }
 
+std::string last_states(std::string_view text) {
+  std::string seen;
+  seen.reserve(text.size());
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
+    text.remove_prefix(line.size());
+    const std::size_t last = line.find_last_not_of("\r\n");
+    const std::size_t over = last == line.npos ? line.npos : line.rfind('\r', last);
+    if (over != line.npos) line.remove_prefix(over + 1);
+    seen += line;
+  }
+  return seen;
+}
+
 std::string one_line(std::string_view text) {
   static constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string line;

@@ -18,6 +18,10 @@ std::string to_utf8(std::string_view bytes);
 // terminal, become \n, \t or \xHH.
 std::string one_line(std::string_view text);
 
+// What is left to see of lines that were written over, as a progress bar is: what follows the last
+// carriage return in each. Those at its end stay.
+std::string last_states(std::string_view text);
+
 // The longest prefix of at most `bytes_max` bytes that does not end inside a character.
 std::size_t whole_characters(std::string_view bytes, std::size_t bytes_max);
 

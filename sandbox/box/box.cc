@@ -127,9 +127,10 @@ base::Status Box::start_runs() {
   watched.pids_refused = [this] { return cgroup_->pids_refused(); };
   watched.disk_limit_reached = [this](bool stuck) { limit_reached(Cause::kDisk, stuck); };
   watched.disk_room_low = [this] {
-    limit_reached(Cause::kDisk, true,
-                  "the file system of the host that sessions are kept on is nearly full, so whatever "
-                  "goes on writing there is ended: make room on the host");
+    limit_reached(
+        Cause::kDisk, true,
+        "the file system of the host that sessions are kept on is nearly full, so whatever "
+        "goes on writing there is ended: make room on the host");
   };
   watched.disk_uncountable = [this] {
     limit_reached(Cause::kDisk, true,
@@ -138,8 +139,8 @@ base::Status Box::start_runs() {
   };
   watched.process_limit_reached = [this] { limit_reached(Cause::kPids, true); };
   watched.memory_ran_out = [this] { runs_->stop_after_oom_kill(); };
-  Runs::Context context{loop_, *init_, spec_, runs_directory_.get(), workspace_.get(), {}, {},
-                        {},    {},     {},    {}};
+  Runs::Context context{loop_, *init_, spec_, runs_directory_.get(), workspace_.get(), {}, {}, {},
+                        {},    {},     {}};
   context.oom_kills = [this] { return cgroup_->oom_kills() + watchdog_->oom_kills(); };
   context.disk_used_up = [this] {
     return (disk_quota_ && disk_quota_->used_up()) || no_room_in({workspace_.get(), tmp_.get()});

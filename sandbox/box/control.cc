@@ -91,8 +91,8 @@ base::Status Control::greet(Client& client, const json& request) {
   if (!client.attached) return base::done();  // only looks: the box does not stay for it
   ++attached_count_;
   const auto wished = wire::integer_or(request, "detach_seconds", 0);
-  detach_seconds_ = std::clamp<std::int64_t>(std::max(wished, detach_seconds_.value_or(0)), 0,
-                                             kDetachSecondsMax);
+  detach_seconds_ =
+      std::clamp<std::int64_t>(std::max(wished, detach_seconds_.value_or(0)), 0, kDetachSecondsMax);
   return base::done();
 }
 

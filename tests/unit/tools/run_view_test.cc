@@ -70,6 +70,18 @@ TEST(RunView, WhatIsWrittenAfterTheEndIsShownAndReadOn) {
   EXPECT_EQ(view(12)["stdout"], "");
 }
 
+TEST(RunView, LinesThatWereWrittenOverAreShownAsTheyWereLast) {
+  sandbox::Run run = finished_run();
+  std::string bar = "start\n";
+  for (int i = 0; i <= 100; ++i) bar += "\r" + std::to_string(i) + "%";
+  EXPECT_EQ(view_of(run, bar + "\ndone\n")["stdout"], "start\n100%\ndone\n");
+  EXPECT_EQ(view_of(run, bar)["stdout_next_offset"], bar.size())
+      << "offsets count what was written";
+  EXPECT_EQ(view_of(run, "dos\r\nlines\r\n")["stdout"], "dos\r\nlines\r\n");
+  EXPECT_EQ(view_of(run, "10%\r20%\r")["stdout"], "20%\r") << "what comes next may end it";
+  EXPECT_EQ(view_of(run, "\r\r\n\n")["stdout"], "\r\r\n\n");
+}
+
 TEST(RunView, TheTextNamesWhereToReadOnWhileThereMayBeMore) {
   sandbox::Run run = finished_run();
   EXPECT_EQ(text_of_run(view_of(run, "out")).find("to read on"), std::string::npos);

@@ -1,0 +1,62 @@
+"""Each argument of each tool, as tools/list has them, with what no caller should send.
+
+test_bad_input.py says what the errors are; here none may be missing, crash, or grow with the input.
+"""
+
+import json
+
+import pytest
+
+from hutch_client import Client
+from test_bad_input import GOOD
+
+BOUND = 62_000  # of a text, with some room
+WRONG = {"string": [5, True, [], {}], "integer": ["x", True, [], 1.5], "number": ["x", True, []], "boolean": ["x", 1, []],
+         "array": ["x", 5, {}], "object": ["x", 5, []]}
+LARGE = "x" * 500_000
+FORGED = "a\nfile 9 forged\x1b[2K"
+BAD_TEXTS = (FORGED, LARGE, "nul\0")
+
+
+def bad_values(schema):
+    """Each with whether an error must come."""
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    for value in WRONG.get(kinds[0] if kinds else "", ()):
+        yield value, True
+    if "string" in kinds:
+        for text in BAD_TEXTS:
+            yield text, "enum" in schema
+    if "array" in kinds:
+        yield from (([text], False) for text in BAD_TEXTS)
+        yield [7], True
+    if "object" in kinds:
+        yield from (({text: "v"}, False) for text in BAD_TEXTS)
+        yield from (({"key": text}, False) for text in BAD_TEXTS)
+
+
+@pytest.fixture(scope="module")
+def client(module_state):
+    with Client(module_state) as started:
+        started.call("write_file", path="kept.txt", content="kept")
+        yield started
+
+
+@pytest.mark.parametrize("tool", sorted(GOOD))
+def test_no_value_of_an_argument_is_too_much(client, tool):
+    [listed] = [one for one in client.request("tools/list")["tools"] if one["name"] == tool]
+    tried = 0
+    for name, schema in listed["inputSchema"]["properties"].items():
+        for value, must_fail in bad_values(schema):
+            result = client.result(tool, **{**GOOD[tool], name: value})
+            tried += 1
+            shown = f"{tool}({name}={json.dumps(value)[:80]})"
+            assert client.alive, shown
+            text = "".join(block.get("text", "") for block in result["content"])
+            assert len(text) < BOUND, f"{shown}: {len(text)} characters"
+            assert len(json.dumps(result.get("structuredContent", ""))) < BOUND + 20_000, shown
+            assert result["isError"] or not must_fail, f"{shown} was taken: {text[:300]}"
+            if result["isError"]:
+                assert "\x1b" not in text and text.strip(), shown
+    assert tried > 0 or not listed["inputSchema"]["properties"]
+    assert client.call("read_file", path="kept.txt")["content"] == "kept"
