@@ -1,6 +1,5 @@
 #include "sandbox/box/remarks.h"
 
-#include <algorithm>
 #include <string>
 
 #include "sandbox/box/refusals.h"
@@ -9,9 +8,8 @@ namespace sandbox::box {
 namespace {
 
 constexpr const char* kNoNetwork =
-    "this session has no network but its own loopback: nothing can be downloaded, trying again "
-    "does "
-    "not help";
+    "this session has no network but its own loopback: nothing can be downloaded, and trying "
+    "again does not help";
 constexpr const char* kManyProcesses =
     "the session's limit of processes and threads was reached: end those that are not needed, or "
     "create_session with more (limits.processes)";

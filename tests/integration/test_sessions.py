@@ -64,9 +64,17 @@ def test_pause_freezes_and_use_thaws(client):
     client.until_output(run["run_id"], "3\n")
     paused = client.call("pause_session", session_id=session)
     assert paused["status"] == "paused"
-    before = client.call("get_run", run_id=run["run_id"])["stdout_next_offset"]
-    time.sleep(0.5)  # a running one would print 25 lines in this time
-    assert client.call("get_run", run_id=run["run_id"])["stdout_next_offset"] == before
+
+    def offset():
+        return client.call("get_run", run_id=run["run_id"])["stdout_next_offset"]
+
+    def stands_still():
+        seen = offset()
+        time.sleep(0.5)  # a running one would print 25 lines in this time
+        return offset() == seen
+
+    until(stands_still, what="the end of what was on its way as it was paused")
+    before = offset()
     assert client.call("resume_session", session_id=session)["status"] == "running"
     client.call("get_run", run_id=run["run_id"], stdout_offset=before, wait_seconds=10)
     after = client.call("get_run", run_id=run["run_id"])["stdout_next_offset"]

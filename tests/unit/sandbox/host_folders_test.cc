@@ -20,18 +20,18 @@ namespace fs = std::filesystem;
 using namespace sandbox;
 
 TEST(HostFolder, IsReadFromItsFlag) {
-  const HostFolder plain = parse_folder("/srv/work").value();
-  EXPECT_EQ(plain.name, "work");
-  EXPECT_EQ(plain.path, "/srv/work");
+  const HostFolder plain = parse_folder("/srv/project").value();
+  EXPECT_EQ(plain.name, "project");
+  EXPECT_EQ(plain.path, "/srv/project");
   EXPECT_FALSE(plain.writable);
-  EXPECT_TRUE(parse_folder("/srv/work:rw").value().writable);
-  EXPECT_FALSE(parse_folder("/srv/work:ro").value().writable);
-  EXPECT_EQ(parse_folder("/srv/work//").value().name, "work");
+  EXPECT_TRUE(parse_folder("/srv/project:rw").value().writable);
+  EXPECT_FALSE(parse_folder("/srv/project:ro").value().writable);
+  EXPECT_EQ(parse_folder("/srv/project//").value().name, "project");
   const HostFolder named = parse_folder("mine=/srv/a b:rw").value();
   EXPECT_EQ(named.name, "mine");
   EXPECT_EQ(named.path, "/srv/a b");
   EXPECT_TRUE(named.writable);
-  EXPECT_EQ(parse_folder("/srv/a=b/work").value().path, "/srv/a=b/work");
+  EXPECT_EQ(parse_folder("/srv/a=b/project").value().path, "/srv/a=b/project");
   EXPECT_EQ(parse_folder("/srv/a:b").error().kind, base::Error::Kind::kInvalid) << "its name";
   for (const char* bad : {"", ":rw", "=", "x=", "=/srv", "a b=/srv", "/srv/a b", "/", "..",
                           "/srv/.x", "data=/srv", "/srv/data", "../..", "a/../.."}) {
@@ -42,7 +42,7 @@ TEST(HostFolder, IsReadFromItsFlag) {
 }
 
 TEST(HostFolder, TravelsAsJson) {
-  HostFolder folder = parse_folder("/srv/work:rw").value();
+  HostFolder folder = parse_folder("/srv/project:rw").value();
   folder.blocked = {"a/b"};
   folder.device = 7;
   folder.inode = 1ULL << 63;
@@ -66,7 +66,7 @@ class HostPlacesTest : public ::testing::Test {
   HostPlacesTest() : top_(::testing::TempDir() + "hutch_places_XXXXXX") {
     if (::mkdtemp(top_.data()) == nullptr) std::abort();
     top_ = fs::canonical(top_);
-    for (const char* path : {"home/me/work/sub", "home/me/.mozilla/p", "home/me/.local/bin",
+    for (const char* path : {"home/me/project/sub", "home/me/.mozilla/p", "home/me/.local/bin",
                              "home/you/.ssh", "srv", "state/sessions"}) {
       fs::create_directories(top_ + "/" + path);
     }
@@ -94,11 +94,11 @@ class HostPlacesTest : public ::testing::Test {
 };
 
 TEST_F(HostPlacesTest, OrdinaryFoldersAreGranted) {
-  EXPECT_EQ(refusal("home/me/work", true), "");
-  EXPECT_EQ(refusal("home/me/work/sub", true), "");
+  EXPECT_EQ(refusal("home/me/project", true), "");
+  EXPECT_EQ(refusal("home/me/project/sub", true), "");
   EXPECT_EQ(refusal("srv", true), "");
   EXPECT_EQ(refusal("home/me/.local/bin"), "");
-  EXPECT_EQ(refusal("home/me/work/./sub/../"), "") << "the same by another spelling";
+  EXPECT_EQ(refusal("home/me/project/./sub/../"), "") << "the same by another spelling";
 }
 
 TEST_F(HostPlacesTest, WhatIsOrHoldsOrLiesInAPlaceIsNot) {
@@ -121,7 +121,7 @@ TEST_F(HostPlacesTest, ANameThatOnlyBeginsLikeAPlaceIsAnother) {
 }
 
 TEST_F(HostPlacesTest, LinksAreNotFollowed) {
-  fs::create_directory_symlink("work", top_ + "/home/me/link");
+  fs::create_directory_symlink("project", top_ + "/home/me/link");
   fs::create_directory_symlink(top_ + "/state", top_ + "/srv/innocent");
   EXPECT_TRUE(says(refusal("home/me/link"), "leads through a link"));
   EXPECT_TRUE(says(refusal("home/me/link/sub"), "leads through a link"));
@@ -159,10 +159,12 @@ TEST_F(HostPlacesTest, NoTwoOfOneNameAndNoneInAnother) {
   const auto check = [this](const std::string& a, const std::string& b) {
     return check_folders({parse_folder(a).value(), parse_folder(b).value()}, places_, top_);
   };
-  EXPECT_EQ(check("home/me/work", "srv").value()[1].path, top_ + "/srv") << "from here";
-  EXPECT_TRUE(says(check("home/me/work", "work=srv").error().message, "/mnt/work"));
-  EXPECT_TRUE(says(check("home/me/work:rw", "home/me/work/sub").error().message, "in the other"));
-  EXPECT_TRUE(says(check("home/me/work/sub", "home/me/work").error().message, "in the other"));
+  EXPECT_EQ(check("home/me/project", "srv").value()[1].path, top_ + "/srv") << "from here";
+  EXPECT_TRUE(says(check("home/me/project", "project=srv").error().message, "/mnt/project"));
+  EXPECT_TRUE(
+      says(check("home/me/project:rw", "home/me/project/sub").error().message, "in the other"));
+  EXPECT_TRUE(
+      says(check("home/me/project/sub", "home/me/project").error().message, "in the other"));
 }
 
 }  // namespace
