@@ -13,6 +13,7 @@
 
 #include "sandbox/base/clock.h"
 #include "sandbox/base/unix_socket.h"
+#include "sandbox/box/capabilities.h"
 #include "sandbox/box/disk_room.h"
 #include "sandbox/box/host_folders.h"
 #include "sandbox/box/plan.h"
@@ -31,8 +32,8 @@ using std::chrono::steady_clock;
 namespace {
 
 constexpr std::chrono::milliseconds kLifeInterval{1000};
+constexpr seconds kLeftBehindPatience{5};
 
-// Whether the host's file system refuses to take more.
 }  // namespace
 
 base::Result<std::unique_ptr<Box>> Box::start(EventLoop& loop, BoxSpec spec, int lock_fd) {
@@ -40,6 +41,8 @@ base::Result<std::unique_ptr<Box>> Box::start(EventLoop& loop, BoxSpec spec, int
   std::unique_ptr<Box> box(new Box(loop, std::move(spec), std::move(record)));
   TRY(box->open_directories());
   TRY(box->start_init());
+  // Before there are threads: each has rights of its own.
+  TRY(keep_needed_capabilities(box->disk_quota_ != nullptr));
   TRY(box->start_runs());
   TRY(box->start_control());
   if (box->spec_.python_ahead) {
@@ -251,10 +254,19 @@ void Box::limit_reached(Cause cause, bool stuck, const std::string& why) {
   }
   // Something that a run left behind goes on against the limit: which one, nobody can tell.
   if (!stuck) return;
-  init_->signal_all(SIGKILL);
+  // Who only writes has left its interpreter, most likely; a bomb is to be ended at one stroke.
+  const auto now = steady_clock::now();
+  const bool again = left_behind_ended_ && now - *left_behind_ended_ < kLeftBehindPatience;
+  const bool interpreters_too = cause == Cause::kPids || again;
+  left_behind_ended_ = now;
+  if (interpreters_too) {
+    init_->signal_all(SIGKILL);
+  } else {
+    runs_->end_left_behind();
+  }
   runs_->tell_next("processes that went on against the session's limit of " +
-                   std::string(cause == Cause::kPids ? "processes" : "disk") +
-                   " were ended, and the interpreters with them: variables lost" +
+                   std::string(cause == Cause::kPids ? "processes" : "disk") + " were ended" +
+                   (interpreters_too ? ", and the interpreters with them: variables lost" : "") +
                    (why.empty() ? "" : "; " + why));
 }
 

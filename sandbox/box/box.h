@@ -74,6 +74,8 @@ class Box {
   InterpreterRecord interpreter_record_;
   std::optional<std::chrono::steady_clock::time_point> paused_since_;
   bool paused_on_request_ = false;
+  // When something that a run left behind was last ended for a limit.
+  std::optional<std::chrono::steady_clock::time_point> left_behind_ended_;
   bool ended_ = false;
   std::chrono::steady_clock::time_point last_use_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point last_attached_ = std::chrono::steady_clock::now();

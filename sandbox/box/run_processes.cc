@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -70,6 +71,20 @@ void end_process(pid_t pid, const Process& known, int init_pidfd) {
   (void)::syscall(SYS_pidfd_send_signal, fd.get(), SIGKILL, nullptr, 0);
 }
 
+void end_processes(const InitProcess& init, const std::function<bool(const Process&)>& is_meant) {
+  // Again for what was forked meanwhile.
+  for (int round = 0; round < kRoundsMax; ++round) {
+    bool found = false;
+    for (const pid_t pid : read_descendants(init.host_pid())) {
+      const auto process = read_process(pid);
+      if (!process || !is_meant(*process)) continue;
+      end_process(pid, *process, init.pidfd());
+      found = true;
+    }
+    if (!found) return;
+  }
+}
+
 }  // namespace
 
 std::int64_t process_clock() {
@@ -81,19 +96,16 @@ std::int64_t process_clock() {
 }
 
 void end_processes_since(const InitProcess& init, pid_t worker, std::int64_t since) {
-  // Again for what was forked meanwhile. The kernel gives no session's number to anybody else while
-  // the session has members, so the worker need not live any more.
-  for (int round = 0; round < kRoundsMax; ++round) {
-    bool found = false;
-    for (const pid_t pid : read_descendants(init.host_pid())) {
-      const auto process = read_process(pid);
-      if (!process || process->pid == worker || process->session != worker) continue;
-      if (process->started < since) continue;
-      end_process(pid, *process, init.pidfd());
-      found = true;
-    }
-    if (!found) return;
-  }
+  // The kernel gives no session's number to anybody else while the session has members, so the
+  // worker need not live any more.
+  end_processes(init, [worker, since](const Process& process) {
+    return process.pid != worker && process.session == worker && process.started >= since;
+  });
+}
+
+void end_all_processes_but(const InitProcess& init, const std::set<pid_t>& workers) {
+  end_processes(init,
+                [&workers](const Process& process) { return !workers.contains(process.pid); });
 }
 
 }  // namespace sandbox::box

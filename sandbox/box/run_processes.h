@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <set>
 
 #include "sandbox/box/init_process.h"
 
@@ -16,5 +17,8 @@ std::int64_t process_clock();
 // still in its session: not what earlier runs have left behind, nor what has called setsid(2) to
 // outlive its run.
 void end_processes_since(const InitProcess& init, pid_t worker, std::int64_t since);
+
+// Ends every process of the box but `workers` (their pids inside the box) and init.
+void end_all_processes_but(const InitProcess& init, const std::set<pid_t>& workers);
 
 }  // namespace sandbox::box

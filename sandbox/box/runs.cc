@@ -27,6 +27,7 @@ namespace {
 // Kept in memory, for servers that wait for them; all are on disk. Few, since outputs may be large.
 constexpr std::size_t kEndedMax = 8;
 constexpr int kStartAttemptsMax = 40;
+constexpr int kAttemptsWithInterpreters = 10;
 constexpr milliseconds kStartPause{50};
 
 // Code may have taken its own rights away from the directory in which every process starts.
@@ -172,12 +173,18 @@ void Runs::begin(const JobPointer& job) {
   context_.changed(job->run.run_id);
 }
 
-// Zombies that an interpreter keeps, or what a run left behind, may hold every place in the process
+// What runs left behind, or zombies that an interpreter keeps, may hold every place in the process
 // table: then a session that does nothing else gives them up for the run that is to start.
 bool Runs::make_room(const JobPointer& job) {
   if (jobs_.size() > 1 || job->start_attempts == kStartAttemptsMax) return false;
-  if (job->start_attempts++ == 0) context_.init.signal_all(SIGKILL);
-  job->run.note = "the session's processes were ended to make room for this run: variables lost";
+  const int attempt = job->start_attempts++;
+  if (attempt == 0) {
+    end_left_behind();
+    job->run.note = "processes that earlier runs left behind were ended to make room for this run";
+  } else if (attempt == kAttemptsWithInterpreters) {
+    context_.init.signal_all(SIGKILL);
+    job->run.note = "the session's processes were ended to make room for this run: variables lost";
+  }
   context_.loop.after(kStartPause, [this, job] {
     if (!jobs_.contains(job->run.run_id)) return;
     if (!job->stop_cause) return begin(job);

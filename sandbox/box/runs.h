@@ -65,6 +65,8 @@ class Runs {
 
   // Ends every running run for this cause.
   void stop_all(Cause cause);
+  // Ends what earlier runs have left behind; interpreters and background runs stay.
+  void end_left_behind();
   // The kernel killed something of the session: the foreground runs that were on end for it, and so
   // does a background run that was alone. Which one it was of, the kernel does not tell.
   void stop_after_oom_kill();

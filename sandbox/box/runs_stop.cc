@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "sandbox/base/clock.h"
+#include "sandbox/box/run_processes.h"
 #include "sandbox/box/runs.h"
 
 namespace sandbox::box {
@@ -121,6 +123,17 @@ void Runs::release_deadlines() {
 
 void Runs::stop_all(Cause cause) {
   for (auto& [id, job] : jobs_) stop(*job, cause);
+}
+
+void Runs::end_left_behind() {
+  std::set<pid_t> workers;
+  for (const auto& [language, slot] : slots_) {
+    if (slot.worker) workers.insert(slot.worker->pid());
+  }
+  for (const auto& [id, job] : jobs_) {
+    if (job->own_worker) workers.insert(job->own_worker->pid());
+  }
+  end_all_processes_but(context_.init, workers);
 }
 
 void Runs::note_all(const std::string& what) {

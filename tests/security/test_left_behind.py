@@ -40,10 +40,31 @@ def test_it_leaves_what_earlier_runs_left_behind(server, session):
     assert alive(server, session).count("sleep") == 1
 
 
+def test_what_was_left_behind_makes_room_for_a_run_and_variables_stay(server, session):
+    server.run("import subprocess\nkeep = 41\n"
+               "while subprocess.run(['setsid', '--fork', 'sleep', '300'], stderr=subprocess.DEVNULL).returncode == 0: pass\n"
+               "last = subprocess.Popen(['sleep', '300'])", session_id=session)
+    run = server.run("echo started", "bash", session_id=session)
+    assert run["status"] == "completed" and run["stdout"] == "started\n", run
+    assert "left behind were ended to make room" in run["note"], run
+    assert server.run("keep + 1", session_id=session)["outputs"][0]["text"] == "42"
+    assert "sleep" not in alive(server, session)
+
+
+def test_an_interpreter_that_fills_the_process_table_gives_way(server, session):
+    server.run("import os\nfor _ in range(60):\n    try: child = os.fork()\n    except OSError: break\n"
+               "    if child == 0: os._exit(0)", session_id=session)  # zombies: nobody waits for them
+    run = server.run("echo started", "bash", session_id=session)
+    assert run["status"] == "completed" and run["stdout"] == "started\n", run
+    assert "variables lost" in run["note"], run
+
+
 def test_files_made_by_something_left_behind_have_an_end(server, session):
+    server.run("keep = 41", session_id=session)
     server.run("(setsid bash -c 'i=0; while :; do : > /workspace/f$((i++)); done' &) >/dev/null 2>&1", "bash",
                session_id=session)
     until(lambda: "bash" not in alive(server, session))
+    assert server.run("keep + 1", session_id=session)["outputs"][0]["text"] == "42"
     assert server.run("rm -rf /workspace/*; true", "bash", session_id=session)["status"] == "completed"
 
 

@@ -99,6 +99,25 @@ def test_two_boxes_share_no_namespace(stage, strict):
         box.delete()
 
 
+# CHOWN, DAC_OVERRIDE, FOWNER, KILL, SYS_PTRACE; with a disk quota SYS_ADMIN.
+NEEDED = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 5 | 1 << 19
+WITH_QUOTA = 1 << 21
+
+
+def test_hutch_box_keeps_what_it_needs_and_no_more(stage, strict):
+    (session,) = [each for each in strict.box.client.call("list_sessions")["sessions"]
+                  if each["session_id"] == strict.box.session]
+    quota = session["isolation"]["disk"] == "project quota"
+    kept = (NEEDED | (WITH_QUOTA if quota else 0)) if AS_ROOT else 0
+    box = posture.box_of(stage.state, strict.box.session)
+    threads = os.listdir(f"/proc/{box}/task")
+    assert len(threads) > 1
+    for thread in threads:
+        now = posture.status(f"{box}/task/{thread}")
+        assert [int(now[name], 16) for name in ("CapInh", "CapPrm", "CapEff")] == [0, kept, kept], thread
+        assert now["NoNewPrivs"] == ("1" if AS_ROOT else now["NoNewPrivs"])
+
+
 @pytest.mark.skipif(not AS_ROOT, reason="an ordinary user has one id for all sessions")
 def test_two_boxes_share_no_id(stage, strict):
     with server(stage) as client:
