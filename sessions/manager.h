@@ -59,6 +59,9 @@ struct SessionOptions {
   // Whose connection asks. The processes of a session without a name end with it, soon after what
   // is in progress; empty: no connection.
   std::string connection_id;
+  // Made for a call that names no session, for a client without a connection. Of these at most ten
+  // of a principal keep a box; the one unused for longest gives way, and none that is at work.
+  bool unasked = false;
   std::optional<std::int64_t> lifetime_seconds;
   std::string limits;  // a JSON object; empty: the defaults
   // A JSON object: read_only and read_write of names in /mnt, blocked of paths in them; empty: the
@@ -192,6 +195,9 @@ class Manager {
   base::Result<SessionState> state_of_new(const Session& session);
   [[nodiscard]] Session new_session(const std::string& principal_id,
                                     const sandbox::Limits& limits) const;
+  base::Status make_room_for_unasked(const std::string& principal_id);
+  // Ends its box; the session and its files stay.
+  base::Status stop_box(const Session& session);
   // The row of a new session: a spare one's where that is as it is wanted.
   base::Result<Session> take_row(const Session& wanted);
   void keep_spares(const std::stop_token& stop);

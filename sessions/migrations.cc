@@ -57,11 +57,15 @@ CREATE TABLE sealing_keys (
 // Version 4: folders of the host that a session has asked for, as JSON.
 constexpr std::string_view kHostFolders = "ALTER TABLE sessions ADD COLUMN host_folders TEXT";
 
+// Version 5: sessions made for calls that named none.
+constexpr std::string_view kUnasked =
+    "ALTER TABLE sessions ADD COLUMN unasked INTEGER NOT NULL DEFAULT 0";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 4> kScripts{kSchemaSql, kTokens, kSealingKeys,
-                                                            kHostFolders};
+  static constexpr std::array<std::string_view, 5> kScripts{kSchemaSql, kTokens, kSealingKeys,
+                                                            kHostFolders, kUnasked};
   return kScripts;
 }
 

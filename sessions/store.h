@@ -26,6 +26,7 @@ struct Session {
   std::string template_name = "host";
   std::string status = "provisioning";
   bool ends_with_connection = false;
+  bool unasked = false;       // made for a call that named none
   std::string limits = "{}";  // JSON, as are env and isolation
   std::string env = "{}";
   std::optional<std::string> isolation;
@@ -156,6 +157,8 @@ class Store {
   // Destroyed or not, the one that was used last first.
   base::Result<std::vector<Session>> newest_sessions(const std::string& principal_id,
                                                      bool destroyed, std::int64_t limit);
+  // Those that may have a box, the one that was used last last.
+  base::Result<std::vector<Session>> unasked_sessions(const std::string& principal_id);
   // Of all principals, not destroyed.
   base::Result<std::vector<Session>> live_sessions();
   // Destroyed, of all principals, with something possibly left on the host; and the end of that,

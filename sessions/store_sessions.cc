@@ -12,7 +12,7 @@ namespace {
 #define SESSION_COLUMNS                                                                      \
   "id, principal_id, name, template, status, ends_with_connection, limits, env, isolation, " \
   "host_uid, lifetime_seconds, idle_seconds, retention_seconds, created_at, last_used_at, "  \
-  "ended_at, error, host_folders"
+  "ended_at, error, host_folders, unasked"
 
 Session read_session(Statement& row) {
   Session session;
@@ -34,6 +34,7 @@ Session read_session(Statement& row) {
   session.ended_at = row.optional_integer();
   session.error = row.optional_text();
   session.host_folders = row.optional_text();
+  session.unasked = row.integer() != 0;
   return session;
 }
 
@@ -46,7 +47,7 @@ base::Result<std::vector<Session>> read_all_sessions(Statement& rows) {
 base::Status insert(Database& database, const Session& session) {
   Statement statement =
       TRY(database.prepare("INSERT INTO sessions (" SESSION_COLUMNS ") "
-                           "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+                           "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   statement.bind(session.id)
       .bind(session.principal_id)
       .bind(session.name)
@@ -64,7 +65,8 @@ base::Status insert(Database& database, const Session& session) {
       .bind(session.last_used_at)
       .bind(session.ended_at)
       .bind(session.error)
-      .bind(session.host_folders);
+      .bind(session.host_folders)
+      .bind(session.unasked);
   return statement.run();
 }
 
@@ -149,14 +151,15 @@ base::Result<Session> Store::adopt_session(const std::string& spare_id, const Se
   {
     Statement update = TRY(database_->prepare(
         "UPDATE sessions SET principal_id = ?2, name = ?3, ends_with_connection = ?4, "
-        "created_at = ?5, last_used_at = ?5 "
+        "created_at = ?5, last_used_at = ?5, unasked = ?7 "
         "WHERE id = ?1 AND principal_id = ?6 AND status NOT IN ('destroyed', 'error')"));
     update.bind(spare_id)
         .bind(wanted.principal_id)
         .bind(wanted.name)
         .bind(wanted.ends_with_connection)
         .bind(wanted.created_at)
-        .bind(std::string(kSparePrincipal));
+        .bind(std::string(kSparePrincipal))
+        .bind(wanted.unasked);
     if (auto status = update.run(); !status.ok()) {
       return why_refused(std::move(status).error(), wanted);
     }
@@ -203,6 +206,16 @@ base::Result<std::vector<Session>> Store::newest_sessions(const std::string& pri
                              " FROM sessions WHERE principal_id = ? AND (status = 'destroyed') = ? "
                              "ORDER BY last_used_at DESC, created_at DESC, id LIMIT ?"));
   select.bind(principal_id).bind(std::int64_t{destroyed}).bind(limit);
+  return read_all_sessions(select);
+}
+
+base::Result<std::vector<Session>> Store::unasked_sessions(const std::string& principal_id) {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(database_->prepare(
+      "SELECT " SESSION_COLUMNS
+      " FROM sessions WHERE principal_id = ? AND unasked = 1 AND status NOT IN ('destroyed', "
+      "'stopped') ORDER BY last_used_at, created_at, id"));
+  select.bind(principal_id);
   return read_all_sessions(select);
 }
 

@@ -158,7 +158,9 @@ base::Result<sessions::Session> session_for(const Services& services, const Argu
     return services.sessions.find_or_create_named(context.principal().id, services.session_name);
   }
   if (is_stateless(services, arguments, context)) {
-    return std::move(TRY(services.sessions.create(context.principal().id, {})).session);
+    sessions::SessionOptions options;
+    options.unasked = true;
+    return std::move(TRY(services.sessions.create(context.principal().id, options)).session);
   }
   return services.sessions.session_of_connection(context.principal().id, context.connection_id());
 }

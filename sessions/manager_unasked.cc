@@ -1,0 +1,47 @@
+// Sessions made for calls that name none, of clients without a connection: nobody says when such a
+// one is done with, so few of them keep a box.
+#include <algorithm>
+
+#include "sessions/manager.h"
+
+namespace sessions {
+namespace {
+
+// Per principal.
+constexpr std::size_t kUnaskedLiveMax = 10;
+
+base::Error all_busy(const std::vector<SessionState>& live) {
+  std::string ids;
+  for (const SessionState& state : live) ids += (ids.empty() ? "" : ", ") + state.session.id;
+  return base::error(base::Error::Kind::kLimit,
+                     std::to_string(live.size()) +
+                         " sessions that were made because a call named none are still at work: "
+                         "pass session_id to go on in one of them, create_session makes another: " +
+                         ids);
+}
+
+}  // namespace
+
+base::Status Manager::make_room_for_unasked(const std::string& principal_id) {
+  std::vector<SessionState> live;
+  for (Session& session : TRY(store_.unasked_sessions(principal_id))) {
+    if (sandbox_.is_alive(directory_of(session.id))) live.push_back({std::move(session), {}});
+  }
+  if (live.size() < kUnaskedLiveMax) return base::done();
+  ask_boxes(live);
+  // The one first that has not been used for longest.
+  for (auto state = live.begin(); state != live.end() && live.size() >= kUnaskedLiveMax;) {
+    const bool ended = state->session.status != "running" && stop_box(state->session).ok();
+    state = ended ? live.erase(state) : std::next(state);
+  }
+  if (live.size() >= kUnaskedLiveMax) return all_busy(live);
+  return base::done();
+}
+
+base::Status Manager::stop_box(const Session& session) {
+  if (const auto box = sandbox_.look_at(session.id); box.ok()) TRY(box.value()->shutdown());
+  TRY(store_.set_session_status(session.id, "stopped", ""));
+  return base::done();
+}
+
+}  // namespace sessions
