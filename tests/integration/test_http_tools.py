@@ -54,6 +54,30 @@ def test_a_modern_call_names_the_session_it_goes_on_in(server):
     assert "image" in [block["type"] for block in picture["content"]], picture
 
 
+def test_of_sessions_nobody_asked_for_ten_keep_a_box(server, state):
+    client = HttpClient(server, MODERN)
+    first, *others = [client.call("run_code", code=f"x = {i}")["session_id"] for i in range(12)]
+    alive = {session["session_id"] for session in client.call("list_sessions")["sessions"]
+             if session["status"] == "ready"}
+    assert alive == set(others[1:])
+    again = client.call("run_code", code="x", session_id=first)
+    assert again["status"] == "failed" and "gave way" in again["note"], again
+    asked_for = client.call("create_session")["session_id"]
+    assert client.call("run_code", code="x = 1", session_id=asked_for)["status"] == "completed"
+
+
+def test_of_sessions_nobody_asked_for_none_that_works_gives_way(server):
+    client = HttpClient(server, MODERN)
+    busy = [client.call("run_code", code="sleep 300", language="bash", background=True) for _ in range(10)]
+    with pytest.raises(ToolError, match="still at work: pass session_id"):
+        client.call("run_code", code="1")
+    client.call("cancel_run", run_id=busy[4]["run_id"])
+    client.call("get_run", run_id=busy[4]["run_id"], wait_seconds=30)
+    assert client.call("run_code", code="1")["status"] == "completed"
+    states = {session["session_id"]: session["status"] for session in client.call("list_sessions")["sessions"]}
+    assert [states[run["session_id"]] for run in busy] == ["running"] * 4 + ["stopped"] + ["running"] * 5
+
+
 def test_two_legacy_sessions_are_strangers(server):
     first, second = HttpClient(server), HttpClient(server)
     first.call("run_code", code="secret = 1")
