@@ -37,7 +37,9 @@ base::Status make_way(BoxConnection connection) {
                            " runs in progress: wait for them with get_run or end them with "
                            "cancel_run, then try again; variables are lost then, files stay");
   }
-  TRY(connection.call({{"op", "shutdown"}, {"if_idle", true}}, kPatience));
+  TRY(connection.call(
+      {{"op", "shutdown"}, {"if_idle", true}, {"why", "hutch was replaced by another build"}},
+      kPatience));
   TRY(wait_for_end(connection));
   return base::error(Error::Kind::kUnavailable, "the sandbox was of another build, and ended");
 }
@@ -132,6 +134,12 @@ base::Result<base::UniqueFd> ConnectedBox::root() {
 base::Status ConnectedBox::shutdown() {
   BoxConnection connection = TRY(take());
   TRY(connection.call({{"op", "shutdown"}}, kPatience));
+  return wait_for_end(connection);
+}
+
+base::Status ConnectedBox::shutdown_if_idle(const std::string& why) {
+  BoxConnection connection = TRY(take());
+  TRY(connection.call({{"op", "shutdown"}, {"if_idle", true}, {"why", why}}, kPatience));
   return wait_for_end(connection);
 }
 

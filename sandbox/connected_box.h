@@ -43,6 +43,7 @@ class ConnectedBox : public Box {
   base::Status end_with_connection() override;
   base::Result<base::UniqueFd> root() override;
   base::Status shutdown() override;
+  base::Status shutdown_if_idle(const std::string& why) override;
 
  private:
   base::Result<nlohmann::json> call(const nlohmann::json& request);

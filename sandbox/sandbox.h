@@ -60,6 +60,8 @@ class Box {
 
   // Ends every process of the box. Returns when that has happened and all runs are recorded.
   virtual base::Status shutdown() = 0;
+  // The same, unless runs are in progress: kConflict. The session's next run is told why.
+  virtual base::Status shutdown_if_idle(const std::string& why) = 0;
 };
 
 class Sandbox {

@@ -73,6 +73,8 @@ struct SessionOptions {
 // The limit of a foreground run that names none.
 std::int64_t run_seconds_of(const Session& session);
 
+bool lifetime_is_over(const Session& session, std::int64_t now_ms);
+
 // A session and what is alive of it.
 struct SessionState {
   Session session;  // its status is the one of this moment
@@ -196,8 +198,8 @@ class Manager {
   [[nodiscard]] Session new_session(const std::string& principal_id,
                                     const sandbox::Limits& limits) const;
   base::Status make_room_for_unasked(const std::string& principal_id);
-  // Ends its box; the session and its files stay.
-  base::Status stop_box(const Session& session);
+  // Ends its box, if it is idle; the session and its files stay.
+  base::Status give_way(const Session& session);
   // The row of a new session: a spare one's where that is as it is wanted.
   base::Result<Session> take_row(const Session& wanted);
   void keep_spares(const std::stop_token& stop);

@@ -27,9 +27,7 @@ std::vector<std::string> names_in(const std::string& path) {
 }
 
 bool is_over(const Session& session, std::int64_t now) {
-  if (session.lifetime_seconds && now >= session.created_at + *session.lifetime_seconds * 1000) {
-    return true;
-  }
+  if (lifetime_is_over(session, now)) return true;
   return now >= session.last_used_at + session.retention_seconds * 1000;
 }
 
@@ -62,9 +60,7 @@ void Manager::sweep_session(const Session& session) {
     const auto status =
         box.ok() ? box.value()->status() : base::Result<sandbox::BoxStatus>(box.error());
     const bool busy = status.ok() && !status.value().active.empty();
-    const bool lifetime_over =
-        session.lifetime_seconds && now >= session.created_at + *session.lifetime_seconds * 1000;
-    if (!busy || lifetime_over) (void)end_session(session, "its time is over");
+    if (!busy || lifetime_is_over(session, now)) (void)end_session(session, "its time is over");
     return;
   }
   const std::string directory = directory_of(session.id);

@@ -31,15 +31,17 @@ base::Status Manager::make_room_for_unasked(const std::string& principal_id) {
   ask_boxes(live);
   // The one first that has not been used for longest.
   for (auto state = live.begin(); state != live.end() && live.size() >= kUnaskedLiveMax;) {
-    const bool ended = state->session.status != "running" && stop_box(state->session).ok();
+    const bool ended = state->session.status != "running" && give_way(state->session).ok();
     state = ended ? live.erase(state) : std::next(state);
   }
   if (live.size() >= kUnaskedLiveMax) return all_busy(live);
   return base::done();
 }
 
-base::Status Manager::stop_box(const Session& session) {
-  if (const auto box = sandbox_.look_at(session.id); box.ok()) TRY(box.value()->shutdown());
+base::Status Manager::give_way(const Session& session) {
+  if (const auto box = sandbox_.look_at(session.id); box.ok()) {
+    TRY(box.value()->shutdown_if_idle("it gave way to newer sessions made without a session_id"));
+  }
   TRY(store_.set_session_status(session.id, "stopped", ""));
   return base::done();
 }

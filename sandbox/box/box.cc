@@ -260,7 +260,7 @@ void Box::limit_reached(Cause cause, bool stuck, const std::string& why) {
   const bool interpreters_too = cause == Cause::kPids || again;
   left_behind_ended_ = now;
   if (interpreters_too) {
-    init_->signal_all(SIGKILL);
+    runs_->end_processes();
   } else {
     runs_->end_left_behind();
   }

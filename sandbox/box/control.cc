@@ -143,7 +143,8 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     if (if_idle && actions_.runs().busy()) {
       return base::error(Error::Kind::kConflict, "runs are in progress");
     }
-    actions_.shutdown(if_idle ? "hutch was replaced by another build" : "the session was ended");
+    const std::string why = wire::string_or(request, "why");
+    actions_.shutdown(why.empty() ? "the session was ended" : why);
     return json::object();
   }
   return base::error(Error::Kind::kInvalid, "unknown op");

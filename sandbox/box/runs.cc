@@ -182,7 +182,7 @@ bool Runs::make_room(const JobPointer& job) {
     end_left_behind();
     job->run.note = "processes that earlier runs left behind were ended to make room for this run";
   } else if (attempt == kAttemptsWithInterpreters) {
-    context_.init.signal_all(SIGKILL);
+    end_processes();
     job->run.note = "the session's processes were ended to make room for this run: variables lost";
   }
   context_.loop.after(kStartPause, [this, job] {
@@ -310,7 +310,10 @@ void Runs::process_exited(pid_t pid, int wait_status) {
       slot.worker->out().drain();
       slot.worker->err().drain();
       end_by_exit(job->run, wait_status, observe(*job));
+    } else if (!slot.ended_by_us) {
+      tell_of_idle_end(language, wait_status);
     }
+    slot.ended_by_us = false;
     retire(std::move(slot.worker));
     if (job) finish(job);
     return;

@@ -67,6 +67,8 @@ class Runs {
   void stop_all(Cause cause);
   // Ends what earlier runs have left behind; interpreters and background runs stay.
   void end_left_behind();
+  // Ends every process of the box. Whoever calls it tells what is lost.
+  void end_processes();
   // The kernel killed something of the session: the foreground runs that were on end for it, and so
   // does a background run that was alone. Which one it was of, the kernel does not tell.
   void stop_after_oom_kill();
@@ -92,6 +94,7 @@ class Runs {
     std::deque<JobPointer> queue;
     JobPointer current;
     bool interrupted = false;  // a signal may be on its way that no later run must get
+    bool ended_by_us = false;  // its loss is told, or is nobody's
   };
 
   void start_next(Language interpreter);
@@ -108,6 +111,7 @@ class Runs {
   void finish(const JobPointer& job);
   void remember(const Run& run);
   void retire(std::unique_ptr<Worker> worker);
+  void tell_of_idle_end(Language interpreter, int wait_status);
   [[nodiscard]] Observed observe(const Job& job) const;
   [[nodiscard]] JobPointer job_of_worker(const std::string& worker_key);
 
@@ -122,6 +126,7 @@ class Runs {
   bool closed_ = false;  // the box has ended: nothing more is taken
   bool files_touched_ = true;
   int stops_ = 0;
+  std::int64_t oom_kills_told_ = 0;
   bool deadlines_held_ = false;
 };
 

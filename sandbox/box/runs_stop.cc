@@ -1,9 +1,11 @@
 // Ending runs before they end by themselves: deadlines, cancel, limits, a lost box.
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <utility>
 
 #include "sandbox/base/clock.h"
 #include "sandbox/box/run_processes.h"
@@ -83,7 +85,7 @@ void Runs::process_stopped(pid_t pid) {
     return;
   }
   stops_ = 0;
-  context_.init.signal_all(SIGKILL);
+  end_processes();
   const char* what =
       "a process of the session kept stopping the others: all were ended, variables lost";
   for (auto& [id, job] : jobs_) job->run.note = what;
@@ -134,6 +136,34 @@ void Runs::end_left_behind() {
     if (job->own_worker) workers.insert(job->own_worker->pid());
   }
   end_all_processes_but(context_.init, workers);
+}
+
+void Runs::end_processes() {
+  for (auto& [language, slot] : slots_) slot.ended_by_us = slot.worker != nullptr;
+  context_.init.signal_all(SIGKILL);
+}
+
+// Something else has killed it, or code that it still ran: without a word, the next run would find
+// its variables gone and be told that they were kept.
+void Runs::tell_of_idle_end(Language interpreter, int wait_status) {
+  const std::int64_t oom_kills = context_.oom_kills();
+  std::string how = "was ended";
+  if (WIFEXITED(wait_status)) {
+    how = "exited with code " + std::to_string(WEXITSTATUS(wait_status));
+  } else if (oom_kills > std::exchange(oom_kills_told_, oom_kills)) {
+    how = "was killed because the session's memory_mb were used up";
+  } else if (WIFSIGNALED(wait_status)) {
+    how = "was killed by signal " + std::to_string(WTERMSIG(wait_status));
+  }
+  const std::string what = "the interpreter of " + std::string(name_of(interpreter)) + " " + how +
+                           " while it ran nothing: its variables are lost, files kept";
+  bool told = false;
+  for (auto& [id, job] : jobs_) {
+    if (job->run.status != RunStatus::kRunning) continue;
+    job->run.note += (job->run.note.empty() ? "" : "; ") + what;
+    told = true;
+  }
+  if (!told) tell_next(what);
 }
 
 void Runs::note_all(const std::string& what) {

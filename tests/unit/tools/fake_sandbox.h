@@ -58,6 +58,7 @@ class FakeBox final : public Box {
     return base::open_file(AT_FDCWD, directory_, O_PATH | O_DIRECTORY);
   }
   base::Status shutdown() override { return base::done(); }
+  base::Status shutdown_if_idle(const std::string&) override { return base::done(); }
 
  private:
   const std::string directory_;
