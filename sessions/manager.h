@@ -134,6 +134,10 @@ class Manager {
   // connection has made is let go. Their processes end when nobody else uses them.
   void connection_ended(const std::string& connection_id);
 
+  // For a run of the session that asks for so many: kInvalid when they are more than the operator
+  // allows, or than the session was made with.
+  [[nodiscard]] base::Result<std::int64_t> check_run_seconds(const Session& session,
+                                                             std::int64_t wanted) const;
   // Accepts the run, which goes on whatever becomes of this server.
   base::Result<RunState> start_run(const Session& session, sandbox::RunRequest request);
   // As Box::wait(), for any run of the principal, live or long ended.

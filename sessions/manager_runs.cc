@@ -14,6 +14,25 @@
 
 namespace sessions {
 
+base::Result<std::int64_t> Manager::check_run_seconds(const Session& session,
+                                                      std::int64_t wanted) const {
+  const std::int64_t allowed = config_.most_limits.run_seconds;
+  const std::int64_t own = run_seconds_of(session);
+  // As it is without being asked for, it is only what a run gets that asks for nothing.
+  const bool asked_for = own != config_.default_limits.run_seconds;
+  const std::int64_t most = asked_for ? std::min(own, allowed) : allowed;
+  if (wanted >= 1 && wanted <= most) return wanted;
+  std::string why;
+  if (most < allowed) {
+    why = ", as limits.run_seconds of this session says";
+  } else if (most < sandbox::kRunSecondsMax) {
+    why = "; run_seconds in [max_limits] of the configuration allows more";
+  }
+  return base::error(
+      base::Error::Kind::kInvalid,
+      "timeout_seconds must be a whole number from 1 to " + std::to_string(most) + why);
+}
+
 using base::Error;
 using nlohmann::json;
 

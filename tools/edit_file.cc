@@ -89,6 +89,22 @@ std::string nearest(const std::string& text, const std::string& wanted) {
   return "; its first line alone is, but for blanks and letter case, in " + lines_of(text, near);
 }
 
+bool ends_lines_with_crlf(const std::string& text) {
+  const auto lines = std::count(text.begin(), text.end(), '\n');
+  return lines > 0 && lines == static_cast<std::ptrdiff_t>(places_of(text, "\r\n").size());
+}
+
+// What a model has read and writes anew has "\n", whatever the file's lines end with.
+std::string with_line_ends_of(const std::string& file, const std::string& text) {
+  if (text.find('\r') != std::string::npos || !ends_lines_with_crlf(file)) return text;
+  std::string result;
+  for (const char character : text) {
+    if (character == '\n') result += '\r';
+    result += character;
+  }
+  return result;
+}
+
 Error not_there(const std::string& path, const std::string& text, const std::string& wanted) {
   return base::error(Error::Kind::kNotFound,
                      shown_path(path) + ": old_text is not in the file" + nearest(text, wanted) +
@@ -116,7 +132,7 @@ base::Result<Reply> edit(const Services& services, const sessions::Session& sess
                            " bytes, at most " + std::to_string(sandbox::files::kReadBytesMax) +
                            " can be edited; use run_code");
   }
-  const std::string wanted = arguments.text("old_text");
+  const std::string wanted = with_line_ends_of(read.content, arguments.text("old_text"));
   const auto places = places_of(read.content, wanted);
   if (places.empty()) return not_there(read.path, read.content, wanted);
   if (places.size() > 1 && !arguments.boolean("all", false)) {
@@ -126,7 +142,7 @@ base::Result<Reply> edit(const Services& services, const sessions::Session& sess
                            lines_of(read.content, places) +
                            "; take in more of the text around it, or set all");
   }
-  const std::string replacement = arguments.text("new_text");
+  const std::string replacement = with_line_ends_of(read.content, arguments.text("new_text"));
   const std::size_t bytes =
       read.content.size() + places.size() * replacement.size() - places.size() * wanted.size();
   if (bytes > sandbox::files::kWriteBytesMax) {

@@ -26,7 +26,6 @@ constexpr std::int64_t kReadMostBytes = 4 << 20;
 constexpr std::size_t kContentCharactersMax = 380'000;
 // What a client may take into the model's context, where the model asked for that much.
 constexpr int kResultCharactersMax = 400'000;
-// 16 MiB of content, as base64.
 constexpr std::int64_t kContentMostBytes = 16 << 20;
 
 base::Result<BoxFiles> files_of(const Services& services, const sessions::Session& session) {
@@ -167,6 +166,16 @@ sandbox::files::WriteMode mode_of(const std::string& name) {
   return sandbox::files::WriteMode::kOverwrite;
 }
 
+base::Result<std::string> content_of(const Arguments& arguments) {
+  std::string content = arguments.text("content");
+  if (arguments.text("encoding") == "base64") content = TRY(from_base64(content));
+  if (static_cast<std::int64_t>(content.size()) <= kContentMostBytes) return content;
+  return base::error(Error::Kind::kLimit, "content is " + std::to_string(content.size()) +
+                                              " bytes, at most " +
+                                              std::to_string(kContentMostBytes) +
+                                              " are allowed: write in parts with mode append");
+}
+
 mcp::Tool write_file(const Services& services) {
   Definition definition{
       "write_file",
@@ -175,9 +184,9 @@ mcp::Tool write_file(const Services& services) {
       {path_argument("relative to /workspace, or absolute"),
        {.name = "content",
         .required = true,
-        .description = "",
+        .description = "at most 16 MiB",
         .least = std::nullopt,
-        .most = kContentMostBytes / 3 * 4 + 4},
+        .most = std::nullopt},
        session_argument(),
        {.name = "encoding",
         .description = "",
@@ -196,14 +205,7 @@ mcp::Tool write_file(const Services& services) {
   return make_tool(
       services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
-        std::string content = arguments.text("content");
-        if (arguments.text("encoding") == "base64") content = TRY(from_base64(content));
-        if (static_cast<std::int64_t>(content.size()) > kContentMostBytes) {
-          return base::error(
-              Error::Kind::kLimit,
-              "content is " + std::to_string(content.size()) +
-                  " bytes, at most 16777216 are allowed: write in parts with mode append");
-        }
+        const std::string content = TRY(content_of(arguments));
         const sessions::Session session = TRY(session_for(services, arguments, context));
         const BoxFiles files = TRY(files_of(services, session));
         const auto written =

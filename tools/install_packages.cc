@@ -38,7 +38,9 @@ mcp::Tool install_tool(const Services& services) {
             "the network policy of " + whose +
                 " allows nothing (network: {allow: []}), so no package index can be reached. Use "
                 "what is "
-                "installed on the host (python3 -m pip list), or write the package's files into "
+                "installed on the host (in run_code: import importlib.metadata; sorted(d.name for "
+                "d in "
+                "importlib.metadata.distributions())), or write the package's files into "
                 "/workspace with write_file.");
       });
 }

@@ -1,6 +1,8 @@
 // text_of_run() of run_view.h.
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -20,6 +22,9 @@ namespace {
 // Larger ones are thinned: whoever reads the text does not draw.
 constexpr std::size_t kChartTextBytes = 4'000;
 constexpr const char* kStreams[] = {"stdout", "stderr"};
+constexpr std::string_view kToolsFolders[] = {
+    ".git",          "node_modules", "__pycache__",       ".venv", "venv", "site-packages",
+    ".pytest_cache", ".mypy_cache",  ".ipynb_checkpoints"};
 
 void add_section(std::string& text, const char* title, const std::string& body) {
   if (body.empty()) return;
@@ -83,11 +88,32 @@ void add_error(std::string& text, const json& failure) {
   }
 }
 
+// The folder of a tool's own files in which a path lies, or nothing.
+std::string tools_folder_of(const std::string& path) {
+  std::size_t end = std::string::npos;
+  for (const std::string_view folder : kToolsFolders) {
+    const std::size_t at = path.find("/" + std::string(folder) + "/");
+    if (at != std::string::npos) end = std::min(end, at + folder.size() + 1);
+  }
+  return end == std::string::npos ? "" : path.substr(0, end);
+}
+
+// What a tool keeps for itself is many files, and says less than the few that the code has made.
 void add_changes(std::string& text, const json& value) {
+  std::map<std::string, std::size_t> of_tools;
   for (const json& change : value["files_changed"]) {
-    text += change["change"].get<std::string>() + " " +
-            one_line(change["path"].get<std::string>()) + " (" + change["bytes"].dump() +
-            " bytes)\n";
+    const std::string path = change["path"].get<std::string>();
+    if (const std::string folder = tools_folder_of(path); !folder.empty()) {
+      ++of_tools[folder];
+      continue;
+    }
+    const bool is_there = change["change"] != "deleted";
+    text += change["change"].get<std::string>() + " " + one_line(path) +
+            (is_there ? " (" + change["bytes"].dump() + " bytes)" : "") + "\n";
+  }
+  for (const auto& [folder, count] : of_tools) {
+    text += std::to_string(count) + (count == 1 ? " file" : " files") + " changed in " +
+            one_line(folder) + "\n";
   }
   if (value.contains("files_changed_total")) {
     text += value["files_changed_total"].dump() + " files changed in all\n";

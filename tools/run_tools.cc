@@ -101,13 +101,7 @@ base::Result<RunState> follow(const Services& services, RunState state, mcp::Cal
 base::Result<std::int64_t> timeout_for(const Services& services, const Arguments& arguments,
                                        const sessions::Session& session) {
   if (const auto given = arguments.find_integer("timeout_seconds")) {
-    const std::int64_t most = services.sessions.config().most_limits.run_seconds;
-    if (*given <= most) return *given;
-    return base::error(Error::Kind::kInvalid,
-                       "timeout_seconds must be a whole number from 1 to " + std::to_string(most) +
-                           (most < sandbox::kRunSecondsMax
-                                ? "; run_seconds in [max_limits] of the configuration allows more"
-                                : ""));
+    return services.sessions.check_run_seconds(session, *given);
   }
   // A background run is there to stay.
   if (arguments.boolean("background", false)) return 0;

@@ -129,7 +129,19 @@ Streams windows_within(const RunView& view, std::size_t room) {
           window_of(Stream::kStderr, err_total, err_from, shares.second), out_total, err_total};
 }
 
-void add_streams(const RunView& view, json& value) {
+// The file in which everything is of a stream whose lines are shown as they were last.
+std::string told_of_overwriting(const Run& run, Stream stream) {
+  return "lines of " + std::string(file_name(stream)) +
+         " that were written over after a carriage return are shown as they were last: " +
+         run_file(run, file_name(stream)) + " has all";
+}
+
+void add_note(const std::string& more, std::string& note) {
+  if (!more.empty()) note += (note.empty() ? "" : "; ") + more;
+}
+
+// Returns what there is to say of them.
+std::string add_streams(const RunView& view, json& value) {
   const Run& run = view.run;
   Streams streams;
   for (std::size_t room = kInlineOutputBytes;;) {
@@ -141,8 +153,14 @@ void add_streams(const RunView& view, json& value) {
         std::max(std::min(room * kStreamsPrintedMax / printed, room / 10 * 9), kStreamsRoomLeast);
   }
   const auto& [out, err, out_total, err_total] = streams;
-  value["stdout"] = last_states(out.text);
-  value["stderr"] = last_states(err.text);
+  std::string note;
+  const auto show = [&](Stream stream, const Window& window) {
+    std::string seen = last_states(window.text);
+    if (seen != window.text) add_note(told_of_overwriting(run, stream), note);
+    value[file_name(stream)] = std::move(seen);
+  };
+  show(Stream::kStdout, out);
+  show(Stream::kStderr, err);
   value["stdout_next_offset"] = out.next_offset;
   value["stderr_next_offset"] = err.next_offset;
   json truncated = json::object();
@@ -154,6 +172,7 @@ void add_streams(const RunView& view, json& value) {
   tell(Stream::kStdout, out, out_total);
   tell(Stream::kStderr, err, err_total);
   if (!truncated.empty()) value["truncated"] = truncated;
+  return note;
 }
 
 std::string note_of(const Run& run) {
@@ -210,8 +229,9 @@ json structured_run(const RunView& view) {
                 {"outputs", json::array()},
                 {"files_changed", json::array()}};
   if (run.error) value["error"] = shown_error(run);
-  add_streams(view, value);
-  if (const std::string note = note_of(run); !note.empty()) {
+  std::string note = note_of(run);
+  add_note(add_streams(view, value), note);
+  if (!note.empty()) {
     value["note"] = sandbox::shortened(note, kMessageCharacters);
   }
   const std::size_t taken = json_characters(value) + kSlackCharacters;

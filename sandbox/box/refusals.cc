@@ -13,6 +13,7 @@ constexpr std::string_view kDiskErrors[] = {"[Errno 28]", "[Errno 122]", "ENOSPC
 constexpr std::string_view kDiskWords[] = {"File too large", "No space left on device",
                                            "Disk quota exceeded", "disk is full",
                                            "UNKNOWN: unknown error, write"};
+constexpr std::string_view kTooLargeWords[] = {"File too large", "File size limit exceeded"};
 constexpr std::string_view kTryAgain[] = {"Resource temporarily unavailable", "EAGAIN"};
 // A socket that has nothing to read says the same: what was called tells them apart.
 constexpr std::string_view kForks[] = {"fork", "_execute_child", "spawn"};
@@ -23,7 +24,8 @@ constexpr std::string_view kNoNetworkWords[] = {"Temporary failure in name resol
                                                 "EAI_AGAIN",
                                                 "ENETUNREACH",
                                                 "Could not resolve host",
-                                                "Could not resolve 'http"};
+                                                "Could not resolve 'http",
+                                                "(from versions: none)"};
 
 template <std::size_t kCount>
 bool has_any(std::string_view text, const std::string_view (&words)[kCount]) {
@@ -42,6 +44,8 @@ bool tells_of_refused_fork(std::string_view text) {
 bool tells_of_full_disk(std::string_view text) {
   return has_any(text, kDiskErrors) || has_any(text, kDiskWords);
 }
+
+bool tells_of_too_large_file(std::string_view text) { return has_any(text, kTooLargeWords); }
 
 bool tells_of_no_network(std::string_view text) { return has_any(text, kNoNetworkWords); }
 

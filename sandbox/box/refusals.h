@@ -16,6 +16,9 @@ bool tells_of_full_disk(std::string_view text);
 // to be counted.
 bool is_too_large_error(std::string_view message);
 
+// EFBIG, in the words of programs and shells.
+bool tells_of_too_large_file(std::string_view text);
+
 // No route, or nobody who knows names.
 bool tells_of_no_network(std::string_view text);
 

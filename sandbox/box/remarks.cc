@@ -14,13 +14,20 @@ constexpr const char* kManyProcesses =
     "the session's limit of processes and threads was reached: end those that are not needed, or "
     "create_session with more (limits.processes)";
 
-void add(Run& run, const char* remark) {
-  run.note += (run.note.empty() ? "" : "; ") + std::string(remark);
+std::string full_disk(std::int64_t disk_mb) {
+  return "this session's files may take " + std::to_string(disk_mb) +
+         " MB together, whatever else is free on the host: delete some, or create_session with "
+         "more (limits.disk_mb)";
+}
+
+void add(Run& run, const std::string& remark) {
+  run.note += (run.note.empty() ? "" : "; ") + remark;
 }
 
 }  // namespace
 
-void add_remarks(Run& run, std::string_view stdout_tail, std::string_view stderr_tail) {
+void add_remarks(Run& run, const Limits& limits, std::string_view stdout_tail,
+                 std::string_view stderr_tail) {
   const auto in_the_error = [&run](bool (*tells)(std::string_view)) {
     return run.error && (tells(run.error->message) || tells(run.error->traceback));
   };
@@ -29,6 +36,8 @@ void add_remarks(Run& run, std::string_view stdout_tail, std::string_view stderr
     add(run, kNoNetwork);
   }
   if (run.error && run.error->cause == Cause::kPids) add(run, kManyProcesses);
+  const bool is_disk = run.error && run.error->cause == Cause::kDisk;
+  if (is_disk || tells_of_too_large_file(stderr_tail)) add(run, full_disk(limits.disk_mb));
 }
 
 }  // namespace sandbox::box

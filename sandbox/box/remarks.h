@@ -3,11 +3,13 @@
 
 #include <string_view>
 
+#include "sandbox/limits.h"
 #include "sandbox/run.h"
 
 namespace sandbox::box {
 
 // Of a run that has ended, with the ends of its streams. Text of the box: it is advice, no verdict.
-void add_remarks(Run& run, std::string_view stdout_tail, std::string_view stderr_tail);
+void add_remarks(Run& run, const Limits& limits, std::string_view stdout_tail,
+                 std::string_view stderr_tail);
 
 }  // namespace sandbox::box

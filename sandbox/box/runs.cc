@@ -27,6 +27,8 @@ namespace {
 // Kept in memory, for servers that wait for them; all are on disk. Few, since outputs may be large.
 constexpr std::size_t kEndedMax = 8;
 constexpr int kStartAttemptsMax = 40;
+constexpr const char* kRestarted =
+    "began in a fresh interpreter, as asked: variables of earlier runs are lost, files kept";
 constexpr int kAttemptsWithInterpreters = 10;
 constexpr milliseconds kStartPause{50};
 
@@ -152,6 +154,7 @@ void Runs::begin(const JobPointer& job) {
     files_touched_ = false;
   }
   job->run.status = RunStatus::kRunning;
+  if (job->request.restart) tell_next(kRestarted);
   if (!note_for_next_.empty()) job->run.note = std::exchange(note_for_next_, "");
   context_.begins(job->run);
   job->run.started_at_ms = base::now_ms();
@@ -349,7 +352,7 @@ void Runs::finish(const JobPointer& job) {
     end_processes_since(context_.init, job->worker->pid(), job->started_process_time);
   }
   drop_parts(*job);
-  add_remarks(job->run, job->out->tail(), job->err->tail());
+  add_remarks(job->run, context_.spec.limits, job->out->tail(), job->err->tail());
   if (job->run.started_at_ms != 0) {
     std::size_t changes = 0;
     job->run.files_changed = file_changes_.changes_since(job->started_file_time_ns, changes);

@@ -45,6 +45,8 @@ void Runs::stop(Job& job, Cause cause) {
   job.stop_cause = cause;
   if (job.worker == nullptr) return;  // room is being made for it: then it ends without a start
   context_.loop.cancel(job.deadline);
+  // One that has not begun has nothing to lose, and would tell of the interrupt as a crash.
+  if (!job.worker->began()) return job.worker->kill_group();
   // A process of its own has nothing to save but what it saves on SIGINT; its children matter more.
   if (job.own_worker || is_limit(cause)) {
     job.worker->interrupt_group();

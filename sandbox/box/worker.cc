@@ -47,6 +47,7 @@ base::Result<std::unique_ptr<Worker>> Worker::start(EventLoop& loop, InitProcess
     code = TRY(base::make_memory_file("code", *start.code));
     request.descriptors.push_back(code.get());
   } else {
+    worker->began_ = false;
     TRY(worker->open_channel(std::move(events), channel));
     request.descriptors.push_back(channel.reads.get());
     request.descriptors.push_back(channel.writes.get());
@@ -68,6 +69,7 @@ base::Status Worker::open_channel(Events events, RunnerChannel::Ends& theirs) {
   heard.message = [this, tell = std::move(events.message)](const json& message,
                                                            const std::string& blob) {
     if (wire::string_or(message, "type") == "ready") {
+      began_ = true;
       interrupt_by_frame_ = wire::string_or(message, "interrupt") == "frame";
     }
     tell(message, blob);

@@ -54,6 +54,8 @@ class Worker {
     if (channel_) channel_->close();
   }
 
+  // False until its runner has said that it is there; a program without a runner has begun.
+  [[nodiscard]] bool began() const { return began_; }
   // False once the runner has closed its channel: it gets no run any more.
   [[nodiscard]] bool usable() const { return !channel_ || channel_->is_read(); }
 
@@ -81,6 +83,7 @@ class Worker {
   EventLoop::TimerId hang_up_ = 0;
   bool interrupt_by_frame_ = false;
   bool interrupted_ = false;
+  bool began_ = true;
   std::shared_ptr<StreamReader> out_;
   std::shared_ptr<StreamReader> err_;
 };

@@ -49,6 +49,16 @@ def test_what_differs_in_blanks_or_letter_case_is_found_all_the_same(client):
         client.call("edit_file", path="shapes.py", old_text=" \n\t\n ", new_text="")
 
 
+def test_lines_keep_the_ends_that_they_have_in_the_file(client):
+    client.call("write_file", path="windows.txt", content="alpha\r\nbeta\r\ngamma\r\n")
+    client.call("edit_file", path="windows.txt", old_text="alpha\nbeta\n", new_text="one\ntwo\nthree\n")
+    client.call("edit_file", path="windows.txt", old_text="gamma", new_text="gamma\ndelta")
+    assert client.call("read_file", path="windows.txt")["content"] == "one\r\ntwo\r\nthree\r\ngamma\r\ndelta\r\n"
+    client.call("write_file", path="mixed.txt", content="alpha\r\nbeta\n")
+    client.call("edit_file", path="mixed.txt", old_text="beta\n", new_text="b\nc\n")
+    assert client.call("read_file", path="mixed.txt")["content"] == "alpha\r\nb\nc\n"
+
+
 def test_deleting_lines_bytes_and_the_mode_are_kept(client):
     client.run("open('run.sh', 'wb').write(b'#!/bin/sh\\r\\n# gone\\r\\necho \\xff\\n'); import os; os.chmod('run.sh', 0o750)")
     client.call("edit_file", path="run.sh", old_text="# gone\r\n", new_text="")

@@ -222,3 +222,38 @@ def test_of_many_earlier_sessions_three_are_named(state):
         said = client.run("1")["note"]
         assert sum(one in said for one in ids) == 3 and ids[4] not in said
         assert client.call("run_code", code="1", session_id="s0").get("note") is None
+
+
+def test_lines_that_were_written_over_are_told_of(client):
+    table = client.run("import sys; sys.stdout.write('id,name\\r1,ann\\r2,bob\\r')")
+    assert table["stdout"] == "2,bob\r"
+    assert f"/runs/{table['run_id']}/stdout has all" in table["note"], table
+    whole = client.call("read_file", path=f"/runs/{table['run_id']}/stdout")
+    assert whole["content"] == "id,name\r1,ann\r2,bob\r"
+    assert "note" not in client.run("print('a\\r')")
+
+
+def test_what_tools_keep_for_themselves_is_counted_not_listed(client):
+    run = client.result("run_code", code="import os\nos.makedirs('p/.git/objects')\n"
+                        "for i in range(30): open(f'p/.git/objects/{i}', 'w').write('x')\nopen('p/mine.txt', 'w').write('y')")
+    text = run["content"][0]["text"]
+    assert "created /workspace/p/mine.txt (1 bytes)" in text and "/objects/" not in text, text
+    assert "changed in /workspace/p/.git\n" in text, text
+    assert len(run["structuredContent"]["files_changed"]) > 30
+    removed = client.result("run_code", code="os.remove('p/mine.txt')")["content"][0]["text"]
+    assert "deleted /workspace/p/mine.txt\n" in removed, removed
+
+
+def test_a_restart_says_what_it_cost(client):
+    client.run("x = 1")
+    run = client.run("x", restart=True)
+    assert run["error"]["name"] == "NameError" and "fresh interpreter, as asked" in run["note"], run
+    assert "note" not in client.run("1")
+
+
+def test_a_background_run_that_is_cancelled_at_once_leaves_no_crash(client):
+    for _ in range(3):
+        run = client.run("import time; time.sleep(60)", background=True)
+        client.call("cancel_run", run_id=run["run_id"])
+        ended = client.until_ended(run["run_id"])
+        assert ended["status"] == "cancelled" and ended["stderr"] == "", ended

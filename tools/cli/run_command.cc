@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
@@ -151,6 +152,15 @@ base::Status save_pictures(Application& app, const RunState& state, const std::s
   return base::done();
 }
 
+// They go with a sandbox that has no name.
+void tell_of_lost_files(const sandbox::Run& run) {
+  const auto made = std::count_if(run.files_changed.begin(), run.files_changed.end(),
+                                  [](const auto& file) { return file.change == "created"; });
+  if (made == 0) return;
+  std::cerr << "hutch: " << made << (made == 1 ? " file" : " files")
+            << " that the code wrote went with its sandbox; --session NAME keeps them\n";
+}
+
 // The sandbox's own words are for who calls tools, and name their arguments.
 std::string words_of(const sandbox::RunError& failure, std::int64_t timeout_seconds) {
   if (failure.cause != sandbox::Cause::kTimeout) return failure.message;
@@ -207,18 +217,23 @@ base::Result<int> run_code_once(Application& app, const RunOptions& options) {
   } else {
     session = TRY(app.sessions().find_or_create_named(app.principal_id(), options.session));
   }
-  request.timeout_seconds = options.timeout_seconds > 0 ? options.timeout_seconds
-                                                        : app.settings().default_limits.run_seconds;
-  const std::int64_t timeout_seconds = request.timeout_seconds;
+  std::int64_t timeout_seconds = sessions::run_seconds_of(session);
   const Interruptible interruptible;
   const auto finished = [&]() -> base::Result<RunState> {
+    if (options.timeout_seconds > 0) {
+      timeout_seconds = TRY(app.sessions().check_run_seconds(session, options.timeout_seconds));
+    }
+    request.timeout_seconds = timeout_seconds;
     RunState started = TRY(app.sessions().start_run(session, std::move(request)));
     return follow(app, std::move(started), interruptible);
   }();
   const bool saves = !options.save_directory.empty();
   base::Status saved = base::done();
   if (finished.ok() && saves) saved = save_pictures(app, finished.value(), options.save_directory);
-  if (options.session.empty()) TRY(app.sessions().destroy(app.principal_id(), session.id));
+  if (options.session.empty()) {
+    if (finished.ok()) tell_of_lost_files(finished.value().run);
+    TRY(app.sessions().destroy(app.principal_id(), session.id));
+  }
   if (!finished.ok()) return finished.error();
   const int status = interruptible.came() ? 130 : report(finished.value(), saves, timeout_seconds);
   // The status of code that failed says more than the 1 of this.

@@ -51,14 +51,13 @@ base::Result<std::string> default_state_directory(const Environment& environment
   return home + "/.local/state/hutch";
 }
 
-base::Result<std::string> absolute(const std::string& path, const char* what,
-                                   const Environment& environment) {
+base::Result<std::string> absolute(const std::string& path, const char* what) {
   if (path.starts_with('/')) return path;
-  const std::string here = environment("PWD");
-  if (here.empty()) {
-    return base::error(Error::Kind::kInvalid, std::string(what) + " must be absolute");
-  }
-  return here + "/" + path;
+  std::error_code failure;
+  const auto whole = std::filesystem::absolute(path, failure);
+  if (!failure) return whole.string();
+  return base::error(Error::Kind::kInvalid,
+                     std::string(what) + " must be absolute: " + failure.message());
 }
 
 std::string without_last_slashes(std::string path) {
@@ -81,8 +80,7 @@ base::Status resolve_share_directory(const Flags& flags, const Environment& envi
     return base::done();
   }
   const std::string path = TRY(expand(*settings.share_directory, environment));
-  settings.share_directory =
-      without_last_slashes(TRY(absolute(path, "the share directory", environment)));
+  settings.share_directory = without_last_slashes(TRY(absolute(path, "the share directory")));
   return base::done();
 }
 
@@ -238,7 +236,10 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
     const std::string config = environment("XDG_CONFIG_HOME");
     file = (config.empty() ? environment("HOME") + "/.config" : config) + "/hutch/config.toml";
   }
-  if (named || ::access(file.c_str(), R_OK) == 0) TRY(read_config_file(file, settings));
+  // The default one need not be there; one that is there and cannot be read is told of.
+  if (named || ::access(file.c_str(), F_OK) == 0 || errno != ENOENT) {
+    TRY(read_config_file(file, settings));
+  }
   settings.log_level =
       first_of({flags.log_level, environment("HUTCH_LOG_LEVEL"), settings.log_level});
   settings.log_format =
@@ -256,7 +257,7 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
       first_of({flags.state_directory, environment("HUTCH_STATE_DIR"), settings.state_directory});
   if (state.empty()) state = TRY(default_state_directory(environment));
   state = TRY(expand(state, environment));
-  state = without_last_slashes(TRY(absolute(state, "the state directory", environment)));
+  state = without_last_slashes(TRY(absolute(state, "the state directory")));
   settings.state_directory = state;
   settings.zygote_directory = state + "/zygote";
   TRY(resolve_mounts(flags, environment, settings.mounts));
