@@ -1,6 +1,7 @@
 // Who a request acts for.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -10,5 +11,11 @@ struct Principal {
   std::string id;                   // the same for every request of the same caller; never shown
   std::vector<std::string> scopes;  // empty: everything
 };
+
+// Whether whatever one of them may do the other may, too.
+inline bool are_equal(const Principal& one, const Principal& other) {
+  return one.id == other.id && std::is_permutation(one.scopes.begin(), one.scopes.end(),
+                                                   other.scopes.begin(), other.scopes.end());
+}
 
 }  // namespace mcp

@@ -131,6 +131,11 @@ base::Result<base::UniqueFd> ConnectedBox::root() {
   return fd;
 }
 
+base::Status ConnectedBox::take_disk_room(std::int64_t bytes) {
+  TRY(call({{"op", "disk_room"}, {"bytes", bytes}}));
+  return base::done();
+}
+
 base::Status ConnectedBox::shutdown() {
   BoxConnection connection = TRY(take());
   TRY(connection.call({{"op", "shutdown"}}, kPatience));

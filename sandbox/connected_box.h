@@ -42,6 +42,7 @@ class ConnectedBox : public Box {
   base::Status resume() override;
   base::Status end_with_connection() override;
   base::Result<base::UniqueFd> root() override;
+  base::Status take_disk_room(std::int64_t bytes) override;
   base::Status shutdown() override;
   base::Status shutdown_if_idle(const std::string& why) override;
 

@@ -55,6 +55,11 @@ class Box {
   // without a server it ends after some seconds, and not after the server's detach time.
   virtual base::Status end_with_connection() = 0;
 
+  // Room for a file that is to be written from outside, until the box has counted it. kLimit when
+  // the session's disk_mb do not leave so much. Where a quota holds the disk, it answers for
+  // itself.
+  virtual base::Status take_disk_room(std::int64_t bytes) = 0;
+
   // O_PATH directory descriptor of what the code in the box sees as "/".
   virtual base::Result<base::UniqueFd> root() = 0;
 

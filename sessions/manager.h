@@ -151,6 +151,8 @@ class Manager {
 
   // The box's root directory as seen by the code; starts the box when needed.
   base::Result<base::UniqueFd> root_of(const Session& session);
+  // Before a file of so many bytes is written there. kLimit: it would not fit.
+  base::Status take_disk_room(const Session& session, std::int64_t bytes);
   // The same of a live box only, and only to look: no use of the session. kNotFound without one.
   base::Result<base::UniqueFd> look_at_root(const Session& session);
   // A live box for the session: the running one, or a new one.

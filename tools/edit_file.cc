@@ -152,6 +152,7 @@ base::Result<Reply> edit(const Services& services, const sessions::Session& sess
                                                 " are allowed; nothing was changed");
   }
   const std::string content = replaced(read.content, places, wanted.size(), replacement);
+  TRY(services.sessions.take_disk_room(session, static_cast<std::int64_t>(content.size())));
   const auto written =
       TRY(files.write(arguments.text("path"), content, sandbox::files::WriteMode::kOverwrite));
   const auto record = TRY(record_written(services, session, written, content));

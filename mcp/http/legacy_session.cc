@@ -59,7 +59,7 @@ bool SessionTable::add(const std::shared_ptr<LegacySession>& session) {
     const std::lock_guard lock(mutex_);
     std::size_t own = 0;
     for (const auto& [id, other] : sessions_) {
-      if (other->principal_id != session->principal_id) continue;
+      if (other->principal.id != session->principal.id) continue;
       ++own;
       if (!is_idle(*other, Clock::now() - limits_.gives_way)) continue;
       if (old == nullptr || other->last_used < old->last_used) old = other;
@@ -79,10 +79,10 @@ bool SessionTable::add(const std::shared_ptr<LegacySession>& session) {
 }
 
 std::shared_ptr<LegacySession> SessionTable::find(const std::string& id,
-                                                  const std::string& principal_id) {
+                                                  const Principal& principal) {
   const std::lock_guard lock(mutex_);
   const auto found = sessions_.find(id);
-  if (found == sessions_.end() || found->second->principal_id != principal_id) return nullptr;
+  if (found == sessions_.end() || !are_equal(found->second->principal, principal)) return nullptr;
   found->second->last_used = Clock::now();
   return found->second;
 }

@@ -30,7 +30,7 @@ std::shared_ptr<Connection> make_connection(const Server& server, Connection::Op
 struct LegacySession {
   std::string id;             // a secret of the client
   std::string connection_id;  // what tools know it by
-  std::string principal_id;
+  Principal principal;        // of who began it
   std::shared_ptr<EventLog> log;
   std::shared_ptr<Connection> connection;
   std::chrono::steady_clock::time_point last_used;  // guarded by the table
@@ -52,8 +52,9 @@ class SessionTable {
 
   // False: there are too many.
   bool add(const std::shared_ptr<LegacySession>& session);
-  // Null when there is none, or it is another principal's: nobody can tell the two apart.
-  std::shared_ptr<LegacySession> find(const std::string& id, const std::string& principal_id);
+  // Null when there is none, it is another principal's, or a token of other scopes began it, with
+  // which its tools are called: nobody can tell these apart.
+  std::shared_ptr<LegacySession> find(const std::string& id, const Principal& principal);
   // Ends it: its requests are cancelled, its streams close.
   void remove(const std::string& id);
   void expire();

@@ -56,7 +56,7 @@ Response LegacySse::open(const Request& request) {
     const auto session = std::make_shared<SseSession>();
     session->id = random_id("");
     session->connection_id = random_id("connection_");
-    session->principal_id = principal.id;
+    session->principal = principal;
     session->stream = stream;
     session->log = std::make_shared<EventLog>(EventLog::Limits{.bytes = 0, .streams = 0});
     session->log->attach({EventLog::kUnsolicited, 0}, stream, false);
@@ -80,7 +80,7 @@ Response LegacySse::open(const Request& request) {
 Response LegacySse::post(const Request& request) {
   const auto id = request.query.find(kSessionParameter);
   if (id == request.query.end()) return refuse(400, "sessionId is missing: open /sse first");
-  const auto found = sessions_->find(id->second, request.principal.id);
+  const auto found = sessions_->find(id->second, request.principal);
   if (found == nullptr) return refuse(404, "no such session: open /sse again");
   if (!content_is_json(request)) return refuse(415, "Content-Type must be application/json");
   auto held = Budget::take(parts_.open_messages, request.body.size());

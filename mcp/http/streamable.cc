@@ -251,7 +251,7 @@ std::shared_ptr<LegacySession> Streamable::session_of(const Request& request, Re
     refusal = refuse(400, "unsupported MCP-Protocol-Version");
     return nullptr;
   }
-  auto session = sessions_.find(std::string(request.header(kSessionHeader)), request.principal.id);
+  auto session = sessions_.find(std::string(request.header(kSessionHeader)), request.principal);
   if (session == nullptr) refusal = refuse(404, "no such session: send initialize again");
   return session;
 }
@@ -260,7 +260,7 @@ Response Streamable::initialize(const Request& request, Inbound inbound) {
   const auto session = std::make_shared<LegacySession>();
   session->id = random_id("");
   session->connection_id = random_id("connection_");
-  session->principal_id = request.principal.id;
+  session->principal = request.principal;
   session->log = std::make_shared<EventLog>(EventLog::Limits{.all = parts_.logs});
   Connection::Options options;
   options.id = session->connection_id;

@@ -137,8 +137,12 @@ base::Status Box::start_runs() {
   };
   watched.disk_uncountable = [this] {
     limit_reached(Cause::kDisk, true,
-                  "a directory was made unreadable again and again, so that the files in it could "
-                  "not be counted");
+                  "a directory or a process was made unreadable again and again, so that its files "
+                  "could not be counted");
+  };
+  watched.sockets_too_large = [this] {
+    limit_reached(Cause::kOom, true,
+                  "more was sent through its sockets and not read than a quarter of memory_mb");
   };
   watched.process_limit_reached = [this] { limit_reached(Cause::kPids, true); };
   watched.memory_ran_out = [this] { runs_->stop_after_oom_kill(); };
@@ -177,6 +181,7 @@ base::Status Box::start_control() {
   actions.end_with_connection = [this] { spec_.ends_with_connection = true; };
   actions.status = [this] { return status(); };
   actions.root_fd = [this] { return init_->root_fd(); };
+  actions.take_disk_room = [this](std::int64_t bytes) { return watchdog_->take_disk_room(bytes); };
   actions.shutdown = [this](const std::string& why) { end(Cause::kCancelled, why); };
   control_ = TRY(Control::listen(loop_, std::move(socket), std::move(actions)));
   return base::done();
@@ -257,15 +262,18 @@ void Box::limit_reached(Cause cause, bool stuck, const std::string& why) {
   // Who only writes has left its interpreter, most likely; a bomb is to be ended at one stroke.
   const auto now = steady_clock::now();
   const bool again = left_behind_ended_ && now - *left_behind_ended_ < kLeftBehindPatience;
-  const bool interpreters_too = cause == Cause::kPids || again;
+  const bool interpreters_too = cause != Cause::kDisk || again;
   left_behind_ended_ = now;
   if (interpreters_too) {
     runs_->end_processes();
   } else {
     runs_->end_left_behind();
   }
-  runs_->tell_next("processes that went on against the session's limit of " +
-                   std::string(cause == Cause::kPids ? "processes" : "disk") + " were ended" +
+  const char* limit = cause == Cause::kPids  ? "processes"
+                      : cause == Cause::kOom ? "memory"
+                                             : "disk";
+  runs_->tell_next("processes that went on against the session's limit of " + std::string(limit) +
+                   " were ended" +
                    (interpreters_too ? ", and the interpreters with them: variables lost" : "") +
                    (why.empty() ? "" : "; " + why));
 }

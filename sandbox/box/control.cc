@@ -138,6 +138,11 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     client.connection->send_fd(actions_.root_fd());
     return json();
   }
+  if (op == "disk_room") {
+    actions_.used();
+    TRY(actions_.take_disk_room(wire::integer_or(request, "bytes", 0)));
+    return json::object();
+  }
   if (op == "shutdown") {
     const bool if_idle = wire::boolean_or(request, "if_idle", false);
     if (if_idle && actions_.runs().busy()) {

@@ -25,6 +25,7 @@ class Control {
     std::function<void()> end_with_connection;
     std::function<nlohmann::json()> status;
     std::function<int()> root_fd;
+    std::function<base::Status(std::int64_t bytes)> take_disk_room;
     // Ends everything, then the loop.
     std::function<void(const std::string& why)> shutdown;
   };

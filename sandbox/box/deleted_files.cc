@@ -1,8 +1,13 @@
 #include "sandbox/box/deleted_files.h"
 
 #include <dirent.h>
+#include <linux/kcmp.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <set>
 #include <string>
@@ -13,25 +18,55 @@ namespace {
 
 constexpr std::int64_t kBlockBytes = 512;  // of st_blocks, see inode(7)
 
+using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+Directory open_directory(const std::string& path) { return {::opendir(path.c_str()), &::closedir}; }
+
+// Those threads that have a descriptor table of their own, one for each. The first thread's need
+// not be among them: it can end before the others.
+std::vector<std::string> descriptor_tables(pid_t pid) {
+  const std::string tasks_path = "/proc/" + std::to_string(pid) + "/task";
+  std::vector<std::string> tables;
+  std::vector<pid_t> owners;
+  const Directory tasks = open_directory(tasks_path);
+  while (const dirent* entry = tasks ? ::readdir(tasks.get()) : nullptr) {  // NOLINT: one thread
+    if (entry->d_name[0] == '.') continue;
+    const auto thread = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+    const bool known = std::any_of(owners.begin(), owners.end(), [thread](pid_t owner) {
+      return ::syscall(SYS_kcmp, owner, thread, KCMP_FILES, 0, 0) == 0;
+    });
+    if (known) continue;
+    owners.push_back(thread);
+    tables.push_back(tasks_path + "/" + entry->d_name + "/fd");
+  }
+  return tables;
+}
+
 }  // namespace
 
-std::vector<DeletedFile> deleted_open_files(const std::vector<pid_t>& pids,
-                                            const std::stop_token& stop) {
-  std::vector<DeletedFile> found;
+DeletedFiles deleted_open_files(const std::vector<pid_t>& pids, const std::stop_token& stop) {
+  DeletedFiles found;
   std::set<std::pair<dev_t, ino_t>> seen;
-  for (const pid_t pid : pids) {
-    if (stop.stop_requested()) break;
-    const std::string path = "/proc/" + std::to_string(pid) + "/fd";
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), &::closedir);
-    if (!directory) continue;                                   // it has ended
-    while (const dirent* entry = ::readdir(directory.get())) {  // NOLINT: one thread
+  const auto look_into = [&found, &seen](const Directory& table) {
+    while (const dirent* entry = ::readdir(table.get())) {  // NOLINT: one thread
       struct stat status {};
       // Follows the link to the open file itself: nothing is opened, so a pipe cannot hold us up.
-      if (::fstatat(::dirfd(directory.get()), entry->d_name, &status, 0) != 0) continue;
+      if (::fstatat(::dirfd(table.get()), entry->d_name, &status, 0) != 0) continue;
       if (!S_ISREG(status.st_mode) || status.st_nlink != 0) continue;
       if (!seen.insert({status.st_dev, status.st_ino}).second) continue;
-      found.push_back({status.st_dev, status.st_ino, status.st_blocks * kBlockBytes});
+      found.files.push_back({status.st_dev, status.st_ino, status.st_blocks * kBlockBytes});
     }
+  };
+  for (const pid_t pid : pids) {
+    bool closed = false;
+    for (const std::string& path : descriptor_tables(pid)) {
+      if (stop.stop_requested()) return found;
+      errno = 0;
+      const Directory table = open_directory(path);
+      if (table) look_into(table);
+      closed = closed || (!table && errno == EACCES);  // else it has ended
+    }
+    if (closed) ++found.closed_processes;
   }
   return found;
 }

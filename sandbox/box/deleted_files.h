@@ -1,5 +1,5 @@
 // Files that have no name any more but are still open: no walk of a directory finds them, and they
-// take space until the last descriptor closes. proc_pid_fd(5).
+// take space until the last descriptor closes. proc_pid_fd(5), kcmp(2).
 #pragma once
 
 #include <sys/types.h>
@@ -16,9 +16,13 @@ struct DeletedFile {
   std::int64_t bytes = 0;  // on disk or in memory, not the apparent size
 };
 
-// Of these processes (pids of the host), each file once. memfds are among them.
+struct DeletedFiles {
+  std::vector<DeletedFile> files;
+  std::int64_t closed_processes = 0;  // live ones, whose descriptors cannot be seen
+};
+
+// Of these processes (pids of the host) and their threads, each file once. memfds are among them.
 // Ends early when told to stop.
-std::vector<DeletedFile> deleted_open_files(const std::vector<pid_t>& pids,
-                                            const std::stop_token& stop = {});
+DeletedFiles deleted_open_files(const std::vector<pid_t>& pids, const std::stop_token& stop = {});
 
 }  // namespace sandbox::box

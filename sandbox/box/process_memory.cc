@@ -1,6 +1,10 @@
 #include "sandbox/box/process_memory.h"
 
+#include <dirent.h>
+
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <string>
 
 namespace sandbox::box {
@@ -8,30 +12,80 @@ namespace {
 
 constexpr std::int64_t kKilobyte = 1024;
 
-// Reads "Name:   n kB" lines.
-ProcessMemory read(const std::string& path, const char* anonymous, const char* shared) {
-  ProcessMemory memory;
+// Calls with the name and the bytes of each line "Name:   n kB". False when there is none.
+bool read_kilobytes(const std::string& path,
+                    const std::function<void(const std::string&, std::int64_t)>& tell) {
   std::ifstream file(path);
-  std::string line;
-  while (std::getline(file, line)) {
+  bool any = false;
+  for (std::string line; std::getline(file, line);) {
     const auto colon = line.find(':');
-    if (colon == std::string::npos) continue;
-    const std::string name = line.substr(0, colon);
-    if (name != anonymous && name != shared) continue;
-    const std::int64_t bytes = std::strtoll(line.c_str() + colon + 1, nullptr, 10) * kKilobyte;
-    (name == anonymous ? memory.anonymous_bytes : memory.shared_bytes) = bytes;
+    if (colon == std::string::npos || !line.ends_with(" kB")) continue;
+    any = true;
+    tell(line.substr(0, colon), std::strtoll(line.c_str() + colon + 1, nullptr, 10) * kKilobyte);
   }
-  return memory;
+  return any;
+}
+
+bool read(const std::string& path, const char* anonymous, const char* shared,
+          ProcessMemory& memory) {
+  return read_kilobytes(path, [&](const std::string& name, std::int64_t bytes) {
+    if (name == anonymous) memory.anonymous_bytes = bytes;
+    if (name == shared) memory.shared_bytes = bytes;
+  });
+}
+
+// The directories of a process and then of its threads: one whose first thread has ended goes on,
+// and tells of its memory only by the others.
+bool with_threads(pid_t pid, const std::function<bool(const std::string&)>& read_in) {
+  const std::string process = "/proc/" + std::to_string(pid);
+  if (read_in(process)) return true;
+  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(::opendir((process + "/task").c_str()),
+                                                  &::closedir);
+  if (!tasks) return false;
+  while (const dirent* entry = ::readdir(tasks.get())) {  // NOLINT: one thread
+    if (entry->d_name[0] != '.' && read_in(process + "/task/" + entry->d_name)) return true;
+  }
+  return false;
+}
+
+// Memory that is shared and has no file that could be found open or on a file system.
+std::int64_t nameless_shared_bytes(const std::string& path) {
+  std::ifstream file(path);
+  std::int64_t bytes = 0;
+  bool nameless = false;
+  for (std::string line; std::getline(file, line);) {
+    const bool is_mapping = line.find('-') < line.find(' ');
+    if (is_mapping) {
+      nameless = line.find(" /dev/zero (deleted)") != std::string::npos ||
+                 line.find(" /SYSV") != std::string::npos;
+    } else if (nameless && line.starts_with("Pss:")) {
+      bytes += std::strtoll(line.c_str() + sizeof "Pss:", nullptr, 10) * kKilobyte;
+    }
+  }
+  return bytes;
 }
 
 }  // namespace
 
 ProcessMemory resident_memory(pid_t pid) {
-  return read("/proc/" + std::to_string(pid) + "/status", "RssAnon", "RssShmem");
+  ProcessMemory memory;
+  (void)with_threads(pid, [&](const std::string& directory) {
+    return read(directory + "/status", "RssAnon", "RssShmem", memory);
+  });
+  return memory;
 }
 
 ProcessMemory proportional_memory(pid_t pid) {
-  return read("/proc/" + std::to_string(pid) + "/smaps_rollup", "Pss_Anon", "Pss_Shmem");
+  ProcessMemory memory;
+  const bool told = with_threads(pid, [&](const std::string& directory) {
+    if (!read(directory + "/smaps_rollup", "Pss_Anon", "Pss_Shmem", memory)) return false;
+    if (memory.shared_bytes > 0) {
+      memory.nameless_bytes = nameless_shared_bytes(directory + "/smaps");
+    }
+    return true;
+  });
+  // One that cannot be looked into counts with all that it maps.
+  return told ? memory : resident_memory(pid);
 }
 
 }  // namespace sandbox::box

@@ -10,13 +10,15 @@ namespace sandbox::box {
 struct ProcessMemory {
   std::int64_t anonymous_bytes = 0;
   std::int64_t shared_bytes = 0;  // tmpfs, memfd, shared mappings; not files of a disk
+  // Of these, what no file system and no descriptor leads to; only proportional_memory() tells.
+  std::int64_t nameless_bytes = 0;
 };
 
 // Counts a page in every process that has it mapped: cheap, and never less than the truth.
 ProcessMemory resident_memory(pid_t pid);
 
 // A page that n processes share counts 1/n in each, so the sum over processes is the truth. Walks
-// the page tables of the process.
+// the page tables of the process. Of one that cannot be looked into, what it has resident.
 ProcessMemory proportional_memory(pid_t pid);
 
 }  // namespace sandbox::box

@@ -11,6 +11,7 @@
 #include "sandbox/box/disk_room.h"
 #include "sandbox/box/process_memory.h"
 #include "sandbox/box/process_tree.h"
+#include "sandbox/box/socket_memory.h"
 #include "sandbox/files/tree.h"
 
 namespace sandbox::box {
@@ -22,8 +23,9 @@ struct Sum {
 };
 
 // What is mapped of the box's tmpfs and memfds is in the processes and in `unmapped` both.
+enum class Overlap { kNone, kWhatHasNames };
 Sum add_up(const std::vector<pid_t>& processes, ProcessMemory (*measure)(pid_t),
-           std::int64_t unmapped, const std::stop_token& stop) {
+           std::int64_t unmapped, Overlap overlap, const std::stop_token& stop) {
   Sum sum;
   std::int64_t anonymous = 0;
   std::int64_t shared = 0;
@@ -31,14 +33,16 @@ Sum add_up(const std::vector<pid_t>& processes, ProcessMemory (*measure)(pid_t),
   for (const pid_t pid : processes) {
     if (stop.stop_requested()) break;
     const ProcessMemory memory = measure(pid);
-    anonymous += memory.anonymous_bytes;
-    shared += memory.shared_bytes;
+    // Nothing of it is in `unmapped`, and of what else is shared, all may be.
+    anonymous += memory.anonymous_bytes + memory.nameless_bytes;
+    shared += memory.shared_bytes - memory.nameless_bytes;
     const std::int64_t own = memory.anonymous_bytes + memory.shared_bytes;
     if (own <= largest_bytes) continue;
     largest_bytes = own;
     sum.largest = pid;
   }
-  sum.total = anonymous + std::max(shared, unmapped);
+  sum.total =
+      anonymous + (overlap == Overlap::kNone ? shared + unmapped : std::max(shared, unmapped));
   return sum;
 }
 
@@ -62,7 +66,7 @@ std::int64_t tmpfs_bytes(const std::vector<int>& mounts) {
 std::int64_t unmapped_memory(const Measured& measured, const std::vector<pid_t>& processes,
                              const std::stop_token& stop) {
   std::int64_t bytes = tmpfs_bytes(measured.tmpfs);
-  for (const DeletedFile& file : deleted_open_files(processes, stop)) {
+  for (const DeletedFile& file : deleted_open_files(processes, stop).files) {
     // statfs(2) has counted what lies on the box's tmpfs.
     if (!is_on(file.device, measured.directories) && !is_on(file.device, measured.tmpfs)) {
       bytes += file.bytes;
@@ -91,11 +95,13 @@ ProcessUsage measure_processes(const Measured& measured, const ProcessQuestions&
   const std::vector<pid_t> processes = read_descendants(measured.init_host_pid);
   usage.processes = processes.size();
   if (questions.tasks) usage.tasks = count_tasks(processes);
+  usage.socket_bytes = socket_memory_bytes(measured.init_host_pid);
   if (!questions.memory) return usage;
   const std::int64_t unmapped = unmapped_memory(measured, processes, stop);
-  usage.memory_bytes = add_up(processes, resident_memory, unmapped, stop).total;
+  // More than the truth at first, which takes longer to find out.
+  usage.memory_bytes = add_up(processes, resident_memory, unmapped, Overlap::kNone, stop).total;
   if (usage.memory_bytes <= questions.memory_bytes_max) return usage;
-  const Sum truth = add_up(processes, proportional_memory, unmapped, stop);
+  const Sum truth = add_up(processes, proportional_memory, unmapped, Overlap::kWhatHasNames, stop);
   usage.memory_bytes = truth.total;
   if (truth.total > questions.memory_bytes_max && truth.largest >= 0) {
     usage.largest = hold_process(truth.largest, measured);
@@ -114,8 +120,9 @@ DiskUsage measure_disk(const Measured& measured, std::int64_t files_max,
     usage.unreadable += tree.unreadable;
     usage.below_floor = usage.below_floor || is_below_floor(directory);
   }
-  for (const DeletedFile& file :
-       deleted_open_files(read_descendants(measured.init_host_pid), stop)) {
+  const DeletedFiles deleted = deleted_open_files(read_descendants(measured.init_host_pid), stop);
+  usage.unreadable += deleted.closed_processes;
+  for (const DeletedFile& file : deleted.files) {
     if (!is_on(file.device, measured.directories)) continue;
     usage.deleted_bytes += file.bytes;
     ++usage.deleted_files;

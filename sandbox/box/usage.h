@@ -24,6 +24,7 @@ struct ProcessUsage {
   std::size_t processes = 0;
   std::int64_t tasks = 0;         // processes and threads; 0 when not asked for
   std::int64_t memory_bytes = 0;  // more than `memory_max`, or not exact; 0 when not asked for
+  std::int64_t socket_bytes = 0;  // see socket_memory.h
   base::UniqueFd largest;         // pidfd of who uses most of it, when it is more than the most
 };
 
@@ -41,9 +42,11 @@ struct DiskUsage {
   std::int64_t files = 0;
   std::int64_t deleted_bytes = 0;  // of both: without a name, but open
   std::int64_t deleted_files = 0;
-  bool complete = true;         // false: things were moved under the count, and more may be there
-  std::int64_t unreadable = 0;  // directories that were closed to the count again and again
-  bool below_floor = false;     // the host has hardly any room left where they lie
+  bool complete = true;  // false: things were moved under the count, and more may be there
+  // Directories that were closed to the count again and again, and processes that cannot be seen
+  // into.
+  std::int64_t unreadable = 0;
+  bool below_floor = false;  // the host has hardly any room left where they lie
 };
 
 // Counts up to about `files_max`, which is then what it says.

@@ -27,6 +27,8 @@ constexpr int kUncountableLooks = 2;
 // What looking may take of a CPU: a twentieth for the disk, a fifth for the processes.
 constexpr int kDiskRestFactor = 20;
 constexpr int kProcessRestFactor = 4;
+// What waits in sockets may take a quarter of the memory limit, beside it.
+constexpr int kSocketShare = 4;
 
 std::chrono::nanoseconds thread_cpu_time() {
   timespec now{};
@@ -103,21 +105,26 @@ void Watchdog::look_at_processes() {
       processes_ = usage->processes;
       if (watched_.memory) check_memory(*usage);
       check_processes(*usage);
+      if (usage->socket_bytes > (limits_.memory_mb << 20) / kSocketShare) {
+        watched_.sockets_too_large();
+      }
     };
   });
 }
 
 void Watchdog::look_at_disk() {
-  disk_side_->run([this](const std::stop_token& stop) -> std::function<void()> {
-    const auto started = Clock::now();
-    // Beyond the limit, so that growth can still be seen.
-    const DiskUsage usage = measure_disk(watched_.measured, 2 * limits_.files + 1, stop);
-    return [this, usage, took = Clock::now() - started] {
-      check_disk(usage);
-      const auto pause = writes_below_floor_ ? kBusyInterval : kDiskInterval;
-      next_disk_look_ = Clock::now() + std::max<Clock::duration>(pause, took * kDiskRestFactor);
-    };
-  });
+  disk_side_->run(
+      [this, promised = promised_bytes_](const std::stop_token& stop) -> std::function<void()> {
+        const auto started = Clock::now();
+        // Beyond the limit, so that growth can still be seen.
+        const DiskUsage usage = measure_disk(watched_.measured, 2 * limits_.files + 1, stop);
+        return [this, usage, promised, took = Clock::now() - started] {
+          promised_bytes_ -= promised;
+          check_disk(usage);
+          const auto pause = writes_below_floor_ ? kBusyInterval : kDiskInterval;
+          next_disk_look_ = Clock::now() + std::max<Clock::duration>(pause, took * kDiskRestFactor);
+        };
+      });
 }
 
 void Watchdog::check_memory(const ProcessUsage& usage) {
@@ -200,6 +207,20 @@ void Watchdog::check_disk(DiskUsage usage) {
   const bool settled = !disk_limit_told_;
   disk_limit_told_ = stuck && settled && (watched_.busy() || was_over);
   if (disk_limit_told_) watched_.disk_limit_reached(true);
+}
+
+base::Status Watchdog::take_disk_room(std::int64_t bytes) {
+  if (!watched_.disk || bytes <= 0) return base::done();
+  wake();
+  const std::int64_t taken = last_disk_.bytes + promised_bytes_;
+  if (bytes > (limits_.disk_mb << 20) - taken) {
+    return base::error(base::Error::Kind::kLimit,
+                       "the session's files take " + std::to_string(taken >> 20) + " of its " +
+                           std::to_string(limits_.disk_mb) +
+                           " MB (limits.disk_mb): delete some, or create_session with more");
+  }
+  promised_bytes_ += bytes;
+  return base::done();
 }
 
 // Twice in a row: neither one file of a run that is over by now, nor what is written between the

@@ -32,6 +32,7 @@ class Watchdog {
     std::function<void(bool stuck)> disk_limit_reached;
     std::function<void()> disk_room_low;          // the host's, and the session goes on writing
     std::function<void()> disk_uncountable;       // somebody keeps closing directories to the count
+    std::function<void()> sockets_too_large;      // more waits in them than the memory limit allows
     std::function<void()> process_limit_reached;  // again and again, for half a second
     std::function<void()> memory_ran_out;         // something was killed, and its run goes on
   };
@@ -48,6 +49,10 @@ class Watchdog {
 
   // How often the process table was seen full, where no cgroup counts refusals; looks once more.
   std::int64_t times_full();
+
+  // Room for a file that somebody else is about to write, counted as taken until a look has counted
+  // the file. kLimit when there is none, and then it looks again soon.
+  base::Status take_disk_room(std::int64_t bytes);
 
   // A run begins: looks soon, not at the next slow round.
   void wake();
@@ -80,6 +85,7 @@ class Watchdog {
   Clock::time_point next_process_look_{};
   Clock::time_point next_disk_look_{};
   DiskUsage last_disk_;
+  std::int64_t promised_bytes_ = 0;  // to writers outside, since the last look began
   bool disk_is_filling_ = false;
   bool disk_limit_told_ = false;  // by the last look
   bool over_disk_limit_ = false;

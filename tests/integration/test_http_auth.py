@@ -157,9 +157,9 @@ def test_a_token_for_reading(state, server):
                                 ("delete_session", {"session_id": session})):
             refused(server, reader, tool, arguments)
     # A session that was begun by a token which may do more lends it nothing.
-    message, fields = writer.envelope("tools/call", {"name": "delete_session",
-                                                     "arguments": {"session_id": session}})
-    assert server.post(message, {**fields, **bearer(token(state, "--scope", "read"))})[0] == 403
+    for tool, arguments in (("delete_session", {"session_id": session}), ("list_files", {})):
+        message, fields = writer.envelope("tools/call", {"name": tool, "arguments": arguments})
+        assert server.post(message, {**fields, **bearer(token(state, "--scope", "read"))})[0] == 404
     assert reader.call("list_sessions")["sessions"][0]["status"] == "ready"
 
 

@@ -71,8 +71,10 @@ def test_flag_beats_variable_beats_file(state, tmp_path):
     config.write_text('share_dir = "~/of-home"\n')
     with Client(state, "--config", str(config), env={"HOME": str(tmp_path)}) as client:
         assert share(client, "f", "x")["host_path"] == str(tmp_path / "of-home/f")
-    with Client(state, "--share-dir", "relative", env={"PWD": str(tmp_path)}) as client:
-        assert share(client, "f", "x")["host_path"] == str(tmp_path / "relative/f")
+    # PWD may be whatever a client has left in it.
+    relative = os.path.relpath(tmp_path)
+    with Client(state, "--share-dir", f"{relative}/of-here", env={"PWD": "/nowhere"}) as client:
+        assert os.path.samefile(share(client, "f", "x")["host_path"], tmp_path / "of-here/f")
 
 
 @pytest.mark.parametrize("arguments, env, file", [
@@ -100,7 +102,6 @@ def test_without_a_home_the_log_says_so_once(state):
 
 
 @pytest.mark.parametrize("arguments, file, said", [
-    (["--share-dir", "relative"], "", "the share directory must be absolute"),
     ([], "\nshare_dir = 5", ":2: share_dir must be a string")])
 def test_what_cannot_be_meant_is_refused_at_the_start(state, tmp_path, arguments, file, said):
     config = tmp_path / "config.toml"

@@ -8,6 +8,7 @@ import pytest
 
 from conftest import needs
 from test_greedy import ALIVE, made, server, session  # noqa: F401 (the fixtures)
+from hutch_client import ToolError
 from trial import Trial
 
 
@@ -131,3 +132,18 @@ def test_orphans_that_end_are_no_work_for_the_host(tmp_path):
         client.call("delete_session", session_id=session)
         trial.until_nothing_is_left(client.process.pid, [session])
     assert trial.log_of("hutch-box").read_text().count("recvmsg(") < 300
+
+
+def test_file_tools_write_no_more_than_the_limit_of_the_disk(server, session):
+    """LIMITS allow 20 MB, wherever no quota answers for itself."""
+    piece = "x" * (4 << 20)
+    written = 0
+    with pytest.raises(ToolError, match=r"limits\.disk_mb|no space left|No space left|quota"):
+        for i in range(12):
+            server.call("write_file", path=f"piece{i}", content=piece, session_id=session)
+            written += 1
+    assert 3 <= written <= 5, written
+    server.run("import os\nfor name in os.listdir('.'):\n    if name.startswith('piece'): os.remove(name)",
+               session_id=session)
+    server.call("write_file", path="piece", content=piece, session_id=session)
+    server.call("edit_file", path="piece", old_text="x" * 1024, new_text="y", all=True, session_id=session)

@@ -191,6 +191,37 @@ def setsockopt_ulp(facts):
 
 
 @probe("seccomp")
+def setsockopt_large_buffer(facts):
+    """Buffers of sockets are memory that nobody is charged for."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as plain:
+        before = plain.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, before // 4)
+        after = plain.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+    return contained(f"{after} as before") if after == before else escaped(f"{before}, now {after}")
+
+
+@probe("seccomp")
+def setsockopt_attach_filter(facts):
+    """A program in the kernel takes from room that all boxes need for theirs."""
+    program = (ctypes.c_ubyte * 8)(0x06, 0, 0, 0, 0xff, 0xff, 0, 0)  # ret
+    class Filter(ctypes.Structure):
+        _fields_ = [("length", ctypes.c_ushort), ("program", ctypes.c_void_p)]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as plain:
+        filter_ = Filter(1, ctypes.addressof(program))
+        return refused(*syscall(54, plain.fileno(), 1, 26, ctypes.byref(filter_), ctypes.sizeof(filter_)))
+
+
+@probe("seccomp")
+def hide_from_the_watch(facts):
+    """A process that is not dumpable shows its memory and files to nobody but the host's root."""
+    from probes.base import libc
+    libc.prctl(4, 0, 0, 0, 0)
+    hidden = libc.prctl(3, 0, 0, 0, 0) == 0
+    libc.prctl(4, 1, 0, 0, 0)
+    return escaped("hidden") if hidden else contained("still to be seen")
+
+
+@probe("seccomp")
 def call_take_the_filter_off(facts):
     """PR_GET_SECCOMP says that a filter is on; it cannot be taken off."""
     from probes.base import libc

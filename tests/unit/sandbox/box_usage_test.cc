@@ -1,6 +1,7 @@
 // What hutch-box counts where the kernel counts nothing for it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -9,7 +10,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <future>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "sandbox/base/fd.h"
@@ -29,7 +32,7 @@ constexpr std::size_t kMebibyte = 1 << 20;
 std::int64_t found_bytes(int fd) {
   struct stat status {};
   EXPECT_EQ(::fstat(fd, &status), 0);
-  for (const DeletedFile& file : deleted_open_files({::getpid()})) {
+  for (const DeletedFile& file : deleted_open_files({::getpid()}).files) {
     if (file.device == status.st_dev && file.inode == status.st_ino) return file.bytes;
   }
   return -1;
@@ -58,7 +61,7 @@ TEST(DeletedFiles, TwoDescriptorsOfOneFileCountOnce) {
   const base::UniqueFd again(::dup(fd.get()));
   struct stat status {};
   ASSERT_EQ(::fstat(fd.get(), &status), 0);
-  const auto files = deleted_open_files({::getpid(), ::getpid()});
+  const auto files = deleted_open_files({::getpid(), ::getpid()}).files;
   EXPECT_EQ(std::count_if(files.begin(), files.end(),
                           [&status](const DeletedFile& file) {
                             return file.inode == status.st_ino && file.device == status.st_dev;
@@ -67,7 +70,31 @@ TEST(DeletedFiles, TwoDescriptorsOfOneFileCountOnce) {
   EXPECT_EQ(found_bytes(fd.get()), static_cast<std::int64_t>(kMebibyte));
 }
 
-TEST(DeletedFiles, AnEndedProcessHasNone) { EXPECT_TRUE(deleted_open_files({0x7ffffff0}).empty()); }
+TEST(DeletedFiles, AnEndedProcessHasNone) {
+  EXPECT_TRUE(deleted_open_files({0x7ffffff0}).files.empty());
+}
+
+// A thread may have left the table of the others, or outlive the first one.
+TEST(DeletedFiles, ATableOfOneThreadIsLookedInto) {
+  std::promise<int> made;
+  std::promise<void> seen;
+  std::thread alone([&made, &seen] {
+    if (::unshare(CLONE_FILES) != 0) return made.set_value(-1);
+    const base::UniqueFd fd(::memfd_create("of one thread", MFD_CLOEXEC));
+    fill(fd.get());
+    struct stat status {};
+    (void)::fstat(fd.get(), &status);
+    made.set_value(static_cast<int>(status.st_ino));
+    seen.get_future().wait();
+  });
+  const int inode = made.get_future().get();
+  const auto files = deleted_open_files({::getpid()}).files;
+  seen.set_value();
+  alone.join();
+  EXPECT_TRUE(std::any_of(files.begin(), files.end(), [inode](const DeletedFile& file) {
+    return static_cast<int>(file.inode) == inode;
+  }));
+}
 
 TEST(ProcessMemory, SharedAndAnonymousAreToldApart) {
   const ProcessMemory before = resident_memory(::getpid());
@@ -85,6 +112,8 @@ TEST(ProcessMemory, SharedAndAnonymousAreToldApart) {
   const ProcessMemory truth = proportional_memory(::getpid());
   EXPECT_GE(truth.anonymous_bytes, kSeen);
   EXPECT_GE(truth.shared_bytes, kSeen);
+  EXPECT_GE(truth.nameless_bytes, kSeen);
+  EXPECT_LE(truth.nameless_bytes, truth.shared_bytes);
   ::munmap(own, kBytes);
   ::munmap(shared, kBytes);
 }

@@ -5,8 +5,10 @@
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
@@ -222,6 +224,25 @@ TEST(Policy, NoHugePages) {
   EXPECT_EQ(answer(call(SYS_shmget, {0, 56, SHM_HUGETLB})), kErrno | EPERM);
 }
 
+TEST(Policy, SocketsTakeNeitherBuffersNorPrograms) {
+  const auto answer_to = [](int option) {
+    return answer(call(SYS_setsockopt, {3, SOL_SOCKET, static_cast<std::uint64_t>(option)}));
+  };
+  for (const int option : {SO_SNDBUF, SO_RCVBUF}) EXPECT_EQ(answer_to(option), kErrno) << option;
+  for (const int option :
+       {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF}) {
+    EXPECT_EQ(answer_to(option), kErrno | EPERM) << option;
+  }
+  for (const int option : {SO_REUSEADDR, SO_KEEPALIVE, SO_RCVTIMEO, SO_DETACH_FILTER}) {
+    EXPECT_EQ(answer_to(option), SECCOMP_RET_ALLOW) << option;
+  }
+}
+
+TEST(Policy, NoProcessHidesFromTheWatch) {
+  EXPECT_EQ(answer(call(SYS_prctl, {PR_SET_DUMPABLE, 0})), kErrno);
+  EXPECT_EQ(answer(call(SYS_prctl, {PR_SET_DUMPABLE, 1})), SECCOMP_RET_ALLOW);
+}
+
 TEST(Policy, NothingOfBtrfs) {
   for (const std::uint64_t request : {0x50009401ULL, 0x50009417ULL, 0x5000940eULL, 0x40049409ULL}) {
     EXPECT_EQ(answer(call(SYS_ioctl, {3, request})), kErrno | EOPNOTSUPP) << std::hex << request;
@@ -250,6 +271,7 @@ class PolicyEntry : public testing::TestWithParam<Entry> {};
 TEST_P(PolicyEntry, AnswersAsWritten) {
   const json& entry = GetParam().written;
   std::uint32_t expected = SECCOMP_RET_ALLOW;
+  if (entry["action"] == "pretend") expected = kErrno;
   if (entry["action"] == "errno") {
     static const std::map<std::string, int> kErrnos = {
         {"EPERM", EPERM}, {"ENOSYS", ENOSYS}, {"EOPNOTSUPP", EOPNOTSUPP}};

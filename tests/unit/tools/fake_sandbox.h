@@ -57,6 +57,7 @@ class FakeBox final : public Box {
   base::Result<base::UniqueFd> root() override {
     return base::open_file(AT_FDCWD, directory_, O_PATH | O_DIRECTORY);
   }
+  base::Status take_disk_room(std::int64_t) override { return base::done(); }
   base::Status shutdown() override { return base::done(); }
   base::Status shutdown_if_idle(const std::string&) override { return base::done(); }
 
