@@ -42,14 +42,14 @@ std::optional<std::string> decode_base64(std::string_view text) {
   return bytes;
 }
 
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kSpace = " \t";
-  const std::size_t begin = text.find_first_not_of(kSpace);
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
-
 }  // namespace
+
+std::string_view trim(std::string_view value) {
+  constexpr std::string_view kSpace = " \t";
+  const std::size_t begin = value.find_first_not_of(kSpace);
+  if (begin == value.npos) return {};
+  return value.substr(begin, value.find_last_not_of(kSpace) - begin + 1);
+}
 
 std::optional<std::string> decode_header_value(std::string_view value) {
   value = trim(value);

@@ -25,11 +25,6 @@ constexpr const char* kSessionHeader = "Mcp-Session-Id";
 constexpr const char* kVersionHeader = "MCP-Protocol-Version";
 constexpr const char* kResumeHeader = "Last-Event-ID";
 
-RpcError with_id(RpcError error, const json& id) {
-  error.id = id;
-  return error;
-}
-
 // Clients of the modern era read the status before the body.
 int status_of(const json& answer) {
   const auto error = answer.find("error");
