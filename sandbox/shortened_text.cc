@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
+#include "sandbox/base/utf8.h"
+
 namespace sandbox {
 namespace {
 
 // The line between head and tail, without its hint.
 constexpr std::size_t kGapCharacters = 60;
 
-bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
-
 std::size_t printed_byte(char character) {
   const auto byte = static_cast<unsigned char>(character);
-  if (continues(character)) return 0;  // of a character that is counted already
+  if (base::continues_character(character)) return 0;  // of a character that is counted already
   if (byte >= 0x20) return character == '"' || character == '\\' ? 2 : 1;
   return std::string_view("\b\t\n\f\r").find(character) != std::string_view::npos ? 2 : 6;
 }
@@ -24,7 +24,7 @@ std::size_t start_of_tail(std::string_view text, std::size_t characters_max) {
   for (std::size_t i = text.size(); i > 0; --i) {
     used += printed_byte(text[i - 1]);
     if (used > characters_max) break;
-    if (!continues(text[i - 1])) start = i - 1;
+    if (!base::continues_character(text[i - 1])) start = i - 1;
   }
   return start;
 }
