@@ -9,6 +9,7 @@ namespace {
 
 // The line between head and tail, without its hint.
 constexpr std::size_t kGapCharacters = 60;
+constexpr std::size_t kEchoedCharacters = 100;
 
 std::size_t printed_byte(char character) {
   const auto byte = static_cast<unsigned char>(character);
@@ -54,6 +55,10 @@ std::string shortened(std::string_view text, std::size_t characters_max, std::st
   const std::size_t tail = std::max(start_of_tail(text, room / 4), head);
   return std::string(text.substr(0, head)) + "\n... " + std::to_string(tail - head) +
          " bytes left out" + std::string(hint) + " ...\n" + std::string(text.substr(tail));
+}
+
+std::string echoed(std::string_view text) {
+  return std::string(text.substr(0, printed_prefix(text, kEchoedCharacters)));
 }
 
 }  // namespace sandbox
