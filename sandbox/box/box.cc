@@ -220,11 +220,7 @@ void Box::used() {
 json Box::status() {
   json active = json::array();
   for (const Run* run : runs_->active()) active.push_back(run_to_json(*run));
-  return {{"paused", paused()},
-          {"active", active},
-          {"isolation", isolation()},
-          {"memory_bytes", cgroup_->memory_bytes()},
-          {"memory_peak_bytes", cgroup_->memory_peak_bytes()}};
+  return {{"paused", paused()}, {"active", active}, {"isolation", isolation()}};
 }
 
 json Box::isolation() const {
