@@ -199,7 +199,7 @@ void Watchdog::check_disk(DiskUsage usage) {
   // What was written between the last look and the end it led to is not the next run's.
   const bool settled = !disk_limit_told_;
   disk_limit_told_ = stuck && settled && (watched_.busy() || was_over);
-  if (disk_limit_told_) watched_.disk_limit_reached(true);
+  if (disk_limit_told_) watched_.disk_limit_reached();
 }
 
 // Twice in a row: neither one file of a run that is over by now, nor what is written between the
