@@ -146,9 +146,6 @@ Response Streamable::post(const Request& request) {
   return post_legacy(request, std::move(inbound));
 }
 
-// --- 2026-07-28
-// -----------------------------------------------------------------------------------
-
 Response Streamable::post_modern(const Request& request, Inbound inbound) {
   const auto& message = std::get<Message>(inbound.items.front());
   auto meta = read_modern_meta(message.params);
@@ -219,9 +216,6 @@ void Streamable::stop() {
   }
   for (const auto& session : sessions_.all()) session->log->detach(EventLog::kUnsolicited);
 }
-
-// --- 2025-03-26 to 2025-11-25
-// ---------------------------------------------------------------------
 
 Response Streamable::post_legacy(const Request& request, Inbound inbound) {
   const Message* message = single(inbound);
