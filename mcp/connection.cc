@@ -22,11 +22,6 @@ namespace {
 
 constexpr int kRetryAfterSeconds = 1;
 
-RpcError with_id(RpcError error, const json& id) {
-  error.id = id;
-  return error;
-}
-
 json refusal(int code, std::string why, const json& id) {
   return make_error({code, std::move(why), nullptr, id});
 }

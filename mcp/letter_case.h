@@ -1,5 +1,5 @@
-// Names that compare without regard to case: of headers, hosts, schemes and media types. ASCII
-// alone, whatever the locale.
+// Text that compares without regard to case, as names of headers, hosts, schemes and media types
+// do. ASCII alone, whatever the locale.
 #pragma once
 
 #include <string>

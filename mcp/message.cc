@@ -25,6 +25,11 @@ std::optional<json> take(json& object, const char* name) {
 
 }  // namespace
 
+RpcError with_id(RpcError error, const json& id) {
+  error.id = id;
+  return error;
+}
+
 bool is_id(const json& value) {
   if (value.is_number_integer()) return true;
   return value.is_string() && value.get_ref<const std::string&>().size() <= kIdBytesMax;

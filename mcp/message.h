@@ -40,6 +40,7 @@ struct RpcError {
   JsonValue data = nullptr;  // null: none
   JsonValue id = nullptr;    // of the request, when it could be read
 };
+RpcError with_id(RpcError error, const nlohmann::json& id);
 
 struct Message {
   enum class Kind { kRequest, kNotification, kResponse };

@@ -12,6 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mcp/base64.h"
+
 namespace mcp {
 
 using nlohmann::json;
@@ -50,40 +52,19 @@ std::string binding(const std::string& principal_id, const std::string& method, 
   return json::array({principal_id, method, sum}).dump(-1, ' ', false, replace);
 }
 
-std::string to_base64(const Bytes& bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes.data(),
-                                   static_cast<int>(bytes.size()));
-  text.resize(static_cast<std::size_t>(size));
-  return text;
-}
-
-std::optional<Bytes> from_base64(const std::string& text) {
-  if (text.empty() || text.size() % 4 != 0 || text.size() > kSealedBytesMax) return std::nullopt;
-  Bytes bytes(text.size() / 4 * 3);
-  if (EVP_DecodeBlock(bytes.data(), bytes_of(text), static_cast<int>(text.size())) < 0) {
-    return std::nullopt;
-  }
-  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
-  bytes.resize(bytes.size() - padding);
-  // One text for one value: what differs in a bit that carries nothing is refused too.
-  if (to_base64(bytes) != text) return std::nullopt;
-  return bytes;
-}
-
 // The text under the seal; nothing when another key has sealed it, or it was changed.
-std::optional<std::string> unseal(const Bytes& sealed, const std::string& bound,
+std::optional<std::string> unseal(const std::string& sealed, const std::string& bound,
                                   const StateKey& key) {
   const std::size_t length = sealed.size() - kNonceBytes - kTagBytes;
-  const unsigned char* text = sealed.data() + kNonceBytes;
+  const unsigned char* nonce = bytes_of(sealed);
+  const unsigned char* text = nonce + kNonceBytes;
   Bytes tag(text + length, text + length + kTagBytes);
   const Cipher cipher(EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free);
   std::string plain(length, '\0');
   auto* out = reinterpret_cast<unsigned char*>(plain.data());
   int size = 0;
   check(cipher != nullptr);
-  check(EVP_DecryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, key.data(), sealed.data()) ==
-        1);
+  check(EVP_DecryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, key.data(), nonce) == 1);
   check(EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_SET_TAG, kTagBytes, tag.data()) == 1);
   check(EVP_DecryptUpdate(cipher.get(), nullptr, &size, bytes_of(bound),
                           static_cast<int>(bound.size())) == 1);
@@ -127,14 +108,15 @@ std::string RequestStates::seal(const json& state, const std::string& principal_
   const std::string plain =
       json::array({end, state}).dump(-1, ' ', false, json::error_handler_t::replace);
   const std::string bound = binding(principal_id, method, params);
-  Bytes sealed(kNonceBytes + plain.size() + kTagBytes);
-  unsigned char* text = sealed.data() + kNonceBytes;
-  check(RAND_bytes(sealed.data(), kNonceBytes) == 1);
+  std::string sealed(kNonceBytes + plain.size() + kTagBytes, '\0');
+  auto* nonce = reinterpret_cast<unsigned char*>(sealed.data());
+  unsigned char* text = nonce + kNonceBytes;
+  check(RAND_bytes(nonce, kNonceBytes) == 1);
   const Cipher cipher(EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free);
   int size = 0;
   check(cipher != nullptr);
   check(EVP_EncryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, keys().front().data(),
-                           sealed.data()) == 1);
+                           nonce) == 1);
   check(EVP_EncryptUpdate(cipher.get(), nullptr, &size, bytes_of(bound),
                           static_cast<int>(bound.size())) == 1);
   check(EVP_EncryptUpdate(cipher.get(), text, &size, bytes_of(plain),
@@ -147,7 +129,8 @@ std::string RequestStates::seal(const json& state, const std::string& principal_
 
 std::optional<json> RequestStates::open(const std::string& sealed, const std::string& principal_id,
                                         const std::string& method, const json& params) const {
-  auto bytes = from_base64(sealed);
+  if (sealed.size() > kSealedBytesMax) return std::nullopt;
+  const auto bytes = from_base64(sealed);
   if (!bytes || bytes->size() < kNonceBytes + kTagBytes) return std::nullopt;
   const std::string bound = binding(principal_id, method, params);
   std::optional<std::string> plain;

@@ -14,9 +14,6 @@ using nlohmann::json;
 
 namespace {
 
-// Of a name that is none: any text may stand there.
-constexpr std::size_t kShownMax = 100;
-
 std::string limit_line(const std::string& name) {
   return "; " + name + " in [max_limits] of the configuration allows more";
 }
@@ -42,8 +39,7 @@ base::Result<Limits> limits_from_json(const json& value, const Limits& defaults,
       for (const LimitRow& r : kLimitRows)
         known += (known.empty() ? "" : ", ") + std::string(r.name);
       return base::error(Error::Kind::kInvalid,
-                         "unknown limit \"" + name.substr(0, printed_prefix(name, kShownMax)) +
-                             "\"; limits are: " + known);
+                         "unknown limit \"" + echoed(name) + "\"; limits are: " + known);
     }
     const std::int64_t highest = std::min(row->most, most.*row->member);
     const auto number = wire::find_integer(value, row->name);

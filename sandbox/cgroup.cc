@@ -48,9 +48,6 @@ class RealCgroup : public Cgroup {
     return entrance;
   }
 
-  [[nodiscard]] std::int64_t memory_bytes() const override {
-    return number("memory", "/memory.usage_in_bytes", "/memory.current", "");
-  }
   [[nodiscard]] std::int64_t memory_peak_bytes() const override {
     return number("memory", "/memory.max_usage_in_bytes", "/memory.peak", "");
   }

@@ -28,7 +28,6 @@ class Cgroup {
 
   [[nodiscard]] virtual Entrance entrance() const = 0;
   // Each reads a file of the kernel's; 0 where nobody counts.
-  [[nodiscard]] virtual std::int64_t memory_bytes() const = 0;
   [[nodiscard]] virtual std::int64_t memory_peak_bytes() const = 0;
   [[nodiscard]] virtual std::int64_t oom_kills() const = 0;  // since the cgroup was made
   // Forks that the process limit said no to, since the cgroup was made.

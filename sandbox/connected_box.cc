@@ -51,7 +51,6 @@ base::Result<BoxStatus> ask_status(BoxConnection& connection, milliseconds patie
   BoxStatus status;
   status.paused = wire::boolean_or(reply, "paused", false);
   status.isolation = wire::print_json(reply.value("isolation", json::object()));
-  status.memory_bytes = wire::integer_or(reply, "memory_bytes", 0);
   const json active = reply.value("active", json::array());
   for (const json& entry : active) {
     auto run = run_from_json(entry);

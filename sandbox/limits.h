@@ -37,8 +37,8 @@ inline constexpr LimitRow kLimitRows[] = {
 
 inline constexpr int kBackgroundRunsMax = 5;
 inline constexpr int kQueuedRunsMax = 64;
+// Of a run that has a deadline: one in the background may be without, until its session ends.
 inline constexpr std::int64_t kRunSecondsMax = 600;
-// A background run has no deadline of a call to keep; its session's lifetime ends it.
 inline constexpr std::int64_t kCodeBytesMax = 1 << 20;
 
 }  // namespace sandbox

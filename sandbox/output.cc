@@ -1,6 +1,7 @@
 #include "sandbox/output.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -56,6 +57,17 @@ json checked_output(const json& raw) {
     output["files"] = checked_files(*files);
   }
   return output;
+}
+
+std::string picture_name(const json& output, const std::string& run_id) {
+  const std::string path = wire::string_or(output, "image_path");
+  const std::string folder = "/runs/" + run_id + "/";
+  constexpr std::string_view kExtension = ".png";
+  if (!path.starts_with(folder) || !path.ends_with(kExtension)) return "";
+  const std::string name = path.substr(folder.size());
+  if (name.size() <= kExtension.size()) return "";
+  const std::string number = name.substr(0, name.size() - kExtension.size());
+  return number.find_first_not_of("0123456789") == std::string::npos ? name : "";
 }
 
 }  // namespace sandbox

@@ -28,6 +28,10 @@ inline constexpr std::size_t kSeriesPointsMax = 1'000;
 // `files` are the forms that have a file: {<format>: {total_bytes, file}}.
 nlohmann::json checked_output(const nlohmann::json& raw);
 
+// The file of the picture that an output of this run names, <number>.png in the run's folder; empty
+// for none. `output` may be anything: boxes are not believed.
+std::string picture_name(const nlohmann::json& output, const std::string& run_id);
+
 // Thins every series of a chart that has more than `points_max` points, and every list of other
 // elements, evenly: the first, the last and the extremes stay. Marks it `sampled` and is true when
 // something went. `chart` may be anything.

@@ -24,7 +24,6 @@ struct BoxStatus {
   bool paused = false;
   std::vector<Run> active;  // queued and running, oldest first
   std::string isolation;    // a JSON object: which layer holds what on this host
-  std::int64_t memory_bytes = 0;
 };
 
 struct WaitOptions {

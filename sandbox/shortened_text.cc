@@ -2,17 +2,18 @@
 
 #include <algorithm>
 
+#include "sandbox/base/utf8.h"
+
 namespace sandbox {
 namespace {
 
 // The line between head and tail, without its hint.
 constexpr std::size_t kGapCharacters = 60;
-
-bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
+constexpr std::size_t kEchoedCharacters = 100;
 
 std::size_t printed_byte(char character) {
   const auto byte = static_cast<unsigned char>(character);
-  if (continues(character)) return 0;  // of a character that is counted already
+  if (base::continues_character(character)) return 0;  // of a character that is counted already
   if (byte >= 0x20) return character == '"' || character == '\\' ? 2 : 1;
   return std::string_view("\b\t\n\f\r").find(character) != std::string_view::npos ? 2 : 6;
 }
@@ -24,7 +25,7 @@ std::size_t start_of_tail(std::string_view text, std::size_t characters_max) {
   for (std::size_t i = text.size(); i > 0; --i) {
     used += printed_byte(text[i - 1]);
     if (used > characters_max) break;
-    if (!continues(text[i - 1])) start = i - 1;
+    if (!base::continues_character(text[i - 1])) start = i - 1;
   }
   return start;
 }
@@ -54,6 +55,10 @@ std::string shortened(std::string_view text, std::size_t characters_max, std::st
   const std::size_t tail = std::max(start_of_tail(text, room / 4), head);
   return std::string(text.substr(0, head)) + "\n... " + std::to_string(tail - head) +
          " bytes left out" + std::string(hint) + " ...\n" + std::string(text.substr(tail));
+}
+
+std::string echoed(std::string_view text) {
+  return std::string(text.substr(0, printed_prefix(text, kEchoedCharacters)));
 }
 
 }  // namespace sandbox

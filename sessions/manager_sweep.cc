@@ -1,11 +1,9 @@
 // The sweep: at start and from time to time, whatever dead servers and boxes left is put right.
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <memory>
-
 #include "sandbox/base/clock.h"
+#include "sandbox/base/fd.h"
 #include "sandbox/base/random_id.h"
 #include "sandbox/files/tree.h"
 #include "sessions/at_once.h"
@@ -15,16 +13,6 @@ namespace sessions {
 namespace {
 
 constexpr std::chrono::seconds kSweepInterval{60};
-
-std::vector<std::string> names_in(const std::string& path) {
-  std::vector<std::string> names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), &::closedir);
-  if (!directory) return names;
-  while (const dirent* entry = ::readdir(directory.get())) {  // NOLINT: a DIR of our own
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  }
-  return names;
-}
 
 bool is_over(const Session& session, std::int64_t now) {
   if (lifetime_is_over(session, now)) return true;
@@ -87,7 +75,7 @@ void Manager::sweep_directories() {
   if (const auto unburied = store_.unburied_sessions(); unburied.ok()) {
     for (const Session& session : unburied.value()) (void)bury(session);
   }
-  for (const std::string& name : names_in(top)) {
+  for (const std::string& name : base::names_in(parent.value().get())) {
     if (!base::is_random_id(name, "session_")) continue;
     const auto owned = store_.session_is_live(name);
     if (!owned.ok() || owned.value()) continue;
@@ -96,9 +84,11 @@ void Manager::sweep_directories() {
     sandbox_.sweep(name, directory_of(name), lock.value());
     (void)sandbox::files::remove_tree(parent.value().get(), name);
   }
-  for (const std::string& name : names_in(config_.state_directory + "/servers")) {
-    if (server_is_alive(name)) continue;
-    (void)::unlink((config_.state_directory + "/servers/" + name).c_str());
+  const std::string servers = config_.state_directory + "/servers";
+  const auto marks = base::open_file(AT_FDCWD, servers, O_RDONLY | O_DIRECTORY);
+  if (!marks.ok()) return;
+  for (const std::string& name : base::names_in(marks.value().get())) {
+    if (!server_is_alive(name)) (void)::unlinkat(marks.value().get(), name.c_str(), 0);
   }
 }
 

@@ -46,9 +46,6 @@ const char* advice_for(int code) {
 
 }  // namespace
 
-// --- Statement
-// -------------------------------------------------------------------------------------
-
 Statement::Statement(Statement&& other) noexcept
     : database_(other.database_),
       handle_(std::exchange(other.handle_, nullptr)),
@@ -108,9 +105,6 @@ std::optional<std::int64_t> Statement::optional_integer() {
   return ::sqlite3_column_int64(handle_, column);
 }
 
-// --- Database
-// --------------------------------------------------------------------------------------
-
 base::Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
   sqlite3* handle = nullptr;
   const int code = ::sqlite3_open_v2(
@@ -168,9 +162,6 @@ base::Status Database::execute(const std::string& sql) {
 }
 
 std::int64_t Database::changed_rows() const { return ::sqlite3_changes64(handle_); }
-
-// --- Transaction
-// -----------------------------------------------------------------------------------
 
 base::Result<Transaction> Transaction::begin(Database& database) {
   TRY(database.execute("BEGIN IMMEDIATE"));

@@ -124,8 +124,6 @@ class Store {
   // The principal of that name, made when there is none; its id.
   base::Result<std::string> ensure_principal(const std::string& name);
 
-  // --- Tokens ----------------------------------------------------------------------------------
-
   // Takes the id, principal, name, scopes and times; the secret, which is kept nowhere, comes back.
   base::Result<std::string> create_token(const Token& token);
   // The token whose secret this is. kNotFound, with the same words for an unknown, a revoked and an
@@ -136,10 +134,8 @@ class Store {
   // By id, by the secret, or by a name that only one has.
   base::Result<Token> revoke_token(const std::string& id_or_name, std::int64_t now);
 
-  // --- Sessions. `session` comes back with what was allocated.
-  // ------------------------------------
-
-  // kConflict when the name is taken, kLimit when the principal has `sessions_max` already.
+  // As it is with what was allocated. kConflict when the name is taken, kLimit when the principal
+  // has `sessions_max` already.
   base::Result<Session> create_session(Session session, const std::optional<HostUidRange>& ids,
                                        std::int64_t sessions_max);
   // Sessions that are made ahead of need are the spare principal's, whom nobody can be, until one
@@ -175,8 +171,6 @@ class Store {
   base::Status set_isolation(const std::string& id, const std::string& isolation);
   base::Status touch_session(const std::string& id, std::int64_t now);
 
-  // --- Runs ------------------------------------------------------------------------------------
-
   base::Status insert_run(const Run& run);
   base::Status set_run_started(const std::string& run_id);
   // The first terminal record wins: false when there was one already. `files` go with it.
@@ -194,8 +188,6 @@ class Store {
   base::Result<std::map<std::string, RunCount>> count_all_runs();
   base::Result<std::map<std::string, std::int64_t>> count_all_sessions();
 
-  // --- Files, shares, audit -------------------------------------------------------------------
-
   base::Status record_file(const FileRecord& file);
   // What runs and write_file did to each path since then: path to created, modified or deleted.
   base::Result<std::map<std::string, std::string>> file_changes(const std::string& session_id,
@@ -208,8 +200,6 @@ class Store {
   base::Status delete_share(const std::string& id);
   base::Status add_audit(const AuditEntry& entry);
   base::Result<std::vector<AuditEntry>> audit_of_session(const std::string& session_id);
-
-  // --- Sealing -------------------------------------------------------------------------------
 
   // 64 hexadecimal digits each, the one to seal with first, made when there is none young enough.
   base::Result<std::vector<std::string>> sealing_keys(std::int64_t now);

@@ -11,6 +11,7 @@
 
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
+#include "sandbox/base/utf8.h"
 #include "sessions/sha256.h"
 #include "share/mime.h"
 
@@ -90,7 +91,7 @@ std::string safe_filename(const std::string& wanted) {
   if (name.starts_with('.') || name.starts_with('-')) name[0] = '_';
   if (name.size() > kNameBytesMax) {
     std::size_t end = kNameBytesMax;
-    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
+    while (end > 0 && base::continues_character(name[end])) --end;
     name.resize(end);
   }
   return name.empty() ? "file" : name;

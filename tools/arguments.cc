@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/text_window.h"
+#include "sandbox/shortened_text.h"
 
 namespace tools {
 
@@ -117,11 +117,6 @@ bool is_variable_name(const std::string& name) {
 
 }  // namespace
 
-std::string echoed(const std::string& text) {
-  constexpr std::size_t kEchoedMax = 100;
-  return text.substr(0, whole_characters(text, kEchoedMax));
-}
-
 json schema_of(const std::vector<Argument>& table) {
   json properties = json::object();
   json required = json::array();
@@ -152,7 +147,8 @@ base::Result<Arguments> check_arguments(const std::vector<Argument>& table, cons
     if (row == table.end()) {
       std::vector<std::string> names;
       for (const Argument& r : table) names.push_back(r.name);
-      return invalid("unknown argument \"" + echoed(name) + "\"; this tool takes: " + join(names));
+      return invalid("unknown argument \"" + sandbox::echoed(name) +
+                     "\"; this tool takes: " + join(names));
     }
     if (value.is_null()) continue;
     TRY(check_one(*row, value));
@@ -169,7 +165,7 @@ base::Result<Arguments> check_arguments(const std::vector<Argument>& table, cons
 base::Status check_environment(const std::map<std::string, std::string>& env) {
   std::size_t bytes = 0;
   for (const auto& [name, value] : env) {
-    const std::string shown = "\"" + echoed(name) + "\"";
+    const std::string shown = "\"" + sandbox::echoed(name) + "\"";
     if (!is_variable_name(name)) {
       return invalid("env: " + shown + " is no name of a variable: it has 1 to " +
                      std::to_string(kVariableNameBytesMax) +

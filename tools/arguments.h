@@ -44,9 +44,6 @@ class Arguments {
   mcp::JsonValue values_;
 };
 
-// As much of a caller's own text as an error repeats.
-std::string echoed(const std::string& text);
-
 // The tool's inputSchema: a flat object.
 nlohmann::json schema_of(const std::vector<Argument>& table);
 

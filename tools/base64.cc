@@ -7,15 +7,6 @@
 
 namespace tools {
 
-std::string to_base64(std::string_view bytes) {
-  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
-  const int size = ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                     reinterpret_cast<const unsigned char*>(bytes.data()),
-                                     static_cast<int>(bytes.size()));
-  text.resize(static_cast<std::size_t>(size));
-  return text;
-}
-
 base::Result<std::string> from_base64(std::string_view text) {
   const auto wrong = base::error(base::Error::Kind::kInvalid, "content is not valid base64");
   const std::unique_ptr<EVP_ENCODE_CTX, decltype(&::EVP_ENCODE_CTX_free)> context(

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mcp/letter_case.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
 #include "tools/text_window.h"
@@ -54,8 +55,7 @@ bool is_blank(char character) {
 std::string folded(const std::string& text) {
   std::string rest;
   for (const char character : text) {
-    if (is_blank(character)) continue;
-    rest += character >= 'A' && character <= 'Z' ? static_cast<char>(character + 32) : character;
+    if (!is_blank(character)) rest += mcp::lower(character);
   }
   return rest;
 }

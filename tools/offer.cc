@@ -38,7 +38,6 @@ Offer::Offer(mcp::Server& server, Services services) {
   tasks_ = std::make_unique<RunTasks>(services, *watch_);
   server.set_resources(*resources_);
   server.set_tasks(*tasks_);
-  server.enable_logging();
   server.use_state_keys(
       [&server, &store = services.sessions.store()] { return state_keys(server, store); });
 }

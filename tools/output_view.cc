@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/base/utf8.h"
 #include "sandbox/output.h"
 #include "sandbox/shortened_text.h"
 #include "sandbox/wire/json.h"
@@ -155,9 +156,8 @@ class Filling {
 
 std::size_t json_characters(const json& value) {
   const std::string text = sandbox::wire::print_json(value);
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
-    return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
-  }));
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char byte) { return !base::continues_character(byte); }));
 }
 
 json outputs_within(const std::vector<json>& outputs, std::size_t room,

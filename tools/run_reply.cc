@@ -6,7 +6,7 @@
 
 #include "mcp/message.h"
 #include "sandbox/base/clock.h"
-#include "sandbox/wire/json.h"
+#include "sandbox/output.h"
 #include "tools/base64.h"
 #include "tools/run_view.h"
 #include "tools/text_window.h"
@@ -26,19 +26,6 @@ constexpr std::size_t kResultBytesMax = 1'040'000;
 constexpr std::size_t kImagesMax = 20;
 constexpr std::int64_t kPollMs = 2000;
 
-// The file of a picture that an output names, or nothing: boxes are not believed.
-std::string picture_name(const json& output, const std::string& run_id) {
-  const std::string path = sandbox::wire::string_or(output, "image_path");
-  const std::string folder = "/runs/" + run_id + "/";
-  constexpr std::string_view kExtension = ".png";
-  if (!path.starts_with(folder) || !path.ends_with(kExtension)) return "";
-  const std::string name = path.substr(folder.size());
-  const std::string number = name.substr(0, name.size() - kExtension.size());
-  const bool is_number =
-      !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
-  return is_number ? name : "";
-}
-
 // Adds the pictures to a reply that has everything else: in order, as many as there is room for.
 void add_images(Reply& reply, sessions::Manager& sessions, const RunState& state) {
   const std::size_t taken = mcp::print(reply.structured).size() + mcp::print(reply.text).size();
@@ -47,7 +34,7 @@ void add_images(Reply& reply, sessions::Manager& sessions, const RunState& state
                               (kResultBytesMax - std::min(taken, kResultBytesMax)) / 4 * 3);
   std::size_t pictures = 0;
   for (const json& output : state.run.outputs) {
-    const std::string name = picture_name(output, state.run.run_id);
+    const std::string name = sandbox::picture_name(output, state.run.run_id);
     if (name.empty()) continue;
     ++pictures;
     if (reply.more->size() == kImagesMax) continue;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
+#include "sandbox/shortened_text.h"
 #include "sandbox/wire/json.h"
 #include "tools/session_view.h"
 #include "tools/text_window.h"
@@ -57,8 +58,8 @@ bool is_array_of_strings(const json& value) {
 base::Status check_network(const json& network) {
   for (const auto& [key, value] : network.items()) {
     if (key != "allow" && key != "credentials") {
-      return base::error(Error::Kind::kInvalid,
-                         "unknown key network." + echoed(key) + "; there are: allow, credentials");
+      return base::error(Error::Kind::kInvalid, "unknown key network." + sandbox::echoed(key) +
+                                                    "; there are: allow, credentials");
     }
     if (value.is_null()) continue;
     if (!is_array_of_strings(value)) {
@@ -80,7 +81,7 @@ base::Status check_unsupported(const Arguments& arguments) {
   const std::string wanted = arguments.text("template", "host");
   if (wanted != "host") {
     return base::error(Error::Kind::kNotFound,
-                       "no template \"" + echoed(wanted) + "\"; there is: host");
+                       "no template \"" + sandbox::echoed(wanted) + "\"; there is: host");
   }
   return base::done();
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "sandbox/base/utf8.h"
+
 namespace tools {
 namespace {
-
-bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
 // Length of the valid character at the start of `bytes`, 0 when there is none. RFC 3629 section 4.
 std::size_t character_size(std::string_view bytes) {
@@ -15,7 +15,7 @@ std::size_t character_size(std::string_view bytes) {
   const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
   if (lead < 0xc2 || lead > 0xf4 || bytes.size() < size) return 0;
   for (std::size_t i = 1; i < size; ++i) {
-    if (!continues(bytes[i])) return 0;
+    if (!base::continues_character(bytes[i])) return 0;
   }
   if (lead == 0xe0 && at(1) < 0xa0) return 0;  // overlong
   if (lead == 0xed && at(1) > 0x9f) return 0;  // surrogates
@@ -82,20 +82,21 @@ std::size_t whole_characters(std::string_view bytes, std::size_t bytes_max) {
   if (bytes.size() <= bytes_max) {
     // The end may be the middle of a character whose rest is yet to be written.
     std::size_t start = bytes.size();
-    while (start > 0 && bytes.size() - start < 3 && continues(bytes[start - 1])) --start;
+    while (start > 0 && bytes.size() - start < 3 && base::continues_character(bytes[start - 1]))
+      --start;
     if (start == 0) return bytes.size();
     const auto lead = static_cast<unsigned char>(bytes[start - 1]);
     const std::size_t wanted = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
     return bytes.size() - (start - 1) < wanted ? start - 1 : bytes.size();
   }
   std::size_t end = bytes_max;
-  for (int steps = 0; end > 0 && steps < 3 && continues(bytes[end]); ++steps) --end;
-  return continues(bytes[end]) ? bytes_max : end;
+  for (int steps = 0; end > 0 && steps < 3 && base::continues_character(bytes[end]); ++steps) --end;
+  return base::continues_character(bytes[end]) ? bytes_max : end;
 }
 
 std::size_t broken_start(std::string_view bytes) {
   std::size_t count = 0;
-  while (count < bytes.size() && count < 3 && continues(bytes[count])) ++count;
+  while (count < bytes.size() && count < 3 && base::continues_character(bytes[count])) ++count;
   return count;
 }
 

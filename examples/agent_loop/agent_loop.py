@@ -1,9 +1,9 @@
-"""An agent's loop over stdio without a language model: it plans, runs code, looks, corrects itself.
+"""An agent's loop over stdio without a language model: it runs code, looks, and tries again.
 
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install mcp
     /tmp/venv/bin/python examples/agent_loop/agent_loop.py build/release/bin/hutch
 
-The "policy" is ten lines: try a formula, read the result, repair what the traceback names.
+What a model would write is a fixed list here: each attempt mends what the one before was told.
 """
 
 import asyncio

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/auth/base64url.h"
+#include "mcp/base64.h"
 #include "mcp/letter_case.h"
 #include "mcp/message.h"
 

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/auth/base64url.h"
+#include "mcp/base64.h"
 
 namespace mcp::auth {
 namespace {

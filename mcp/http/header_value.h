@@ -8,8 +8,11 @@
 
 namespace mcp::http {
 
-// Without the white space around it; nothing for base64 that is none (RFC 4648 section 4, padded,
-// no unused bits set). Text that only begins like base64 stands for itself.
+// Without the spaces and tabs around it.
+std::string_view trim(std::string_view value);
+
+// Trimmed; nothing for base64 that is none, as from_base64() has it. Text that only begins like
+// base64 stands for itself.
 std::optional<std::string> decode_header_value(std::string_view value);
 
 }  // namespace mcp::http

@@ -27,7 +27,7 @@ class Exchange final : public httplib::Stream {
         bounds_(bounds),
         chunks_(bounds.body_bytes) {}
 
-  // --- the socket that the library thinks it has; some of these exist in newer versions only ----
+  // The socket that the library thinks it has; newer versions alone ask for some of these:
   bool is_readable() const { return true; }
   bool is_writable() const { return true; }
   bool wait_readable() const { return true; }
@@ -43,8 +43,7 @@ class Exchange final : public httplib::Stream {
   }
   ssize_t read(char* bytes, std::size_t size);
 
-  // --- what happens in this order
-  // -----------------------------------------------------------------
+  // In the order in which they are called:
   void take_head(httplib::Request& parsed);
   int before_continue(httplib::Response& response);
   bool answer_without_body(httplib::Response& response);

@@ -94,9 +94,6 @@ void Link::end() {
   end(lock);
 }
 
-// --- requests
-// -------------------------------------------------------------------------------------
-
 void Link::read_head(Lock& lock) {
   std::array<char, kReadBytes> buffer;
   while (true) {
@@ -176,9 +173,6 @@ void Link::finish(Answer answer) {
   // Also when the client is gone: the stream says so to whoever asks it.
   if (stream) answer.start_stream(shared_from_this());
 }
-
-// --- output
-// ---------------------------------------------------------------------------------------
 
 bool Link::queue(std::string bytes) {
   if (!host_.reserve_output(bytes.size())) return false;
@@ -275,9 +269,6 @@ void Link::end(Lock& lock) {
   host_.forget(*this);
   if (gone) host_.run(std::move(gone));
 }
-
-// --- streams
-// --------------------------------------------------------------------------------------
 
 bool Link::send(std::string bytes) {
   Lock lock(mutex_);

@@ -57,8 +57,7 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   [[nodiscard]] std::uint64_t id() const { return id_; }
   [[nodiscard]] const std::string& peer() const { return peer_; }
 
-  // --- by the thread that polls
-  // -------------------------------------------------------------------
+  // By the thread that polls:
   void on_event(std::uint32_t events);
   void on_time(Clock::time_point now);  // now and then
   // Ends it when nothing of a request has come. False: it is in use.
@@ -68,15 +67,13 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   // Ends it whatever it does.
   void end();
 
-  // --- by the thread that serves, between serve() and finish() or refuse()
-  // ------------------------
+  // By the thread that serves, between serve() and finish() or refuse():
   std::string take_head();
   std::size_t take_body(char* bytes, std::size_t size);  // what has come with the head
   void finish(Answer answer);
   void refuse(int status);
 
-  // --- once it streams
-  // ----------------------------------------------------------------------------
+  // Once it streams:
   bool send(std::string bytes) override;
   [[nodiscard]] bool has_room() const override;
   void close() override;

@@ -26,12 +26,6 @@ RpcError mismatch(std::string_view name, const std::string& what) {
   return {kHeaderMismatch, "header mismatch: " + std::string(name) + " " + what, nullptr, nullptr};
 }
 
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 // The member of params that Mcp-Name repeats; null: this method has none.
 const char* named_by(const std::string& method) {
   if (method == "tools/call" || method == "prompts/get") return "name";

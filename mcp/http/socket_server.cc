@@ -124,9 +124,6 @@ std::size_t SocketServer::connections() const {
   return links_.size();
 }
 
-// --- the thread that waits
-// ------------------------------------------------------------------------
-
 void SocketServer::poll_events(const std::stop_token& stop) {
   std::array<epoll_event, 256> events{};
   auto looked = Clock::now();
@@ -231,9 +228,6 @@ std::vector<std::shared_ptr<Link>> SocketServer::all() const {
   for (const auto& [id, link] : links_) links.push_back(link);
   return links;
 }
-
-// --- what connections ask for
-// ---------------------------------------------------------------------
 
 void SocketServer::arm(const Link& link, std::uint32_t events) {
   epoll_event event{};

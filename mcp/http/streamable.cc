@@ -25,11 +25,6 @@ constexpr const char* kSessionHeader = "Mcp-Session-Id";
 constexpr const char* kVersionHeader = "MCP-Protocol-Version";
 constexpr const char* kResumeHeader = "Last-Event-ID";
 
-RpcError with_id(RpcError error, const json& id) {
-  error.id = id;
-  return error;
-}
-
 // Clients of the modern era read the status before the body.
 int status_of(const json& answer) {
   const auto error = answer.find("error");
@@ -151,9 +146,6 @@ Response Streamable::post(const Request& request) {
   return post_legacy(request, std::move(inbound));
 }
 
-// --- 2026-07-28
-// -----------------------------------------------------------------------------------
-
 Response Streamable::post_modern(const Request& request, Inbound inbound) {
   const auto& message = std::get<Message>(inbound.items.front());
   auto meta = read_modern_meta(message.params);
@@ -224,9 +216,6 @@ void Streamable::stop() {
   }
   for (const auto& session : sessions_.all()) session->log->detach(EventLog::kUnsolicited);
 }
-
-// --- 2025-03-26 to 2025-11-25
-// ---------------------------------------------------------------------
 
 Response Streamable::post_legacy(const Request& request, Inbound inbound) {
   const Message* message = single(inbound);

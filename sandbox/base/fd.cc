@@ -1,5 +1,6 @@
 #include "sandbox/base/fd.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 
 namespace base {
 
@@ -53,6 +55,21 @@ Result<UniqueFd> open_file(int directory_fd, const std::string& path, int flags,
   if (fd.valid()) return fd;
   const auto kind = errno == ENOENT ? Error::Kind::kNotFound : Error::Kind::kInternal;
   return Error::from_errno("open " + path, kind);
+}
+
+std::vector<std::string> names_in(int directory_fd) {
+  std::vector<std::string> names;
+  // "." of a descriptor is that directory with a position of its own.
+  UniqueFd fd(::openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(fd.get()), &::closedir);
+  if (!directory) return names;
+  (void)fd.release();  // the DIR owns it now
+
+  while (const dirent* entry = ::readdir(directory.get())) {  // NOLINT: a DIR of our own
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  }
+  return names;
 }
 
 Status set_nonblocking(int fd) {

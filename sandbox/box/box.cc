@@ -128,23 +128,23 @@ base::Status Box::start_runs() {
   watched.processes = cgroup_->holds_processes().empty();
   watched.oom_kills = [this] { return cgroup_->oom_kills(); };
   watched.pids_refused = [this] { return cgroup_->pids_refused(); };
-  watched.disk_limit_reached = [this](bool stuck) { limit_reached(Cause::kDisk, stuck); };
+  watched.disk_limit_reached = [this] { limit_reached(Cause::kDisk); };
   watched.disk_room_low = [this] {
     limit_reached(
-        Cause::kDisk, true,
+        Cause::kDisk,
         "the file system of the host that sessions are kept on is nearly full, so whatever "
         "goes on writing there is ended: make room on the host");
   };
   watched.disk_uncountable = [this] {
-    limit_reached(Cause::kDisk, true,
+    limit_reached(Cause::kDisk,
                   "a directory or a process was made unreadable again and again, so that its files "
                   "could not be counted");
   };
   watched.sockets_too_large = [this] {
-    limit_reached(Cause::kOom, true,
+    limit_reached(Cause::kOom,
                   "more was sent through its sockets and not read than a quarter of memory_mb");
   };
-  watched.process_limit_reached = [this] { limit_reached(Cause::kPids, true); };
+  watched.process_limit_reached = [this] { limit_reached(Cause::kPids); };
   watched.memory_ran_out = [this] { runs_->stop_after_oom_kill(); };
   Runs::Context context{loop_, *init_, spec_, runs_directory_.get(), workspace_.get(), {}, {}, {},
                         {},    {},     {}};
@@ -225,11 +225,7 @@ void Box::used() {
 json Box::status() {
   json active = json::array();
   for (const Run* run : runs_->active()) active.push_back(run_to_json(*run));
-  return {{"paused", paused()},
-          {"active", active},
-          {"isolation", isolation()},
-          {"memory_bytes", cgroup_->memory_bytes()},
-          {"memory_peak_bytes", cgroup_->memory_peak_bytes()}};
+  return {{"paused", paused()}, {"active", active}, {"isolation", isolation()}};
 }
 
 json Box::isolation() const {
@@ -252,14 +248,13 @@ json Box::isolation() const {
       {"host_folders", folders_to_json(spec_.host_folders)}};
 }
 
-void Box::limit_reached(Cause cause, bool stuck, const std::string& why) {
+void Box::limit_reached(Cause cause, const std::string& why) {
   if (runs_->busy()) {
     if (!why.empty()) runs_->note_all(why);
     return runs_->stop_all(cause);
   }
-  // Something that a run left behind goes on against the limit: which one, nobody can tell.
-  if (!stuck) return;
-  // Who only writes has left its interpreter, most likely; a bomb is to be ended at one stroke.
+  // Something that a run left behind goes on against the limit: which one, nobody can tell. Who
+  // only writes has left its interpreter, most likely; a bomb is to be ended at one stroke.
   const auto now = steady_clock::now();
   const bool again = left_behind_ended_ && now - *left_behind_ended_ < kLeftBehindPatience;
   const bool interpreters_too = cause != Cause::kDisk || again;

@@ -48,7 +48,7 @@ class Box {
   [[nodiscard]] nlohmann::json isolation() const;
   void end(Cause cause, const std::string& why);
   // `why`: what is not said by the cause.
-  void limit_reached(Cause cause, bool stuck, const std::string& why = "");
+  void limit_reached(Cause cause, const std::string& why = "");
 
   void check_life();
   [[nodiscard]] bool idle_too_long() const;

@@ -1,12 +1,10 @@
 #include "sandbox/box/kept_outputs.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,20 +22,9 @@ base::UniqueFd open_directory(int parent, const char* name) {
   return base::UniqueFd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-std::vector<std::string> names_in(int directory_fd) {
-  std::vector<std::string> names;
-  base::UniqueFd copy = open_directory(directory_fd, ".");
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(copy.release()), &::closedir);
-  if (!directory) return names;
-  while (const dirent* entry = ::readdir(directory.get())) {  // NOLINT: one thread
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  }
-  return names;
-}
-
 std::int64_t bytes_of_run(int run_fd) {
   std::int64_t bytes = 0;
-  for (const std::string& name : names_in(run_fd)) {
+  for (const std::string& name : base::names_in(run_fd)) {
     struct stat status {};
     if (::fstatat(run_fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
     bytes += status.st_blocks * kBlockBytes;
@@ -66,7 +53,7 @@ void drop_middle(int run_fd, const char* stream) {
 
 void make_small(int run_fd) {
   for (const char* stream : {"stdout", "stderr"}) drop_middle(run_fd, stream);
-  for (const std::string& name : names_in(run_fd)) {
+  for (const std::string& name : base::names_in(run_fd)) {
     if (name != "stdout" && name != "stderr" && name != "record.json") {
       (void)::unlinkat(run_fd, name.c_str(), 0);
     }
@@ -93,7 +80,7 @@ void KeptOutputs::add(const std::string& run_id) {
 
 void KeptOutputs::find_earlier(const std::string& than) {
   std::vector<std::pair<std::int64_t, Kept>> found;
-  for (std::string& name : names_in(runs_fd_)) {
+  for (std::string& name : base::names_in(runs_fd_)) {
     if (name == than) continue;
     const base::UniqueFd run = open_directory(runs_fd_, name.c_str());
     struct stat record {};

@@ -206,7 +206,7 @@ void Watchdog::check_disk(DiskUsage usage) {
   // What was written between the last look and the end it led to is not the next run's.
   const bool settled = !disk_limit_told_;
   disk_limit_told_ = stuck && settled && (watched_.busy() || was_over);
-  if (disk_limit_told_) watched_.disk_limit_reached(true);
+  if (disk_limit_told_) watched_.disk_limit_reached();
 }
 
 base::Status Watchdog::take_disk_room(std::int64_t bytes) {

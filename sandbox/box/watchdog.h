@@ -28,8 +28,7 @@ class Watchdog {
     // Both since the start of the box, as far as the kernel tells.
     std::function<std::int64_t()> oom_kills;
     std::function<std::int64_t()> pids_refused;
-    // `stuck`: no run is on, and it does not get better by itself.
-    std::function<void(bool stuck)> disk_limit_reached;
+    std::function<void()> disk_limit_reached;     // and it does not get better by itself
     std::function<void()> disk_room_low;          // the host's, and the session goes on writing
     std::function<void()> disk_uncountable;       // somebody keeps closing directories to the count
     std::function<void()> sockets_too_large;      // more waits in them than the memory limit allows

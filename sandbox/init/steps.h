@@ -12,7 +12,7 @@ struct Plan {
   std::size_t size;
 };
 
-// --- Outside half: still on the host, before the clone ---------------------------------------
+// The outside half: still on the host, before the clone.
 
 // Before the clone, so that nothing of the box ever runs outside of its limits. Returns the
 // directory of the version 2 cgroup that the clone shall start in, -1 without one.
@@ -26,7 +26,7 @@ void clone_into_namespaces(const Plan& plan, int cgroup_directory);
 // After a clone into that directory that failed: true when we have moved there instead.
 bool join_before_clone(int cgroup_directory, int error);
 
-// --- Inside, in the order of enter_box() --------------------------------------------------------
+// Inside, in the order of enter_box().
 
 void enter_cgroup_namespace();
 void start_own_session();
@@ -51,7 +51,7 @@ int restrict_files(const Plan& plan);
 void forbid_sockets_of_the_host(const Plan& plan);
 void install_seccomp_filter();
 
-// --- pid 1 of a box that is up --------------------------------------------------------------
+// Of pid 1, once the box is up.
 
 // Blocks all signals; those of children are read from the descriptor. Before ready is said.
 int open_signals();
@@ -68,8 +68,6 @@ Ending serve(int signals, bool warm);
 // What hutch-box asked of a copy; the strings stay where they are. Null before there is one.
 const char* const* copied_arguments();
 const char* const* copied_environment();
-
-// --- The whole -------------------------------------------------------------------------------
 
 // Takes the plan on kPlanFd, enters the box and serves hutch-box on kBoxFd.
 Ending live(bool warm);

@@ -13,7 +13,7 @@
 //                                                            when time is up
 //   {"op":"cancel","run_id":..}                           {"ok":true}
 //   {"op":"status"}                                       {"ok":true,"paused":b,"active":[run..],
-//                                                            "isolation":{..},"memory_bytes":n}
+//                                                            "isolation":{..}}
 //   {"op":"pause"} {"op":"resume"}                        {"ok":true}
 //   {"op":"end_with_connection"}                          {"ok":true}
 //   {"op":"root"}                                         {"ok":true}, then one byte that carries

@@ -99,8 +99,6 @@ class Bench:
     def aim(self, what, words, met):
         self.aims.append({"measurement": what, "aim": words, "met": bool(met)})
 
-    # --- what is measured ---------------------------------------------------------------------------
-
     def a(self):
         self._first("a", PRINT)
 

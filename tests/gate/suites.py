@@ -64,8 +64,6 @@ class Tree:
         return Outcome(outcome.test, outcome.case, state, sum(other.seconds for other in again),
                        text if state == FAILED else "", outcome.labels, self.user)
 
-    # --- what came of it ----------------------------------------------------------------------------
-
     def _outcomes_of(self, element, labels):
         test, seconds = element.get("name"), float(element.get("time") or 0)
         output = element.findtext("system-out") or ""
@@ -123,8 +121,6 @@ class Tree:
             os.chown(directory, owner.st_uid, owner.st_gid)
         for report in self._reports.glob("*.jsonl"):
             report.unlink()
-
-    # --- ctest --------------------------------------------------------------------------------------
 
     def _ctest(self, *arguments, quiet=False, environment=None):
         command = [*self._prefix, "ctest", "--test-dir", str(self.directory), *arguments]

@@ -56,8 +56,6 @@ def refusal(client, tool, **arguments):
     return str(refused.value)
 
 
-# --- ../.. ----------------------------------------------------------------------------------------
-
 @pytest.mark.parametrize("tool", ["read_file", "edit_file", "list_files", "share_file"])
 @pytest.mark.parametrize("up", [UP, "/workspace/" + UP, "kept.txt/../" + UP, "/mnt/data/" + UP],
                          ids=["relative", "absolute", "through a file", "mnt"])
@@ -105,8 +103,6 @@ def test_climbing_finds_the_users_of_the_box_not_of_the_host(prepared):
     with open(shared["host_path"]) as copy:
         assert copy.read() == inside
 
-
-# --- a line break in a name -----------------------------------------------------------------------
 
 def test_a_line_break_in_the_path_of_a_file_that_is_written_and_edited(prepared):
     path = "/workspace/" + BROKEN
@@ -163,8 +159,6 @@ def test_a_shared_file_is_named_without_its_line_breaks(prepared):
     assert result["content"][0]["text"].splitlines()[0].startswith("shared li_ne.txt (")
 
 
-# --- bytes that are no UTF-8 ----------------------------------------------------------------------
-
 @pytest.mark.parametrize("arguments", [
     b'{"path":"kept.txt%s","old_text":"kept","new_text":"lost"}',
     b'{"path":"kept.txt","old_text":"kept","new_text":"lost%s"}',
@@ -194,8 +188,6 @@ def test_a_file_whose_name_is_no_utf8_is_edited_and_shared_by_the_name_shown(pre
     with open(shared["host_path"]) as copy:
         assert copy.read() == "two"
 
-
-# --- /mnt/data ------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("language,write,read", [
     ("python", "_ = open({path!r}, 'w').write('seen')", "print(open({path!r}).read(), end='')"),

@@ -30,8 +30,6 @@ def shared_file(state):
         return client.call("share_file", path="report.txt")["id"]
 
 
-# --- hutch run: which language ---------------------------------------------------------------------
-
 @pytest.mark.parametrize("name,code,printed", [
     ("a.py", "print('py')", "py\n"),
     ("A.D/code", "print('none')", "none\n"),
@@ -76,8 +74,6 @@ def test_a_timeout_says_what_run_has(hutch):
     assert "timeout_seconds" not in ended.stderr and "background" not in ended.stderr
 
 
-# --- hutch sessions --------------------------------------------------------------------------------
-
 def test_all_that_is_done_to_sessions_is_told_as_json(hutch, state):
     with Client(state) as client:
         session = client.call("create_session", name="kept")["session_id"]
@@ -92,8 +88,6 @@ def test_all_that_is_done_to_sessions_is_told_as_json(hutch, state):
     gone = hutch("sessions", "rm", "kept", "--json")
     assert gone.returncode == 1 and gone.stdout == "" and gone.stderr.startswith("hutch: no such session")
 
-
-# --- usage errors ----------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("arguments,words", [
     (["bogus"], 'hutch: unknown command "bogus"; there are: stdio, run, serve, '),
@@ -118,8 +112,6 @@ def test_a_configuration_that_cannot_be_read(hutch):
         ended = hutch("sessions", "ls", "--config", file)
         assert ended.returncode == 2 and ended.stderr.startswith("hutch: " + why), ended.stderr
 
-
-# --- hutch share get -------------------------------------------------------------------------------
 
 def test_a_share_is_written_into_a_directory_and_never_over_a_file(hutch, shared_file):
     (hutch.directory / "below").mkdir()

@@ -146,9 +146,6 @@ def problems_of(trial, helper, cases, judge):
     return problems
 
 
-# --- hutch-init ----------------------------------------------------------------------------------
-
-
 def is_start_of_init(call):
     return call[0] == "fcntl" and call[2].startswith("4, F_SETFD")
 
@@ -245,8 +242,6 @@ def test_each_call_that_both_halves_of_hutch_init_make(trial):
     assert not problems, "\n".join(problems)
 
 
-# --- hutch-box -----------------------------------------------------------------------------------
-
 # Calls of hutch-box whose failure does not keep a session from starting, and why that is right.
 TOLERATED_IN_BOX = [
     (r".*", r'.*(/sys/fs/cgroup/|/proc/self/mountinfo|/proc/self/cgroup|/proc/\d+/mountinfo|/proc/\d+/cgroup)',
@@ -285,8 +280,6 @@ def test_each_call_of_hutch_box(trial):
     problems = problems_of(trial, "hutch-box", cases, judge_box)
     assert not problems, "\n".join(problems)
 
-
-# --- the server ----------------------------------------------------------------------------------
 
 # Calls of the server whose failure does not keep a session from being made, and why that is right.
 TOLERATED_IN_SERVER = [

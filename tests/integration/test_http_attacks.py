@@ -74,8 +74,6 @@ def test_the_yardstick_itself_is_answered(server):
     assert status_of(answer_to(server, valid())) == 200
 
 
-# --- bodies ---------------------------------------------------------------------------------------
-
 def test_a_body_that_says_it_is_too_large(server):
     assert status_of(answer_to(server, head(f"Content-Length: {BODY_MAX + 1}"))) == 413
     assert status_of(answer_to(server, head("Content-Length: 99999999999999999999999"))) == 413
@@ -162,8 +160,6 @@ def test_a_form_is_not_taken_apart(server):
     assert status_of(answer_to(server, request.encode() + form)) == 415
 
 
-# --- heads ----------------------------------------------------------------------------------------
-
 def test_an_endless_header_line(server):
     before = server.memory_kib()
     answer = answer_to(server, b"GET / HTTP/1.1\r\nX: ", *[b"x" * MIB] * 50)
@@ -225,8 +221,6 @@ def test_an_error_says_nothing_of_the_inside(server):
     answer = answer_to(server, head("Content-Length: 1", "Connection: close") + b"{")
     assert b"EXCEPTION" not in answer.upper().split(b"\r\n\r\n")[0]
 
-
-# --- time and number ------------------------------------------------------------------------------
 
 def test_slow_loris(server):
     """Hundreds of heads, a byte at a time: they hold no thread."""
@@ -296,8 +290,6 @@ def test_pipelined_requests_are_answered_in_order(server):
     ids = [int(part.split(b",")[0].split(b"}")[0]) for part in answer.split(b'"id":')[1:]]
     assert ids == list(range(20))
 
-
-# --- those who never read -------------------------------------------------------------------------
 
 def test_answers_nobody_reads(server):
     """A thousand requests for a listing, on connections that are never read from."""

@@ -178,8 +178,6 @@ def test_the_earlier_of_two_faults_is_named(port, first, second):
     check(port, request, first[3], id_is_read(first))
 
 
-# --- the revisions with sessions --------------------------------------------------------------------
-
 def initialize(port, **headers):
     message = {"jsonrpc": "2.0", "id": 7, "method": "initialize",
                "params": {"protocolVersion": "2025-11-25", "capabilities": {},
@@ -239,8 +237,6 @@ def test_no_error_of_the_modern_era_answers_a_legacy_client(port, session):
     assert status == 200 and answer["result"]["protocolVersion"] == "2025-11-25"
     assert fields["mcp-session-id"] != session
 
-
-# --- parameters in headers --------------------------------------------------------------------------
 
 @pytest.mark.parametrize("arguments,headers,ok", [
     ({}, {}, True),

@@ -28,8 +28,6 @@ def code_of(answer):
     return answer["error"]["code"]
 
 
-# --- 2026-07-28 -----------------------------------------------------------------------------------
-
 def test_modern_requests_are_answered_as_json(server):
     status, answer, fields = ask(server, *modern(0, "server/discover"))
     assert status == 200 and fields["Content-Type"] == "application/json"
@@ -143,8 +141,6 @@ def test_what_is_accepted_and_what_is_sent(server):
         == 200
 
 
-# --- sessions -------------------------------------------------------------------------------------
-
 def test_the_life_of_a_session(server):
     client = HttpClient(server, "2025-11-25")
     session = client.headers["Mcp-Session-Id"]
@@ -217,8 +213,6 @@ def test_the_stream_of_a_session(server):
     assert server.request("GET", "/mcp", headers={**HttpClient(server).headers,
                                                   "Accept": "application/json"})[0] == 406
 
-
-# --- the door -------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("headers,status", [
     ({}, 200), ({"Host": "localhost"}, 200), ({"Host": "[::1]:1234"}, 200),

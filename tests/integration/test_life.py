@@ -41,8 +41,6 @@ def configured(tmp_path, **session):
     return ["--config", str(path)]
 
 
-# --- a server goes --------------------------------------------------------------------------------
-
 @pytest.mark.parametrize("way", ONE_IN_THE_GATE)
 def test_idle_processes_of_sessions_without_a_name_end_soon_and_named_ones_wait(state, way):
     client = Client(state).__enter__()
@@ -121,8 +119,6 @@ def test_those_of_serve_wait_for_the_server_and_end_with_their_connection(state)
         until(lambda: boxes(state) == {session}, what="the end of the default session's box")
 
 
-# --- pauses ---------------------------------------------------------------------------------------
-
 def test_a_pause_that_is_too_long_keeps_the_files_and_the_next_run_is_told(state, tmp_path):
     with Client(state, *configured(tmp_path, paused_max_seconds=2)) as client:
         session = client.call("create_session", name="s")["session_id"]
@@ -195,8 +191,6 @@ def test_the_next_run_is_told_when_a_box_was_killed(client, state):
     assert "variables of python" in note and "variables of bash" in note and "killed" in note, note
     assert "note" not in client.run("1")
 
-
-# --- ownership ------------------------------------------------------------------------------------
 
 def mark(state, session):
     """Something that every sweep of this session removes."""

@@ -26,6 +26,7 @@ def test_negotiation(state, asked, answered):
                                            "clientInfo": {"name": "t", "version": "1"}})
     assert result["protocolVersion"] == answered
     assert result["serverInfo"]["name"] == "hutch"
+    assert "logging" not in result["capabilities"], "no tool of it sends log messages"
     client.close()
 
 

@@ -215,9 +215,6 @@ def test_sql_comes_from_it_too(pair):
     assert run["outputs"][0]["json"]["rows"] == [[42]], run
 
 
-# --- its own life ---------------------------------------------------------------------------------
-
-
 def test_it_holds_nothing_of_anybody(state):
     with server(state) as client:
         (pid,) = zygote.pids(state)

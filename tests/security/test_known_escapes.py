@@ -77,9 +77,6 @@ def verify_all_probes(box):
     assert {name: text for name, (verdict, text) in found.items() if verdict != "CONTAINED"} == {}
 
 
-# --- Descriptors and the box's own programs ---------------------------------------------------------
-
-
 def test_cve_2024_21626_leaked_directory_descriptor(stage):
     """runc let a descriptor of the host reach the container, whose working directory then led out."""
     leaked = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
@@ -139,9 +136,6 @@ print(len(opened), opened[:3])
     assert digests() == before
 
 
-# --- What a session left behind when its box is made anew ----------------------------------------
-
-
 @pytest.mark.parametrize("planted", [
     pytest.param({"dev": "/", "dev/null": None}, id="cve_2026_41579_dev_is_a_link"),
     pytest.param({"proc": "/", "sys": "/", "etc": "/"}, id="cve_2026_47766_proc_is_a_link"),
@@ -193,9 +187,6 @@ while time.monotonic() < end:
 print(won, len(open('/proc/kallsyms').read()))
 """
     assert printed(box, code) == ["[]", "0"]
-
-
-# --- The host's side of a hostile workspace ----------------------------------------------------------
 
 
 def test_symlink_races_against_the_file_tools(stage, box):
@@ -267,9 +258,6 @@ def test_special_files_do_not_hold_up_the_file_tools(box):
     assert {"/workspace/fifo", "/workspace/loop", "/workspace/socket"} <= {e["path"] for e in entries}
 
 
-# --- The kernel's helpers -----------------------------------------------------------------------------
-
-
 def test_cve_2022_0492_cgroup_release_agent(box):
     """A cgroup file system of one's own names a program that the host's kernel starts as root."""
     code = RAW + """
@@ -332,9 +320,6 @@ print(*answers)
     assert select.select([inner], [], [], 0)[0] == [], "something was typed"
     os.close(outer)
     os.close(inner)
-
-
-# --- Sockets -----------------------------------------------------------------------------------------
 
 
 def test_cve_2020_15257_abstract_sockets(stage, box, client):

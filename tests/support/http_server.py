@@ -81,8 +81,6 @@ class Server:
         self._reader.join(10)
         return "".join(self.errors[-40:])
 
-    # --- connections ------------------------------------------------------------------------------
-
     def socket(self, timeout=30):
         if isinstance(self.address, str):
             raw = socket.socket(socket.AF_UNIX)

@@ -95,8 +95,6 @@ class Client:
     def alive(self):
         return self.process.poll() is None
 
-    # --- messages --------------------------------------------------------------------------------
-
     def send_raw(self, data):
         with self._sending:
             self.process.stdin.write(data)
@@ -179,8 +177,6 @@ class Client:
             run = self.call("get_run", run_id=run_id, wait_seconds=2, stdout_offset=offset)
             seen, offset = seen + run["stdout"], run["stdout_next_offset"]
         return seen
-
-    # --- reading ----------------------------------------------------------------------------------
 
     def _read(self):
         for line in self.process.stdout:

@@ -50,8 +50,6 @@ class Trial:
                       env={"HUTCH_ZYGOTE": "0",
                            "HUTCH_SPARE_SESSIONS": "0", **(env or {})}, **more)
 
-    # --- strace -----------------------------------------------------------------------------------
-
     def _how(self, helper):
         return self.directory / f"{helper}.options"
 
@@ -64,8 +62,6 @@ class Trial:
         self.log_of(helper).unlink(missing_ok=True)
         if options is not None:
             self._how(helper).write_text(options + "\n")
-
-    # --- what is left -----------------------------------------------------------------------------
 
     def processes(self):
         """Host pids of everything that runs from this directory, or traces it; not the server."""

@@ -34,8 +34,6 @@ mkdir -p "$vm"
 exec 9>"$vm/lock"
 flock -n 9 || { say "Waiting for another run on this image"; flock 9; }
 
-# --- the image ------------------------------------------------------------------------------------
-
 # The packages of the libraries that the programs are linked with. The same library may be known to
 # dpkg with and without /usr.
 ldd "$build/bin/hutch" "$build/bin/hutch-box" | awk '$2 == "=>" { print $3 }' | sort -u |
@@ -52,15 +50,13 @@ if [ ! -e "$image/disk.ext4" ]; then
     { tail -n 20 "$vm/image.log" >&2; skip "its image cannot be built, see $vm/image.log"; }
 fi
 
-# --- programs and tests: a tar file that the guest reads as its second disk -----------------------
+# Programs and tests are a tar file that the guest reads as its second disk.
 
 say "Packing $build"
 tests=$vm/tests.tar
 tar -cf "$tests" -C "$build" bin/hutch bin/hutch-box bin/hutch-init share weak/bin weak/share
 tar -rf "$tests" -C "$top" --exclude=__pycache__ tests/conftest.py tests/pytest.ini tests/support \
   tests/integration tests/security tests/vm
-
-# --- the machine ----------------------------------------------------------------------------------
 
 say "Booting, for at most $seconds seconds"
 console=$vm/console.log

@@ -10,6 +10,7 @@
 #include <spdlog/spdlog.h>
 
 #include "sandbox/base/process.h"
+#include "sandbox/shortened_text.h"
 #include "sandbox/wire/build_id.h"
 #include "sandbox/wire/json.h"
 #include "tools/cli/commands.h"
@@ -268,7 +269,6 @@ std::string commands_of(const CLI::App& app) {
 // The library's words where they are good; of what it took for no command it says only that there
 // is none.
 std::string usage_failure(const CLI::App* app, const CLI::Error& failure) {
-  constexpr std::size_t kShownMax = 100;
   const CLI::App* last = app;
   std::string line = app->get_name();
   while (!last->get_subcommands().empty()) {
@@ -280,7 +280,7 @@ std::string usage_failure(const CLI::App* app, const CLI::Error& failure) {
   if (lacks_command) {
     const auto unknown = app->remaining(true);
     const std::string given = unknown.empty() ? "" : to_utf8(unknown.front());
-    const std::string shown = one_line(given.substr(0, whole_characters(given, kShownMax)));
+    const std::string shown = one_line(sandbox::echoed(given));
     what = given.empty() ? line + " needs a command" : "unknown command \"" + shown + "\"";
     what += "; there are: " + commands_of(*last);
     if (given.starts_with('-')) what = "unknown option \"" + shown + "\"";

@@ -17,7 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/limits.h"
-#include "sandbox/wire/json.h"
+#include "sandbox/output.h"
 #include "share/share_folder.h"
 #include "tools/cli/commands.h"
 #include "tools/text_window.h"
@@ -119,16 +119,6 @@ base::Result<RunState> follow(Application& app, RunState state,
   }
 }
 
-// The numbered file of a picture that an output names, or nothing: boxes are not believed.
-std::string picture_name(const nlohmann::json& output) {
-  const std::string name =
-      std::filesystem::path(sandbox::wire::string_or(output, "image_path")).filename();
-  constexpr std::string_view kExtension = ".png";
-  if (name.size() <= kExtension.size() || !name.ends_with(kExtension)) return "";
-  const std::string number = name.substr(0, name.size() - kExtension.size());
-  return number.find_first_not_of("0123456789") == std::string::npos ? name : "";
-}
-
 // Before the session goes, and they with it. Never over a file that is there.
 base::Status save_pictures(Application& app, const RunState& state, const std::string& directory) {
   std::error_code failure;
@@ -137,7 +127,7 @@ base::Status save_pictures(Application& app, const RunState& state, const std::s
   if (!path.has_filename()) path = path.parent_path();  // it ended in a slash
   const share::ShareFolder folder(path, app.settings().user_umask);
   for (const nlohmann::json& output : state.run.outputs) {
-    const std::string name = picture_name(output);
+    const std::string name = sandbox::picture_name(output, state.run.run_id);
     if (name.empty()) continue;
     const std::string bytes = TRY(app.sessions().read_run_file(state.session_id, state.run.run_id,
                                                                name, 0, kPictureBytesMax + 1));
@@ -172,7 +162,7 @@ int report(const RunState& state, bool saves_pictures, std::int64_t timeout_seco
   bool has_picture = false;
   for (const auto& output : state.run.outputs) {
     if (output.contains("text")) std::cout << output["text"].get<std::string>() << "\n";
-    has_picture = has_picture || !picture_name(output).empty();
+    has_picture = has_picture || !sandbox::picture_name(output, state.run.run_id).empty();
   }
   std::cout.flush();
   if (has_picture && !saves_pictures) {

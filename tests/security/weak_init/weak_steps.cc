@@ -143,8 +143,7 @@ void wrap_forbid_reading_init() {
   must(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "set dumpable");
 }
 
-// --- The C library's functions as init calls them
-// -------------------------------------------------
+// The C library's functions as init calls them.
 
 extern "C" {
 

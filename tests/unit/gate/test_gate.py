@@ -149,8 +149,6 @@ def test_many_failures_stay_short_and_are_all_named():
     assert said.splitlines()[-1] == "0 passed, 50 failed, 0 skipped"
 
 
-# --- suites of pytest ------------------------------------------------------------------------------
-
 CASES = """
 import os, pathlib, pytest
 def test_good(): pass
@@ -258,8 +256,6 @@ def test_an_unknown_stage_ends_with_the_last_line_too():
     assert ended.returncode == 2 and "unknown stage bogus" in ended.stderr
     assert ended.stdout.splitlines() == ["0 passed, 1 failed, 0 skipped"]
 
-
-# --- reports of sanitizers --------------------------------------------------------------------------
 
 RACE = """==================
 WARNING: ThreadSanitizer: data race (pid={0})

@@ -104,8 +104,6 @@ TEST(Print, AnErrorHasItsParts) {
             R"({"error":{"code":-32601,"data":{"a":1},"message":"no"},"id":"x","jsonrpc":"2.0"})");
 }
 
-// --- the scan ---------------------------------------------------------------------------------
-
 // However the text is split, the same id is found.
 void check_id(const std::string& text, const json& expected) {
   JsonScan whole;

@@ -254,8 +254,6 @@ def test_garbage_and_end_of_file_end_the_runner(start):
     second.wait_for_end()
 
 
-# --- TypeScript ------------------------------------------------------------------------------------
-
 def can_strip_types():
     code = "process.exit(require('module').stripTypeScriptTypes || require('child_process').spawnSync('esbuild', ['--version']).status === 0 ? 0 : 1)"
     try:

@@ -158,9 +158,6 @@ def test_python_answers_a_run_while_a_frame_is_written(python, sql):
     assert sql.finish().done["interrupted"]
 
 
-# --- hutch.sql -------------------------------------------------------------------------------------
-
-
 def test_hutch_sql_in_python(python, sql):
     sql.run("CREATE TABLE t (a INT, b TEXT); INSERT INTO t VALUES (1, 'x'), (NULL, 'y')")
     assert python.run("r = hutch.sql('SELECT * FROM t ORDER BY b'); (type(r).__name__, list(r.columns), r.b.tolist())"
@@ -232,9 +229,6 @@ def test_hutch_sql_in_javascript_is_interrupted(start, tmp_path):
     javascript.interrupt()
     assert javascript.finish().done["interrupted"]
     assert javascript.run("await hutch.sql('SELECT 2 a')").text == "[ { a: 2 } ]"
-
-
-# --- the file of the database ----------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -78,6 +78,16 @@ TEST_F(JobOutputs, AreCheckedAndImagesBecomeFiles) {
   EXPECT_EQ(checked_output(output), output) << "or the server refuses it";
 }
 
+TEST_F(JobOutputs, APictureIsANumberedFileOfItsRun) {
+  EXPECT_EQ(picture_name({{"image_path", "/runs/run_x/12.png"}}, "run_x"), "12.png");
+  for (const char* path : {"/runs/run_y/1.png", "/1.png", "1.png", "/runs/run_x/.png",
+                           "/runs/run_x/../1.png", "/runs/run_x/a/1.png", "/runs/run_x/stdout"}) {
+    EXPECT_EQ(picture_name({{"image_path", path}}, "run_x"), "") << path;
+  }
+  EXPECT_EQ(picture_name({{"image_path", 1}}, "run_x"), "");
+  EXPECT_EQ(picture_name(json::object(), "run_x"), "");
+}
+
 TEST_F(JobOutputs, ABlobThatIsNoPictureIsNotKept) {
   ASSERT_TRUE(add({{"formats", {"png"}}}, "#!/bin/sh"));
   EXPECT_EQ(job_.run.image_count, 0);

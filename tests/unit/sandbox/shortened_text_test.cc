@@ -45,4 +45,12 @@ TEST(ShortenedText, KeepsHeadAndTail) {
   }
 }
 
+TEST(EchoedText, IsWholeCharactersOfItsBeginning) {
+  EXPECT_EQ(echoed("limit"), "limit");
+  EXPECT_EQ(echoed(std::string(200, 'x')), std::string(100, 'x'));
+  std::string euros;
+  for (int i = 0; i < 200; ++i) euros += "\xe2\x82\xac";
+  EXPECT_EQ(echoed(euros), euros.substr(0, 300));
+}
+
 }  // namespace

@@ -1,7 +1,6 @@
-// The Authorization header, the challenges, and base64.
+// The Authorization header and the challenges.
 #include <gtest/gtest.h>
 
-#include "mcp/auth/base64url.h"
 #include "mcp/auth/bearer.h"
 #include "mcp/auth/challenges.h"
 
@@ -61,21 +60,6 @@ TEST(Challenges, WithOneItsMetadataAndScopesAre) {
             "Bearer realm=\"hutch\", error=\"insufficient_scope\", error_description=\"the token "
             "lacks a scope that is needed\", scope=\"a b\", "
             "resource_metadata=\"https://h/.well-known/x\"");
-}
-
-TEST(Base64Url, WhatAnEncoderMakesIsDecoded) {
-  EXPECT_EQ(from_base64url(""), "");
-  EXPECT_EQ(from_base64url("Zg"), "f");
-  EXPECT_EQ(from_base64url("Zm8"), "fo");
-  EXPECT_EQ(from_base64url("Zm9v"), "foo");
-  EXPECT_EQ(from_base64url("-_8"), "\xfb\xff");
-}
-
-TEST(Base64Url, NothingElseIs) {
-  for (const char* text :
-       {"Z", "Zg==", "Zg=", "Zh", "Zm9", "Zm9vZ", "+/8", "Z g", "Zg\n", "Zg.", "é"}) {
-    EXPECT_EQ(from_base64url(text), std::nullopt) << text;
-  }
 }
 
 }  // namespace

@@ -1,0 +1,11 @@
+// Text as the bytes of UTF-8. https://www.rfc-editor.org/rfc/rfc3629
+#pragma once
+
+namespace base {
+
+// A byte that does not begin a character but goes on with one.
+constexpr bool continues_character(char byte) noexcept {
+  return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
+}
+
+}  // namespace base
