@@ -1,7 +1,7 @@
 """matplotlib figures: every one that a run leaves open, or shows, becomes a picture of the run.
 
-matplotlib is never imported from here. A hook waits until user code imports pyplot and then puts
-a show() in place that sends the figures instead of warning that there is no screen.
+matplotlib is never imported from here. Hooks wait until user code has imported it: then pyplot's show()
+sends the figures instead of warning that there is no screen, and box plots are remembered.
 """
 
 import re
@@ -23,6 +23,7 @@ class Figures:
         self._emit = emit
         self._sent = []  # the figures of this run that need no second sending
         self._warnings = {}  # what matplotlib had to say of this run's pictures, each once
+        WhenImported("matplotlib.axes", watch_box_plots)
         WhenImported(_PYPLOT, self._take_over)
 
     def begin(self):
@@ -40,11 +41,6 @@ class Figures:
             self.show_all()
 
         pyplot.show = show
-        try:
-            from hutch_runner import charts
-            charts.watch_box_plots()
-        except Exception:
-            pass  # an unknown matplotlib: box plots come without data
 
     @staticmethod
     def is_figure(value):
@@ -107,6 +103,14 @@ class Figures:
             sys.stderr.write("".join(lines))
         except Exception:  # user code has put anything in its place
             pass
+
+
+def watch_box_plots(_axes):
+    try:
+        from hutch_runner import charts
+        charts.watch_box_plots()
+    except Exception:
+        pass  # an unknown matplotlib: box plots come without data
 
 
 def _describe(figure):
