@@ -75,8 +75,7 @@ def _charts_of(axes):
         ("histogram", [e for c in bars if _is_histogram(axes, c) for e in _bins(c)]),
         ("bar", [e for c in bars if not _is_histogram(axes, c) for e in _bar(axes, c)]),
         ("scatter", _all_series(axes, [
-            (c, *numpy.ma.filled(c.get_offsets(), numpy.nan).T) for c in axes.collections
-            if isinstance(c, collections.PathCollection) and len(c.get_offsets())])),
+            (c, *numpy.ma.filled(c.get_offsets(), numpy.nan).T) for c in axes.collections if _is_cloud(axes, c)])),
         ("line", _all_series(axes, [
             (line, line.get_xdata(orig=False), line.get_ydata(orig=False)) for line in axes.lines
             if id(line) not in taken and line.get_transform() == axes.transData
@@ -256,6 +255,12 @@ def _all_series(axes, marks):
     x_value = _values_of(axes.xaxis, numpy.concatenate(xs))
     y_value = _values_of(axes.yaxis, numpy.concatenate(ys))
     return [series(_name(artist), xs, ys, x_value, y_value) for artist, xs, ys in marks]
+
+
+def _is_cloud(axes, collection):
+    # The levels of contour() are such collections too, in matplotlib 3.6: at no place of their own.
+    return (isinstance(collection, collections.PathCollection) and len(collection.get_offsets())
+            and collection.get_offset_transform().contains_branch(axes.transData))
 
 
 def _sideways(bars):

@@ -125,6 +125,16 @@ def test_marks_in_3d_have_no_data(shared):
     assert chart_of(shared, code.format("1, 2, 1, ") + "; f.add_subplot(1, 2, 2).plot([1, 2])")["type"] == "line"
 
 
+@pytest.mark.parametrize("code", [
+    "plt.contour([[1, 2], [3, 4]])", "plt.contourf([[1, 2], [3, 4]]); plt.colorbar()",
+    "plt.tricontour([0, 1, 1], [0, 0, 1], [1, 2, 3])", "plt.hexbin([1, 2], [3, 4])",
+])
+def test_contours_have_no_data(shared, code):
+    assert chart_of(shared, code) is None
+    cloud = chart_of(shared, code + "; plt.scatter([5], [6], transform=plt.gca().transData)")
+    assert (cloud["type"], cloud["elements"]) == ("scatter", [{"label": "", "points": [[5, 6]]}])
+
+
 def test_characters_without_a_font_are_told_once(shared):
     code = "for _ in range(2):\n    plt.figure(); plt.plot([1]); plt.title('売上'); plt.xlabel('円'); plt.show()"
     for _ in range(2):
