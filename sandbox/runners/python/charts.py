@@ -7,40 +7,15 @@ One chart per kind of mark found in an axes; several of them make a `composite`.
 import math
 import re
 import sys
-import weakref
 
 import numpy
 from matplotlib import collections, container, dates, patches, ticker
 from matplotlib.axes import Axes
 
+from hutch_runner import drawn
 from hutch_runner.chart_data import ELEMENTS_MAX, heatmap, series
 
 TICKS_MAX = 30
-
-_boxes = weakref.WeakKeyDictionary()  # axes -> (statistics, the artists drawn for them)
-
-
-def watch_box_plots():
-    """Remembers the figures behind box plots: afterwards they are but lines."""
-    original = Axes.bxp
-    if hasattr(original, "hutch_original"):
-        return
-
-    def bxp(self, bxpstats, *arguments, **options):
-        bxpstats = list(bxpstats)  # it may be a generator
-        drawn = original(self, bxpstats, *arguments, **options)
-        statistics, artists = _boxes.setdefault(self, ([], []))
-        vertical = options.get("orientation", "vertical") == "vertical"
-        names = options.get("manage_ticks", True)
-        statistics += [dict(one, vertical=vertical and options.get("vert") is not False,
-                            named=names) for one in bxpstats]
-        for group in drawn.values():
-            artists += group
-        return drawn
-
-    bxp.__doc__ = original.__doc__
-    bxp.hutch_original = original
-    Axes.bxp = bxp
 
 
 def chart_of(figure):
@@ -59,10 +34,11 @@ def _has_data(axes):
 
 def _charts_of(axes):
     charts = []
-    statistics, box_artists = _boxes.get(axes, ((), ()))
-    taken = {id(artist) for artist in box_artists}
+    boxes, bins = drawn.boxes(axes), _all_bins(axes)
+    taken = {id(artist) for _, artists in boxes for group in artists.values() for artist in numpy.ravel(group)}
     wedges = [p for p in axes.patches if isinstance(p, patches.Wedge)]
-    bars = [c for c in axes.containers if isinstance(c, container.BarContainer) and len(c)]
+    of_bins = {id(artists) for artists, *_ in bins}
+    bars = [c for c in axes.containers if isinstance(c, container.BarContainer) and len(c) and id(c) not in of_bins]
     for errors in axes.containers:
         if isinstance(errors, container.ErrorbarContainer):
             # The line itself stays; caps and bars are no data.
@@ -70,10 +46,11 @@ def _charts_of(axes):
         elif isinstance(errors, container.StemContainer):
             taken.add(id(errors.baseline))
     for kind, elements in (
-        ("box", [_box(axes, one, i) for i, one in enumerate(statistics)]),
+        ("box", [_box(axes, one, i) for i, (one, _) in enumerate(boxes)]),
         ("pie", [_wedge(axes, wedge, i) for i, wedge in enumerate(wedges)]),
-        ("histogram", [e for c in bars if _is_histogram(axes, c) for e in _bins(c)]),
-        ("bar", [e for c in bars if not _is_histogram(axes, c) for e in _bar(axes, c)]),
+        ("histogram", [e for one in bins if not _words(_axis_of(axes, one)) for e in _bins(axes, *one)]),
+        ("bar", [*(e for one in bins if _words(_axis_of(axes, one)) for e in _counts(axes, *one)),
+                 *(e for c in bars for e in _bar(axes, c))]),
         ("scatter", _all_series(axes, [
             (c, *numpy.ma.filled(c.get_offsets(), numpy.nan).T) for c in axes.collections if _is_cloud(axes, c)])),
         ("line", _all_series(axes, [
@@ -85,8 +62,8 @@ def _charts_of(axes):
     ):
         if elements:
             charts.append({"type": kind, "title": axes.get_title(),
-                           "x": _axis(axes.xaxis, _numbers(elements, 0)),
-                           "y": _axis(axes.yaxis, _numbers(elements, 1)), "elements": elements})
+                           "x": _axis(axes.xaxis, _numbers(elements, 0, bins)),
+                           "y": _axis(axes.yaxis, _numbers(elements, 1, bins)), "elements": elements})
     return charts
 
 
@@ -123,10 +100,12 @@ def _scale(axis, numbers=()):
     return "log" if axis.get_scale() == "log" else "linear"
 
 
-def _numbers(elements, place):
-    """The coordinates in series and heatmaps that are neither dates nor words."""
+def _numbers(elements, place, bins):
+    """The coordinates in series, heatmaps and along bins that are neither dates nor words."""
+    along = [sideways for _, sideways, *_ in bins[:1]] == [place == 1]
     return [value for element in elements
             for value in element.get("xy"[place]) or [p[place] for p in element.get("points", ())]
+            or [element[key] for key in ("from", "to") if along and key in element]
             if isinstance(value, float) and math.isfinite(value)]
 
 
@@ -149,11 +128,17 @@ def _frequency(axis):
     return getattr(axis, "freq", None)  # set by pandas
 
 
-def _categories(axis):
-    """Position -> name, of an axis whose values are words."""
+def _words(axis):
+    """Position -> word, where words were plotted."""
     mapping = getattr(axis.units, "_mapping", None)  # matplotlib.category.UnitData
-    if mapping:
-        return {position: str(name) for name, position in mapping.items()}
+    return {position: str(name) for name, position in (mapping or {}).items()}
+
+
+def _categories(axis):
+    """Position -> name, of an axis whose values are words, or have names."""
+    words = _words(axis)
+    if words:
+        return words
     if isinstance(axis.get_major_locator(), ticker.FixedLocator) and not _is_dates(axis):
         # xticks(places, names), set_xticklabels(names); the texts are there once it was drawn.
         names = [label.get_text() for label in axis.get_majorticklabels()]
@@ -283,25 +268,47 @@ def _bar(axes, bars):
 
 def _bar_name(axis, position):
     value = _nearest_name(_categories(axis), position) or _values_of(axis, [position])(position)
-    return f"{value:g}" if isinstance(value, float) else value
+    return f"{value:.12g}" if isinstance(value, float) else value
 
 
-def _is_histogram(axes, bars):
-    """Bars that touch, over an axis of numbers. (Bars of bar() leave gaps, unless asked not to.)"""
-    sideways = _sideways(bars)
-    if len(bars) < 2 or _categories(axes.yaxis if sideways else axes.xaxis):
-        return False
-    spans = [(b.get_y(), b.get_height()) if sideways else (b.get_x(), b.get_width()) for b in bars]
-    return all(abs(start + size - following) <= 1e-6 * max(abs(size), 1e-300)
-               for (start, size), (following, _) in zip(spans, spans[1:]))
+def _all_bins(axes):
+    """Of hist(), and of seaborn's histplot()."""
+    found = drawn.histograms(axes)
+    known = {id(artists) for artists, *_ in found}
+    made = (_bins_of_seaborn(c) for c in axes.containers
+            if isinstance(c, container.BarContainer) and len(c) and id(c) not in known)
+    return found + [one for one in made if one]
 
 
-def _bins(bars):
-    if _sideways(bars):
-        return [{"from": float(b.get_y()), "to": float(b.get_y() + b.get_height()),
-                 "count": float(b.get_width())} for b in bars]
-    return [{"from": float(b.get_x()), "to": float(b.get_x() + b.get_width()),
-             "count": float(b.get_height())} for b in bars]
+def _bins_of_seaborn(bars):
+    """Whose mark is that the axis may end at their heights too; else bar() leaves one place, where they stand."""
+    sideways, sticky = _sideways(bars), bars[0].sticky_edges
+    if len(sticky.x if sideways else sticky.y) != 2:
+        return None
+    spans = [(b.get_y(), b.get_height(), b.get_width()) if sideways else
+             (b.get_x(), b.get_width(), b.get_height()) for b in bars]
+    edges = [float(start) for start, _, _ in spans] + [float(sum(spans[-1][:2]))]
+    touch = all(abs(start + size - edge) <= 1e-6 * abs(size) for (start, size, _), edge in zip(spans, edges[1:]))
+    return (bars, sideways, edges, [float(height) for _, _, height in spans]) if touch else None
+
+
+def _axis_of(axes, bins):
+    return axes.yaxis if bins[1] else axes.xaxis
+
+
+def _bins(axes, artists, sideways, edges, counts):
+    value = _values_of(axes.yaxis if sideways else axes.xaxis, edges)
+    places = [value(edge) for edge in edges]
+    return [{"from": low, "to": high, "count": count} for low, high, count in zip(places, places[1:], counts)]
+
+
+def _counts(axes, artists, sideways, edges, counts):
+    """Bins over words are as many bars as there are words, if each has a bin of its own."""
+    words = _words(axes.yaxis if sideways else axes.xaxis)
+    bins = [min(max(int(numpy.searchsorted(edges, place, side="right")) - 1, 0), len(counts) - 1) for place in words]
+    if len(set(bins)) < len(bins):
+        return []
+    return [{"label": word, "value": counts[i]} for word, i in zip(words.values(), bins)]
 
 
 def _wedge(axes, wedge, number):

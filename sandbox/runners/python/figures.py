@@ -1,7 +1,7 @@
 """matplotlib figures: every one that a run leaves open, or shows, becomes a picture of the run.
 
 matplotlib is never imported from here. Hooks wait until user code has imported it: then pyplot's show()
-sends the figures instead of warning that there is no screen, and box plots are remembered.
+sends the figures instead of warning that there is no screen, and what artists do not tell afterwards is kept.
 """
 
 import re
@@ -23,7 +23,7 @@ class Figures:
         self._emit = emit
         self._sent = []  # the figures of this run that need no second sending
         self._warnings = {}  # what matplotlib had to say of this run's pictures, each once
-        WhenImported("matplotlib.axes", watch_box_plots)
+        WhenImported("matplotlib.axes", watch_drawing)
         WhenImported(_PYPLOT, self._take_over)
 
     def begin(self):
@@ -105,12 +105,12 @@ class Figures:
             pass
 
 
-def watch_box_plots(_axes):
+def watch_drawing(_axes):
     try:
-        from hutch_runner import charts
-        charts.watch_box_plots()
+        from hutch_runner import drawn
+        drawn.watch()
     except Exception:
-        pass  # an unknown matplotlib: box plots come without data
+        pass  # an unknown matplotlib: boxes come as lines, bins as bars
 
 
 def _describe(figure):

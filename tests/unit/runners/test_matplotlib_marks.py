@@ -1,0 +1,73 @@
+"""Figures of matplotlib: bins, bars and boxes; names of series; what has no data."""
+
+import pytest
+
+PRELUDE = "import matplotlib.pyplot as plt, numpy as np, pandas as pd, datetime as dt\n"
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    from runner_client import RunnerClient
+    with RunnerClient("python", tmp_path_factory.mktemp("charts")) as client:
+        if not client.run(PRELUDE).ok:
+            pytest.skip("no matplotlib or pandas")
+        yield client
+
+
+def chart_of(runner, code):
+    ending = runner.run(f"{code};")
+    assert ending.ok, ending.stderr
+    return ending.outputs[0].get("chart")
+
+
+def bins_of(runner, code):
+    chart = chart_of(runner, code)
+    assert chart["type"] == "histogram"
+    return [tuple(one.values()) for one in chart["elements"]]
+
+
+# --- bins ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dates", ["pd.date_range('2024-01-01', periods=5)",
+                                   "[dt.datetime(2024, 1, d) for d in range(1, 6)]"])
+@pytest.mark.parametrize("way", ["orientation='vertical'", "orientation='horizontal'", "histtype='step'"])
+def test_bins_of_dates(shared, dates, way):
+    chart = chart_of(shared, f"plt.hist({dates}, bins=2, {way})")
+    assert (chart["type"], chart["y" if "horizontal" in way else "x"]["scale"]) == ("histogram", "datetime")
+    assert [(one["from"][:10], one["to"][:10], one["count"]) for one in chart["elements"]] == [
+        ("2024-01-01", "2024-01-03", 2), ("2024-01-03", "2024-01-05", 3)]
+
+
+@pytest.mark.parametrize("code, bins", [
+    ("plt.hist([1, 2, 2, 5], bins=2)", [(1, 3, 3), (3, 5, 1)]),
+    ("plt.hist([1, 2, 2, 5], bins=2, orientation='horizontal')", [(1, 3, 3), (3, 5, 1)]),
+    ("plt.hist([1, 2, 2, 5], bins=2, histtype='step')", [(1, 3, 3), (3, 5, 1)]),
+    ("plt.hist([1, 2, 2, 5], bins=2, rwidth=0.5, align='left')", [(1, 3, 3), (3, 5, 1)]),
+    ("plt.hist([1, 2, 2, 5], bins=[1, 5])", [(1, 5, 4)]),
+    ("plt.hist([1, 3], bins=2); plt.xticks([1, 3], ['low', 'high'])", [(1, 2, 1), (2, 3, 1)]),
+    ("plt.hist([1, 3], bins=2); plt.cla(); plt.hist([5, 7], bins=1)", [(5, 7, 2)]),
+    ("pd.Series([1, 2, 2, 5]).hist(bins=2)", [(1, 3, 3), (3, 5, 1)]),
+])
+def test_bins(shared, code, bins):
+    assert bins_of(shared, code) == bins
+    assert chart_of(shared, code)["x"]["scale"] == "linear"
+
+
+def test_words_are_counted(shared):
+    chart = chart_of(shared, "plt.hist(['p', 'q', 'p', 'r'])")
+    assert (chart["type"], chart["x"]["scale"]) == ("bar", "categorical")
+    assert [tuple(one.values()) for one in chart["elements"]] == [("p", 2), ("q", 1), ("r", 1)]
+    assert chart_of(shared, "plt.hist(list('abcdefghijklm'))") is None  # some share a bin
+
+
+@pytest.mark.parametrize("code, labels", [
+    ("plt.bar([2019, 2020, 2021], [1, 2, 3], width=1)", ["2019", "2020", "2021"]),
+    ("plt.barh([2019, 2020, 2021], [1, 2, 3], height=1)", ["2019", "2020", "2021"]),
+    ("plt.bar([20240101, 20240102], [1, 2], width=1)", ["20240101", "20240102"]),
+    ("plt.bar(pd.date_range('2024-01-01', periods=2), [1, 2], width=1)", ["2024-01-01T00:00:00+00:00",
+                                                                         "2024-01-02T00:00:00+00:00"]),
+])
+def test_bars_stay_bars(shared, code, labels):
+    chart = chart_of(shared, code)
+    assert chart["type"] == "bar" and [one["label"] for one in chart["elements"]] == labels
