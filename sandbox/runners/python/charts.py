@@ -228,8 +228,8 @@ def _nearest_name(categories, position):
 
 
 def _name(artist, fallback=""):
-    label = str(artist.get_label())
-    return fallback if label.startswith("_") else label
+    label = artist.get_label()
+    return fallback if label is None or str(label).startswith("_") else str(label)
 
 
 def _all_series(axes, marks):
@@ -298,8 +298,16 @@ def _axis_of(axes, bins):
 
 def _bins(axes, artists, sideways, edges, counts):
     value = _values_of(axes.yaxis if sideways else axes.xaxis, edges)
-    places = [value(edge) for edge in edges]
-    return [{"from": low, "to": high, "count": count} for low, high, count in zip(places, places[1:], counts)]
+    places, group = [value(edge) for edge in edges], _group(artists)
+    return [{"from": low, "to": high, "count": count, **group}
+            for low, high, count in zip(places, places[1:], counts)]
+
+
+def _group(artists):
+    """Of bars and of bins: hist() gives its label to the first of them."""
+    name = _name(artists) if hasattr(artists, "get_label") else ""
+    name = name or _name(artists[0])
+    return {"group": name} if name else {}
 
 
 def _counts(axes, artists, sideways, edges, counts):
@@ -308,7 +316,7 @@ def _counts(axes, artists, sideways, edges, counts):
     bins = [min(max(int(numpy.searchsorted(edges, place, side="right")) - 1, 0), len(counts) - 1) for place in words]
     if len(set(bins)) < len(bins):
         return []
-    return [{"label": word, "value": counts[i]} for word, i in zip(words.values(), bins)]
+    return [{"label": word, "value": counts[i], **_group(artists)} for word, i in zip(words.values(), bins)]
 
 
 def _wedge(axes, wedge, number):

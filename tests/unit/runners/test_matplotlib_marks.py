@@ -54,6 +54,23 @@ def test_bins(shared, code, bins):
     assert chart_of(shared, code)["x"]["scale"] == "linear"
 
 
+A_AND_B = [(1, 2, 1, "A"), (2, 3, 2, "A"), (1, 2, 2, "B"), (2, 3, 1, "B")]
+
+
+@pytest.mark.parametrize("code", [
+    "plt.hist([1, 2, 3], bins=2, label='A'); plt.hist([1, 1, 3], bins=2, label='B')",
+    "plt.hist([[1, 2, 3], [1, 1, 3]], bins=2, label=['A', 'B'])",
+    "plt.hist([[1, 2, 3], [1, 1, 3]], bins=2, label=['A', 'B'], stacked=True)",
+    "plt.hist([[1, 2, 3], [1, 1, 3]], bins=2, label=['A', 'B'], stacked=True, histtype='step')",
+    "plt.hist([[1, 2, 3], [1, 1, 3]], bins=2, label=['A', 'B'], histtype='barstacked', orientation='horizontal')",
+    "pd.DataFrame({'A': [1, 2, 3], 'B': [1, 1, 3]}).plot.hist(bins=2)",
+    "pd.DataFrame({'A': [1, 2, 3], 'B': [1, 1, 3]}).plot.hist(bins=2, stacked=True)",
+    "pd.DataFrame({'A': [1, 2, 3], 'B': [1, 1, 3]}).plot.hist(bins=2, stacked=True, histtype='step')",
+])
+def test_bins_of_several_series(shared, code):
+    assert bins_of(shared, code) == A_AND_B
+
+
 def test_words_are_counted(shared):
     chart = chart_of(shared, "plt.hist(['p', 'q', 'p', 'r'])")
     assert (chart["type"], chart["x"]["scale"]) == ("bar", "categorical")
