@@ -4,6 +4,7 @@ One chart per kind of mark found in an axes; several of them make a `composite`.
 ../CHARTS.md. Everything is read from the artists: nothing here draws or changes a figure.
 """
 
+import functools
 import math
 import re
 import sys
@@ -46,7 +47,7 @@ def _charts_of(axes):
         elif isinstance(errors, container.StemContainer):
             taken.add(id(errors.baseline))
     for kind, elements in (
-        ("box", [_box(axes, one, i) for i, (one, _) in enumerate(boxes)]),
+        ("box", [_box(axes, one, artists["medians"], i) for i, (one, artists) in enumerate(boxes)]),
         ("pie", [_wedge(axes, wedge, i) for i, wedge in enumerate(wedges)]),
         ("histogram", [e for one in bins if not _words(_axis_of(axes, one)) for e in _bins(axes, *one)]),
         ("bar", [*(e for one in bins if _words(_axis_of(axes, one)) for e in _counts(axes, *one)),
@@ -146,6 +147,17 @@ def _categories(axis):
             places = map(float, axis.get_majorticklocs())
             return {place: name for place, name in zip(places, names) if name}
     return {}
+
+
+def _tick_names(axis):
+    """As _categories(), also where the names are numbers: what bars and boxes stand at."""
+    formatter = axis.get_major_formatter()
+    given = (isinstance(formatter, ticker.FixedFormatter)  # and what set_xticklabels(names) makes
+             or isinstance(getattr(formatter, "func", None), functools.partial))
+    if _words(axis) or _is_dates(axis) or not given or not isinstance(axis.get_major_locator(), ticker.FixedLocator):
+        return _categories(axis)
+    names = [label.get_text() for label in axis.get_majorticklabels()]
+    return {float(place): name for place, name in zip(axis.get_majorticklocs(), names) if name}
 
 
 def _is_number(text):
@@ -267,7 +279,7 @@ def _bar(axes, bars):
 
 
 def _bar_name(axis, position):
-    value = _nearest_name(_categories(axis), position) or _values_of(axis, [position])(position)
+    value = _nearest_name(_tick_names(axis), position) or _values_of(axis, [position])(position)
     return f"{value:.12g}" if isinstance(value, float) else value
 
 
@@ -324,9 +336,13 @@ def _wedge(axes, wedge, number):
             "fraction": round((wedge.theta2 - wedge.theta1) / 360, 6)}
 
 
-def _box(axes, one, number):
+def _box(axes, one, median, number):
+    xs, ys = (numpy.asarray(places, dtype=float) for places in median.get_data())
+    axis, middle = (axes.yaxis, ys.mean()) if xs[0] == xs[-1] else (axes.xaxis, xs.mean())
+    # The axis may have got its names after the boxes.
+    name = _nearest_name(_tick_names(axis), middle) or str(one.get("label") or number + 1)
     outliers = [float(value) for value in one.get("fliers", ())]
-    return {"label": str(one.get("label") or number + 1), "min": float(one["whislo"]),
+    return {"label": name, "min": float(one["whislo"]),
             "first_quartile": float(one["q1"]), "median": float(one["med"]),
             "third_quartile": float(one["q3"]), "max": float(one["whishi"]),
             "outliers": outliers[:ELEMENTS_MAX]}

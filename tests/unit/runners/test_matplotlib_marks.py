@@ -88,3 +88,42 @@ def test_words_are_counted(shared):
 def test_bars_stay_bars(shared, code, labels):
     chart = chart_of(shared, code)
     assert chart["type"] == "bar" and [one["label"] for one in chart["elements"]] == labels
+
+
+# --- names of bars and boxes -----------------------------------------------------------------------
+
+
+def labels_of(runner, code):
+    return [one["label"] for one in chart_of(runner, code)["elements"]]
+
+
+TWO_BOXES = "f, ax = plt.subplots(); drawn = ax.boxplot([[1, 2, 3], [2, 3, 4]]{})"
+
+
+@pytest.mark.parametrize("code, labels", [
+    (TWO_BOXES.format("") + "; ax.set_xticklabels(['vor', 'nach'])", ["vor", "nach"]),
+    (TWO_BOXES.format(", vert=False") + "; ax.set_yticklabels(['vor', 'nach'])", ["vor", "nach"]),
+    (TWO_BOXES.format(", positions=[3, 7]") + "; ax.set_xticks([3, 7], ['vor', 'nach'])", ["vor", "nach"]),
+    (TWO_BOXES.format(", labels=['a', 'b']"), ["a", "b"]),
+    (TWO_BOXES.format(", labels=['a', 'b']") + "; ax.set_xticks([])", ["a", "b"]),
+    (TWO_BOXES.format("") + "; ax.set_xticklabels(['2023', '2024'])", ["2023", "2024"]),
+    (TWO_BOXES.format(""), ["1", "2"]),
+    ("pd.DataFrame({'v': [1, 2, 3, 4], 'g': list('xxyy')}).boxplot(column='v', by='g')", ["x", "y"]),
+    ("pd.DataFrame({'v': [1, 2, 3, 4], 'g': [5, 5, 6, 6]}).boxplot(column='v', by='g')", ["5", "6"]),
+    ("pd.DataFrame({'v': [1, 2], 'g': [5, 5]}).boxplot()", ["v", "g"]),
+    ("pd.DataFrame({'v': [1, 2], 'g': [5, 5]}).plot.box()", ["v", "g"]),
+])
+def test_names_of_boxes(shared, code, labels):
+    chart = chart_of(shared, code)
+    assert chart["type"] == "box" and [one["label"] for one in chart["elements"]] == labels
+
+
+@pytest.mark.parametrize("code, labels", [
+    ("pd.Series([1, 2], index=[2019, 2020]).plot.bar()", ["2019", "2020"]),
+    ("pd.DataFrame({'a': [1, 2], 'b': [3, 4]}, index=[2019, 2020]).plot.barh()", ["2019", "2020"] * 2),
+    ("pd.DataFrame({'a': [1, 2], 'b': [3, 4]}).plot.bar(stacked=True)", ["0", "1"] * 2),
+    ("plt.bar([0, 1], [3, 4]); plt.xticks([0, 1], ['2019', '2020'])", ["2019", "2020"]),
+    ("plt.bar([1000, 2000], [3, 4], width=100); plt.xticks([1000, 2000])", ["1000", "2000"]),
+])
+def test_names_of_bars(shared, code, labels):
+    assert labels_of(shared, code) == labels
