@@ -10,42 +10,61 @@ import re
 import sys
 
 import numpy
-from matplotlib import collections, container, dates, patches, ticker
+from matplotlib import collections, container, contour, dates, image, patches, quiver, ticker
 from matplotlib.axes import Axes
 
 from hutch_runner import drawn
 from hutch_runner.chart_data import ELEMENTS_MAX, heatmap, series
+from hutch_runner.figures import title_of, title_of_axes
 
 TICKS_MAX = 30
+_WITHOUT_DATA = ((quiver.Quiver, "arrows"), (quiver.Barbs, "arrows"), (contour.ContourSet, "contours"),
+                 (collections.PathCollection, "contours"), (collections.PolyCollection, "areas"),
+                 (collections.LineCollection, "lines of hlines() or vlines()"), (image.AxesImage, "a picture"),
+                 (patches.Patch, "shapes"))
 
 
 def chart_of(figure):
     """A chart for the whole figure, or None when nothing in it is known here."""
-    charts = [chart for axes in figure.axes if _has_data(axes) for chart in _charts_of(axes)]
-    if len(charts) <= 1:
-        return charts[0] if charts else None
-    title = figure._suptitle.get_text() if getattr(figure, "_suptitle", None) else ""
+    charts = [chart for axes in figure.axes if axes.get_visible() and axes.get_label() != "<colorbar>"
+              for chart in _charts_of(axes) or _place_of(axes)]
+    if not any("missing" not in chart for chart in charts):
+        return None
+    title = title_of(figure)
+    if len(charts) == 1:
+        return {**charts[0], "title": charts[0]["title"] or title}
     return {"type": "composite", "title": title, "elements": [{"charts": charts}]}
 
 
-def _has_data(axes):
-    # Marks in 3D know but where on the picture they are, once they are drawn.
-    return axes.get_visible() and axes.get_label() != "<colorbar>" and axes.name != "3d"
+def _place_of(axes):
+    """A chart without data for axes that show what has none here, beside others that have."""
+    kinds = [word for kind, word in _WITHOUT_DATA for mark in (*axes.collections, *axes.patches, *axes.images)
+             if isinstance(mark, kind) and mark.get_visible()]
+    if not kinds and axes.name != "3d":
+        return []
+    return [{"type": "composite", "title": title_of_axes(axes), "x": _axis(axes.xaxis, ()), "y": _axis(axes.yaxis, ()),
+             "elements": [{"charts": []}], "missing": kinds[0] if axes.name != "3d" else "marks in 3D"}]
 
 
 def _charts_of(axes):
+    if axes.name == "3d":
+        return []  # its marks know but where on the picture they are, once they are drawn
     charts = []
     boxes, bins = drawn.boxes(axes), _all_bins(axes)
     taken = {id(artist) for _, artists in boxes for group in artists.values() for artist in numpy.ravel(group)}
     wedges = [p for p in axes.patches if isinstance(p, patches.Wedge)]
     of_bins = {id(artists) for artists, *_ in bins}
     bars = [c for c in axes.containers if isinstance(c, container.BarContainer) and len(c) and id(c) not in of_bins]
-    for errors in axes.containers:
-        if isinstance(errors, container.ErrorbarContainer):
+    names = {}  # of lines that are parts of what has one
+    for whole in axes.containers:
+        if isinstance(whole, container.ErrorbarContainer):
             # The line itself stays; caps and bars are no data.
-            taken.update(id(cap) for cap in errors[1])
-        elif isinstance(errors, container.StemContainer):
-            taken.add(id(errors.baseline))
+            taken.update(id(cap) for cap in whole[1])
+        elif isinstance(whole, container.StemContainer):
+            taken.add(id(whole.baseline))
+        else:
+            continue
+        names[id(whole[0])] = _name(whole)
     for kind, elements in (
         ("box", [_box(axes, one, artists["medians"], i) for i, (one, artists) in enumerate(boxes)]),
         ("pie", [_wedge(axes, wedge, i) for i, wedge in enumerate(wedges)]),
@@ -53,16 +72,18 @@ def _charts_of(axes):
         ("bar", [*(e for one in bins if _words(_axis_of(axes, one)) for e in _counts(axes, *one)),
                  *(e for c in bars for e in _bar(axes, c))]),
         ("scatter", _all_series(axes, [
-            (c, *numpy.ma.filled(c.get_offsets(), numpy.nan).T) for c in axes.collections if _is_cloud(axes, c)])),
+            (_name(c), *numpy.ma.filled(c.get_offsets(), numpy.nan).T) for c in axes.collections
+            if _is_cloud(axes, c)])),
         ("line", _all_series(axes, [
-            (line, line.get_xdata(orig=False), line.get_ydata(orig=False)) for line in axes.lines
+            (names.get(id(line)) or _name(line), line.get_xdata(orig=False), line.get_ydata(orig=False))
+            for line in axes.lines
             if id(line) not in taken and line.get_transform() == axes.transData
             and len(line.get_xdata())])),
         ("heatmap", [*(_image(axes, image) for image in axes.images if image.get_array().ndim == 2),
                      *(_mesh(axes, c) for c in axes.collections if isinstance(c, collections.QuadMesh))]),
     ):
         if elements:
-            charts.append({"type": kind, "title": axes.get_title(),
+            charts.append({"type": kind, "title": title_of_axes(axes),
                            "x": _axis(axes.xaxis, _numbers(elements, 0, bins)),
                            "y": _axis(axes.yaxis, _numbers(elements, 1, bins)), "elements": elements})
     return charts
@@ -245,13 +266,13 @@ def _name(artist, fallback=""):
 
 
 def _all_series(axes, marks):
-    """`marks` are artists, each with its coordinates."""
+    """`marks` are names, each with its coordinates."""
     if not marks:
         return []
     _, xs, ys = zip(*marks)
     x_value = _values_of(axes.xaxis, numpy.concatenate(xs))
     y_value = _values_of(axes.yaxis, numpy.concatenate(ys))
-    return [series(_name(artist), xs, ys, x_value, y_value) for artist, xs, ys in marks]
+    return [series(name, xs, ys, x_value, y_value) for name, xs, ys in marks]
 
 
 def _is_cloud(axes, collection):
@@ -269,9 +290,13 @@ def _bar(axes, bars):
     for bar in bars:
         if _sideways(bars):
             axis, middle, value = axes.yaxis, bar.get_y() + bar.get_height() / 2, bar.get_width()
+            values, start = axes.xaxis, bar.get_x()
         else:
             axis, middle, value = axes.xaxis, bar.get_x() + bar.get_width() / 2, bar.get_height()
+            values, start = axes.yaxis, bar.get_y()
         element = {"label": str(_bar_name(axis, middle)), "value": float(value)}
+        if start != 0:
+            element["start"] = _values_of(values, [start])(start)
         if _name(bars):
             element["group"] = _name(bars)
         elements.append(element)

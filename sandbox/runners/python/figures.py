@@ -113,8 +113,17 @@ def watch_drawing(_axes):
         pass  # an unknown matplotlib: boxes come as lines, bins as bars
 
 
+def title_of(figure):
+    return figure._suptitle.get_text() if getattr(figure, "_suptitle", None) else ""
+
+
+def title_of_axes(axes):
+    """Which have three places for one."""
+    return next(filter(None, map(axes.get_title, ("center", "left", "right"))), "")
+
+
 def _describe(figure):
-    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    titles = list(filter(None, [title_of(figure), *map(title_of_axes, figure.axes)]))
     width, height = figure.get_size_inches()
     text = f"Figure({width:g}x{height:g} in, {len(figure.axes)} axes)"
     return f"{text}: {'; '.join(titles)[:500]}" if titles else text

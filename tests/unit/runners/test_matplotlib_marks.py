@@ -127,3 +127,49 @@ def test_names_of_boxes(shared, code, labels):
 ])
 def test_names_of_bars(shared, code, labels):
     assert labels_of(shared, code) == labels
+
+
+@pytest.mark.parametrize("code, starts", [
+    ("plt.barh(['a', 'b'], [3, 4], left=[0, 2])", [None, 2]),
+    ("plt.bar(['a', 'b'], [3, -4], bottom=[1, 2])", [1, 2]),
+    ("plt.bar(['a', 'b'], [3, -4])", [None, None]),
+    ("plt.barh(['a'], [dt.timedelta(days=3)], left=[dt.datetime(2024, 1, 2)])", ["2024-01-02T00:00:00+00:00"]),
+    ("pd.DataFrame({'p': [1], 'q': [5]}).plot.bar(stacked=True)", [None, 1]),
+])
+def test_where_bars_begin(shared, code, starts):
+    chart = chart_of(shared, code)
+    assert [one.get("start") for one in chart["elements"]] == starts
+    assert [abs(one["value"]) for one in chart["elements"]] in ([3, 4], [3], [1, 5])
+
+
+# --- nothing is left out without a word ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", ["errorbar([1, 2], [3, 4], yerr=1, label='n')", "stem([1, 2], [3, 4], label='n')",
+                                  "errorbar([1, 2], [3, 4], fmt='o', xerr=1, label='n')"])
+def test_lines_have_the_name_of_the_whole(shared, code):
+    chart = chart_of(shared, f"plt.{code}; plt.plot([5, 6], label='other')")
+    assert chart["elements"] == [{"label": "n", "points": [[1, 3], [2, 4]]}, {"label": "other", "points": [[0, 5], [1, 6]]}]
+
+
+@pytest.mark.parametrize("code, title", [
+    ("f.suptitle('S')", "S"), ("ax.set_title('L', loc='left')", "L"), ("ax.set_title('R', loc='right')", "R"),
+    ("f.suptitle('S'); ax.set_title('A')", "A"),
+])
+def test_titles(shared, code, title):
+    ending = shared.run(f"f, ax = plt.subplots(); ax.plot([1, 2]); {code};")
+    assert ending.outputs[0]["chart"]["title"] == title and ending.outputs[0]["text"].endswith(title)
+
+
+@pytest.mark.parametrize("code, missing", [
+    ("fill_between([1, 2], [3, 4])", "areas"), ("stackplot([1, 2], [3, 4], [5, 6], labels=['a', 'b'])", "areas"),
+    ("contourf([[1, 2], [3, 4]])", "contours"), ("contour([[1, 2], [3, 4]])", "contours"),
+    ("imshow(np.ones((2, 2, 3)))", "a picture"), ("quiver([1], [2], [3], [4])", "arrows"),
+    ("stairs([1, 2])", "shapes"), ("hlines([1, 2], 3, 4)", "lines of hlines() or vlines()"),
+])
+def test_axes_without_data_keep_their_place(shared, code, missing):
+    assert chart_of(shared, f"plt.{code}") is None
+    chart = chart_of(shared, f"f, (a, b, c) = plt.subplots(1, 3); a.set_title('A'); drawn = a.{code}; b.plot([1, 2])")
+    place, line = chart["elements"][0]["charts"]  # of the empty one there is nothing to say
+    assert (place["type"], place["title"], place["missing"]) == ("composite", "A", missing)
+    assert line["type"] == "line" and "missing" not in line
