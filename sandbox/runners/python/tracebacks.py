@@ -11,6 +11,8 @@ _PACKAGE_NAMES = {
     "Cryptodome": "python3-pycryptodome", "PIL": "python3-pil", "bs4": "python3-bs4", "cv2": "python3-opencv",
     "dateutil": "python3-dateutil", "skimage": "python3-skimage", "sklearn": "python3-sklearn", "yaml": "python3-yaml",
 }
+_NO_PACKAGE = {"duckdb", "polars", "pyarrow"}  # in Debian and Ubuntu
+_MISSING = re.compile(r"Missing optional dependency '(\w+)'|^(\w+) not found, please install it")
 _CELL = re.compile(r'(?:File ")?<cell-(\d+)>"?, line ')
 
 
@@ -46,15 +48,35 @@ def format_failure(failure):
 def _way_to_get(failure):
     """What to do about an import that is missing; empty for any other failure."""
     try:
-        package = failure.name.partition(".")[0] if isinstance(failure, ModuleNotFoundError) else ""
+        package = _missing_module(failure).partition(".")[0]
         if not package.isidentifier() or package in sys.modules or package in sys.stdlib_module_names:
             return ""
     except Exception:  # user objects, as above
         return ""
     known = _PACKAGE_NAMES.get(package)
-    way = f"with apt install {known}" if known else f"usually with apt install python3-{package.lower()}"
+    way = f"with apt install {known}" if known else f"usually with apt install python3-{_debian_name(package)}"
+    if package in _NO_PACKAGE:
+        way = f"as root with pip install --break-system-packages {package}"
     return (f"(this Python has no {package}: install it on the machine that runs hutch, on Debian and Ubuntu {way}, "
             "or write its files into /workspace)\n")
+
+
+def _missing_module(failure):
+    """Its name; pandas says it in a failure of its own, which another came before or which its text names."""
+    told = _MISSING.search(message_of(failure)) if isinstance(failure, ImportError) else None
+    step, seen = failure, []
+    while isinstance(step, ImportError) and not any(step is one for one in seen):
+        if isinstance(step, ModuleNotFoundError):
+            return step.name
+        if step.name is not None:  # a module that is there, and has no such name
+            return ""
+        seen.append(step)
+        step = step.__cause__ or step.__context__
+    return told[1] or told[2] if told else ""
+
+
+def _debian_name(package):
+    return package.lower().replace("_", "-")
 
 
 def _way_to_await(failure):
