@@ -4,7 +4,7 @@ import builtins
 import os
 import sys
 
-from hutch_runner import cells, display, figures, hutch_module, library_charts, notebook, tracebacks
+from hutch_runner import cells, display, figures, hutch_module, imported_files, library_charts, notebook, tracebacks
 from hutch_runner.channel import Channel, ChannelClosed, cut
 from hutch_runner.frame_server import FrameServer
 from hutch_runner.interrupts import Interrupts
@@ -42,6 +42,7 @@ class Session:
         hutch_module.install(self.interrupts)
         library_charts.watch(self.display)
         tracebacks.keep_runner_out_of_warnings()
+        imported_files.watch(tracebacks.is_library)
         builtins.display = self.display
         builtins.input = refuse_input
 

@@ -4,6 +4,8 @@ import os
 import re
 import sys
 
+from hutch_runner import imported_files
+
 _RUNNER = tuple(os.path.join(path, "") for path in sys.modules["hutch_runner"].__path__)
 _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 # Packages of Debian and Ubuntu that are not called as what is imported from them.
@@ -36,13 +38,14 @@ def format_failure(failure):
         import traceback  # most runs need none
 
         report = traceback.TracebackException.from_exception(failure)
-        _keep_user_frames(report, traceback.StackSummary)
+        _keep_user_frames(report, traceback.StackSummary, traceback.FrameSummary)
         text = "".join(report.format())
     except Exception as inner:  # exceptions are user objects: anything can be wrong with them
         # Or nothing can be opened any more, and so nothing imported.
         text = (f"{_lines_of(failure)}{name_of(failure)}: {message_of(failure)}\n"
                 f"(no more of the traceback: {type(inner).__name__})\n")
-    return _CELL.sub(r"cell \1, line ", text) + (_way_to_get(failure) or _way_to_await(failure))
+    return _CELL.sub(r"cell \1, line ", text) + (
+        _way_to_get(failure) or _way_to_await(failure) or _way_to_reload(failure))
 
 
 def _way_to_get(failure):
@@ -59,6 +62,13 @@ def _way_to_get(failure):
         way = f"as root with pip install --break-system-packages {package}"
     return (f"(this Python has no {package}: install it on the machine that runs hutch, on Debian and Ubuntu {way}, "
             "or write its files into /workspace)\n")
+
+
+def _way_to_reload(failure):
+    try:
+        return imported_files.way_to_reload(failure)
+    except Exception:  # user objects, as above
+        return ""
 
 
 def _missing_module(failure):
@@ -122,7 +132,7 @@ def is_library(filename):
             or "/dist-packages/" in filename or filename.endswith((".pyx", ".pxi")))
 
 
-def _keep_user_frames(report, StackSummary):
+def _keep_user_frames(report, StackSummary, FrameSummary):
     """Drops the runner's frames, and folds runs of library frames into one line each."""
 
     class UserStack(StackSummary):
@@ -146,11 +156,18 @@ def _keep_user_frames(report, StackSummary):
         seen.add(id(one))
         waiting += [one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or ())]
         if one.stack is not None:
-            frames = _folded(list(one.stack))
+            frames = _folded([_without_new_line(frame, FrameSummary) for frame in one.stack])
             one.stack = None
             if frames:
                 one.stack = UserStack()
                 one.stack.extend(frames)
+
+
+def _without_new_line(frame, FrameSummary):
+    """The line that stands there now is not the one that ran."""
+    if not imported_files.has_changed(frame.filename):
+        return frame
+    return FrameSummary(frame.filename, frame.lineno, frame.name, lookup_line=False, line="")
 
 
 def _folded(frames):

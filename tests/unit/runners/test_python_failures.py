@@ -41,3 +41,36 @@ def test_the_way_to_a_missing_package(python, code, way):
     ending = python.run(code)
     assert not ending.ok
     assert way in ending.stderr if way else "install it on" not in ending.stderr
+
+
+HINT = ("(mod.py changed after it was imported, and what runs is the code from before: importlib.reload(mod) takes it up, "
+        "and then `from mod import ...` again where names were; or a run with restart: true)\n")
+
+
+@pytest.mark.parametrize("code", ["mod.f()", "from mod import f; f()", "mod.new()", "from mod import new",
+                                  "try: mod.f()\nexcept Exception: raise RuntimeError('later')"])
+def test_a_module_that_changed_after_it_was_imported(python, code):
+    (python.cwd / "mod.py").write_text("def f():\n    return 1 / 0\n")
+    assert python.run("import mod").ok
+    assert "from before" not in python.run("mod.f()").stderr
+    (python.cwd / "mod.py").write_text("# mended\ndef f():\n    return 'mended'\ndef new(): pass\n")
+    ending = python.run(code)
+    assert ending.stderr.endswith(HINT) and ending.error["traceback"].endswith(HINT)
+    assert "def f():" not in ending.stderr  # the new file's line 2 is not what failed
+    if "f()" in code:
+        assert 'mod.py", line 2, in f\n' in ending.stderr
+    assert python.run("import importlib; importlib.reload(mod)\n" + code).ok
+    assert "from before" not in python.run("mod.nothing").stderr and "from before" not in python.run("1 / 0").stderr
+
+
+def test_a_module_that_changed_in_the_same_run(python):
+    ending = python.run("open('mod.py', 'w').write('def f(): return 1 / 0\\n')\nimport mod\n"
+                        "open('mod.py', 'w').write('def f(): return 1\\n')\nmod.f()")
+    assert ending.stderr.endswith(HINT) and "return 1\n" not in ending.stderr
+
+
+def test_a_module_that_is_gone(python):
+    (python.cwd / "mod.py").write_text("def f(): return 1 / 0\n")
+    python.run("import mod, os; os.remove('mod.py')")
+    ending = python.run("mod.f()")
+    assert ending.error["name"] == "ZeroDivisionError" and "from before" not in ending.stderr
