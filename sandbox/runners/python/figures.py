@@ -21,13 +21,17 @@ _NO_GLYPH = re.compile(r"Glyph (\d+) ")
 class Figures:
     def __init__(self, emit):
         self._emit = emit
-        self._sent = []  # the figures of this run that need no second sending
+        self._sent = []  # pairs of figure and output of this run, which need no second sending
         self._warnings = {}  # what matplotlib had to say of this run's pictures, each once
         WhenImported("matplotlib.axes", watch_drawing)
         WhenImported(_PYPLOT, self._take_over)
 
     def begin(self):
         self._sent, self._warnings = [], {}
+
+    def forget_but(self, output):
+        """Of all others the outputs were cleared."""
+        self._sent = [one for one in self._sent if one[1] is output]
 
     def end(self):
         try:
@@ -56,15 +60,15 @@ class Figures:
             figure = pyplot.figure(number)
             try:
                 if figure.axes or figure.texts or figure.images or figure.artists:
-                    if not any(figure is sent for sent in self._sent):
+                    if not any(figure is sent for sent, _ in self._sent):
                         self._emit(*self.output_of(figure, is_main_result=False))
             finally:
                 pyplot.close(figure)
 
     def output_of(self, figure, is_main_result):
-        self._sent.append(figure)
         output = {"is_main_result": is_main_result, "formats": ["text", "png"],
                   "text": _describe(figure)}
+        self._sent.append((figure, output))
         picture = self._draw(figure)
         try:
             from hutch_runner import chart_data, charts
