@@ -191,6 +191,19 @@ def test_figures_are_drawn_from_warm_libraries(pair):
                 sessions[0]) == "agg /home/user/.config/matplotlib"
 
 
+@pytest.mark.parametrize("before", ["%matplotlib inline", "import pandas as pd; pd.Series([1]).plot().figure.clear()"])
+def test_each_shown_figure_is_one(pair, before):
+    client, _ = pair
+    session = new_session(client)
+    for module in ("matplotlib", "pandas", "IPython"):
+        found = said(client, f"import importlib.util; print(importlib.util.find_spec('{module}') is not None)", session)
+        needs(found == "True", module)
+    assert origin_of(client, session) == "forked from the zygote"
+    run = client.run(f"{before}\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.title('A'); plt.show()\n"
+                     "plt.hist([1, 2, 2, 3]); plt.title('B'); plt.show()", session_id=session)
+    assert [output["chart"]["title"] for output in run["outputs"]] == ["A", "B"], run
+
+
 MULTIPLE = {
     "fork": "import multiprocessing as m\nwith m.get_context('fork').Pool(2) as p: print(p.map(abs, [-1, -2]))",
     "spawn": "import multiprocessing as m\nwith m.get_context('spawn').Pool(2) as p: print(p.map(abs, [-1, -2]))",

@@ -4,90 +4,88 @@ One chart per kind of mark found in an axes; several of them make a `composite`.
 ../CHARTS.md. Everything is read from the artists: nothing here draws or changes a figure.
 """
 
+import functools
 import math
 import re
 import sys
-import weakref
 
 import numpy
-from matplotlib import collections, container, dates, patches, ticker
+from matplotlib import collections, container, contour, dates, image, patches, quiver, ticker
 from matplotlib.axes import Axes
 
+from hutch_runner import drawn
 from hutch_runner.chart_data import ELEMENTS_MAX, heatmap, series
+from hutch_runner.figures import title_of, title_of_axes
 
 TICKS_MAX = 30
-
-_boxes = weakref.WeakKeyDictionary()  # axes -> (statistics, the artists drawn for them)
-
-
-def watch_box_plots():
-    """Remembers the figures behind box plots: afterwards they are but lines."""
-    original = Axes.bxp
-    if hasattr(original, "hutch_original"):
-        return
-
-    def bxp(self, bxpstats, *arguments, **options):
-        bxpstats = list(bxpstats)  # it may be a generator
-        drawn = original(self, bxpstats, *arguments, **options)
-        statistics, artists = _boxes.setdefault(self, ([], []))
-        vertical = options.get("orientation", "vertical") == "vertical"
-        names = options.get("manage_ticks", True)
-        statistics += [dict(one, vertical=vertical and options.get("vert") is not False,
-                            named=names) for one in bxpstats]
-        for group in drawn.values():
-            artists += group
-        return drawn
-
-    bxp.__doc__ = original.__doc__
-    bxp.hutch_original = original
-    Axes.bxp = bxp
+_WITHOUT_DATA = ((quiver.Quiver, "arrows"), (quiver.Barbs, "arrows"), (contour.ContourSet, "contours"),
+                 (collections.PathCollection, "contours"), (collections.PolyCollection, "areas"),
+                 (collections.LineCollection, "lines of hlines() or vlines()"), (image.AxesImage, "a picture"),
+                 (patches.Patch, "shapes"))
 
 
 def chart_of(figure):
     """A chart for the whole figure, or None when nothing in it is known here."""
-    charts = [chart for axes in figure.axes if _has_data(axes) for chart in _charts_of(axes)]
-    if len(charts) <= 1:
-        return charts[0] if charts else None
-    title = figure._suptitle.get_text() if getattr(figure, "_suptitle", None) else ""
+    charts = [chart for axes in figure.axes if axes.get_visible() and axes.get_label() != "<colorbar>"
+              for chart in _charts_of(axes) or _place_of(axes)]
+    if not any("missing" not in chart for chart in charts):
+        return None
+    title = title_of(figure)
+    if len(charts) == 1:
+        return {**charts[0], "title": charts[0]["title"] or title}
     return {"type": "composite", "title": title, "elements": [{"charts": charts}]}
 
 
-def _has_data(axes):
-    # Marks in 3D know but where on the picture they are, once they are drawn.
-    return axes.get_visible() and axes.get_label() != "<colorbar>" and axes.name != "3d"
+def _place_of(axes):
+    """A chart without data for axes that show what has none here, beside others that have."""
+    kinds = [word for kind, word in _WITHOUT_DATA for mark in (*axes.collections, *axes.patches, *axes.images)
+             if isinstance(mark, kind) and mark.get_visible()]
+    if not kinds and axes.name != "3d":
+        return []
+    return [{"type": "composite", "title": title_of_axes(axes), "x": _axis(axes.xaxis, ()), "y": _axis(axes.yaxis, ()),
+             "elements": [{"charts": []}], "missing": kinds[0] if axes.name != "3d" else "marks in 3D"}]
 
 
 def _charts_of(axes):
+    if axes.name == "3d":
+        return []  # its marks know but where on the picture they are, once they are drawn
     charts = []
-    statistics, box_artists = _boxes.get(axes, ((), ()))
-    taken = {id(artist) for artist in box_artists}
+    boxes, bins = drawn.boxes(axes), _all_bins(axes)
+    taken = {id(artist) for _, artists in boxes for group in artists.values() for artist in numpy.ravel(group)}
     wedges = [p for p in axes.patches if isinstance(p, patches.Wedge)]
-    bars = [c for c in axes.containers if isinstance(c, container.BarContainer) and len(c)]
-    for errors in axes.containers:
-        if isinstance(errors, container.ErrorbarContainer):
+    of_bins = {id(artists) for artists, *_ in bins}
+    bars = [c for c in axes.containers if isinstance(c, container.BarContainer) and len(c) and id(c) not in of_bins]
+    names = {}  # of lines that are parts of what has one
+    for whole in axes.containers:
+        if isinstance(whole, container.ErrorbarContainer):
             # The line itself stays; caps and bars are no data.
-            taken.update(id(cap) for cap in errors[1])
-        elif isinstance(errors, container.StemContainer):
-            taken.add(id(errors.baseline))
+            taken.update(id(cap) for cap in whole[1])
+        elif isinstance(whole, container.StemContainer):
+            taken.add(id(whole.baseline))
+        else:
+            continue
+        names[id(whole[0])] = _name(whole)
     for kind, elements in (
-        ("box", [_box(axes, one, i) for i, one in enumerate(statistics)]),
+        ("box", [_box(axes, one, artists["medians"], i) for i, (one, artists) in enumerate(boxes)]),
         ("pie", [_wedge(axes, wedge, i) for i, wedge in enumerate(wedges)]),
-        ("histogram", [e for c in bars if _is_histogram(axes, c) for e in _bins(c)]),
-        ("bar", [e for c in bars if not _is_histogram(axes, c) for e in _bar(axes, c)]),
+        ("histogram", [e for one in bins if not _words(_axis_of(axes, one)) for e in _bins(axes, *one)]),
+        ("bar", [*(e for one in bins if _words(_axis_of(axes, one)) for e in _counts(axes, *one)),
+                 *(e for c in bars for e in _bar(axes, c))]),
         ("scatter", _all_series(axes, [
-            (c, *numpy.ma.filled(c.get_offsets(), numpy.nan).T) for c in axes.collections
-            if isinstance(c, collections.PathCollection) and len(c.get_offsets())])),
+            (_name(c), *numpy.ma.filled(c.get_offsets(), numpy.nan).T) for c in axes.collections
+            if _is_cloud(axes, c)])),
         ("line", _all_series(axes, [
-            (line, line.get_xdata(orig=False), line.get_ydata(orig=False)) for line in axes.lines
+            (names.get(id(line)) or _name(line), line.get_xdata(orig=False), line.get_ydata(orig=False))
+            for line in axes.lines
             if id(line) not in taken and line.get_transform() == axes.transData
             and len(line.get_xdata())])),
         ("heatmap", [*(_image(axes, image) for image in axes.images if image.get_array().ndim == 2),
                      *(_mesh(axes, c) for c in axes.collections if isinstance(c, collections.QuadMesh))]),
     ):
         if elements:
-            charts.append({"type": kind, "title": axes.get_title(),
-                           "x": _axis(axes.xaxis, _numbers(elements, 0)),
-                           "y": _axis(axes.yaxis, _numbers(elements, 1)), "elements": elements})
+            charts.append({"type": kind, "title": title_of_axes(axes),
+                           "x": _axis(axes.xaxis, _numbers(elements, 0, bins)),
+                           "y": _axis(axes.yaxis, _numbers(elements, 1, bins)), "elements": elements})
     return charts
 
 
@@ -124,10 +122,12 @@ def _scale(axis, numbers=()):
     return "log" if axis.get_scale() == "log" else "linear"
 
 
-def _numbers(elements, place):
-    """The coordinates in series and heatmaps that are neither dates nor words."""
+def _numbers(elements, place, bins):
+    """The coordinates in series, heatmaps and along bins that are neither dates nor words."""
+    along = [sideways for _, sideways, *_ in bins[:1]] == [place == 1]
     return [value for element in elements
             for value in element.get("xy"[place]) or [p[place] for p in element.get("points", ())]
+            or [element[key] for key in ("from", "to") if along and key in element]
             if isinstance(value, float) and math.isfinite(value)]
 
 
@@ -150,11 +150,17 @@ def _frequency(axis):
     return getattr(axis, "freq", None)  # set by pandas
 
 
-def _categories(axis):
-    """Position -> name, of an axis whose values are words."""
+def _words(axis):
+    """Position -> word, where words were plotted."""
     mapping = getattr(axis.units, "_mapping", None)  # matplotlib.category.UnitData
-    if mapping:
-        return {position: str(name) for name, position in mapping.items()}
+    return {position: str(name) for name, position in (mapping or {}).items()}
+
+
+def _categories(axis):
+    """Position -> name, of an axis whose values are words, or have names."""
+    words = _words(axis)
+    if words:
+        return words
     if isinstance(axis.get_major_locator(), ticker.FixedLocator) and not _is_dates(axis):
         # xticks(places, names), set_xticklabels(names); the texts are there once it was drawn.
         names = [label.get_text() for label in axis.get_majorticklabels()]
@@ -162,6 +168,17 @@ def _categories(axis):
             places = map(float, axis.get_majorticklocs())
             return {place: name for place, name in zip(places, names) if name}
     return {}
+
+
+def _tick_names(axis):
+    """As _categories(), also where the names are numbers: what bars and boxes stand at."""
+    formatter = axis.get_major_formatter()
+    given = (isinstance(formatter, ticker.FixedFormatter)  # and what set_xticklabels(names) makes
+             or isinstance(getattr(formatter, "func", None), functools.partial))
+    if _words(axis) or _is_dates(axis) or not given or not isinstance(axis.get_major_locator(), ticker.FixedLocator):
+        return _categories(axis)
+    names = [label.get_text() for label in axis.get_majorticklabels()]
+    return {float(place): name for place, name in zip(axis.get_majorticklocs(), names) if name}
 
 
 def _is_number(text):
@@ -244,18 +261,24 @@ def _nearest_name(categories, position):
 
 
 def _name(artist, fallback=""):
-    label = str(artist.get_label())
-    return fallback if label.startswith("_") else label
+    label = artist.get_label()
+    return fallback if label is None or str(label).startswith("_") else str(label)
 
 
 def _all_series(axes, marks):
-    """`marks` are artists, each with its coordinates."""
+    """`marks` are names, each with its coordinates."""
     if not marks:
         return []
     _, xs, ys = zip(*marks)
     x_value = _values_of(axes.xaxis, numpy.concatenate(xs))
     y_value = _values_of(axes.yaxis, numpy.concatenate(ys))
-    return [series(_name(artist), xs, ys, x_value, y_value) for artist, xs, ys in marks]
+    return [series(name, xs, ys, x_value, y_value) for name, xs, ys in marks]
+
+
+def _is_cloud(axes, collection):
+    # The levels of contour() are such collections too, in matplotlib 3.6: at no place of their own.
+    return (isinstance(collection, collections.PathCollection) and len(collection.get_offsets())
+            and collection.get_offset_transform().contains_branch(axes.transData))
 
 
 def _sideways(bars):
@@ -267,9 +290,13 @@ def _bar(axes, bars):
     for bar in bars:
         if _sideways(bars):
             axis, middle, value = axes.yaxis, bar.get_y() + bar.get_height() / 2, bar.get_width()
+            values, start = axes.xaxis, bar.get_x()
         else:
             axis, middle, value = axes.xaxis, bar.get_x() + bar.get_width() / 2, bar.get_height()
+            values, start = axes.yaxis, bar.get_y()
         element = {"label": str(_bar_name(axis, middle)), "value": float(value)}
+        if start != 0:
+            element["start"] = _values_of(values, [start])(start)
         if _name(bars):
             element["group"] = _name(bars)
         elements.append(element)
@@ -277,26 +304,56 @@ def _bar(axes, bars):
 
 
 def _bar_name(axis, position):
-    value = _nearest_name(_categories(axis), position) or _values_of(axis, [position])(position)
-    return f"{value:g}" if isinstance(value, float) else value
+    value = _nearest_name(_tick_names(axis), position) or _values_of(axis, [position])(position)
+    return f"{value:.12g}" if isinstance(value, float) else value
 
 
-def _is_histogram(axes, bars):
-    """Bars that touch, over an axis of numbers. (Bars of bar() leave gaps, unless asked not to.)"""
-    sideways = _sideways(bars)
-    if len(bars) < 2 or _categories(axes.yaxis if sideways else axes.xaxis):
-        return False
-    spans = [(b.get_y(), b.get_height()) if sideways else (b.get_x(), b.get_width()) for b in bars]
-    return all(abs(start + size - following) <= 1e-6 * max(abs(size), 1e-300)
-               for (start, size), (following, _) in zip(spans, spans[1:]))
+def _all_bins(axes):
+    """Of hist(), and of seaborn's histplot()."""
+    found = drawn.histograms(axes)
+    known = {id(artists) for artists, *_ in found}
+    made = (_bins_of_seaborn(c) for c in axes.containers
+            if isinstance(c, container.BarContainer) and len(c) and id(c) not in known)
+    return found + [one for one in made if one]
 
 
-def _bins(bars):
-    if _sideways(bars):
-        return [{"from": float(b.get_y()), "to": float(b.get_y() + b.get_height()),
-                 "count": float(b.get_width())} for b in bars]
-    return [{"from": float(b.get_x()), "to": float(b.get_x() + b.get_width()),
-             "count": float(b.get_height())} for b in bars]
+def _bins_of_seaborn(bars):
+    """Whose mark is that the axis may end at their heights too; else bar() leaves one place, where they stand."""
+    sideways, sticky = _sideways(bars), bars[0].sticky_edges
+    if len(sticky.x if sideways else sticky.y) != 2:
+        return None
+    spans = [(b.get_y(), b.get_height(), b.get_width()) if sideways else
+             (b.get_x(), b.get_width(), b.get_height()) for b in bars]
+    edges = [float(start) for start, _, _ in spans] + [float(sum(spans[-1][:2]))]
+    touch = all(abs(start + size - edge) <= 1e-6 * abs(size) for (start, size, _), edge in zip(spans, edges[1:]))
+    return (bars, sideways, edges, [float(height) for _, _, height in spans]) if touch else None
+
+
+def _axis_of(axes, bins):
+    return axes.yaxis if bins[1] else axes.xaxis
+
+
+def _bins(axes, artists, sideways, edges, counts):
+    value = _values_of(axes.yaxis if sideways else axes.xaxis, edges)
+    places, group = [value(edge) for edge in edges], _group(artists)
+    return [{"from": low, "to": high, "count": count, **group}
+            for low, high, count in zip(places, places[1:], counts)]
+
+
+def _group(artists):
+    """Of bars and of bins: hist() gives its label to the first of them."""
+    name = _name(artists) if hasattr(artists, "get_label") else ""
+    name = name or _name(artists[0])
+    return {"group": name} if name else {}
+
+
+def _counts(axes, artists, sideways, edges, counts):
+    """Bins over words are as many bars as there are words, if each has a bin of its own."""
+    words = _words(axes.yaxis if sideways else axes.xaxis)
+    bins = [min(max(int(numpy.searchsorted(edges, place, side="right")) - 1, 0), len(counts) - 1) for place in words]
+    if len(set(bins)) < len(bins):
+        return []
+    return [{"label": word, "value": counts[i], **_group(artists)} for word, i in zip(words.values(), bins)]
 
 
 def _wedge(axes, wedge, number):
@@ -304,9 +361,13 @@ def _wedge(axes, wedge, number):
             "fraction": round((wedge.theta2 - wedge.theta1) / 360, 6)}
 
 
-def _box(axes, one, number):
+def _box(axes, one, median, number):
+    xs, ys = (numpy.asarray(places, dtype=float) for places in median.get_data())
+    axis, middle = (axes.yaxis, ys.mean()) if xs[0] == xs[-1] else (axes.xaxis, xs.mean())
+    # The axis may have got its names after the boxes.
+    name = _nearest_name(_tick_names(axis), middle) or str(one.get("label") or number + 1)
     outliers = [float(value) for value in one.get("fliers", ())]
-    return {"label": str(one.get("label") or number + 1), "min": float(one["whislo"]),
+    return {"label": name, "min": float(one["whislo"]),
             "first_quartile": float(one["q1"]), "median": float(one["med"]),
             "third_quartile": float(one["q3"]), "max": float(one["whishi"]),
             "outliers": outliers[:ELEMENTS_MAX]}

@@ -1,5 +1,6 @@
 """Values as results: text for the model, richer formats where the value offers them."""
 
+import re
 import sys
 
 from hutch_runner import library_charts, pictures
@@ -10,8 +11,12 @@ TEXT_CHARACTERS_MAX = 10_000_000
 MARKUP_CHARACTERS_MAX = 50_000_000
 JSON_CHARACTERS_MAX = 200_000
 TABLE_ROWS_TEXT = 50
+TABLE_ROWS_ALL = 60  # so many are shown whole: pandas' default too, so that whoever sets just that gets it
+TABLE_COLUMNS_TEXT = 50
 TABLE_ROWS_JSON = 1000
 TABLE_CELLS_CSV = 200_000  # more take longer to write than one waits for a table; the variable has them
+
+_OPTION = re.compile(r"\[default: (.*?)\]\s*\[currently: (.*?)\]")
 
 # The order in which formats are listed.
 _FORMATS = ("text", "html", "markdown", "latex", "svg", "png", "json", "csv", "chart")
@@ -130,25 +135,52 @@ def _add_table(value, found):
             found["json"] = _table_json(pandas, value.to_frame())
             return True
         return False
-    rows = len(value)
-    option = pandas.get_option
-    shown = max(TABLE_ROWS_TEXT, option("display.max_rows") if _user_set_rows(pandas) else 0)
-    found["text"] = cut(value.to_string(max_rows=shown, max_cols=50,
-                                        max_colwidth=option("display.max_colwidth")),
+    rows, columns = value.shape
+    shown, columns_shown = _rows_shown(pandas, rows, columns), _columns_shown(pandas)
+    found["text"] = cut(value.to_string(max_rows=shown, max_cols=columns_shown,
+                                        max_colwidth=pandas.get_option("display.max_colwidth")),
                         TEXT_CHARACTERS_MAX)
-    found["text"] += f"\n\n[{rows} rows x {len(value.columns)} columns"
-    found["text"] += f"; {shown} shown]" if rows > shown else "]"
-    html = value.to_html(max_rows=shown, max_cols=50)
-    if len(html) <= MARKUP_CHARACTERS_MAX:
-        found["html"] = html
+    found["text"] += f"\n\n[{rows} rows x {columns} columns"
+    found["text"] += f"; {shown - shown % 2 if shown > 1 else shown} shown]" if rows > shown else "]"
+    if pandas.get_option("display.notebook_repr_html"):
+        html = value.to_html(max_rows=shown, max_cols=columns_shown)
+        if len(html) <= MARKUP_CHARACTERS_MAX:
+            found["html"] = html
     found["json"] = _table_json(pandas, value)
     if found["json"]["truncated"] and value.size <= TABLE_CELLS_CSV:
         found["csv"] = value.to_csv(index=not isinstance(value.index, pandas.RangeIndex))
     return True
 
 
-def _user_set_rows(pandas):
-    return pandas.get_option("display.max_rows") not in (None, 60)  # 60 is pandas' own default
+def _rows_shown(pandas, rows, columns):
+    """As many as the code has asked for by pandas' options; else as a result has room for."""
+    most, when_cut = (pandas.get_option(f"display.{name}_rows") for name in ("max", "min"))
+    is_set = _is_set(pandas, "display.max_rows") and most != 0
+    if is_set and most is None:
+        most = rows
+    elif not is_set:
+        most = TABLE_ROWS_ALL
+    if rows > most and _is_set(pandas, "display.min_rows"):
+        most = min(most, when_cut or most)
+    elif rows > most and not is_set:
+        most = TABLE_ROWS_TEXT
+    # What takes long to write; the host shows less, and has the rest in a file.
+    return min(most, max(TABLE_ROWS_TEXT, TABLE_CELLS_CSV // max(columns, 1)))
+
+
+def _columns_shown(pandas):
+    is_set = _is_set(pandas, "display.max_columns")
+    most = pandas.get_option("display.max_columns") if is_set else 0
+    return TABLE_COLUMNS_TEXT if most == 0 else most  # 0: as many as fit
+
+
+def _is_set(pandas, name):
+    """Whether the value is not pandas' default, which is another one in a terminal."""
+    try:
+        told = _OPTION.search(pandas.describe_option(name, _print_desc=False))
+    except TypeError:  # an unknown pandas
+        return False
+    return told is not None and told[1] != told[2]
 
 
 def _table_json(pandas, frame):

@@ -1,7 +1,7 @@
 """matplotlib figures: every one that a run leaves open, or shows, becomes a picture of the run.
 
-matplotlib is never imported from here. A hook waits until user code imports pyplot and then puts
-a show() in place that sends the figures instead of warning that there is no screen.
+matplotlib is never imported from here. Hooks wait until user code has imported it: then pyplot's show()
+sends the figures instead of warning that there is no screen, and what artists do not tell afterwards is kept.
 """
 
 import re
@@ -21,12 +21,17 @@ _NO_GLYPH = re.compile(r"Glyph (\d+) ")
 class Figures:
     def __init__(self, emit):
         self._emit = emit
-        self._sent = []  # the figures of this run that need no second sending
+        self._sent = []  # pairs of figure and output of this run, which need no second sending
         self._warnings = {}  # what matplotlib had to say of this run's pictures, each once
+        WhenImported("matplotlib.axes", watch_drawing)
         WhenImported(_PYPLOT, self._take_over)
 
     def begin(self):
         self._sent, self._warnings = [], {}
+
+    def forget_but(self, output):
+        """Of all others the outputs were cleared."""
+        self._sent = [one for one in self._sent if one[1] is output]
 
     def end(self):
         try:
@@ -40,11 +45,6 @@ class Figures:
             self.show_all()
 
         pyplot.show = show
-        try:
-            from hutch_runner import charts
-            charts.watch_box_plots()
-        except Exception:
-            pass  # an unknown matplotlib: box plots come without data
 
     @staticmethod
     def is_figure(value):
@@ -60,15 +60,15 @@ class Figures:
             figure = pyplot.figure(number)
             try:
                 if figure.axes or figure.texts or figure.images or figure.artists:
-                    if not any(figure is sent for sent in self._sent):
+                    if not any(figure is sent for sent, _ in self._sent):
                         self._emit(*self.output_of(figure, is_main_result=False))
             finally:
                 pyplot.close(figure)
 
     def output_of(self, figure, is_main_result):
-        self._sent.append(figure)
         output = {"is_main_result": is_main_result, "formats": ["text", "png"],
                   "text": _describe(figure)}
+        self._sent.append((figure, output))
         picture = self._draw(figure)
         try:
             from hutch_runner import chart_data, charts
@@ -109,8 +109,25 @@ class Figures:
             pass
 
 
+def watch_drawing(_axes):
+    try:
+        from hutch_runner import drawn
+        drawn.watch()
+    except Exception:
+        pass  # an unknown matplotlib: boxes come as lines, bins as bars
+
+
+def title_of(figure):
+    return figure._suptitle.get_text() if getattr(figure, "_suptitle", None) else ""
+
+
+def title_of_axes(axes):
+    """Which have three places for one."""
+    return next(filter(None, map(axes.get_title, ("center", "left", "right"))), "")
+
+
 def _describe(figure):
-    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    titles = list(filter(None, [title_of(figure), *map(title_of_axes, figure.axes)]))
     width, height = figure.get_size_inches()
     text = f"Figure({width:g}x{height:g} in, {len(figure.axes)} axes)"
     return f"{text}: {'; '.join(titles)[:500]}" if titles else text

@@ -17,13 +17,14 @@ _INSTALL = "install it on the machine that runs hutch, on Debian and Ubuntu with
 
 
 class Notebook:
-    """`show` displays values; `emit_bundle` sends what IPython calls a MIME bundle."""
+    """`show` displays values; `emit_bundle` sends what IPython calls a MIME bundle; `clear` drops outputs."""
 
-    def __init__(self, namespace, show, emit_bundle):
+    def __init__(self, namespace, show, emit_bundle, clear):
         self.shell = None
         self._namespace = namespace
         self._show = show
         self._emit_bundle = emit_bundle
+        self._clear = clear
         self._loading = False
         builtins.get_ipython = self.get_ipython
         WhenImported("IPython", lambda _module: self.load())
@@ -45,7 +46,7 @@ class Notebook:
             self._loading = True  # IPython, when imported, calls this too
             try:
                 from hutch_runner import notebook_shell
-                self.shell = notebook_shell.make(self._namespace, self._show, self._emit_bundle)
+                self.shell = notebook_shell.make(self._namespace, self._show, self._emit_bundle, self._clear)
             except ImportError:
                 return False  # it is not there, or not whole
             finally:

@@ -20,13 +20,13 @@ _NAMES_NOT_TAKEN = ("_", "__", "___", "exit", "quit", "open", "In", "Out")
 
 
 class Publisher(DisplayPublisher):
-    emit_bundle = None
+    emit_bundle = clear = None
 
-    def publish(self, data, metadata=None, *_arguments, **_options):
-        type(self).emit_bundle(data)
+    def publish(self, data, metadata=None, source=None, *_arguments, transient=None, update=False, **_options):
+        type(self).emit_bundle(data, (transient or {}).get("display_id"), update)
 
     def clear_output(self, wait=False):
-        pass  # what was shown has been sent
+        type(self).clear(wait)
 
 
 class Compiler(CachingCompiler):
@@ -105,12 +105,12 @@ def _is_registered(formatter, value):
                for kind in kinds)
 
 
-def make(namespace, show, emit_bundle):
+def make(namespace, show, emit_bundle, clear):
     config = Config()
     config.HistoryManager.enabled = False  # no file, no thread
     config.InteractiveShell.automagic = False
     config.InteractiveShell.enable_tip = False
-    Publisher.emit_bundle = staticmethod(emit_bundle)
+    Publisher.emit_bundle, Publisher.clear = staticmethod(emit_bundle), staticmethod(clear)
     folder = os.environ.get("IPYTHONDIR") or os.path.join(
         os.environ.get("HUTCH_STATE_DIR", "/run/hutch/state"), "ipython")
     module = sys.modules["__main__"]
@@ -146,9 +146,9 @@ def _replace_display(show):
     original = IPython.core.display_functions.display
 
     def display(*values, **options):
-        if options:
+        if not set(options) <= {"display_id", "update", "clear"}:
             return original(*values, **options)
-        return show(*values)
+        return show(*values, **options)
 
     display.__doc__ = original.__doc__
     IPython.core.display_functions.display = IPython.display.display = display

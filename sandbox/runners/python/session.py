@@ -4,7 +4,8 @@ import builtins
 import os
 import sys
 
-from hutch_runner import cells, display, figures, hutch_module, library_charts, notebook, tracebacks
+from hutch_runner import (
+    cells, display, figures, hutch_module, imported_files, library_charts, notebook, shown, tracebacks)
 from hutch_runner.channel import Channel, ChannelClosed, cut
 from hutch_runner.frame_server import FrameServer
 from hutch_runner.interrupts import Interrupts
@@ -35,13 +36,15 @@ class Session:
         self.interrupts = Interrupts(channel)
         self.streams = Streams()
         self.namespace = make_main_module()
-        self.notebook = notebook.Notebook(self.namespace, self.display, self.emit_bundle)
+        self.shown = shown.Shown(self.send_output, lambda output: self.figures.forget_but(output))
+        self.notebook = notebook.Notebook(self.namespace, self.display, self.emit_bundle, self.shown.clear)
         self.cells = cells.Cells(self.namespace, self.interrupts, self.notebook)
-        self.figures = figures.Figures(self.emit)
+        self.figures = figures.Figures(self.shown.add)
         self.frames = FrameServer(self.namespace)
         hutch_module.install(self.interrupts)
         library_charts.watch(self.display)
         tracebacks.keep_runner_out_of_warnings()
+        imported_files.watch(tracebacks.is_library)
         builtins.display = self.display
         builtins.input = refuse_input
 
@@ -68,17 +71,19 @@ class Session:
         self.streams.renew()
         before = enter_environment(message.get("env"))
         self.figures.begin()
+        self.shown.begin(str(message.get("code", "")))
         failure = self.attempt(lambda: self.execute(str(message.get("code", ""))))
         if os.getpid() != self.pid:
             self.leave_child(failure)
         # Figures of a failed run are shown too: they were drawn before it failed.
         of_figures = self.attempt(self.figures.end)
-        failure = failure or of_figures
+        of_outputs = self.attempt(self.send_held)
+        failure = failure or of_figures or of_outputs
         self.interrupts.install()
         restore_environment(before)
         done = self.describe_end(failure)
         # Its frames lead back to this one: a circle that would keep what the failed code held open.
-        failure = of_figures = None
+        failure = of_figures = of_outputs = None
         self.streams.flush()
         self.interrupts.run_is_over()
         self.channel.send(done)
@@ -98,24 +103,42 @@ class Session:
             builtins._ = value
             self.show(value, is_main_result=True)
 
-    def emit(self, output, image=None):
+    def send_held(self):
+        with self.interrupts.shield():  # all of them, or those after the interrupt were lost
+            self.shown.end()
+
+    def send_output(self, output, image=None):
         with self.interrupts.shield():
             self.streams.flush()  # so that text printed before it does not arrive after it
             self.channel.send_output(output, image)
 
-    def display(self, *values):
-        """Shows values as results of this run: tables, figures, images, anything with a repr."""
-        for value in values:
-            self.show(value, is_main_result=False)
+    def display(self, *values, display_id=None, update=False, clear=False):
+        """Shows values as results of this run: tables, figures, images, anything with a repr.
 
-    def show(self, value, is_main_result):
+        With a display_id (True for a new one) they can be shown anew: by update of the handle that is returned."""
+        if update and not display_id:
+            raise TypeError("display_id required for update_display")
+        if clear:
+            self.shown.clear(wait=True)
+        if display_id is True:
+            display_id = os.urandom(16).hex()
+        for value in values:
+            self.show(value, False, display_id or None, update)
+        if not display_id:
+            return None
+        if not values:  # a place for what comes
+            self.emit_bundle({}, display_id)
+        return shown.Handle(self.display, display_id)
+
+    def show(self, value, is_main_result, display_id=None, update=False):
         if notebook.is_shown_by_itself(value) and not library_charts.is_figure(value):
             value._ipython_display_()
         else:
-            self.emit(*display.output_of(value, self.figures, is_main_result, self.notebook.formatted))
+            output, picture = display.output_of(value, self.figures, is_main_result, self.notebook.formatted)
+            self.shown.add(output, picture, display_id, update)
 
-    def emit_bundle(self, data):
-        self.emit(*display.output_of_bundle(data))
+    def emit_bundle(self, data, display_id=None, update=False):
+        self.shown.add(*display.output_of_bundle(data), display_id, update)
 
     def describe_end(self, failure):
         if failure is None:

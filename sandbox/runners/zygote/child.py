@@ -104,7 +104,7 @@ def set_threads_with_numpy(stash):
     """BLAS began with one thread, since none survives a fork; it gets those of the box with its user."""
     count = int(os.environ[_THREADS[0]])
     if count > 1:
-        stash.when_published("numpy", lambda: set_threads(count))
+        stash.when_published("numpy", lambda _numpy: set_threads(count))
 
 
 def set_threads(count):

@@ -22,7 +22,7 @@ class Stash:
         self._group_of = {}  # name -> group; a group is published as a whole
         self._members = {}
         self._needs = {}  # group -> groups
-        self._when_published = {}  # name -> action
+        self._when_published = {}  # name -> actions
 
     def add(self, name):
         """Imports a module, where it is installed."""
@@ -71,7 +71,8 @@ class Stash:
         return self._modules.get(name, sys.modules.get(name))
 
     def when_published(self, name, action):
-        self._when_published[name] = action
+        """Calls `action(module)` once the module, and what comes with it, is in sys.modules."""
+        self._when_published.setdefault(name, []).append(action)
 
     # As a finder of sys.meta_path.
 
@@ -109,19 +110,20 @@ class Stash:
 
     def publish(self, name):
         """With the rest of its group, as an import would have loaded it."""
-        self._publish_group(self._group_of[name])
+        for one, module in self._publish_group(self._group_of[name]):
+            for action in self._when_published.pop(one, ()):
+                action(module)
 
     def _publish_group(self, group):
-        needs = self._needs.pop(group, ())
-        for other in needs:
-            self._publish_group(other)
+        """The modules that are in sys.modules since, by name."""
+        published = []
+        for other in self._needs.pop(group, ()):
+            published += self._publish_group(other)
         for name in self._members.pop(group, ()):
             module = self._modules.pop(name, None)
-            if module is not None:
-                sys.modules.setdefault(name, module)
-            action = self._when_published.pop(name, None)
-            if action is not None:
-                action()
+            if module is not None and sys.modules.setdefault(name, module) is module:
+                published.append((name, module))
+        return published
 
 
 class _Loader:

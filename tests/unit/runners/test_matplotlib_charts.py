@@ -122,7 +122,19 @@ def test_ticks_without_a_text_are_none(shared):
 def test_marks_in_3d_have_no_data(shared):
     code = "f = plt.figure(); axes = f.add_subplot({}projection='3d'); axes.scatter([1, 2], [3, 4], [5, 6])"
     assert chart_of(shared, code.format("")) is None
-    assert chart_of(shared, code.format("1, 2, 1, ") + "; f.add_subplot(1, 2, 2).plot([1, 2])")["type"] == "line"
+    chart = chart_of(shared, code.format("1, 2, 1, ") + "; f.add_subplot(1, 2, 2).plot([1, 2])")
+    place, line = chart["elements"][0]["charts"]
+    assert (place["missing"], place["elements"], line["type"]) == ("marks in 3D", [{"charts": []}], "line")
+
+
+@pytest.mark.parametrize("code", [
+    "plt.contour([[1, 2], [3, 4]])", "plt.contourf([[1, 2], [3, 4]]); plt.colorbar()",
+    "plt.tricontour([0, 1, 1], [0, 0, 1], [1, 2, 3])", "plt.hexbin([1, 2], [3, 4])",
+])
+def test_contours_have_no_data(shared, code):
+    assert chart_of(shared, code) is None
+    cloud = chart_of(shared, code + "; plt.scatter([5], [6], transform=plt.gca().transData)")
+    assert (cloud["type"], cloud["elements"]) == ("scatter", [{"label": "", "points": [[5, 6]]}])
 
 
 def test_characters_without_a_font_are_told_once(shared):

@@ -107,3 +107,68 @@ def test_objects_that_display_themselves(notebook):
     ending = notebook.run("from IPython.display import HTML\nclass Own:\n    def _ipython_display_(self):\n"
                           "        display(HTML('<i>'))\nOwn()")
     assert [o["formats"] for o in ending.outputs] == [["text", "html"]]
+
+
+# --- outputs that change ---------------------------------------------------------------------------
+
+
+def shown(ending):
+    assert ending.ok, ending.stderr
+    return [output.get("html") or output["text"] for output in ending.outputs]
+
+
+IMPORTS = "from IPython.display import clear_output, display, update_display, HTML\n"
+
+
+@pytest.mark.parametrize("code, texts", [
+    ("display('a'); clear_output(); display('b')", ["'b'"]),
+    ("for i in range(3):\n    clear_output(wait=True); display(i)", ["2"]),
+    ("for i in range(3):\n    display(i); clear_output(wait=True)", ["2"]),
+    ("display('a'); clear_output()", []),
+    ("display('a'); clear_output(wait=True)\n'main'", ["'main'"]),
+    ("h = display('a', display_id=True); display('b'); h.update('c')", ["'c'", "'b'"]),
+    ("display('a', display_id='x'); update_display(HTML('<b>'), display_id='x'); display('b')", ["<b>", "'b'"]),
+    ("h = display(display_id='x'); display('b'); h.update({'a': 1})", ["{'a': 1}", "'b'"]),
+    ("h = display('a', display_id=True); h.display('b'); h.update('c')", ["'c'", "'c'"]),
+    ("h = display({'text/plain': 'a'}, raw=True, display_id='x'); h.update({'text/plain': 'b'}, raw=True)", ["b"]),
+    ("display('a', clear=True); display('b', clear=True)", ["'b'"]),
+    ("display('a'); 1", ["'a'", "1"]),
+])
+def test_outputs_have_their_last_state(notebook, code, texts):
+    assert shown(notebook.run(IMPORTS + code)) == texts
+
+
+def test_what_functions_of_earlier_runs_change(notebook):
+    notebook.run(IMPORTS + "def tick(i): clear_output(wait=True); display(i)\nh = display('a', display_id=True)")
+    assert shown(notebook.run("display('before')\nfor i in range(3): tick(i)")) == ["2"]
+    assert shown(notebook.run("for i in range(3): h.update(i)\n'main'")) == ["2", "'main'"]
+
+
+def test_what_fails_or_is_interrupted_shows_its_state(notebook):
+    ending = notebook.run(IMPORTS + "h = display('a', display_id=True); print('printed'); h.update('b'); 1 / 0")
+    assert not ending.ok and [output["text"] for output in ending.outputs] == ["'b'"] and ending.stdout == "printed\n"
+    notebook.start("import time; h.update('c'); print('on'); clear_output(wait=True); time.sleep(60)")
+    notebook.wait_for_stdout("on")
+    notebook.interrupt()
+    ending = notebook.finish()
+    assert ending.done["interrupted"] and [output["text"] for output in ending.outputs] == ["'c'"]
+
+
+def test_figures_that_change(notebook):
+    code = (IMPORTS + "import matplotlib.pyplot as plt\nf, ax = plt.subplots()\nfor i in range(3):\n"
+            "    ax.set_title(f'T{i}'); ax.plot([i, 1])\n    ")
+    for way in ("clear_output(wait=True); display(f)", "display(f); clear_output(wait=True)", "display(f); clear_output()",
+                "clear_output(); plt.figure(f.number); plt.title(f'T{i}')",
+                "h = display(f, display_id='x') if i == 0 else h.update(f) or h"):
+        ending = notebook.run(code + way)
+        assert [output["chart"]["title"] for output in ending.outputs] == ["T2"] and len(ending.images) == 1, way
+
+
+def test_display_ids_without_ipython(python):
+    ending = python.run("h = display('a', display_id=True); display('b'); h.update('c')\n'main'")
+    assert shown(ending) == ["'c'", "'b'", "'main'"] and ending.main["text"] == "'main'"
+    assert python.run("display(1, update=True)").error["name"] == "TypeError"
+
+
+def test_very_many_outputs_are_not_held(python):
+    assert len(python.run("# display_id\nfor i in range(250): display(i)").outputs) == 250

@@ -103,7 +103,7 @@ def test_traceback_names_cell_and_line(python):
 @pytest.mark.parametrize("module, package", [
     ("cv2", "python3-opencv"), ("PIL", "python3-pil"), ("yaml.reader", "python3-yaml"), ("sklearn", "python3-sklearn"),
     ("skimage", "python3-skimage"), ("dateutil", "python3-dateutil"), ("bs4", "python3-bs4"),
-    ("Cryptodome", "python3-pycryptodome"), ("NoSuch_one", "python3-nosuch_one"),
+    ("Cryptodome", "python3-pycryptodome"), ("NoSuch_one", "python3-nosuch-one"),
 ])
 def test_a_missing_module_names_its_package(python, module, package):
     # As an import of it fails on a host without it, whatever this one has.

@@ -89,6 +89,54 @@ def test_long_dataframe_is_cut(python):
     assert len(output["text"].splitlines()) < 60
 
 
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    from runner_client import RunnerClient
+    with RunnerClient("python", tmp_path_factory.mktemp("tables")) as client:
+        client.run("import pandas as pd\nlong = pd.DataFrame({'a': range(5000)})\n"
+                   "wide = pd.DataFrame([range(60)], columns=[f'c{i}' for i in range(60)])")
+        yield client
+
+
+@needs_pandas
+@pytest.mark.parametrize("options, rows", [
+    ("", 50), ("'display.max_rows', None", 5000), ("'display.max_rows', 5", 4), ("'display.max_rows', 1", 1),
+    ("'display.max_rows', 100", 100), ("'display.min_rows', 20", 20), ("'display.max_rows', 0", 50),
+    ("'display.max_rows', 100, 'display.min_rows', 6", 6), ("'display.max_rows', 10000", 5000),
+    ("'display.max_rows', 100, 'display.min_rows', None", 100),
+])
+def test_rows_that_the_code_asked_for(tables, options, rows):
+    context = f"pd.option_context({options})" if options else "__import__('contextlib').nullcontext()"
+    output = tables.run(f"with {context}: display(long)")
+    parts, (output,) = output.parts[0], output.outputs
+    assert f"[5000 rows x 1 columns; {rows} shown]" in output["text"] or rows == 5000 and "; " not in output["text"][-30:]
+    html = parts["html"].decode() if "html" in parts else output["html"]
+    assert len([row for row in html.split("<tr>") if "<td>" in row and "<td>...</td>" not in row]) == rows
+
+
+@needs_pandas
+def test_sixty_rows_are_shown_whole(tables):
+    assert tables.run("long.head(60)").text.endswith("[60 rows x 1 columns]")
+    assert tables.run("long.head(61)").text.endswith("[61 rows x 1 columns; 50 shown]")
+
+
+@needs_pandas
+@pytest.mark.parametrize("value, columns", [("None", 60), ("3", 2), ("0", 50), ("55", 54), ("20", 20)])
+def test_columns_that_the_code_asked_for(tables, value, columns):
+    before = tables.run("pd.get_option('display.max_columns')").text
+    output = tables.run(f"pd.set_option('display.max_columns', {value})\nwide").main
+    tables.run(f"pd.set_option('display.max_columns', {before})")
+    names = [name for name in output["text"].splitlines()[0].split() if name != "..."]
+    assert len(names) == columns and output["html"].count("<th>c") == columns
+
+
+@needs_pandas
+def test_all_rows_have_a_bound(tables):
+    ending = tables.run("pd.set_option('display.max_rows', None)\nd = pd.concat([wide] * 20_000)\nd")
+    tables.run("pd.reset_option('display.max_rows')")
+    assert "[20000 rows x 60 columns; 3332 shown]" in ending.text and len(ending.text) < 21_000
+
+
 def figures(python, code):
     ending = python.run("import matplotlib.pyplot as plt\n" + code)
     assert ending.ok, ending.stderr

@@ -1,0 +1,81 @@
+"""Outputs of a run on their way: sent at once, or held to its end where the code changes them meanwhile.
+
+What has been sent cannot be taken back. So a run that clears its outputs, or updates one by its
+display_id, as notebooks do, gives their last state; what it prints stays.
+"""
+
+import re
+
+HELD_MAX = 100  # more the host does not take
+# What changes outputs; a function of an earlier run may do it too, hence _has_changed_some.
+_CHANGES = re.compile(r"\b(?:clear_output|display_id|update_display|DisplayHandle)\b")
+
+
+class Shown:
+    def __init__(self, send, cleared):
+        self._send = send
+        self._cleared = cleared  # called with the output that stays, or None
+        self._held = None  # [display_id, output, picture] of each; None: they are sent at once
+        self._is_cleared_by_next = False
+        self._has_changed_some = False
+
+    def begin(self, source):
+        self._held = [] if self._has_changed_some or _CHANGES.search(source) else None
+        self._is_cleared_by_next = False
+
+    def end(self):
+        held, self._held = self._held or (), None
+        for _, output, picture in held:
+            self._send(output, picture)
+
+    def add(self, output, picture=None, display_id=None, update=False):
+        if display_id is not None:
+            self._hold()
+        if self._held is None:
+            self._send(output, picture)
+            return
+        if self._is_cleared_by_next:
+            self._clear(output)
+        # Of an earlier run nothing can be replaced: the new state is an output of this one.
+        same = [one for one in self._held if update and one[0] == display_id]
+        for one in same:
+            one[1:] = [output, picture]
+        if not same:
+            self._held.append([display_id, output, picture])
+        if len(self._held) > HELD_MAX:
+            self.end()
+
+    def clear(self, wait=False):
+        """With `wait`, once there is another output."""
+        self._hold()
+        if wait:
+            self._is_cleared_by_next = True
+        else:
+            self._clear(None)
+
+    def _hold(self):
+        self._has_changed_some = True
+        if self._held is None:
+            self._held = []
+
+    def _clear(self, next_output):
+        self._is_cleared_by_next = False
+        self._held.clear()
+        self._cleared(next_output)
+
+
+class Handle:
+    """What display() gives for a display_id."""
+
+    def __init__(self, display, display_id):
+        self._display = display
+        self.display_id = display_id
+
+    def __repr__(self):
+        return f"<DisplayHandle display_id={self.display_id}>"
+
+    def display(self, value, **options):
+        self._display(value, display_id=self.display_id, **options)
+
+    def update(self, value, **options):
+        self._display(value, display_id=self.display_id, update=True, **options)

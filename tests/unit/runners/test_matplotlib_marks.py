@@ -1,0 +1,175 @@
+"""Figures of matplotlib: bins, bars and boxes; names of series; what has no data."""
+
+import pytest
+
+PRELUDE = "import matplotlib.pyplot as plt, numpy as np, pandas as pd, datetime as dt\n"
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    from runner_client import RunnerClient
+    with RunnerClient("python", tmp_path_factory.mktemp("charts")) as client:
+        if not client.run(PRELUDE).ok:
+            pytest.skip("no matplotlib or pandas")
+        yield client
+
+
+def chart_of(runner, code):
+    ending = runner.run(f"{code};")
+    assert ending.ok, ending.stderr
+    return ending.outputs[0].get("chart")
+
+
+def bins_of(runner, code):
+    chart = chart_of(runner, code)
+    assert chart["type"] == "histogram"
+    return [tuple(one.values()) for one in chart["elements"]]
+
+
+# --- bins ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dates", ["pd.date_range('2024-01-01', periods=5)",
+                                   "[dt.datetime(2024, 1, d) for d in range(1, 6)]"])
+@pytest.mark.parametrize("way", ["orientation='vertical'", "orientation='horizontal'", "histtype='step'"])
+def test_bins_of_dates(shared, dates, way):
+    chart = chart_of(shared, f"plt.hist({dates}, bins=2, {way})")
+    assert (chart["type"], chart["y" if "horizontal" in way else "x"]["scale"]) == ("histogram", "datetime")
+    assert [(one["from"][:10], one["to"][:10], one["count"]) for one in chart["elements"]] == [
+        ("2024-01-01", "2024-01-03", 2), ("2024-01-03", "2024-01-05", 3)]
+
+
+@pytest.mark.parametrize("code, bins", [
+    ("plt.hist([1, 2, 2, 5], bins=2)", [(1, 3, 3), (3, 5, 1)]),
+    ("plt.hist([1, 2, 2, 5], bins=2, orientation='horizontal')", [(1, 3, 3), (3, 5, 1)]),
+    ("plt.hist([1, 2, 2, 5], bins=2, histtype='step')", [(1, 3, 3), (3, 5, 1)]),
+    ("plt.hist([1, 2, 2, 5], bins=2, rwidth=0.5, align='left')", [(1, 3, 3), (3, 5, 1)]),
+    ("plt.hist([1, 2, 2, 5], bins=[1, 5])", [(1, 5, 4)]),
+    ("plt.hist([1, 3], bins=2); plt.xticks([1, 3], ['low', 'high'])", [(1, 2, 1), (2, 3, 1)]),
+    ("plt.hist([1, 3], bins=2); plt.cla(); plt.hist([5, 7], bins=1)", [(5, 7, 2)]),
+    ("pd.Series([1, 2, 2, 5]).hist(bins=2)", [(1, 3, 3), (3, 5, 1)]),
+])
+def test_bins(shared, code, bins):
+    assert bins_of(shared, code) == bins
+    assert chart_of(shared, code)["x"]["scale"] == "linear"
+
+
+A_AND_B = [(1, 2, 1, "A"), (2, 3, 2, "A"), (1, 2, 2, "B"), (2, 3, 1, "B")]
+
+
+@pytest.mark.parametrize("code", [
+    "plt.hist([1, 2, 3], bins=2, label='A'); plt.hist([1, 1, 3], bins=2, label='B')",
+    "plt.hist([[1, 2, 3], [1, 1, 3]], bins=2, label=['A', 'B'])",
+    "plt.hist([[1, 2, 3], [1, 1, 3]], bins=2, label=['A', 'B'], stacked=True)",
+    "plt.hist([[1, 2, 3], [1, 1, 3]], bins=2, label=['A', 'B'], stacked=True, histtype='step')",
+    "plt.hist([[1, 2, 3], [1, 1, 3]], bins=2, label=['A', 'B'], histtype='barstacked', orientation='horizontal')",
+    "pd.DataFrame({'A': [1, 2, 3], 'B': [1, 1, 3]}).plot.hist(bins=2)",
+    "pd.DataFrame({'A': [1, 2, 3], 'B': [1, 1, 3]}).plot.hist(bins=2, stacked=True)",
+    "pd.DataFrame({'A': [1, 2, 3], 'B': [1, 1, 3]}).plot.hist(bins=2, stacked=True, histtype='step')",
+])
+def test_bins_of_several_series(shared, code):
+    assert bins_of(shared, code) == A_AND_B
+
+
+def test_words_are_counted(shared):
+    chart = chart_of(shared, "plt.hist(['p', 'q', 'p', 'r'])")
+    assert (chart["type"], chart["x"]["scale"]) == ("bar", "categorical")
+    assert [tuple(one.values()) for one in chart["elements"]] == [("p", 2), ("q", 1), ("r", 1)]
+    assert chart_of(shared, "plt.hist(list('abcdefghijklm'))") is None  # some share a bin
+
+
+@pytest.mark.parametrize("code, labels", [
+    ("plt.bar([2019, 2020, 2021], [1, 2, 3], width=1)", ["2019", "2020", "2021"]),
+    ("plt.barh([2019, 2020, 2021], [1, 2, 3], height=1)", ["2019", "2020", "2021"]),
+    ("plt.bar([20240101, 20240102], [1, 2], width=1)", ["20240101", "20240102"]),
+    ("plt.bar(pd.date_range('2024-01-01', periods=2), [1, 2], width=1)", ["2024-01-01T00:00:00+00:00",
+                                                                         "2024-01-02T00:00:00+00:00"]),
+])
+def test_bars_stay_bars(shared, code, labels):
+    chart = chart_of(shared, code)
+    assert chart["type"] == "bar" and [one["label"] for one in chart["elements"]] == labels
+
+
+# --- names of bars and boxes -----------------------------------------------------------------------
+
+
+def labels_of(runner, code):
+    return [one["label"] for one in chart_of(runner, code)["elements"]]
+
+
+TWO_BOXES = "f, ax = plt.subplots(); drawn = ax.boxplot([[1, 2, 3], [2, 3, 4]]{})"
+
+
+@pytest.mark.parametrize("code, labels", [
+    (TWO_BOXES.format("") + "; ax.set_xticklabels(['vor', 'nach'])", ["vor", "nach"]),
+    (TWO_BOXES.format(", vert=False") + "; ax.set_yticklabels(['vor', 'nach'])", ["vor", "nach"]),
+    (TWO_BOXES.format(", positions=[3, 7]") + "; ax.set_xticks([3, 7], ['vor', 'nach'])", ["vor", "nach"]),
+    (TWO_BOXES.format(", labels=['a', 'b']"), ["a", "b"]),
+    (TWO_BOXES.format(", labels=['a', 'b']") + "; ax.set_xticks([])", ["a", "b"]),
+    (TWO_BOXES.format("") + "; ax.set_xticklabels(['2023', '2024'])", ["2023", "2024"]),
+    (TWO_BOXES.format(""), ["1", "2"]),
+    ("pd.DataFrame({'v': [1, 2, 3, 4], 'g': list('xxyy')}).boxplot(column='v', by='g')", ["x", "y"]),
+    ("pd.DataFrame({'v': [1, 2, 3, 4], 'g': [5, 5, 6, 6]}).boxplot(column='v', by='g')", ["5", "6"]),
+    ("pd.DataFrame({'v': [1, 2], 'g': [5, 5]}).boxplot()", ["v", "g"]),
+    ("pd.DataFrame({'v': [1, 2], 'g': [5, 5]}).plot.box()", ["v", "g"]),
+])
+def test_names_of_boxes(shared, code, labels):
+    chart = chart_of(shared, code)
+    assert chart["type"] == "box" and [one["label"] for one in chart["elements"]] == labels
+
+
+@pytest.mark.parametrize("code, labels", [
+    ("pd.Series([1, 2], index=[2019, 2020]).plot.bar()", ["2019", "2020"]),
+    ("pd.DataFrame({'a': [1, 2], 'b': [3, 4]}, index=[2019, 2020]).plot.barh()", ["2019", "2020"] * 2),
+    ("pd.DataFrame({'a': [1, 2], 'b': [3, 4]}).plot.bar(stacked=True)", ["0", "1"] * 2),
+    ("plt.bar([0, 1], [3, 4]); plt.xticks([0, 1], ['2019', '2020'])", ["2019", "2020"]),
+    ("plt.bar([1000, 2000], [3, 4], width=100); plt.xticks([1000, 2000])", ["1000", "2000"]),
+])
+def test_names_of_bars(shared, code, labels):
+    assert labels_of(shared, code) == labels
+
+
+@pytest.mark.parametrize("code, starts", [
+    ("plt.barh(['a', 'b'], [3, 4], left=[0, 2])", [None, 2]),
+    ("plt.bar(['a', 'b'], [3, -4], bottom=[1, 2])", [1, 2]),
+    ("plt.bar(['a', 'b'], [3, -4])", [None, None]),
+    ("plt.barh(['a'], [dt.timedelta(days=3)], left=[dt.datetime(2024, 1, 2)])", ["2024-01-02T00:00:00+00:00"]),
+    ("pd.DataFrame({'p': [1], 'q': [5]}).plot.bar(stacked=True)", [None, 1]),
+])
+def test_where_bars_begin(shared, code, starts):
+    chart = chart_of(shared, code)
+    assert [one.get("start") for one in chart["elements"]] == starts
+    assert [abs(one["value"]) for one in chart["elements"]] in ([3, 4], [3], [1, 5])
+
+
+# --- nothing is left out without a word ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", ["errorbar([1, 2], [3, 4], yerr=1, label='n')", "stem([1, 2], [3, 4], label='n')",
+                                  "errorbar([1, 2], [3, 4], fmt='o', xerr=1, label='n')"])
+def test_lines_have_the_name_of_the_whole(shared, code):
+    chart = chart_of(shared, f"plt.{code}; plt.plot([5, 6], label='other')")
+    assert chart["elements"] == [{"label": "n", "points": [[1, 3], [2, 4]]}, {"label": "other", "points": [[0, 5], [1, 6]]}]
+
+
+@pytest.mark.parametrize("code, title", [
+    ("f.suptitle('S')", "S"), ("ax.set_title('L', loc='left')", "L"), ("ax.set_title('R', loc='right')", "R"),
+    ("f.suptitle('S'); ax.set_title('A')", "A"),
+])
+def test_titles(shared, code, title):
+    ending = shared.run(f"f, ax = plt.subplots(); ax.plot([1, 2]); {code};")
+    assert ending.outputs[0]["chart"]["title"] == title and ending.outputs[0]["text"].endswith(title)
+
+
+@pytest.mark.parametrize("code, missing", [
+    ("fill_between([1, 2], [3, 4])", "areas"), ("stackplot([1, 2], [3, 4], [5, 6], labels=['a', 'b'])", "areas"),
+    ("contourf([[1, 2], [3, 4]])", "contours"), ("contour([[1, 2], [3, 4]])", "contours"),
+    ("imshow(np.ones((2, 2, 3)))", "a picture"), ("quiver([1], [2], [3], [4])", "arrows"),
+    ("stairs([1, 2])", "shapes"), ("hlines([1, 2], 3, 4)", "lines of hlines() or vlines()"),
+])
+def test_axes_without_data_keep_their_place(shared, code, missing):
+    assert chart_of(shared, f"plt.{code}") is None
+    chart = chart_of(shared, f"f, (a, b, c) = plt.subplots(1, 3); a.set_title('A'); drawn = a.{code}; b.plot([1, 2])")
+    place, line = chart["elements"][0]["charts"]  # of the empty one there is nothing to say
+    assert (place["type"], place["title"], place["missing"]) == ("composite", "A", missing)
+    assert line["type"] == "line" and "missing" not in line
