@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 import util from 'node:util';
-import { Error, Map, Math, String } from './intrinsics.mjs';
+import { Error, Map, Math, Number, String } from './intrinsics.mjs';
 
 const TRACEBACK_CHARACTERS_MAX = 60_000;
 const MESSAGE_CHARACTERS_MAX = 4_000;
@@ -43,6 +43,12 @@ export function explain(failure, details, cell) {
   const [, line, column] = mapPositions(`${cell}:${details.lineNumber + 1}:${details.columnNumber + 1}`).match(/:(\d+):(\d+)$/);
   described.traceback = `${quote([null, cell, line, column])}SyntaxError: ${described.message}\n    at ${cell}:${line}:${column}\n`;
   return described;
+}
+
+// The highest number of a cell among a traceback's frames; NaN, which is less than none, without one.
+export function newestCell(traceback) {
+  const numbers = [...traceback.matchAll(/^\s+at .*?\bcell-(\d+):\d+:\d+/gm)].map(([, number]) => Number(number));
+  return numbers.length ? Math.max(...numbers) : NaN;
 }
 
 // What was thrown may be a proxy, and any look at it the user's code.
