@@ -10,10 +10,10 @@ const HERE = fileURLToPath(new URL('.', import.meta.url)); // frames name it as 
 
 Error.stackTraceLimit = 30;
 
-const cells = new Map(); // name -> { source, map }: for the lines that tracebacks quote
+const sources = new Map(); // cell, or TypeScript file as frames name it -> { source, map }
 
-export function rememberCell(name, cell) {
-  cells.set(name, cell);
+export function rememberSource(name, source) {
+  sources.set(name, source);
 }
 
 // { name, message, traceback } of anything that was thrown.
@@ -103,10 +103,10 @@ function userFrames(text) {
   return kept.join('\n');
 }
 
-// Positions of a translated cell as positions of what the user wrote.
+// Positions of translated code as positions of what the user wrote.
 function mapPositions(text) {
-  return text.replace(/\b(cell-\d+):(\d+):(\d+)/g, (whole, name, line, column) => {
-    const entry = cells.get(name)?.map?.findEntry(line - 1, column - 1);
+  return text.replace(/(\bcell-\d+|(?:file:\/\/)?\/[^\s():]+\.[cm]?tsx?):(\d+):(\d+)/g, (whole, name, line, column) => {
+    const entry = sources.get(name)?.map?.findEntry(line - 1, column - 1);
     if (!entry || entry.originalLine === undefined) return whole;
     return `${name}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
   });
@@ -115,7 +115,7 @@ function mapPositions(text) {
 function quote(position) {
   if (!position) return '';
   const [, name, line, column] = position;
-  const source = cells.get(name)?.source.split('\n')[line - 1];
+  const source = sources.get(name)?.source.split('\n')[line - 1];
   if (source === undefined || source.length > 500) return '';
   // Where an import has been rewritten, columns are not the user's.
   const mark = /\b(import|export)\b/.test(source) ? '' : `${' '.repeat(Math.max(0, column - 1))}^\n`;

@@ -5,9 +5,10 @@ import inspector from 'node:inspector';
 import { pathToFileURL } from 'node:url';
 import util from 'node:util';
 import { promiseHooks } from 'node:v8';
-import { describeFailure, explain, newestCell, rememberCell } from './errors.mjs';
+import { describeFailure, explain, newestCell, rememberSource } from './errors.mjs';
 import { outputOf, sendOutput } from './results.mjs';
-import { importModule, makeRequire, rewriteImports } from './modules.mjs';
+import { rewriteImports } from './imports.mjs';
+import { importFrom, importModule, makeRequire, metaOf } from './modules.mjs';
 import { installKill } from './signals.mjs';
 import { installStreams, writeAll } from './streams.mjs';
 import { CODE, STOPPED } from './shared.mjs';
@@ -47,6 +48,8 @@ export class Session {
     this.inspector.connect();
     this.kept = {
       import: importModule,
+      importFrom,
+      metaOf,
       settle: (number) => Atomics.wait(shared, CODE, number),
       get meta() {
         const filename = `${process.cwd()}/cell`;
@@ -190,7 +193,7 @@ export class Session {
     this.cells += 1;
     const name = `cell-${this.cells}`;
     const cell = { source, map: null };
-    rememberCell(name, cell);
+    rememberSource(name, cell);
     try {
       if (message.language === 'typescript') {
         const stripped = stripTypes(source, name);
