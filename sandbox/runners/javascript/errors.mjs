@@ -6,7 +6,7 @@ import { Error, Map, Math, Number, String } from './intrinsics.mjs';
 
 const TRACEBACK_CHARACTERS_MAX = 60_000;
 const MESSAGE_CHARACTERS_MAX = 4_000;
-const HERE = fileURLToPath(new URL('.', import.meta.url)); // frames name it as a path or as a URL
+export const HERE = fileURLToPath(new URL('.', import.meta.url)); // frames name it as a path or as a URL
 
 Error.stackTraceLimit = 30;
 

@@ -10,6 +10,7 @@ import { outputOf, sendOutput } from './results.mjs';
 import { rewriteImports } from './imports.mjs';
 import { importFrom, importModule, makeRequire, metaOf } from './modules.mjs';
 import { installKill } from './signals.mjs';
+import { installStacks } from './stacks.mjs';
 import { installStreams, writeAll } from './streams.mjs';
 import { CODE, STOPPED } from './shared.mjs';
 import { stripTypes } from './typescript.mjs';
@@ -81,6 +82,7 @@ export class Session {
     define('hutch', { value: { sql: (text, parameters) => this.sql(text, parameters) }, writable: true });
     define('_', { value: undefined, writable: true });
     installKill();
+    installStacks();
     process.exit = (code) => {
       const status = Number(code ?? process.exitCode ?? 0) & 0xff;
       this.current?.stop({ exit: status });
