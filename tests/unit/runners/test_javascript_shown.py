@@ -1,5 +1,7 @@
 """What JavaScript shows of errors that code has caught itself, and of handles."""
 
+import re
+
 import pytest
 
 
@@ -33,3 +35,34 @@ def test_a_handler_of_stacks_that_the_user_sets_goes_first(javascript):
     code = "Error.prepareStackTrace = (error, frames) => frames.length > 1 && frames[0].getLineNumber();\nnew Error().stack"
     assert javascript.run(code).text == "2"
     assert javascript.run("Error.prepareStackTrace = undefined; null.x").error["name"] == "TypeError"
+
+
+@pytest.mark.parametrize("code, text", [
+    ("const { exec } = require('child_process'); exec('echo hi', (e, o) => console.log(o))", r"ChildProcess \{ pid: \d+ \}"),
+    ("require('child_process').spawn('ls')", r"ChildProcess \{ pid: \d+ \}"),
+    ("require('child_process').spawn('no such').on('error', () => {})", r"ChildProcess \(not started\)"),
+    ("const c = require('child_process').spawn('true'); await new Promise((r) => c.on('exit', r)); c",
+     r"ChildProcess \{ pid: \d+, exitCode: 0 \}"),
+    ("const s = require('http').createServer((q, a) => a.end()).listen(0); s", r"Server listening on \d+"),
+    ("require('http').createServer()", r"Server \(not listening\)"),
+    ("require('net').createServer().listen(0, '127.0.0.1')", r"Server (listening on 127.0.0.1:\d+|\(not listening\))"),
+    ("require('net').createServer().listen('a.socket')", r"Server listening on a.socket"),
+    ("class Mine extends require('net').Server {}; new Mine()", r"Mine \(not listening\)"),
+    ("setInterval(() => {}, 1000)", r"Timeout \(every 1000 ms\)"),
+    ("setTimeout(() => {}, 20)", r"Timeout \(after 20 ms\)"),
+    ("const t = setTimeout(() => {}, 20); clearTimeout(t); t", r"Timeout \(over\)"),
+    ("setImmediate(() => {})", r"Immediate"),
+    ("new (require('net').Socket)()", r"Socket \(\w+\)"),
+    ("new (require('worker_threads').Worker)('1', { eval: true })", r"Worker \{ threadId: \d+ \}"),
+    ("require('http').get('http://127.0.0.1:9/x').on('error', () => {})", r"ClientRequest GET http://127.0.0.1/x"),
+    ("class Server { port = 1 }; new Server()", r"Server \{ port: 1 \}"),
+    ("({ constructor: { name: 'Timeout' } })", r"\{ constructor: \{ name: 'Timeout' \} \}"),
+])
+def test_a_handle_is_one_line(javascript, code, text):
+    ending = javascript.run(code)
+    assert re.fullmatch(text, ending.text), ending
+
+
+def test_printed_handles_are_nodes_own(javascript):
+    assert "_idleTimeout: 5" in javascript.run("console.log(setTimeout(() => {}, 5))").stdout
+    assert "_idleTimeout" in javascript.run("display(setTimeout(() => {}, 5))").outputs[0]["text"]
