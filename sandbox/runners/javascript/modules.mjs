@@ -6,7 +6,7 @@ import { resolveImport } from './resolve.mjs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import path from 'node:path';
 import { findFile, importTypeScript, isTypeScript, requireTypeScript } from './typescript_files.mjs';
-import { Error, JSON, Map, Object, String } from './intrinsics.mjs';
+import { Error, JSON, Map, Object, Set, String } from './intrinsics.mjs';
 
 const WORKSPACE = '/workspace';
 
@@ -14,7 +14,7 @@ const WORKSPACE = '/workspace';
 // the session, then what `npm install -g` has put into the home directory.
 function searchFolders() {
   const home = process.env.HOME ?? '/home/user';
-  return [process.cwd(), WORKSPACE, path.join(home, '.local/lib')];
+  return [...new Set([process.cwd(), WORKSPACE, path.join(home, '.local/lib')])];
 }
 
 export function makeRequire() {

@@ -99,6 +99,11 @@ def test_a_missing_package_names_the_remedy(javascript):
     assert "npm install" in message and "/node_modules" in message and "on the machine that runs hutch" in message
 
 
+def test_a_folder_that_is_searched_is_named_once(javascript):
+    code = "process.cwd = () => '/workspace'; require('no-such-package')"
+    assert javascript.run(code).error["message"].count("/workspace") == 2  # searched, and where to put it
+
+
 def test_failure_after_the_run_goes_to_stderr_only(javascript):
     assert javascript.run("setTimeout(() => { throw new Error('too late') }, 20);").ok
     javascript.wait_for_stderr("too late")
