@@ -5,9 +5,10 @@ import re
 import sqlite3
 
 from hutch_runner.engine import WAIT_SECONDS, Answer
+from hutch_runner.database_files import words_for_file, words_for_table
 from hutch_runner.error_place import offset_of
 from hutch_runner.files import FileTables, quoted
-from hutch_runner.sqlite_hints import hint, is_called
+from hutch_runner.sqlite_hints import hint, hint_of_view, is_called
 from hutch_runner.statements import split_statements
 
 STEPS_BETWEEN_CHECKS = 2000  # of SQLite's virtual machine: some microseconds
@@ -84,7 +85,7 @@ class SqliteEngine:
                 if self.interrupted:
                     raise KeyboardInterrupt from None
                 missing = _MISSING.match(str(error))
-                name, words = missing.group(1) if missing else "", hint(str(error), sql)
+                name, words = missing.group(1) if missing else "", hint(str(error), sql) or hint_of_view(str(error), self._framed)
                 if missing is None and not words:
                     raise
                 if missing is None or is_called(name, sql):  # no DataFrame is
@@ -95,8 +96,10 @@ class SqliteEngine:
                     raise sqlite3.OperationalError(
                         f'{error}; to read a file put its name in double quotes: "{name}"') from None
                 tried.add(name)
+                if in_file := words_for_file(name):
+                    raise sqlite3.OperationalError(f"{error}{in_file}") from None
                 if not self._add_frame(name):
-                    self._files.load(name, error, self._frames.why_missing(name) + words)
+                    self._files.load(name, error, self._frames.why_missing(name) + words + words_for_table(name))
 
     def _add_frame(self, name):
         frame = self._frames.find(name, self.check_interrupt)

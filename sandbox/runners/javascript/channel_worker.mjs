@@ -8,6 +8,7 @@ import { FrameReader, frame } from './frames.mjs';
 import { CODE, GOING_ON, STOPPED } from './shared.mjs';
 
 const DEAF_AFTER_MS = 50; // a main thread that has not ended its run by then is in a loop
+const STOPPED_AFTER_MS = 50; // and one that was stopped may take so long to end it, however busy the machine
 const LONGEST_MS = 1000;
 const EXIT_GRACE_MS = 200;
 
@@ -15,6 +16,7 @@ const { shared } = workerData;
 const input = new net.Socket({ fd: workerData.reads, readable: true, writable: false });
 const output = new net.Socket({ fd: workerData.writes, readable: false, writable: true });
 let runs = 0;
+let looksAt; // the run whose end is being waited for
 let runId;
 
 parentPort.on('message', ({ message, blob }) => {
@@ -44,17 +46,27 @@ function take(message) {
 // By message, which code that waits will take. Main code that does not turn its event loop is stopped by
 // force: V8 then throws something that cannot be caught. That may hit what leads from the code's end to
 // the run's end as well, which begins anew with the next message; so each stop by force is followed by
-// one, and by twice the time of the one before to get there.
+// one, and by twice the time that it took to get there: node's timers, which clear up after a callback that
+// was stopped, do not survive a second stop in the midst of that, and spin for ever.
 function interrupt() {
   const run = Atomics.load(shared, GOING_ON);
   const goesOn = () => run !== 0 && Atomics.load(shared, GOING_ON) === run;
   const tell = () => goesOn() && parentPort.postMessage({ type: 'interrupt', run });
-  const look = (afterMs) => setTimeout(() => {
-    if (!goesOn()) return;
-    if (Atomics.compareExchange(shared, CODE, run, -run) === run) stopByForce(run, tell);
-    look(Math.min(2 * afterMs, LONGEST_MS));
-  }, afterMs);
+  const look = (afterMs) => {
+    const begun = performance.now();
+    setTimeout(() => {
+      if (!goesOn()) return;
+      const again = (least) => look(Math.min(Math.max(2 * (performance.now() - begun), least), LONGEST_MS));
+      if (Atomics.compareExchange(shared, CODE, run, -run) !== run) return again(0);
+      return stopByForce(run, () => {
+        tell();
+        again(STOPPED_AFTER_MS);
+      });
+    }, afterMs);
+  };
   tell();
+  if (looksAt === run) return;
+  looksAt = run;
   look(DEAF_AFTER_MS);
 }
 

@@ -2,18 +2,18 @@
 
 import { fileURLToPath } from 'node:url';
 import util from 'node:util';
-import { Error, Map, Math, String } from './intrinsics.mjs';
+import { Error, Map, Math, Number, String } from './intrinsics.mjs';
 
 const TRACEBACK_CHARACTERS_MAX = 60_000;
 const MESSAGE_CHARACTERS_MAX = 4_000;
-const HERE = fileURLToPath(new URL('.', import.meta.url)); // frames name it as a path or as a URL
+export const HERE = fileURLToPath(new URL('.', import.meta.url)); // frames name it as a path or as a URL
 
 Error.stackTraceLimit = 30;
 
-const cells = new Map(); // name -> { source, map }: for the lines that tracebacks quote
+const sources = new Map(); // cell, or TypeScript file as frames name it -> { source, map }
 
-export function rememberCell(name, cell) {
-  cells.set(name, cell);
+export function rememberSource(name, source) {
+  sources.set(name, source);
 }
 
 // { name, message, traceback } of anything that was thrown.
@@ -43,6 +43,12 @@ export function explain(failure, details, cell) {
   const [, line, column] = mapPositions(`${cell}:${details.lineNumber + 1}:${details.columnNumber + 1}`).match(/:(\d+):(\d+)$/);
   described.traceback = `${quote([null, cell, line, column])}SyntaxError: ${described.message}\n    at ${cell}:${line}:${column}\n`;
   return described;
+}
+
+// The highest number of a cell among a traceback's frames; NaN, which is less than none, without one.
+export function newestCell(traceback) {
+  const numbers = [...traceback.matchAll(/^\s+at .*?\bcell-(\d+):\d+:\d+/gm)].map(([, number]) => Number(number));
+  return numbers.length ? Math.max(...numbers) : NaN;
 }
 
 // What was thrown may be a proxy, and any look at it the user's code.
@@ -97,10 +103,10 @@ function userFrames(text) {
   return kept.join('\n');
 }
 
-// Positions of a translated cell as positions of what the user wrote.
+// Positions of translated code as positions of what the user wrote.
 function mapPositions(text) {
-  return text.replace(/\b(cell-\d+):(\d+):(\d+)/g, (whole, name, line, column) => {
-    const entry = cells.get(name)?.map?.findEntry(line - 1, column - 1);
+  return text.replace(/(\bcell-\d+|(?:file:\/\/)?\/[^\s():]+\.[cm]?tsx?):(\d+):(\d+)/g, (whole, name, line, column) => {
+    const entry = sources.get(name)?.map?.findEntry(line - 1, column - 1);
     if (!entry || entry.originalLine === undefined) return whole;
     return `${name}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
   });
@@ -109,7 +115,7 @@ function mapPositions(text) {
 function quote(position) {
   if (!position) return '';
   const [, name, line, column] = position;
-  const source = cells.get(name)?.source.split('\n')[line - 1];
+  const source = sources.get(name)?.source.split('\n')[line - 1];
   if (source === undefined || source.length > 500) return '';
   // Where an import has been rewritten, columns are not the user's.
   const mark = /\b(import|export)\b/.test(source) ? '' : `${' '.repeat(Math.max(0, column - 1))}^\n`;

@@ -4,6 +4,7 @@ import util from 'node:util';
 import { chartOfChartJs, isChartJs } from './chartjs_charts.mjs';
 import { bounded } from './chart_data.mjs';
 import { cut, read } from './errors.mjs';
+import { handleLine } from './handles.mjs';
 import { fitPicture } from './pictures.mjs';
 import { chartOfVegaLite } from './vega_charts.mjs';
 import { Array, Buffer, JSON, Number, Object, Symbol } from './intrinsics.mjs';
@@ -27,7 +28,7 @@ const MIME_TYPES = {
 
 // { output, image }: what goes to the host for one value.
 export function outputOf(value, isMain) {
-  const found = { text: textOf(value) };
+  const found = { text: textOf(value, isMain) };
   let image;
   try {
     image = pictureOf(value);
@@ -58,8 +59,10 @@ export function sendOutput(send, { output, image }) {
   send({ type: 'output', output, ...(image && { image: { mime_type: 'image/png' } }) }, image);
 }
 
-function textOf(value) {
+function textOf(value, isMain) {
   try {
+    const line = isMain ? handleLine(value) : undefined;
+    if (line !== undefined) return line;
     return cut(util.inspect(value, { maxStringLength: TEXT_CHARACTERS_MAX, breakLength: 100 }), TEXT_CHARACTERS_MAX);
   } catch (failure) {
     return `[${typeof value} whose inspection failed: ${read(failure, 'message', 'it cannot be shown')}]`;

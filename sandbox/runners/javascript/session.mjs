@@ -1,13 +1,16 @@
 // One session's interpreter: takes runs, evaluates them as cells, answers.
 
+import { AsyncResource, executionAsyncId, triggerAsyncId } from 'node:async_hooks';
 import inspector from 'node:inspector';
 import { pathToFileURL } from 'node:url';
 import util from 'node:util';
 import { promiseHooks } from 'node:v8';
-import { describeFailure, explain, rememberCell } from './errors.mjs';
+import { describeFailure, explain, newestCell, rememberSource } from './errors.mjs';
 import { outputOf, sendOutput } from './results.mjs';
-import { importModule, makeRequire, rewriteImports } from './modules.mjs';
+import { rewriteImports } from './imports.mjs';
+import { importFrom, importModule, makeRequire, metaOf } from './modules.mjs';
 import { installKill } from './signals.mjs';
+import { installStacks } from './stacks.mjs';
 import { installStreams, writeAll } from './streams.mjs';
 import { CODE, STOPPED } from './shared.mjs';
 import { stripTypes } from './typescript.mjs';
@@ -16,6 +19,7 @@ import { Atomics, Error, Map, Number, Object, Promise, Set, String, setImmediate
 const reallyExit = process.reallyExit.bind(process);
 
 const INTERRUPTED = 130;
+const FROM_EARLIER = 'Code of an earlier run threw this; it does not fail the run in progress.\n';
 
 // Thrown by process.exit(), so that the interpreter lives on. What else is thrown may be a proxy, whose
 // class is for its code to say; a private field is not.
@@ -45,6 +49,8 @@ export class Session {
     this.inspector.connect();
     this.kept = {
       import: importModule,
+      importFrom,
+      metaOf,
       settle: (number) => Atomics.wait(shared, CODE, number),
       get meta() {
         const filename = `${process.cwd()}/cell`;
@@ -76,6 +82,7 @@ export class Session {
     define('hutch', { value: { sql: (text, parameters) => this.sql(text, parameters) }, writable: true });
     define('_', { value: undefined, writable: true });
     installKill();
+    installStacks();
     process.exit = (code) => {
       const status = Number(code ?? process.exitCode ?? 0) & 0xff;
       this.current?.stop({ exit: status });
@@ -93,16 +100,28 @@ export class Session {
     return this.sqlRunner.query(text, parameters, place);
   }
 
-  // What no cell awaits: it fails the run it comes in, and never ends the interpreter.
+  // What no cell awaits: it fails the run that started it, while that goes on, and never ends the interpreter.
   watchForStrays() {
-    const report = (failure, kind) => {
+    const report = (failure, kind, maker) => {
       if (Exit.codeOf(failure) !== undefined) return;
       const described = describeFailure(failure);
-      writeAll(2, `${kind}: ${described.traceback}`);
-      if (this.current) this.current.stray ??= described;
+      const run = this.current;
+      const isEarlier = run && this.isOfEarlierRun(run, described, maker);
+      writeAll(2, `${isEarlier ? FROM_EARLIER : ''}${kind}: ${described.traceback}`);
+      if (run && !isEarlier) run.stray ??= described;
     };
-    process.on('uncaughtException', (failure) => report(failure, 'Uncaught exception'));
-    process.on('unhandledRejection', (failure) => report(failure, 'Unhandled rejection'));
+    process.on('uncaughtException', (failure) =>
+      report(failure, 'Uncaught exception', { id: executionAsyncId(), trigger: triggerAsyncId() }));
+    process.on('unhandledRejection', (failure) => report(failure, 'Unhandled rejection', {}));
+  }
+
+  // By the timer or handle that called the code: node numbers them as they are made. Of promises, and of what
+  // was made after an `await`, only the cells of the stack tell. (AsyncLocalStorage would know more, but
+  // with it node before 20.20 ends the process when a recursion of promises is too deep.)
+  isOfEarlierRun({ scope }, described, { id, trigger }) {
+    if (id && id < scope.asyncId()) return true;
+    if (trigger === scope.asyncId()) return false;
+    return newestCell(described.traceback) < this.cells;
   }
 
   interrupt(run) {
@@ -114,7 +133,8 @@ export class Session {
   }
 
   begin(number) {
-    const run = { number, ending: null, stray: null, before: new Map() };
+    const scope = new AsyncResource('hutch.run', { requireManualDestroy: true });
+    const run = { number, scope, ending: null, stray: null, before: new Map() };
     // The first ending counts. Rejections are reported after the microtasks: let those of this run be heard.
     run.stop = (ending) => {
       if (run.ending) return;
@@ -175,7 +195,7 @@ export class Session {
     this.cells += 1;
     const name = `cell-${this.cells}`;
     const cell = { source, map: null };
-    rememberCell(name, cell);
+    rememberSource(name, cell);
     try {
       if (message.language === 'typescript') {
         const stripped = stripTypes(source, name);
@@ -218,7 +238,7 @@ export class Session {
     const parameters = { expression, replMode: true, awaitPromise: true, objectGroup: 'cell' };
     return new Promise((resolve) => {
       const root = this.rootNextPromise();
-      this.post('Runtime.evaluate', parameters, (error, answer) => {
+      run.scope.runInAsyncScope(this.post, this, 'Runtime.evaluate', parameters, (error, answer) => {
         this.unanswered.delete(root.promise);
         // An error here is the protocol's own. Mostly the worker has terminated the code; else there is
         // no inspector any more, and without it no cell can be run.

@@ -24,14 +24,31 @@ function stripWithNode(source) {
 function stripWithEsbuild(source, cell) {
   // Imports stay although this cell may not use them: a later one may.
   const config = '{"compilerOptions":{"preserveValueImports":true,"importsNotUsedAsValues":"remove","useDefineForClassFields":true}}';
-  const done = spawnSync('esbuild', ['--loader=ts', '--target=esnext', '--sourcemap=inline',
-    '--log-level=error', '--color=false', `--sourcefile=${cell}`, `--tsconfig-raw=${config}`],
+  return runEsbuild(source, cell, ['--loader=ts', `--tsconfig-raw=${config}`])
+    ?? fail('TypeScript needs the program esbuild (Debian: apt install esbuild), or node 22.13 or newer');
+}
+
+// Of a file. esbuild first: it leaves imports out that are only types, knows JSX, and makes CommonJS (null without it).
+export function translateFile(source, file, format) {
+  const loader = file.endsWith('x') ? 'tsx' : 'ts';
+  const done = runEsbuild(source, file, [`--loader=${loader}`, `--format=${format}`, '--platform=node']);
+  if (done) return done;
+  if (loader === 'tsx') fail('JSX needs the program esbuild (Debian: apt install esbuild)');
+  return format === 'cjs' ? null : stripTypes(source, file);
+}
+
+function fail(message) {
+  throw new Error(message);
+}
+
+// null where there is no esbuild.
+function runEsbuild(source, name, options) {
+  const done = spawnSync('esbuild', ['--target=esnext', '--sourcemap=inline', '--log-level=error', '--color=false',
+    `--sourcefile=${name}`, ...options],
   { input: source, encoding: 'utf8', timeout: DEADLINE_MS, maxBuffer: 64 << 20 });
-  if (done.error?.code === 'ENOENT') {
-    throw new Error('TypeScript needs the program esbuild (Debian: apt install esbuild), or node 22.13 or newer');
-  }
+  if (done.error?.code === 'ENOENT') return null;
   if (done.error) throw done.error;
-  if (done.status !== 0) throw syntaxError(done.stderr, cell);
+  if (done.status !== 0) throw syntaxError(done.stderr, name);
   return splitMap(done.stdout);
 }
 
@@ -46,7 +63,7 @@ function splitMap(output) {
 // esbuild's first complaint: "✘ [ERROR] what", then "    cell-1:3:4:".
 function syntaxError(text, cell) {
   const message = text.match(/\[ERROR\] (.*)/)?.[1] ?? text.trim();
-  const position = text.match(new RegExp(`${cell}:(\\d+):(\\d+)`));
+  const position = text.match(/^\s+\S.*:(\d+):(\d+):$/m);
   const error = new SyntaxError(message);
   error.stack = `SyntaxError: ${message}`;
   if (position) error.stack += `\n    at ${cell}:${position[1]}:${Number(position[2]) + 1}`;

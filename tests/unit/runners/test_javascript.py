@@ -99,10 +99,50 @@ def test_a_missing_package_names_the_remedy(javascript):
     assert "npm install" in message and "/node_modules" in message and "on the machine that runs hutch" in message
 
 
+def test_a_folder_that_is_searched_is_named_once(javascript):
+    code = "process.cwd = () => '/workspace'; require('no-such-package')"
+    assert javascript.run(code).error["message"].count("/workspace") == 2  # searched, and where to put it
+
+
 def test_failure_after_the_run_goes_to_stderr_only(javascript):
     assert javascript.run("setTimeout(() => { throw new Error('too late') }, 20);").ok
     javascript.wait_for_stderr("too late")
     assert javascript.run("'alive'").text == "'alive'"
+
+
+SLEEP = "const sleep = (ms) => new Promise((r) => setTimeout(r, ms));"
+WAITS = "while (!require('fs').existsSync('go')) await sleep(2);"
+
+
+@pytest.mark.parametrize("earlier", [
+    "setTimeout(function wait() { if (require('fs').existsSync('go')) throw new Error('later boom'); setTimeout(wait, 2) }, 2)",
+    "setInterval(() => { if (require('fs').existsSync('go') && !this.thrown++) throw new Error('later boom') }, 2)",
+    f"(async () => {{ {WAITS} throw new Error('later boom') }})(); 1",
+    "const server = require('net').createServer(() => { throw new Error('later boom') }).listen('socket'); 1",
+])
+def test_what_an_earlier_run_left_behind_fails_no_later_one(javascript, earlier):
+    javascript.run(f"var thrown = 0; {SLEEP}")
+    assert javascript.run(earlier).ok
+    code = "require('fs').writeFileSync('go', ''); require('net').connect('socket').on('error', () => {}); await sleep(200); 'innocent'"
+    ending = javascript.run(code)
+    assert ending.ok and ending.text == "'innocent'"
+    assert "Code of an earlier run threw this" in ending.stderr and "later boom" in ending.stderr
+
+
+@pytest.mark.parametrize("code", [
+    "setTimeout(() => { throw new Error('mine') }, 1)",
+    "setTimeout(boom, 1)",
+    "await sleep(1); setTimeout(() => boom(), 1)",
+    "process.nextTick(boom)",
+    "queueMicrotask(() => boom())",
+    "new (require('events'))().on('x', boom); setImmediate(boom)",
+    "(async () => { await sleep(1); boom() })()",
+])
+def test_what_a_run_starts_itself_fails_it(javascript, code):
+    javascript.run(f"function boom() {{ throw new Error('mine') }} {SLEEP}")
+    ending = javascript.run(f"{code}; await sleep(50); 1")
+    assert not ending.ok and ending.error["message"] == "mine"
+    assert "earlier run" not in ending.stderr
 
 
 @pytest.mark.parametrize("code, exit_code", [

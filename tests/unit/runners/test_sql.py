@@ -1,6 +1,7 @@
 """The SQL runner."""
 
 import csv
+import sqlite3
 
 import pytest
 
@@ -83,6 +84,29 @@ def test_errors(sql, code, parts):
     "SELECT * FROMM t", "SELECT 1 AS a DESC", "SELECT nothing", "INSERT INTO nowhere (a) VALUES (1)", "SELECT * FROM nowhere"])
 def test_other_errors_have_no_hint(sql, code):
     assert "this is SQLite" not in sql.run(code).error["message"]
+
+
+@pytest.mark.parametrize("code, words", [
+    ('SELECT * FROM "shop.db"', "no such table: shop.db; that file is a database: ATTACH 'shop.db' AS shop, then FROM shop.kunden"),
+    ("SELECT * FROM kunden", "; shop.db has one: ATTACH 'shop.db' AS shop, then FROM shop.kunden"),
+    ("SELECT * FROM shop.kunden", "; shop.db has one: ATTACH 'shop.db' AS shop, then FROM shop.kunden"),
+    ("SELECT * FROM nowhere", "; for the tables of order.sqlite, shop.db: ATTACH 'order.sqlite' AS order_db"),
+    ("SELECT * FROM shop.nowhere", "; for the tables of shop.db: ATTACH 'shop.db' AS shop"),
+])
+def test_tables_in_a_database_file_get_a_hint_that_works(sql, code, words):
+    (sql.cwd / "not.db").write_text("nothing")
+    for file, table in (("shop.db", "kunden"), ("order.sqlite", '"a b"')):
+        with sqlite3.connect(sql.cwd / file) as database:
+            database.execute(f"CREATE TABLE {table} (a)")
+        database.close()
+    message = sql.run(code).error["message"]
+    assert words in message
+    attach, _, then = words[words.index("ATTACH"):].partition(", then FROM ")
+    assert sql.run(f"{attach}; SELECT * FROM {then}" if then else attach).ok
+
+
+def test_copy_to_a_file_gets_a_hint(sql):
+    assert "(this is SQLite; it writes no files: in Python hutch.sql(" in sql.run("copy (SELECT 1) to 'out.csv'").error["message"]
 
 
 def test_the_hints_work(sql):

@@ -63,6 +63,15 @@ def test_a_frame_is_seen_as_it_is_now(python, sql):
     assert not sql.run("SELECT count(*) FROM df").ok
 
 
+@pytest.mark.parametrize("change", ["INSERT INTO df (i) VALUES (1)", "UPDATE df SET i = 2", "DELETE FROM df"])
+def test_a_frame_that_is_to_be_changed_gets_a_hint(python, sql, engine, change):
+    message = sql.run(change).error["message"]
+    if engine == "SQLite":
+        assert "it is Python's DataFrame, which SQL can only read: CREATE TABLE t AS SELECT * FROM df makes" in message
+    assert sql.run("CREATE VIEW v AS SELECT 1 a").ok
+    assert "DataFrame" not in sql.run("DELETE FROM v").error["message"]
+
+
 def test_a_table_goes_before_a_frame(python, sql):
     assert sql.run("CREATE TABLE df (a INT); INSERT INTO df VALUES (7)").ok
     assert rows(sql.run("SELECT * FROM df")) == [[7]]

@@ -7,6 +7,7 @@ end as well: in its last instruction, in what leads to the answer, and after it.
 import re
 import shutil
 import threading
+import time
 
 import pytest
 
@@ -85,6 +86,19 @@ def test_code_left_behind_by_an_earlier_run_can_be_stopped(javascript):
     javascript.interrupt()
     javascript.finish()  # interrupted, or as it is when the loop was ended first
     assert javascript.run("kept").text == "1"
+
+
+def test_the_time_to_come_to_an_end_begins_when_a_stop_has_arrived(javascript):
+    """Node's own code runs then, and a stop that hits it breaks the timers."""
+    javascript.start("setTimeout(() => { console.log('started');"
+                     " require('child_process').execSync('until test -e go; do sleep 0.02; done'); while (true) {} }, 1);"
+                     f"setTimeout(() => {{ {BUSY.format(300)} console.log('whole') }}, 1); await new Promise(() => {{}})")
+    javascript.wait_for_stdout("started")
+    javascript.interrupt()
+    time.sleep(1.4)  # the stop by force is on its way, and cannot arrive
+    (javascript.cwd / "go").touch()
+    ending = javascript.finish()
+    assert ending.done["interrupted"] and "whole" in ending.stdout, ending
 
 
 @pytest.mark.parametrize("code", [
