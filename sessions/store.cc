@@ -83,7 +83,7 @@ base::Status Store::record_file(const FileRecord& file) {
 base::Status Store::write_file_record(const FileRecord& file) {
   Statement insert = TRY(database_->prepare(
       "INSERT INTO files (session_id, run_id, path, change, bytes, sha256, recorded_at) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?)"));
+      "SELECT id, ?2, ?3, ?4, ?5, ?6, ?7 FROM sessions WHERE id = ?1 AND buried = 0"));
   return insert.bind(file.session_id)
       .bind(file.run_id)
       .bind(file.path)

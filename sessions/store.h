@@ -42,7 +42,7 @@ struct Session {
   std::optional<std::string> error;
 };
 
-struct Run {
+struct RunHead {
   std::string id;
   std::string session_id;
   std::string language;
@@ -52,6 +52,9 @@ struct Run {
   std::string server_id;
   std::int64_t queued_at = 0;
   std::optional<std::int64_t> finished_at;
+};
+
+struct Run : RunHead {
   std::optional<std::string> record;  // JSON, once it has ended
 };
 
@@ -161,8 +164,10 @@ class Store {
   base::Result<std::vector<Session>> unasked_sessions(const std::string& principal_id);
   // Of all principals, not destroyed.
   base::Result<std::vector<Session>> live_sessions();
-  // Destroyed, of all principals, with something possibly left on the host; and the end of that,
-  // which makes the host id free again.
+  // Destroyed, of all principals, with something possibly left on the host or here; and the end of
+  // that, which makes the host id free again. What stays are the session's own row without its
+  // variables, when and how its runs ended, what it has shared, and the audit. May be repeated, and
+  // has to be where it failed.
   base::Result<std::vector<Session>> unburied_sessions();
   base::Status set_buried(const std::string& id);
   // In place of that for a withdrawn spare one: it had no runs, and every server makes some.
@@ -179,7 +184,8 @@ class Store {
 
   base::Status insert_run(const Run& run);
   base::Status set_run_started(const std::string& run_id);
-  // The first terminal record wins: false when there was one already. `files` go with it.
+  // The first terminal record wins: false when there was one already. `files` go with it. Of a
+  // session that is buried neither is kept, see set_buried().
   base::Result<bool> finish_run(const std::string& run_id, const std::string& status,
                                 std::int64_t finished_at, const std::string& record,
                                 const std::vector<FileRecord>& files);
@@ -214,6 +220,12 @@ class Store {
   // 64 hexadecimal digits each, the one to seal with first, made when there is none young enough.
   base::Result<std::vector<std::string>> sealing_keys(std::int64_t now);
 
+  // --- Space ---------------------------------------------------------------------------------
+
+  // Gives some of the pages that are free back to the file system; true when more are left. Then
+  // the write-ahead log is emptied, which still has what was deleted.
+  base::Result<bool> shrink();
+
  private:
   Store(std::unique_ptr<Database> database, base::UniqueFd schema_lock)
       : schema_lock_(std::move(schema_lock)), database_(std::move(database)) {}
@@ -221,14 +233,21 @@ class Store {
   // Callers hold the mutex.
   base::Status write_audit(const AuditEntry& entry);
   base::Status write_file_record(const FileRecord& file);
+  base::Result<std::optional<RunHead>> run_of_buried_session(const std::string& run_id);
+  base::Result<std::vector<Run>> some_to_erase(const std::string& session_id, const RunHead& after);
+  base::Status replace_record(const std::string& run_id, const std::string& record);
+  base::Result<std::int64_t> free_pages();
   base::Result<std::int64_t> free_host_uid(const HostUidRange& range);
   base::Result<std::optional<std::string>> principal_named(const std::string& name);
   // None when a new one is due.
   base::Result<std::vector<std::string>> newest_sealing_keys(std::int64_t now);
+  // Takes the mutex, again and again.
+  base::Status erase_records(const std::string& session_id);
 
   const base::UniqueFd schema_lock_;  // as long as it is held, the schema stays as it is
   std::mutex mutex_;
   std::unique_ptr<Database> database_;
+  bool has_erased_ = false;  // since shrink() has emptied the log
 };
 
 }  // namespace sessions

@@ -235,25 +235,6 @@ base::Result<std::vector<Session>> Store::unburied_sessions() {
   return read_all_sessions(select);
 }
 
-base::Status Store::set_buried(const std::string& id) {
-  const std::lock_guard lock(mutex_);
-  Statement update = TRY(database_->prepare(
-      "UPDATE sessions SET buried = 1, host_uid = NULL WHERE id = ? AND status = 'destroyed'"));
-  return update.bind(id).run();
-}
-
-base::Status Store::forget_spare(const std::string& id) {
-  const std::lock_guard lock(mutex_);
-  Transaction transaction = TRY(Transaction::begin(*database_));
-  for (const char* sql :
-       {"DELETE FROM audit WHERE session_id = ? AND principal_id = ?",
-        "DELETE FROM sessions WHERE id = ? AND principal_id = ? AND status = 'destroyed'"}) {
-    Statement statement = TRY(database_->prepare(sql));
-    TRY(statement.bind(id).bind(std::string(kSparePrincipal)).run());
-  }
-  return transaction.commit();
-}
-
 base::Result<bool> Store::session_is_live(const std::string& id) {
   const std::lock_guard lock(mutex_);
   Statement select =
