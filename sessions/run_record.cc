@@ -20,12 +20,12 @@ sandbox::Run run_of(const RunHead& row) {
   run.status = sandbox::find_run_status(row.status).value_or(sandbox::RunStatus::kQueued);
   run.background = row.background;
   run.queued_at_ms = row.queued_at;
+  run.finished_at_ms = row.finished_at.value_or(0);
   return run;
 }
 
 std::string erased_record(const Run& row) {
   sandbox::Run kept = run_of(row);
-  kept.finished_at_ms = row.finished_at.value_or(0);
   // One that cannot be read has nothing to keep.
   if (const auto run = parse(row.record.value_or("")); run.ok()) {
     kept.started_at_ms = run.value().started_at_ms;

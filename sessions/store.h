@@ -156,7 +156,6 @@ class Store {
   // By id or, among those not destroyed, by name. kNotFound, the same for foreign and unknown.
   base::Result<Session> find_session(const std::string& principal_id,
                                      const std::string& id_or_name);
-  base::Result<std::vector<Session>> list_sessions(const std::string& principal_id);
   // Destroyed or not, the one that was used last first.
   base::Result<std::vector<Session>> newest_sessions(const std::string& principal_id,
                                                      bool destroyed, std::int64_t limit);
@@ -193,8 +192,12 @@ class Store {
   base::Result<std::optional<std::string>> record_of_run(const std::string& run_id);
   // kNotFound, the same for foreign and unknown.
   base::Result<Run> find_run(const std::string& principal_id, const std::string& run_id);
-  // The newest first.
-  base::Result<std::vector<Run>> runs_of_session(const std::string& session_id, std::int64_t limit);
+  // The newest first, without their records: those are large.
+  base::Result<std::vector<RunHead>> runs_of_session(const std::string& session_id,
+                                                     std::int64_t limit);
+  // The same of all sessions of the principal, those after the first `offset`.
+  base::Result<std::vector<RunHead>> newest_runs(const std::string& principal_id,
+                                                 std::int64_t offset, std::int64_t limit);
   base::Result<std::vector<Run>> unfinished_runs(const std::string& session_id);
   // Of all principals, by status.
   base::Result<std::map<std::string, RunCount>> count_all_runs();

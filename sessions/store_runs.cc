@@ -43,6 +43,12 @@ base::Result<std::vector<Run>> read_all_runs(Statement& rows) {
   return runs;
 }
 
+base::Result<std::vector<RunHead>> read_all_heads(Statement& rows) {
+  std::vector<RunHead> runs;
+  while (TRY(rows.step())) runs.push_back(read_head(rows));
+  return runs;
+}
+
 }  // namespace
 
 base::Status Store::insert_run(const Run& run) {
@@ -141,13 +147,26 @@ base::Result<Run> Store::find_run(const std::string& principal_id, const std::st
   return read_run(select);
 }
 
-base::Result<std::vector<Run>> Store::runs_of_session(const std::string& session_id,
-                                                      std::int64_t limit) {
+base::Result<std::vector<RunHead>> Store::runs_of_session(const std::string& session_id,
+                                                          std::int64_t limit) {
   const std::lock_guard lock(mutex_);
-  Statement select = TRY(database_->prepare(
-      "SELECT " RUN_COLUMNS " FROM runs WHERE session_id = ? ORDER BY queued_at DESC, id LIMIT ?"));
+  Statement select = TRY(
+      database_->prepare("SELECT " HEAD_COLUMNS
+                         " FROM runs WHERE session_id = ? ORDER BY queued_at DESC, id LIMIT ?"));
   select.bind(session_id).bind(limit);
-  return read_all_runs(select);
+  return read_all_heads(select);
+}
+
+base::Result<std::vector<RunHead>> Store::newest_runs(const std::string& principal_id,
+                                                      std::int64_t offset, std::int64_t limit) {
+  const std::lock_guard lock(mutex_);
+  Statement select =
+      TRY(database_->prepare(
+          "SELECT " HEAD_COLUMNS " FROM runs JOIN sessions ON sessions.id = runs.session_id "
+          "WHERE sessions.principal_id = ? ORDER BY runs.queued_at DESC, runs.id DESC "
+          "LIMIT ? OFFSET ?"));
+  select.bind(principal_id).bind(limit).bind(offset);
+  return read_all_heads(select);
 }
 
 base::Result<std::map<std::string, RunCount>> Store::count_all_runs() {

@@ -190,14 +190,6 @@ base::Result<Session> Store::find_session(const std::string& principal_id,
   return read_session(select);
 }
 
-base::Result<std::vector<Session>> Store::list_sessions(const std::string& principal_id) {
-  const std::lock_guard lock(mutex_);
-  Statement select = TRY(database_->prepare(
-      "SELECT " SESSION_COLUMNS " FROM sessions WHERE principal_id = ? ORDER BY created_at, id"));
-  select.bind(principal_id);
-  return read_all_sessions(select);
-}
-
 base::Result<std::vector<Session>> Store::newest_sessions(const std::string& principal_id,
                                                           bool destroyed, std::int64_t limit) {
   const std::lock_guard lock(mutex_);

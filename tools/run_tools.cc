@@ -206,7 +206,7 @@ base::Result<Reply> last_runs(const Services& services, const sessions::Session&
   reply.structured = json{{"session_id", session.id}, {"runs", json::array()}};
   reply.text = "The last runs of " + session.id + ", the newest first:\n";
   const auto runs = TRY(services.sessions.store().runs_of_session(session.id, kRunsListed));
-  for (const sessions::Run& run : runs) {
+  for (const sessions::RunHead& run : runs) {
     json shown = {{"run_id", run.id},
                   {"language", run.language},
                   {"status", run.status},

@@ -98,7 +98,8 @@ TEST_F(StoreTest, HostIdsAreUniqueWhenServersRace) {
     }
   }
   std::set<std::int64_t> ids;
-  for (const Session& s : store_->list_sessions(principal_).value()) ids.insert(*s.host_uid);
+  for (const Session& s : store_->newest_sessions(principal_, false, 1000).value())
+    ids.insert(*s.host_uid);
   EXPECT_EQ(ids.size(), static_cast<std::size_t>(kThreads * kEach));
 }
 
@@ -116,7 +117,7 @@ TEST_F(StoreTest, ForeignAndUnknownSessionsLookTheSame) {
   EXPECT_EQ(foreign.error().message, unknown.error().message);
   EXPECT_EQ(foreign.error().kind, Kind::kNotFound);
   EXPECT_FALSE(store_->find_session(other, "mine").ok());
-  EXPECT_TRUE(store_->list_sessions(other).value().empty());
+  EXPECT_TRUE(store_->newest_sessions(other, false, 1).value().empty());
 }
 
 TEST_F(StoreTest, ForeignAndUnknownRunsLookTheSame) {
@@ -206,6 +207,25 @@ TEST_F(StoreTest, RunsAreListedNewestFirst) {
   const auto runs = store_->runs_of_session(owner.id, 2).value();
   ASSERT_EQ(runs.size(), 2U);
   EXPECT_EQ(runs[0].language, "2");
+}
+
+TEST_F(StoreTest, RunsOfAPrincipalComeInPages) {
+  const std::string other = store_->ensure_principal("other").value();
+  const Session foreign = store_->create_session(session("", other), std::nullopt, 10).value();
+  std::vector<std::string> expected;
+  for (int i = 0; i < 5; ++i) {
+    expected.insert(expected.begin(), inserted(created()).id);
+    inserted(foreign);
+    while (base::now_ms() <= store_->find_run(principal_, expected[0]).value().queued_at) {
+    }
+  }
+  std::vector<std::string> listed;
+  for (const std::int64_t offset : {0, 2, 4, 6}) {
+    for (const RunHead& run : store_->newest_runs(principal_, offset, 2).value()) {
+      listed.push_back(run.id);
+    }
+  }
+  EXPECT_EQ(listed, expected);
 }
 
 TEST_F(StoreTest, SharesExpire) {
