@@ -77,9 +77,12 @@ base::Status check_room(Database& database, const std::string& principal_id,
   TRY(statement.bind(principal_id).step());
   const std::int64_t count = statement.integer();
   if (count < sessions_max) return base::done();
-  return base::error(Error::Kind::kLimit, "there are " + std::to_string(count) +
-                                              " sessions already, the most allowed: "
-                                              "delete_session one that is not needed");
+  return base::error(
+      Error::Kind::kLimit,
+      (count == 1 ? "there is 1 session" : "there are " + std::to_string(count) + " sessions") +
+          std::string(" already, the most allowed: delete_session one that is not "
+                      "needed; max_sessions in [session] of the configuration "
+                      "allows more"));
 }
 
 // What the principal hears when the row was refused.

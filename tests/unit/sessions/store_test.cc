@@ -104,8 +104,17 @@ TEST_F(StoreTest, HostIdsAreUniqueWhenServersRace) {
 }
 
 TEST_F(StoreTest, TheNumberOfSessionsIsBounded) {
+  const std::string remedy =
+      " already, the most allowed: delete_session one that is not needed; max_sessions in "
+      "[session] of the configuration allows more";
   created();
-  EXPECT_EQ(store_->create_session(session(), std::nullopt, 1).error().kind, Kind::kLimit);
+  const auto second = store_->create_session(session(), std::nullopt, 1);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().kind, Kind::kLimit);
+  EXPECT_EQ(second.error().message, "there is 1 session" + remedy);
+  created();
+  EXPECT_EQ(store_->create_session(session(), std::nullopt, 2).error().message,
+            "there are 2 sessions" + remedy);
 }
 
 TEST_F(StoreTest, ForeignAndUnknownSessionsLookTheSame) {
