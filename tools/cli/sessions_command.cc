@@ -88,10 +88,10 @@ base::Result<int> act(Application& app, SessionAction action, const std::string&
       return remove(app, id, as_json);
     case SessionAction::kPause:
     case SessionAction::kResume: {
-      const auto state = action == SessionAction::kPause
-                             ? TRY(app.sessions().pause(app.principal_id(), id))
-                             : TRY(app.sessions().resume(app.principal_id(), id));
-      const json session = structured_session(state);
+      const json session =
+          action == SessionAction::kPause
+              ? structured_pause(TRY(app.sessions().pause(app.principal_id(), id)))
+              : structured_session(TRY(app.sessions().resume(app.principal_id(), id)));
       std::cout << (as_json ? sandbox::wire::print_json(session) + "\n" : text_of_session(session));
       return 0;
     }
