@@ -40,7 +40,7 @@ base::Status Manager::make_room_for_unasked(const std::string& principal_id) {
 
 base::Status Manager::stop_box(const Session& session) {
   if (const auto box = sandbox_.look_at(session.id); box.ok()) TRY(box.value()->shutdown());
-  TRY(store_.set_session_status(session.id, "stopped", ""));
+  TRY(store_.set_session_status(session.id, "stopped", "another session took its place"));
   return base::done();
 }
 

@@ -173,7 +173,8 @@ class Store {
   base::Status forget_spare(const std::string& id);
   // Known and not destroyed.
   base::Result<bool> session_is_live(const std::string& id);
-  // Nothing changes once a session is destroyed. False when it was not applied.
+  // Nothing changes once a session is destroyed. False when it was not applied. `why` is for the
+  // audit, where it is not empty.
   base::Result<bool> set_session_status(const std::string& id, const std::string& status,
                                         const std::string& why);
   base::Status set_isolation(const std::string& id, const std::string& isolation);
@@ -216,7 +217,9 @@ class Store {
   base::Result<std::vector<Share>> expired_shares(std::int64_t now);
   base::Status delete_share(const std::string& id);
   base::Status add_audit(const AuditEntry& entry);
-  base::Result<std::vector<AuditEntry>> audit_of_session(const std::string& session_id);
+  // The last ones, the newest last.
+  base::Result<std::vector<AuditEntry>> audit_of_session(const std::string& session_id,
+                                                         std::int64_t limit);
 
   // --- Sealing -------------------------------------------------------------------------------
 

@@ -1,11 +1,15 @@
 // Sessions in the store.
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
+#include "sandbox/wire/json.h"
 #include "sessions/store.h"
 
 namespace sessions {
 
 using base::Error;
+using nlohmann::json;
 
 namespace {
 
@@ -256,7 +260,8 @@ base::Result<bool> Store::set_session_status(const std::string& id, const std::s
     TRY(select.bind(id).step());
     principal = select.text();
   }
-  TRY(write_audit({now, principal, id, "session_" + status, "{}"}));
+  TRY(write_audit({now, principal, id, "session_" + status,
+                   why.empty() ? "{}" : sandbox::wire::print_json(json{{"reason", why}})}));
   TRY(transaction.commit());
   return true;
 }

@@ -159,11 +159,36 @@ TEST_F(StoreTest, EveryChangeOfStatusHasItsAuditRow) {
   }
   EXPECT_FALSE(store_->set_session_status(made.id, "destroyed", "").value());
   std::vector<std::string> actions;
-  for (const AuditEntry& entry : store_->audit_of_session(made.id).value()) {
+  for (const AuditEntry& entry : store_->audit_of_session(made.id, 100).value()) {
     actions.push_back(entry.action);
   }
   EXPECT_EQ(actions, (std::vector<std::string>{"create_session", "session_ready", "session_paused",
                                                "session_ready", "session_destroyed"}));
+}
+
+TEST_F(StoreTest, TheAuditSaysWhyAndWhat) {
+  const Session made = created();
+  ASSERT_TRUE(store_->set_session_status(made.id, "ready", "").value());
+  Share share;
+  share.id = base::random_id("share_");
+  share.session_id = made.id;
+  share.principal_id = principal_;
+  share.filename = "a\"b.csv";
+  share.bytes = 7;
+  share.sha256 = "abc";
+  share.expires_at = 86'400'000;
+  ASSERT_TRUE(store_->insert_share(share).ok());
+  ASSERT_TRUE(store_->set_session_status(made.id, "destroyed", "its time is over").value());
+  std::vector<std::string> details;
+  for (const AuditEntry& entry : store_->audit_of_session(made.id, 3).value()) {
+    details.push_back(entry.detail);
+  }
+  const std::string shared =
+      R"({"bytes":7,"expires_at":"1970-01-02T00:00:00.000Z","filename":"a\"b.csv","sha256":"abc",)"
+      R"("share":")" +
+      share.id + R"("})";
+  EXPECT_EQ(details, (std::vector<std::string>{"{}", shared, R"({"reason":"its time is over"})"}));
+  EXPECT_EQ(store_->audit_of_session(made.id, 1).value()[0].action, "session_destroyed");
 }
 
 TEST_F(StoreTest, TheFirstTerminalRecordWins) {
