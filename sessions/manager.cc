@@ -367,6 +367,10 @@ base::Result<base::UniqueFd> Manager::look_at_root(const Session& session) {
 
 base::Result<SessionState> Manager::pause(const std::string& principal_id, const std::string& id) {
   Session session = TRY(find(principal_id, id));
+  if (session.status == "destroyed") return deleted();
+  // What has nothing running is not started to be frozen.
+  const bool lives = sandbox_.find(session.id).ok() || sandbox_.is_alive(directory_of(session.id));
+  if (!lives) return state_of(std::move(session));
   TRY(with_live_box(session, [](sandbox::Box& box) { return box.pause(); }));
   TRY(store_.set_session_status(session.id, "paused", ""));
   return state_of(std::move(session));

@@ -10,6 +10,7 @@
 #include "sandbox/base/random_id.h"
 #include "sandbox/wire/json.h"
 #include "sessions/manager.h"
+#include "sessions/run_record.h"
 #include "sessions/sha256.h"
 
 namespace sessions {
@@ -43,16 +44,6 @@ constexpr std::size_t kRecordBytesMax = 32U << 20;
 constexpr std::int64_t kHandOverMs = 60'000;
 // What ends by then is answered without a word on its start.
 constexpr std::chrono::milliseconds kShortRun{20};
-
-sandbox::Run run_of(const Run& row) {
-  sandbox::Run run;
-  run.run_id = row.id;
-  run.language = sandbox::find_language(row.language).value_or(sandbox::Language::kPython);
-  run.status = sandbox::find_run_status(row.status).value_or(sandbox::RunStatus::kQueued);
-  run.background = row.background;
-  run.queued_at_ms = row.queued_at;
-  return run;
-}
 
 }  // namespace
 

@@ -13,6 +13,8 @@ namespace sessions {
 namespace {
 
 constexpr std::chrono::seconds kSweepInterval{60};
+// A gigabyte; what is left then the next round gives back.
+constexpr int kShrinkRoundsMax = 256;
 
 bool is_over(const Session& session, std::int64_t now) {
   if (lifetime_is_over(session, now)) return true;
@@ -37,6 +39,10 @@ void Manager::sweep(const std::stop_token& stop) {
     if (!stop.stop_requested()) sweep_session(live[i]);
   });
   if (!stop.stop_requested()) sweep_directories();
+  for (int round = 0; round < kShrinkRoundsMax && !stop.stop_requested(); ++round) {
+    const auto more = store_.shrink();
+    if (!more.ok() || !more.value()) break;
+  }
 }
 
 void Manager::sweep_session(const Session& session) {

@@ -42,7 +42,7 @@ base::Status Manager::give_way(const Session& session) {
   if (const auto box = sandbox_.look_at(session.id); box.ok()) {
     TRY(box.value()->shutdown_if_idle("it gave way to newer sessions made without a session_id"));
   }
-  TRY(store_.set_session_status(session.id, "stopped", ""));
+  TRY(store_.set_session_status(session.id, "stopped", "another session took its place"));
   return base::done();
 }
 

@@ -61,11 +61,14 @@ constexpr std::string_view kHostFolders = "ALTER TABLE sessions ADD COLUMN host_
 constexpr std::string_view kUnasked =
     "ALTER TABLE sessions ADD COLUMN unasked INTEGER NOT NULL DEFAULT 0";
 
+// Version 6: of deleted sessions more was kept than their record; they are buried again.
+constexpr std::string_view kBuryAgain = "UPDATE sessions SET buried = 0 WHERE status = 'destroyed'";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 5> kScripts{kSchemaSql, kTokens, kSealingKeys,
-                                                            kHostFolders, kUnasked};
+  static constexpr std::array<std::string_view, 6> kScripts{kSchemaSql,   kTokens,  kSealingKeys,
+                                                            kHostFolders, kUnasked, kBuryAgain};
   return kScripts;
 }
 
@@ -77,16 +80,21 @@ base::Result<base::UniqueFd> migrate_alone(Database& database, const std::string
       TRY(base::open_file(AT_FDCWD, lock_path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
   const auto deadline = std::chrono::steady_clock::now() + patience;
   const auto newest = static_cast<std::int64_t>(scripts.size());
+  bool may_stay = false;  // as it is, if it cannot give back room
   while (true) {
     if (::flock(lock.get(), LOCK_SH | LOCK_NB) == 0) {
       // Of several that start at once one finds it old, and the others then find it new.
       const std::int64_t version = TRY(version_of(database));
-      if (version == newest) return lock;
       if (version > newest) return made_by_newer(version, newest);
+      if (version == newest && (may_stay || TRY(database.is_shrinkable()))) return lock;
       if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
         TRY(migrate(database, scripts));
+        may_stay = TRY(database.is_shrinkable()) || !database.make_shrinkable();
         continue;
       }
+      // Others have it open: one of them, or a later start, will do it.
+      may_stay = may_stay || version == newest;
+      if (may_stay) continue;
     }
     if (errno != EWOULDBLOCK && errno != EINTR) return base::Error::from_errno("lock " + lock_path);
     (void)::flock(lock.get(), LOCK_UN);

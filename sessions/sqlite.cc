@@ -13,6 +13,10 @@ using base::Error;
 namespace {
 
 constexpr std::chrono::milliseconds kBusyTimeout{10'000};
+constexpr std::chrono::milliseconds kLogPatience{50};
+// It is copied in memory, while nobody else may open it.
+constexpr std::int64_t kCopiedBytesMax = 128LL << 20;
+constexpr std::int64_t kIncremental = 2;  // PRAGMA auto_vacuum
 
 Error::Kind kind_of(int code) {
   switch (code & 0xff) {
@@ -116,10 +120,10 @@ base::Result<std::unique_ptr<Database>> Database::open(const std::string& path) 
   (void)::sqlite3_busy_timeout(handle, static_cast<int>(kBusyTimeout.count()));
   // NORMAL in WAL: a power cut may undo the newest transactions, never half of one. What is undone
   // is settled again from record.json.
-  TRY(database->use_wal());
   TRY(
       database->execute("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; "
-                        "PRAGMA trusted_schema = OFF;"));
+                        "PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON;"));
+  TRY(database->prepare_file());
   if (::chmod(path.c_str(), 0600) != 0) return Error::from_errno("chmod " + path);
   return database;
 }
@@ -129,10 +133,15 @@ Database::~Database() {
   (void)::sqlite3_close(handle_);
 }
 
-base::Status Database::use_wal() {
+base::Status Database::prepare_file() {
+  const auto once = [this]() -> base::Status {
+    // Before there is anything in it. One that is there would be written to, and not changed.
+    if (TRY(number("PRAGMA page_count")) == 0) TRY(execute("PRAGMA auto_vacuum = INCREMENTAL"));
+    return execute("PRAGMA journal_mode = WAL");
+  };
   const auto give_up = std::chrono::steady_clock::now() + kBusyTimeout;
   while (true) {
-    base::Status status = execute("PRAGMA journal_mode = WAL");
+    base::Status status = once();
     if (status.ok() || status.error().kind != Error::Kind::kUnavailable) return status;
     if (std::chrono::steady_clock::now() > give_up) return status;
     (void)::sqlite3_sleep(1);
@@ -162,6 +171,39 @@ base::Status Database::execute(const std::string& sql) {
 }
 
 std::int64_t Database::changed_rows() const { return ::sqlite3_changes64(handle_); }
+
+base::Result<std::int64_t> Database::number(const char* pragma) {
+  Statement statement = TRY(prepare(pragma));
+  TRY(statement.step());
+  return statement.integer();
+}
+
+bool Database::empty_log() {
+  (void)::sqlite3_busy_timeout(handle_, static_cast<int>(kLogPatience.count()));
+  const int code =
+      ::sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  (void)::sqlite3_busy_timeout(handle_, static_cast<int>(kBusyTimeout.count()));
+  return code == SQLITE_OK;
+}
+
+base::Result<bool> Database::is_shrinkable() {
+  return TRY(number("PRAGMA auto_vacuum")) == kIncremental;
+}
+
+bool Database::make_shrinkable() {
+  const auto bytes = [&]() -> base::Result<std::int64_t> {
+    const std::int64_t pages = TRY(number("PRAGMA page_count"));
+    const std::int64_t free = TRY(number("PRAGMA freelist_count"));
+    return (pages - free) * TRY(number("PRAGMA page_size"));
+  }();
+  if (!bytes.ok() || bytes.value() > kCopiedBytesMax) return false;
+  // Else the copy would lie in a directory of the host's that others use, and may be full.
+  const bool done =
+      execute("PRAGMA temp_store = MEMORY; PRAGMA auto_vacuum = INCREMENTAL; VACUUM").ok();
+  (void)execute("PRAGMA temp_store = DEFAULT");
+  if (done) (void)empty_log();
+  return done;
+}
 
 base::Result<Transaction> Transaction::begin(Database& database) {
   TRY(database.execute("BEGIN IMMEDIATE"));

@@ -63,7 +63,8 @@ class Statement {
 // One connection. Not for several threads at once: Store holds a mutex around it.
 class Database {
  public:
-  // Creates the file (mode 0600) when it is not there; WAL, foreign keys, a busy timeout.
+  // Creates the file (mode 0600) when it is not there; WAL, foreign keys, a busy timeout. What is
+  // deleted is overwritten, and a new database gives free pages back (PRAGMA incremental_vacuum).
   static base::Result<std::unique_ptr<Database>> open(const std::string& path);
   ~Database();
   Database(const Database&) = delete;
@@ -74,12 +75,20 @@ class Database {
   base::Status execute(const std::string& sql);
   [[nodiscard]] std::int64_t changed_rows() const;
 
+  // Makes the write-ahead log an empty file; false when another process is in the way.
+  [[nodiscard]] bool empty_log();
+  // Makes a database of the time before it could give free pages back one that can: it is copied,
+  // in memory. False when it is too large for that, or there is no room.
+  bool make_shrinkable();
+  [[nodiscard]] base::Result<bool> is_shrinkable();
+
  private:
   friend class Statement;
   explicit Database(sqlite3* handle) : handle_(handle) {}
   // The busy timeout does not hold here: of two connections that turn a new database into WAL at
   // once, SQLite refuses one without waiting, since both hold the lock that the other waits for.
-  base::Status use_wal();
+  base::Status prepare_file();
+  base::Result<std::int64_t> number(const char* pragma);
   [[nodiscard]] base::Error failure(const char* what) const;
 
   sqlite3* handle_;

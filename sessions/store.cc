@@ -1,5 +1,7 @@
 #include "sessions/store.h"
 
+#include <algorithm>
+
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
 #include "sessions/migrations.h"
@@ -57,12 +59,13 @@ base::Status Store::add_audit(const AuditEntry& entry) {
   return write_audit(entry);
 }
 
-base::Result<std::vector<AuditEntry>> Store::audit_of_session(const std::string& session_id) {
+base::Result<std::vector<AuditEntry>> Store::audit_of_session(const std::string& session_id,
+                                                              std::int64_t limit) {
   const std::lock_guard lock(mutex_);
   Statement select =
       TRY(database_->prepare("SELECT at, principal_id, session_id, action, detail FROM audit WHERE "
-                             "session_id = ? ORDER BY id"));
-  select.bind(session_id);
+                             "session_id = ? ORDER BY id DESC LIMIT ?"));
+  select.bind(session_id).bind(limit);
   std::vector<AuditEntry> entries;
   while (TRY(select.step())) {
     AuditEntry& entry = entries.emplace_back();
@@ -72,6 +75,7 @@ base::Result<std::vector<AuditEntry>> Store::audit_of_session(const std::string&
     entry.action = select.text();
     entry.detail = select.text();
   }
+  std::reverse(entries.begin(), entries.end());
   return entries;
 }
 
@@ -83,7 +87,7 @@ base::Status Store::record_file(const FileRecord& file) {
 base::Status Store::write_file_record(const FileRecord& file) {
   Statement insert = TRY(database_->prepare(
       "INSERT INTO files (session_id, run_id, path, change, bytes, sha256, recorded_at) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?)"));
+      "SELECT id, ?2, ?3, ?4, ?5, ?6, ?7 FROM sessions WHERE id = ?1 AND buried = 0"));
   return insert.bind(file.session_id)
       .bind(file.run_id)
       .bind(file.path)

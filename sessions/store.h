@@ -42,7 +42,7 @@ struct Session {
   std::optional<std::string> error;
 };
 
-struct Run {
+struct RunHead {
   std::string id;
   std::string session_id;
   std::string language;
@@ -52,6 +52,9 @@ struct Run {
   std::string server_id;
   std::int64_t queued_at = 0;
   std::optional<std::int64_t> finished_at;
+};
+
+struct Run : RunHead {
   std::optional<std::string> record;  // JSON, once it has ended
 };
 
@@ -149,7 +152,6 @@ class Store {
   // By id or, among those not destroyed, by name. kNotFound, the same for foreign and unknown.
   base::Result<Session> find_session(const std::string& principal_id,
                                      const std::string& id_or_name);
-  base::Result<std::vector<Session>> list_sessions(const std::string& principal_id);
   // Destroyed or not, the one that was used last first.
   base::Result<std::vector<Session>> newest_sessions(const std::string& principal_id,
                                                      bool destroyed, std::int64_t limit);
@@ -157,15 +159,18 @@ class Store {
   base::Result<std::vector<Session>> unasked_sessions(const std::string& principal_id);
   // Of all principals, not destroyed.
   base::Result<std::vector<Session>> live_sessions();
-  // Destroyed, of all principals, with something possibly left on the host; and the end of that,
-  // which makes the host id free again.
+  // Destroyed, of all principals, with something possibly left on the host or here; and the end of
+  // that, which makes the host id free again. What stays are the session's own row without its
+  // variables, when and how its runs ended, what it has shared, and the audit. May be repeated, and
+  // has to be where it failed.
   base::Result<std::vector<Session>> unburied_sessions();
   base::Status set_buried(const std::string& id);
   // In place of that for a withdrawn spare one: it had no runs, and every server makes some.
   base::Status forget_spare(const std::string& id);
   // Known and not destroyed.
   base::Result<bool> session_is_live(const std::string& id);
-  // Nothing changes once a session is destroyed. False when it was not applied.
+  // Nothing changes once a session is destroyed. False when it was not applied. `why` is for the
+  // audit, where it is not empty.
   base::Result<bool> set_session_status(const std::string& id, const std::string& status,
                                         const std::string& why);
   base::Status set_isolation(const std::string& id, const std::string& isolation);
@@ -173,7 +178,8 @@ class Store {
 
   base::Status insert_run(const Run& run);
   base::Status set_run_started(const std::string& run_id);
-  // The first terminal record wins: false when there was one already. `files` go with it.
+  // The first terminal record wins: false when there was one already. `files` go with it. Of a
+  // session that is buried neither is kept, see set_buried().
   base::Result<bool> finish_run(const std::string& run_id, const std::string& status,
                                 std::int64_t finished_at, const std::string& record,
                                 const std::vector<FileRecord>& files);
@@ -181,8 +187,12 @@ class Store {
   base::Result<std::optional<std::string>> record_of_run(const std::string& run_id);
   // kNotFound, the same for foreign and unknown.
   base::Result<Run> find_run(const std::string& principal_id, const std::string& run_id);
-  // The newest first.
-  base::Result<std::vector<Run>> runs_of_session(const std::string& session_id, std::int64_t limit);
+  // The newest first, without their records: those are large.
+  base::Result<std::vector<RunHead>> runs_of_session(const std::string& session_id,
+                                                     std::int64_t limit);
+  // The same of all sessions of the principal, those after the first `offset`.
+  base::Result<std::vector<RunHead>> newest_runs(const std::string& principal_id,
+                                                 std::int64_t offset, std::int64_t limit);
   base::Result<std::vector<Run>> unfinished_runs(const std::string& session_id);
   // Of all principals, by status.
   base::Result<std::map<std::string, RunCount>> count_all_runs();
@@ -199,10 +209,18 @@ class Store {
   base::Result<std::vector<Share>> expired_shares(std::int64_t now);
   base::Status delete_share(const std::string& id);
   base::Status add_audit(const AuditEntry& entry);
-  base::Result<std::vector<AuditEntry>> audit_of_session(const std::string& session_id);
+  // The last ones, the newest last.
+  base::Result<std::vector<AuditEntry>> audit_of_session(const std::string& session_id,
+                                                         std::int64_t limit);
 
   // 64 hexadecimal digits each, the one to seal with first, made when there is none young enough.
   base::Result<std::vector<std::string>> sealing_keys(std::int64_t now);
+
+  // --- Space ---------------------------------------------------------------------------------
+
+  // Gives some of the pages that are free back to the file system; true when more are left. Then
+  // the write-ahead log is emptied, which still has what was deleted.
+  base::Result<bool> shrink();
 
  private:
   Store(std::unique_ptr<Database> database, base::UniqueFd schema_lock)
@@ -211,14 +229,21 @@ class Store {
   // Callers hold the mutex.
   base::Status write_audit(const AuditEntry& entry);
   base::Status write_file_record(const FileRecord& file);
+  base::Result<std::optional<RunHead>> run_of_buried_session(const std::string& run_id);
+  base::Result<std::vector<Run>> some_to_erase(const std::string& session_id, const RunHead& after);
+  base::Status replace_record(const std::string& run_id, const std::string& record);
+  base::Result<std::int64_t> free_pages();
   base::Result<std::int64_t> free_host_uid(const HostUidRange& range);
   base::Result<std::optional<std::string>> principal_named(const std::string& name);
   // None when a new one is due.
   base::Result<std::vector<std::string>> newest_sealing_keys(std::int64_t now);
+  // Takes the mutex, again and again.
+  base::Status erase_records(const std::string& session_id);
 
   const base::UniqueFd schema_lock_;  // as long as it is held, the schema stays as it is
   std::mutex mutex_;
   std::unique_ptr<Database> database_;
+  bool has_erased_ = false;  // since shrink() has emptied the log
 };
 
 }  // namespace sessions

@@ -1,4 +1,5 @@
 // Runs in the store.
+#include "sessions/run_record.h"
 #include "sessions/store.h"
 
 namespace sessions {
@@ -7,12 +8,17 @@ using base::Error;
 
 namespace {
 
-#define RUN_COLUMNS                                                                           \
-  "runs.id, runs.session_id, runs.language, runs.status, runs.background, runs.code_sha256, " \
-  "runs.server_id, runs.queued_at, runs.finished_at, runs.record"
+// Runs whose records are made short in one transaction: a record has up to 2 MB, and others wait.
+constexpr std::int64_t kErasedAtOnce = 8;
 
-Run read_run(Statement& row) {
-  Run run;
+// A record may be large: where it is not needed, it is not read.
+#define HEAD_COLUMNS                                                                          \
+  "runs.id, runs.session_id, runs.language, runs.status, runs.background, runs.code_sha256, " \
+  "runs.server_id, runs.queued_at, runs.finished_at"
+#define RUN_COLUMNS HEAD_COLUMNS ", runs.record"
+
+RunHead read_head(Statement& row) {
+  RunHead run;
   run.id = row.text();
   run.session_id = row.text();
   run.language = row.text();
@@ -22,6 +28,11 @@ Run read_run(Statement& row) {
   run.server_id = row.text();
   run.queued_at = row.integer();
   run.finished_at = row.optional_integer();
+  return run;
+}
+
+Run read_run(Statement& row) {
+  Run run{read_head(row), {}};
   run.record = row.optional_text();
   return run;
 }
@@ -29,6 +40,12 @@ Run read_run(Statement& row) {
 base::Result<std::vector<Run>> read_all_runs(Statement& rows) {
   std::vector<Run> runs;
   while (TRY(rows.step())) runs.push_back(read_run(rows));
+  return runs;
+}
+
+base::Result<std::vector<RunHead>> read_all_heads(Statement& rows) {
+  std::vector<RunHead> runs;
+  while (TRY(rows.step())) runs.push_back(read_head(rows));
   return runs;
 }
 
@@ -78,9 +95,34 @@ base::Result<bool> Store::finish_run(const std::string& run_id, const std::strin
     TRY(update.bind(run_id).bind(status).bind(finished_at).bind(record).run());
   }
   if (database_->changed_rows() == 0) return false;
-  for (const FileRecord& file : files) TRY(write_file_record(file));
+  if (const auto buried = TRY(run_of_buried_session(run_id))) {
+    TRY(replace_record(run_id, erased_record({*buried, record})));
+  } else {
+    for (const FileRecord& file : files) TRY(write_file_record(file));
+  }
   TRY(transaction.commit());
   return true;
+}
+
+base::Result<std::optional<RunHead>> Store::run_of_buried_session(const std::string& run_id) {
+  Statement select =
+      TRY(database_->prepare("SELECT " HEAD_COLUMNS
+                             " FROM runs JOIN sessions ON sessions.id = runs.session_id "
+                             "WHERE runs.id = ? AND sessions.buried = 1"));
+  select.bind(run_id);
+  if (!TRY(select.step())) return std::optional<RunHead>();
+  return std::optional<RunHead>(read_head(select));
+}
+
+base::Result<std::vector<Run>> Store::some_to_erase(const std::string& session_id,
+                                                    const RunHead& after) {
+  Statement select =
+      TRY(database_->prepare(
+          "SELECT " RUN_COLUMNS " FROM runs JOIN sessions ON sessions.id = runs.session_id "
+          "WHERE runs.session_id = ? AND sessions.status = 'destroyed' AND runs.record IS NOT NULL "
+          "AND (runs.queued_at, runs.id) > (?, ?) ORDER BY runs.queued_at, runs.id LIMIT ?"));
+  select.bind(session_id).bind(after.queued_at).bind(after.id).bind(kErasedAtOnce);
+  return read_all_runs(select);
 }
 
 base::Result<std::optional<std::string>> Store::record_of_run(const std::string& run_id) {
@@ -105,13 +147,26 @@ base::Result<Run> Store::find_run(const std::string& principal_id, const std::st
   return read_run(select);
 }
 
-base::Result<std::vector<Run>> Store::runs_of_session(const std::string& session_id,
-                                                      std::int64_t limit) {
+base::Result<std::vector<RunHead>> Store::runs_of_session(const std::string& session_id,
+                                                          std::int64_t limit) {
   const std::lock_guard lock(mutex_);
-  Statement select = TRY(database_->prepare(
-      "SELECT " RUN_COLUMNS " FROM runs WHERE session_id = ? ORDER BY queued_at DESC, id LIMIT ?"));
+  Statement select = TRY(
+      database_->prepare("SELECT " HEAD_COLUMNS
+                         " FROM runs WHERE session_id = ? ORDER BY queued_at DESC, id LIMIT ?"));
   select.bind(session_id).bind(limit);
-  return read_all_runs(select);
+  return read_all_heads(select);
+}
+
+base::Result<std::vector<RunHead>> Store::newest_runs(const std::string& principal_id,
+                                                      std::int64_t offset, std::int64_t limit) {
+  const std::lock_guard lock(mutex_);
+  Statement select =
+      TRY(database_->prepare(
+          "SELECT " HEAD_COLUMNS " FROM runs JOIN sessions ON sessions.id = runs.session_id "
+          "WHERE sessions.principal_id = ? ORDER BY runs.queued_at DESC, runs.id DESC "
+          "LIMIT ? OFFSET ?"));
+  select.bind(principal_id).bind(limit).bind(offset);
+  return read_all_heads(select);
 }
 
 base::Result<std::map<std::string, RunCount>> Store::count_all_runs() {

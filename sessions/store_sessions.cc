@@ -1,11 +1,15 @@
 // Sessions in the store.
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
+#include "sandbox/wire/json.h"
 #include "sessions/store.h"
 
 namespace sessions {
 
 using base::Error;
+using nlohmann::json;
 
 namespace {
 
@@ -77,9 +81,12 @@ base::Status check_room(Database& database, const std::string& principal_id,
   TRY(statement.bind(principal_id).step());
   const std::int64_t count = statement.integer();
   if (count < sessions_max) return base::done();
-  return base::error(Error::Kind::kLimit, "there are " + std::to_string(count) +
-                                              " sessions already, the most allowed: "
-                                              "delete_session one that is not needed");
+  return base::error(
+      Error::Kind::kLimit,
+      (count == 1 ? "there is 1 session" : "there are " + std::to_string(count) + " sessions") +
+          std::string(" already, the most allowed: delete_session one that is not "
+                      "needed; max_sessions in [session] of the configuration "
+                      "allows more"));
 }
 
 // What the principal hears when the row was refused.
@@ -190,14 +197,6 @@ base::Result<Session> Store::find_session(const std::string& principal_id,
   return read_session(select);
 }
 
-base::Result<std::vector<Session>> Store::list_sessions(const std::string& principal_id) {
-  const std::lock_guard lock(mutex_);
-  Statement select = TRY(database_->prepare(
-      "SELECT " SESSION_COLUMNS " FROM sessions WHERE principal_id = ? ORDER BY created_at, id"));
-  select.bind(principal_id);
-  return read_all_sessions(select);
-}
-
 base::Result<std::vector<Session>> Store::newest_sessions(const std::string& principal_id,
                                                           bool destroyed, std::int64_t limit) {
   const std::lock_guard lock(mutex_);
@@ -235,25 +234,6 @@ base::Result<std::vector<Session>> Store::unburied_sessions() {
   return read_all_sessions(select);
 }
 
-base::Status Store::set_buried(const std::string& id) {
-  const std::lock_guard lock(mutex_);
-  Statement update = TRY(database_->prepare(
-      "UPDATE sessions SET buried = 1, host_uid = NULL WHERE id = ? AND status = 'destroyed'"));
-  return update.bind(id).run();
-}
-
-base::Status Store::forget_spare(const std::string& id) {
-  const std::lock_guard lock(mutex_);
-  Transaction transaction = TRY(Transaction::begin(*database_));
-  for (const char* sql :
-       {"DELETE FROM audit WHERE session_id = ? AND principal_id = ?",
-        "DELETE FROM sessions WHERE id = ? AND principal_id = ? AND status = 'destroyed'"}) {
-    Statement statement = TRY(database_->prepare(sql));
-    TRY(statement.bind(id).bind(std::string(kSparePrincipal)).run());
-  }
-  return transaction.commit();
-}
-
 base::Result<bool> Store::session_is_live(const std::string& id) {
   const std::lock_guard lock(mutex_);
   Statement select =
@@ -280,7 +260,8 @@ base::Result<bool> Store::set_session_status(const std::string& id, const std::s
     TRY(select.bind(id).step());
     principal = select.text();
   }
-  TRY(write_audit({now, principal, id, "session_" + status, "{}"}));
+  TRY(write_audit({now, principal, id, "session_" + status,
+                   why.empty() ? "{}" : sandbox::wire::print_json(json{{"reason", why}})}));
   TRY(transaction.commit());
   return true;
 }

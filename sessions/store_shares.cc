@@ -1,10 +1,14 @@
 // Shared files in the store.
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/clock.h"
+#include "sandbox/wire/json.h"
 #include "sessions/store.h"
 
 namespace sessions {
 
 using base::Error;
+using nlohmann::json;
 
 namespace {
 
@@ -25,6 +29,15 @@ Share read_share(Statement& row) {
   share.created_at = row.integer();
   share.expires_at = row.optional_integer();
   return share;
+}
+
+std::string audit_detail(const Share& share) {
+  json detail = {{"share", share.id},
+                 {"filename", share.filename},
+                 {"bytes", share.bytes},
+                 {"sha256", share.sha256}};
+  if (share.expires_at) detail["expires_at"] = base::to_rfc3339(*share.expires_at);
+  return sandbox::wire::print_json(detail);
 }
 
 base::Result<std::vector<Share>> read_all_shares(Statement& rows) {
@@ -53,7 +66,8 @@ base::Status Store::insert_share(const Share& share) {
         .bind(share.expires_at);
     TRY(insert.run());
   }
-  TRY(write_audit({share.created_at, share.principal_id, share.session_id, "share_file", "{}"}));
+  TRY(write_audit(
+      {share.created_at, share.principal_id, share.session_id, "share_file", audit_detail(share)}));
   return transaction.commit();
 }
 

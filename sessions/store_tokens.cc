@@ -72,13 +72,13 @@ Error no_such_token() {
 }  // namespace
 
 base::Result<std::string> Store::create_token(const Token& token) {
+  if (!base::is_random_id(token.id, kIdPrefix)) {
+    return base::error(Error::Kind::kInternal, "a token's id must be random");
+  }
   // Twice 128 bits beside the id.
   const std::string secret = std::string(kTokenPrefix) + token.id.substr(kIdPrefix.size()) +
                              base::random_id("") + base::random_id("");
   const std::string hash = TRY(sha256_hex(secret));
-  if (!base::is_random_id(token.id, kIdPrefix)) {
-    return base::error(Error::Kind::kInternal, "a token's id must be random");
-  }
   const std::lock_guard lock(mutex_);
   Transaction transaction = TRY(Transaction::begin(*database_));
   {

@@ -148,10 +148,10 @@ std::vector<mcp::Prompt> prompts(const Services& services) {
 mcp::Completion complete_session_id(const Services& services, const std::string& value,
                                     const std::string& principal_id) {
   mcp::Completion completion;
-  const auto sessions = services.sessions.store().list_sessions(principal_id);
+  const auto sessions =
+      services.sessions.store().newest_sessions(principal_id, false, sessions::Manager::kListedMax);
   if (!sessions.ok()) return completion;
   for (const sessions::Session& session : sessions.value()) {
-    if (session.status == "destroyed") continue;
     if (session.name && session.name->starts_with(value))
       completion.values.push_back(*session.name);
     if (session.id.starts_with(value)) completion.values.push_back(session.id);

@@ -1,8 +1,6 @@
 #include "tools/run_tasks.h"
 
-#include <algorithm>
-
-#include "sandbox/base/clock.h"
+#include "sessions/run_record.h"
 #include "tools/run_reply.h"
 #include "tools/scopes.h"
 #include "tools/tool_kit.h"
@@ -12,7 +10,6 @@ namespace tools {
 namespace {
 
 constexpr std::size_t kPageSize = 100;
-constexpr std::int64_t kRunsMax = 1000;              // of a session, the newest
 constexpr std::chrono::seconds kCancelPatience{10};  // as long as an interpreter may resist
 
 }  // namespace
@@ -43,22 +40,24 @@ bool RunTasks::cancel(const mcp::Principal& principal, const std::string& id) {
 std::optional<mcp::TaskPage> RunTasks::list(const mcp::Principal& principal,
                                             const std::string& cursor) {
   const auto offset = offset_of_page(cursor, kPageSize);
-  auto sessions = services_.sessions.store().list_sessions(principal.id);
-  if (!offset || !sessions.ok()) return std::nullopt;
-  std::vector<sessions::Run> runs;
-  for (const sessions::Session& session : sessions.value()) {
-    auto some = services_.sessions.store().runs_of_session(session.id, kRunsMax);
-    if (!some.ok()) continue;
-    for (sessions::Run& run : some.value()) runs.push_back(std::move(run));
-  }
-  std::sort(runs.begin(), runs.end(), [](const sessions::Run& one, const sessions::Run& other) {
-    return std::tie(other.queued_at, other.id) < std::tie(one.queued_at, one.id);
-  });
+  if (!offset) return std::nullopt;
+  // One more tells whether there is another page.
+  auto runs = services_.sessions.store().newest_runs(
+      principal.id, static_cast<std::int64_t>(*offset), kPageSize + 1);
+  if (!runs.ok()) return std::nullopt;
   mcp::TaskPage page;
-  for (std::size_t i = *offset; i < runs.size() && page.tasks.size() < kPageSize; ++i) {
-    if (auto task = find(principal, runs[i].id)) page.tasks.push_back(std::move(*task));
+  if (runs.value().size() > kPageSize) {
+    runs.value().pop_back();
+    page.next_cursor = std::to_string(*offset + kPageSize);
   }
-  if (runs.size() > *offset + kPageSize) page.next_cursor = std::to_string(*offset + kPageSize);
+  for (const sessions::RunHead& run : runs.value()) {
+    // Of one that has ended the row says all; of another its box knows.
+    if (run.finished_at) {
+      page.tasks.push_back(task_of_run({run.session_id, sessions::run_of(run)}));
+    } else if (auto task = find(principal, run.id)) {
+      page.tasks.push_back(std::move(*task));
+    }
+  }
   return page;
 }
 

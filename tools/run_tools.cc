@@ -189,12 +189,18 @@ json with_runs(json schema) {
   return schema;
 }
 
+void add_note(Reply& reply, const std::string& note) {
+  const std::string before = reply.structured->value("note", "");
+  reply.structured["note"] = before.empty() ? note : before + "; " + note;
+  reply.text += (reply.text.ends_with('\n') ? "note: " : "\nnote: ") + note + "\n";
+}
+
 base::Result<Reply> last_runs(const Services& services, const sessions::Session& session) {
   Reply reply;
   reply.structured = json{{"session_id", session.id}, {"runs", json::array()}};
   reply.text = "The last runs of " + session.id + ", the newest first:\n";
   const auto runs = TRY(services.sessions.store().runs_of_session(session.id, kRunsListed));
-  for (const sessions::Run& run : runs) {
+  for (const sessions::RunHead& run : runs) {
     json shown = {{"run_id", run.id},
                   {"language", run.language},
                   {"status", run.status},
@@ -206,15 +212,10 @@ base::Result<Reply> last_runs(const Services& services, const sessions::Session&
                   shown["queued_at"].get<std::string>() + "\n";
     reply.structured["runs"].push_back(std::move(shown));
   }
-  if (runs.empty()) reply.text = "No run in " + session.id + " yet";
+  const bool destroyed = session.status == "destroyed";
+  if (runs.empty()) reply.text = "No run in " + session.id + (destroyed ? "" : " yet");
+  if (destroyed) add_note(reply, "this session was deleted, and the output of its runs with it");
   return reply;
-}
-
-void say_that_nothing_was_waited_for(Reply& reply) {
-  const std::string note =
-      "wait_seconds needs run_id: this did not wait; pass that of the run to wait for";
-  reply.structured["note"] = note;
-  reply.text += (reply.text.ends_with('\n') ? "note: " : "\nnote: ") + note + "\n";
 }
 
 mcp::Tool get_run(const Services& services) {
@@ -248,7 +249,11 @@ mcp::Tool get_run(const Services& services) {
         if (!arguments.has("run_id")) {
           const auto session = TRY(old_session_for(services, arguments, context));
           Reply reply = TRY(last_runs(services, session));
-          if (arguments.integer("wait_seconds", 0) > 0) say_that_nothing_was_waited_for(reply);
+          if (arguments.integer("wait_seconds", 0) > 0) {
+            add_note(reply,
+                     "wait_seconds needs run_id: this did not wait; pass that of the run to wait "
+                     "for");
+          }
           return reply;
         }
         const auto out = arguments.find_integer("stdout_offset");

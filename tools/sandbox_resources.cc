@@ -25,8 +25,8 @@ namespace {
 
 constexpr std::size_t kPageSize = 100;
 constexpr std::size_t kListedMax = 1000;
-constexpr std::size_t kSessionsLookedAt = 10;  // those used last
-constexpr std::int64_t kRunsLookedAt = 10;     // of each, the newest
+constexpr std::int64_t kSessionsLookedAt = 10;  // those used last
+constexpr std::int64_t kRunsLookedAt = 10;      // of each, the newest
 constexpr std::int64_t kReadBytesMax = 4 << 20;
 
 bool is_text(const std::string& content, const std::string& mime_type) {
@@ -101,21 +101,17 @@ void SandboxResources::add_shared(const std::string& principal_id, json& items) 
 }
 
 void SandboxResources::add_written(const std::string& principal_id, json& items) const {
-  auto found = services_.sessions.store().list_sessions(principal_id);
+  sessions::Store& store = services_.sessions.store();
+  const auto found = store.newest_sessions(principal_id, false, kSessionsLookedAt);
   if (!found.ok()) return;
-  auto& sessions = found.value();
-  std::erase_if(sessions, [](const auto& session) { return session.status == "destroyed"; });
-  std::sort(sessions.begin(), sessions.end(), [](const auto& one, const auto& other) {
-    return std::tie(other.last_used_at, other.id) < std::tie(one.last_used_at, one.id);
-  });
-  if (sessions.size() > kSessionsLookedAt) sessions.resize(kSessionsLookedAt);
-  for (const sessions::Session& session : sessions) {
-    const auto runs = services_.sessions.store().runs_of_session(session.id, kRunsLookedAt);
+  for (const sessions::Session& session : found.value()) {
+    const auto runs = store.runs_of_session(session.id, kRunsLookedAt);
     if (!runs.ok()) continue;
     std::set<std::string> seen;  // a newer run has said what became of it
-    for (const sessions::Run& row : runs.value()) {
-      if (!row.record) continue;
-      const auto run = sandbox::run_from_json(json::parse(*row.record, nullptr, false));
+    for (const sessions::RunHead& row : runs.value()) {
+      const auto record = store.record_of_run(row.id);
+      if (!record.ok() || !record.value()) continue;
+      const auto run = sandbox::run_from_json(json::parse(*record.value(), nullptr, false));
       if (!run.ok()) continue;
       for (const sandbox::FileChange& change : run.value().files_changed) {
         if (!seen.insert(change.path).second || change.change == "deleted") continue;

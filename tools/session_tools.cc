@@ -42,12 +42,14 @@ Argument required_session() {
   return row;
 }
 
-Reply reply_of(const sessions::SessionState& state) {
+Reply reply_of(json session) {
   Reply reply;
-  reply.structured = structured_session(state);
-  reply.text = text_of_session(reply.structured);
+  reply.text = text_of_session(session);
+  reply.structured = std::move(session);
   return reply;
 }
+
+Reply reply_of(const sessions::SessionState& state) { return reply_of(structured_session(state)); }
 
 bool is_array_of_strings(const json& value) {
   return value.is_array() && std::all_of(value.begin(), value.end(),
@@ -189,8 +191,9 @@ mcp::Tool pause_session(const Services& services) {
   return make_tool(
       services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
-        return reply_of(
-            TRY(services.sessions.pause(context.principal().id, arguments.text("session_id"))));
+        const auto state =
+            TRY(services.sessions.pause(context.principal().id, arguments.text("session_id")));
+        return reply_of(structured_pause(state));
       });
 }
 

@@ -66,6 +66,14 @@ json structured_session(const sessions::SessionState& state) {
   return value;
 }
 
+json structured_pause(const sessions::SessionState& state) {
+  json value = structured_session(state);
+  if (state.session.status == "stopped") {
+    value["note"] = "it has nothing running to pause; its files are kept";
+  }
+  return value;
+}
+
 std::string text_of_session(const json& value, Detail detail) {
   std::string text = value["session_id"].get<std::string>();
   if (!value["name"].is_null()) text += " \"" + value["name"].get<std::string>() + "\"";
@@ -88,6 +96,7 @@ std::string text_of_session(const json& value, Detail detail) {
     text += "  limits " + value["limits"].dump() + ", enforcement " + value["enforcement"].dump() +
             ", isolation " + value["isolation"].dump() + "\n";
   }
+  if (value.contains("note")) text += "  note: " + value["note"].get<std::string>() + "\n";
   return text;
 }
 

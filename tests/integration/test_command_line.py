@@ -89,6 +89,24 @@ def test_all_that_is_done_to_sessions_is_told_as_json(hutch, state):
     assert gone.returncode == 1 and gone.stdout == "" and gone.stderr.startswith("hutch: no such session")
 
 
+def test_the_audit_of_a_session_is_shown(hutch, state):
+    with Client(state) as client:
+        session = client.call("create_session", name="work")["session_id"]
+        client.call("write_file", path="f", content="shared", session_id=session)
+        shared = client.call("share_file", path="f", session_id=session, filename="a\x85b\x1b[2K\n=c.txt")
+        client.call("delete_session", session_id=session)
+    told = json.loads(hutch("sessions", "show", session, "--json").stdout)["audit"]
+    assert [entry["action"] for entry in told] == ["create_session", "session_ready", "share_file", "session_destroyed"]
+    assert told[2]["detail"] == {"share": shared["id"], "filename": shared["filename"], "bytes": 6,
+                                 "sha256": shared["sha256"], "expires_at": shared["expires_at"]}
+    assert told[3]["detail"] == {"reason": "deleted by its owner"}
+    lines = hutch("sessions", "show", session).stdout.splitlines()[-4:]
+    for line, entry in zip(lines, told):
+        assert line.startswith(f"  {entry['at']}  {entry['action']}") and line.isprintable()
+    assert lines[3].endswith('  reason="deleted by its owner"')
+    assert f'  sha256="{shared["sha256"]}"' in lines[2] and "  bytes=6  " in lines[2]
+
+
 @pytest.mark.parametrize("arguments,words", [
     (["bogus"], 'hutch: unknown command "bogus"; there are: stdio, run, serve, '),
     (["sessions", "bogus"], 'hutch: unknown command "bogus"; there are: ls, show, rm, pause, resume\n'),

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from boxes import processes_of, until
+from boxes import boxes_of, processes_of, until
 from hutch_client import Client, ToolError, hutch_binary
 
 
@@ -335,6 +335,17 @@ def test_doctor_names_what_is_missing_of_hutch_itself(tmp_path, state):
     assert findings["hutch itself"]["state"] == "missing"
     assert "share/hutch" in findings["hutch itself"]["detail"] and findings["hutch itself"]["remedy"]
     assert "lines above" in findings["a real box"]["remedy"]
+
+
+def test_a_stopped_session_is_not_started_to_be_paused(client, state):
+    session = client.call("create_session", name="work")["session_id"]
+    os.kill(boxes_of(state)[session], signal.SIGKILL)
+    until(lambda: client.call("list_sessions")["sessions"][0]["status"] == "stopped", what="the end of its box")
+    paused = client.result("pause_session", session_id=session)
+    assert paused["structuredContent"]["status"] == "stopped" and paused["isError"] is False
+    assert "it has nothing running to pause" in paused["content"][0]["text"]
+    assert "it has nothing running to pause" in command(state, "sessions", "pause", "work").stdout
+    assert boxes_of(state) == {}
 
 
 def test_runs_that_end_with_their_session_were_cancelled(client):

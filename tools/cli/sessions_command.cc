@@ -4,15 +4,20 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/base/clock.h"
 #include "sandbox/wire/json.h"
 #include "tools/cli/commands.h"
 #include "tools/session_view.h"
+#include "tools/text_window.h"
 
 namespace tools::cli {
 
 using nlohmann::json;
 
 namespace {
+
+constexpr std::int64_t kRunsShown = 20;
+constexpr std::int64_t kAuditShown = 100;
 
 base::Result<int> list(Application& app, bool as_json) {
   const auto states = TRY(app.sessions().list(app.principal_id(), std::nullopt));
@@ -42,17 +47,40 @@ base::Result<int> list(Application& app, bool as_json) {
   return 0;
 }
 
+// As its rows have it; what is no JSON is left out.
+json audit_of(const std::vector<sessions::AuditEntry>& entries) {
+  json audit = json::array();
+  for (const auto& entry : entries) {
+    auto detail = sandbox::wire::parse_json(entry.detail);
+    audit.push_back({{"at", base::to_rfc3339(entry.at)},
+                     {"action", entry.action},
+                     {"detail", detail.ok() ? std::move(detail).value() : json::object()}});
+  }
+  return audit;
+}
+
+// A name in it may hold anything: in quotes it is no other member.
+std::string line_of(const json& entry) {
+  std::string text =
+      "  " + entry["at"].get<std::string>() + "  " + entry["action"].get<std::string>();
+  for (const auto& [name, value] : entry["detail"].items()) {
+    text += "  " + name + "=" + sandbox::wire::print_json(value);
+  }
+  return one_line(to_utf8(text));
+}
+
 base::Result<int> show(Application& app, const std::string& id, bool as_json) {
   auto found = TRY(app.sessions().find(app.principal_id(), id));
   const auto state = TRY(app.sessions().state_of(std::move(found)));
   json session = structured_session(state);
   session["directory"] = app.settings().state_directory + "/sessions/" + state.session.id;
   session["runs"] = json::array();
-  const auto runs = TRY(app.store().runs_of_session(state.session.id, 20));
+  const auto runs = TRY(app.store().runs_of_session(state.session.id, kRunsShown));
   for (const auto& run : runs) {
     session["runs"].push_back(
         {{"run_id", run.id}, {"language", run.language}, {"status", run.status}});
   }
+  session["audit"] = audit_of(TRY(app.store().audit_of_session(state.session.id, kAuditShown)));
   if (as_json) {
     std::cout << sandbox::wire::print_json(session) << "\n";
     return 0;
@@ -62,6 +90,7 @@ base::Result<int> show(Application& app, const std::string& id, bool as_json) {
     std::cout << "  " << run["run_id"].get<std::string>() << "  " << std::left << std::setw(12)
               << run["language"].get<std::string>() << run["status"].get<std::string>() << "\n";
   }
+  for (const json& entry : session["audit"]) std::cout << line_of(entry) << "\n";
   return 0;
 }
 
@@ -88,10 +117,10 @@ base::Result<int> act(Application& app, SessionAction action, const std::string&
       return remove(app, id, as_json);
     case SessionAction::kPause:
     case SessionAction::kResume: {
-      const auto state = action == SessionAction::kPause
-                             ? TRY(app.sessions().pause(app.principal_id(), id))
-                             : TRY(app.sessions().resume(app.principal_id(), id));
-      const json session = structured_session(state);
+      const json session =
+          action == SessionAction::kPause
+              ? structured_pause(TRY(app.sessions().pause(app.principal_id(), id)))
+              : structured_session(TRY(app.sessions().resume(app.principal_id(), id)));
       std::cout << (as_json ? sandbox::wire::print_json(session) + "\n" : text_of_session(session));
       return 0;
     }

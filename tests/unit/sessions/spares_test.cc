@@ -26,7 +26,7 @@ TEST_F(SparesTest, ASpareSessionIsAdoptedOnce) {
   EXPECT_EQ(store_->find_session(principal_, "mine").value().id, spare.id);
   EXPECT_EQ(store_->adopt_session(spare.id, session(), 1000).error().kind, Kind::kNotFound);
   EXPECT_FALSE(store_->withdraw_spare(spare.id, "why").value()) << "somebody has it";
-  EXPECT_EQ(store_->audit_of_session(spare.id).value().back().principal_id, principal_);
+  EXPECT_EQ(store_->audit_of_session(spare.id, 100).value().back().principal_id, principal_);
 }
 
 TEST_F(SparesTest, ARefusedAdoptionLeavesTheSpareSession) {
@@ -50,7 +50,7 @@ TEST_F(SparesTest, NothingIsKeptOfOneThatNobodyHad) {
   ASSERT_TRUE(store_->set_session_status(adopted.id, "destroyed", "").value());
   for (const Session& ended : {spare, adopted}) EXPECT_TRUE(store_->forget_spare(ended.id).ok());
   EXPECT_EQ(store_->find_session(kSparePrincipal, spare.id).error().kind, Kind::kNotFound);
-  EXPECT_TRUE(store_->audit_of_session(spare.id).value().empty());
+  EXPECT_TRUE(store_->audit_of_session(spare.id, 100).value().empty());
   EXPECT_EQ(store_->find_session(principal_, adopted.id).value().status, "destroyed");
 }
 

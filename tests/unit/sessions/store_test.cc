@@ -98,13 +98,23 @@ TEST_F(StoreTest, HostIdsAreUniqueWhenServersRace) {
     }
   }
   std::set<std::int64_t> ids;
-  for (const Session& s : store_->list_sessions(principal_).value()) ids.insert(*s.host_uid);
+  for (const Session& s : store_->newest_sessions(principal_, false, 1000).value())
+    ids.insert(*s.host_uid);
   EXPECT_EQ(ids.size(), static_cast<std::size_t>(kThreads * kEach));
 }
 
 TEST_F(StoreTest, TheNumberOfSessionsIsBounded) {
+  const std::string remedy =
+      " already, the most allowed: delete_session one that is not needed; max_sessions in "
+      "[session] of the configuration allows more";
   created();
-  EXPECT_EQ(store_->create_session(session(), std::nullopt, 1).error().kind, Kind::kLimit);
+  const auto second = store_->create_session(session(), std::nullopt, 1);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().kind, Kind::kLimit);
+  EXPECT_EQ(second.error().message, "there is 1 session" + remedy);
+  created();
+  EXPECT_EQ(store_->create_session(session(), std::nullopt, 2).error().message,
+            "there are 2 sessions" + remedy);
 }
 
 TEST_F(StoreTest, ForeignAndUnknownSessionsLookTheSame) {
@@ -116,7 +126,7 @@ TEST_F(StoreTest, ForeignAndUnknownSessionsLookTheSame) {
   EXPECT_EQ(foreign.error().message, unknown.error().message);
   EXPECT_EQ(foreign.error().kind, Kind::kNotFound);
   EXPECT_FALSE(store_->find_session(other, "mine").ok());
-  EXPECT_TRUE(store_->list_sessions(other).value().empty());
+  EXPECT_TRUE(store_->newest_sessions(other, false, 1).value().empty());
 }
 
 TEST_F(StoreTest, ForeignAndUnknownRunsLookTheSame) {
@@ -149,11 +159,36 @@ TEST_F(StoreTest, EveryChangeOfStatusHasItsAuditRow) {
   }
   EXPECT_FALSE(store_->set_session_status(made.id, "destroyed", "").value());
   std::vector<std::string> actions;
-  for (const AuditEntry& entry : store_->audit_of_session(made.id).value()) {
+  for (const AuditEntry& entry : store_->audit_of_session(made.id, 100).value()) {
     actions.push_back(entry.action);
   }
   EXPECT_EQ(actions, (std::vector<std::string>{"create_session", "session_ready", "session_paused",
                                                "session_ready", "session_destroyed"}));
+}
+
+TEST_F(StoreTest, TheAuditSaysWhyAndWhat) {
+  const Session made = created();
+  ASSERT_TRUE(store_->set_session_status(made.id, "ready", "").value());
+  Share share;
+  share.id = base::random_id("share_");
+  share.session_id = made.id;
+  share.principal_id = principal_;
+  share.filename = "a\"b.csv";
+  share.bytes = 7;
+  share.sha256 = "abc";
+  share.expires_at = 86'400'000;
+  ASSERT_TRUE(store_->insert_share(share).ok());
+  ASSERT_TRUE(store_->set_session_status(made.id, "destroyed", "its time is over").value());
+  std::vector<std::string> details;
+  for (const AuditEntry& entry : store_->audit_of_session(made.id, 3).value()) {
+    details.push_back(entry.detail);
+  }
+  const std::string shared =
+      R"({"bytes":7,"expires_at":"1970-01-02T00:00:00.000Z","filename":"a\"b.csv","sha256":"abc",)"
+      R"("share":")" +
+      share.id + R"("})";
+  EXPECT_EQ(details, (std::vector<std::string>{"{}", shared, R"({"reason":"its time is over"})"}));
+  EXPECT_EQ(store_->audit_of_session(made.id, 1).value()[0].action, "session_destroyed");
 }
 
 TEST_F(StoreTest, TheFirstTerminalRecordWins) {
@@ -206,6 +241,25 @@ TEST_F(StoreTest, RunsAreListedNewestFirst) {
   const auto runs = store_->runs_of_session(owner.id, 2).value();
   ASSERT_EQ(runs.size(), 2U);
   EXPECT_EQ(runs[0].language, "2");
+}
+
+TEST_F(StoreTest, RunsOfAPrincipalComeInPages) {
+  const std::string other = store_->ensure_principal("other").value();
+  const Session foreign = store_->create_session(session("", other), std::nullopt, 10).value();
+  std::vector<std::string> expected;
+  for (int i = 0; i < 5; ++i) {
+    expected.insert(expected.begin(), inserted(created()).id);
+    inserted(foreign);
+    while (base::now_ms() <= store_->find_run(principal_, expected[0]).value().queued_at) {
+    }
+  }
+  std::vector<std::string> listed;
+  for (const std::int64_t offset : {0, 2, 4, 6}) {
+    for (const RunHead& run : store_->newest_runs(principal_, offset, 2).value()) {
+      listed.push_back(run.id);
+    }
+  }
+  EXPECT_EQ(listed, expected);
 }
 
 TEST_F(StoreTest, SharesExpire) {

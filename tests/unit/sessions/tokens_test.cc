@@ -175,8 +175,10 @@ TEST_F(TokensTest, MakingAndRevokingAreInTheAudit) {
 
 TEST_F(TokensTest, AnIdThatIsNotRandomIsRefused) {
   Token token = wanted();
-  token.id = "token_1";
-  EXPECT_FALSE(store_->create_token(token).ok());
+  for (const char* id : {"token_1", "token", "", "x"}) {
+    token.id = id;
+    EXPECT_FALSE(store_->create_token(token).ok()) << id;
+  }
 }
 
 TEST(TokensMigration, ADatabaseOfTheFirstVersionKeepsWhatItHas) {

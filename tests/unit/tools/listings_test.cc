@@ -1,0 +1,87 @@
+// What lists read: as much as they show, however much there is.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "mcp/changes.h"
+#include "sandbox/base/clock.h"
+#include "sandbox/base/random_id.h"
+#include "tests/unit/tools/tools_fixture.h"
+#include "tools/change_watch.h"
+#include "tools/run_tasks.h"
+
+namespace {
+
+class ListingsTest : public tools::fake::ToolsFixture {
+ protected:
+  std::string made_session() {
+    sessions::Session session;
+    session.id = base::random_id("session_");
+    session.principal_id = principal_;
+    session.created_at = session.last_used_at = base::now_ms();
+    return store_->create_session(session, std::nullopt, 10'000).value().id;
+  }
+
+  // Ended, with a record that whoever reads it stumbles over.
+  std::string made_run(const std::string& session_id, std::int64_t queued_at) {
+    sessions::Run run;
+    run.id = base::random_id("run_");
+    run.session_id = session_id;
+    run.language = "python";
+    run.queued_at = queued_at;
+    EXPECT_TRUE(store_->insert_run(run).ok());
+    EXPECT_TRUE(store_->finish_run(run.id, "completed", queued_at + 5, "no JSON", {}).value());
+    return run.id;
+  }
+
+  const std::string principal_ = store_->ensure_principal("p").value();
+};
+
+TEST_F(ListingsTest, TasksComeInPagesWithoutTheirRecords) {
+  mcp::Changes changes;
+  const tools::Services services{*manager_, *share_, ""};
+  tools::ChangeWatch watch(services, changes);
+  tools::RunTasks tasks(services, watch);
+  constexpr std::int64_t kRuns = 150;
+  std::set<std::string> made;
+  for (std::int64_t i = 0; i < kRuns; ++i) {
+    const std::string session = made_session();
+    made.insert(made_run(session, 1000 + i));
+    if (i % 2 == 0) {
+      ASSERT_TRUE(store_->set_session_status(session, "destroyed", "").value());
+    }
+  }
+  const mcp::Principal caller{principal_, {}};
+  const auto first = tasks.list(caller, "").value();
+  ASSERT_EQ(first.tasks.size(), 100U);
+  EXPECT_EQ(first.tasks[0].status, mcp::TaskStatus::kCompleted);
+  EXPECT_EQ(first.tasks[0].created_at, base::to_rfc3339(1000 + kRuns - 1));
+  EXPECT_EQ(first.tasks[0].updated_at, base::to_rfc3339(1000 + kRuns + 4));
+  EXPECT_EQ(first.next_cursor, "100");
+  const auto second = tasks.list(caller, "100").value();
+  EXPECT_EQ(second.tasks.size(), 50U);
+  EXPECT_FALSE(second.next_cursor);
+  for (const auto& page : {first, second}) {
+    for (const mcp::Task& task : page.tasks) made.erase(task.id);
+  }
+  EXPECT_TRUE(made.empty());
+  EXPECT_TRUE(tasks.list(caller, "200").value().tasks.empty());
+  EXPECT_FALSE(tasks.list(caller, "7")) << "no page has given it";
+}
+
+TEST_F(ListingsTest, SuggestionsAreOfTheSessionsUsedLast) {
+  const tools::Services services{*manager_, *share_, ""};
+  std::string last;
+  for (int i = 0; i < 3; ++i) {
+    last = made_session();
+    ASSERT_TRUE(store_->touch_session(last, base::now_ms() + i).ok());
+  }
+  const std::string gone = made_session();
+  ASSERT_TRUE(store_->set_session_status(gone, "destroyed", "").value());
+  const auto suggested = tools::complete_session_id(services, "session_", principal_).values;
+  ASSERT_EQ(suggested.size(), 3U);
+  EXPECT_EQ(suggested[0], last);
+}
+
+}  // namespace

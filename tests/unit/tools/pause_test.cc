@@ -1,0 +1,56 @@
+// pause_session: what runs is frozen, and nothing is started for that.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/base/random_id.h"
+#include "tests/unit/tools/caller.h"
+#include "tests/unit/tools/tools_fixture.h"
+
+namespace {
+
+using nlohmann::json;
+
+class PauseTest : public tools::fake::ToolsFixture {
+ protected:
+  mcp::ToolResult pause(const std::string& session) {
+    tools::fake::Caller caller(principal_, "c");
+    auto answer = tools_.at("pause_session").call({{"session_id", session}}, caller);
+    return std::get<mcp::ToolResult>(std::move(answer));
+  }
+  std::string text_of(const mcp::ToolResult& result) {
+    return result.content[0]["text"].get<std::string>();
+  }
+
+  const std::string principal_ = store_->ensure_principal("p").value();
+};
+
+TEST_F(PauseTest, AStoppedSessionStaysAsItIs) {
+  sessions::Session wanted;
+  wanted.id = base::random_id("session_");
+  wanted.principal_id = principal_;
+  wanted.created_at = wanted.last_used_at = base::now_ms();
+  ASSERT_TRUE(store_->create_session(wanted, std::nullopt, 10).ok());
+  ASSERT_TRUE(store_->set_session_status(wanted.id, "stopped", "").value());
+  const auto paused = pause(wanted.id);
+  EXPECT_FALSE(paused.is_error) << text_of(paused);
+  EXPECT_TRUE(sandbox_.started().empty());
+  EXPECT_EQ(paused.structured_content["status"], "stopped");
+  EXPECT_EQ(paused.structured_content["note"],
+            "it has nothing running to pause; its files are kept");
+  EXPECT_NE(text_of(paused).find("nothing running to pause"), std::string::npos);
+  ASSERT_TRUE(store_->set_session_status(wanted.id, "destroyed", "").value());
+  EXPECT_TRUE(pause(wanted.id).is_error);
+}
+
+TEST_F(PauseTest, OneThatRunsIsPaused) {
+  const auto made = manager_->create(principal_, {}).value();
+  const auto paused = pause(made.session.id);
+  EXPECT_FALSE(paused.is_error) << text_of(paused);
+  EXPECT_FALSE(paused.structured_content->contains("note"));
+  EXPECT_EQ(sandbox_.started().size(), 1U);
+}
+
+}  // namespace
