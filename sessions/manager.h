@@ -52,6 +52,9 @@ struct ManagerConfig {
   bool connections_end_with_server = true;
   GrantedFolders folders;
   std::size_t spare_sessions = 0;  // made ahead of need, as one that asks for nothing special is
+  // What others have to clear up goes with each sweep, on its thread.
+  std::function<void()> sweep_others = [] {};
+  std::chrono::milliseconds sweep_interval{60'000};
 };
 
 struct SessionOptions {

@@ -12,7 +12,6 @@
 namespace sessions {
 namespace {
 
-constexpr std::chrono::seconds kSweepInterval{60};
 // A gigabyte; what is left then the next round gives back.
 constexpr int kShrinkRoundsMax = 256;
 
@@ -26,8 +25,9 @@ bool is_over(const Session& session, std::int64_t now) {
 void Manager::sweep_from_time_to_time(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     sweep(stop);
+    if (!stop.stop_requested()) config_.sweep_others();
     std::unique_lock lock(sweeper_mutex_);
-    sweeper_wakeup_.wait_for(lock, stop, kSweepInterval, [] { return false; });
+    sweeper_wakeup_.wait_for(lock, stop, config_.sweep_interval, [] { return false; });
   }
 }
 

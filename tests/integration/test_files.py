@@ -221,6 +221,19 @@ def test_expired_shares_are_gone(client, state):
     assert open(shared["host_path"]).read() == "x", "but not what is the user's"
 
 
+@pytest.mark.slow
+def test_expired_shares_are_gone_while_the_server_stays(client, state):
+    client.call("write_file", path="f", content="x")
+    shared = client.call("share_file", path="f", expires_in_seconds=1)
+    stored = os.path.join(state, "shared", shared["id"])
+    assert os.path.exists(stored)
+    deadline = time.monotonic() + 150  # it sweeps every minute
+    while os.path.exists(stored):
+        assert time.monotonic() < deadline
+        time.sleep(1)
+    assert open(shared["host_path"]).read() == "x"
+
+
 def test_too_large_to_share(client):
     client.run("open('big','wb').truncate(101 << 20)")
     with pytest.raises(ToolError) as refused:

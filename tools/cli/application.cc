@@ -62,8 +62,9 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   app->store_ = TRY(sessions::Store::open(settings.state_directory + "/hutch.db"));
   app->principal_id_ = TRY(app->store_->ensure_principal("local"));
   app->share_ = TRY(share::FileShare::open(settings.state_directory + "/shared", *app->store_));
-  app->share_->sweep();
+  app->share_->sweep();  // also for a command that ends before the manager has swept
   sessions::ManagerConfig config;
+  config.sweep_others = [&share = *app->share_] { share.sweep(); };
   config.state_directory = settings.state_directory;
   config.default_limits = settings.default_limits;
   config.most_limits = settings.most_limits;

@@ -32,8 +32,8 @@ class Application {
   Settings settings_;
   std::unique_ptr<sessions::Store> store_;
   std::unique_ptr<sandbox::Sandbox> sandbox_;
-  std::unique_ptr<sessions::Manager> manager_;
   std::optional<share::FileShare> share_;
+  std::unique_ptr<sessions::Manager> manager_;  // after share_, which it sweeps
   std::string principal_id_;
 };
 
