@@ -113,18 +113,20 @@ void Watchdog::look_at_processes() {
 }
 
 void Watchdog::look_at_disk() {
-  disk_side_->run(
-      [this, promised = promised_bytes_](const std::stop_token& stop) -> std::function<void()> {
-        const auto started = Clock::now();
-        // Beyond the limit, so that growth can still be seen.
-        const DiskUsage usage = measure_disk(watched_.measured, 2 * limits_.files + 1, stop);
-        return [this, usage, promised, took = Clock::now() - started] {
-          promised_bytes_ -= promised;
-          check_disk(usage);
-          const auto pause = writes_below_floor_ ? kBusyInterval : kDiskInterval;
-          next_disk_look_ = Clock::now() + std::max<Clock::duration>(pause, took * kDiskRestFactor);
-        };
-      });
+  // What was promised just now may not be written yet: the look after this one counts it.
+  const std::int64_t written = std::exchange(promised_before_look_, promised_bytes_);
+  disk_side_->run([this, written](const std::stop_token& stop) -> std::function<void()> {
+    const auto started = Clock::now();
+    // Beyond the limit, so that growth can still be seen.
+    const DiskUsage usage = measure_disk(watched_.measured, 2 * limits_.files + 1, stop);
+    return [this, usage, written, took = Clock::now() - started] {
+      promised_bytes_ -= written;
+      promised_before_look_ -= written;
+      check_disk(usage);
+      const auto pause = writes_below_floor_ ? kBusyInterval : kDiskInterval;
+      next_disk_look_ = Clock::now() + std::max<Clock::duration>(pause, took * kDiskRestFactor);
+    };
+  });
 }
 
 void Watchdog::check_memory(const ProcessUsage& usage) {

@@ -237,7 +237,7 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
     file = (config.empty() ? environment("HOME") + "/.config" : config) + "/hutch/config.toml";
   }
   // The default one need not be there; one that is there and cannot be read is told of.
-  if (named || ::access(file.c_str(), F_OK) == 0 || errno != ENOENT) {
+  if (named || ::access(file.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR)) {
     TRY(read_config_file(file, settings));
   }
   settings.log_level =
