@@ -131,7 +131,12 @@ base::Result<base::UniqueFd> ConnectedBox::root() {
 }
 
 base::Status ConnectedBox::take_disk_room(std::int64_t bytes) {
-  TRY(call({{"op", "disk_room"}, {"bytes", bytes}}));
+  BoxConnection connection = TRY(take());
+  // One of another build may not know the question; its watch goes on all the same.
+  if (!connection.of_this_build()) return base::done();
+  auto reply = connection.call({{"op", "disk_room"}, {"bytes", bytes}}, kPatience);
+  if (!reply.ok()) return failed(std::move(connection), reply.error(), {});
+  give_back(std::move(connection));
   return base::done();
 }
 

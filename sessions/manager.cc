@@ -187,6 +187,7 @@ base::Result<SessionState> Manager::create(const std::string& principal_id,
     TRY(make_room_for_unasked(principal_id));
   }
   const Session session = TRY(take_row(wanted));
+  if (wanted.unasked) one_at_a_time.unlock();  // its row counts from here on
   if (session.ends_with_connection) {
     const std::lock_guard maps(mutex_);
     connection_owned_[options.connection_id].push_back(session.id);

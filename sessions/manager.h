@@ -241,7 +241,7 @@ class Manager {
   static constexpr int kBoxEndRounds = 500;
   void sweep_session(const Session& session);
   void sweep_from_time_to_time(const std::stop_token& stop);
-  void sweep_directories();
+  void sweep_directories(const std::stop_token& stop);
   std::shared_ptr<std::mutex> lock_of(const std::string& session_id);
 
   const ManagerConfig config_;

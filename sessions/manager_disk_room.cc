@@ -4,9 +4,9 @@
 namespace sessions {
 namespace {
 
-// What was deleted a moment ago is room once the box has looked, which it does about twice a
-// second.
-constexpr int kLooks = 100;
+// What was deleted a moment ago is room once the box has looked, and what was promised is counted
+// once by the look after the next.
+constexpr int kLooks = 250;
 
 }  // namespace
 

@@ -38,10 +38,11 @@ void Manager::sweep(const std::stop_token& stop) {
   at_once(live.size(), [&](std::size_t i) {
     if (!stop.stop_requested()) sweep_session(live[i]);
   });
-  if (!stop.stop_requested()) sweep_directories();
+  if (!stop.stop_requested()) sweep_directories(stop);
   for (int round = 0; round < kShrinkRoundsMax && !stop.stop_requested(); ++round) {
     const auto more = store_.shrink();
     if (!more.ok() || !more.value()) break;
+    pause_for_box();  // tools want the database too
   }
 }
 
@@ -73,13 +74,16 @@ void Manager::sweep_session(const Session& session) {
   if (was_alive) (void)store_.set_session_status(session.id, "stopped", "");
 }
 
-void Manager::sweep_directories() {
+void Manager::sweep_directories(const std::stop_token& stop) {
   const std::string top = config_.state_directory + "/sessions";
   const auto parent = base::open_file(AT_FDCWD, top, O_RDONLY | O_DIRECTORY);
   if (!parent.ok()) return;
   // Deleted ones whose end was cut short.
   if (const auto unburied = store_.unburied_sessions(); unburied.ok()) {
-    for (const Session& session : unburied.value()) (void)bury(session);
+    for (const Session& session : unburied.value()) {
+      if (stop.stop_requested()) return;
+      (void)bury(session);
+    }
   }
   for (const std::string& name : base::names_in(parent.value().get())) {
     if (!base::is_random_id(name, "session_")) continue;

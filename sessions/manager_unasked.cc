@@ -2,6 +2,7 @@
 // one is done with, so few of them keep a box.
 #include <algorithm>
 
+#include "sandbox/base/clock.h"
 #include "sessions/manager.h"
 
 namespace sessions {
@@ -9,6 +10,8 @@ namespace {
 
 // Per principal.
 constexpr std::size_t kUnaskedLiveMax = 10;
+// How long one may be without a box while it is being made.
+constexpr std::int64_t kStartMsMax = 60'000;
 
 base::Error all_busy(const std::vector<SessionState>& live) {
   std::string ids;
@@ -25,13 +28,18 @@ base::Error all_busy(const std::vector<SessionState>& live) {
 base::Status Manager::make_room_for_unasked(const std::string& principal_id) {
   std::vector<SessionState> live;
   for (Session& session : TRY(store_.unasked_sessions(principal_id))) {
-    if (sandbox_.is_alive(directory_of(session.id))) live.push_back({std::move(session), {}});
+    const bool starts =
+        session.status == "provisioning" && base::now_ms() - session.created_at < kStartMsMax;
+    if (starts || sandbox_.is_alive(directory_of(session.id))) {
+      live.push_back({std::move(session), {}});
+    }
   }
   if (live.size() < kUnaskedLiveMax) return base::done();
   ask_boxes(live);
   // The one first that has not been used for longest.
   for (auto state = live.begin(); state != live.end() && live.size() >= kUnaskedLiveMax;) {
-    const bool ended = state->session.status != "running" && give_way(state->session).ok();
+    const bool idle = state->session.status == "ready" || state->session.status == "paused";
+    const bool ended = idle && give_way(state->session).ok();
     state = ended ? live.erase(state) : std::next(state);
   }
   if (live.size() >= kUnaskedLiveMax) return all_busy(live);
@@ -39,9 +47,8 @@ base::Status Manager::make_room_for_unasked(const std::string& principal_id) {
 }
 
 base::Status Manager::give_way(const Session& session) {
-  if (const auto box = sandbox_.look_at(session.id); box.ok()) {
-    TRY(box.value()->shutdown_if_idle("it gave way to newer sessions made without a session_id"));
-  }
+  const auto box = TRY(sandbox_.look_at(session.id));
+  TRY(box->shutdown_if_idle("it gave way to newer sessions made without a session_id"));
   TRY(store_.set_session_status(session.id, "stopped", "another session took its place"));
   return base::done();
 }

@@ -152,7 +152,9 @@ base::Result<Reply> edit(const Services& services, const sessions::Session& sess
                                                 " are allowed; nothing was changed");
   }
   const std::string content = replaced(read.content, places, wanted.size(), replacement);
-  TRY(services.sessions.take_disk_room(session, static_cast<std::int64_t>(content.size())));
+  const auto grows =
+      static_cast<std::int64_t>(content.size()) - static_cast<std::int64_t>(read.content.size());
+  TRY(take_disk_room(services, session, shown_path(read.path), grows));
   const auto written =
       TRY(files.write(arguments.text("path"), content, sandbox::files::WriteMode::kOverwrite));
   const auto record = TRY(record_written(services, session, written, content));

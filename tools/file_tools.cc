@@ -207,7 +207,8 @@ mcp::Tool write_file(const Services& services) {
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         const std::string content = TRY(content_of(arguments));
         const sessions::Session session = TRY(session_for(services, arguments, context));
-        TRY(services.sessions.take_disk_room(session, static_cast<std::int64_t>(content.size())));
+        TRY(take_disk_room(services, session, arguments.text("path"),
+                           static_cast<std::int64_t>(content.size())));
         const BoxFiles files = TRY(files_of(services, session));
         const auto written =
             TRY(files.write(arguments.text("path"), content, mode_of(arguments.text("mode"))));

@@ -107,6 +107,13 @@ sandbox::files::BoxFiles files_in(base::UniqueFd root, const sessions::Session& 
   return {std::move(root), uid};
 }
 
+base::Status take_disk_room(const Services& services, const sessions::Session& session,
+                            const std::string& path, std::int64_t bytes) {
+  const bool is_hosts = path.starts_with("/mnt/") && !path.starts_with("/mnt/data");
+  if (is_hosts || bytes <= 0) return base::done();
+  return services.sessions.take_disk_room(session, bytes);
+}
+
 base::Result<sessions::FileRecord> record_written(const Services& services,
                                                   const sessions::Session& session,
                                                   const sandbox::files::WriteResult& written,

@@ -60,6 +60,11 @@ mcp::ToolResult to_tool_result(Reply reply);
 // The files of a session below its root.
 sandbox::files::BoxFiles files_in(base::UniqueFd root, const sessions::Session& session);
 
+// For a file of the session that is to become so much larger. kLimit: it would not fit. What lies
+// in a folder of the host is not counted.
+base::Status take_disk_room(const Services& services, const sessions::Session& session,
+                            const std::string& path, std::int64_t bytes);
+
 // Records what a tool has written; the record has the hash of `content`, which was sent.
 base::Result<sessions::FileRecord> record_written(const Services& services,
                                                   const sessions::Session& session,

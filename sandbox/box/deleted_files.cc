@@ -13,6 +13,8 @@
 #include <string>
 #include <utility>
 
+#include "sandbox/box/process_memory.h"
+
 namespace sandbox::box {
 namespace {
 
@@ -42,6 +44,12 @@ std::vector<std::string> descriptor_tables(pid_t pid) {
   return tables;
 }
 
+// Not so of a zombie, nor of what is ending: those are closed to an ordinary user.
+bool has_memory(pid_t pid) {
+  const ProcessMemory memory = resident_memory(pid);
+  return memory.anonymous_bytes + memory.shared_bytes > 0;
+}
+
 }  // namespace
 
 DeletedFiles deleted_open_files(const std::vector<pid_t>& pids, const std::stop_token& stop) {
@@ -66,7 +74,7 @@ DeletedFiles deleted_open_files(const std::vector<pid_t>& pids, const std::stop_
       if (table) look_into(table);
       closed = closed || (!table && errno == EACCES);  // else it has ended
     }
-    if (closed) ++found.closed_processes;
+    if (closed && has_memory(pid)) found.closed.push_back(pid);
   }
   return found;
 }

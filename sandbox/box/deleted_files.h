@@ -18,7 +18,9 @@ struct DeletedFile {
 
 struct DeletedFiles {
   std::vector<DeletedFile> files;
-  std::int64_t closed_processes = 0;  // live ones, whose descriptors cannot be seen
+  // Whose descriptors cannot be seen, though they have memory. A process that is about to execute a
+  // program may be among them: only one that stays closed hides.
+  std::vector<pid_t> closed;
 };
 
 // Of these processes (pids of the host) and their threads, each file once. memfds are among them.

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/box/refusals.h"
+#include "sandbox/box/remarks.h"
 #include "sandbox/wire/json.h"
 
 namespace sandbox::box {
@@ -117,7 +118,7 @@ void end_by_message(Run& run, const json& done, const Observed& observed) {
   const bool interrupted = wire::boolean_or(done, "interrupted", false);
   run.exit_code = static_cast<int>(wire::integer_or(done, "exit_code", 0) & 0xff);
   if (const std::string note = wire::string_or(done, "note"); !note.empty()) {
-    run.note += (run.note.empty() ? "" : "; ") + note.substr(0, kMessageBytesMax);
+    add_note(run, note.substr(0, kMessageBytesMax));
   }
   if (observed.stop_cause && (interrupted || observed.children_interrupted)) {
     end_stopped(run, *observed.stop_cause, observed);

@@ -20,11 +20,12 @@ std::string full_disk(std::int64_t disk_mb) {
          "more (limits.disk_mb)";
 }
 
-void add(Run& run, const std::string& remark) {
-  run.note += (run.note.empty() ? "" : "; ") + remark;
-}
-
 }  // namespace
+
+void add_note(Run& run, const std::string& what) {
+  if (what.empty() || run.note.find(what) != std::string::npos) return;
+  run.note += (run.note.empty() ? "" : "; ") + what;
+}
 
 void add_remarks(Run& run, const Limits& limits, std::string_view stdout_tail,
                  std::string_view stderr_tail) {
@@ -33,11 +34,11 @@ void add_remarks(Run& run, const Limits& limits, std::string_view stdout_tail,
   };
   if (in_the_error(tells_of_no_network) || tells_of_no_network(stdout_tail) ||
       tells_of_no_network(stderr_tail)) {
-    add(run, kNoNetwork);
+    add_note(run, kNoNetwork);
   }
-  if (run.error && run.error->cause == Cause::kPids) add(run, kManyProcesses);
+  if (run.error && run.error->cause == Cause::kPids) add_note(run, kManyProcesses);
   const bool is_disk = run.error && run.error->cause == Cause::kDisk;
-  if (is_disk || tells_of_too_large_file(stderr_tail)) add(run, full_disk(limits.disk_mb));
+  if (is_disk || tells_of_too_large_file(stderr_tail)) add_note(run, full_disk(limits.disk_mb));
 }
 
 }  // namespace sandbox::box

@@ -1,12 +1,16 @@
 // What a run's note says of limits that its code has met in words that do not name them.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "sandbox/limits.h"
 #include "sandbox/run.h"
 
 namespace sandbox::box {
+
+// Beside what its note says already, which may be said only once.
+void add_note(Run& run, const std::string& what);
 
 // Of a run that has ended, with the ends of its streams. Text of the box: it is advice, no verdict.
 void add_remarks(Run& run, const Limits& limits, std::string_view stdout_tail,

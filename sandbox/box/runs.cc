@@ -26,11 +26,8 @@ namespace {
 
 // Kept in memory, for servers that wait for them; all are on disk. Few, since outputs may be large.
 constexpr std::size_t kEndedMax = 8;
-constexpr int kStartAttemptsMax = 40;
 constexpr const char* kRestarted =
     "began in a fresh interpreter, as asked: variables of earlier runs are lost, files kept";
-constexpr int kAttemptsWithInterpreters = 10;
-constexpr milliseconds kStartPause{50};
 
 // Code may have taken its own rights away from the directory in which every process starts.
 base::Status make_enterable(int directory_fd) {
@@ -154,8 +151,8 @@ void Runs::begin(const JobPointer& job) {
     files_touched_ = false;
   }
   job->run.status = RunStatus::kRunning;
-  if (job->request.restart) tell_next(kRestarted);
-  if (!note_for_next_.empty()) job->run.note = std::exchange(note_for_next_, "");
+  if (job->request.restart) add_note(job->run, kRestarted);
+  add_note(job->run, std::exchange(note_for_next_, ""));
   context_.begins(job->run);
   job->run.started_at_ms = base::now_ms();
   stops_ = 0;
@@ -174,27 +171,6 @@ void Runs::begin(const JobPointer& job) {
   }
   if (job->request.timeout_seconds > 0) arm_deadline(*job, job->request.timeout_seconds * 1000);
   context_.changed(job->run.run_id);
-}
-
-// What runs left behind, or zombies that an interpreter keeps, may hold every place in the process
-// table: then a session that does nothing else gives them up for the run that is to start.
-bool Runs::make_room(const JobPointer& job) {
-  if (jobs_.size() > 1 || job->start_attempts == kStartAttemptsMax) return false;
-  const int attempt = job->start_attempts++;
-  if (attempt == 0) {
-    end_left_behind();
-    job->run.note = "processes that earlier runs left behind were ended to make room for this run";
-  } else if (attempt == kAttemptsWithInterpreters) {
-    end_processes();
-    job->run.note = "the session's processes were ended to make room for this run: variables lost";
-  }
-  context_.loop.after(kStartPause, [this, job] {
-    if (!jobs_.contains(job->run.run_id)) return;
-    if (!job->stop_cause) return begin(job);
-    end_without_process(job->run, *job->stop_cause, "stopped before it started");
-    finish(job);
-  });
-  return true;
 }
 
 base::Status Runs::start_process(Job& job) {
@@ -242,7 +218,8 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, bool ow
     on_message(key, message, blob);
   };
   events.broken = [this, key](const std::string& why) {
-    if (const JobPointer current = job_of_worker(key)) current->run.note = "interpreter: " + why;
+    if (const JobPointer current = job_of_worker(key))
+      add_note(current->run, "interpreter: " + why);
   };
   return Worker::start(context_.loop, context_.init, start, std::move(events));
 }
@@ -261,7 +238,7 @@ void Runs::on_message(const std::string& worker_key, const json& message, const 
   const std::string type = wire::string_or(message, "type");
   if ((type == "output" && !add_output(*job, message, blob)) ||
       (type == "part" && !add_part(*job, message, blob))) {
-    job->run.note = kOutputsDropped;
+    add_note(job->run, kOutputsDropped);
   }
   if (type != "done") return;
   job->worker->out().drain();
@@ -352,6 +329,9 @@ void Runs::finish(const JobPointer& job) {
     end_processes_since(context_.init, job->worker->pid(), job->started_process_time);
   }
   drop_parts(*job);
+  if (job->run.error && job->run.error->cause == Cause::kOom) {
+    oom_kills_told_ = context_.oom_kills();
+  }
   add_remarks(job->run, context_.spec.limits, job->out->tail(), job->err->tail());
   if (job->run.started_at_ms != 0) {
     std::size_t changes = 0;
@@ -365,7 +345,7 @@ void Runs::finish(const JobPointer& job) {
     job->run.duration_ms = job->run.finished_at_ms - job->run.started_at_ms;
   }
   if (const auto written = write_record(*job); !written.ok()) {
-    job->run.note += "; record not kept on disk: " + written.error().message;
+    add_note(job->run, "record not kept on disk: " + written.error().message);
   }
   kept_outputs_.add(job->run.run_id);
   remember(job->run);

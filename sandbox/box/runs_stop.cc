@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sandbox/base/clock.h"
+#include "sandbox/box/remarks.h"
 #include "sandbox/box/run_processes.h"
 #include "sandbox/box/runs.h"
 
@@ -22,6 +23,12 @@ constexpr milliseconds kInterruptGroupAfter{500};
 constexpr milliseconds kKillAfter{1500};
 // A fork bomb takes the CPU from everything else for as long as it is asked politely.
 constexpr milliseconds kKillBombAfter{1000};
+
+// A run that finds the process table full waits for room: before the interpreters are ended for it,
+// and in all.
+constexpr int kAttemptsWithInterpreters = 4;
+constexpr int kStartAttemptsMax = 40;
+constexpr milliseconds kStartPause{50};
 
 // Since the last run began. A program may stop itself, to be told to go on.
 constexpr int kStopsMax = 20;
@@ -90,7 +97,7 @@ void Runs::process_stopped(pid_t pid) {
   end_processes();
   const char* what =
       "a process of the session kept stopping the others: all were ended, variables lost";
-  for (auto& [id, job] : jobs_) job->run.note = what;
+  for (auto& [id, job] : jobs_) add_note(job->run, what);
   if (jobs_.empty()) tell_next(what);
 }
 
@@ -140,6 +147,29 @@ void Runs::end_left_behind() {
   end_all_processes_but(context_.init, workers);
 }
 
+// What runs left behind, or zombies that an interpreter keeps, may hold every place in the process
+// table: then a session that does nothing else gives them up for the run that is to start.
+bool Runs::make_room(const JobPointer& job) {
+  if (jobs_.size() > 1 || job->start_attempts == kStartAttemptsMax) return false;
+  const int attempt = job->start_attempts++;
+  if (attempt == 0) {
+    end_left_behind();
+    add_note(job->run,
+             "processes that earlier runs left behind were ended to make room for this run");
+  } else if (attempt == kAttemptsWithInterpreters) {
+    end_processes();
+    add_note(job->run,
+             "the session's processes were ended to make room for this run: variables lost");
+  }
+  context_.loop.after(kStartPause, [this, job] {
+    if (!jobs_.contains(job->run.run_id)) return;
+    if (!job->stop_cause) return begin(job);
+    end_without_process(job->run, *job->stop_cause, "stopped before it started");
+    finish(job);
+  });
+  return true;
+}
+
 void Runs::end_processes() {
   for (auto& [language, slot] : slots_) slot.ended_by_us = slot.worker != nullptr;
   context_.init.signal_all(SIGKILL);
@@ -162,14 +192,14 @@ void Runs::tell_of_idle_end(Language interpreter, int wait_status) {
   bool told = false;
   for (auto& [id, job] : jobs_) {
     if (job->run.status != RunStatus::kRunning) continue;
-    job->run.note += (job->run.note.empty() ? "" : "; ") + what;
-    told = true;
+    add_note(job->run, what);
+    told = told || !job->request.background;  // whose result may be asked for late, or never
   }
   if (!told) tell_next(what);
 }
 
 void Runs::note_all(const std::string& what) {
-  for (auto& [id, job] : jobs_) job->run.note = what;
+  for (auto& [id, job] : jobs_) add_note(job->run, what);
 }
 
 void Runs::tell_next(const std::string& what) {

@@ -120,8 +120,8 @@ DiskUsage measure_disk(const Measured& measured, std::int64_t files_max,
     usage.unreadable += tree.unreadable;
     usage.below_floor = usage.below_floor || is_below_floor(directory);
   }
-  const DeletedFiles deleted = deleted_open_files(read_descendants(measured.init_host_pid), stop);
-  usage.unreadable += deleted.closed_processes;
+  DeletedFiles deleted = deleted_open_files(read_descendants(measured.init_host_pid), stop);
+  usage.closed = std::move(deleted.closed);
   for (const DeletedFile& file : deleted.files) {
     if (!is_on(file.device, measured.directories)) continue;
     usage.deleted_bytes += file.bytes;

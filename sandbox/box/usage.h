@@ -42,11 +42,10 @@ struct DiskUsage {
   std::int64_t files = 0;
   std::int64_t deleted_bytes = 0;  // of both: without a name, but open
   std::int64_t deleted_files = 0;
-  bool complete = true;  // false: things were moved under the count, and more may be there
-  // Directories that were closed to the count again and again, and processes that cannot be seen
-  // into.
-  std::int64_t unreadable = 0;
-  bool below_floor = false;  // the host has hardly any room left where they lie
+  bool complete = true;         // false: things were moved under the count, and more may be there
+  std::int64_t unreadable = 0;  // directories that were closed to the count again and again
+  std::vector<pid_t> closed;    // see DeletedFiles
+  bool below_floor = false;     // the host has hardly any room left where they lie
 };
 
 // Counts up to about `files_max`, which is then what it says.

@@ -19,6 +19,7 @@ constexpr milliseconds kBusyInterval{100};
 constexpr milliseconds kLeftBehindInterval{1000};
 constexpr milliseconds kIdleInterval{5000};
 constexpr milliseconds kDiskInterval{500};
+constexpr milliseconds kAskedInterval{1000};
 constexpr milliseconds kOomGrace{300};
 constexpr milliseconds kBombWindow{500};
 constexpr std::int64_t kBombRefusals = 10;
@@ -180,7 +181,11 @@ std::int64_t Watchdog::times_full() {
 
 void Watchdog::check_disk(DiskUsage usage) {
   uncountable_looks_ = usage.unreadable > 0 ? uncountable_looks_ + 1 : 0;
-  if (uncountable_looks_ >= kUncountableLooks) {
+  const bool hides = std::any_of(usage.closed.begin(), usage.closed.end(), [this](pid_t pid) {
+    return std::find(last_disk_.closed.begin(), last_disk_.closed.end(), pid) !=
+           last_disk_.closed.end();
+  });
+  if (uncountable_looks_ >= kUncountableLooks || hides) {
     uncountable_looks_ = 0;
     watched_.disk_uncountable();
   }
@@ -216,6 +221,12 @@ base::Status Watchdog::take_disk_room(std::int64_t bytes) {
   wake();
   const std::int64_t taken = last_disk_.bytes + promised_bytes_;
   if (bytes > (limits_.disk_mb << 20) - taken) {
+    // What was deleted since the last look is room: now is the time to see it, though not all the
+    // time.
+    if (Clock::now() >= next_asked_look_) {
+      next_disk_look_ = Clock::now();
+      next_asked_look_ = Clock::now() + kAskedInterval;
+    }
     return base::error(base::Error::Kind::kLimit,
                        "the session's files take " + std::to_string(taken >> 20) + " of its " +
                            std::to_string(limits_.disk_mb) +

@@ -84,6 +84,7 @@ class Watchdog {
   Clock::time_point next_process_look_{};
   Clock::time_point next_disk_look_{};
   DiskUsage last_disk_;
+  Clock::time_point next_asked_look_{};
   std::int64_t promised_bytes_ = 0;        // to writers outside, and not counted yet
   std::int64_t promised_before_look_ = 0;  // of these, before the last look began
   bool disk_is_filling_ = false;

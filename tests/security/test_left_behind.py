@@ -90,6 +90,13 @@ def test_refusals_that_a_program_handles_cost_nothing(server, session):
     assert server.run("keep", session_id=session)["outputs"][0]["text"] == "7"
 
 
+def test_a_child_that_nobody_waits_for_hides_nothing(server, session):
+    """To an ordinary user its descriptors are closed, as are those of a process that hides."""
+    run = server.run("import subprocess, time\nkeep = subprocess.Popen(['true'])\ntime.sleep(3)\nprint('fine')",
+                     session_id=session)  # long enough for some looks
+    assert run["status"] == "completed" and run["stdout"] == "fine\n", run
+
+
 def test_one_session_does_not_use_up_the_inotify_of_the_others(server, session):
     hoard = ("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nkept = []\n"
              "while (fd := libc.inotify_init()) >= 0: kept.append(fd)\nprint(len(kept))")

@@ -19,7 +19,7 @@ import { Atomics, Error, Map, Number, Object, Promise, Set, String, setImmediate
 const reallyExit = process.reallyExit.bind(process);
 
 const INTERRUPTED = 130;
-const FROM_EARLIER = 'Code of an earlier run threw this; it does not fail the run in progress.\n';
+const FROM_EARLIER = 'Code of an earlier run, or a function defined there, threw this with nobody to catch it; it fails no run.\n';
 
 // Thrown by process.exit(), so that the interpreter lives on. What else is thrown may be a proxy, whose
 // class is for its code to say; a private field is not.

@@ -121,7 +121,9 @@ void wrap_install_seccomp_filter() {
 STEP(drop_capabilities, "_ZN7sandbox4init17drop_capabilitiesEv", );
 void wrap_drop_capabilities() {
   if (is_off("no_new_privs") && !is_off("seccomp")) {
-    // Without no_new_privs the kernel wants CAP_SYS_ADMIN for this, and it goes now.
+    // Without no_new_privs the kernel wants CAP_SYS_ADMIN for this, and it goes now. The filter
+    // lets nobody stop being dumpable.
+    if (!is_off("dumpable")) must(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "clear dumpable");
     real_install_seccomp_filter();
     g_filter_is_installed = true;
   }
