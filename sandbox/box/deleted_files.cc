@@ -8,12 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
-
-#include "sandbox/box/process_memory.h"
 
 namespace sandbox::box {
 namespace {
@@ -24,8 +23,8 @@ using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
 
 Directory open_directory(const std::string& path) { return {::opendir(path.c_str()), &::closedir}; }
 
-// Those threads that have a descriptor table of their own, one for each. The first thread's need
-// not be among them: it can end before the others.
+// The directories of those threads that have a descriptor table of their own, one for each. The
+// first thread's need not be among them: it can end before the others.
 std::vector<std::string> descriptor_tables(pid_t pid) {
   const std::string tasks_path = "/proc/" + std::to_string(pid) + "/task";
   std::vector<std::string> tables;
@@ -39,15 +38,19 @@ std::vector<std::string> descriptor_tables(pid_t pid) {
     });
     if (known) continue;
     owners.push_back(thread);
-    tables.push_back(tasks_path + "/" + entry->d_name + "/fd");
+    tables.push_back(tasks_path + "/" + entry->d_name);
   }
   return tables;
 }
 
-// Not so of a zombie, nor of what is ending: those are closed to an ordinary user.
-bool has_memory(pid_t pid) {
-  const ProcessMemory memory = resident_memory(pid);
-  return memory.anonymous_bytes + memory.shared_bytes > 0;
+// Not so of a zombie, of what is ending, nor of a first thread that the others have outlived: those
+// have no descriptors any more, and are closed to an ordinary user.
+bool has_memory(const std::string& thread) {
+  std::ifstream status(thread + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmSize:")) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -70,11 +73,11 @@ DeletedFiles deleted_open_files(const std::vector<pid_t>& pids, const std::stop_
     for (const std::string& path : descriptor_tables(pid)) {
       if (stop.stop_requested()) return found;
       errno = 0;
-      const Directory table = open_directory(path);
+      const Directory table = open_directory(path + "/fd");
       if (table) look_into(table);
-      closed = closed || (!table && errno == EACCES);  // else it has ended
+      closed = closed || (!table && errno == EACCES && has_memory(path));  // else it has ended
     }
-    if (closed && has_memory(pid)) found.closed.push_back(pid);
+    if (closed) found.closed.push_back(pid);
   }
   return found;
 }

@@ -97,6 +97,14 @@ def test_a_child_that_nobody_waits_for_hides_nothing(server, session):
     assert run["status"] == "completed" and run["stdout"] == "fine\n", run
 
 
+def test_a_program_whose_first_thread_has_ended_goes_on(server, session):
+    code = ("import ctypes, os, threading, time\nif os.fork() == 0:\n"
+            "    threading.Thread(target=lambda: (time.sleep(3), os.write(1, b'fine\\n'))).start()\n"
+            "    ctypes.CDLL(None).syscall(60, 0)  # exit(2) of this thread alone\nos.wait(); 1")
+    run = server.run(code, session_id=session)
+    assert run["status"] == "completed" and "fine" in run["stdout"], run
+
+
 def test_one_session_does_not_use_up_the_inotify_of_the_others(server, session):
     hoard = ("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nkept = []\n"
              "while (fd := libc.inotify_init()) >= 0: kept.append(fd)\nprint(len(kept))")
