@@ -180,14 +180,7 @@ base::Result<SessionState> Manager::create(const std::string& principal_id,
   wanted.lifetime_seconds = options.lifetime_seconds;
   wanted.host_folders = TRY(choose_folders(options.filesystem));
   wanted.unasked = options.unasked;
-  const auto lock = lock_of("unasked " + principal_id);
-  std::unique_lock one_at_a_time(*lock, std::defer_lock);
-  if (wanted.unasked) {
-    one_at_a_time.lock();
-    TRY(make_room_for_unasked(principal_id));
-  }
-  const Session session = TRY(take_row(wanted));
-  if (wanted.unasked) one_at_a_time.unlock();  // its row counts from here on
+  const Session session = TRY(wanted.unasked ? take_unasked_row(wanted) : take_row(wanted));
   if (session.ends_with_connection) {
     const std::lock_guard maps(mutex_);
     connection_owned_[options.connection_id].push_back(session.id);

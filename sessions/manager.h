@@ -207,6 +207,7 @@ class Manager {
   base::Result<SessionState> state_of_new(const Session& session);
   [[nodiscard]] Session new_session(const std::string& principal_id,
                                     const sandbox::Limits& limits) const;
+  base::Result<Session> take_unasked_row(const Session& wanted);
   base::Status make_room_for_unasked(const std::string& principal_id);
   // Ends its box, if it is idle; the session and its files stay.
   base::Status give_way(const Session& session);

@@ -25,6 +25,13 @@ base::Error all_busy(const std::vector<SessionState>& live) {
 
 }  // namespace
 
+base::Result<Session> Manager::take_unasked_row(const Session& wanted) {
+  const auto lock = lock_of("unasked " + wanted.principal_id);
+  const std::lock_guard one_at_a_time(*lock);  // until its row counts
+  TRY(make_room_for_unasked(wanted.principal_id));
+  return take_row(wanted);
+}
+
 base::Status Manager::make_room_for_unasked(const std::string& principal_id) {
   std::vector<SessionState> live;
   for (Session& session : TRY(store_.unasked_sessions(principal_id))) {

@@ -20,50 +20,51 @@ std::int64_t sockets_in_use(const std::string& net, const char* file, const std:
   return 0;
 }
 
-// "sl local rem st tx_queue:rx_queue …", the queues as hexadecimal bytes.
-std::int64_t queued_bytes(const std::string& path) {
+// What `bytes_of` finds in the lines of a table, the titles left out.
+std::int64_t sum_of_lines(const std::string& path, std::int64_t (*bytes_of)(std::istringstream&)) {
   std::ifstream lines(path);
   std::string line;
-  std::getline(lines, line);  // titles
+  std::getline(lines, line);
   std::int64_t bytes = 0;
   while (std::getline(lines, line)) {
     std::istringstream fields(line);
-    std::string queues;
-    for (int field = 0; field < 5; ++field) fields >> queues;
-    const auto colon = queues.find(':');
-    if (colon == std::string::npos) continue;
-    bytes += std::strtoll(queues.c_str(), nullptr, 16);
-    bytes += std::strtoll(queues.c_str() + colon + 1, nullptr, 16);
+    bytes += bytes_of(fields);
   }
   return bytes;
 }
 
+// "sl local rem st tx_queue:rx_queue …", the queues as hexadecimal bytes.
+std::int64_t queued_bytes(std::istringstream& fields) {
+  std::string queues;
+  for (int field = 0; field < 5; ++field) fields >> queues;
+  const auto colon = queues.find(':');
+  if (colon == std::string::npos) return 0;
+  return std::strtoll(queues.c_str(), nullptr, 16) +
+         std::strtoll(queues.c_str() + colon + 1, nullptr, 16);
+}
+
 // "sk Eth Pid Groups Rmem Wmem …"
-std::int64_t netlink_bytes(const std::string& path) {
-  std::ifstream lines(path);
-  std::string line;
-  std::getline(lines, line);  // titles
-  std::int64_t bytes = 0;
-  while (std::getline(lines, line)) {
-    std::istringstream fields(line);
-    std::string skipped;
-    for (int field = 0; field < 4; ++field) fields >> skipped;
-    std::int64_t received = 0;
-    std::int64_t sent = 0;
-    if (fields >> received >> sent) bytes += received + sent;
-  }
-  return bytes;
+std::int64_t netlink_bytes(std::istringstream& fields) {
+  std::string skipped;
+  for (int field = 0; field < 4; ++field) fields >> skipped;
+  std::int64_t received = 0;
+  std::int64_t sent = 0;
+  return fields >> received >> sent ? received + sent : 0;
 }
 
 }  // namespace
 
 std::int64_t socket_memory_bytes(pid_t pid) {
   const std::string net = "/proc/" + std::to_string(pid) + "/net/";
-  std::int64_t bytes = netlink_bytes(net + "netlink");
-  if (sockets_in_use(net, "sockstat", "UDP") > kFewSockets) bytes += queued_bytes(net + "udp");
-  if (sockets_in_use(net, "sockstat6", "UDP6") > kFewSockets) bytes += queued_bytes(net + "udp6");
-  if (sockets_in_use(net, "sockstat", "TCP") > kFewSockets) bytes += queued_bytes(net + "tcp");
-  if (sockets_in_use(net, "sockstat6", "TCP6") > kFewSockets) bytes += queued_bytes(net + "tcp6");
+  std::int64_t bytes = sum_of_lines(net + "netlink", netlink_bytes);
+  const auto add = [&](const char* sockstat, const char* kind, const char* table) {
+    if (sockets_in_use(net, sockstat, kind) <= kFewSockets) return;
+    bytes += sum_of_lines(net + table, queued_bytes);
+  };
+  add("sockstat", "UDP", "udp");
+  add("sockstat6", "UDP6", "udp6");
+  add("sockstat", "TCP", "tcp");
+  add("sockstat6", "TCP6", "tcp6");
   return bytes;
 }
 

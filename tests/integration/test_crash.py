@@ -5,7 +5,6 @@ import os
 import pathlib
 import random
 import signal
-import sqlite3
 import subprocess
 import threading
 import time
@@ -13,15 +12,8 @@ import time
 import pytest
 
 from boxes import processes_of, until
+from database import rows
 from hutch_client import Client, ToolError, hutch_binary
-
-
-def rows(state, query):
-    connection = sqlite3.connect(f"file:{state}/hutch.db?mode=ro", uri=True)
-    try:
-        return connection.execute(query).fetchall()
-    finally:
-        connection.close()
 
 
 def everything_left(state):

@@ -2,23 +2,15 @@
 
 import os
 import pathlib
-import sqlite3
 
 import pytest
 
 from boxes import until
+from database import rows
 from hutch_client import Client, ToolError
 
 SECRET = "marmalade"
 NOTE = "its session was deleted, and its output with it"
-
-
-def rows(state, query):
-    connection = sqlite3.connect(f"file:{state}/hutch.db?mode=ro", uri=True)
-    try:
-        return connection.execute(query).fetchall()
-    finally:
-        connection.close()
 
 
 def files_with(state, text):

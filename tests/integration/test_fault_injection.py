@@ -18,6 +18,7 @@ import time
 import pytest
 
 from conftest import needs
+from database import rows
 from hutch_client import ToolError
 from trial import Trial, children_of, descriptors_of
 
@@ -88,19 +89,11 @@ def trial(tmp_path_factory):
 
 
 def count_sessions(trial):
-    connection = sqlite3.connect(f"file:{trial.state}/hutch.db?mode=ro", uri=True)
-    try:
-        return connection.execute("SELECT count(*) FROM sessions").fetchone()[0]
-    finally:
-        connection.close()
+    return rows(trial.state, "SELECT count(*) FROM sessions")[0][0]
 
 
 def newest_session(trial):
-    connection = sqlite3.connect(f"file:{trial.state}/hutch.db?mode=ro", uri=True)
-    try:
-        return connection.execute("SELECT id, status, error FROM sessions ORDER BY rowid DESC LIMIT 1").fetchone()
-    finally:
-        connection.close()
+    return rows(trial.state, "SELECT id, status, error FROM sessions ORDER BY rowid DESC LIMIT 1")[0]
 
 
 def start_with(trial, helper, options):

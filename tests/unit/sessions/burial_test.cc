@@ -10,8 +10,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/random_id.h"
 #include "sandbox/run.h"
 #include "sessions/migrations.h"
 #include "tests/unit/sessions/store_fixture.h"
@@ -27,17 +25,6 @@ constexpr const char* kSecret = "marmalade";
 
 class BurialTest : public sessions::testing::StoreFixture {
  protected:
-  sessions::Run begun(const Session& owner) {
-    sessions::Run run;
-    run.id = base::random_id("run_");
-    run.session_id = owner.id;
-    run.language = "python";
-    run.server_id = "server";
-    run.queued_at = base::now_ms();
-    EXPECT_TRUE(store_->insert_run(run).ok());
-    return run;
-  }
-
   bool finish(const sessions::Run& row, std::size_t bytes = 100) {
     sandbox::Run run;
     run.run_id = row.id;
@@ -104,7 +91,7 @@ class BurialTest : public sessions::testing::StoreFixture {
 
 TEST_F(BurialTest, OfItsRunsStaysHowAndWhenTheyEnded) {
   const Session owner = with_env();
-  const auto run = begun(owner);
+  const auto run = inserted(owner);
   ASSERT_TRUE(finish(run));
   destroy(owner);
   const auto kept = store_->find_run(principal_, run.id).value();
@@ -127,7 +114,7 @@ TEST_F(BurialTest, OfItsRunsStaysHowAndWhenTheyEnded) {
 TEST_F(BurialTest, OthersAreLeftAlone) {
   const Session owner = with_env();
   const Session other = with_env();
-  const auto run = begun(other);
+  const auto run = inserted(other);
   ASSERT_TRUE(finish(run));
   destroy(owner);
   // Not one that is alive, whatever is asked.
@@ -139,7 +126,7 @@ TEST_F(BurialTest, OthersAreLeftAlone) {
 
 TEST_F(BurialTest, WhatComesLateIsNotKept) {
   const Session owner = with_env();
-  const auto run = begun(owner);
+  const auto run = inserted(owner);
   destroy(owner);
   EXPECT_TRUE(finish(run));
   EXPECT_EQ(store_->find_run(principal_, run.id).value().record->find(kSecret), std::string::npos);
@@ -151,7 +138,7 @@ TEST_F(BurialTest, WhatComesLateIsNotKept) {
 TEST_F(BurialTest, WhoeverWasKilledInBetweenIsFinishedByTheNext) {
   const Session owner = with_env();
   constexpr int kRuns = 30;  // more than one transaction has
-  for (int i = 0; i < kRuns; ++i) ASSERT_TRUE(finish(begun(owner)));
+  for (int i = 0; i < kRuns; ++i) ASSERT_TRUE(finish(inserted(owner)));
   ASSERT_TRUE(store_->set_session_status(owner.id, "destroyed", "").value());
   {
     // As after a kill between two transactions: some are short, nothing else is done.
@@ -173,8 +160,8 @@ TEST_F(BurialTest, WhoeverWasKilledInBetweenIsFinishedByTheNext) {
 
 TEST_F(BurialTest, TheFileShrinksAndNothingIsLeftInIt) {
   const Session owner = with_env();
-  for (int i = 0; i < 4; ++i) ASSERT_TRUE(finish(begun(owner), 2'000'000));
-  for (int i = 0; i < 2000; ++i) ASSERT_TRUE(finish(begun(owner), 1000));
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(finish(inserted(owner), 2'000'000));
+  for (int i = 0; i < 2000; ++i) ASSERT_TRUE(finish(inserted(owner), 1000));
   shrink();
   const auto before = fs::file_size(path());
   EXPECT_GT(before, 10'000'000U);
@@ -188,7 +175,7 @@ TEST_F(BurialTest, TheFileShrinksAndNothingIsLeftInIt) {
 
 TEST_F(BurialTest, AnOlderDatabaseIsCleanedAndShrinksToo) {
   const Session owner = with_env();
-  const auto run = begun(owner);
+  const auto run = inserted(owner);
   ASSERT_TRUE(finish(run, 2'000'000));
   destroy(owner);
   store_.reset();

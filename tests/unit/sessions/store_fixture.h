@@ -39,6 +39,16 @@ class StoreFixture : public ::testing::Test {
   Session created(const std::string& name = "") {
     return store_->create_session(session(name), kIds, 1000).value();
   }
+  sessions::Run inserted(const Session& owner) {
+    sessions::Run run;
+    run.id = base::random_id("run_");
+    run.session_id = owner.id;
+    run.language = "python";
+    run.server_id = "server";
+    run.queued_at = base::now_ms();
+    EXPECT_TRUE(store_->insert_run(run).ok());
+    return run;
+  }
 
   std::string directory_;
   std::unique_ptr<Store> store_;

@@ -22,19 +22,7 @@ using namespace sessions;
 using Kind = base::Error::Kind;
 namespace fs = std::filesystem;
 
-class StoreTest : public sessions::testing::StoreFixture {
- protected:
-  sessions::Run inserted(const Session& owner) {
-    sessions::Run run;
-    run.id = base::random_id("run_");
-    run.session_id = owner.id;
-    run.language = "python";
-    run.server_id = "server";
-    run.queued_at = base::now_ms();
-    EXPECT_TRUE(store_->insert_run(run).ok());
-    return run;
-  }
-};
+using StoreTest = sessions::testing::StoreFixture;
 
 TEST_F(StoreTest, PrincipalsAreMadeOnce) {
   EXPECT_EQ(store_->ensure_principal("p").value(), principal_);
