@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/shortened_text.h"
 #include "sandbox/wire/json.h"
 #include "sessions/manager.h"
 
@@ -15,7 +16,6 @@ using sandbox::HostFolder;
 
 namespace {
 
-constexpr std::size_t kShownMax = 100;
 constexpr std::size_t kPathBytesMax = 1024;
 
 Error invalid(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
@@ -70,7 +70,7 @@ base::Status check_keys(const json& filesystem) {
   if (!filesystem.is_object()) return invalid("filesystem must be an object");
   for (const auto& [key, value] : filesystem.items()) {
     if (key != "read_only" && key != "read_write" && key != "blocked") {
-      return invalid("unknown key filesystem." + key.substr(0, kShownMax) +
+      return invalid("unknown key filesystem." + sandbox::echoed(key) +
                      "; there are: read_only, read_write, blocked");
     }
   }
@@ -84,7 +84,7 @@ base::Status pick(const json& filesystem, bool writable, const std::vector<HostF
     const std::string name = name_in(given);
     // A path of the host is no name, whatever is granted.
     const std::string place = name.starts_with('/') ? name : "/mnt/" + name;
-    const std::string shown = "filesystem." + key + ": " + place.substr(0, kShownMax);
+    const std::string shown = "filesystem." + key + ": " + sandbox::echoed(place);
     const HostFolder* folder = find_named(granted, name);
     if (folder == nullptr) {
       const bool good = sandbox::check_folder_name(name).ok();
@@ -115,7 +115,7 @@ bool is_plain(const std::string& path) {
 
 base::Status block(const json& filesystem, std::vector<HostFolder>& chosen) {
   for (std::string path : TRY(texts_of(filesystem, "blocked"))) {
-    const std::string shown = "filesystem.blocked: " + path.substr(0, kShownMax);
+    const std::string shown = "filesystem.blocked: " + sandbox::echoed(path);
     path = name_in(path);
     const std::size_t slash = path.find('/');
     const std::string name = path.substr(0, slash);

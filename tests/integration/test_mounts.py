@@ -209,6 +209,7 @@ def test_create_session_picks_and_narrows(state, folder, tmp_path):
     ({"read_only": "ro"}, "must be an array"),
     ({"read_only": [1]}, "must be an array"),
     ({"write": ["ro"]}, "unknown key"),
+    ({"ö" * 120: ["ro"]}, "unknown key filesystem.ö{100};"),
     ({"blocked": ["/mnt/ro"]}, "whole folder"),
     ({"blocked": ["/mnt/ro/../x"]}, "plain path"),
     ({"blocked": ["/mnt/other/x"]}, "in no folder"),

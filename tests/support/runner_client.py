@@ -251,3 +251,10 @@ def eventually(condition, what):
         if time.monotonic() > deadline:
             raise TimeoutError(what)
         time.sleep(0.005)
+
+
+def chart_of(runner, code):
+    """The data of the figure that `code` draws; None for one without."""
+    ending = runner.run(f"{code};")
+    assert ending.ok, ending.stderr
+    return ending.outputs[0].get("chart")

@@ -33,6 +33,15 @@ def start(tmp_path):
         client.__exit__(None, None, None)
 
 
+@pytest.fixture(scope="module")
+def plotter(tmp_path_factory):
+    """One Python for a module, with matplotlib and pandas imported."""
+    with RunnerClient("python", tmp_path_factory.mktemp("charts")) as client:
+        prelude = client.run("import datetime as dt, matplotlib.pyplot as plt, numpy as np, pandas as pd")
+        assert prelude.ok, prelude.stderr
+        yield client
+
+
 @pytest.fixture
 def python(start):
     return start("python")

@@ -2,22 +2,9 @@
 
 import pytest
 
-PRELUDE = "import matplotlib.pyplot as plt, numpy as np, pandas as pd\n"
+from runner_client import chart_of
+
 PAIR = "pd.DataFrame({'m': ['jan', 'feb'], 'a': [1, 2], 'b': [3, 4]}).set_index('m')"
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory):
-    from runner_client import RunnerClient
-    with RunnerClient("python", tmp_path_factory.mktemp("charts")) as client:
-        assert client.run(PRELUDE).ok
-        yield client
-
-
-def chart_of(runner, code):
-    ending = runner.run(f"{code};")
-    assert ending.ok, ending.stderr
-    return ending.outputs[0].get("chart")
 
 
 def ticks_of(runner, code):
@@ -39,8 +26,8 @@ def series(frequency):
     ("Day(2)", "2024-01-01", "2024-01-03"), ("Minute(15)", "2024-01-01", "2024-01-01T00:15"),
     ("Second()", "2024-01-01", "2024-01-01T00:00:01"),
 ])
-def test_series_with_a_frequency(shared, frequency, first, second):
-    chart = chart_of(shared, series(frequency) + ".plot()")
+def test_series_with_a_frequency(plotter, frequency, first, second):
+    chart = chart_of(plotter, series(frequency) + ".plot()")
     assert chart["x"]["scale"] == "datetime" and "ticks" not in chart["x"]
     ((one, two),) = xs_of(chart)
     assert one == "2024-01-01T00:00:00" and (first, second) == (one[:len(first)], two[:len(second)])
@@ -51,35 +38,35 @@ def test_series_with_a_frequency(shared, frequency, first, second):
     "pd.DataFrame({'a': " + series("MonthEnd()") + "}).plot.area()",
     series("MonthEnd()") + ".plot(style='o')",
 ])
-def test_months(shared, code):
-    assert xs_of(chart_of(shared, code)) == [["2024-01-01T00:00:00", "2024-02-01T00:00:00"]]
+def test_months(plotter, code):
+    assert xs_of(chart_of(plotter, code)) == [["2024-01-01T00:00:00", "2024-02-01T00:00:00"]]
 
 
-def test_dates_beside_a_series_of_pandas(shared):
+def test_dates_beside_a_series_of_pandas(plotter):
     both = f"s = {series('MonthEnd()')}; axes = s.plot(); axes."
-    chart = chart_of(shared, both + "scatter(s.index, s)")
+    chart = chart_of(plotter, both + "scatter(s.index, s)")
     assert [xs_of(one) for one in chart["elements"][0]["charts"]] == [
         [["2024-01-01T00:00:00", "2024-02-01T00:00:00"]]] * 2
     # matplotlib reads these as days: the picture has them a thousand years apart.
-    chart = chart_of(shared, both + "plot(s.index, s)")
+    chart = chart_of(plotter, both + "plot(s.index, s)")
     assert chart["x"]["scale"] == "linear" and xs_of(chart) == [[648, 649], [19753, 19782]]
-    chart = chart_of(shared, f"s = {series('MonthEnd()')}; s.plot().plot([648.5, 649], [1, 2])")
+    chart = chart_of(plotter, f"s = {series('MonthEnd()')}; s.plot().plot([648.5, 649], [1, 2])")
     assert chart["x"]["scale"] == "linear" and xs_of(chart) == [[648, 649], [648.5, 649]]
 
 
 @pytest.mark.parametrize("frequency", ["MonthEnd()", "Hour()", "BDay()"])
-def test_dates_drawn_before_a_series_of_pandas(shared, frequency):
-    chart = chart_of(shared, f"s = {series(frequency)}; s.plot(ax=plt.scatter(s.index, s).axes)")
+def test_dates_drawn_before_a_series_of_pandas(plotter, frequency):
+    chart = chart_of(plotter, f"s = {series(frequency)}; s.plot(ax=plt.scatter(s.index, s).axes)")
     scatter, line = chart["elements"][0]["charts"]
     assert scatter["x"]["scale"] == "linear" and 19700 < xs_of(scatter)[0][0] < 19800
     assert line["x"]["scale"] == "datetime" and xs_of(line)[0][0] == "2024-01-01T00:00:00"
 
 
-def test_dates_without_a_frequency(shared):
-    chart = chart_of(shared, "plt.plot(pd.to_datetime(['2024-01-01', None, '2024-01-03']), [1, 2, 3])")
+def test_dates_without_a_frequency(plotter):
+    chart = chart_of(plotter, "plt.plot(pd.to_datetime(['2024-01-01', None, '2024-01-03']), [1, 2, 3])")
     assert chart["x"]["scale"] == "datetime"
     assert xs_of(chart) == [["2024-01-01T00:00:00+00:00", None, "2024-01-03T00:00:00+00:00"]]
-    assert xs_of(chart_of(shared, series("MonthEnd()") + ".plot(x_compat=True)"))[0][0][:10] == "2024-01-31"
+    assert xs_of(chart_of(plotter, series("MonthEnd()") + ".plot(x_compat=True)"))[0][0][:10] == "2024-01-31"
 
 
 @pytest.mark.parametrize("code, xs", [
@@ -88,8 +75,8 @@ def test_dates_without_a_frequency(shared):
     ("plt.plot([5, 6, 7]); plt.xticks([0, 2], ['p', 'q'])", [[0, 1, 2]]),
     ("plt.plot([5, 6, 7]); plt.plot([0, 2], [3, 4]); plt.xticks([0, 2], ['p', 'q'])", [[0, 1, 2], [0, 2]]),
 ])
-def test_names_at_some_places_only(shared, code, xs):
-    chart = chart_of(shared, code)
+def test_names_at_some_places_only(plotter, code, xs):
+    chart = chart_of(plotter, code)
     assert chart["x"]["scale"] == "linear" and xs_of(chart) == xs
     assert all(isinstance(tick, float) for tick in chart["x"]["ticks"])
 
@@ -101,28 +88,28 @@ def test_names_at_some_places_only(shared, code, xs):
     ("plt.plot(['p', 'q'], [1, 2])", [["p", "q"]]),
     ("plt.scatter([0, 0.9], [1, 2]); plt.xticks([0, 1], ['p', 'q'])", [[0, 0.9]]),  # jitter
 ])
-def test_names_at_all_places(shared, code, xs):
-    chart = chart_of(shared, code)
+def test_names_at_all_places(plotter, code, xs):
+    chart = chart_of(plotter, code)
     assert chart["x"]["scale"] == "categorical" and xs_of(chart) == xs
     assert len(chart["x"]["ticks"]) == 2 and all(chart["x"]["ticks"])
 
 
-def test_heatmaps_with_names_at_some_places(shared):
+def test_heatmaps_with_names_at_some_places(plotter):
     code = "plt.imshow([[1, 2, 3, 4]]); plt.xticks({}, list({}))"
-    chart = chart_of(shared, code.format("[0, 3]", "'pq'"))
+    chart = chart_of(plotter, code.format("[0, 3]", "'pq'"))
     assert chart["elements"][0]["x"] == [0, 1, 2, 3] and chart["x"]["scale"] == "linear"
-    chart = chart_of(shared, code.format("[0, 1, 2, 3]", "'pqrs'"))
+    chart = chart_of(plotter, code.format("[0, 1, 2, 3]", "'pqrs'"))
     assert chart["elements"][0]["x"] == ["p", "q", "r", "s"] and chart["x"]["scale"] == "categorical"
 
 
-def test_ticks_without_a_text_are_none(shared):
-    assert ticks_of(shared, "plt.bar([0, 1, 2], [1, 2, 3]); plt.xticks([0, 1, 2], ['p', '', 'q'])") == ["p", "q"]
+def test_ticks_without_a_text_are_none(plotter):
+    assert ticks_of(plotter, "plt.bar([0, 1, 2], [1, 2, 3]); plt.xticks([0, 1, 2], ['p', '', 'q'])") == ["p", "q"]
 
 
-def test_marks_in_3d_have_no_data(shared):
+def test_marks_in_3d_have_no_data(plotter):
     code = "f = plt.figure(); axes = f.add_subplot({}projection='3d'); axes.scatter([1, 2], [3, 4], [5, 6])"
-    assert chart_of(shared, code.format("")) is None
-    chart = chart_of(shared, code.format("1, 2, 1, ") + "; f.add_subplot(1, 2, 2).plot([1, 2])")
+    assert chart_of(plotter, code.format("")) is None
+    chart = chart_of(plotter, code.format("1, 2, 1, ") + "; f.add_subplot(1, 2, 2).plot([1, 2])")
     place, line = chart["elements"][0]["charts"]
     assert (place["missing"], place["elements"], line["type"]) == ("marks in 3D", [{"charts": []}], "line")
 
@@ -131,30 +118,30 @@ def test_marks_in_3d_have_no_data(shared):
     "plt.contour([[1, 2], [3, 4]])", "plt.contourf([[1, 2], [3, 4]]); plt.colorbar()",
     "plt.tricontour([0, 1, 1], [0, 0, 1], [1, 2, 3])", "plt.hexbin([1, 2], [3, 4])",
 ])
-def test_contours_have_no_data(shared, code):
-    assert chart_of(shared, code) is None
-    cloud = chart_of(shared, code + "; plt.scatter([5], [6], transform=plt.gca().transData)")
+def test_contours_have_no_data(plotter, code):
+    assert chart_of(plotter, code) is None
+    cloud = chart_of(plotter, code + "; plt.scatter([5], [6], transform=plt.gca().transData)")
     assert (cloud["type"], cloud["elements"]) == ("scatter", [{"label": "", "points": [[5, 6]]}])
 
 
-def test_characters_without_a_font_are_told_once(shared):
+def test_characters_without_a_font_are_told_once(plotter):
     code = "for _ in range(2):\n    plt.figure(); plt.plot([1]); plt.title('売上'); plt.xlabel('円'); plt.show()"
     for _ in range(2):
-        assert shared.run(code).stderr == "no font here has 売上円; these characters are shown as boxes\n"
-    assert shared.run("import warnings; warnings.simplefilter('ignore')\n" + code).stderr == ""
-    assert shared.run("warnings.resetwarnings(); plt.plot([1]);").stderr == ""
+        assert plotter.run(code).stderr == "no font here has 売上円; these characters are shown as boxes\n"
+    assert plotter.run("import warnings; warnings.simplefilter('ignore')\n" + code).stderr == ""
+    assert plotter.run("warnings.resetwarnings(); plt.plot([1]);").stderr == ""
 
 
-def test_warnings_of_drawing_name_the_cell_only(shared):
-    ending = shared.run("import matplotlib.artist, warnings\nclass A(matplotlib.artist.Artist):\n    def draw(self, renderer):\n"
+def test_warnings_of_drawing_name_the_cell_only(plotter):
+    ending = plotter.run("import matplotlib.artist, warnings\nclass A(matplotlib.artist.Artist):\n    def draw(self, renderer):\n"
                         "        warnings.warn('mine')\nplt.figure().add_artist(A());\nplt.plot([1]); plt.show()")
-    assert ending.stderr == "<cell-%d>:4: UserWarning: mine\n  warnings.warn('mine')\n" % shared.runs
+    assert ending.stderr == "<cell-%d>:4: UserWarning: mine\n  warnings.warn('mine')\n" % plotter.runs
 
 
 @pytest.mark.parametrize("size, dpi", [("(20, 15)", 400), ("(3, 3)", 5000), ("(60, 60)", 100)])
-def test_pictures_of_very_many_dots_are_never_drawn(shared, size, dpi):
+def test_pictures_of_very_many_dots_are_never_drawn(plotter, size, dpi):
     code = f"f = plt.figure(figsize={size}, dpi={dpi}); most = []\nshow = f.canvas.print_figure\n"
-    ending = shared.run(code + "def watched(*a, **o):\n    most.append(o['dpi']); return show(*a, **o)\n"
+    ending = plotter.run(code + "def watched(*a, **o):\n    most.append(o['dpi']); return show(*a, **o)\n"
                         "f.canvas.print_figure = watched; plt.plot([1, 2]); plt.show()\n"
                         "[float(max(most) ** 2 * f.get_figwidth() * f.get_figheight()), f.dpi]")
     dots, own = ending.main["json"]

@@ -2,23 +2,7 @@
 
 import pytest
 
-PRELUDE = "import matplotlib.pyplot as plt, numpy as np, pandas as pd, datetime as dt\n"
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory):
-    from runner_client import RunnerClient
-    with RunnerClient("python", tmp_path_factory.mktemp("charts")) as client:
-        if not client.run(PRELUDE).ok:
-            pytest.skip("no matplotlib or pandas")
-        yield client
-
-
-def chart_of(runner, code):
-    ending = runner.run(f"{code};")
-    assert ending.ok, ending.stderr
-    return ending.outputs[0].get("chart")
-
+from runner_client import chart_of
 
 def bins_of(runner, code):
     chart = chart_of(runner, code)
@@ -32,8 +16,8 @@ def bins_of(runner, code):
 @pytest.mark.parametrize("dates", ["pd.date_range('2024-01-01', periods=5)",
                                    "[dt.datetime(2024, 1, d) for d in range(1, 6)]"])
 @pytest.mark.parametrize("way", ["orientation='vertical'", "orientation='horizontal'", "histtype='step'"])
-def test_bins_of_dates(shared, dates, way):
-    chart = chart_of(shared, f"plt.hist({dates}, bins=2, {way})")
+def test_bins_of_dates(plotter, dates, way):
+    chart = chart_of(plotter, f"plt.hist({dates}, bins=2, {way})")
     assert (chart["type"], chart["y" if "horizontal" in way else "x"]["scale"]) == ("histogram", "datetime")
     assert [(one["from"][:10], one["to"][:10], one["count"]) for one in chart["elements"]] == [
         ("2024-01-01", "2024-01-03", 2), ("2024-01-03", "2024-01-05", 3)]
@@ -49,9 +33,9 @@ def test_bins_of_dates(shared, dates, way):
     ("plt.hist([1, 3], bins=2); plt.cla(); plt.hist([5, 7], bins=1)", [(5, 7, 2)]),
     ("pd.Series([1, 2, 2, 5]).hist(bins=2)", [(1, 3, 3), (3, 5, 1)]),
 ])
-def test_bins(shared, code, bins):
-    assert bins_of(shared, code) == bins
-    assert chart_of(shared, code)["x"]["scale"] == "linear"
+def test_bins(plotter, code, bins):
+    assert bins_of(plotter, code) == bins
+    assert chart_of(plotter, code)["x"]["scale"] == "linear"
 
 
 A_AND_B = [(1, 2, 1, "A"), (2, 3, 2, "A"), (1, 2, 2, "B"), (2, 3, 1, "B")]
@@ -67,15 +51,15 @@ A_AND_B = [(1, 2, 1, "A"), (2, 3, 2, "A"), (1, 2, 2, "B"), (2, 3, 1, "B")]
     "pd.DataFrame({'A': [1, 2, 3], 'B': [1, 1, 3]}).plot.hist(bins=2, stacked=True)",
     "pd.DataFrame({'A': [1, 2, 3], 'B': [1, 1, 3]}).plot.hist(bins=2, stacked=True, histtype='step')",
 ])
-def test_bins_of_several_series(shared, code):
-    assert bins_of(shared, code) == A_AND_B
+def test_bins_of_several_series(plotter, code):
+    assert bins_of(plotter, code) == A_AND_B
 
 
-def test_words_are_counted(shared):
-    chart = chart_of(shared, "plt.hist(['p', 'q', 'p', 'r'])")
+def test_words_are_counted(plotter):
+    chart = chart_of(plotter, "plt.hist(['p', 'q', 'p', 'r'])")
     assert (chart["type"], chart["x"]["scale"]) == ("bar", "categorical")
     assert [tuple(one.values()) for one in chart["elements"]] == [("p", 2), ("q", 1), ("r", 1)]
-    assert chart_of(shared, "plt.hist(list('abcdefghijklm'))") is None  # some share a bin
+    assert chart_of(plotter, "plt.hist(list('abcdefghijklm'))") is None  # some share a bin
 
 
 @pytest.mark.parametrize("code, labels", [
@@ -85,8 +69,8 @@ def test_words_are_counted(shared):
     ("plt.bar(pd.date_range('2024-01-01', periods=2), [1, 2], width=1)", ["2024-01-01T00:00:00+00:00",
                                                                          "2024-01-02T00:00:00+00:00"]),
 ])
-def test_bars_stay_bars(shared, code, labels):
-    chart = chart_of(shared, code)
+def test_bars_stay_bars(plotter, code, labels):
+    chart = chart_of(plotter, code)
     assert chart["type"] == "bar" and [one["label"] for one in chart["elements"]] == labels
 
 
@@ -113,8 +97,8 @@ TWO_BOXES = "f, ax = plt.subplots(); drawn = ax.boxplot([[1, 2, 3], [2, 3, 4]]{}
     ("pd.DataFrame({'v': [1, 2], 'g': [5, 5]}).boxplot()", ["v", "g"]),
     ("pd.DataFrame({'v': [1, 2], 'g': [5, 5]}).plot.box()", ["v", "g"]),
 ])
-def test_names_of_boxes(shared, code, labels):
-    chart = chart_of(shared, code)
+def test_names_of_boxes(plotter, code, labels):
+    chart = chart_of(plotter, code)
     assert chart["type"] == "box" and [one["label"] for one in chart["elements"]] == labels
 
 
@@ -125,8 +109,8 @@ def test_names_of_boxes(shared, code, labels):
     ("plt.bar([0, 1], [3, 4]); plt.xticks([0, 1], ['2019', '2020'])", ["2019", "2020"]),
     ("plt.bar([1000, 2000], [3, 4], width=100); plt.xticks([1000, 2000])", ["1000", "2000"]),
 ])
-def test_names_of_bars(shared, code, labels):
-    assert labels_of(shared, code) == labels
+def test_names_of_bars(plotter, code, labels):
+    assert labels_of(plotter, code) == labels
 
 
 @pytest.mark.parametrize("code, starts", [
@@ -136,8 +120,8 @@ def test_names_of_bars(shared, code, labels):
     ("plt.barh(['a'], [dt.timedelta(days=3)], left=[dt.datetime(2024, 1, 2)])", ["2024-01-02T00:00:00+00:00"]),
     ("pd.DataFrame({'p': [1], 'q': [5]}).plot.bar(stacked=True)", [None, 1]),
 ])
-def test_where_bars_begin(shared, code, starts):
-    chart = chart_of(shared, code)
+def test_where_bars_begin(plotter, code, starts):
+    chart = chart_of(plotter, code)
     assert [one.get("start") for one in chart["elements"]] == starts
     assert [abs(one["value"]) for one in chart["elements"]] in ([3, 4], [3], [1, 5])
 
@@ -147,8 +131,8 @@ def test_where_bars_begin(shared, code, starts):
 
 @pytest.mark.parametrize("code", ["errorbar([1, 2], [3, 4], yerr=1, label='n')", "stem([1, 2], [3, 4], label='n')",
                                   "errorbar([1, 2], [3, 4], fmt='o', xerr=1, label='n')"])
-def test_lines_have_the_name_of_the_whole(shared, code):
-    chart = chart_of(shared, f"plt.{code}; plt.plot([5, 6], label='other')")
+def test_lines_have_the_name_of_the_whole(plotter, code):
+    chart = chart_of(plotter, f"plt.{code}; plt.plot([5, 6], label='other')")
     assert chart["elements"] == [{"label": "n", "points": [[1, 3], [2, 4]]}, {"label": "other", "points": [[0, 5], [1, 6]]}]
 
 
@@ -156,8 +140,8 @@ def test_lines_have_the_name_of_the_whole(shared, code):
     ("f.suptitle('S')", "S"), ("ax.set_title('L', loc='left')", "L"), ("ax.set_title('R', loc='right')", "R"),
     ("f.suptitle('S'); ax.set_title('A')", "A"),
 ])
-def test_titles(shared, code, title):
-    ending = shared.run(f"f, ax = plt.subplots(); ax.plot([1, 2]); {code};")
+def test_titles(plotter, code, title):
+    ending = plotter.run(f"f, ax = plt.subplots(); ax.plot([1, 2]); {code};")
     assert ending.outputs[0]["chart"]["title"] == title and ending.outputs[0]["text"].endswith(title)
 
 
@@ -167,9 +151,9 @@ def test_titles(shared, code, title):
     ("imshow(np.ones((2, 2, 3)))", "a picture"), ("quiver([1], [2], [3], [4])", "arrows"),
     ("stairs([1, 2])", "shapes"), ("hlines([1, 2], 3, 4)", "lines of hlines() or vlines()"),
 ])
-def test_axes_without_data_keep_their_place(shared, code, missing):
-    assert chart_of(shared, f"plt.{code}") is None
-    chart = chart_of(shared, f"f, (a, b, c) = plt.subplots(1, 3); a.set_title('A'); drawn = a.{code}; b.plot([1, 2])")
+def test_axes_without_data_keep_their_place(plotter, code, missing):
+    assert chart_of(plotter, f"plt.{code}") is None
+    chart = chart_of(plotter, f"f, (a, b, c) = plt.subplots(1, 3); a.set_title('A'); drawn = a.{code}; b.plot([1, 2])")
     place, line = chart["elements"][0]["charts"]  # of the empty one there is nothing to say
     assert (place["type"], place["title"], place["missing"]) == ("composite", "A", missing)
     assert line["type"] == "line" and "missing" not in line
