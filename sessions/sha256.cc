@@ -2,6 +2,10 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
+
+#include "sandbox/base/fd.h"
+
 namespace sessions {
 
 Sha256::Sha256() : context_(::EVP_MD_CTX_new()) {
@@ -27,6 +31,19 @@ base::Result<std::string> Sha256::finish() {
     text += kDigits[digest[i] & 15];
   }
   return text;
+}
+
+base::Result<std::optional<std::string>> sha256_hex_of_file(int fd, std::int64_t bytes) {
+  constexpr std::int64_t kPieceBytes = 256 * 1024;
+  Sha256 hash;
+  for (std::int64_t done = 0; done < bytes;) {
+    const auto wanted = static_cast<std::size_t>(std::min(bytes - done, kPieceBytes));
+    const std::string piece = TRY(base::read_at(fd, done, wanted));
+    if (piece.size() < wanted) return std::optional<std::string>();
+    hash.add(piece);
+    done += static_cast<std::int64_t>(wanted);
+  }
+  return std::optional<std::string>(TRY(hash.finish()));
 }
 
 base::Result<std::string> sha256_hex(std::string_view bytes) {

@@ -1,7 +1,9 @@
 // SHA-256 by OpenSSL, as 64 hexadecimal digits.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +14,8 @@ struct evp_md_ctx_st;
 namespace sessions {
 
 base::Result<std::string> sha256_hex(std::string_view bytes);
+// Of the first `bytes` of a file; nothing when it has fewer.
+base::Result<std::optional<std::string>> sha256_hex_of_file(int fd, std::int64_t bytes);
 
 // For what comes in pieces.
 class Sha256 {

@@ -157,7 +157,7 @@ base::Result<Reply> edit(const Services& services, const sessions::Session& sess
   TRY(take_disk_room(services, session, shown_path(read.path), grows));
   const auto written =
       TRY(files.write(arguments.text("path"), content, sandbox::files::WriteMode::kOverwrite));
-  const auto record = TRY(record_written(services, session, written, content));
+  const auto record = TRY(record_written(services, session, files, written, content));
   Reply reply;
   reply.structured = nlohmann::json{{"path", record.path},
                                     {"bytes", written.bytes},

@@ -200,7 +200,7 @@ mcp::Tool write_file(const Services& services) {
         .values = {"overwrite", "append", "create"}}},
       object_schema(
           {{"path", "string"}, {"bytes", "integer"}, {"sha256", "string"}, {"change", "string"}},
-          {"path", "bytes", "sha256", "change"}),
+          {"path", "bytes", "change"}),
       {.read_only = false, .destructive = true, .idempotent = false}};
   return make_tool(
       services, definition,
@@ -212,15 +212,14 @@ mcp::Tool write_file(const Services& services) {
         const BoxFiles files = TRY(files_of(services, session));
         const auto written =
             TRY(files.write(arguments.text("path"), content, mode_of(arguments.text("mode"))));
-        const auto record = TRY(record_written(services, session, written, content));
+        const auto record = TRY(record_written(services, session, files, written, content));
         Reply reply;
-        reply.structured = json{{"path", record.path},
-                                {"bytes", written.bytes},
-                                {"sha256", *record.sha256},
-                                {"change", written.change}};
+        reply.structured =
+            json{{"path", record.path}, {"bytes", written.bytes}, {"change", written.change}};
+        if (record.sha256) reply.structured["sha256"] = *record.sha256;
         reply.text = written.change + " " + one_line(record.path) + " (" +
-                     std::to_string(written.bytes) + " bytes, sha256 of what was sent " +
-                     *record.sha256 + ")";
+                     std::to_string(written.bytes) + " bytes" +
+                     (record.sha256 ? ", sha256 " + *record.sha256 : "") + ")";
         reply.new_session_id = new_session_id(session, services, arguments, context);
         return reply;
       });

@@ -218,6 +218,20 @@ base::Result<Reply> last_runs(const Services& services, const sessions::Session&
   return reply;
 }
 
+// Who names both has the two in mind as one: an answer about another session's run would mislead.
+base::Status check_session_of_run(const Services& services, const Arguments& arguments,
+                                  const mcp::CallContext& context) {
+  if (!arguments.has("session_id")) return base::done();
+  const std::string& principal = context.principal().id;
+  const std::string wanted = arguments.text("session_id");
+  const auto run = TRY(services.sessions.store().find_run(principal, arguments.text("run_id")));
+  if (wanted == run.session_id) return base::done();
+  if (TRY(services.sessions.find(principal, wanted)).id == run.session_id) return base::done();
+  return base::error(base::Error::Kind::kInvalid, run.id + " is a run of session " +
+                                                      run.session_id + ", not of " + wanted +
+                                                      ": leave session_id out");
+}
+
 mcp::Tool get_run(const Services& services) {
   Definition definition{
       "get_run",
@@ -256,6 +270,7 @@ mcp::Tool get_run(const Services& services) {
           }
           return reply;
         }
+        TRY(check_session_of_run(services, arguments, context));
         const auto out = arguments.find_integer("stdout_offset");
         const auto err = arguments.find_integer("stderr_offset");
         sandbox::WaitOptions options;

@@ -114,14 +114,32 @@ base::Status take_disk_room(const Services& services, const sessions::Session& s
   return services.sessions.take_disk_room(session, bytes);
 }
 
+namespace {
+
+// `content` was written, at the end of a file that may have had some before.
+base::Result<std::optional<std::string>> hash_of_written(const sandbox::files::BoxFiles& files,
+                                                         const sandbox::files::WriteResult& written,
+                                                         const std::string& content) {
+  if (written.bytes == static_cast<std::int64_t>(content.size())) {
+    return std::optional<std::string>(TRY(sessions::sha256_hex(content)));
+  }
+  if (written.bytes > kHashedBytesMax) return std::optional<std::string>();
+  const auto file = files.open(written.path);
+  if (!file.ok()) return std::optional<std::string>();  // the code has removed it meanwhile
+  return sessions::sha256_hex_of_file(file.value().get(), written.bytes);
+}
+
+}  // namespace
+
 base::Result<sessions::FileRecord> record_written(const Services& services,
                                                   const sessions::Session& session,
+                                                  const sandbox::files::BoxFiles& files,
                                                   const sandbox::files::WriteResult& written,
                                                   const std::string& content) {
-  const std::string hash = TRY(sessions::sha256_hex(content));
+  auto hash = TRY(hash_of_written(files, written, content));
   sessions::FileRecord record{
       session.id,     std::nullopt,  sandbox::files::shown_path(written.path),
-      written.change, written.bytes, hash,
+      written.change, written.bytes, std::move(hash),
       base::now_ms()};
   TRY(services.sessions.store().record_file(record));
   return record;

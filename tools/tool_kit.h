@@ -23,6 +23,9 @@ namespace tools {
 // clients refuse a result, or end their connection.
 inline constexpr std::int64_t kImagesBytesMax = 750'000;
 
+// Of a file that grows by appending, each time: its hash is told up to here.
+inline constexpr std::int64_t kHashedBytesMax = 64 << 20;
+
 struct Reply {
   mcp::JsonValue structured;
   std::string text;                               // the same, for readers
@@ -65,9 +68,11 @@ sandbox::files::BoxFiles files_in(base::UniqueFd root, const sessions::Session& 
 base::Status take_disk_room(const Services& services, const sessions::Session& session,
                             const std::string& path, std::int64_t bytes);
 
-// Records what a tool has written; the record has the hash of `content`, which was sent.
+// Records what a tool has written. The record has the hash of the whole file: none when that is
+// larger than kHashedBytesMax, or has changed again.
 base::Result<sessions::FileRecord> record_written(const Services& services,
                                                   const sessions::Session& session,
+                                                  const sandbox::files::BoxFiles& files,
                                                   const sandbox::files::WriteResult& written,
                                                   const std::string& content);
 

@@ -19,7 +19,7 @@ namespace {
 // Deeper trees exist only to annoy: what lies below is not reported.
 constexpr int kDepthMax = 64;
 // Of all paths together: what does not fit is not reported either.
-constexpr std::size_t kPathBytesMax = 32U << 20;
+constexpr std::size_t kPathBytesMax = 16U << 20;
 
 std::int64_t nanoseconds(const timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
@@ -83,27 +83,35 @@ FileChanges::Tree FileChanges::walk() const {
   return tree;
 }
 
-void FileChanges::take_snapshot() { tree_ = walk(); }
+FileChanges::Snapshot FileChanges::take_snapshot() {
+  std::erase_if(held_, [](const auto& snapshot) { return snapshot.expired(); });
+  if (held_.size() < kSnapshotsMax) {
+    last_seen_ = std::make_shared<const Tree>(walk());
+    held_.push_back(last_seen_);
+  }
+  return last_seen_;
+}
 
-std::vector<FileChange> FileChanges::changes_since(std::int64_t since_ns, std::size_t& total) {
-  Tree now = walk();
+std::vector<FileChange> FileChanges::changes_since(const Snapshot& before, std::int64_t since_ns,
+                                                   std::size_t& total) {
+  const auto now = std::make_shared<const Tree>(walk());
   std::vector<FileChange> changes;
-  for (const auto& [path, entry] : now) {
-    const auto before = tree_.find(path);
-    if (before == tree_.end()) {
+  for (const auto& [path, entry] : *now) {
+    const auto earlier = before->find(path);
+    if (earlier == before->end()) {
       // Written through a file tool while no run was there: known to the client, and older.
       if (entry.change_time_ns >= since_ns)
         changes.push_back({files::shown_path(path), "created", entry.bytes});
     } else if (entry.change_time_ns >= since_ns &&
-               (entry.change_time_ns != before->second.change_time_ns ||
-                entry.inode != before->second.inode)) {
+               (entry.change_time_ns != earlier->second.change_time_ns ||
+                entry.inode != earlier->second.inode)) {
       changes.push_back({files::shown_path(path), "modified", entry.bytes});
     }
   }
-  for (const auto& [path, entry] : tree_) {
-    if (!now.contains(path)) changes.push_back({files::shown_path(path), "deleted", 0});
+  for (const auto& [path, entry] : *before) {
+    if (!now->contains(path)) changes.push_back({files::shown_path(path), "deleted", 0});
   }
-  tree_ = std::move(now);
+  last_seen_ = now;
   std::sort(changes.begin(), changes.end(),
             [](const FileChange& a, const FileChange& b) { return a.path < b.path; });
   total = changes.size();

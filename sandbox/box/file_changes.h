@@ -1,7 +1,9 @@
-// What a run changed under /workspace: the tree before and after, by inode change time.
+// What changed under /workspace while a run was on: the tree before and after, by inode change
+// time.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -13,35 +15,41 @@ namespace sandbox::box {
 
 class FileChanges {
  public:
-  // `workspace_fd` is borrowed for the life of this object.
-  FileChanges(int workspace_fd, std::size_t files_max)
-      : workspace_fd_(workspace_fd), files_max_(files_max) {}
-
-  // Remembers the tree as it is.
-  void take_snapshot();
-
-  // The kernel's clock for file times, which is coarser than the usual one.
-  static std::int64_t file_time_ns();
-
-  // What is different from the last snapshot or changed since `since_ns`, by path; and makes this
-  // the new snapshot. At most kChangesMax are returned; `total` counts all.
-  std::vector<FileChange> changes_since(std::int64_t since_ns, std::size_t& total);
-
- private:
   struct Entry {
     std::uint64_t inode;
     std::int64_t change_time_ns;
     std::int64_t bytes;
   };
   using Tree = std::unordered_map<std::string, Entry>;
+  using Snapshot = std::shared_ptr<const Tree>;
 
+  // `workspace_fd` is borrowed for the life of this object.
+  FileChanges(int workspace_fd, std::size_t files_max)
+      : workspace_fd_(workspace_fd), files_max_(files_max) {}
+
+  // The tree as it is; as it was last seen, while kSnapshotsMax others are held.
+  Snapshot take_snapshot();
+  // The tree as it was last seen.
+  [[nodiscard]] Snapshot last_seen() const { return last_seen_; }
+
+  // The kernel's clock for file times, which is coarser than the usual one.
+  static std::int64_t file_time_ns();
+
+  // What is different from `before` and changed since `since_ns`, by path. At most kChangesMax are
+  // returned; `total` counts all.
+  std::vector<FileChange> changes_since(const Snapshot& before, std::int64_t since_ns,
+                                        std::size_t& total);
+
+ private:
   [[nodiscard]] Tree walk() const;
 
   int workspace_fd_;
   std::size_t files_max_;
-  Tree tree_;
+  Snapshot last_seen_ = std::make_shared<const Tree>();
+  std::vector<std::weak_ptr<const Tree>> held_;
 };
 
 inline constexpr std::size_t kChangesMax = 200;
+inline constexpr std::size_t kSnapshotsMax = 4;
 
 }  // namespace sandbox::box

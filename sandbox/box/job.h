@@ -10,6 +10,7 @@
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
 #include "sandbox/box/event_loop.h"
+#include "sandbox/box/file_changes.h"
 #include "sandbox/box/stream_file.h"
 #include "sandbox/box/worker.h"
 #include "sandbox/run.h"
@@ -28,6 +29,7 @@ struct Job {
   EventLoop::TimerId escalation = 0;
   std::int64_t deadline_at_ms = 0;  // steady clock; while held, what is left of it
   bool deadline_held = false;
+  FileChanges::Snapshot files_before;
   std::int64_t started_file_time_ns = 0;
   std::int64_t started_process_time = 0;  // process_clock()
   std::int64_t oom_kills_before = 0;

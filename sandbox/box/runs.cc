@@ -146,10 +146,10 @@ void Runs::begin(const JobPointer& job) {
   const bool others_run = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& entry) {
     return entry.second->run.status == RunStatus::kRunning;
   });
-  if (files_touched_ && !others_run) {
-    file_changes_.take_snapshot();
-    files_touched_ = false;
-  }
+  // What runs has changed files since they were last seen, and goes on.
+  job->files_before =
+      files_touched_ || others_run ? file_changes_.take_snapshot() : file_changes_.last_seen();
+  files_touched_ = false;
   job->run.status = RunStatus::kRunning;
   if (job->request.restart) add_note(job->run, kRestarted);
   add_note(job->run, std::exchange(note_for_next_, ""));
@@ -335,7 +335,8 @@ void Runs::finish(const JobPointer& job) {
   add_remarks(job->run, context_.spec.limits, job->out->tail(), job->err->tail());
   if (job->run.started_at_ms != 0) {
     std::size_t changes = 0;
-    job->run.files_changed = file_changes_.changes_since(job->started_file_time_ns, changes);
+    job->run.files_changed = file_changes_.changes_since(std::exchange(job->files_before, {}),
+                                                         job->started_file_time_ns, changes);
     job->run.files_changed_total = static_cast<std::int64_t>(changes);
   }
   job->run.stdout_bytes = job->out->bytes();

@@ -19,10 +19,19 @@ def test_write_read_append_create(client):
     assert written.pop("session_id") in written.pop("note"), "the first result of a connection names its session"
     assert written == {"path": "/workspace/a/b/c.txt", "bytes": 4, "change": "created",
                        "sha256": hashlib.sha256(b"one\n").hexdigest()}
-    assert client.call("write_file", path="a/b/c.txt", content="two\n", mode="append")["bytes"] == 8
+    appended = client.call("write_file", path="a/b/c.txt", content="two\n", mode="append")
+    assert (appended["bytes"], appended["sha256"]) == (8, hashlib.sha256(b"one\ntwo\n").hexdigest())
     read = client.call("read_file", path="/workspace/a/b/c.txt")
     assert (read["content"], read["total_bytes"], read["encoding"]) == ("one\ntwo\n", 8, "utf-8")
     assert client.call("write_file", path="a/b/c.txt", content="")["change"] == "modified"
+
+
+def test_the_hash_of_a_large_file_that_grows_is_left_out(client):
+    client.run("import os; os.truncate(os.open('large', os.O_CREAT | os.O_RDWR), 64 << 20)")
+    assert "sha256" not in client.call("write_file", path="large", content="x", mode="append")
+    client.run("import os; os.truncate('large', (64 << 20) - 1)")
+    appended = client.call("write_file", path="large", content="x", mode="append")
+    assert appended["sha256"] == hashlib.sha256(bytes((64 << 20) - 1) + b"x").hexdigest()
 
 
 def test_binary_round_trip(client):

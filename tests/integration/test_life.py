@@ -192,6 +192,24 @@ def test_the_next_run_is_told_when_a_box_was_killed(client, state):
     assert "note" not in client.run("1")
 
 
+@pytest.mark.parametrize("wanted, retention_seconds", [({}, 7 * 86400), ({"retention_seconds": 3600}, 3600)])
+def test_what_nobody_uses_is_kept_as_long_as_was_said_and_no_longer(state, tmp_path, wanted, retention_seconds):
+    options = configured(tmp_path, **wanted)
+    with Client(state, *options) as client:
+        for name in ("kept", "over"):
+            client.call("create_session", name=name)
+            client.call("write_file", path="file", content=name, session_id=name)
+    over = database(state, "SELECT id FROM sessions WHERE name = 'over'")[0]
+    for name, since_ms in (("over", retention_seconds * 1000), ("kept", retention_seconds * 1000 - 1_800_000)):
+        database(state, f"UPDATE sessions SET last_used_at = last_used_at - {since_ms} WHERE name = '{name}'")
+    with Client(state, *options) as client:
+        until(lambda: database(state, "SELECT name FROM sessions WHERE status = 'destroyed'") == ["over"], what="the sweep")
+        assert client.call("read_file", path="file", session_id="kept")["content"] == "kept"
+        with pytest.raises(ToolError, match="no such session"):
+            client.call("read_file", path="file", session_id="over")
+        until(lambda: not os.path.exists(f"{state}/sessions/{over}"), what="the end of its files")
+
+
 def mark(state, session):
     """Something that every sweep of this session removes."""
     path = pathlib.Path(state, "sessions", session, "box.sock")

@@ -180,17 +180,6 @@ def test_bytes_that_are_no_utf8_do_not_break_the_protocol(shared):
     assert run["stdout"] == "a\ufffd\ufffdb\n"
 
 
-def test_files_changed(client):
-    client.call("write_file", path="old.txt", content="1")
-    run = client.run("open('new.txt','w').write('hello')\nopen('old.txt','a').write('2')")
-    changes = {c["path"]: c["change"] for c in run["files_changed"]}
-    assert changes == {"/workspace/new.txt": "created", "/workspace/old.txt": "modified"}
-    run = client.run("import os; os.remove('new.txt')")
-    assert [(c["path"], c["change"]) for c in run["files_changed"]] == [
-        ("/workspace/new.txt", "deleted")]
-    assert client.run("1")["files_changed"] == []
-
-
 def test_env_is_for_one_run(client):
     assert client.call("run_code", code="import os; os.environ['K']", env={"K": "v"})[
         "outputs"][0]["text"] == "'v'"

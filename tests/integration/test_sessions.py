@@ -134,6 +134,28 @@ def test_named_sessions_live_on(state):
         assert client.value("x") == "9"
 
 
+def test_the_home_directory_is_kept_as_the_workspace_is(state):
+    kept = "import pathlib; kept = pathlib.Path.home() / '.config/kept'"
+    with Client(state, "--session", "lasting") as client:
+        assert client.run(f"{kept}; kept.parent.mkdir(); kept.write_text('k'); str(kept)")["outputs"][0]["text"] == \
+            "'/home/user/.config/kept'"
+    (box,) = processes_of(state)
+    os.kill(box, signal.SIGKILL)
+    with Client(state, "--session", "lasting") as client:
+        assert client.value(f"{kept}; kept.read_text()") == "'k'"
+
+
+def test_a_run_is_asked_for_with_its_own_session_or_none(client):
+    run = client.run("print('mine')")
+    other = client.call("create_session", name="other")["session_id"]
+    assert client.call("get_run", run_id=run["run_id"], session_id=run["session_id"])["stdout"] == "mine\n"
+    for session in ("other", other):
+        with pytest.raises(ToolError, match=f"is a run of session {run['session_id']}, not of {session}: leave session_id out"):
+            client.call("get_run", run_id=run["run_id"], session_id=session)
+    with pytest.raises(ToolError, match="no such session"):
+        client.call("get_run", run_id=run["run_id"], session_id="nothing")
+
+
 def test_sigterm_ends_the_server_cleanly(state):
     client = Client(state)
     client.__enter__()

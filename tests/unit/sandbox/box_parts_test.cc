@@ -147,10 +147,10 @@ TEST(FileChanges, CreatedModifiedDeleted) {
   directory.write("changed", "1");
   directory.write("gone", "1");
   FileChanges changes(directory.fd(), 1000);
-  changes.take_snapshot();
+  const auto before_all = changes.take_snapshot();
   // File times tick coarsely: wait for the tick, the condition itself, not a guessed time.
-  const auto before = FileChanges::file_time_ns();
-  while (FileChanges::file_time_ns() == before) {
+  const auto tick = FileChanges::file_time_ns();
+  while (FileChanges::file_time_ns() == tick) {
   }
   const auto since = FileChanges::file_time_ns();
   directory.write("changed", "22");
@@ -159,14 +159,43 @@ TEST(FileChanges, CreatedModifiedDeleted) {
   directory.write("a/b/deep", "4444");
   fs::remove(directory.path() + "/gone");
   std::size_t total = 0;
-  const auto found = changes.changes_since(since, total);
+  const auto found = changes.changes_since(before_all, since, total);
   ASSERT_EQ(total, 4U);
   EXPECT_EQ(found[0].path + " " + found[0].change, "/workspace/a/b/deep created");
   EXPECT_EQ(found[1].path + " " + found[1].change, "/workspace/changed modified");
   EXPECT_EQ(found[2].path + " " + found[2].change, "/workspace/gone deleted");
   EXPECT_EQ(found[3].path + " " + found[3].change, "/workspace/new created");
   EXPECT_EQ(found[3].bytes, 3);
-  EXPECT_TRUE(changes.changes_since(FileChanges::file_time_ns() + 1, total).empty());
+  const auto later = FileChanges::file_time_ns() + 1;
+  EXPECT_TRUE(changes.changes_since(changes.last_seen(), later, total).empty());
+}
+
+TEST(FileChanges, EachRunHasASnapshotOfItsOwn) {
+  const Directory directory;
+  FileChanges changes(directory.fd(), 1000);
+  const auto before_first = changes.take_snapshot();
+  directory.write("made", "1");
+  const auto before_second = changes.take_snapshot();
+  fs::remove(directory.path() + "/made");
+  directory.write("last", "1");
+  std::size_t total = 0;
+  const auto of_second = changes.changes_since(before_second, 0, total);
+  ASSERT_EQ(total, 2U);
+  EXPECT_EQ(of_second[0].path + " " + of_second[0].change, "/workspace/last created");
+  EXPECT_EQ(of_second[1].path + " " + of_second[1].change, "/workspace/made deleted");
+  const auto of_first = changes.changes_since(before_first, 0, total);
+  ASSERT_EQ(total, 1U);
+  EXPECT_EQ(of_first[0].path + " " + of_first[0].change, "/workspace/last created");
+}
+
+TEST(FileChanges, FewSnapshotsAreHeld) {
+  const Directory directory;
+  FileChanges changes(directory.fd(), 1000);
+  std::vector<FileChanges::Snapshot> held;
+  for (std::size_t i = 0; i < kSnapshotsMax; ++i) held.push_back(changes.take_snapshot());
+  EXPECT_EQ(changes.take_snapshot(), held.back());
+  held.erase(held.begin());
+  EXPECT_NE(changes.take_snapshot(), held.back());
 }
 
 TEST(FileChanges, LinksAreNotFollowed) {
@@ -174,10 +203,10 @@ TEST(FileChanges, LinksAreNotFollowed) {
   outside.write("secret", "x");
   const Directory directory;
   FileChanges changes(directory.fd(), 1000);
-  changes.take_snapshot();
+  const auto before = changes.take_snapshot();
   fs::create_directory_symlink(outside.path(), directory.path() + "/link");
   std::size_t total = 0;
-  const auto found = changes.changes_since(0, total);
+  const auto found = changes.changes_since(before, 0, total);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].path, "/workspace/link");
 }
@@ -185,10 +214,10 @@ TEST(FileChanges, LinksAreNotFollowed) {
 TEST(FileChanges, TheListIsBoundedTheCountIsNot) {
   const Directory directory;
   FileChanges changes(directory.fd(), 100'000);
-  changes.take_snapshot();
+  const auto before = changes.take_snapshot();
   for (std::size_t i = 0; i < kChangesMax + 50; ++i) directory.write("f" + std::to_string(i), "");
   std::size_t total = 0;
-  EXPECT_EQ(changes.changes_since(0, total).size(), kChangesMax);
+  EXPECT_EQ(changes.changes_since(before, 0, total).size(), kChangesMax);
   EXPECT_EQ(total, kChangesMax + 50);
 }
 
