@@ -11,7 +11,8 @@ import time
 
 import pytest
 
-from test_crash import check_database, everything_left
+from boxes import everything_left
+from database import check_database
 from test_soak import available_mb, count, wait_until_as_before
 
 SESSIONS = int(os.environ.get("HUTCH_MIXED_SESSIONS", "100"))

@@ -12,9 +12,9 @@ import time
 
 import pytest
 
-from boxes import processes_of
+from boxes import everything_left, processes_of
+from database import check_database, rows
 from hutch_client import Client
-from test_crash import check_database, everything_left, rows
 from trial import children_of, descriptors_of
 
 IN_A_ROW = int(os.environ.get("HUTCH_SOAK_SESSIONS", "500"))

@@ -4,6 +4,7 @@ import os
 import pathlib
 import time
 
+from database import rows
 from server_process import PATIENCE
 
 
@@ -30,3 +31,24 @@ def until(condition, timeout=60, what="the condition"):
     while not condition():
         assert time.monotonic() < deadline, f"{what} did not come true"
         time.sleep(0.05)
+
+
+def everything_left(state):
+    """Processes, mounts, cgroups, sockets and directories of the sessions of this state but spare ones."""
+    sessions = [row[0] for row in rows(state, "SELECT id FROM sessions WHERE principal_id != 'spare'")]
+    spares = [row[0] for row in rows(state, "SELECT id FROM sessions WHERE principal_id = 'spare'")]
+    left = [f"process {pid}" for session, pid in boxes_of(state).items() if session not in spares]
+    mounts = pathlib.Path("/proc/self/mounts").read_text()
+    left += [f"mount of {s}" for s in sessions if s in mounts]
+    for directory, names, _ in os.walk("/sys/fs/cgroup"):
+        left += [f"cgroup {directory}/{n}" for n in names if n.removeprefix("hutch-") in sessions]
+    left += [f"directory {n}" for n in os.listdir(f"{state}/sessions") if n not in spares]
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if (entry / "comm").read_text().strip() == "hutch-init" and \
+                    os.readlink(entry / "cwd") == "/" and \
+                    any(s in (entry / "mountinfo").read_text() for s in sessions):
+                left.append(f"init {entry.name}")
+        except OSError:
+            continue
+    return left
