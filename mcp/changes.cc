@@ -19,11 +19,7 @@ void Changes::on_watch(Watch begin, Watch end, std::function<void()> settle) {
 
 std::optional<Changes::Id> Changes::add(std::string principal_id, const Filter& filter, Tell tell,
                                         bool counted, const std::function<void()>& first) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (counted && counted_ >= kListenersMax) return std::nullopt;
-    counted_ += counted ? 1 : 0;
-  }
+  if (counted && !count(principal_id)) return std::nullopt;
   // Before it is listened: once it is, nothing that happens to them is missed.
   if (begin_all(principal_id, filter) && settle_) settle_();
   const auto listener = std::make_shared<Listener>();
@@ -41,6 +37,25 @@ std::optional<Changes::Id> Changes::add(std::string principal_id, const Filter& 
   }
   first();
   return id;
+}
+
+bool Changes::count(const std::string& principal_id) {
+  const std::lock_guard lock(mutex_);
+  std::size_t& own = counted_of_[principal_id];
+  if (counted_ >= kListenersMax || own >= kListenersEachMax) {
+    if (own == 0) counted_of_.erase(principal_id);
+    return false;
+  }
+  ++counted_;
+  ++own;
+  return true;
+}
+
+// With mutex_ held.
+void Changes::uncount(const std::string& principal_id) {
+  --counted_;
+  const auto own = counted_of_.find(principal_id);
+  if (--own->second == 0) counted_of_.erase(own);
 }
 
 bool Changes::begin_all(const std::string& principal_id, const Filter& filter) {
@@ -64,7 +79,7 @@ void Changes::remove(Id id) {
       const auto found = listeners_.find(id);
       if (found == listeners_.end()) return;
       listener = found->second;
-      counted_ -= listener->counted ? 1 : 0;
+      if (listener->counted) uncount(listener->principal_id);
       listeners_.erase(found);
     }
     for (const auto& uri : listener->filter.uris) {

@@ -17,9 +17,10 @@
 
 namespace mcp {
 
-inline constexpr std::size_t kListenersMax = 4096;     // that clients have opened
-inline constexpr std::size_t kWatchedEachMax = 1000;   // URIs, or tasks, of one listener
-inline constexpr std::size_t kWatchedBytesMax = 4096;  // of a URI or an id
+inline constexpr std::size_t kListenersMax = 4096;      // that clients have opened
+inline constexpr std::size_t kListenersEachMax = 2048;  // of one principal
+inline constexpr std::size_t kWatchedEachMax = 1000;    // URIs, or tasks, of one listener
+inline constexpr std::size_t kWatchedBytesMax = 4096;   // of a URI or an id
 
 struct Change {
   enum class Kind { kTools, kPrompts, kResources, kResource, kTask, kTaskProgress };
@@ -47,7 +48,8 @@ class Changes {
   // `settle` is called after the first wishes of one listener, before anything is promised to it.
   void on_watch(Watch begin, Watch end, std::function<void()> settle);
 
-  // Nothing when there are too many (`counted` ones). `first` is called before anything is told.
+  // Nothing when there are too many (`counted` ones), of all or of this principal. `first` is
+  // called before anything is told.
   std::optional<Id> add(
       std::string principal_id, const Filter& filter, Tell tell, bool counted,
       const std::function<void()>& first = [] {});
@@ -83,6 +85,9 @@ class Changes {
     std::atomic<std::thread::id> teller;  // who holds it to tell
     bool removed = false;                 // under telling
   };
+  bool count(const std::string& principal_id);
+  void uncount(const std::string& principal_id);
+
   using Subject = std::pair<std::string, std::string>;  // principal, kind and name
 
   void tell_all(const Change& change, const std::string* principal_id);
@@ -95,6 +100,7 @@ class Changes {
   std::mutex mutex_;
   Id last_id_ = 0;
   std::size_t counted_ = 0;
+  std::map<std::string, std::size_t> counted_of_;  // principal; none that has none
   std::map<Id, std::shared_ptr<Listener>> listeners_;
   std::mutex watch_mutex_;  // taken first: begins and ends of one subject come in order
   std::map<Subject, std::size_t> watched_;

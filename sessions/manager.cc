@@ -110,9 +110,13 @@ Manager::~Manager() {
 }
 
 base::Status Manager::take_server_lock() {
+  // Under its name from the moment it is locked: until then a sweep would take it for a dead one's.
   const std::string path = config_.state_directory + "/servers/" + server_id_;
-  server_lock_ = TRY(base::open_file(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL, 0600));
-  if (::flock(server_lock_.get(), LOCK_EX | LOCK_NB) != 0) return Error::from_errno("lock " + path);
+  const std::string draft = config_.state_directory + "/servers/." + server_id_;
+  server_lock_ = TRY(base::open_file(AT_FDCWD, draft, O_RDWR | O_CREAT | O_EXCL, 0600));
+  if (::flock(server_lock_.get(), LOCK_EX | LOCK_NB) != 0)
+    return Error::from_errno("lock " + draft);
+  if (::rename(draft.c_str(), path.c_str()) != 0) return Error::from_errno("name " + path);
   return base::done();
 }
 
@@ -137,16 +141,20 @@ base::Status Manager::make_directories(const Session& session) const {
   return make_directory(top + "/runs", std::nullopt);
 }
 
-std::shared_ptr<std::mutex> Manager::lock_of(const std::string& session_id) {
+std::shared_ptr<std::mutex> Manager::lock_of(const std::string& what) {
   const std::lock_guard lock(mutex_);
-  if (const auto entry = session_locks_.find(session_id); entry != session_locks_.end()) {
+  if (const auto entry = locks_.find(what); entry != locks_.end()) {
     if (auto known = entry->second.lock()) return known;
   }
   // Nobody holds it; nor those of sessions that nobody will ask for again.
-  std::erase_if(session_locks_, [](const auto& entry) { return entry.second.expired(); });
+  std::erase_if(locks_, [](const auto& entry) { return entry.second.expired(); });
   auto made = std::make_shared<std::mutex>();
-  session_locks_[session_id] = made;
+  locks_[what] = made;
   return made;
+}
+
+std::shared_ptr<std::mutex> Manager::lock_of_files(const Session& session) {
+  return lock_of("files of " + session.id);
 }
 
 Session Manager::new_session(const std::string& principal_id, const sandbox::Limits& limits) const {

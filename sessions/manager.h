@@ -153,6 +153,9 @@ class Manager {
                                           const std::string& name, std::int64_t offset,
                                           std::size_t size);
 
+  // Held by who changes files of the session on a client's behalf, from the look at what is there
+  // to the end of the change.
+  std::shared_ptr<std::mutex> lock_of_files(const Session& session);
   // The box's root directory as seen by the code; starts the box when needed.
   base::Result<base::UniqueFd> root_of(const Session& session);
   // Before a file of so many bytes is written there. kLimit: it would not fit.
@@ -243,7 +246,7 @@ class Manager {
   void sweep_session(const Session& session);
   void sweep_from_time_to_time(const std::stop_token& stop);
   void sweep_directories(const std::stop_token& stop);
-  std::shared_ptr<std::mutex> lock_of(const std::string& session_id);
+  std::shared_ptr<std::mutex> lock_of(const std::string& what);
 
   const ManagerConfig config_;
   Store& store_;
@@ -259,7 +262,7 @@ class Manager {
   };
   std::map<std::pair<std::string, std::string>, DefaultSession> connection_sessions_;
   std::map<std::string, std::vector<std::string>> connection_owned_;  // those that end with it
-  std::map<std::string, std::weak_ptr<std::mutex>> session_locks_;    // those in use
+  std::map<std::string, std::weak_ptr<std::mutex>> locks_;            // those in use
   std::set<std::string> folders_known_;  // of sessions whose box has the folders it is to have
   struct Spares {
     std::mutex mutex;

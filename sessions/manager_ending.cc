@@ -22,6 +22,7 @@ base::Status Manager::end_session(const Session& session, const std::string& why
   {
     const std::lock_guard lock(mutex_);
     for (auto& [connection, ids] : connection_owned_) std::erase(ids, session.id);
+    folders_known_.erase(session.id);
   }
   return bury(session);
 }
@@ -80,7 +81,7 @@ void Manager::connection_ended(const std::string& connection_id) {
     connection_owned_.erase(connection_id);
     std::erase_if(connection_sessions_,
                   [&](const auto& entry) { return entry.first.first == connection_id; });
-    session_locks_.erase(connection_id);
+    locks_.erase(connection_id);
   }
   at_once(session_ids.size(), [&](std::size_t i) {
     // A box that cannot be told waits for the detach time of this server.

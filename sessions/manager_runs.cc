@@ -80,7 +80,10 @@ base::Result<RunState> Manager::start_run(const Session& session, sandbox::RunRe
   sandbox::WaitOptions first;
   if (!row.background) first.timeout = kShortRun;
   RunState state = TRY(wait_run(session.principal_id, row.id, first, {}));
-  if (!is_terminal(state.run.status)) TRY(store_.set_run_started(row.id));
+  if (is_terminal(state.run.status)) return state;
+  // A full disk, which the run itself may have filled: it goes on, and its box says so.
+  const auto started = store_.set_run_started(row.id);
+  if (!started.ok() && started.error().kind != Error::Kind::kLimit) return started.error();
   return state;
 }
 

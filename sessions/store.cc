@@ -98,8 +98,8 @@ base::Status Store::write_file_record(const FileRecord& file) {
       .run();
 }
 
-base::Result<std::map<std::string, std::string>> Store::file_changes(const std::string& session_id,
-                                                                     std::int64_t since) {
+base::Result<std::map<std::string, std::string>> Store::file_changes(
+    const std::string& session_id, std::int64_t since, const std::set<std::string>& paths) {
   const std::lock_guard lock(mutex_);
   Statement select = TRY(database_->prepare(
       "SELECT path, change FROM files WHERE session_id = ? AND recorded_at >= ? ORDER BY id"));
@@ -108,6 +108,7 @@ base::Result<std::map<std::string, std::string>> Store::file_changes(const std::
   while (TRY(select.step())) {
     const std::string path = select.text();
     std::string change = select.text();
+    if (!paths.contains(path)) continue;
     std::string& known = changes[path];
     // What was made and then changed was, since then, made.
     if (known == "created" && change == "modified") continue;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -201,7 +202,8 @@ class Store {
   base::Status record_file(const FileRecord& file);
   // What runs and write_file did to each path since then: path to created, modified or deleted.
   base::Result<std::map<std::string, std::string>> file_changes(const std::string& session_id,
-                                                                std::int64_t since);
+                                                                std::int64_t since,
+                                                                const std::set<std::string>& paths);
   base::Status insert_share(const Share& share);
   base::Result<Share> find_share(const std::string& principal_id, const std::string& id);
   base::Result<std::vector<Share>> list_shares(const std::string& principal_id);

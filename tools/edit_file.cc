@@ -1,5 +1,6 @@
 // edit_file: one piece of text of a file in place of another.
 #include <algorithm>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::int64_t kTextMostBytes = 1 << 20;
 constexpr std::size_t kLinesNamedMax = 10;
+constexpr int kAttemptsMax = 5;  // of an edit, while the code changes the file
 // Longer ones are not looked for by what they resemble, which takes time.
 constexpr std::size_t kFoldedMaxBytes = 64 << 10;
 
@@ -122,9 +124,8 @@ std::string replaced(const std::string& text, const std::vector<std::size_t>& pl
   return result.append(text, from);
 }
 
-base::Result<Reply> edit(const Services& services, const sessions::Session& session,
-                         const Arguments& arguments) {
-  const auto files = files_in(TRY(services.sessions.root_of(session)), session);
+base::Result<Reply> edit_once(const Services& services, const sessions::Session& session,
+                              const sandbox::files::BoxFiles& files, const Arguments& arguments) {
   const auto read = TRY(files.read(arguments.text("path"), 0, sandbox::files::kReadBytesMax));
   if (read.total_bytes > sandbox::files::kReadBytesMax) {
     return base::error(Error::Kind::kLimit,
@@ -154,9 +155,9 @@ base::Result<Reply> edit(const Services& services, const sessions::Session& sess
   const std::string content = replaced(read.content, places, wanted.size(), replacement);
   const auto grows =
       static_cast<std::int64_t>(content.size()) - static_cast<std::int64_t>(read.content.size());
-  TRY(take_disk_room(services, session, shown_path(read.path), grows));
-  const auto written =
-      TRY(files.write(arguments.text("path"), content, sandbox::files::WriteMode::kOverwrite));
+  TRY(take_disk_room(services, session, files, read.path, grows));
+  const auto written = TRY(files.write(arguments.text("path"), content,
+                                       sandbox::files::WriteMode::kOverwrite, read.state));
   const auto record = TRY(record_written(services, session, files, written, content));
   Reply reply;
   reply.structured = nlohmann::json{{"path", record.path},
@@ -167,6 +168,19 @@ base::Result<Reply> edit(const Services& services, const sessions::Session& sess
                " replaced, in " + lines_of(read.content, places) + " (" +
                std::to_string(written.bytes) + " bytes, sha256 " + *record.sha256 + ")";
   return reply;
+}
+
+// No edit is lost to one that came at the same time, whether of a tool or of the code.
+base::Result<Reply> edit(const Services& services, const sessions::Session& session,
+                         const Arguments& arguments) {
+  const auto files = files_in(TRY(services.sessions.root_of(session)), session);
+  const auto lock = services.sessions.lock_of_files(session);
+  const std::lock_guard one_at_a_time(*lock);
+  for (int attempt = 1;; ++attempt) {
+    auto reply = edit_once(services, session, files, arguments);
+    const bool changed = !reply.ok() && reply.error().kind == Error::Kind::kUnavailable;
+    if (!changed || attempt == kAttemptsMax) return reply;
+  }
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 // read_file, write_file, list_files.
 #include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -207,9 +210,11 @@ mcp::Tool write_file(const Services& services) {
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         const std::string content = TRY(content_of(arguments));
         const sessions::Session session = TRY(session_for(services, arguments, context));
-        TRY(take_disk_room(services, session, arguments.text("path"),
-                           static_cast<std::int64_t>(content.size())));
         const BoxFiles files = TRY(files_of(services, session));
+        const auto lock = services.sessions.lock_of_files(session);
+        const std::lock_guard one_at_a_time(*lock);
+        TRY(take_disk_room(services, session, files, arguments.text("path"),
+                           static_cast<std::int64_t>(content.size())));
         const auto written =
             TRY(files.write(arguments.text("path"), content, mode_of(arguments.text("mode"))));
         const auto record = TRY(record_written(services, session, files, written, content));
@@ -278,8 +283,10 @@ mcp::Tool list_files(const Services& services) {
         std::size_t characters = 0;
         std::map<std::string, std::string> changes;
         if (options.changed_since_ms) {
-          changes =
-              TRY(services.sessions.store().file_changes(session.id, *options.changed_since_ms));
+          std::set<std::string> paths;
+          for (const auto& entry : listed.entries) paths.insert(entry.path);
+          changes = TRY(
+              services.sessions.store().file_changes(session.id, *options.changed_since_ms, paths));
         }
         for (const auto& entry : listed.entries) {
           const std::string modified = base::to_rfc3339(entry.modified_at_ms);

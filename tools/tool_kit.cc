@@ -41,7 +41,7 @@ void introduce(const Services& services, const mcp::CallContext& context, Reply&
   if (context.connection_id().empty()) return;
   const auto id = services.sessions.take_introduction(principal, context.connection_id());
   if (!id) return;
-  reply.structured["session_id"] = *id;
+  if (!reply.structured->contains("session_id")) reply.structured["session_id"] = *id;
   std::string said = "session " + *id + " is this connection's default";
   // Without them the result is still a result.
   const auto earlier = services.sessions.earlier_with_files(principal, *id, kEarlierShown);
@@ -108,9 +108,9 @@ sandbox::files::BoxFiles files_in(base::UniqueFd root, const sessions::Session& 
 }
 
 base::Status take_disk_room(const Services& services, const sessions::Session& session,
-                            const std::string& path, std::int64_t bytes) {
-  const bool is_hosts = path.starts_with("/mnt/") && !path.starts_with("/mnt/data");
-  if (is_hosts || bytes <= 0) return base::done();
+                            const sandbox::files::BoxFiles& files, const std::string& path,
+                            std::int64_t bytes) {
+  if (bytes <= 0 || files.is_in_host_folder(path)) return base::done();
   return services.sessions.take_disk_room(session, bytes);
 }
 

@@ -66,7 +66,8 @@ sandbox::files::BoxFiles files_in(base::UniqueFd root, const sessions::Session& 
 // For a file of the session that is to become so much larger. kLimit: it would not fit. What lies
 // in a folder of the host is not counted.
 base::Status take_disk_room(const Services& services, const sessions::Session& session,
-                            const std::string& path, std::int64_t bytes);
+                            const sandbox::files::BoxFiles& files, const std::string& path,
+                            std::int64_t bytes);
 
 // Records what a tool has written. The record has the hash of the whole file: none when that is
 // larger than kHashedBytesMax, or has changed again.

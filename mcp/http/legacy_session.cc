@@ -30,14 +30,18 @@ std::string random_id(std::string_view prefix) {
 }
 
 std::shared_ptr<Connection> make_connection(const Server& server, Connection::Options options,
-                                            const RunWork& run) {
+                                            const RunWork& run, const ConnectionEnded& ended) {
   const auto self = std::make_shared<std::weak_ptr<Connection>>();
   options.run = [run, self, principal_id = options.principal.id](std::function<void()> work) {
     auto held = self->lock();
     if (held == nullptr) return false;  // it is going
     return run(principal_id, [work = std::move(work), held = std::move(held)] { work(); });
   };
-  auto connection = std::make_shared<Connection>(server, std::move(options));
+  const auto let_go = [ended, id = options.id](Connection* gone) {
+    std::unique_ptr<Connection>(gone).reset();
+    if (ended) ended(id);
+  };
+  const std::shared_ptr<Connection> connection(new Connection(server, std::move(options)), let_go);
   *self = connection;
   return connection;
 }

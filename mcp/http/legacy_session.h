@@ -23,9 +23,13 @@ std::string random_id(std::string_view prefix);
 // `run` takes work that holds what it needs.
 using RunWork = std::function<bool(const std::string& principal_id, std::function<void()> work)>;
 
-// A connection that lives as long as its work does.
+// Told of the end of a session's connection, and again when the last of its work is done, which may
+// have made things meanwhile.
+using ConnectionEnded = std::function<void(const std::string& connection_id)>;
+
+// A connection that lives as long as its work does; `ended`, which may be null, is told then.
 std::shared_ptr<Connection> make_connection(const Server& server, Connection::Options options,
-                                            const RunWork& run);
+                                            const RunWork& run, const ConnectionEnded& ended);
 
 struct LegacySession {
   std::string id;             // a secret of the client
@@ -45,10 +49,8 @@ class SessionTable {
     // A session idle for this long gives way to a new one of the same principal.
     std::chrono::seconds gives_way{60};
   };
-  using Ended = std::function<void(const std::string& connection_id)>;
-
   // `ended` is told of each session that ends; may be null.
-  SessionTable(Limits limits, Ended ended) : limits_(limits), ended_(std::move(ended)) {}
+  SessionTable(Limits limits, ConnectionEnded ended) : limits_(limits), ended_(std::move(ended)) {}
 
   // False: there are too many.
   bool add(const std::shared_ptr<LegacySession>& session);
@@ -68,7 +70,7 @@ class SessionTable {
   void end(const LegacySession& session) const;
 
   const Limits limits_;
-  const Ended ended_;
+  const ConnectionEnded ended_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<LegacySession>> sessions_;
 };

@@ -66,7 +66,8 @@ Response LegacySse::open(const Request& request) {
     options.unsolicited = [stream](const json& message) {
       if (stream->has_room()) (void)stream->send(message_event(print(message)));
     };
-    session->connection = make_connection(parts_.server, std::move(options), parts_.run);
+    session->connection =
+        make_connection(parts_.server, std::move(options), parts_.run, parts_.session_ended);
     if (!table->add(session)) return stream->close();
     parts_.keep_alive.add(stream);
     // Without its stream the session can say nothing any more.

@@ -172,7 +172,7 @@ Response Streamable::post_modern(const Request& request, Inbound inbound) {
   if (held == nullptr) return too_busy(message.id);
   Connection::Options options;
   options.principal = request.principal;
-  const auto connection = make_connection(parts_.server, std::move(options), parts_.run);
+  const auto connection = make_connection(parts_.server, std::move(options), parts_.run, nullptr);
   // Until the end of the exchange somebody may want to send through the connection.
   const auto exchange = std::make_shared<PostExchange>(
       [] { return std::make_unique<DirectSink>(); }, [connection, held] {});
@@ -257,7 +257,8 @@ Response Streamable::initialize(const Request& request, Inbound inbound) {
   options.unsolicited = [log = session->log](const json& message) {
     log->append(EventLog::kUnsolicited, print(message));
   };
-  session->connection = make_connection(parts_.server, std::move(options), parts_.run);
+  session->connection =
+      make_connection(parts_.server, std::move(options), parts_.run, parts_.session_ended);
   const auto exchange = std::make_shared<PostExchange>(
       [log = session->log] { return std::make_unique<LoggedSink>(log); }, nullptr);
   session->connection->receive(std::move(inbound), exchange);

@@ -26,7 +26,7 @@ struct TransportParts {
   SessionTable::Limits session_limits;
   std::shared_ptr<Budget> open_messages;  // of which the calls are open or waiting
   std::shared_ptr<Budget> logs;           // of all sessions
-  SessionTable::Ended session_ended;
+  ConnectionEnded session_ended;
   // An answer that takes longer becomes a stream; at once when so many threads wait already.
   std::chrono::milliseconds json_patience{500};
   std::size_t json_waiters = 96;

@@ -191,6 +191,8 @@ base::Status Box::freeze(bool frozen) {
   if (cgroup_->holds_freeze().empty()) {
     init_->signal_all(frozen ? SIGSTOP : SIGCONT);
   } else if (!cgroup_->freeze(frozen)) {
+    // It would come true some time later, when nobody knows of it.
+    if (frozen) (void)cgroup_->freeze(false);
     return base::error(Error::Kind::kUnavailable, "the cgroup freezer did not answer");
   }
   return base::done();
@@ -201,7 +203,7 @@ base::Status Box::pause(Pauser pauser) {
     TRY(freeze(true));
     paused_since_ = steady_clock::now();
     paused_on_request_ = false;
-    runs_->hold_deadlines();
+    runs_->hold();
   }
   if (pauser == Pauser::kClient) paused_on_request_ = true;
   return base::done();
@@ -212,7 +214,7 @@ base::Status Box::resume() {
   if (!paused()) return base::done();
   TRY(freeze(false));
   paused_since_.reset();
-  runs_->release_deadlines();
+  runs_->release();
   return base::done();
 }
 

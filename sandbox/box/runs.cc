@@ -51,6 +51,11 @@ Runs::~Runs() = default;
 base::Status Runs::submit(RunRequest request) {
   if (closed_) return base::error(Error::Kind::kUnavailable, "the sandbox is ending");
   if (find(request.run_id) != nullptr) return base::done();  // a server asked twice: one run
+  if (held_) {
+    return base::error(Error::Kind::kConflict,
+                       "the session is paused and did not wake up in time: try again, or "
+                       "delete_session");
+  }
   TRY(profiles_.of(request.language));
   const auto running_behind = std::count_if(jobs_.begin(), jobs_.end(), [](const auto& entry) {
     return entry.second->request.background;
@@ -136,7 +141,7 @@ base::Status Runs::cancel(const std::string& run_id) {
 
 void Runs::start_next(Language interpreter) {
   Slot& slot = slots_[interpreter];
-  if (slot.current || slot.interrupted || slot.queue.empty()) return;
+  if (held_ || slot.current || slot.interrupted || slot.queue.empty()) return;
   slot.current = slot.queue.front();
   slot.queue.pop_front();
   begin(slot.current);

@@ -76,9 +76,9 @@ class Runs {
   void note_all(const std::string& what);
   // For the note of the next run: what happened while none was on.
   void tell_next(const std::string& what);
-  // Deadlines do not pass while the box is frozen.
-  void hold_deadlines();
-  void release_deadlines();
+  // While the box is frozen deadlines do not pass, and nothing starts: it could not answer.
+  void hold();
+  void release();
   // Files may have been written from outside: look again before the next run.
   void files_touched() { files_touched_ = true; }
 
@@ -100,6 +100,7 @@ class Runs {
   void start_next(Language interpreter);
   void begin(const JobPointer& job);
   [[nodiscard]] bool make_room(const JobPointer& job);
+  void try_again(const JobPointer& job);
   base::Status start_process(Job& job);
   base::Result<std::unique_ptr<Worker>> start_worker(const Job& job, bool own);
   void on_message(const std::string& worker_key, const nlohmann::json& message,
@@ -127,7 +128,8 @@ class Runs {
   bool files_touched_ = true;
   int stops_ = 0;
   std::int64_t oom_kills_told_ = 0;
-  bool deadlines_held_ = false;
+  bool held_ = false;
+  std::vector<JobPointer> held_starts_;  // that were to be tried again
 };
 
 }  // namespace sandbox::box

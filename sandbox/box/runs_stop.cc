@@ -69,7 +69,7 @@ void Runs::escalate(const std::string& run_id, int step) {
   if (found == jobs_.end() || found->second->worker == nullptr) return;
   Job& job = *found->second;
   job.escalation = 0;
-  if (deadlines_held_) {  // frozen: it could not have listened
+  if (held_) {  // frozen: it could not have listened
     job.escalation =
         context_.loop.after(kInterruptGroupAfter, [this, run_id, step] { escalate(run_id, step); });
     return;
@@ -88,7 +88,7 @@ void Runs::escalate(const std::string& run_id, int step) {
 // Nobody in the box can tell it to go on, so this does. Who stops it again and again would do the
 // same to whatever starts next.
 void Runs::process_stopped(pid_t pid) {
-  if (deadlines_held_) return;  // the box is frozen
+  if (held_) return;  // the box is frozen
   if (++stops_ <= kStopsMax) {
     context_.init.signal(pid, SIGCONT, wire::SignalTarget::kProcess);
     return;
@@ -111,9 +111,9 @@ void Runs::arm_deadline(Job& job, std::int64_t left_ms) {
   });
 }
 
-void Runs::hold_deadlines() {
-  if (deadlines_held_) return;
-  deadlines_held_ = true;
+void Runs::hold() {
+  if (held_) return;
+  held_ = true;
   for (auto& [id, job] : jobs_) {
     if (job->deadline == 0) continue;
     context_.loop.cancel(job->deadline);
@@ -122,14 +122,16 @@ void Runs::hold_deadlines() {
   }
 }
 
-void Runs::release_deadlines() {
-  if (!deadlines_held_) return;
-  deadlines_held_ = false;
+void Runs::release() {
+  if (!held_) return;
+  held_ = false;
   for (auto& [id, job] : jobs_) {
     if (!job->deadline_held) continue;
     job->deadline_held = false;
     arm_deadline(*job, std::max<std::int64_t>(job->deadline_at_ms, 1));
   }
+  for (const JobPointer& job : std::exchange(held_starts_, {})) try_again(job);
+  for (const auto& [interpreter, slot] : slots_) start_next(interpreter);
 }
 
 void Runs::stop_all(Cause cause) {
@@ -161,13 +163,16 @@ bool Runs::make_room(const JobPointer& job) {
     add_note(job->run,
              "the session's processes were ended to make room for this run: variables lost");
   }
-  context_.loop.after(kStartPause, [this, job] {
-    if (!jobs_.contains(job->run.run_id)) return;
-    if (!job->stop_cause) return begin(job);
-    end_without_process(job->run, *job->stop_cause, "stopped before it started");
-    finish(job);
-  });
+  context_.loop.after(kStartPause, [this, job] { try_again(job); });
   return true;
+}
+
+void Runs::try_again(const JobPointer& job) {
+  if (!jobs_.contains(job->run.run_id)) return;
+  if (held_ && !job->stop_cause) return held_starts_.push_back(job);
+  if (!job->stop_cause) return begin(job);
+  end_without_process(job->run, *job->stop_cause, "stopped before it started");
+  finish(job);
 }
 
 void Runs::end_processes() {

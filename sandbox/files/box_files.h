@@ -28,11 +28,22 @@ inline constexpr std::size_t kListEntriesDefault = 1000;
 inline constexpr std::size_t kListEntriesMax = 10'000;
 inline constexpr std::size_t kListDepthMax = 4096;
 
+// By which a file is known to be as it was read.
+struct FileState {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::int64_t bytes = 0;
+  std::int64_t change_time_ns = 0;  // st_ctime, which code cannot set
+
+  bool operator==(const FileState&) const = default;
+};
+
 struct ReadResult {
   std::string path;  // absolute
   std::string content;
   std::int64_t offset = 0;
   std::int64_t total_bytes = 0;  // of the file when it was opened
+  FileState state;               // then
 };
 
 // kCreate refuses what exists.
@@ -88,9 +99,14 @@ class BoxFiles {
   // Directories on the way are made. Overwriting and creating are atomic: a reader sees the old
   // file or the new one, and after an error nothing but directories is left. Overwriting keeps the
   // mode but makes a new inode: other hard links keep the old content. Only a file that is a mount
-  // of its own is written in place.
-  [[nodiscard]] base::Result<WriteResult> write(const std::string& path, std::string_view content,
-                                                WriteMode mode) const;
+  // of its own is written in place. kUnavailable, and nothing is written, when the file is no
+  // longer as it was in `expected`.
+  [[nodiscard]] base::Result<WriteResult> write(
+      const std::string& path, std::string_view content, WriteMode mode,
+      const std::optional<FileState>& expected = std::nullopt) const;
+
+  // Whether a write to `path` ends in a folder of the host, and so is no use of the session's disk.
+  [[nodiscard]] bool is_in_host_folder(const std::string& path) const;
 
   // Links are listed, not followed; /proc and its like are listed, not entered, as are directories
   // the code may not read. Takes at most a few seconds.

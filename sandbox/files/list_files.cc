@@ -26,8 +26,11 @@ constexpr std::size_t kSeenMax = 2'000'000;
 constexpr std::size_t kPathBytesKeptMax = 8 << 20;
 constexpr std::size_t kWaitingBytesMax = 16 << 20;
 
+// The code of a box sets times as it likes, on some file systems to any number.
 std::int64_t to_ms(const timespec& time) {
-  return static_cast<std::int64_t>(time.tv_sec) * 1000 + time.tv_nsec / 1'000'000;
+  constexpr std::int64_t kSecondsMax = 253'402'300'799;  // the end of the year 9999
+  const auto seconds = std::clamp<std::int64_t>(time.tv_sec, 0, kSecondsMax);
+  return seconds * 1000 + time.tv_nsec / 1'000'000;
 }
 
 const char* type_of(mode_t mode) {

@@ -58,6 +58,11 @@ base::UniqueFd open_in_root(int root_fd, const std::string& path, int flags) {
   return open_resolved(root_fd, path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
+base::UniqueFd open_without_links(int root_fd, const std::string& path, int flags) {
+  return open_resolved(root_fd, path, flags,
+                       RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS);
+}
+
 base::UniqueFd open_entry(int directory_fd, const std::string& name, int flags, Mounts mounts) {
   std::uint64_t resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   if (mounts == Mounts::kStay) resolve |= RESOLVE_NO_XDEV;
@@ -89,6 +94,12 @@ bool is_kernel_filesystem(int fd) {
 
 bool same_file(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+FileState state_of(const struct stat& status) {
+  constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
+  return {status.st_dev, status.st_ino, status.st_size,
+          status.st_ctim.tv_sec * kNanosecondsPerSecond + status.st_ctim.tv_nsec};
 }
 
 Error path_error(const std::string& path, int failure, Purpose purpose) {

@@ -7,6 +7,7 @@
 
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
+#include "sandbox/files/box_files.h"
 
 namespace sandbox::files {
 
@@ -14,6 +15,9 @@ namespace sandbox::files {
 // the links of procfs to objects elsewhere are refused. `flags` as for open(2), without O_CREAT.
 // Invalid with errno when it fails; EAGAIN when something was renamed on the way at every attempt.
 base::UniqueFd open_in_root(int root_fd, const std::string& path, int flags);
+
+// The same, and ELOOP where there is a link anywhere on the way or at its end.
+base::UniqueFd open_without_links(int root_fd, const std::string& path, int flags);
 
 // Opens the entry `name` of a directory, never through a link. With kStay not a mount either.
 // Invalid with errno when it fails.
@@ -31,6 +35,7 @@ bool change_mode(int path_fd, mode_t mode);
 bool is_kernel_filesystem(int fd);
 
 bool same_file(const struct stat& a, const struct stat& b);
+FileState state_of(const struct stat& status);
 
 // What a client's words become when a system call on `path` failed. `failure` is its errno.
 enum class Purpose { kRead, kWrite, kList };

@@ -58,6 +58,7 @@ base::Result<ReadResult> BoxFiles::read(const std::string& path, std::int64_t of
   result.content = TRY(base::read_at(file.get(), offset, static_cast<std::size_t>(wanted)));
   result.offset = offset;
   const auto got = static_cast<std::int64_t>(result.content.size());
+  result.state = state_of(status);
   // It was cut shorter while we read.
   result.total_bytes = got < wanted ? offset + got : status.st_size;
   return result;

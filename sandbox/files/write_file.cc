@@ -172,8 +172,18 @@ int write_once(const Target& target, std::string_view content, WriteMode mode,
 
 }  // namespace
 
+bool BoxFiles::is_in_host_folder(const std::string& path) const {
+  const auto absolute = resolve_path(root_.get(), path);
+  if (!absolute.ok() || !absolute.value().starts_with("/mnt/")) return false;
+  const ActingIds ids(identity_);
+  if (!ids.status().ok()) return false;
+  const base::UniqueFd there = open_without_links(root_.get(), absolute.value(), O_PATH);
+  return there.valid() || errno == ENOENT;
+}
+
 base::Result<WriteResult> BoxFiles::write(const std::string& path, std::string_view content,
-                                          WriteMode mode) const {
+                                          WriteMode mode,
+                                          const std::optional<FileState>& expected) const {
   if (content.size() > kWriteBytesMax) {
     return base::error(Error::Kind::kLimit, "content is " + std::to_string(content.size()) +
                                                 " bytes, at most " +
@@ -189,6 +199,10 @@ base::Result<WriteResult> BoxFiles::write(const std::string& path, std::string_v
     const Target target = TRY(find_target(root_.get(), result.path));
     if (mode == WriteMode::kCreate && (target.exists || target.by_link)) {
       TRY(already_there(result.path));
+    }
+    if (expected && (!target.exists || state_of(target.status) != *expected)) {
+      return base::error(Error::Kind::kUnavailable,
+                         result.path + " was changed meanwhile: read it again");
     }
     const int failure = write_once(target, content, mode, result);
     if (failure == 0) return result;

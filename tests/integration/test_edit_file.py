@@ -19,6 +19,15 @@ def test_one_place(client):
     assert client.value("from shapes import area; round(area(2), 2)") == "12.57"
 
 
+def test_edits_at_the_same_time_are_all_there(client):
+    words = [f"<{i}>" for i in range(24)]
+    client.call("write_file", path="words", content=" ".join(words))
+    requests = [client.start_tool("edit_file", path="words", old_text=word, new_text=word.upper() + "!") for word in words]
+    replies = [client.reply(request)["result"] for request in requests]
+    assert not any(reply.get("isError") for reply in replies), replies
+    assert client.call("read_file", path="words")["content"] == " ".join(f"{word}!" for word in words)
+
+
 def test_what_is_there_more_than_once_names_the_lines(client):
     client.call("write_file", path="shapes.py", content=CODE)
     with pytest.raises(ToolError, match="2 times, in lines 3, 6; take in more of the text around it, or set all"):

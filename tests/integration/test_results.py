@@ -6,7 +6,7 @@ import json
 import pytest
 
 from conftest import needs
-from hutch_client import Client
+from hutch_client import Client, ToolError
 
 WHOLE = 60_000  # characters of structuredContent and of the text
 
@@ -257,3 +257,13 @@ def test_a_background_run_that_is_cancelled_at_once_leaves_no_crash(client):
         client.call("cancel_run", run_id=run["run_id"])
         ended = client.until_ended(run["run_id"])
         assert ended["status"] == "cancelled" and ended["stderr"] == "", ended
+
+
+def test_a_result_names_its_own_session(state):
+    with Client(state) as client:
+        with pytest.raises(ToolError):
+            client.call("read_file", path="nothing")  # whose reply does not name the connection's session
+        made = client.call("create_session", name="other")
+        assert "is this connection's default" in made["note"] and made["session_id"] not in made["note"]
+        listed = {one["name"]: one["session_id"] for one in client.call("list_sessions")["sessions"]}
+        assert made["session_id"] == listed["other"]

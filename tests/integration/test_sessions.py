@@ -57,51 +57,6 @@ def test_session_env(client):
     assert client.run("echo $GREETING", "bash", session_id=session)["stdout"] == "hello\n"
 
 
-def test_pause_freezes_and_use_thaws(client):
-    session = client.call("create_session")["session_id"]
-    run = client.run("import time\nfor i in range(100000):\n    print(i, flush=True)\n"
-                     "    time.sleep(0.02)", background=True, session_id=session)
-    client.until_output(run["run_id"], "3\n")
-    paused = client.call("pause_session", session_id=session)
-    assert paused["status"] == "paused"
-
-    def offset():
-        return client.call("get_run", run_id=run["run_id"])["stdout_next_offset"]
-
-    def stands_still():
-        seen = offset()
-        time.sleep(0.5)  # a running one would print 25 lines in this time
-        return offset() == seen
-
-    until(stands_still, what="the end of what was on its way as it was paused")
-    before = offset()
-    assert client.call("resume_session", session_id=session)["status"] == "running"
-    client.call("get_run", run_id=run["run_id"], stdout_offset=before, wait_seconds=10)
-    after = client.call("get_run", run_id=run["run_id"])["stdout_next_offset"]
-    assert after > before
-    client.call("pause_session", session_id=session)
-    assert client.run("'awake'", session_id=session)["outputs"][0]["text"] == "'awake'"
-    assert client.call("list_sessions")["sessions"][0]["status"] == "running"
-
-
-def test_a_pause_does_not_use_up_the_time_of_a_run(client):
-    session = client.call("create_session")["session_id"]
-    request = client.start_tool("run_code", code="import time; time.sleep(1.5); 'done'",
-                                timeout_seconds=3, session_id=session)
-    until(lambda: client.call("list_sessions")["sessions"][0]["active_runs"])
-    client.call("pause_session", session_id=session)
-    time.sleep(3)  # longer than the timeout of the run
-    client.call("resume_session", session_id=session)
-    assert client.reply(request)["result"]["structuredContent"]["status"] == "completed"
-
-
-def test_variables_survive_a_pause(client):
-    session = client.call("create_session")["session_id"]
-    client.run("x = 5", session_id=session)
-    client.call("pause_session", session_id=session)
-    assert client.run("x", session_id=session)["outputs"][0]["text"] == "5"
-
-
 def test_lifetime_is_a_hard_end(client, state):
     session = client.call("create_session", lifetime_seconds=2)
     assert session["ends_at"]

@@ -149,13 +149,14 @@ def test_orphans_that_end_are_no_work_for_the_host(tmp_path):
     assert trial.log_of("hutch-box").read_text().count("recvmsg(") < 300
 
 
-def test_file_tools_write_no_more_than_the_limit_of_the_disk(server, session):
+@pytest.mark.parametrize("place", ["", "/mnt/../workspace/", "/mnt/data/"])
+def test_file_tools_write_no_more_than_the_limit_of_the_disk(server, session, place):
     """LIMITS allow 20 MB, wherever no quota answers for itself."""
     piece = "x" * (4 << 20)
     written = 0
     with pytest.raises(ToolError, match=r"limits\.disk_mb|no space left|No space left|quota"):
         for i in range(12):
-            server.call("write_file", path=f"piece{i}", content=piece, session_id=session)
+            server.call("write_file", path=f"{place}piece{i}", content=piece, session_id=session)
             written += 1
     assert 3 <= written <= 5, written
     server.run("import os\nfor name in os.listdir('.'):\n    if name.startswith('piece'): os.remove(name)",

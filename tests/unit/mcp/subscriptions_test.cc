@@ -114,13 +114,19 @@ TEST_F(Subscriptions, WrongWishesAreRefused) {
 
 TEST_F(Subscriptions, ThereIsAnEndToHowMany) {
   std::vector<std::unique_ptr<Sent>> all;
-  for (std::size_t i = 0; i < mcp::kListenersMax; ++i) {
+  for (std::size_t i = 0; i < mcp::kListenersEachMax; ++i) {
     all.push_back(std::make_unique<Sent>());
     listen(i, json::object(), *all.back());
   }
   Sent refused;
   listen("more", json::object(), refused);
   EXPECT_EQ(refused.at(0)["error"]["code"], -32603);
+  Client other(full.server, "somebody else");
+  Sent others;
+  other.send(1, "subscriptions/listen", Client::modern({{"notifications", json::object()}}),
+             others);
+  EXPECT_EQ(others.at(0)["method"], "notifications/subscriptions/acknowledged");
+  other.connection.disconnect();
   client.notify("notifications/cancelled", {{"requestId", 0}});
   Sent taken;
   listen("more", json::object(), taken);

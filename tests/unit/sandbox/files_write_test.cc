@@ -56,6 +56,42 @@ TEST_F(FilesWriteOnTmpfs, CreatesThenModifies) {
   EXPECT_EQ(names("/workspace"), std::vector<std::string>{"a"});
 }
 
+TEST_F(FilesWrite, WhatIsNotAsItWasReadIsNotReplaced) {
+  put("/workspace/a", "one");
+  link("a", "/workspace/link");
+  const auto read = files().read("a", 0, 100);
+  ASSERT_TRUE(read.ok());
+  const auto replace = [&](const std::string& path) {
+    const auto result = files().write(path, "mine", WriteMode::kOverwrite, read.value().state);
+    return result.ok() ? result.value().change : text_of(result.error());
+  };
+  put("/workspace/a", "another's");
+  EXPECT_EQ(replace("a"), "unavailable: /workspace/a was changed meanwhile: read it again");
+  fs::remove(host("/workspace/a"));
+  EXPECT_EQ(replace("a"), "unavailable: /workspace/a was changed meanwhile: read it again");
+  EXPECT_EQ(names("/workspace"), std::vector<std::string>{"link"});
+  put("/workspace/a", "two");
+  const auto again = files().read("link", 0, 100);
+  ASSERT_TRUE(again.ok());
+  EXPECT_TRUE(files().write("link", "mine", WriteMode::kOverwrite, again.value().state).ok());
+  EXPECT_EQ(get("/workspace/a"), "mine");
+}
+
+TEST_F(FilesWrite, OnlyWhatNoLinkLeadsAwayFromIsInAHostFolder) {
+  fs::create_directories(host("/mnt/project/below"));
+  link("/workspace", "/mnt/data");
+  link("/workspace", "/mnt/project/out");
+  link("/workspace/file", "/mnt/project/file");
+  for (const char* path : {"/mnt/project/new", "/mnt/project/below/new/deep", "/mnt/database/x",
+                           "/workspace/../mnt/project/x"}) {
+    EXPECT_TRUE(files().is_in_host_folder(path)) << path;
+  }
+  for (const char* path : {"x", "/mnt/../workspace/x", "/mnt/data/x", "/mnt/project/out/x",
+                           "/mnt/project/file", "/mnt/project/out/../x", "/mnt", ""}) {
+    EXPECT_FALSE(files().is_in_host_folder(path)) << path;
+  }
+}
+
 TEST_F(FilesWrite, MakesParentsWhateverTheUmask) {
   const mode_t former = ::umask(077);
   const auto result = files().write("x/y/z/a", "1", WriteMode::kOverwrite);
