@@ -116,7 +116,7 @@ stage_vm() {
 }
 
 stage_fresh() {
-  local title="Both scripts, each on a fresh Debian 12"
+  local title="Both scripts, each on a fresh Debian 12 and Ubuntu 24.04"
   step "$title" tests/fresh/run.sh && gate note passed "$title" /dev/null
 }
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Both scripts from a clean clone of HEAD, each on a Debian 12 of its own that has git and nothing
-# else: examples/quickstart.sh as a user with sudo, twice, and tests/run.sh as root.
+# Both scripts from a clean clone of HEAD, each on a machine of its own that has git and nothing else,
+# a Debian 12 and an Ubuntu 24.04: examples/quickstart.sh as a user with sudo, twice, and tests/run.sh
+# as root. The kernel is this host's.
 #
-#   tests/fresh/run.sh [quickstart|tests]      both unless named
+#   tests/fresh/run.sh [SYSTEM [quickstart|tests]]      bookworm and noble, and both scripts, unless named
 #
-# HUTCH_VM_DEBIAN_MIRROR is where its packages come from. Exit status 77, with the reason, where this
-# host cannot make such a machine; with CI=true that is a failure.
+# HUTCH_VM_DEBIAN_MIRROR and HUTCH_FRESH_UBUNTU_MIRROR are where their packages come from. Exit status
+# 77, with the reason, where this host cannot make such a machine; with CI=true that is a failure.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -23,10 +24,34 @@ skip() {
 [ "$(id -u)" -eq 0 ] || skip "only root can make one"
 "$top/packaging/install-packages.sh" vm || skip "mmdebstrap cannot be installed"
 
-say "A Debian 12 with git and sudo"
-mmdebstrap --quiet --mode=root --variant=minbase --include=ca-certificates,git,sudo \
-  bookworm "$work/root.tar" ${HUTCH_VM_DEBIAN_MIRROR:+"$HUTCH_VM_DEBIAN_MIRROR"} >"$work/mmdebstrap.log" 2>&1 ||
-  { tail -n 20 "$work/mmdebstrap.log" >&2; skip "mmdebstrap failed"; }
+ubuntu=${HUTCH_FRESH_UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
+# The keys that sign Ubuntu, which Debian has no package of: this file of theirs and no other.
+ubuntu_keys() {
+  local package=ubuntu-keyring_2023.11.28.1_all.deb
+  local hash=36de43b15853ccae0028e9a767613770c704833f82586f28eb262f0311adb8a8
+  curl -fsS -o "$work/$package" "$ubuntu/pool/main/u/ubuntu-keyring/$package" &&
+    echo "$hash  $work/$package" | sha256sum --check --quiet &&
+    dpkg-deb --fsys-tarfile "$work/$package" |
+    tar -xO ./usr/share/keyrings/ubuntu-archive-keyring.gpg >"$work/ubuntu.gpg"
+}
+
+# make_root SYSTEM: as a new installation is, and git and sudo.
+make_root() {
+  local options=()
+  case $1 in
+    bookworm) options=(bookworm "$work/root.tar" ${HUTCH_VM_DEBIAN_MIRROR:+"$HUTCH_VM_DEBIAN_MIRROR"}) ;;
+    noble)
+      ubuntu_keys || skip "the keys of Ubuntu cannot be had"
+      options=(--components=main,universe "--keyring=$work/ubuntu.gpg" noble "$work/root.tar" "$ubuntu")
+      ;;
+    *) echo "tests/fresh/run.sh: no system $1; see its first lines" >&2; exit 2 ;;
+  esac
+  say "A $1 with git and sudo"
+  rm -f "$work/root.tar"
+  mmdebstrap --quiet --mode=root --variant=minbase --include=ca-certificates,git,sudo \
+    "${options[@]}" >"$work/mmdebstrap.log" 2>&1 ||
+    { tail -n 20 "$work/mmdebstrap.log" >&2; skip "mmdebstrap of $1 failed"; }
+}
 git -C "$top" bundle create --quiet "$work/hutch.bundle" HEAD
 
 # How this host reaches the registries, and whom it believes there, is the new machine's too.
@@ -77,5 +102,8 @@ tests() {
     hutch/tests/run.sh'
 }
 
-for part in ${1:-quickstart tests}; do "$part"; done
-say "${1:-quickstart and tests}: as it should be, from a clean clone"
+for system in ${1:-bookworm noble}; do
+  make_root "$system"
+  for part in ${2:-quickstart tests}; do "$part"; done
+done
+say "${1:-bookworm and noble}, ${2:-quickstart and tests}: as it should be, from a clean clone"
