@@ -48,7 +48,7 @@ make_root() {
   esac
   say "A $1 with git and sudo"
   rm -f "$work/root.tar"
-  mmdebstrap --quiet --mode=root --variant=minbase --include=ca-certificates,git,sudo \
+  mmdebstrap --quiet --mode=root --variant=minbase --include=apt,ca-certificates,git,sudo \
     "${options[@]}" >"$work/mmdebstrap.log" 2>&1 ||
     { tail -n 20 "$work/mmdebstrap.log" >&2; skip "mmdebstrap of $1 failed"; }
 }

@@ -5,12 +5,14 @@ import os
 import pathlib
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 
 import pytest
 
 from boxes import boxes_of, processes_of, until
-from hutch_client import Client, ToolError
+from hutch_client import Client, ToolError, hutch_binary
 from http_server import HttpClient, Server
 from trial import Trial
 
@@ -190,6 +192,47 @@ def test_the_next_run_is_told_when_a_box_was_killed(client, state):
     note = client.run("1", "sql")["note"]
     assert "variables of python" in note and "variables of bash" in note and "killed" in note, note
     assert "note" not in client.run("1")
+
+
+CLIENT = """
+import json, subprocess, sys, time
+server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def send(**message):
+    server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\\n")
+    server.stdin.flush()
+send(id=1, method="initialize", params={"protocolVersion": "2025-11-25", "capabilities": {},
+                                        "clientInfo": {"name": "c", "version": "1"}})
+server.stdout.readline()
+send(method="notifications/initialized")
+send(id=2, method="tools/call", params={"name": "run_code", "arguments": {"timeout_seconds": 60, "code":
+     "import os, time\\nprint('x' * 100000)\\nwhile not os.path.exists('go'): time.sleep(0.05)\\nprint('done')"}})
+print(server.pid, flush=True)
+time.sleep(1000)
+"""
+
+
+def test_a_client_that_is_killed_takes_its_server_along_but_no_run(state):
+    client = subprocess.Popen([sys.executable, "-c", CLIENT, hutch_binary(), "stdio", "--state-dir", state],
+                              stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"], "HOME": state, "HUTCH_ZYGOTE": "0",
+                                                           "HUTCH_SPARE_SESSIONS": "0"})
+    with client:
+        server = int(client.stdout.readline())
+        until(lambda: database(state, "SELECT status FROM runs") == ["running"], what="the run")
+        client.kill()
+    until(lambda: not is_alive(server), what="the end of its server")
+    run = database(state, "SELECT id FROM runs")[0]
+    with Client(state) as successor:
+        assert successor.call("get_run", run_id=run)["status"] == "running"
+        successor.call("write_file", path="go", content="", session_id=database(state, "SELECT session_id FROM runs")[0])
+        ended = successor.until_ended(run)
+        assert ended["status"] == "completed" and ended["stdout"].endswith("done\n"), ended
+
+
+def is_alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
 
 
 @pytest.mark.parametrize("wanted, retention_seconds", [({}, 7 * 86400), ({"retention_seconds": 3600}, 3600)])

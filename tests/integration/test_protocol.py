@@ -44,12 +44,20 @@ def test_tools_list_is_small_and_whole(shared):
 def test_results_fit_their_output_schemas(shared):
     import jsonschema
     schemas = {t["name"]: t["outputSchema"] for t in shared.request("tools/list")["tools"]}
+    tried = set()
     for name, arguments in (
             ("run_code", {"code": "print(1)\n2"}), ("run_code", {"code": "1/0"}),
             ("write_file", {"path": "s.txt", "content": "x"}), ("read_file", {"path": "s.txt"}),
             ("edit_file", {"path": "s.txt", "old_text": "x", "new_text": "y"}), ("get_run", {}),
-            ("list_files", {}), ("share_file", {"path": "s.txt"}), ("list_sessions", {})):
+            ("list_files", {}), ("share_file", {"path": "s.txt"}), ("list_sessions", {}),
+            ("create_session", {"name": "whole"}), ("pause_session", {"session_id": "whole"}),
+            ("resume_session", {"session_id": "whole"}), ("delete_session", {"session_id": "whole"})):
+        tried.add(name)
         jsonschema.validate(shared.call(name, **arguments), schemas[name])
+    run_id = shared.run("import time; time.sleep(60)", background=True)["run_id"]
+    jsonschema.validate(shared.call("get_run", run_id=run_id), schemas["get_run"])
+    jsonschema.validate(shared.call("cancel_run", run_id=run_id), schemas["cancel_run"])
+    assert schemas.keys() - tried == {"cancel_run", "install_packages"}, "which can only be an error yet"
 
 
 def test_modern_era(state):

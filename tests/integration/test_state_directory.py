@@ -1,5 +1,6 @@
 """Where the state lies: however long its path is, and whatever becomes of it while boxes live."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -30,6 +31,27 @@ def test_nothing_but_home_and_path_is_needed(tmp_path):
     assert (ended.returncode, ended.stdout) == (0, "here\n"), ended.stderr
     assert (tmp_path / ".local/state/hutch/hutch.db").exists()
     until(lambda: not processes_of(str(tmp_path)), what="the end of the box")
+
+
+def test_a_client_gives_a_server_nothing_but_home_and_path(tmp_path):
+    messages = [{"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {},
+                                                             "clientInfo": {"name": "bare", "version": "1"}}},
+                {"method": "notifications/initialized"},
+                {"id": 2, "method": "tools/call", "params": {"name": "run_code", "arguments": {"code": "print('here')"}}}]
+    with subprocess.Popen([hutch_binary(), "stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}, text=True) as server:
+        server.stdin.write("".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages))
+        server.stdin.flush()
+        replies = {}
+        while 2 not in replies:
+            line = server.stdout.readline()
+            assert line, server.stderr.read()
+            reply = json.loads(line)
+            replies[reply.get("id")] = reply
+        server.stdin.close()
+        assert replies[2]["result"]["structuredContent"]["stdout"] == "here\n", replies
+        assert server.wait(60 * PATIENCE) == 0, server.stderr.read()
+    until(lambda: not processes_of(str(tmp_path)), what="the end of the boxes")
 
 
 def test_nothing_is_put_elsewhere(state):
