@@ -9,7 +9,8 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
   const std::string threads = std::to_string(spec.limits.cpus);
   std::map<std::string, std::string> all = {
       {"PATH",
-       "/home/user/.local/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"},
+       "/home/user/.local/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:"
+       "/run/hutch/bin"},
       {"HOME", "/home/user"},
       {"USER", "user"},
       {"LOGNAME", "user"},
