@@ -20,6 +20,9 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
       {"TERM", "dumb"},
       {"PWD", "/workspace"},
       {"MPLBACKEND", "Agg"},
+      // Of a Python that bash or JavaScript starts too: it would keep kilobytes back while it goes
+      // on, and lose them when it is ended.
+      {"PYTHONUNBUFFERED", "1"},
       {"PIP_BREAK_SYSTEM_PACKAGES", "1"},
       {"PIP_USER", "1"},
       {"npm_config_prefix", "/home/user/.local"},

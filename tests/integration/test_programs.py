@@ -22,5 +22,16 @@ def test_python_has_its_short_name(client, language, code):
 def test_a_python_of_the_host_goes_before_the_link(client):
     found = client.run("command -v python", "bash")["stdout"].strip()
     assert found == (PYTHON or "/run/hutch/bin/python")
-    client.run("mkdir -p ~/.local/bin; printf '#!/bin/sh\necho mine\n' >~/.local/bin/python; chmod +x ~/.local/bin/python", "bash")
+    client.run("cd; mkdir -p .local/bin; printf '#!/bin/sh\necho mine\n' >.local/bin/python; chmod +x .local/bin/python", "bash")
     assert client.run("python", "bash")["stdout"] == "mine\n"
+
+
+@pytest.mark.parametrize("language, code", [
+    ("bash", "python3 slow.py"),
+    ("javascript", "require('child_process').spawnSync('python3', ['slow.py'], {stdio: 'inherit'})"),
+])
+def test_what_a_child_python_prints_is_there_before_it_ends(client, language, code):
+    client.call("write_file", path="slow.py", content="import time\nprint('epoch 1')\ntime.sleep(600)\n")
+    run = client.run(code, language, background=True)
+    client.until_output(run["run_id"], "epoch 1")
+    client.call("cancel_run", run_id=run["run_id"])
