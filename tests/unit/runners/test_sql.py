@@ -225,6 +225,13 @@ def test_interrupt_says_what_happened_to_a_transaction(sql):
     assert "rolled back" in sql.finish().done["note"]
 
 
+def test_a_failed_script_says_what_transaction_it_leaves_open(sql):
+    for code in ("BEGIN; CREATE TABLE t (a); SELECT nothing", "SELECT nothing"):
+        assert "a transaction is still open: COMMIT or ROLLBACK it" in sql.run(code).done["note"]
+    assert "note" not in sql.run("SELECT 1; ROLLBACK").done
+    assert "note" not in sql.run("SELECT nothing").done
+
+
 def test_database_outlives_the_runner(start, sql):
     sql.run("CREATE TABLE t (a); INSERT INTO t VALUES (5); CREATE TEMP TABLE gone (a)")
     again = start("sql")
