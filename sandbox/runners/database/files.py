@@ -13,6 +13,8 @@ INTEGER_MAX = 1 << 63
 _INTEGER = re.compile(r"[+-]?(0|[1-9]\d*)$")  # 007 is no number: it would lose its zeros
 _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
+# What pandas takes for missing. In a column of numbers only: elsewhere it may be Namibia.
+_MISSING = frozenset(("NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"))
 
 
 class FileTables:
@@ -143,7 +145,7 @@ def read_delimited(path):
     empty = [True] * len(header)
     for row in itertools.islice(lines(), 1, None):
         for i, cell in enumerate(row):
-            if cell:
+            if cell and cell not in _MISSING:
                 empty[i] = False
                 types[i] = wider(types[i], cell)
     types = ["TEXT" if nothing else kind for kind, nothing in zip(types, empty)]
@@ -151,7 +153,8 @@ def read_delimited(path):
 
     def rows():
         for row in itertools.islice(lines(), 1, None):
-            yield [convert(cell) if cell else None for convert, cell in zip(converters, row)]
+            yield [None if not cell or (convert is not str and cell in _MISSING) else convert(cell)
+                   for convert, cell in zip(converters, row)]
 
     return FileTable(header, types, rows)
 
