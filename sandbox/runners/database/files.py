@@ -1,4 +1,7 @@
-"""Files as tables: SELECT * FROM "data.csv" loads the file into a temporary table of that name."""
+"""Files as tables: SELECT * FROM "data.csv" loads the file into a temporary one of that name.
+
+It is a view of a table with another name, so that nobody takes a change of it for a change of the file.
+"""
 
 import csv
 import itertools
@@ -31,12 +34,20 @@ class FileTables:
             return  # a transaction sees one state of the files, as it does of the tables
         for name, (path, *stamp) in list(self._loaded.items()):
             if stamp_of(path) != stamp:
-                self._database.execute(f"DROP TABLE IF EXISTS temp.{quoted(name)}")
+                try:
+                    self._database.execute(f"DROP VIEW IF EXISTS temp.{quoted(name)}")
+                except sqlite3.OperationalError:
+                    pass  # a table by now, of the user's own
+                self._database.execute(f"DROP TABLE IF EXISTS temp.{quoted(_hidden(name))}")
                 del self._loaded[name]
 
     def has(self, name):
-        return self._database.execute(
-            "SELECT 1 FROM temp.sqlite_schema WHERE type = 'table' AND name = ?", (name,)).fetchone()
+        # Loaded, and still there: the user may have rolled back, or dropped it.
+        return name in self._loaded and self._database.execute(
+            "SELECT 1 FROM temp.sqlite_schema WHERE type = 'view' AND name = ?", (name,)).fetchone()
+
+    def could_be(self, name):
+        return os.path.splitext(name)[1].lower() in _READERS and os.path.isfile(name)
 
     def load(self, name, error, why_missing=""):
         """Makes the table; raises `error`, with what else is known, when there is no such file."""
@@ -57,14 +68,17 @@ class FileTables:
 
     def _fill(self, name, table):
         database = self._database
+        hidden = quoted(_hidden(name))
         columns = ", ".join(f"{quoted(c)} {t}" for c, t in zip(table.names, table.types))
         marks = ", ".join("?" * len(table.names))
         # A savepoint works inside the user's transaction and outside of one.
         database.execute("SAVEPOINT hutch_load")
         try:
-            database.execute(f"CREATE TEMP TABLE {quoted(name)} ({columns})")
-            database.executemany(f"INSERT INTO temp.{quoted(name)} VALUES ({marks})",
+            database.execute(f"DROP TABLE IF EXISTS temp.{hidden}")  # its view was dropped
+            database.execute(f"CREATE TEMP TABLE {hidden} ({columns})")
+            database.executemany(f"INSERT INTO temp.{hidden} VALUES ({marks})",
                                  self._checked(table.rows()))
+            database.execute(f"CREATE TEMP VIEW {quoted(name)} AS SELECT * FROM temp.{hidden}")
         except BaseException:
             database.execute("ROLLBACK TO hutch_load")
             raise
@@ -85,6 +99,10 @@ class FileTable:
         self.names = unique(names)
         self.types = types
         self.rows = rows
+
+
+def _hidden(name):
+    return f"file {name}"
 
 
 def stamp_of(path):

@@ -162,6 +162,50 @@ def test_a_changed_file_is_read_again(sql):
     assert "no such table" in sql.run('SELECT sum(a) FROM "d.csv"').error["message"]
 
 
+@pytest.mark.parametrize("change", [
+    'UPDATE "d.csv" SET a = 2', 'DELETE FROM "d.csv"', 'INSERT INTO "d.csv" VALUES (2)'])
+def test_a_file_that_is_to_be_changed_gets_a_hint_that_works(sql, change):
+    (sql.cwd / "d.csv").write_text("a\n1\n")
+    for _ in range(2):
+        message = sql.run(change).error["message"]
+        assert 'it is a file, which SQL can only read: CREATE TABLE t AS SELECT * FROM "d.csv" makes a table to change' in message
+    ending = sql.run(f'CREATE TABLE t AS SELECT * FROM "d.csv"; {change.replace(chr(34) + "d.csv" + chr(34), "t")}')
+    assert ending.ok and "1 row affected" in ending.text
+    assert sql.run('SELECT a FROM "d.csv"').main["json"]["rows"] == [[1]]
+    assert "a file" not in sql.run("CREATE TEMP VIEW own AS SELECT 1 a; DELETE FROM own").error["message"]
+
+
+def test_a_view_over_a_file_gets_a_hint_that_works(sql):
+    (sql.cwd / "d.csv").write_text("a\n1\n")
+    assert sql.run('CREATE VIEW v AS SELECT * FROM "d.csv"').ok
+    for _ in range(2):
+        message = sql.run("SELECT * FROM v").error["message"]
+        assert 'views and triggers of the database see no files: CREATE TABLE t AS SELECT * FROM "d.csv" makes a table' in message
+    assert sql.run('CREATE TEMP VIEW w AS SELECT * FROM "d.csv"').ok
+    for content, rows in (("a\n1\n", [[1]]), ("a\n22\n", [[22]])):
+        (sql.cwd / "d.csv").write_text(content)
+        assert sql.run("SELECT * FROM w").main["json"]["rows"] == rows
+
+
+@pytest.mark.parametrize("ask", [
+    'PRAGMA table_info("d.csv")', "pragma table_xinfo('d.csv')", "PRAGMA table_info(`d.csv`);",
+    "SELECT * FROM pragma_table_info('d.csv')"])
+def test_the_columns_of_a_file_can_be_asked_for_first(sql, ask):
+    (sql.cwd / "d.csv").write_text("a,b\n1,x\n")
+    assert [row[1:3] for row in sql.run(ask).main["json"]["rows"]] == [["a", "INTEGER"], ["b", "TEXT"]]
+    assert sql.run("PRAGMA table_info(nowhere)").main["json"]["rows"] == []
+
+
+def test_a_file_in_a_transaction_that_is_rolled_back(sql):
+    (sql.cwd / "d.csv").write_text("a\n1\n")
+    for _ in range(2):
+        assert sql.run('BEGIN; SELECT a FROM "d.csv"; ROLLBACK').main["json"]["rows"] == [[1]]
+        assert sql.run('SELECT a FROM "d.csv"').main["json"]["rows"] == [[1]]
+    assert sql.run('DROP VIEW "d.csv"; CREATE TEMP TABLE "d.csv" (mine)').ok
+    (sql.cwd / "d.csv").write_text("a\n1\n2\n")
+    assert sql.run('SELECT mine FROM "d.csv"').main["json"]["rows"] == []
+
+
 def test_files_join_with_tables(sql):
     (sql.cwd / "a.csv").write_text("id,x\n1,10\n")
     (sql.cwd / "b.json").write_text('[{"id": 1, "y": 20}]')
