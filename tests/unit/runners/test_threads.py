@@ -1,4 +1,6 @@
-"""Threads of user code."""
+"""Threads of user code: what they display, and how long a background run waits for them."""
+
+import time
 
 import pytest
 
@@ -38,3 +40,59 @@ def test_a_child_of_a_process_whose_thread_displays(python):
                         "    if pid == 0:\n        display('child'); os._exit(7)\n"
                         "    ends.append(os.waitpid(pid, 0)[1] >> 8)\nset(ends)")
     assert ending.ok and ending.text == "{7}"
+
+
+# --- background runs -------------------------------------------------------------------------------
+
+
+LATE = "def late():\n    time.sleep(0.3)\n    print('late')\n"
+
+
+@pytest.mark.parametrize("code", [
+    "threading.Thread(target=late).start()",
+    "from concurrent.futures import ThreadPoolExecutor\nThreadPoolExecutor().submit(late)",
+    "threading.Thread(target=lambda: threading.Thread(target=late).start()).start()",
+])
+@pytest.mark.parametrize("end", ["", "\nimport sys; sys.exit()"])
+def test_a_background_run_ends_with_its_threads(python, code, end):
+    ending = python.run(f"import threading, time\n{LATE}{code}\nprint('main'){end}", background=True)
+    assert ending.ok and ending.stdout == "main\nlate\n"
+
+
+@pytest.mark.parametrize("code", ["threading.Thread(target=late, daemon=True).start()", ""])
+def test_a_background_run_waits_for_nothing_else(python, code):
+    ending = python.run(f"import threading, time\n{LATE}{code}\nprint('main')", background=True)
+    assert ending.ok and ending.stdout == "main\n"
+
+
+def test_a_run_of_the_session_does_not_wait(python):
+    began = time.monotonic()
+    assert python.run("import threading, time\nthreading.Thread(target=time.sleep, args=(30,)).start()").ok
+    assert time.monotonic() - began < 20
+
+
+def test_what_went_wrong_is_told_before_the_wait(python):
+    python.start("import threading\ngo = threading.Event()\ndef serve():\n    go.wait(60); print('served')\n"
+                 "threading.Thread(target=serve).start()\ntimer = threading.Timer(0.5, go.set); timer.start()\n"
+                 "display('shown'); print('part', end='')\n1 / 0", background=True)
+    python.wait_for_stdout("part")
+    python.wait_for_stderr("ZeroDivisionError")
+    ending = python.finish()
+    assert ending.error["name"] == "ZeroDivisionError" and len(ending.outputs) == 1
+    assert ending.stdout.endswith("served\n")
+
+
+def test_the_wait_has_the_environment_of_the_run_and_can_be_interrupted(python):
+    python.start("import os, threading, time\ndef serve():\n    time.sleep(0.2); print(os.environ['PORT']); time.sleep(60)\n"
+                 "threading.Thread(target=serve).start()\nprint('on')", env={"PORT": "8080"}, background=True)
+    python.wait_for_stdout("8080")
+    python.interrupt()
+    ending = python.finish()
+    assert ending.done["interrupted"] and ending.done["exit_code"] == 130
+    assert "runners/" not in ending.stderr and "KeyboardInterrupt" in ending.stderr
+
+
+def test_a_warm_python_waits_too(start):
+    from test_import_hooks import WARM
+    ending = start("python", program=WARM).run(f"import threading, time\n{LATE}threading.Thread(target=late).start()", background=True)
+    assert ending.ok and ending.stdout == "late\n"
