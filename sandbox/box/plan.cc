@@ -182,8 +182,11 @@ base::Status add_session_directory(PlanWriter& plan, const BoxSpec& spec, const 
 }
 
 base::Status add_session(PlanWriter& plan, const BoxSpec& spec) {
-  for (const char* path : {"/home", "/mnt", "/run", "/run/hutch", "/var"})
+  for (const char* path : {"/home", "/mnt", "/run", "/run/hutch", "/run/hutch/bin", "/var"})
     add_directory(plan, path);
+  // Debian calls it python3 only, and scripts begin with `env python`. Last on PATH: where the host
+  // has a python, that is the one.
+  plan.add(PlanOp::kSymlink, {"/usr/bin/python3", "/run/hutch/bin/python"});
   plan.add(PlanOp::kSymlink, {"/tmp", "/var/tmp"});
   plan.add(PlanOp::kSymlink, {"/workspace", "/mnt/data"});  // where models look by habit
   TRY(add_session_directory(plan, spec, "workspace", "/workspace", ""));

@@ -9,7 +9,8 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
   const std::string threads = std::to_string(spec.limits.cpus);
   std::map<std::string, std::string> all = {
       {"PATH",
-       "/home/user/.local/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"},
+       "/home/user/.local/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:"
+       "/run/hutch/bin"},
       {"HOME", "/home/user"},
       {"USER", "user"},
       {"LOGNAME", "user"},
@@ -19,6 +20,9 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
       {"TERM", "dumb"},
       {"PWD", "/workspace"},
       {"MPLBACKEND", "Agg"},
+      // Of a Python that bash or JavaScript starts too: it would keep kilobytes back while it goes
+      // on, and lose them when it is ended.
+      {"PYTHONUNBUFFERED", "1"},
       {"PIP_BREAK_SYSTEM_PACKAGES", "1"},
       {"PIP_USER", "1"},
       {"npm_config_prefix", "/home/user/.local"},

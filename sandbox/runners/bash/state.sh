@@ -34,16 +34,22 @@ __hutch_enter() {
     unset -v __hutch_gone
   fi
   __hutch_enter_run_env
-  # Its first lines are silent even under `set -x`, and see the locals of the function that exits.
+  # Its first lines are silent even under `set -x`, and see the locals of the function that exits. The
+  # traps of the user on ERR, DEBUG and RETURN are for the code of the user, which is the EXIT trap here.
   builtin trap '{
     __hutch_status=$?
+    __hutch_traps=$(builtin trap -p ERR DEBUG RETURN)
+    builtin trap - ERR DEBUG RETURN
     __hutch_options=$(builtin set +o; builtin shopt -p)
     builtin set +eux
     __hutch_locals=$(builtin local -p)
-  } 2>/dev/null
-  [[ $__hutch_user_trap == *exit* ]] && __hutch_save
-  builtin eval "$__hutch_user_trap"
+  } >/dev/null 2>&1
+  [[ -n $__hutch_user_trap && $__hutch_user_trap$__hutch_traps == *exit* ]] && __hutch_save
+  [ -z "$__hutch_user_trap" ] || builtin eval "$__hutch_traps"$'"'\\n'"'"$__hutch_user_trap"
+  { builtin trap - ERR DEBUG RETURN; } >/dev/null 2>&1
   __hutch_leave' EXIT
+  # What the code finds as $?.
+  builtin return "${__hutch_before:-0}"
 }
 
 # Puts the variables of this run's own `env` back over the loaded state, and remembers what the
@@ -66,9 +72,12 @@ __hutch_choose_variables() {
   while IFS= builtin read -r __hutch_name; do
     case $__hutch_name in
       # What bash sets itself, and what belongs to this process alone.
-      __hutch* | HUTCH_* | BASH* | COMP_* | EPOCH* | OPT* | _ | DIRSTACK | EUID | FUNCNAME | GROUPS | \
-        HISTCMD | HOSTNAME | HOSTTYPE | LINENO | MACHTYPE | OSTYPE | PIPESTATUS | PPID | PWD | RANDOM | \
-        SECONDS | SHELLOPTS | SHLVL | SRANDOM | UID) continue ;;
+      __hutch* | HUTCH_* | BASH | BASHOPTS | BASHPID | BASH_ALIASES | BASH_ARGC | BASH_ARGV | BASH_ARGV0 | BASH_CMDS | \
+        BASH_COMMAND | BASH_EXECUTION_STRING | BASH_LINENO | BASH_MONOSECONDS | BASH_REMATCH | BASH_SOURCE | \
+        BASH_SUBSHELL | BASH_TRAPSIG | BASH_VERSINFO | BASH_VERSION | BASH_XTRACEFD | COMP_CWORD | COMP_KEY | \
+        COMP_LINE | COMP_POINT | COMP_TYPE | COMP_WORDBREAKS | COMP_WORDS | EPOCHREALTIME | EPOCHSECONDS | OPTARG | \
+        OPTERR | OPTIND | _ | DIRSTACK | EUID | FUNCNAME | GROUPS | HISTCMD | HOSTNAME | HOSTTYPE | LINENO | MACHTYPE | \
+        OSTYPE | PIPESTATUS | PPID | PWD | RANDOM | SECONDS | SHELLOPTS | SHLVL | SRANDOM | UID) continue ;;
     esac
     [[ $__hutch_run_env == *" $__hutch_name "* ]] && continue
     if [[ -v __hutch_given[$__hutch_name] && -v $__hutch_name && ${!__hutch_name} == "${__hutch_given[$__hutch_name]}" &&
@@ -83,6 +92,9 @@ __hutch_print_state() {
   local -a __hutch_names=() __hutch_frozen=()
   local __hutch_name __hutch_text __hutch_flags
   __hutch_choose_variables
+  # Functions may hold its patterns, which are syntax errors without it. The options come last: some of
+  # them would change how the rest is read.
+  builtin printf 'shopt -s extglob\n__hutch_before=%s\n' "$__hutch_status"
   builtin printf 'cd -- %q || __hutch_gone=%q\n' "$PWD" "$PWD"
   builtin umask -p
   for __hutch_name in "${!__hutch_given[@]}"; do

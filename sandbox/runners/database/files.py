@@ -1,4 +1,7 @@
-"""Files as tables: SELECT * FROM "data.csv" loads the file into a temporary table of that name."""
+"""Files as tables: SELECT * FROM "data.csv" loads the file into a temporary one of that name.
+
+It is a view of a table with another name, so that nobody takes a change of it for a change of the file.
+"""
 
 import csv
 import itertools
@@ -13,6 +16,8 @@ INTEGER_MAX = 1 << 63
 _INTEGER = re.compile(r"[+-]?(0|[1-9]\d*)$")  # 007 is no number: it would lose its zeros
 _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
+# What pandas takes for missing. In a column of numbers only: elsewhere it may be Namibia.
+_MISSING = frozenset(("NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"))
 
 
 class FileTables:
@@ -29,12 +34,20 @@ class FileTables:
             return  # a transaction sees one state of the files, as it does of the tables
         for name, (path, *stamp) in list(self._loaded.items()):
             if stamp_of(path) != stamp:
-                self._database.execute(f"DROP TABLE IF EXISTS temp.{quoted(name)}")
+                try:
+                    self._database.execute(f"DROP VIEW IF EXISTS temp.{quoted(name)}")
+                except sqlite3.OperationalError:
+                    pass  # a table by now, of the user's own
+                self._database.execute(f"DROP TABLE IF EXISTS temp.{quoted(_hidden(name))}")
                 del self._loaded[name]
 
     def has(self, name):
-        return self._database.execute(
-            "SELECT 1 FROM temp.sqlite_schema WHERE type = 'table' AND name = ?", (name,)).fetchone()
+        # Loaded, and still there: the user may have rolled back, or dropped it.
+        return name in self._loaded and self._database.execute(
+            "SELECT 1 FROM temp.sqlite_schema WHERE type = 'view' AND name = ?", (name,)).fetchone()
+
+    def could_be(self, name):
+        return os.path.splitext(name)[1].lower() in _READERS and os.path.isfile(name)
 
     def load(self, name, error, why_missing=""):
         """Makes the table; raises `error`, with what else is known, when there is no such file."""
@@ -55,14 +68,17 @@ class FileTables:
 
     def _fill(self, name, table):
         database = self._database
+        hidden = quoted(_hidden(name))
         columns = ", ".join(f"{quoted(c)} {t}" for c, t in zip(table.names, table.types))
         marks = ", ".join("?" * len(table.names))
         # A savepoint works inside the user's transaction and outside of one.
         database.execute("SAVEPOINT hutch_load")
         try:
-            database.execute(f"CREATE TEMP TABLE {quoted(name)} ({columns})")
-            database.executemany(f"INSERT INTO temp.{quoted(name)} VALUES ({marks})",
+            database.execute(f"DROP TABLE IF EXISTS temp.{hidden}")  # its view was dropped
+            database.execute(f"CREATE TEMP TABLE {hidden} ({columns})")
+            database.executemany(f"INSERT INTO temp.{hidden} VALUES ({marks})",
                                  self._checked(table.rows()))
+            database.execute(f"CREATE TEMP VIEW {quoted(name)} AS SELECT * FROM temp.{hidden}")
         except BaseException:
             database.execute("ROLLBACK TO hutch_load")
             raise
@@ -83,6 +99,10 @@ class FileTable:
         self.names = unique(names)
         self.types = types
         self.rows = rows
+
+
+def _hidden(name):
+    return f"file {name}"
 
 
 def stamp_of(path):
@@ -143,7 +163,7 @@ def read_delimited(path):
     empty = [True] * len(header)
     for row in itertools.islice(lines(), 1, None):
         for i, cell in enumerate(row):
-            if cell:
+            if cell and cell not in _MISSING:
                 empty[i] = False
                 types[i] = wider(types[i], cell)
     types = ["TEXT" if nothing else kind for kind, nothing in zip(types, empty)]
@@ -151,7 +171,8 @@ def read_delimited(path):
 
     def rows():
         for row in itertools.islice(lines(), 1, None):
-            yield [convert(cell) if cell else None for convert, cell in zip(converters, row)]
+            yield [None if not cell or (convert is not str and cell in _MISSING) else convert(cell)
+                   for convert, cell in zip(converters, row)]
 
     return FileTable(header, types, rows)
 

@@ -8,7 +8,7 @@ from hutch_runner.engine import WAIT_SECONDS, Answer
 from hutch_runner.database_files import words_for_file, words_for_table
 from hutch_runner.error_place import offset_of
 from hutch_runner.files import FileTables, quoted
-from hutch_runner.sqlite_hints import hint, hint_of_view, is_called
+from hutch_runner.sqlite_hints import asked_columns_of, hint, hint_of_unseen, hint_of_view, is_called
 from hutch_runner.statements import split_statements
 
 STEPS_BETWEEN_CHECKS = 2000  # of SQLite's virtual machine: some microseconds
@@ -67,6 +67,7 @@ class SqliteEngine:
                 "commands with a dot belong to the sqlite3 shell; for a list of tables: "
                 "SELECT name, sql FROM sqlite_schema")
         self._files.forget_changed()
+        self._load_what_is_described(asked_columns_of(statement.text))
         changes = self._database.total_changes
         cursor = self._execute(statement.text, parameters)
         if cursor.description:
@@ -85,21 +86,27 @@ class SqliteEngine:
                 if self.interrupted:
                     raise KeyboardInterrupt from None
                 missing = _MISSING.match(str(error))
-                name, words = missing.group(1) if missing else "", hint(str(error), sql) or hint_of_view(str(error), self._framed)
+                name, words = missing.group(1) if missing else "", hint(str(error), sql) or hint_of_view(
+                    str(error), self._framed, self._files.has)
                 if missing is None and not words:
                     raise
                 if missing is None or is_called(name, sql):  # no DataFrame is
                     raise sqlite3.OperationalError(f"{error}{words}") from None
                 if name in tried or len(tried) >= UNKNOWN_TABLES_MAX or self._files.has(name):
-                    # It is there, and SQLite does not see it: unquoted, `data.csv` is the table
-                    # `csv` of a database `data`.
-                    raise sqlite3.OperationalError(
-                        f'{error}; to read a file put its name in double quotes: "{name}"') from None
+                    raise sqlite3.OperationalError(f"{error}{hint_of_unseen(str(error), name, self._framed)}") from None
                 tried.add(name)
                 if in_file := words_for_file(name):
                     raise sqlite3.OperationalError(f"{error}{in_file}") from None
                 if not self._add_frame(name):
                     self._files.load(name, error, self._frames.why_missing(name) + words + words_for_table(name))
+
+    def _load_what_is_described(self, name):
+        if not name or self._database.execute("SELECT 1 FROM pragma_table_info(?)", (name,)).fetchone():
+            return
+        if self._files.could_be(name):
+            self._files.load(name, f"no such table: {name}")
+        else:
+            self._add_frame(name)
 
     def _add_frame(self, name):
         frame = self._frames.find(name, self.check_interrupt)

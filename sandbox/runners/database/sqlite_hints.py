@@ -2,9 +2,14 @@
 
 import re
 
+from hutch_runner.files import quoted
+
 _TABLES = "tables: SELECT name FROM sqlite_schema"
 _ASKS_FOR_TABLES = re.compile(r"(?:SHOW|DESCRIBE|DESC)\b", re.IGNORECASE)
 _COPIES = re.compile(r"COPY\b", re.IGNORECASE)
+_ASKS_FOR_COLUMNS = re.compile(
+    r"""\b(?:PRAGMA\s+(?:temp\.)?|pragma_)table_x?info\s*[(=]\s*(?:"([^"]+)"|'([^']+)'|`([^`]+)`|\[([^]]+)\]|([^\W\d]\w*))""",
+    re.IGNORECASE)
 _READS_FILE = re.compile(r"(?:read|scan)_\w+", re.IGNORECASE)
 
 
@@ -26,12 +31,29 @@ def hint(message, sql):
     return words and f" (this is SQLite{words})"
 
 
-def hint_of_view(message, data_frames):
-    """What to say of a change to one of these, which are views."""
+def hint_of_view(message, data_frames, is_file):
+    """What to say of a change to a DataFrame or a file, which are views."""
     name = message.removeprefix("cannot modify ").removesuffix(" because it is a view")
-    if name not in data_frames or name == message:
+    if name == message or not (name in data_frames or is_file(name)):
         return ""
-    return f"; it is Python's DataFrame, which SQL can only read: CREATE TABLE t AS SELECT * FROM {name} makes a table to change"
+    what, table = ("Python's DataFrame", name) if name in data_frames else ("a file", quoted(name))
+    return f"; it is {what}, which SQL can only read: CREATE TABLE t AS SELECT * FROM {table} makes a table to change"
+
+
+def hint_of_unseen(message, name, data_frames):
+    """What to say when a file or DataFrame has been loaded, and SQLite does not see it."""
+    if not message.startswith("no such table: main."):
+        # Unquoted, `data.csv` is the table `csv` of a database `data`.
+        return f"; to read a file put its name in double quotes: {quoted(name)}"
+    # What lies in the database itself does not look among the temporary tables.
+    what, table = ("DataFrames", name) if name in data_frames else ("files", quoted(name))
+    return f"; views and triggers of the database see no {what}: CREATE TABLE t AS SELECT * FROM {table} makes a table for them"
+
+
+def asked_columns_of(sql):
+    """The table whose columns a statement asks for, which SQLite answers with none when it has to be loaded first."""
+    asked = _ASKS_FOR_COLUMNS.search(sql)
+    return next(filter(None, asked.groups()), "") if asked else ""
 
 
 def is_called(table, sql):

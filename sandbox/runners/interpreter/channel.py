@@ -3,6 +3,7 @@
 import fcntl
 import os
 import select
+from _thread import RLock
 from json import JSONDecoder, JSONEncoder
 
 FRAME_BYTES_MAX = 32 << 20
@@ -39,6 +40,9 @@ class Channel:
     def __init__(self, reads=3, writes=4):
         self.fd, self._writes = _out_of_the_way(reads), _out_of_the_way(writes)
         self._run_id = None
+        # Threads display too, and an output may be several frames. Whoever sends where an interrupt may
+        # raise holds it back meanwhile (Interrupts.shield), else the lock would stay.
+        self._sending = RLock()
         # Two, since a signal handler asks while wait() is on, and poll objects refuse that.
         self._poll, self._probe = select.poll(), select.poll()
         self._poll.register(self.fd, select.POLLIN)
@@ -50,6 +54,7 @@ class Channel:
             _close(self.fd)
             _close(self._writes)
         self.fd = self._writes = -1
+        self._sending = RLock()  # its owner may be a thread that the child does not have
 
     def wait(self, other=-1):
         """Blocks until there is something to read; False when it is on the descriptor `other` only."""
@@ -107,25 +112,26 @@ class Channel:
         frames = b"" if blob is None else len(blob).to_bytes(4, "little") + b"B" + bytes(blob)
         frames += len(text).to_bytes(4, "little") + b"J" + text
         view = memoryview(frames)
-        while view:
-            view = view[_write(self._writes, view):]
-
+        with self._sending:
+            while view:
+                view = view[_write(self._writes, view):]
 
     def send_output(self, output, picture=None, files=()):
         """Sends an output and its picture; what is too long for a message as parts that come before.
 
         `files` are pairs of a form and an open binary file with it."""
         output, parts = _without_long_forms(output)
-        for form, content in parts:
-            for start in range(0, len(content), PART_BYTES):
-                self.send({"type": "part", "format": form}, content[start:start + PART_BYTES])
-        for form, file in files:
-            while chunk := file.read(PART_BYTES):
-                self.send({"type": "part", "format": form}, chunk)
         message = {"type": "output", "output": output}
         if picture is not None:
             message["image"] = {"mime_type": "image/png"}
-        self.send(message, picture)
+        with self._sending:
+            for form, content in parts:
+                for start in range(0, len(content), PART_BYTES):
+                    self.send({"type": "part", "format": form}, content[start:start + PART_BYTES])
+            for form, file in files:
+                while chunk := file.read(PART_BYTES):
+                    self.send({"type": "part", "format": form}, chunk)
+            self.send(message, picture)
 
 
 class EncodedJson:

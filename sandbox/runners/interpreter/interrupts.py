@@ -7,14 +7,16 @@ frame is there too looks the same: that frame says `after_interrupt`, and forget
 """
 
 import _signal as signal  # the module proper costs a millisecond of enums
+from _thread import get_ident
 from contextlib import contextmanager
 
 
 class Interrupts:
-    """Call everything from the main thread, where Python runs signal handlers."""
+    """Call everything but shield() from the main thread, where Python runs signal handlers."""
 
     def __init__(self, channel):
         self._channel = channel
+        self._main = get_ident()
         self._armed = False  # inside guard(): the handler may raise
         self._starting = False  # a run has been received and is not armed yet
         self._shields = 0  # inside shield(): raising would tear something
@@ -57,6 +59,9 @@ class Interrupts:
     @contextmanager
     def shield(self):
         """Holds KeyboardInterrupt back until the block has ended (half a frame is no frame)."""
+        if get_ident() != self._main:
+            yield  # it never comes here, and what is held back for the main thread is not to be raised here
+            return
         self._shields += 1
         try:
             yield

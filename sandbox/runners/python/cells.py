@@ -4,6 +4,8 @@ import __future__
 import linecache
 from _ast import PyCF_ALLOW_TOP_LEVEL_AWAIT, PyCF_ONLY_AST, Expr, Expression, Module
 
+from hutch_runner.notebook import without_magic_of_figures
+
 CO_COROUTINE = 0x80  # of `inspect`, which would double the start-up time
 
 _ALL_FUTURES = 0
@@ -26,9 +28,7 @@ class Cells:
         self.count += 1
         source = source.replace("\r\n", "\n").replace("\r", "\n")  # as the compiler reads it
         name = f"<cell-{self.count}>"
-        # Tracebacks, warnings and inspect.getsource() find the text here. No time: never stale.
-        lines = [line + "\n" for line in source.split("\n")]
-        linecache.cache[name] = (len(source), None, lines, name)
+        remember(source, name)
         body, last = self._compile_cell(source, name)
         self.notebook.begin(source, self.count)
         value = self._execute(body, last)
@@ -47,12 +47,20 @@ class Cells:
         return eval(last, self.namespace) if last is not None else None
 
     def _compile_cell(self, source, name):
+        failure, mended = None, source
         try:
-            return self._compile(source, name)
-        except SyntaxError as error:
-            failure = error
-        # Not in the handler: what goes wrong from here has nothing to do with the failure.
-        try:
+            while mended is not None:
+                source = mended
+                try:
+                    return self._compile(source, name)
+                except SyntaxError as error:
+                    failure = error
+                # Not in the handler: what goes wrong from here has nothing to do with the failure.
+                mended = without_indent(source, failure)
+                if mended is not None:
+                    remember(mended, name)
+                else:
+                    mended = without_magic_of_figures(source, failure)
             translated = self.notebook.translate(source, failure)
         finally:
             failure = None  # no circle with its own traceback
@@ -120,6 +128,22 @@ class Cells:
             if not task.done():  # the interrupt hit another task, or the loop itself
                 task.cancel()
                 loop.run_until_complete(asyncio.wait({task}, timeout=0.5))
+
+
+def remember(source, name):
+    """Tracebacks, warnings and inspect.getsource() find the text here. No time: never stale."""
+    lines = [line + "\n" for line in source.split("\n")]
+    linecache.cache[name] = (len(source), None, lines, name)
+
+
+def without_indent(source, failure):
+    """A cell whose first statement is indented, as one copied out of a function is: without that, as notebooks do."""
+    lines = source.split("\n")
+    number = (failure.lineno or 1) - 1
+    if not isinstance(failure, IndentationError) or any(line.split("#")[0].strip() for line in lines[:number]):
+        return None
+    indent = lines[number][:len(lines[number]) - len(lines[number].lstrip())]
+    return "\n".join(line.removeprefix(indent) for line in lines) if indent else None
 
 
 def ends_with_semicolon(source, last):

@@ -12,7 +12,10 @@ import sys
 from hutch_runner.imports import WhenImported
 from hutch_runner.tracebacks import is_library
 
-_OF_IPYTHON = re.compile(r"^\s*(?:%|!|\?)|^\s*[\w, ]+=\s*[%!]|\?\s*$", re.MULTILINE)
+_OF_IPYTHON = re.compile(
+    r"^\s*(?:%|!|\?)|^\s*[\w, ]+=\s*[%!]|^\s*(?:[\w, ]+=)?\s*[\w%.*\[\]]+\?\??\s*$", re.MULTILINE)
+_COMMANDS = re.compile(r"^\s*!|^\s*[\w, ]+=\s*!|^\s*%%(?:bash|sh|script)\b", re.MULTILINE)
+_OF_FIGURES = re.compile(r"(\s*)%(?:matplotlib\b|config\s+InlineBackend\b)")
 _INSTALL = "install it on the machine that runs hutch, on Debian and Ubuntu with apt install ipython3"
 
 
@@ -58,7 +61,8 @@ class Notebook:
         if not _OF_IPYTHON.search(source):
             raise failure
         if not self.load():
-            failure.msg += f" (%magics, !commands and object? need IPython: {_INSTALL})"
+            commands = 'for commands there is language: "bash"; ' if _COMMANDS.search(source) else ""
+            failure.msg += f" ({commands}%magics, !commands and object? need IPython: {_INSTALL})"
             raise failure
         return self.shell.transform_cell(source)
 
@@ -75,6 +79,18 @@ class Notebook:
     def formatted(self, value):
         """What formatters that user code has registered with IPython make of a value."""
         return {} if self.shell is None else self.shell.formatted(value)
+
+
+def without_magic_of_figures(source, failure):
+    """The cell without the magic that the parser refused, if it is one for figures: they are results already.
+
+    One at a time, and no other: a string may hold the same line."""
+    lines, at = source.split("\n"), (failure.lineno or 0) - 1
+    magic = _OF_FIGURES.match(lines[at]) if 0 <= at < len(lines) else None
+    if magic is None:
+        return None
+    lines[at] = magic[1] + "pass"  # it may be all that a block has
+    return "\n".join(lines)
 
 
 def is_shown_by_itself(value):

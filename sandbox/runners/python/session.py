@@ -80,11 +80,13 @@ class Session:
         of_outputs = self.attempt(self.send_held)
         failure = failure or of_figures or of_outputs
         self.interrupts.install()
-        restore_environment(before)
         done = self.describe_end(failure)
         # Its frames lead back to this one: a circle that would keep what the failed code held open.
         failure = of_figures = of_outputs = None
         self.streams.flush()
+        if message.get("background") and not done["interrupted"]:
+            done = self.wait_for_threads(done)
+        restore_environment(before)
         self.interrupts.run_is_over()
         self.channel.send(done)
         self.frames.run_is_over()
@@ -96,6 +98,14 @@ class Session:
         except BaseException as failure:  # SystemExit and KeyboardInterrupt are answers too
             return failure
         return None
+
+    def wait_for_threads(self, done):
+        """A background run is a program of its own: like a script, it ends when its threads have."""
+        failure = self.attempt(join_threads)
+        if isinstance(failure, KeyboardInterrupt):  # else of what runs at the end: not the code's
+            done = self.describe_end(failure)
+        self.streams.flush()
+        return done
 
     def execute(self, source):
         value = self.cells.run(source)
@@ -174,6 +184,13 @@ class Session:
             code = self.describe_end(failure)["exit_code"]
         self.streams.flush()
         _exit_process(code)
+
+
+def join_threads():
+    """What the interpreter does at its end: executors are told to finish, and all but daemons are joined."""
+    threading = sys.modules.get("threading")
+    if threading is not None:
+        threading._shutdown()
 
 
 def make_main_module():

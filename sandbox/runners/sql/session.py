@@ -109,6 +109,8 @@ class Session:
         if not done["ok"]:
             if was_in_transaction and not self.engine.in_transaction:
                 done["note"] = "the open transaction was rolled back; committed data is kept"
+            elif self.engine.in_transaction:  # else what the next runs change would be lost with the session
+                done["note"] = "a transaction is still open: COMMIT or ROLLBACK it"
             if not outputs.is_for_code:
                 print(done["error"]["traceback"], end="", file=sys.stderr)
         outputs.finish()

@@ -156,7 +156,7 @@ def change_etc(facts):
 def write_where_nothing_is_to_be_written(facts):
     """Everything but the workspace, home, /tmp and shared memory."""
     written = []
-    for top in ("/usr/bin", "/usr/lib", "/etc", "/dev", "", "/run", "/run/hutch", "/run/hutch/runners",
+    for top in ("/usr/bin", "/usr/lib", "/etc", "/dev", "", "/run", "/run/hutch", "/run/hutch/bin", "/run/hutch/runners",
                 "/runs", "/var", "/home", "/proc", "/proc/sys/kernel", "/etc/ssl"):
         opened, error = attempt(os.open, top + "/x", os.O_WRONLY | os.O_CREAT, 0o600)
         if error is None:

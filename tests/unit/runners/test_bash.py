@@ -64,6 +64,14 @@ def bash(tmp_path):
     ("cat() { echo mine; }; mv() { :; }; printf() { :; }; alias cd=false", "cat", "mine"),
     ("x=1; set -x", "echo $x", "1"),
     ("x=1; kill -INT $$; x=2", "echo $x", "1"),
+    ("OPTS=a OPTIONS=b EPOCHS=3 COMP_DIR=d BASH_SOURCE_DIR=e", "echo $OPTS$OPTIONS$EPOCHS$COMP_DIR$BASH_SOURCE_DIR", "ab3de"),
+    ("shopt -s extglob\ng() { case $1 in +([0-9])) echo number ;; esac; }\nz() { echo z; }; alias ll='echo listed'",
+     "g 12; z; ll; shopt -q extglob; echo $?", "number\nz\nlisted\n0"),
+    ("shopt -s extglob\ng() { echo !(*); }\nshopt -u extglob", "g; shopt -q extglob; echo $?", "!(*)\n1"),
+    ("false", "echo $?", "1"),
+    ("(exit 7)\n", "echo $?; true", "7"),
+    ("exit 7", "# no command\n", ""),
+    ("set -e; trap 'true' EXIT; (exit 9); true", "echo $?", "9"),
 ])
 def test_state(bash, first, second, printed):
     bash(first)
@@ -88,6 +96,23 @@ def test_status_and_messages(bash, code, status, stderr):
     ended = bash(code)
     assert ended.returncode == status
     assert stderr in ended.stderr if stderr else ended.stderr == ""
+
+
+@pytest.mark.parametrize("trap, code, printed, status", [
+    ("trap 'echo error; exit 1' ERR", "", "fine\n", 0),
+    ("trap 'echo error' ERR", "", "fine\n", 0),
+    ("trap 'echo error; exit 1' ERR", "false", "error\n", 1),
+    ("trap 'echo error' ERR", "f() { local y=1; exit 3; }; f", "", 3),
+    ("trap 'echo debug' DEBUG", "", "debug\nfine\n", 0),
+    ("trap 'echo $BASH_COMMAND' DEBUG", "f() { return 0; }; f", "f\nf\nreturn 0\necho fine\nfine\n", 0),
+    ("trap 'echo error' ERR; trap 'false; echo left' EXIT", "", "fine\nerror\nleft\n", 0),
+    ("trap 'echo error; exit 4' ERR; trap 'false; echo left' EXIT", "", "fine\nerror\n", 4),
+])
+def test_traps_are_for_the_users_own_commands(bash, trap, code, printed, status):
+    ended = bash(f"set -Euo pipefail; set -T; X=5; {trap}\n{code}\necho fine")
+    assert (ended.stdout, ended.returncode) == (printed, status), ended
+    assert ended.stderr == ""
+    assert bash("echo $X; trap -p").stdout == "5\n"
 
 
 def test_code_as_it_is(bash):

@@ -93,14 +93,77 @@ def test_await_and_interrupt(notebook):
     assert notebook.run("1").text == "1"
 
 
-def test_without_ipython(start, tmp_path):
+@pytest.fixture
+def bare(start, tmp_path):
     (tmp_path / "hidden").mkdir()
     (tmp_path / "hidden/IPython.py").write_text("raise ImportError('hidden')")
-    python = start("python", extra_env={"PYTHONPATH": str(tmp_path / "hidden")})
-    ending = python.run("%time 1")
+    return start("python", extra_env={"PYTHONPATH": str(tmp_path / "hidden")})
+
+
+def test_without_ipython(bare):
+    ending = bare.run("%time 1")
     assert ending.error["name"] == "SyntaxError" and "apt install ipython3" in ending.error["message"]
-    assert "NameError" in python.run("get_ipython()").stderr
-    assert python.run("1 + 1").text == "2"
+    assert "NameError" in bare.run("get_ipython()").stderr
+    assert bare.run("1 + 1").text == "2"
+
+
+@pytest.mark.parametrize("code", ["!ls", "x = !ls", "%%bash\nls", "%%sh\nls"])
+def test_commands_without_ipython_name_the_language_that_has_them(bare, code):
+    message = bare.run(code).error["message"]
+    assert 'language: "bash"' in message and "apt install ipython3" in message
+    assert "bash" not in bare.run("%time 1").error["message"]
+
+
+@pytest.mark.parametrize("code", [
+    "x = 1  # is that so?\ny = = 2", "print('well?')\n'''\nis that so?\n'''\ny = = 2", "if x:\n# why?\ny = 1"])
+def test_questions_are_no_magics(bare, code):
+    ending = bare.run(code)
+    assert ending.error["name"] in ("SyntaxError", "IndentationError") and "IPython" not in ending.error["message"]
+    for asks in ("len?", "  str.join??", "?len", "x = len?"):
+        assert "IPython" in bare.run(asks).error["message"]
+
+
+@pytest.mark.parametrize("code, text", [
+    ("%matplotlib inline\nx = 41\nx + 1", "42"),
+    ("%config InlineBackend.figure_format = 'retina'\n%matplotlib inline\n'a'", "'a'"),
+    ("if True:\n    %matplotlib notebook\n5", "5"),
+    ("%matplotlib inline\n'''\n%matplotlib inline\n'''", r"'\n%matplotlib inline\n'"),
+    ("    %matplotlib inline\n    5", "5"),
+])
+@pytest.mark.parametrize("kind", ["bare", "notebook"])
+def test_magics_for_figures_change_nothing(request, kind, code, text):
+    python = request.getfixturevalue(kind)
+    assert python.run(code).text == text
+    assert python.run("import sys\n'IPython' in sys.modules").text == "False"
+
+
+def test_errors_beside_magics_for_figures_are_told_as_they_are(bare):
+    assert "cell 1, line 3" in bare.run("%matplotlib inline\nx = 1\n1 / 0").stderr
+    ending = bare.run("%matplotlib inline\nx = = 1")
+    assert "cell 2, line 2" in ending.stderr and "IPython" not in ending.error["message"]
+    ending = bare.run("%matplotlib inline\n!ls")
+    assert "cell 3, line 2" in ending.stderr and "IPython" in ending.error["message"]
+
+
+@pytest.mark.parametrize("code, text", [
+    ("    x = 1\n    if x:\n        x = 2\n    x", "2"),
+    ("\n\t# why\n\tx = 3\n\n\tx + 1;\n\tx", "3"),
+    ("# why\n  def f():\n    return 4\n  f()", "4"),
+    ("    await __import__('asyncio').sleep(0, 5)", "5"),
+])
+@pytest.mark.parametrize("kind", ["bare", "notebook"])
+def test_a_cell_that_is_indented_as_a_whole(request, kind, code, text):
+    assert request.getfixturevalue(kind).run(code).text == text
+
+
+def test_errors_of_an_indented_cell(bare):
+    ending = bare.run("  x = 1\n  print(x / 0)")
+    assert "cell 1, line 2" in ending.stderr and "print(x / 0)" in ending.stderr
+    for code, line in (("x = 1\n  y = 2", 2), ("    x = 1\n  y = 2", 2), ("  x = 1\n  y = = 2", 2)):
+        ending = bare.run(code)
+        assert "IPython" not in ending.error["message"] and f", line {line}" in ending.stderr, ending
+    ending = bare.run("    def f():\n        return 'kept'\n    import inspect\n    print(inspect.getsource(f))")
+    assert ending.stdout == "def f():\n    return 'kept'\n\n"
 
 
 def test_objects_that_display_themselves(notebook):

@@ -130,6 +130,10 @@ def test_results_before_an_error_are_kept(sql):
     ("semi.csv", "a;b\n1;2,5\n", [[1, "2,5"]], ["INTEGER", "TEXT"]),
     ("quoted.csv", 'a,b\n"x, y","line\nbreak"\n', [["x, y", "line\nbreak"]], ["TEXT", "TEXT"]),
     ("big.csv", "a\n99999999999999999999999999\n", [[1e26]], ["REAL"]),
+    ("na.csv", "i,r,t,n,u\n1,NaN,NA,NA,x\nNA,1.5,x,null,y\n30,n/a,,,z\n",
+     [[1, None, "NA", "NA", "x"], [None, 1.5, "x", "null", "y"], [30, None, None, None, "z"]],
+     ["INTEGER", "REAL", "TEXT", "TEXT", "TEXT"]),
+    ("zeros.csv", "a\nNA\n007\n", [["NA"], ["007"]], ["TEXT"]),
     ("j.json", '[{"a": 1, "b": {"x": 2}}, {"a": 2, "c": true}]', [[1, '{"x": 2}', None], [2, None, 1]],
      ["INTEGER", "TEXT", "INTEGER"]),
     ("l.jsonl", '{"a": 1}\n\n{"a": 2}\n', [[1], [2]], ["INTEGER"]),
@@ -156,6 +160,50 @@ def test_a_changed_file_is_read_again(sql):
     assert sql.run('SELECT sum(a) FROM "d.csv"').main["json"]["rows"] == [[42]]
     file.unlink()
     assert "no such table" in sql.run('SELECT sum(a) FROM "d.csv"').error["message"]
+
+
+@pytest.mark.parametrize("change", [
+    'UPDATE "d.csv" SET a = 2', 'DELETE FROM "d.csv"', 'INSERT INTO "d.csv" VALUES (2)'])
+def test_a_file_that_is_to_be_changed_gets_a_hint_that_works(sql, change):
+    (sql.cwd / "d.csv").write_text("a\n1\n")
+    for _ in range(2):
+        message = sql.run(change).error["message"]
+        assert 'it is a file, which SQL can only read: CREATE TABLE t AS SELECT * FROM "d.csv" makes a table to change' in message
+    ending = sql.run(f'CREATE TABLE t AS SELECT * FROM "d.csv"; {change.replace(chr(34) + "d.csv" + chr(34), "t")}')
+    assert ending.ok and "1 row affected" in ending.text
+    assert sql.run('SELECT a FROM "d.csv"').main["json"]["rows"] == [[1]]
+    assert "a file" not in sql.run("CREATE TEMP VIEW own AS SELECT 1 a; DELETE FROM own").error["message"]
+
+
+def test_a_view_over_a_file_gets_a_hint_that_works(sql):
+    (sql.cwd / "d.csv").write_text("a\n1\n")
+    assert sql.run('CREATE VIEW v AS SELECT * FROM "d.csv"').ok
+    for _ in range(2):
+        message = sql.run("SELECT * FROM v").error["message"]
+        assert 'views and triggers of the database see no files: CREATE TABLE t AS SELECT * FROM "d.csv" makes a table' in message
+    assert sql.run('CREATE TEMP VIEW w AS SELECT * FROM "d.csv"').ok
+    for content, rows in (("a\n1\n", [[1]]), ("a\n22\n", [[22]])):
+        (sql.cwd / "d.csv").write_text(content)
+        assert sql.run("SELECT * FROM w").main["json"]["rows"] == rows
+
+
+@pytest.mark.parametrize("ask", [
+    'PRAGMA table_info("d.csv")', "pragma table_xinfo('d.csv')", "PRAGMA table_info(`d.csv`);",
+    "SELECT * FROM pragma_table_info('d.csv')"])
+def test_the_columns_of_a_file_can_be_asked_for_first(sql, ask):
+    (sql.cwd / "d.csv").write_text("a,b\n1,x\n")
+    assert [row[1:3] for row in sql.run(ask).main["json"]["rows"]] == [["a", "INTEGER"], ["b", "TEXT"]]
+    assert sql.run("PRAGMA table_info(nowhere)").main["json"]["rows"] == []
+
+
+def test_a_file_in_a_transaction_that_is_rolled_back(sql):
+    (sql.cwd / "d.csv").write_text("a\n1\n")
+    for _ in range(2):
+        assert sql.run('BEGIN; SELECT a FROM "d.csv"; ROLLBACK').main["json"]["rows"] == [[1]]
+        assert sql.run('SELECT a FROM "d.csv"').main["json"]["rows"] == [[1]]
+    assert sql.run('DROP VIEW "d.csv"; CREATE TEMP TABLE "d.csv" (mine)').ok
+    (sql.cwd / "d.csv").write_text("a\n1\n2\n")
+    assert sql.run('SELECT mine FROM "d.csv"').main["json"]["rows"] == []
 
 
 def test_files_join_with_tables(sql):
@@ -223,6 +271,13 @@ def test_interrupt_says_what_happened_to_a_transaction(sql):
     sql.wait_until_busy()
     sql.interrupt()
     assert "rolled back" in sql.finish().done["note"]
+
+
+def test_a_failed_script_says_what_transaction_it_leaves_open(sql):
+    for code in ("BEGIN; CREATE TABLE t (a); SELECT nothing", "SELECT nothing"):
+        assert "a transaction is still open: COMMIT or ROLLBACK it" in sql.run(code).done["note"]
+    assert "note" not in sql.run("SELECT 1; ROLLBACK").done
+    assert "note" not in sql.run("SELECT nothing").done
 
 
 def test_database_outlives_the_runner(start, sql):

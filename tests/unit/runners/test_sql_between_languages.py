@@ -72,6 +72,14 @@ def test_a_frame_that_is_to_be_changed_gets_a_hint(python, sql, engine, change):
     assert "DataFrame" not in sql.run("DELETE FROM v").error["message"]
 
 
+def test_a_view_over_a_frame_gets_a_hint(python, sql, engine):
+    sql.run("CREATE VIEW over_frame AS SELECT i FROM df")
+    if engine == "SQLite":  # DuckDB makes no such view, or reads it
+        message = sql.run("SELECT * FROM over_frame").error["message"]
+        assert "see no DataFrames: CREATE TABLE t AS SELECT * FROM df makes a table" in message
+        assert rows(sql.run("PRAGMA table_info(df)"))[0][1] == "f"
+
+
 def test_a_table_goes_before_a_frame(python, sql):
     assert sql.run("CREATE TABLE df (a INT); INSERT INTO df VALUES (7)").ok
     assert rows(sql.run("SELECT * FROM df")) == [[7]]

@@ -303,7 +303,7 @@ TEST(PlanOfABox, BindsTheSessionByInodeAndRefusesLinks) {
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   wire::PlanReader reader(plan.value().data(), plan.value().size());
   wire::PlanRecord record;
-  std::map<std::string, std::string> binds;
+  std::map<std::string, std::string> binds, links;
   std::map<int, std::string> limits;
   std::string cgroups;
   while (reader.next(record)) {
@@ -315,6 +315,7 @@ TEST(PlanOfABox, BindsTheSessionByInodeAndRefusesLinks) {
       limits[std::stoi(record.fields[0])] = std::string(record.fields[1]) + "/" + record.fields[2];
     }
     if (record.op == wire::PlanOp::kBind) binds[record.fields[1]] = record.fields[4];
+    if (record.op == wire::PlanOp::kSymlink) links[record.fields[1]] = record.fields[0];
   }
   EXPECT_TRUE(reader.ok());
   EXPECT_EQ(cgroups, "join /v1/tasks, start in /v2");
@@ -325,6 +326,7 @@ TEST(PlanOfABox, BindsTheSessionByInodeAndRefusesLinks) {
   ASSERT_EQ(::stat((directory.path() + "/workspace").c_str(), &status), 0);
   EXPECT_EQ(binds["/workspace"], std::to_string(status.st_ino));
   EXPECT_TRUE(binds.contains("/usr"));
+  EXPECT_EQ(links["/run/hutch/bin/python"], "/usr/bin/python3");
   for (const char* never : {"/sys", "/etc/passwd", "/etc/shadow", "/home", "/root", "/run", "/var",
                             "/dev/kmsg", "/dev/mem", "/dev/fuse", "/dev/kvm"}) {
     EXPECT_FALSE(binds.contains(never)) << never;
