@@ -187,9 +187,9 @@ class RunnerClient:
                 assert head[4:] == b"J", head
                 return json.loads(payload, parse_constant=_no_constant), blob
 
-    def start(self, code, env=None, language=None, after_interrupt=False):
+    def start(self, code, env=None, language=None, after_interrupt=False, background=False):
         self.runs += 1
-        self.send({"type": "run", "run_id": f"run_{self.runs}", "code": code, "env": env or {},
+        self.send({"type": "run", "run_id": f"run_{self.runs}", "code": code, "env": env or {}, "background": background,
                    "language": language or self.language, "after_interrupt": after_interrupt})
 
     def finish(self):
@@ -209,8 +209,8 @@ class RunnerClient:
                 ending.stdout, ending.stderr = self.take_stdout(), self.take_stderr()
                 return ending
 
-    def run(self, code, env=None, language=None):
-        self.start(code, env, language)
+    def run(self, code, env=None, language=None, background=False):
+        self.start(code, env, language, background=background)
         return self.finish()
 
     def interrupt(self):

@@ -27,7 +27,8 @@ const worker = new Worker(new URL('./channel_worker.mjs', import.meta.url), {
   env: {},
   stdin: false,
 });
-const session = new Session(shared, (message, blob) => worker.postMessage({ message, blob }));
+const session = new Session(shared, (message, blob) => worker.postMessage({ message, blob }),
+  (whether) => (whether ? worker.ref() : worker.unref()));
 const realExit = process.reallyExit.bind(process);
 
 worker.on('message', (message) => {

@@ -8,6 +8,7 @@ import { promiseHooks } from 'node:v8';
 import { describeFailure, explain, newestCell, rememberSource } from './errors.mjs';
 import { outputOf, sendOutput } from './results.mjs';
 import { rewriteImports } from './imports.mjs';
+import { Leftovers, whenNothingIsLeft } from './leftovers.mjs';
 import { importFrom, importModule, makeRequire, metaOf } from './modules.mjs';
 import { installKill } from './signals.mjs';
 import { installStacks } from './stacks.mjs';
@@ -19,6 +20,8 @@ import { Atomics, Error, Map, Number, Object, Promise, Set, String, setImmediate
 const reallyExit = process.reallyExit.bind(process);
 
 const INTERRUPTED = 130;
+const GOES_ON = 'what this run has started goes on (callbacks, timers, a server or another process): '
+  + 'get_run with its id shows what they print, until another run of JavaScript begins and has it';
 const FROM_EARLIER = 'Code of an earlier run, or a function defined there, threw this with nobody to catch it; it fails no run.\n';
 
 // Thrown by process.exit(), so that the interpreter lives on. What else is thrown may be a proxy, whose
@@ -38,9 +41,11 @@ class Exit extends Error {
 Object.freeze(Exit);
 
 export class Session {
-  constructor(shared, send) {
+  // keepAlive(whether): of this thread's event loop, for the channel.
+  constructor(shared, send, keepAlive) {
     this.shared = shared;
     this.send = send;
+    this.keepAlive = keepAlive;
     this.cells = 0;
     this.unanswered = new Set(); // promises of cells
     this.begun = 0; // the newest run
@@ -108,7 +113,9 @@ export class Session {
       const run = this.current;
       const isEarlier = run && this.isOfEarlierRun(run, described, maker);
       writeAll(2, `${isEarlier ? FROM_EARLIER : ''}${kind}: ${described.traceback}`);
-      if (run && !isEarlier) run.stray ??= described;
+      if (!run || isEarlier) return;
+      run.stray ??= described;
+      if (run.background) run.stop({});
     };
     process.on('uncaughtException', (failure) =>
       report(failure, 'Uncaught exception', { id: executionAsyncId(), trigger: triggerAsyncId() }));
@@ -128,13 +135,15 @@ export class Session {
     this.sqlRunner?.interrupt();
     if (run > this.begun) this.begin(run); // a stop by force has hit its message
     if (this.current?.number !== run) return;
-    this.current.ending ??= { interrupted: true };
+    // Code that has come to its end, and whose callbacks did not have to be stopped, is done.
+    const isDone = this.current.waits && Atomics.load(this.shared, STOPPED) !== run;
+    this.current.ending ??= isDone ? {} : { interrupted: true };
     this.finish(this.current);
   }
 
   begin(number) {
     const scope = new AsyncResource('hutch.run', { requireManualDestroy: true });
-    const run = { number, scope, ending: null, stray: null, before: new Map() };
+    const run = { number, scope, leftovers: new Leftovers(), ending: null, stray: null, before: new Map() };
     // The first ending counts. Rejections are reported after the microtasks: let those of this run be heard.
     run.stop = (ending) => {
       if (run.ending) return;
@@ -152,9 +161,18 @@ export class Session {
       installStreams();
       enterEnvironment(message.env, run.before);
       process.exitCode = undefined;
-      run.stop(await this.evaluate(message, run));
+      run.background = message.background === true;
+      const ending = await this.evaluate(message, run);
+      if ('failure' in ending || 'interrupted' in ending || run.ending) return run.stop(ending);
+      if (run.background) {
+        run.stopWaiting = whenNothingIsLeft(run.leftovers, this.keepAlive, () => run.stop({}));
+        return undefined;
+      }
+      run.waits = true;
+      if (await run.leftovers.soon()) run.note = GOES_ON;
+      return run.stop({});
     } catch (failure) {
-      run.stop({ failure });
+      return run.stop({ failure });
     }
   }
 
@@ -164,6 +182,7 @@ export class Session {
     if (this.current !== run) return;
     if (run.describing) run.ending = { interrupted: true }; // what was thrown takes for ever to show
     run.describing = true;
+    run.stopWaiting?.();
     const done = this.describeEnd(run);
     this.leave(run);
     this.current = null;
@@ -174,7 +193,7 @@ export class Session {
     } catch (failure) {
       writeAll(2, describeFailure(failure).traceback);
     }
-    this.send(done);
+    this.send({ ...done, ...(run.note && { note: run.note }) });
   }
 
   // From here on nothing of this run is stopped by force. A stop that is on its way is waited for, or
