@@ -4,7 +4,7 @@
 // import.meta become calls of `__hutch__`. In modules, imports get the URLs of what they mean.
 
 import { createRequire } from 'node:module';
-import { Array, JSON, Object } from './intrinsics.mjs';
+import { Array, JSON, Object, Set } from './intrinsics.mjs';
 
 let acorn;
 
@@ -41,8 +41,9 @@ function parse(source, cell) {
   throw error;
 }
 
-// The cell as a script. Lines stay where they are: tracebacks count them.
-export function rewriteImports(source, cell) {
+// The cell as a script. Lines stay where they are: tracebacks count them. Of TypeScript, which has lost its types,
+// an imported name that nothing uses may have been one of them, and need not be there.
+export function rewriteImports(source, cell, isTypeScript) {
   if (!/\b(import|export)\b/.test(source)) return source;
   let program;
   try {
@@ -52,7 +53,16 @@ export function rewriteImports(source, cell) {
     if (!/^\s*(import|export)\b\s*[^(.\s]/m.test(source)) return source;
     throw error;
   }
-  return edited(source, program, (node, edit) => rewriteNode(node, source, edit));
+  const used = isTypeScript ? usedNames(program) : undefined;
+  return edited(source, program, (node, edit) => rewriteNode(node, edit, used));
+}
+
+// Of a program's identifiers those outside its imports.
+function usedNames(program) {
+  const names = new Set();
+  const look = (node) => node.type === 'Identifier' && names.add(node.name);
+  for (const statement of program.body) if (statement.type !== 'ImportDeclaration') visit(statement, look);
+  return names;
 }
 
 // A module, with the URLs that urlOf() has for what it imports. `base` is the URL it shall believe to have.
@@ -90,14 +100,14 @@ function visit(node, action) {
   }
 }
 
-function rewriteNode(node, source, edit) {
+function rewriteNode(node, edit, used) {
   switch (node.type) {
     case 'ImportExpression':
       return edit(node.start, node.start + 'import'.length, '__hutch__.import');
     case 'MetaProperty':
       return node.meta.name === 'import' && edit(node.start, node.end, '__hutch__.meta');
     case 'ImportDeclaration':
-      return edit(node.start, node.end, importStatement(node));
+      return edit(node.start, node.end, importStatement(node, used));
     case 'ExportAllDeclaration':
       return edit(node.start, node.end, `await __hutch__.import(${node.source.raw});`);
     case 'ExportNamedDeclaration':
@@ -114,7 +124,8 @@ function rewriteNode(node, source, edit) {
   }
 }
 
-function importStatement(node) {
+// `used`, if given: the names that must be there.
+function importStatement(node, used) {
   const names = [];
   const bindings = [];
   let everything = null;
@@ -124,7 +135,7 @@ function importStatement(node) {
     } else {
       const name = specifier.type === 'ImportDefaultSpecifier'
         ? 'default' : specifier.imported.name ?? specifier.imported.value;
-      names.push(name);
+      if (used?.has(specifier.local.name) ?? true) names.push(name);
       bindings.push(`${JSON.stringify(name)}: ${specifier.local.name}`);
     }
   }

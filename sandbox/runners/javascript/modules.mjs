@@ -17,7 +17,8 @@ function searchFolders() {
   return [...new Set([process.cwd(), WORKSPACE, path.join(home, '.local/lib')])];
 }
 
-export function makeRequire() {
+// `main` is the module that a cell is.
+export function makeRequire(main) {
   requireTypeScript();
   const base = () => createRequire(path.join(process.cwd(), 'cell.js'));
   const resolve = (name, options) => {
@@ -38,7 +39,7 @@ export function makeRequire() {
     }
     return from(resolve(name));
   };
-  return Object.assign(require, { resolve, cache: base().cache, extensions: base().extensions, main: undefined });
+  return Object.assign(require, { resolve, cache: base().cache, extensions: base().extensions, main });
 }
 
 function missing(name) {

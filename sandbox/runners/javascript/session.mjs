@@ -10,6 +10,7 @@ import { outputOf, sendOutput } from './results.mjs';
 import { rewriteImports } from './imports.mjs';
 import { Leftovers, whenNothingIsLeft } from './leftovers.mjs';
 import { importFrom, importModule, makeRequire, metaOf } from './modules.mjs';
+import { installQuestions } from './questions.mjs';
 import { installKill } from './signals.mjs';
 import { installStacks } from './stacks.mjs';
 import { installStreams, writeAll } from './streams.mjs';
@@ -52,17 +53,18 @@ export class Session {
     this.current = null; // the run that is going on
     this.inspector = new inspector.Session();
     this.inspector.connect();
+    const cellFile = () => `${process.cwd()}/cell-${this.cells}`;
     this.kept = {
       import: importModule,
       importFrom,
       metaOf,
       settle: (number) => Atomics.wait(shared, CODE, number),
       get meta() {
-        const filename = `${process.cwd()}/cell`;
-        return { url: pathToFileURL(filename).href, dirname: process.cwd(), filename };
+        const filename = cellFile();
+        return { url: pathToFileURL(filename).href, dirname: process.cwd(), filename, main: true };
       },
     };
-    this.installGlobals();
+    this.installGlobals(cellFile);
     this.watchForStrays();
     this.post('Runtime.evaluate', { expression: '__hutch__' }, (_error, { result }) => {
       this.keptId = result.objectId;
@@ -73,20 +75,26 @@ export class Session {
     this.inspector.post(method, parameters, callback);
   }
 
-  installGlobals() {
+  installGlobals(cellFile) {
     const define = (name, descriptor) =>
       Object.defineProperty(globalThis, name, { configurable: true, ...descriptor });
     Object.defineProperty(globalThis, '__hutch__', { value: this.kept });
-    define('require', { value: makeRequire(), writable: true });
-    define('module', { value: { exports: {} }, writable: true });
-    define('exports', { value: globalThis.module.exports, writable: true });
+    // A cell is what node calls the main module, and where the code of the program is: many a script asks.
+    const main = { id: '.', exports: {}, children: [], paths: [], loaded: false };
+    Object.defineProperty(main, 'filename', { get: cellFile, enumerable: true });
+    Object.defineProperty(process.argv, 1, { get: cellFile, configurable: true, enumerable: true,
+      set: (value) => Object.defineProperty(process.argv, 1, { value, writable: true }) });
+    define('require', { value: makeRequire(main), writable: true });
+    define('module', { value: main, writable: true });
+    define('exports', { value: main.exports, writable: true });
     define('__dirname', { get: () => process.cwd(), set: (value) => define('__dirname', { value, writable: true }) });
-    define('__filename', { get: () => `${process.cwd()}/cell-${this.cells}`, set: (value) => define('__filename', { value, writable: true }) });
+    define('__filename', { get: cellFile, set: (value) => define('__filename', { value, writable: true }) });
     define('display', { value: (...values) => values.forEach((value) => this.show(value, false)), writable: true });
     // SQL is loaded on its first use.
     define('hutch', { value: { sql: (text, parameters) => this.sql(text, parameters) }, writable: true });
     define('_', { value: undefined, writable: true });
     installKill();
+    installQuestions();
     installStacks();
     process.exit = (code) => {
       const status = Number(code ?? process.exitCode ?? 0) & 0xff;
@@ -221,7 +229,7 @@ export class Session {
         source = stripped.code;
         cell.map = stripped.map;
       }
-      source = rewriteImports(source, name);
+      source = rewriteImports(source, name, message.language === 'typescript');
     } catch (failure) {
       return { failure };
     }
