@@ -1,6 +1,7 @@
 // What code leaves going when its last statement is done: timers, requests, servers, children.
 
 import net from 'node:net';
+import process from 'node:process';
 import { Math, Promise, Set, clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } from './intrinsics.mjs';
 
 const SOON_MS = 300; // the callbacks of a quick command, file or request have come by then

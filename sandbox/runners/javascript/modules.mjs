@@ -5,6 +5,7 @@ import { builtinModules, createRequire } from 'node:module';
 import { resolveImport } from './resolve.mjs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import path from 'node:path';
+import process from 'node:process';
 import { findFile, importTypeScript, isTypeScript, requireTypeScript } from './typescript_files.mjs';
 import { Error, JSON, Map, Object, Set, String } from './intrinsics.mjs';
 

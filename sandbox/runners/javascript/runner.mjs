@@ -8,6 +8,7 @@ import { Worker } from 'node:worker_threads';
 import { installStreams } from './streams.mjs';
 import { Session } from './session.mjs';
 import { PLACES } from './shared.mjs';
+import { loadSyntax } from './syntax.mjs';
 
 installStreams();
 
@@ -40,3 +41,4 @@ worker.on('error', () => realExit(1));
 worker.postMessage({
   message: { type: 'ready', language: 'javascript', version: process.versions.node, interrupt: 'frame' },
 });
+loadSyntax(); // while the worker starts

@@ -2,12 +2,15 @@
 
 import { AsyncResource, executionAsyncId, triggerAsyncId } from 'node:async_hooks';
 import inspector from 'node:inspector';
+import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import util from 'node:util';
 import { promiseHooks } from 'node:v8';
-import { describeFailure, explain, newestCell, rememberSource } from './errors.mjs';
+import { prepareGlobals } from './declarations.mjs';
+import { chained } from './edits.mjs';
+import { describeFailure, explain, newestCell, read, rememberSource } from './errors.mjs';
 import { outputOf, sendOutput } from './results.mjs';
-import { rewriteImports } from './imports.mjs';
+import { toScript } from './imports.mjs';
 import { Leftovers, whenNothingIsLeft } from './leftovers.mjs';
 import { importFrom, importModule, makeRequire, metaOf } from './modules.mjs';
 import { installQuestions } from './questions.mjs';
@@ -16,11 +19,12 @@ import { installStacks } from './stacks.mjs';
 import { installStreams, writeAll } from './streams.mjs';
 import { CODE, STOPPED } from './shared.mjs';
 import { stripTypes } from './typescript.mjs';
-import { Atomics, Error, Map, Number, Object, Promise, Set, String, setImmediate } from './intrinsics.mjs';
+import { Atomics, Error, Map, Number, Object, Promise, Set, String, TypeError, setImmediate } from './intrinsics.mjs';
 
 const reallyExit = process.reallyExit.bind(process);
 
 const INTERRUPTED = 130;
+const TAKEN = 'has already been declared';
 const GOES_ON = 'what this run has started goes on (callbacks, timers, a server or another process): '
   + 'get_run with its id shows what they print, until another run of JavaScript begins and has it';
 const FROM_EARLIER = 'Code of an earlier run, or a function defined there, threw this with nobody to catch it; it fails no run.\n';
@@ -51,6 +55,7 @@ export class Session {
     this.unanswered = new Set(); // promises of cells
     this.begun = 0; // the newest run
     this.current = null; // the run that is going on
+    this.keepsLast = true; // as `_`, until the user has one
     this.inspector = new inspector.Session();
     this.inspector.connect();
     const cellFile = () => `${process.cwd()}/cell-${this.cells}`;
@@ -58,6 +63,7 @@ export class Session {
       import: importModule,
       importFrom,
       metaOf,
+      refuse: () => { throw new TypeError('Assignment to constant variable.'); },
       settle: (number) => Atomics.wait(shared, CODE, number),
       get meta() {
         const filename = cellFile();
@@ -222,6 +228,7 @@ export class Session {
     this.cells += 1;
     const name = `cell-${this.cells}`;
     const cell = { source, map: null };
+    let script;
     rememberSource(name, cell);
     try {
       if (message.language === 'typescript') {
@@ -229,17 +236,21 @@ export class Session {
         source = stripped.code;
         cell.map = stripped.map;
       }
-      source = rewriteImports(source, name, message.language === 'typescript');
+      script = toScript(source, name, message.language === 'typescript');
+      cell.map = chained(script.map, cell.map);
     } catch (failure) {
       return { failure };
     }
-    const answer = await this.evaluateInRepl(`${source}\n//# sourceURL=${name}`, run);
+    prepareGlobals(script);
+    if (script.names.has('_')) this.keepsLast = false;
+    const answer = await this.evaluateInRepl(`${script.code}\n//# sourceURL=${name}`, run);
+    if ('failure' in answer && !script.mistake?.message.includes(TAKEN)) sayWayOut(answer.failure);
     if ('failure' in answer || 'interrupted' in answer) return answer;
     try {
       // `main()` as the last line: its end is the end of the run, and its failure fails the run.
       const value = util.types.isPromise(answer.value) ? await answer.value : answer.value;
       if (value === undefined || run.ending) return {};
-      if (Object.getOwnPropertyDescriptor(globalThis, '_')?.writable) globalThis._ = value;
+      if (this.keepsLast && Object.getOwnPropertyDescriptor(globalThis, '_')?.writable) globalThis._ = value;
       this.show(value, true);
       return {};
     } catch (failure) {
@@ -320,6 +331,13 @@ export class Session {
     if (stray) return done(1, false, stray);
     return exit(Number(process.exitCode ?? 0) & 0xff);
   }
+}
+
+// A name that V8 has of a script of its own, which nothing takes back.
+function sayWayOut(failure) {
+  if (!util.types.isNativeError(failure) || read(failure, 'name', '') !== 'SyntaxError') return;
+  const message = read(failure, 'message', '');
+  if (message.endsWith(TAKEN)) failure.message = `${message}: use another name, or restart: true`;
 }
 
 function enterEnvironment(changes, before) {

@@ -5,6 +5,7 @@
 // Writable's bookkeeping: code stopped by force in the midst of that would never print again.
 
 import fs from 'node:fs';
+import process from 'node:process';
 import { Writable } from 'node:stream';
 import { ArrayBuffer, Atomics, Buffer, Object, TypeError, Uint8Array } from './intrinsics.mjs';
 
