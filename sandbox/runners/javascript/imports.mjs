@@ -9,6 +9,8 @@ import { edited } from './edits.mjs';
 import { parse, visit } from './syntax.mjs';
 import { JSON, Set } from './intrinsics.mjs';
 
+const FOLLOWED_CHARACTERS_MAX = 2_000_000; // larger ones were put together by a program
+
 // The cell as a script: { code, map, names, unset }, with what it declares; without a map where it stays as it is,
 // and with `mistake` where that is because it has one. Of TypeScript, which has lost its types, an imported name
 // that nothing uses may have been one of them, and need not be there.
@@ -52,6 +54,20 @@ export function rewriteModule(source, base, urlOf) {
     }
   };
   return edited(source, collect((edit) => visit(parse(source, base), (node) => rewrite(node, edit)))).code;
+}
+
+// What a module imports, as it is written there; [] of what cannot be read.
+export function importedBy(source) {
+  const specifiers = [];
+  if (!/\b(import|export)\b/.test(source) || source.length > FOLLOWED_CHARACTERS_MAX) return specifiers;
+  try {
+    visit(parse(source, ''), ({ type, source: from }) => {
+      if (/^(Import|Export).*(Declaration|Expression)$/.test(type) && typeof from?.value === 'string') specifiers.push(from.value);
+    });
+  } catch {
+    // Its import will say what is wrong.
+  }
+  return specifiers;
 }
 
 function collect(action) {
