@@ -7,7 +7,7 @@ let acorn;
 
 // Ahead of the first cell: it takes as long as many cells do.
 export function loadSyntax() {
-  parse('const one = 1; class Two {} for (const { a, b } of [() => await one]) if (`${a}` === b) a.c(...b)', '');
+  parse('const one = await 1; class Two {} for (const { a, b } of [() => one]) if (`${a}` === b) a.c(...b)', '');
 }
 
 // Debian's package node-acorn, else the copy that node carries for its own REPL.

@@ -107,3 +107,8 @@ def test_typescript_declares_anew_too(javascript):
         assert javascript.run(code, language="typescript").text == "2"
     ending = javascript.run("type A = string; const b = 1;\nclass K { a: number = 1 } (null as any).x", language="typescript")
     assert "cell-5:2:" in ending.stderr
+
+
+def test_a_start_prints_nothing(javascript):
+    ending = javascript.run("1")
+    assert (ending.stdout, ending.stderr) == ("", "")
