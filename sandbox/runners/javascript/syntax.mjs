@@ -7,7 +7,11 @@ let acorn;
 
 // Ahead of the first cell: it takes as long as many cells do.
 export function loadSyntax() {
-  parse('const one = await 1; class Two {} for (const { a, b } of [() => one]) if (`${a}` === b) a.c(...b)', '');
+  try {
+    parse('const one = await 1; class Two {} for (const { a, b } of [() => one]) if (`${a}` === b) a.c(...b)', '');
+  } catch {
+    // A node without it: cells are taken as they are.
+  }
 }
 
 // Debian's package node-acorn, else the copy that node carries for its own REPL.

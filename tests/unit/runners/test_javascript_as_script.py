@@ -58,10 +58,12 @@ def test_questions_to_other_streams_are_answered(javascript):
 
 
 @pytest.mark.parametrize("code", [
-    "import { pipeline } from 'node:stream/promises';\nimport { Readable } from 'stream';\nawait pipeline(Readable.from(['a', 'b\\n']), process.stdout); 1",
+    "import { pipeline } from 'node:stream/promises';\nimport { Readable } from 'stream';\n"
+    "await pipeline(Readable.from(['a', 'b\\n']), process.stdout); 1",
     "await new Promise((r) => require('stream').pipeline(require('stream').Readable.from(['a', 'b\\n']), process.stdout, r)); 1",
     "await new Promise((r) => { process.stdout.once('finish', r); process.stdout.end('ab\\n') }); 1",
-    "await require('stream/promises').pipeline(require('stream').Readable.from(['a', 'b\\n']), new (require('stream').PassThrough)(), process.stdout); 1",
+    "await require('stream/promises').pipeline(require('stream').Readable.from(['a', 'b\\n']), "
+    "new (require('stream').PassThrough)(), process.stdout); 1",
 ])
 def test_output_can_be_the_end_of_a_pipeline(javascript, code):
     for _ in range(12):

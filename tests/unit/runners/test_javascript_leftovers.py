@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-SERVES = "const server = require('http').createServer((q, a) => { a.end('hi'); BODY }).listen(0, () => console.log('port', server.address().port));"
+SERVES = "const server = require('http').createServer((q, a) => { a.end('hi'); BODY }).listen(0, "\
+    "() => console.log('port', server.address().port));"
 
 
 def ask(port):
