@@ -3,7 +3,7 @@
 import fs from 'node:fs';
 import { builtinModules, createRequire } from 'node:module';
 import { resolveImport } from './resolve.mjs';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { URL, fileURLToPath, pathToFileURL } from 'node:url';
 import path from 'node:path';
 import process from 'node:process';
 import { importFile, isNodes } from './module_files.mjs';

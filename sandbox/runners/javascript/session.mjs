@@ -58,7 +58,9 @@ export class Session {
     this.keepsLast = true; // as `_`, until the user has one
     this.inspector = new inspector.Session();
     this.inspector.connect();
-    const cellFile = () => `${process.cwd()}/cell-${this.cells}`;
+    // What node calls the main module. Many a script asks whether it is that.
+    this.main = { id: '.', filename: '', exports: {}, children: [], paths: [], loaded: false };
+    const { main } = this;
     this.kept = {
       import: importModule,
       importFrom,
@@ -66,11 +68,12 @@ export class Session {
       refuse: () => { throw new TypeError('Assignment to constant variable.'); },
       settle: (number) => Atomics.wait(shared, CODE, number),
       get meta() {
-        const filename = cellFile();
+        const { filename } = main;
         return { url: pathToFileURL(filename).href, dirname: process.cwd(), filename, main: true };
       },
     };
-    this.installGlobals(cellFile);
+    this.nameCell();
+    this.installGlobals();
     this.watchForStrays();
     this.post('Runtime.evaluate', { expression: '__hutch__' }, (_error, { result }) => {
       this.keptId = result.objectId;
@@ -81,20 +84,27 @@ export class Session {
     this.inspector.post(method, parameters, callback);
   }
 
-  installGlobals(cellFile) {
+  // The cell as the file that node runs; its argv stays as the user has set it.
+  nameCell() {
+    try {
+      const isOurs = this.cells === 0 || process.argv[1] === this.main.filename;
+      this.main.filename = `${process.cwd()}/cell-${this.cells}`;
+      if (isOurs) process.argv[1] = this.main.filename;
+    } catch {
+      // The working directory is gone, or there is no argv.
+    }
+  }
+
+  installGlobals() {
     const define = (name, descriptor) =>
       Object.defineProperty(globalThis, name, { configurable: true, ...descriptor });
     Object.defineProperty(globalThis, '__hutch__', { value: this.kept });
-    // A cell is what node calls the main module, and where the code of the program is: many a script asks.
-    const main = { id: '.', exports: {}, children: [], paths: [], loaded: false };
-    Object.defineProperty(main, 'filename', { get: cellFile, enumerable: true });
-    Object.defineProperty(process.argv, 1, { get: cellFile, configurable: true, enumerable: true,
-      set: (value) => Object.defineProperty(process.argv, 1, { value, writable: true }) });
+    const { main } = this;
     define('require', { value: makeRequire(main), writable: true });
     define('module', { value: main, writable: true });
     define('exports', { value: main.exports, writable: true });
     define('__dirname', { get: () => process.cwd(), set: (value) => define('__dirname', { value, writable: true }) });
-    define('__filename', { get: cellFile, set: (value) => define('__filename', { value, writable: true }) });
+    define('__filename', { get: () => main.filename, set: (value) => define('__filename', { value, writable: true }) });
     define('display', { value: (...values) => values.forEach((value) => this.show(value, false)), writable: true });
     // SQL is loaded on its first use.
     define('hutch', { value: { sql: (text, parameters) => this.sql(text, parameters) }, writable: true });
@@ -151,6 +161,7 @@ export class Session {
     if (this.current?.number !== run) return;
     // Code that has come to its end, and whose callbacks did not have to be stopped, is done.
     const isDone = this.current.waits && Atomics.load(this.shared, STOPPED) !== run;
+    if (isDone) this.current.note = GOES_ON;
     this.current.ending ??= isDone ? {} : { interrupted: true };
     this.finish(this.current);
   }
@@ -231,6 +242,7 @@ export class Session {
     let script;
     rememberSource(name, cell);
     try {
+      this.nameCell();
       if (message.language === 'typescript') {
         const stripped = stripTypes(source, name);
         source = stripped.code;

@@ -22,6 +22,17 @@ def test_a_cell_is_the_main_module(javascript, code):
     assert javascript.run(code).stdout == "ran\n"
 
 
+def test_arguments_are_shown_as_they_are(javascript):
+    assert javascript.run("process.argv.length").text == "2"
+    assert "Getter" not in javascript.run("process.argv").text and "cell-3" in javascript.run("process.argv[1]").text
+
+
+@pytest.mark.parametrize("code", ["fs.mkdirSync('gone'); process.chdir('gone'); fs.rmdirSync('../gone')", "process.argv = null"])
+def test_a_cell_needs_neither_directory_nor_arguments(javascript, code):
+    javascript.run(f"const fs = require('fs'); {code}")
+    assert javascript.run("const a = 1; a").text == "1"
+
+
 def test_what_a_cell_imports_is_not_the_main_module(javascript):
     (javascript.cwd / "a.cjs").write_text("exports.main = require.main === module;")
     (javascript.cwd / "b.mjs").write_text("import { pathToFileURL } from 'url';\n"

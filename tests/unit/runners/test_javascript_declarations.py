@@ -56,6 +56,7 @@ def test_const_of_an_inner_scope_is_nodes_own(javascript):
     ("const navigator = 'n'; navigator", "'n'"),
     ("const require = (await import('node:module')).createRequire('/tmp/'); typeof require('fs').statSync", "'function'"),
     ("const process = await import('node:process'); typeof process.cwd", "'function'"),
+    ("import { setTimeout } from 'node:timers/promises';\nawait setTimeout(5, 'waited')", "'waited'"),
     ("class File {}; File.name", "'File'"),
     ("let undefinedYet; undefinedYet", None),
 ])
@@ -65,7 +66,8 @@ def test_names_that_node_has_taken(javascript, code, text):
         assert ending.ok and ending.text == text, ending
     if "mine" in code:
         assert javascript.run("_.name").text == "'mine'"
-    assert javascript.run("import path from 'path';\npath.sep").text == "'/'"
+    (javascript.cwd / "local.mjs").write_text("export const n = 1;")
+    assert javascript.run("import { n } from './local.mjs';\nn").text == "1"
 
 
 @pytest.mark.parametrize("code, place, caret", [

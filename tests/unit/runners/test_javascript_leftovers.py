@@ -111,3 +111,13 @@ def test_a_callback_that_loops_is_stopped_with_its_run(javascript):
     javascript.interrupt()
     assert javascript.finish().done["interrupted"]
     assert javascript.run("kept").text == "1"
+
+
+def test_an_interrupt_while_callbacks_are_waited_for_takes_nothing_back(javascript):
+    javascript.start("setTimeout(() => console.log('late'), 5000); console.log('done'); 'value'")
+    javascript.wait_for_stdout("done")
+    while not javascript.receive()[0].get("output"):
+        pass
+    javascript.interrupt()
+    ending = javascript.finish()
+    assert ending.ok and "get_run" in ending.done["note"]
