@@ -117,7 +117,5 @@ function quote(position) {
   const [, name, line, column] = position;
   const source = sources.get(name)?.source.split('\n')[line - 1];
   if (source === undefined || source.length > 500) return '';
-  // Where an import has been rewritten, columns are not the user's.
-  const mark = /\b(import|export)\b/.test(source) ? '' : `${' '.repeat(Math.max(0, column - 1))}^\n`;
-  return `${name}:${line}\n${source}\n${mark}\n`;
+  return `${name}:${line}\n${source}\n${' '.repeat(Math.max(0, column - 1))}^\n\n`;
 }

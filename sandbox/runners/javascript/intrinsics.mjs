@@ -2,5 +2,5 @@
 
 export const {
   Array, ArrayBuffer, Atomics, Buffer, Error, JSON, Map, Math, Number, Object, Promise, Set, String, Symbol,
-  TypeError, Uint8Array, clearInterval, setImmediate, setInterval,
+  TypeError, Uint8Array, clearInterval, clearTimeout, setImmediate, setInterval, setTimeout,
 } = globalThis;

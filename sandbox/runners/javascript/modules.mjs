@@ -3,10 +3,13 @@
 import fs from 'node:fs';
 import { builtinModules, createRequire } from 'node:module';
 import { resolveImport } from './resolve.mjs';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { URL, fileURLToPath, pathToFileURL } from 'node:url';
 import path from 'node:path';
-import { findFile, importTypeScript, isTypeScript, requireTypeScript } from './typescript_files.mjs';
-import { Error, JSON, Map, Object, Set, String } from './intrinsics.mjs';
+import process from 'node:process';
+import { importFile, isNodes } from './module_files.mjs';
+import { dropEdited, isOwn } from './required.mjs';
+import { findFile, requireTypeScript } from './typescript_files.mjs';
+import { Error, JSON, Object, Set, String } from './intrinsics.mjs';
 
 const WORKSPACE = '/workspace';
 
@@ -17,7 +20,8 @@ function searchFolders() {
   return [...new Set([process.cwd(), WORKSPACE, path.join(home, '.local/lib')])];
 }
 
-export function makeRequire() {
+// `main` is the module that a cell is.
+export function makeRequire(main) {
   requireTypeScript();
   const base = () => createRequire(path.join(process.cwd(), 'cell.js'));
   const resolve = (name, options) => {
@@ -36,9 +40,14 @@ export function makeRequire() {
     if (typeof name !== 'string' || builtinModules.includes(name) || name.startsWith('node:')) {
       return from(name);
     }
-    return from(resolve(name));
+    dropEdited();
+    try {
+      return from(resolve(name));
+    } finally {
+      dropEdited(); // which looks at what is new
+    }
   };
-  return Object.assign(require, { resolve, cache: base().cache, extensions: base().extensions, main: undefined });
+  return Object.assign(require, { resolve, cache: base().cache, extensions: base().extensions, main });
 }
 
 function missing(name) {
@@ -52,8 +61,6 @@ function missing(name) {
 function notFound(message) {
   return Object.assign(new Error(message), { code: 'MODULE_NOT_FOUND' });
 }
-
-const seen = new Map(); // file -> its time when it was last imported
 
 export async function importModule(name, options, names = [], folder = process.cwd()) {
   const specifier = String(name);
@@ -81,21 +88,10 @@ export function metaOf(base) {
 
 async function load(specifier, type, folder) {
   if (isNodes(specifier)) return import(specifier);
-  const file = locate(specifier, folder);
+  const url = locate(specifier, folder);
   // Node 18 and 20 differ in how they want JSON to be asked for.
-  if (type === 'json') return { default: JSON.parse(fs.readFileSync(file, 'utf8')) };
-  return isTypeScript(file.pathname) ? importTypeScript(fileURLToPath(file), urlOf) : import(fresh(file));
-}
-
-// What a TypeScript file imports, as a URL for node, or by `translated` when it is TypeScript too.
-function urlOf(specifier, folder, translated) {
-  if (isNodes(specifier)) return specifier;
-  const file = locate(specifier, folder);
-  return isTypeScript(file.pathname) ? translated(fileURLToPath(file)) : fresh(file);
-}
-
-function isNodes(specifier) {
-  return builtinModules.includes(specifier) || /^(node|data):/.test(specifier);
+  if (type === 'json') return { default: JSON.parse(fs.readFileSync(url, 'utf8')) };
+  return isOwn(url.pathname) && !url.search ? importFile(fileURLToPath(url), locate) : import(url.href);
 }
 
 function locate(specifier, folder) {
@@ -110,14 +106,4 @@ function locate(specifier, folder) {
     if (found) return pathToFileURL(found);
   }
   throw missing(specifier);
-}
-
-// A file that has changed since its last import is loaded again, as one would expect while editing.
-function fresh(file) {
-  if (file.pathname.includes('/node_modules/')) return file.href;
-  const time = fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs;
-  const before = seen.get(file.href);
-  if (!before) seen.set(file.href, { time, query: '' });
-  else if (before.time !== time) seen.set(file.href, { time, query: `?changed=${time}` });
-  return file.href + seen.get(file.href).query;
 }

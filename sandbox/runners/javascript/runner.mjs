@@ -8,6 +8,7 @@ import { Worker } from 'node:worker_threads';
 import { installStreams } from './streams.mjs';
 import { Session } from './session.mjs';
 import { PLACES } from './shared.mjs';
+import { loadSyntax } from './syntax.mjs';
 
 installStreams();
 
@@ -27,7 +28,8 @@ const worker = new Worker(new URL('./channel_worker.mjs', import.meta.url), {
   env: {},
   stdin: false,
 });
-const session = new Session(shared, (message, blob) => worker.postMessage({ message, blob }));
+const session = new Session(shared, (message, blob) => worker.postMessage({ message, blob }),
+  (whether) => (whether ? worker.ref() : worker.unref()));
 const realExit = process.reallyExit.bind(process);
 
 worker.on('message', (message) => {
@@ -39,3 +41,4 @@ worker.on('error', () => realExit(1));
 worker.postMessage({
   message: { type: 'ready', language: 'javascript', version: process.versions.node, interrupt: 'frame' },
 });
+loadSyntax(); // while the worker starts

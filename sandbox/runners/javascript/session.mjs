@@ -2,23 +2,31 @@
 
 import { AsyncResource, executionAsyncId, triggerAsyncId } from 'node:async_hooks';
 import inspector from 'node:inspector';
+import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import util from 'node:util';
 import { promiseHooks } from 'node:v8';
-import { describeFailure, explain, newestCell, rememberSource } from './errors.mjs';
+import { prepareGlobals } from './declarations.mjs';
+import { chained } from './edits.mjs';
+import { describeFailure, explain, newestCell, read, rememberSource } from './errors.mjs';
 import { outputOf, sendOutput } from './results.mjs';
-import { rewriteImports } from './imports.mjs';
+import { toScript } from './imports.mjs';
+import { Leftovers, whenNothingIsLeft } from './leftovers.mjs';
 import { importFrom, importModule, makeRequire, metaOf } from './modules.mjs';
+import { installQuestions } from './questions.mjs';
 import { installKill } from './signals.mjs';
 import { installStacks } from './stacks.mjs';
 import { installStreams, writeAll } from './streams.mjs';
 import { CODE, STOPPED } from './shared.mjs';
 import { stripTypes } from './typescript.mjs';
-import { Atomics, Error, Map, Number, Object, Promise, Set, String, setImmediate } from './intrinsics.mjs';
+import { Atomics, Error, Map, Number, Object, Promise, Set, String, TypeError, setImmediate } from './intrinsics.mjs';
 
 const reallyExit = process.reallyExit.bind(process);
 
 const INTERRUPTED = 130;
+const TAKEN = 'has already been declared';
+const GOES_ON = 'what this run has started goes on (callbacks, timers, a server or another process): '
+  + 'get_run with its id shows what they print, until another run of JavaScript begins and has it';
 const FROM_EARLIER = 'Code of an earlier run, or a function defined there, threw this with nobody to catch it; it fails no run.\n';
 
 // Thrown by process.exit(), so that the interpreter lives on. What else is thrown may be a proxy, whose
@@ -38,25 +46,33 @@ class Exit extends Error {
 Object.freeze(Exit);
 
 export class Session {
-  constructor(shared, send) {
+  // keepAlive(whether): of this thread's event loop, for the channel.
+  constructor(shared, send, keepAlive) {
     this.shared = shared;
     this.send = send;
+    this.keepAlive = keepAlive;
     this.cells = 0;
     this.unanswered = new Set(); // promises of cells
     this.begun = 0; // the newest run
     this.current = null; // the run that is going on
+    this.keepsLast = true; // as `_`, until the user has one
     this.inspector = new inspector.Session();
     this.inspector.connect();
+    // What node calls the main module. Many a script asks whether it is that.
+    this.main = { id: '.', filename: '', exports: {}, children: [], paths: [], loaded: false };
+    const { main } = this;
     this.kept = {
       import: importModule,
       importFrom,
       metaOf,
+      refuse: () => { throw new TypeError('Assignment to constant variable.'); },
       settle: (number) => Atomics.wait(shared, CODE, number),
       get meta() {
-        const filename = `${process.cwd()}/cell`;
-        return { url: pathToFileURL(filename).href, dirname: process.cwd(), filename };
+        const { filename } = main;
+        return { url: pathToFileURL(filename).href, dirname: process.cwd(), filename, main: true };
       },
     };
+    this.nameCell();
     this.installGlobals();
     this.watchForStrays();
     this.post('Runtime.evaluate', { expression: '__hutch__' }, (_error, { result }) => {
@@ -68,20 +84,33 @@ export class Session {
     this.inspector.post(method, parameters, callback);
   }
 
+  // The cell as the file that node runs; its argv stays as the user has set it.
+  nameCell() {
+    try {
+      const isOurs = this.cells === 0 || process.argv[1] === this.main.filename;
+      this.main.filename = `${process.cwd()}/cell-${this.cells}`;
+      if (isOurs) process.argv[1] = this.main.filename;
+    } catch {
+      // The working directory is gone, or there is no argv.
+    }
+  }
+
   installGlobals() {
     const define = (name, descriptor) =>
       Object.defineProperty(globalThis, name, { configurable: true, ...descriptor });
     Object.defineProperty(globalThis, '__hutch__', { value: this.kept });
-    define('require', { value: makeRequire(), writable: true });
-    define('module', { value: { exports: {} }, writable: true });
-    define('exports', { value: globalThis.module.exports, writable: true });
+    const { main } = this;
+    define('require', { value: makeRequire(main), writable: true });
+    define('module', { value: main, writable: true });
+    define('exports', { value: main.exports, writable: true });
     define('__dirname', { get: () => process.cwd(), set: (value) => define('__dirname', { value, writable: true }) });
-    define('__filename', { get: () => `${process.cwd()}/cell-${this.cells}`, set: (value) => define('__filename', { value, writable: true }) });
+    define('__filename', { get: () => main.filename, set: (value) => define('__filename', { value, writable: true }) });
     define('display', { value: (...values) => values.forEach((value) => this.show(value, false)), writable: true });
     // SQL is loaded on its first use.
     define('hutch', { value: { sql: (text, parameters) => this.sql(text, parameters) }, writable: true });
     define('_', { value: undefined, writable: true });
     installKill();
+    installQuestions();
     installStacks();
     process.exit = (code) => {
       const status = Number(code ?? process.exitCode ?? 0) & 0xff;
@@ -108,7 +137,9 @@ export class Session {
       const run = this.current;
       const isEarlier = run && this.isOfEarlierRun(run, described, maker);
       writeAll(2, `${isEarlier ? FROM_EARLIER : ''}${kind}: ${described.traceback}`);
-      if (run && !isEarlier) run.stray ??= described;
+      if (!run || isEarlier) return;
+      run.stray ??= described;
+      if (run.background) run.stop({});
     };
     process.on('uncaughtException', (failure) =>
       report(failure, 'Uncaught exception', { id: executionAsyncId(), trigger: triggerAsyncId() }));
@@ -128,13 +159,16 @@ export class Session {
     this.sqlRunner?.interrupt();
     if (run > this.begun) this.begin(run); // a stop by force has hit its message
     if (this.current?.number !== run) return;
-    this.current.ending ??= { interrupted: true };
+    // Code that has come to its end, and whose callbacks did not have to be stopped, is done.
+    const isDone = this.current.waits && Atomics.load(this.shared, STOPPED) !== run;
+    if (isDone) this.current.note = GOES_ON;
+    this.current.ending ??= isDone ? {} : { interrupted: true };
     this.finish(this.current);
   }
 
   begin(number) {
     const scope = new AsyncResource('hutch.run', { requireManualDestroy: true });
-    const run = { number, scope, ending: null, stray: null, before: new Map() };
+    const run = { number, scope, leftovers: new Leftovers(), ending: null, stray: null, before: new Map() };
     // The first ending counts. Rejections are reported after the microtasks: let those of this run be heard.
     run.stop = (ending) => {
       if (run.ending) return;
@@ -152,9 +186,18 @@ export class Session {
       installStreams();
       enterEnvironment(message.env, run.before);
       process.exitCode = undefined;
-      run.stop(await this.evaluate(message, run));
+      run.background = message.background === true;
+      const ending = await this.evaluate(message, run);
+      if ('failure' in ending || 'interrupted' in ending || run.ending) return run.stop(ending);
+      if (run.background) {
+        run.stopWaiting = whenNothingIsLeft(run.leftovers, this.keepAlive, () => run.stop({}));
+        return undefined;
+      }
+      run.waits = true;
+      if (await run.leftovers.soon()) run.note = GOES_ON;
+      return run.stop({});
     } catch (failure) {
-      run.stop({ failure });
+      return run.stop({ failure });
     }
   }
 
@@ -164,6 +207,7 @@ export class Session {
     if (this.current !== run) return;
     if (run.describing) run.ending = { interrupted: true }; // what was thrown takes for ever to show
     run.describing = true;
+    run.stopWaiting?.();
     const done = this.describeEnd(run);
     this.leave(run);
     this.current = null;
@@ -174,7 +218,7 @@ export class Session {
     } catch (failure) {
       writeAll(2, describeFailure(failure).traceback);
     }
-    this.send(done);
+    this.send({ ...done, ...(run.note && { note: run.note }) });
   }
 
   // From here on nothing of this run is stopped by force. A stop that is on its way is waited for, or
@@ -195,24 +239,30 @@ export class Session {
     this.cells += 1;
     const name = `cell-${this.cells}`;
     const cell = { source, map: null };
+    let script;
     rememberSource(name, cell);
     try {
+      this.nameCell();
       if (message.language === 'typescript') {
         const stripped = stripTypes(source, name);
         source = stripped.code;
         cell.map = stripped.map;
       }
-      source = rewriteImports(source, name);
+      script = toScript(source, name, message.language === 'typescript');
+      cell.map = chained(script.map, cell.map);
     } catch (failure) {
       return { failure };
     }
-    const answer = await this.evaluateInRepl(`${source}\n//# sourceURL=${name}`, run);
+    prepareGlobals(script);
+    if (script.names.has('_')) this.keepsLast = false;
+    const answer = await this.evaluateInRepl(`${script.code}\n//# sourceURL=${name}`, run);
+    if ('failure' in answer && !script.mistake?.message.includes(TAKEN)) sayWayOut(answer.failure);
     if ('failure' in answer || 'interrupted' in answer) return answer;
     try {
       // `main()` as the last line: its end is the end of the run, and its failure fails the run.
       const value = util.types.isPromise(answer.value) ? await answer.value : answer.value;
       if (value === undefined || run.ending) return {};
-      if (Object.getOwnPropertyDescriptor(globalThis, '_')?.writable) globalThis._ = value;
+      if (this.keepsLast && Object.getOwnPropertyDescriptor(globalThis, '_')?.writable) globalThis._ = value;
       this.show(value, true);
       return {};
     } catch (failure) {
@@ -293,6 +343,13 @@ export class Session {
     if (stray) return done(1, false, stray);
     return exit(Number(process.exitCode ?? 0) & 0xff);
   }
+}
+
+// A name that V8 has of a script of its own, which nothing takes back.
+function sayWayOut(failure) {
+  if (!util.types.isNativeError(failure) || read(failure, 'name', '') !== 'SyntaxError') return;
+  const message = read(failure, 'message', '');
+  if (message.endsWith(TAKEN)) failure.message = `${message}: use another name, or restart: true`;
 }
 
 function enterEnvironment(changes, before) {

@@ -5,6 +5,7 @@
 // keeps node from that, and a signal that is ignored by default stays without effect.
 
 import os from 'node:os';
+import process from 'node:process';
 import { Object, Set } from './intrinsics.mjs';
 
 const IGNORED_BY_DEFAULT = new Set(['SIGCHLD', 'SIGCONT', 'SIGURG', 'SIGUSR1', 'SIGWINCH']);

@@ -42,6 +42,7 @@ export class Sql {
   run(text, parameters, place) {
     this.runner ??= this.start();
     const { runner } = this;
+    runner.process.ref();
     return new Promise((resolve, reject) => {
       this.current = { resolve, reject, place, columns: [], rows: [] };
       const values = parameters === undefined ? undefined : toJson(parameters);
@@ -65,7 +66,7 @@ export class Sql {
     };
     child.on('error', (error) => ended(error.code === 'ENOENT' ? `this machine has no ${PYTHON}, which runs it` : error.message));
     child.on('exit', (code, signal) => ended(`its process ended (${signal ?? `status ${code}`})`));
-    // None of them keeps the event loop of this interpreter alive.
+    // None of them keeps the event loop of this interpreter alive; a query that is going on does.
     for (const one of [child, child.stderr, channel, answers]) one.unref();
     return runner;
   }
@@ -85,6 +86,7 @@ export class Sql {
   settle(how, value) {
     const { current } = this;
     this.current = null;
+    this.runner?.process.unref();
     current?.[how](value);
   }
 }

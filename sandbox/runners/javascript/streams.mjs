@@ -5,6 +5,7 @@
 // Writable's bookkeeping: code stopped by force in the midst of that would never print again.
 
 import fs from 'node:fs';
+import process from 'node:process';
 import { Writable } from 'node:stream';
 import { ArrayBuffer, Atomics, Buffer, Object, TypeError, Uint8Array } from './intrinsics.mjs';
 
@@ -33,7 +34,8 @@ function bytesOf(chunk, encoding) {
 }
 
 function synchronousStream(fd) {
-  const stream = new Writable();
+  // Who waits for its end shall not wait for a close, too, which never comes; and pipelines leave listeners behind.
+  const stream = new Writable({ autoDestroy: false, emitClose: false }).setMaxListeners(0);
   stream.write = (chunk, encoding, done) => {
     if (typeof encoding === 'function') [done, encoding] = [encoding, undefined];
     writeAll(fd, bytesOf(chunk, encoding));
@@ -47,6 +49,7 @@ function synchronousStream(fd) {
     if (typeof chunk === 'string' || chunk instanceof Uint8Array) stream.write(chunk, encoding);
     const callback = [chunk, encoding, done].find((one) => typeof one === 'function');
     if (callback) process.nextTick(callback);
+    process.nextTick(() => stream.emit('finish')); // what waits for the end of a pipeline
     return stream;
   };
   return stream;

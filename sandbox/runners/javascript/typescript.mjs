@@ -8,17 +8,26 @@ const DEADLINE_MS = 20_000;
 
 // { code, map }: `map` finds the user's line for one of `code`, null when lines are the same.
 export function stripTypes(source, cell) {
-  return nodeModule.stripTypeScriptTypes ? stripWithNode(source) : stripWithEsbuild(source, cell);
+  return nodeModule.stripTypeScriptTypes ? stripWithNode(source, cell) : stripWithEsbuild(source, cell);
 }
 
-function stripWithNode(source) {
+function stripWithNode(source, cell) {
   try {
     return { code: nodeModule.stripTypeScriptTypes(source, { mode: 'strip' }), map: null };
   } catch (error) {
     // Enums and their like are more than types: they need another code, and a map.
-    if (error.code !== 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') throw error;
+    if (error.code !== 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') throw withPlace(error, cell);
     return splitMap(nodeModule.stripTypeScriptTypes(source, { mode: 'transform', sourceMap: true }));
   }
+}
+
+// Node tells of a line and marks the column below it: ":2", "let b: = 2;", "       ^".
+function withPlace(error, cell) {
+  const [, line, space] = error.stack?.match(/^:(\d+)\n(?:.*\n)*?( *)\^/) ?? [];
+  if (!line) return error;
+  return Object.assign(new SyntaxError(error.message), {
+    stack: `SyntaxError: ${error.message}\n    at ${cell}:${line}:${space.length + 1}`,
+  });
 }
 
 function stripWithEsbuild(source, cell) {

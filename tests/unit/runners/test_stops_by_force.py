@@ -53,6 +53,7 @@ def burners():
     "while (true) await null",
     "require('child_process').execSync('sleep 0.03'); while (true) {}",
     "setTimeout(() => { console.log('started'); while (true) {} }, 2); await new Promise(() => {})",
+    "setTimeout(() => { console.log('started'); while (true) {} }, 2);",
     "try { process.exit(3) } catch {} while (true) {}",
     "await new Promise((r) => setTimeout(r, 3)); " + BUSY.format(3),
     BUSY.format(4),
@@ -115,7 +116,8 @@ def test_what_takes_for_ever_to_show(javascript, code):
 
 @pytest.mark.parametrize("code", [
     "process.env = Object.freeze({ ...process.env })", "process.env = null", "delete Map.prototype[Symbol.iterator]",
-    "Promise.prototype.then = () => { throw 1 }",
+    "Promise.prototype.then = () => { throw 1 }", "Array.prototype.filter = null",
+    "Set.prototype.has = () => { throw 1 }", "process.getActiveResourcesInfo = null; setTimeout = null",
 ])
 def test_code_that_breaks_what_the_runner_needs_is_answered(javascript, code):
     javascript.run(code, env={"BEFORE": "1"})

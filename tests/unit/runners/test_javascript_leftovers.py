@@ -1,0 +1,123 @@
+"""What JavaScript leaves going when its last statement is done: servers, timers, callbacks."""
+
+import socket
+import time
+
+import pytest
+
+SERVES = "const server = require('http').createServer((q, a) => { a.end('hi'); BODY }).listen(0, "\
+    "() => console.log('port', server.address().port));"
+
+
+def ask(port):
+    with socket.create_connection(("127.0.0.1", port), 10) as connection:
+        connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        return connection.makefile("rb").read()
+
+
+def port_of(javascript, body):
+    javascript.start(SERVES.replace("BODY", body), background=True)
+    javascript.wait_for_stdout("port ")
+    javascript.wait_for_stdout("\n")
+    return int(javascript.take_stdout().split()[1])
+
+
+def test_a_server_in_the_background_serves_until_it_is_closed(javascript):
+    port = port_of(javascript, "if (q.url === '/') server.close()")
+    time.sleep(0.3)
+    assert ask(port).endswith(b"hi")
+    assert javascript.finish().ok
+
+
+def test_a_server_in_the_background_can_be_stopped(javascript):
+    port = port_of(javascript, "")
+    assert ask(port).endswith(b"hi")
+    javascript.interrupt()
+    assert javascript.finish().done["interrupted"]
+
+
+@pytest.mark.parametrize("code, printed", [
+    ("setTimeout(() => console.log('late'), 600)", "late\n"),
+    ("let n = 0; const t = setInterval(() => { console.log(n); if (++n === 3) clearInterval(t) }, 150); 1", "0\n1\n2\n"),
+    ("require('child_process').exec('sleep 0.5; echo out', (e, out) => console.log(out.trim()))", "out\n"),
+    ("require('zlib').gzip('x'.repeat(1e6), () => console.log('packed'))", "packed\n"),
+    ("(async () => { await new Promise((r) => setTimeout(r, 400)); console.log('async') })(); 1", "async\n"),
+    ("process.once('beforeExit', () => setTimeout(() => console.log('bye'), 20))", "bye\n"),
+    ("console.log('plain')", "plain\n"),
+    ("new (require('worker_threads').Worker)('setTimeout(() => console.log(5), 400)', { eval: true })", "5\n"),
+])
+def test_a_background_run_ends_when_nothing_is_left(javascript, code, printed):
+    ending = javascript.run(code, background=True)
+    assert ending.ok and ending.stdout == printed, ending
+    assert "note" not in ending.done
+
+
+@pytest.mark.parametrize("code, name, exit_code", [
+    ("setInterval(() => {}, 1000); setTimeout(() => { throw new RangeError('late') }, 400)", "RangeError", 1),
+    ("setInterval(() => {}, 1000); setTimeout(() => Promise.reject(new RangeError('late')), 400)", "RangeError", 1),
+    ("setInterval(() => {}, 1000); setTimeout(() => process.exit(4), 400)", "SystemExit", 4),
+    ("setTimeout(() => { process.exitCode = 5 }, 400)", "SystemExit", 5),
+])
+def test_what_ends_a_script_ends_a_background_run(javascript, code, name, exit_code):
+    ending = javascript.run(code, background=True)
+    assert (ending.error["name"], ending.done["exit_code"]) == (name, exit_code), ending
+
+
+def test_a_background_run_whose_timer_loops_can_be_stopped(javascript):
+    javascript.start("setTimeout(() => { console.log('started'); while (true) {} }, 400)", background=True)
+    javascript.wait_for_stdout("started")
+    javascript.interrupt()
+    assert javascript.finish().done["interrupted"]
+
+
+@pytest.mark.parametrize("code, printed", [
+    ("require('child_process').exec('echo hi', (e, out) => console.log(out.trim()));", "hi\n"),
+    ("require('fs').readFile('/proc/self/comm', (e, d) => console.log('read'));", "read\n"),
+    ("require('fs').promises.readFile('/proc/self/comm').then(() => console.log('read')); 1", "read\n"),
+    ("setTimeout(() => console.log('x'), 100);", "x\n"),
+    ("const s = require('http').createServer((q, a) => a.end('body')).listen(0, () => "
+     "fetch(`http://127.0.0.1:${s.address().port}`).then((r) => r.text()).then((t) => { console.log(t); s.close() }));", "body\n"),
+    ("const s = require('net').createServer().listen(0, () => console.log('listening'));", "listening\n"),
+    ("hutch.sql('SELECT 40 + 2 AS n').then((rows) => console.log(rows[0].n)); 1", "42\n"),
+])
+def test_callbacks_that_come_soon_are_waited_for(javascript, code, printed):
+    assert javascript.run("hutch.sql('SELECT 1')" if "sql" in code else "1").ok
+    ending = javascript.run(code)
+    assert ending.ok and ending.stdout == printed, ending
+    assert ("note" in ending.done) == ("listening" in printed)
+
+
+def test_what_comes_later_is_told_of_once(javascript):
+    ending = javascript.run("setInterval(() => {}, 50); const server = require('http').createServer((q, a) => a.end('hi')).listen(0); 'on'")
+    assert ending.text == "'on'"
+    assert "get_run" in ending.done["note"]
+    code = "await (await fetch(`http://127.0.0.1:${server.address().port}`)).text()"
+    assert (asked := javascript.run(code)).text == "'hi'" and "note" not in asked.done
+    assert "note" not in javascript.run("1").done
+
+
+def test_nothing_pending_is_not_waited_for(javascript):
+    javascript.run("setInterval(() => {}, 1000); require('net').createServer().listen(0);")
+    begun = time.monotonic()
+    for _ in range(10):
+        assert javascript.run("1 + 1").ok
+    assert time.monotonic() - begun < 1.5
+
+
+def test_a_callback_that_loops_is_stopped_with_its_run(javascript):
+    javascript.run("var kept = 1")
+    javascript.start("setTimeout(() => { console.log('started'); while (true) {} }, 50);")
+    javascript.wait_for_stdout("started")
+    javascript.interrupt()
+    assert javascript.finish().done["interrupted"]
+    assert javascript.run("kept").text == "1"
+
+
+def test_an_interrupt_while_callbacks_are_waited_for_takes_nothing_back(javascript):
+    javascript.start("setTimeout(() => console.log('late'), 5000); console.log('done'); 'value'")
+    javascript.wait_for_stdout("done")
+    while not javascript.receive()[0].get("output"):
+        pass
+    javascript.interrupt()
+    ending = javascript.finish()
+    assert ending.ok and "get_run" in ending.done["note"]
