@@ -1,6 +1,7 @@
 // edit_file: one piece of text of a file in place of another.
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -124,8 +125,11 @@ std::string replaced(const std::string& text, const std::vector<std::size_t>& pl
   return result.append(text, from);
 }
 
-base::Result<Reply> edit_once(const Services& services, const sessions::Session& session,
-                              const sandbox::files::BoxFiles& files, const Arguments& arguments) {
+// Nothing: the file has changed since it was read, and is as it then was.
+base::Result<std::optional<Reply>> edit_once(const Services& services,
+                                             const sessions::Session& session,
+                                             const sandbox::files::BoxFiles& files,
+                                             const Arguments& arguments) {
   const auto read = TRY(files.read(arguments.text("path"), 0, sandbox::files::kReadBytesMax));
   if (read.total_bytes > sandbox::files::kReadBytesMax) {
     return base::error(Error::Kind::kLimit,
@@ -156,8 +160,12 @@ base::Result<Reply> edit_once(const Services& services, const sessions::Session&
   const auto grows =
       static_cast<std::int64_t>(content.size()) - static_cast<std::int64_t>(read.content.size());
   TRY(take_disk_room(services, session, files, read.path, grows));
-  const auto written = TRY(files.write(arguments.text("path"), content,
-                                       sandbox::files::WriteMode::kOverwrite, read.state));
+  const auto result = files.write(arguments.text("path"), content,
+                                  sandbox::files::WriteMode::kOverwrite, read.state);
+  if (!result.ok() && result.error().kind == Error::Kind::kUnavailable) {
+    return std::optional<Reply>();
+  }
+  const auto written = TRY(result);
   const auto record = TRY(record_written(services, session, files, written, content));
   Reply reply;
   reply.structured = nlohmann::json{{"path", record.path},
@@ -167,20 +175,23 @@ base::Result<Reply> edit_once(const Services& services, const sessions::Session&
   reply.text = "edited " + one_line(record.path) + ": " + std::to_string(places.size()) +
                " replaced, in " + lines_of(read.content, places) + " (" +
                std::to_string(written.bytes) + " bytes, sha256 " + *record.sha256 + ")";
-  return reply;
+  return std::optional<Reply>(std::move(reply));
 }
 
-// No edit is lost to one that came at the same time, whether of a tool or of the code.
+// What another tool or the code has written since the file was read stays, and is edited with it.
 base::Result<Reply> edit(const Services& services, const sessions::Session& session,
                          const Arguments& arguments) {
   const auto files = files_in(TRY(services.sessions.root_of(session)), session);
   const auto lock = services.sessions.lock_of_files(session);
   const std::lock_guard one_at_a_time(*lock);
-  for (int attempt = 1;; ++attempt) {
-    auto reply = edit_once(services, session, files, arguments);
-    const bool changed = !reply.ok() && reply.error().kind == Error::Kind::kUnavailable;
-    if (!changed || attempt == kAttemptsMax) return reply;
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    auto reply = TRY(edit_once(services, session, files, arguments));
+    if (reply) return std::move(*reply);
   }
+  return base::error(Error::Kind::kUnavailable,
+                     one_line(arguments.text("path")) +
+                         " changes faster than it can be edited: try again when what writes it has "
+                         "ended; nothing was changed");
 }
 
 }  // namespace

@@ -211,10 +211,10 @@ mcp::Tool write_file(const Services& services) {
         const std::string content = TRY(content_of(arguments));
         const sessions::Session session = TRY(session_for(services, arguments, context));
         const BoxFiles files = TRY(files_of(services, session));
-        const auto lock = services.sessions.lock_of_files(session);
-        const std::lock_guard one_at_a_time(*lock);
         TRY(take_disk_room(services, session, files, arguments.text("path"),
                            static_cast<std::int64_t>(content.size())));
+        const auto lock = services.sessions.lock_of_files(session);
+        const std::lock_guard one_at_a_time(*lock);
         const auto written =
             TRY(files.write(arguments.text("path"), content, mode_of(arguments.text("mode"))));
         const auto record = TRY(record_written(services, session, files, written, content));

@@ -279,7 +279,8 @@ void Box::end(Cause cause, const std::string& why) {
   if (ended_) return;
   ended_ = true;
   interpreter_record_.ends(why);
-  (void)resume();  // frozen processes cannot be killed in cgroup v1
+  // Frozen processes cannot be killed in cgroup v1. No resume(): what waits for its turn stays.
+  if (paused()) (void)freeze(false);
   init_->kill();
   if (runs_) runs_->end_all(cause, why);
   // What was replied so far still has to leave.

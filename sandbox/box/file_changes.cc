@@ -85,10 +85,9 @@ FileChanges::Tree FileChanges::walk() const {
 
 FileChanges::Snapshot FileChanges::take_snapshot() {
   std::erase_if(held_, [](const auto& snapshot) { return snapshot.expired(); });
-  if (held_.size() < kSnapshotsMax) {
-    last_seen_ = std::make_shared<const Tree>(walk());
-    held_.push_back(last_seen_);
-  }
+  if (held_.size() == kSnapshotsMax) return held_.back().lock();
+  last_seen_ = std::make_shared<const Tree>(walk());
+  held_.push_back(last_seen_);
   return last_seen_;
 }
 

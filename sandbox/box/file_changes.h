@@ -27,7 +27,7 @@ class FileChanges {
   FileChanges(int workspace_fd, std::size_t files_max)
       : workspace_fd_(workspace_fd), files_max_(files_max) {}
 
-  // The tree as it is; as it was last seen, while kSnapshotsMax others are held.
+  // The tree as it is; the last such one, while kSnapshotsMax of them are held.
   Snapshot take_snapshot();
   // The tree as it was last seen.
   [[nodiscard]] Snapshot last_seen() const { return last_seen_; }

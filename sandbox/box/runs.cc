@@ -328,6 +328,7 @@ void Runs::remember(const Run& run) {
 }
 
 void Runs::finish(const JobPointer& job) {
+  if (!jobs_.contains(job->run.run_id)) return;  // the box, or a client, was quicker to end it
   context_.loop.cancel(job->deadline);
   context_.loop.cancel(job->escalation);
   if (job->stop_cause && job->worker != nullptr) {

@@ -16,6 +16,8 @@ using base::Error;
 
 namespace {
 
+using Expected = std::optional<FileState>;
+
 constexpr int kParentDirectory = O_PATH | O_DIRECTORY;
 constexpr mode_t kFileMode = 0644;
 constexpr mode_t kDirectoryMode = 0755;
@@ -130,20 +132,31 @@ int append_once(const Target& target, std::string_view content, WriteResult& res
 
 // The file is a mount of its own (an allowed or blocked host file). A rename would not write to it
 // but take the mount away: rename(2) minds only the mounts of our own namespace.
-int overwrite_mounted(const Target& target, std::string_view content) {
+int overwrite_mounted(const Target& target, std::string_view content, const Expected& expected) {
   const base::UniqueFd found = open_entry(target.parent.get(), target.name, O_PATH, Mounts::kCross);
   struct stat status {};
   if (!found.valid() || ::fstat(found.get(), &status) != 0) return errno;
   if (!S_ISREG(status.st_mode)) return EEXIST;
+  if (expected && state_of(status) != *expected) return ESTALE;
   const base::UniqueFd file = reopen(found.get(), O_WRONLY | O_TRUNC);
   if (!file.valid()) return errno;
   const auto written = base::write_all(file.get(), content);
   return written.ok() ? 0 : written.error().os_errno;
 }
 
-int overwrite_once(const Target& target, std::string_view content) {
+// Right before it is replaced: filling the draft takes its time.
+bool is_as(const Target& target, const Expected& expected) {
+  struct stat status {};
+  if (!expected) return true;
+  return ::fstatat(target.parent.get(), target.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         state_of(status) == *expected;
+}
+
+int overwrite_once(const Target& target, std::string_view content, const Expected& expected) {
   const base::UniqueFd found = open_entry(target.parent.get(), target.name, O_PATH, Mounts::kStay);
-  if (!found.valid()) return errno == EXDEV ? overwrite_mounted(target, content) : errno;
+  if (!found.valid()) {
+    return errno == EXDEV ? overwrite_mounted(target, content, expected) : errno;
+  }
   // A rename would also replace a file that its owner made read-only.
   if (::faccessat(target.parent.get(), target.name.c_str(), W_OK,
                   AT_EACCESS | AT_SYMLINK_NOFOLLOW) != 0) {
@@ -151,7 +164,8 @@ int overwrite_once(const Target& target, std::string_view content) {
   }
   base::Draft draft(target.parent.get());
   const int failure = draft.fill(content, target.status.st_mode & 0777);
-  return failure != 0 ? failure : draft.publish_over(target.name);
+  if (failure != 0) return failure;
+  return is_as(target, expected) ? draft.publish_over(target.name) : ESTALE;
 }
 
 int create_once(const Target& target, std::string_view content) {
@@ -161,13 +175,14 @@ int create_once(const Target& target, std::string_view content) {
 }
 
 int write_once(const Target& target, std::string_view content, WriteMode mode,
-               WriteResult& result) {
+               const Expected& expected, WriteResult& result) {
+  if (expected && !target.exists) return ESTALE;
   result.bytes = static_cast<std::int64_t>(content.size());
   result.previous_bytes = target.exists ? target.status.st_size : 0;
   result.change = target.exists ? "modified" : "created";
   if (!target.exists) return create_once(target, content);
   if (mode == WriteMode::kAppend) return append_once(target, content, result);
-  return overwrite_once(target, content);
+  return overwrite_once(target, content, expected);
 }
 
 }  // namespace
@@ -200,12 +215,12 @@ base::Result<WriteResult> BoxFiles::write(const std::string& path, std::string_v
     if (mode == WriteMode::kCreate && (target.exists || target.by_link)) {
       TRY(already_there(result.path));
     }
-    if (expected && (!target.exists || state_of(target.status) != *expected)) {
+    const int failure = write_once(target, content, mode, expected, result);
+    if (failure == 0) return result;
+    if (failure == ESTALE && expected) {
       return base::error(Error::Kind::kUnavailable,
                          result.path + " was changed meanwhile: read it again");
     }
-    const int failure = write_once(target, content, mode, result);
-    if (failure == 0) return result;
     // Made by another after we looked: with kCreate that is the answer, else we look again.
     if (failure == EEXIST && mode == WriteMode::kCreate) TRY(already_there(result.path));
     if (failure != EEXIST && failure != ENOENT && failure != ELOOP) {
