@@ -36,16 +36,23 @@ __hutch_enter() {
   __hutch_enter_run_env
   # Its first lines are silent even under `set -x`, and see the locals of the function that exits. The
   # traps of the user on ERR, DEBUG and RETURN are for the code of the user, which is the EXIT trap here.
+  # It finds the status of the script in $?: what sets it again, after them, fires none of them.
   builtin trap '{
-    __hutch_status=$?
-    __hutch_traps=$(builtin trap -p ERR DEBUG RETURN)
+    __hutch_status=$? __hutch_set=$-
+    builtin set +T
+    __hutch_traps="builtin $(builtin trap -p ERR)
+      builtin $(builtin trap -p RETURN)
+      builtin $(builtin trap -p DEBUG)"
     builtin trap - ERR DEBUG RETURN
+    [[ $__hutch_set != *T* ]] || builtin set -T
     __hutch_options=$(builtin set +o; builtin shopt -p)
     builtin set +eux
     __hutch_locals=$(builtin local -p)
   } >/dev/null 2>&1
   [[ -n $__hutch_user_trap && $__hutch_user_trap$__hutch_traps == *exit* ]] && __hutch_save
-  [ -z "$__hutch_user_trap" ] || builtin eval "$__hutch_traps"$'"'\\n'"'"$__hutch_user_trap"
+  [ -z "$__hutch_user_trap" ] || builtin eval "$__hutch_traps
+    { (builtin exit $__hutch_status) && (builtin exit); } >/dev/null 2>&1
+$__hutch_user_trap"
   { builtin trap - ERR DEBUG RETURN; } >/dev/null 2>&1
   __hutch_leave' EXIT
   # What the code finds as $?.

@@ -25,6 +25,10 @@ class FrameSource:
         when the name may well be a DataFrame, but cannot be had now."""
         return None
 
+    def busy(self):
+        """Whether find() would have to wait."""
+        return False
+
     def why_missing(self, name):
         """A half sentence for the error about an unknown table, after its semicolon, or nothing."""
         return ""

@@ -1,6 +1,6 @@
 """Files as tables: SELECT * FROM "data.csv" loads the file into a temporary one of that name.
 
-It is a view of a table with another name, so that nobody takes a change of it for a change of the file.
+Triggers refuse to change it, so that nobody takes that for a change of the file.
 """
 
 import csv
@@ -34,17 +34,14 @@ class FileTables:
             return  # a transaction sees one state of the files, as it does of the tables
         for name, (path, *stamp) in list(self._loaded.items()):
             if stamp_of(path) != stamp:
-                try:
-                    self._database.execute(f"DROP VIEW IF EXISTS temp.{quoted(name)}")
-                except sqlite3.OperationalError:
-                    pass  # a table by now, of the user's own
-                self._database.execute(f"DROP TABLE IF EXISTS temp.{quoted(_hidden(name))}")
+                if self.has(name):
+                    self._database.execute(f"DROP TABLE temp.{quoted(name)}")
                 del self._loaded[name]
 
     def has(self, name):
-        # Loaded, and still there: the user may have rolled back, or dropped it.
+        # Loaded, and still there: the user may have rolled back, or dropped it, or made another one.
         return name in self._loaded and self._database.execute(
-            "SELECT 1 FROM temp.sqlite_schema WHERE type = 'view' AND name = ?", (name,)).fetchone()
+            "SELECT 1 FROM temp.sqlite_schema WHERE type = 'trigger' AND name = ?", (_trigger("DELETE", name),)).fetchone()
 
     def could_be(self, name):
         return os.path.splitext(name)[1].lower() in _READERS and os.path.isfile(name)
@@ -68,17 +65,18 @@ class FileTables:
 
     def _fill(self, name, table):
         database = self._database
-        hidden = quoted(_hidden(name))
         columns = ", ".join(f"{quoted(c)} {t}" for c, t in zip(table.names, table.types))
         marks = ", ".join("?" * len(table.names))
         # A savepoint works inside the user's transaction and outside of one.
         database.execute("SAVEPOINT hutch_load")
         try:
-            database.execute(f"DROP TABLE IF EXISTS temp.{hidden}")  # its view was dropped
-            database.execute(f"CREATE TEMP TABLE {hidden} ({columns})")
-            database.executemany(f"INSERT INTO temp.{hidden} VALUES ({marks})",
+            database.execute(f"CREATE TEMP TABLE {quoted(name)} ({columns})")
+            database.executemany(f"INSERT INTO temp.{quoted(name)} VALUES ({marks})",
                                  self._checked(table.rows()))
-            database.execute(f"CREATE TEMP VIEW {quoted(name)} AS SELECT * FROM temp.{hidden}")
+            refusal = refusal_to_change(name).replace("'", "''")
+            for change in ("INSERT", "UPDATE", "DELETE"):
+                database.execute(f"CREATE TEMP TRIGGER {quoted(_trigger(change, name))} BEFORE {change} "
+                                 f"ON temp.{quoted(name)} BEGIN SELECT RAISE(ABORT, '{refusal}'); END")
         except BaseException:
             database.execute("ROLLBACK TO hutch_load")
             raise
@@ -101,8 +99,13 @@ class FileTable:
         self.rows = rows
 
 
-def _hidden(name):
-    return f"file {name}"
+def _trigger(change, name):
+    return f"{change} of file {name}"
+
+
+def refusal_to_change(name):
+    return (f"cannot modify {name}; it is a file, which SQL can only read: "
+            f"CREATE TABLE t AS SELECT * FROM {quoted(name)} makes a table to change")
 
 
 def stamp_of(path):

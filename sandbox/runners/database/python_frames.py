@@ -62,6 +62,9 @@ class PythonFrames(FrameSource):
                 raise LookupError(f"no such table: {name}; if it is a DataFrame: {busy_words()}")
             time.sleep(0.01)
 
+    def busy(self):
+        return bool(busy_run())
+
     def why_missing(self, name):
         return self._why.get(name, "")
 

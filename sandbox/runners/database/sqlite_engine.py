@@ -86,8 +86,7 @@ class SqliteEngine:
                 if self.interrupted:
                     raise KeyboardInterrupt from None
                 missing = _MISSING.match(str(error))
-                name, words = missing.group(1) if missing else "", hint(str(error), sql) or hint_of_view(
-                    str(error), self._framed, self._files.has)
+                name, words = missing.group(1) if missing else "", hint(str(error), sql) or hint_of_view(str(error), self._framed)
                 if missing is None and not words:
                     raise
                 if missing is None or is_called(name, sql):  # no DataFrame is
@@ -101,11 +100,12 @@ class SqliteEngine:
                     self._files.load(name, error, self._frames.why_missing(name) + words + words_for_table(name))
 
     def _load_what_is_described(self, name):
-        if not name or self._database.execute("SELECT 1 FROM pragma_table_info(?)", (name,)).fetchone():
+        # A view may need files or DataFrames itself.
+        if not name or self._execute("SELECT 1 FROM pragma_table_info(?)", (name,)).fetchone():
             return
         if self._files.could_be(name):
             self._files.load(name, f"no such table: {name}")
-        else:
+        elif not self._frames.busy():  # what is not there has no columns, which is nothing to wait for
             self._add_frame(name)
 
     def _add_frame(self, name):

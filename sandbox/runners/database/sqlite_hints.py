@@ -31,13 +31,12 @@ def hint(message, sql):
     return words and f" (this is SQLite{words})"
 
 
-def hint_of_view(message, data_frames, is_file):
-    """What to say of a change to a DataFrame or a file, which are views."""
+def hint_of_view(message, data_frames):
+    """What to say of a change to a DataFrame, which is a view."""
     name = message.removeprefix("cannot modify ").removesuffix(" because it is a view")
-    if name == message or not (name in data_frames or is_file(name)):
+    if name == message or name not in data_frames:
         return ""
-    what, table = ("Python's DataFrame", name) if name in data_frames else ("a file", quoted(name))
-    return f"; it is {what}, which SQL can only read: CREATE TABLE t AS SELECT * FROM {table} makes a table to change"
+    return f"; it is Python's DataFrame, which SQL can only read: CREATE TABLE t AS SELECT * FROM {name} makes a table to change"
 
 
 def hint_of_unseen(message, name, data_frames):

@@ -12,9 +12,11 @@ import sys
 from hutch_runner.imports import WhenImported
 from hutch_runner.tracebacks import is_library
 
+# No two parts that lie side by side can match the same: in a long cell that would take for ever.
+_NAMES = r"(?:\w[\w, ]*=[ \t]*)"
 _OF_IPYTHON = re.compile(
-    r"^\s*(?:%|!|\?)|^\s*[\w, ]+=\s*[%!]|^\s*(?:[\w, ]+=)?\s*[\w%.*\[\]]+\?\??\s*$", re.MULTILINE)
-_COMMANDS = re.compile(r"^\s*!|^\s*[\w, ]+=\s*!|^\s*%%(?:bash|sh|script)\b", re.MULTILINE)
+    rf"^[ \t]*(?:{_NAMES}?[%!]|\?|{_NAMES}?[\w%.*\[\]]+(?:\(.*\)[\w.\[\]]*)?\?\??[ \t]*$)", re.MULTILINE)
+_COMMANDS = re.compile(rf"^[ \t]*(?:{_NAMES}?!|%%(?:bash|sh|script)\b)", re.MULTILINE)
 _OF_FIGURES = re.compile(r"(\s*)%(?:matplotlib\b|config\s+InlineBackend\b)")
 _INSTALL = "install it on the machine that runs hutch, on Debian and Ubuntu with apt install ipython3"
 

@@ -101,9 +101,12 @@ class Session:
 
     def wait_for_threads(self, done):
         """A background run is a program of its own: like a script, it ends when its threads have."""
-        failure = self.attempt(join_threads)
-        if isinstance(failure, KeyboardInterrupt):  # else of what runs at the end: not the code's
-            done = self.describe_end(failure)
+        interrupt = JoinInterrupt()
+        self.interrupts.instead = interrupt.note
+        failure = self.attempt(lambda: interrupt.keep_quiet(join_threads))
+        self.interrupts.instead = None
+        if interrupt.noted or isinstance(failure, KeyboardInterrupt):  # else of what runs at the end: not the code's
+            done = self.describe_end(failure if isinstance(failure, KeyboardInterrupt) else KeyboardInterrupt())
         self.streams.flush()
         return done
 
@@ -184,6 +187,25 @@ class Session:
             code = self.describe_end(failure)["exit_code"]
         self.streams.flush()
         _exit_process(code)
+
+
+class JoinInterrupt:
+    """An interrupt whose exception may be lost: from Python 3.13 on the join of threads writes it and returns."""
+
+    noted = False
+
+    def note(self, _frame):
+        self.noted = True
+        return False  # raise it all the same: it ends the join
+
+    def keep_quiet(self, action):
+        """The caller tells of the interrupt; no need to have it written twice."""
+        before = sys.unraisablehook
+        sys.unraisablehook = lambda lost: issubclass(lost.exc_type, KeyboardInterrupt) or before(lost)
+        try:
+            action()
+        finally:
+            sys.unraisablehook = before
 
 
 def join_threads():

@@ -115,6 +115,32 @@ def test_traps_are_for_the_users_own_commands(bash, trap, code, printed, status)
     assert bash("echo $X; trap -p").stdout == "5\n"
 
 
+@pytest.mark.parametrize("traps", [
+    "", "trap 'echo error' ERR", "trap 'echo return' RETURN", "trap 'echo debug' DEBUG",
+    "trap 'echo error' ERR; trap 'echo return' RETURN; trap 'echo debug' DEBUG"])
+@pytest.mark.parametrize("strict", ["", "set -ETeuo pipefail;"])
+@pytest.mark.parametrize("end, status", [("true", 0), ("exit 3", 3), ("(exit 7)", 7), ("f() { exit 4; }; f", 4)])
+def test_the_users_trap_sees_how_the_script_ended(bash, traps, strict, end, status):
+    ended = bash(f"{strict} trap 'rc=$?; echo left $rc; exit $rc' EXIT; {traps}; echo begin; {end}".replace("; ;", ";"))
+    debug = "debug\n" * ("DEBUG" in traps and ("f()" not in end or "T" in strict))  # as in any bash
+    assert ended.stdout.endswith(f"{debug}{debug}left {status}\n{debug}"), ended
+    between = ended.stdout.partition("begin\n")[2].removesuffix(f"{debug}{debug}left {status}\n{debug}")
+    assert ("error" in between, "return" in between) == ("ERR" in traps and end == "(exit 7)", False)
+    assert (ended.stderr, ended.returncode) == ("", status)
+
+
+@pytest.mark.parametrize("code, printed, status", [
+    ("trap 'echo $?' EXIT; true", "0\n", 0),
+    ("trap 'echo $?' EXIT; exit 3", "3\n", 3),
+    ("trap 'echo $?' EXIT; set -e; (exit 5); true", "5\n", 5),
+    ("trap 'rc=$?; [ $rc = 0 ] || echo failed $rc' EXIT; nosuchcommand 2>/dev/null", "failed 127\n", 127),
+    ("sleep 0 & p=$!; trap '[ $p = $! ] && echo same' EXIT; exit 2", "same\n", 2),
+])
+def test_the_status_in_an_exit_trap(bash, code, printed, status):
+    ended = bash(code)
+    assert (ended.stdout, ended.stderr, ended.returncode) == (printed, "", status)
+
+
 def test_code_as_it_is(bash):
     assert bash("cat <<'E'\na  b\\n$x\nE\necho $LINENO $0 $#").stdout == "a  b\\n$x\n4 bash 0\n"
     assert bash("#" * 300_000 + "\necho after").stdout == "after\n"

@@ -1,5 +1,7 @@
 """What IPython adds to cells, and what its absence is told as."""
 
+import time
+
 import pytest
 
 
@@ -119,8 +121,15 @@ def test_commands_without_ipython_name_the_language_that_has_them(bare, code):
 def test_questions_are_no_magics(bare, code):
     ending = bare.run(code)
     assert ending.error["name"] in ("SyntaxError", "IndentationError") and "IPython" not in ending.error["message"]
-    for asks in ("len?", "  str.join??", "?len", "x = len?"):
+    for asks in ("len?", "  str.join??", "?len", "x = len?", "df.head()?", "f(a, 'b')[0].c(1)??", "y = f(1)? "):
         assert "IPython" in bare.run(asks).error["message"]
+
+
+@pytest.mark.parametrize("piece", ["\n", " ", "\t \n", "a, ", "a()", "a(\n"])
+def test_an_error_of_a_long_cell_is_told_at_once(bare, piece):
+    began = time.monotonic()
+    assert bare.run(f"x = = 1\n{piece * 2_000}\ny").error["name"] == "SyntaxError"
+    assert time.monotonic() - began < 2
 
 
 @pytest.mark.parametrize("code, text", [

@@ -175,6 +175,46 @@ def test_a_file_that_is_to_be_changed_gets_a_hint_that_works(sql, change):
     assert "a file" not in sql.run("CREATE TEMP VIEW own AS SELECT 1 a; DELETE FROM own").error["message"]
 
 
+def test_a_file_is_a_table_but_for_changes(sql):
+    (sql.cwd / "d.csv").write_text("a\n1\n1\n2\n")
+    rows = lambda code: sql.run(code).main["json"]["rows"]
+    assert rows('SELECT rowid, * FROM "d.csv"') == [[1, 1], [2, 1], [3, 2]]
+    assert rows('SELECT a FROM "d.csv" WHERE rowid IN (SELECT min(rowid) FROM "d.csv" GROUP BY a)') == [[1], [2]]
+    assert sql.run('CREATE INDEX temp.i ON "d.csv" (a); DROP TABLE IF EXISTS "d.csv"').ok
+    assert rows('SELECT sum(a) FROM "d.csv"') == [[4]]
+    assert sql.run('DROP TABLE IF EXISTS "d.csv"').ok and rows('SELECT count(*) FROM "d.csv"') == [[3]]
+    (sql.cwd / "file d.csv").write_text("b\n5\n")
+    for _ in range(2):
+        assert rows('SELECT b, sum(a) FROM "file d.csv", "d.csv"') == [[5, 4]]
+        (sql.cwd / "d.csv").write_text("a\n4\n")  # which drops the table
+    assert rows("SELECT name, type FROM temp.sqlite_schema WHERE type != 'trigger'") == [["file d.csv", "table"]]
+
+
+def test_a_file_whose_name_needs_care(sql):
+    name = """it's a "d".csv"""
+    (sql.cwd / name).write_text("a\n1\n")
+    quoted = '"' + name.replace('"', '""') + '"'
+    assert f"CREATE TABLE t AS SELECT * FROM {quoted} makes a table" in sql.run(f"DELETE FROM {quoted}").error["message"]
+    (sql.cwd / name).write_text("a\n12\n")
+    assert sql.run(f"SELECT a FROM {quoted}").main["json"]["rows"] == [[12]]
+
+
+def test_triggers_of_the_users_own_say_what_they_say(sql):
+    ending = sql.run("CREATE TABLE t (a); CREATE TRIGGER g BEFORE INSERT ON t BEGIN SELECT RAISE(ABORT, 'never'); END; "
+                     "INSERT INTO t VALUES (1)")
+    assert ending.error["message"].startswith("never (statement 3") and ending.error["name"] == "sqlite3.IntegrityError"
+
+
+def test_the_columns_of_a_view_over_a_file_that_changed_or_went(sql):
+    (sql.cwd / "d.csv").write_text("a\n1\n")
+    assert sql.run('CREATE TEMP VIEW v AS SELECT * FROM "d.csv"').ok
+    (sql.cwd / "d.csv").write_text("a,b\n1,2\n")
+    assert [row[1] for row in sql.run("PRAGMA table_info(v)").main["json"]["rows"]] == ["a", "b"]
+    (sql.cwd / "d.csv").unlink()
+    assert "no such table" in sql.run("PRAGMA table_info(v)").error["message"]
+    assert sql.run("SELECT 1").ok
+
+
 def test_a_view_over_a_file_gets_a_hint_that_works(sql):
     (sql.cwd / "d.csv").write_text("a\n1\n")
     assert sql.run('CREATE VIEW v AS SELECT * FROM "d.csv"').ok
@@ -201,7 +241,7 @@ def test_a_file_in_a_transaction_that_is_rolled_back(sql):
     for _ in range(2):
         assert sql.run('BEGIN; SELECT a FROM "d.csv"; ROLLBACK').main["json"]["rows"] == [[1]]
         assert sql.run('SELECT a FROM "d.csv"').main["json"]["rows"] == [[1]]
-    assert sql.run('DROP VIEW "d.csv"; CREATE TEMP TABLE "d.csv" (mine)').ok
+    assert sql.run('DROP TABLE "d.csv"; CREATE TEMP TABLE "d.csv" (mine)').ok
     (sql.cwd / "d.csv").write_text("a\n1\n2\n")
     assert sql.run('SELECT mine FROM "d.csv"').main["json"]["rows"] == []
 

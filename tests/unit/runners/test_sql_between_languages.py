@@ -1,5 +1,7 @@
 """SQL with the DataFrames of Python, hutch.sql() in Python and JavaScript; on both engines."""
 
+import time
+
 import pytest
 
 FRAME = """import pandas as pd, datetime, decimal
@@ -125,6 +127,17 @@ def test_errors_say_what_python_has(python, sql):
 
 def test_python_has_not_run(sql):
     assert "Python has not run" in sql.run("SELECT * FROM df").error["message"]
+
+
+def test_columns_of_nothing_while_python_is_busy(python, sql, engine):
+    python.start("import time\nprint('on')\ntime.sleep(60)")
+    python.wait_for_stdout("on")
+    began = time.monotonic()
+    ending = sql.run("PRAGMA table_info(nowhere)")
+    python.interrupt()
+    assert python.finish().done["interrupted"]
+    if engine == "SQLite":  # DuckDB has an error for it
+        assert rows(ending) == [] and time.monotonic() - began < 4
 
 
 def test_python_is_busy(python, sql):

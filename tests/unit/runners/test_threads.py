@@ -1,8 +1,13 @@
 """Threads of user code: what they display, and how long a background run waits for them."""
 
 import time
+from pathlib import Path
 
 import pytest
+
+from runner_client import PROGRAMS
+
+PYTHONS = ["/usr/bin/python3", *map(str, sorted((Path.home() / ".pyenv/versions").glob("3.1[1-9]*/bin/python3")))]
 
 FOUR = ("import threading\n"
         "def show(letter, size, times):\n    for _ in range(times): display(letter * size)\n"
@@ -90,6 +95,32 @@ def test_the_wait_has_the_environment_of_the_run_and_can_be_interrupted(python):
     ending = python.finish()
     assert ending.done["interrupted"] and ending.done["exit_code"] == 130
     assert "runners/" not in ending.stderr and "KeyboardInterrupt" in ending.stderr
+
+
+@pytest.fixture(params=PYTHONS, ids=lambda program: program.split("/")[-3])
+def any_python(start, request):
+    return start("python", program=[request.param, *PROGRAMS["python"][1:]])
+
+
+def test_the_wait_can_be_interrupted_in_every_python(any_python):
+    any_python.start("import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\nprint('on')", background=True)
+    any_python.wait_for_stdout("on")
+    any_python.wait_until_idle()
+    any_python.interrupt()
+    ending = any_python.finish()
+    assert ending.done["interrupted"] and ending.done["exit_code"] == 130
+    assert "runners/" not in ending.stderr and ending.stderr.count("KeyboardInterrupt") == 1
+
+
+def test_an_interrupt_of_the_wait_counts_when_its_exception_is_lost(python):
+    """As in Python 3.13, whose threading writes it and returns."""
+    python.start("import threading, time\ndef wait():\n    print('on')\n    try: time.sleep(60)\n"
+                 "    except KeyboardInterrupt: pass\nthreading._shutdown = wait", background=True)
+    python.wait_for_stdout("on")
+    python.interrupt()
+    ending = python.finish()
+    assert ending.done["interrupted"] and ending.done["exit_code"] == 130
+    assert "KeyboardInterrupt" in ending.stderr and "runners/" not in ending.stderr
 
 
 def test_a_warm_python_waits_too(start):
