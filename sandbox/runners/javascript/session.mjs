@@ -160,7 +160,7 @@ export class Session {
     if (run > this.begun) this.begin(run); // a stop by force has hit its message
     if (this.current?.number !== run) return;
     // Code that has come to its end, and whose callbacks did not have to be stopped, is done.
-    const isDone = this.current.waits && Atomics.load(this.shared, STOPPED) !== run;
+    const isDone = this.current.waits && !this.wasStopped(this.current);
     if (isDone) this.current.note = GOES_ON;
     this.current.ending ??= isDone ? {} : { interrupted: true };
     this.finish(this.current);
@@ -195,10 +195,15 @@ export class Session {
       }
       run.waits = true;
       if (await run.leftovers.soon()) run.note = GOES_ON;
-      return run.stop({});
+      return run.stop(this.wasStopped(run) ? { interrupted: true } : {});
     } catch (failure) {
       return run.stop({ failure });
     }
+  }
+
+  // By force, in a callback that went on and on.
+  wasStopped(run) {
+    return Atomics.load(this.shared, STOPPED) === run.number;
   }
 
   // Once for each run, though it may be begun several times: until leave() a stop by force may hit it,
