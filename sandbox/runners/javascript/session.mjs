@@ -297,7 +297,7 @@ export class Session {
         this.unanswered.delete(root.promise);
         // An error here is the protocol's own. Mostly the worker has terminated the code; else there is
         // no inspector any more, and without it no cell can be run.
-        if (error && Atomics.load(this.shared, STOPPED) !== run.number) {
+        if (error && !this.wasStopped(run)) {
           writeAll(2, `JavaScript cannot go on in this process: ${error.message}\n`);
           reallyExit(1);
         }
