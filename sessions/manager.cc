@@ -1,5 +1,5 @@
-// Sessions: made, found, paused, ended. How they are is in manager_states.cc, runs
-// in manager_runs.cc, the sweep in manager_sweep.cc.
+// Sessions: made, found, ended. How they are is in manager_states.cc, pauses in manager_pauses.cc,
+// runs in manager_runs.cc, the sweep in manager_sweep.cc.
 #include "sessions/manager.h"
 
 #include <fcntl.h>
@@ -21,10 +21,9 @@ using nlohmann::json;
 
 namespace {
 
-// How often a new box is tried when one dies, and how long another server may take to start one.
+// How often a new box is tried when one dies.
 constexpr int kBoxAttempts = 2;
 constexpr int kBoxPauseMs = 10;
-constexpr std::chrono::seconds kOthersPatience{20};
 constexpr std::size_t kNameBytesMax = 100;
 constexpr std::int64_t kLifetimeSecondsMax = 365LL * 86400;
 
@@ -42,11 +41,11 @@ base::Status check_session_name(const std::string& name) {
                      "does not begin with \"session_\"");
 }
 
-namespace {
-
 base::Error deleted() {
   return base::error(Error::Kind::kNotFound, "this session was deleted; create_session makes one");
 }
+
+namespace {
 
 base::Status make_directory(const std::string& path, const std::optional<std::int64_t>& owner) {
   if (::mkdir(path.c_str(), owner ? 0700 : 0755) != 0 && errno != EEXIST) {
@@ -365,25 +364,6 @@ base::Result<base::UniqueFd> Manager::root_of(const Session& session) {
 
 base::Result<base::UniqueFd> Manager::look_at_root(const Session& session) {
   return TRY(sandbox_.look_at(session.id))->root();
-}
-
-base::Result<SessionState> Manager::pause(const std::string& principal_id, const std::string& id) {
-  Session session = TRY(find(principal_id, id));
-  if (session.status == "destroyed") return deleted();
-  // What has nothing running is not started to be frozen.
-  const bool lives = sandbox_.find(session.id).ok() || sandbox_.is_alive(directory_of(session.id));
-  if (!lives) return state_of(std::move(session));
-  TRY(with_live_box(session, [](sandbox::Box& box) { return box.pause(); }));
-  TRY(store_.set_session_status(session.id, "paused", ""));
-  return state_of(std::move(session));
-}
-
-base::Result<SessionState> Manager::resume(const std::string& principal_id, const std::string& id) {
-  Session session = TRY(find(principal_id, id));
-  TRY(with_live_box(session, [](sandbox::Box& box) { return box.resume(); }));
-  TRY(store_.set_session_status(session.id, "ready", ""));
-  TRY(store_.touch_session(session.id, base::now_ms()));
-  return state_of(std::move(session));
 }
 
 base::Status Manager::destroy(const std::string& principal_id, const std::string& id) {

@@ -100,6 +100,9 @@ struct RunState {
 // kInvalid, with what a name may be.
 base::Status check_session_name(const std::string& name);
 
+// What callers hear of a session that is no more.
+base::Error deleted();
+
 class Manager {
  public:
   // Of so many list() tells, those used last.
@@ -206,6 +209,7 @@ class Manager {
                              const std::function<base::Status(sandbox::Box&)>& call);
   // Of all that are not destroyed, at once and in bounded time, whatever their boxes do.
   void ask_boxes(std::vector<SessionState>& states);
+  base::Status pause_box(const std::string& session_id);
   void add_silence(SessionState& state, const base::Error& why);
   base::Result<SessionState> state_of_new(const Session& session);
   [[nodiscard]] Session new_session(const std::string& principal_id,
@@ -243,6 +247,8 @@ class Manager {
   // The rhythm in which another process's box is looked at, and how long at most.
   static void pause_for_box();
   static constexpr int kBoxEndRounds = 500;
+  // How long another server may take to start a box, or to clear up after one.
+  static constexpr std::chrono::seconds kOthersPatience{20};
   void sweep_session(const Session& session);
   void sweep_from_time_to_time(const std::stop_token& stop);
   void sweep_directories(const std::stop_token& stop);

@@ -319,7 +319,6 @@ def keep_wal_short(trial):
 
 def sessions_under_strace(trial, threads, *options, count=1):
     """Makes sessions at once while these threads are traced; (the tool's results, what strace wrote)."""
-    keep_wal_short(trial)
     log = trial.directory / "server.log"
     named = [argument for thread in threads for argument in ("-p", str(thread))]
     tracer = subprocess.Popen(["strace", "-o", str(log), *options, *named], stdin=subprocess.DEVNULL,
@@ -341,6 +340,7 @@ def threads_of(server):
 def look_at_threads(trial):
     """The threads that run no tools, and the calls that one makes that does, when it makes a session."""
     for count in (12, 1):  # many at once wake all that run tools, and start all there will be
+        keep_wal_short(trial)
         threads = threads_of(trial.server)
         results, log = sessions_under_strace(trial, threads, "-y", count=count)
         for result in results:
@@ -360,6 +360,7 @@ def test_each_call_of_the_server(trial):
     assert any(name == "clone3" for name, _, _ in cases) and len(cases) > 80
     problems = []
     for name, number, text in cases:
+        keep_wal_short(trial)  # which makes a session of its own
         before = count_sessions(trial)
         (result,), log = sessions_under_strace(trial, threads_of(trial.server) - others, "-e",
                                                f"inject={name}:error={failure_of(name)}:when={number}")

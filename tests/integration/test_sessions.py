@@ -1,5 +1,6 @@
 """Sessions: making, naming, pausing, ending; the commands for them; two servers at once."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -322,6 +323,12 @@ def test_a_stopped_session_is_not_started_to_be_paused(client, state):
     assert paused["structuredContent"]["status"] == "stopped" and paused["isError"] is False
     assert "it has nothing running to pause" in paused["content"][0]["text"]
     assert "it has nothing running to pause" in command(state, "sessions", "pause", "work").stdout
+    # While somebody clears up after its box, who holds its lock for it.
+    with open(f"{state}/sessions/{session}/lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        pausing = client.start_tool("pause_session", session_id=session)
+        client.call("list_sessions")  # which looks for its end for a while
+    assert client.reply(pausing)["result"]["structuredContent"]["status"] == "stopped"
     assert boxes_of(state) == {}
 
 

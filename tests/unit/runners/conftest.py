@@ -53,5 +53,15 @@ def javascript(start):
 
 
 @pytest.fixture
+def write(javascript):
+    """write(name, text): a file beside the code that runs."""
+    def write_one(name, text):
+        file = javascript.cwd / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return write_one
+
+
+@pytest.fixture
 def sql(start):
     return start("sql")

@@ -5,15 +5,6 @@ import pytest
 from test_javascript import needs_types
 
 
-@pytest.fixture
-def write(javascript):
-    def write_one(name, text):
-        file = javascript.cwd / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    return write_one
-
-
 @pytest.mark.parametrize("name, text, code", [
     ("util.js", "exports.n = NUMBER", "require('./util').n"),
     ("util.cjs", "exports.n = NUMBER", "require('./util.cjs').n"),

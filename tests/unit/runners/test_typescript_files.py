@@ -8,15 +8,6 @@ pytestmark = needs_types
 LANGUAGES = pytest.mark.parametrize("language", ["javascript", "typescript"])
 
 
-@pytest.fixture
-def write(javascript):
-    def write_one(name, text):
-        file = javascript.cwd / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    return write_one
-
-
 @LANGUAGES
 @pytest.mark.parametrize("code", [
     "import { mul } from './lib/util.ts'; mul(2, 3)",

@@ -1,0 +1,47 @@
+// Sessions that are frozen for a while, and go on.
+#include <chrono>
+
+#include "sandbox/base/clock.h"
+#include "sessions/manager.h"
+
+namespace sessions {
+namespace {
+
+// Whether `failed` may have come of it that there is no box.
+bool is_silence(const base::Status& failed) {
+  const auto kind = failed.error().kind;
+  return kind == base::Error::Kind::kNotFound || kind == base::Error::Kind::kUnavailable;
+}
+
+}  // namespace
+
+base::Result<SessionState> Manager::pause(const std::string& principal_id, const std::string& id) {
+  Session session = TRY(find(principal_id, id));
+  if (session.status == "destroyed") return deleted();
+  // What has nothing running is not started to be frozen.
+  const auto deadline = std::chrono::steady_clock::now() + kOthersPatience;
+  auto paused = pause_box(session.id);
+  while (!paused.ok() && is_silence(paused)) {
+    if (!sandbox_.is_alive(directory_of(session.id))) return state_of(std::move(session));
+    if (std::chrono::steady_clock::now() >= deadline) break;
+    pause_for_box();
+    paused = pause_box(session.id);
+  }
+  TRY(paused);
+  TRY(store_.set_session_status(session.id, "paused", ""));
+  return state_of(std::move(session));
+}
+
+base::Status Manager::pause_box(const std::string& session_id) {
+  return TRY(sandbox_.find(session_id))->pause();
+}
+
+base::Result<SessionState> Manager::resume(const std::string& principal_id, const std::string& id) {
+  Session session = TRY(find(principal_id, id));
+  TRY(with_live_box(session, [](sandbox::Box& box) { return box.resume(); }));
+  TRY(store_.set_session_status(session.id, "ready", ""));
+  TRY(store_.touch_session(session.id, base::now_ms()));
+  return state_of(std::move(session));
+}
+
+}  // namespace sessions
