@@ -98,10 +98,22 @@ sanitized() {
 stage_asan() { sanitized asan; }
 stage_tsan() { sanitized tsan; }
 
-# The programs, with another compiler's warnings as errors.
+clang_tidy() {
+  local version
+  version=$(clang-tidy --version | grep -o 'version [0-9]*')
+  if [ "$version" != "version 14" ]; then
+    echo "the checks are those of clang-tidy 14, and here is $version"
+    return 77
+  fi
+  run-clang-tidy -quiet -j "${HUTCH_BUILD_JOBS:-$(nproc)}" -p build/clang \
+    "^$PWD/(mcp|sandbox|sessions|share|tools)/" 2>&1 | grep -v --line-buffered ' generated\.$'
+}
+
+# The programs, with another compiler's warnings as errors, and what its analysis finds.
 stage_clang() {
-  step "Packages of clang" packaging/install-packages.sh fuzz &&
-    step "Build clang" build clang hutch && gate note passed "Build clang" /dev/null
+  step "Packages of clang" packaging/install-packages.sh clang &&
+    step "Build clang" build clang hutch && gate note passed "Build clang" /dev/null &&
+    step "clang-tidy" clang_tidy && gate note passed "clang-tidy" /dev/null
 }
 
 stage_fuzz() {

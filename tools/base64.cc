@@ -22,7 +22,7 @@ base::Result<std::string> from_base64(std::string_view text) {
     return wrong;
   }
   if (::EVP_DecodeFinal(context.get(), out + size, &rest) < 0) return wrong;
-  bytes.resize(static_cast<std::size_t>(size + rest));
+  bytes.resize(static_cast<std::size_t>(size) + static_cast<std::size_t>(rest));
   return bytes;
 }
 

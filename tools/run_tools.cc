@@ -108,6 +108,44 @@ base::Result<std::int64_t> timeout_for(const Services& services, const Arguments
   return sessions::run_seconds_of(session);
 }
 
+base::Result<sandbox::RunRequest> run_request(const Arguments& arguments) {
+  sandbox::RunRequest request;
+  request.language = *sandbox::find_language(arguments.text("language", "python"));
+  request.code = arguments.text("code");
+  request.background = arguments.boolean("background", false);
+  request.restart = arguments.boolean("restart", false);
+  if (request.background && request.restart) {
+    return base::error(Error::Kind::kInvalid,
+                       "restart is for the session's interpreter; a background run has a fresh one "
+                       "of its own anyway");
+  }
+  request.env = arguments.map("env");
+  TRY(check_environment(request.env));
+  return request;
+}
+
+base::Result<Reply> call_run_code(const Services& services, const Arguments& arguments,
+                                  mcp::CallContext& context) {
+  sandbox::RunRequest request = TRY(run_request(arguments));
+  const sessions::Session session = TRY(session_for(services, arguments, context));
+  request.timeout_seconds = TRY(timeout_for(services, arguments, session));
+  RunState state = TRY(services.sessions.start_run(session, std::move(request)));
+  const mcp::TaskWish wish = context.task_wish();
+  const bool as_task =
+      wish == mcp::TaskWish::kDemanded || (wish == mcp::TaskWish::kAllowed && state.run.background);
+  if (as_task) return Reply{.structured = {}, .text = {}, .task = task_of_run(state)};
+  if (!state.run.background) state = TRY(follow(services, std::move(state), context));
+  if (!is_terminal(state.run.status) && wish == mcp::TaskWish::kAllowed) {
+    return Reply{.structured = {}, .text = {}, .task = task_of_run(state)};
+  }
+  if (services.changes != nullptr && !state.run.files_changed.empty()) {
+    services.changes->resources_changed(context.principal().id);
+  }
+  Reply reply = reply_of_run(services.sessions, state);
+  reply.new_session_id = new_session_id(session, services, arguments, context);
+  return reply;
+}
+
 mcp::Tool run_code(const Services& services) {
   Definition definition{
       "run_code",
@@ -148,39 +186,10 @@ mcp::Tool run_code(const Services& services) {
       run_schema(),
       {.read_only = false, .destructive = true, .idempotent = false},
       mcp::TaskSupport::kOptional};
-  return make_tool(
-      services, definition,
-      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
-        sandbox::RunRequest request;
-        request.language = *sandbox::find_language(arguments.text("language", "python"));
-        request.code = arguments.text("code");
-        request.background = arguments.boolean("background", false);
-        request.restart = arguments.boolean("restart", false);
-        if (request.background && request.restart) {
-          return base::error(Error::Kind::kInvalid,
-                             "restart is for the session's interpreter; a background run has a "
-                             "fresh one of its own anyway");
-        }
-        request.env = arguments.map("env");
-        TRY(check_environment(request.env));
-        const sessions::Session session = TRY(session_for(services, arguments, context));
-        request.timeout_seconds = TRY(timeout_for(services, arguments, session));
-        RunState state = TRY(services.sessions.start_run(session, std::move(request)));
-        const mcp::TaskWish wish = context.task_wish();
-        const bool as_task = wish == mcp::TaskWish::kDemanded ||
-                             (wish == mcp::TaskWish::kAllowed && state.run.background);
-        if (as_task) return Reply{.structured = {}, .text = {}, .task = task_of_run(state)};
-        if (!state.run.background) state = TRY(follow(services, std::move(state), context));
-        if (!is_terminal(state.run.status) && wish == mcp::TaskWish::kAllowed) {
-          return Reply{.structured = {}, .text = {}, .task = task_of_run(state)};
-        }
-        if (services.changes != nullptr && !state.run.files_changed.empty()) {
-          services.changes->resources_changed(context.principal().id);
-        }
-        Reply reply = reply_of_run(services.sessions, state);
-        reply.new_session_id = new_session_id(session, services, arguments, context);
-        return reply;
-      });
+  return make_tool(services, definition,
+                   [services](const Arguments& arguments, mcp::CallContext& context) {
+                     return call_run_code(services, arguments, context);
+                   });
 }
 
 // The same result, or a list of runs in its place.

@@ -104,7 +104,7 @@ bool ChangeFeed::add_place(Way& way, int path_fd, const std::string& entry) {
   return true;
 }
 
-void ChangeFeed::put(const std::string& name, std::set<Place> places) {
+void ChangeFeed::put(const std::string& name, const std::set<Place>& places) {
   for (const auto& [watch, entry] : places) names_[watch][entry].insert(name);
   const std::set<Place> before = std::exchange(followed_[name], places);
   for (const Place& place : before) {

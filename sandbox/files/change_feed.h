@@ -50,7 +50,7 @@ class ChangeFeed {
 
   Way find_way(int root_fd, const std::string& path);
   bool add_place(Way& way, int path_fd, const std::string& entry);
-  void put(const std::string& name, std::set<Place> places);
+  void put(const std::string& name, const std::set<Place>& places);
   void leave_unused(int watch);
   void hear(const inotify_event& event, const std::string& entry, std::set<std::string>& names);
 

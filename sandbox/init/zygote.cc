@@ -97,12 +97,12 @@ void accept_all(int listening) {
 
 // True in a copy that is to be an interpreter; it is somewhere below vfork(), in memory of its own.
 bool start_box(const int* fds) {
-  const pid_t outside_half = ::vfork();  // NOLINT: the memory is shared on purpose
+  const pid_t outside_half = ::vfork();  // NOLINT: the memory is shared on purpose, so also below
   if (outside_half != 0) {
     if (!forget_plan()) ::_exit(1);  // else later boxes would have it
     return false;
   }
-  if (enter(fds) == Ending::kInterpreter) return true;
+  if (enter(fds) == Ending::kInterpreter) return true;  // NOLINT
   ::_exit(0);
 }
 

@@ -13,7 +13,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <initializer_list>
 
 #include "sandbox/init/steps.h"
@@ -49,7 +48,7 @@ bool have_own_mounts() {
 int become_zygote(const char* script, const char* library) {
   if (::syscall(SYS_close_range, kDescriptors, ~0U, 0) != 0 || !have_own_mounts() ||
       ::chdir("/") != 0) {
-    std::fprintf(stderr, "hutch-init --zygote: %s\n", std::strerror(errno));
+    std::perror("hutch-init --zygote");
     return 1;
   }
   (void)::umask(022);
@@ -68,7 +67,7 @@ int become_zygote(const char* script, const char* library) {
                                      nullptr};
   const char* const arguments[] = {"/usr/bin/python3", script, library, nullptr};
   (void)::execve(arguments[0], const_cast<char**>(arguments), const_cast<char**>(environment));
-  std::fprintf(stderr, "hutch-init --zygote: start %s: %s\n", arguments[0], std::strerror(errno));
+  std::perror("hutch-init --zygote: start /usr/bin/python3");
   return 1;
 }
 
