@@ -106,6 +106,12 @@ void EventLog::detach(std::uint64_t stream) {
   std::exchange(channel->reader, nullptr)->close();
 }
 
+void EventLog::leave(std::uint64_t stream, const std::shared_ptr<Stream>& reader) {
+  const std::lock_guard lock(mutex_);
+  Channel* channel = find(stream);
+  if (channel != nullptr && channel->reader == reader) channel->reader.reset();
+}
+
 void EventLog::close_all() {
   const std::lock_guard lock(mutex_);
   for (auto& [id, channel] : streams_) {

@@ -53,6 +53,8 @@ class EventLog {
 
   // Ends the reader's response; what comes meanwhile is kept for the next one.
   void detach(std::uint64_t stream);
+  // The client of this reader has gone.
+  void leave(std::uint64_t stream, const std::shared_ptr<Stream>& reader);
   void close_all();
   [[nodiscard]] bool has_readers() const;
 

@@ -84,7 +84,7 @@ Response LegacySse::post(const Request& request) {
   const auto found = sessions_->find(id->second, request.principal);
   if (found == nullptr) return refuse(404, "no such session: open /sse again");
   if (!content_is_json(request)) return refuse(415, "Content-Type must be application/json");
-  auto held = Budget::take(parts_.open_messages, request.body.size());
+  auto held = FairBudget::take(parts_.open_messages, request.principal.id, request.body.size());
   if (held == nullptr) return refuse(503, "too many large requests at once: wait for one to end");
   const auto exchange = std::make_shared<StreamExchange>(
       static_cast<const SseSession&>(*found).stream, std::move(held));

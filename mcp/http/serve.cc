@@ -96,7 +96,8 @@ class RunningService final : public Service {
   const ServeOptions options_;
   const Listener listener_;
   KeepAlive keep_alive_;
-  const std::shared_ptr<Budget> open_messages_ = std::make_shared<Budget>(kOpenMessagesBytes);
+  const std::shared_ptr<FairBudget> open_messages_ =
+      std::make_shared<FairBudget>(kOpenMessagesBytes);
   const std::shared_ptr<Budget> logs_ = std::make_shared<Budget>(kLogsBytes);
   std::atomic<bool> draining_ = false;
   WorkerPool calls_;

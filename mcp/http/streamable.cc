@@ -168,7 +168,8 @@ Response Streamable::post_modern(const Request& request, Inbound inbound) {
   if (auto error = check_parameter_headers(request, message, parts_.server)) {
     return error_response(400, with_id(std::move(*error), message.id));
   }
-  const auto held = Budget::take(parts_.open_messages, request.body.size());
+  const auto held =
+      FairBudget::take(parts_.open_messages, request.principal.id, request.body.size());
   if (held == nullptr) return too_busy(message.id);
   Connection::Options options;
   options.principal = request.principal;
@@ -294,7 +295,8 @@ Response Streamable::post_in_session(const Request& request, Inbound inbound,
     session->connection->receive(std::move(inbound), std::make_shared<NoAnswerExchange>());
     return accepted();
   }
-  const auto held = Budget::take(parts_.open_messages, request.body.size());
+  const auto held =
+      FairBudget::take(parts_.open_messages, request.principal.id, request.body.size());
   if (held == nullptr) {
     const Message* message = single(inbound);
     return too_busy(message == nullptr ? json() : *message->id);
@@ -314,10 +316,21 @@ Response Streamable::post_in_session(const Request& request, Inbound inbound,
       (void)reader->send(priming_event({stream, 0}));
       return reader->close();
     }
-    parts_.keep_alive.add(reader);
-    session->log->attach({stream, 0}, reader, prime);
+    send_log(session->log, {stream, 0}, reader, prime);
   };
   return response;
+}
+
+void Streamable::send_log(const std::shared_ptr<EventLog>& log, const EventId& from,
+                          const std::shared_ptr<Stream>& reader, bool prime) {
+  parts_.keep_alive.add(reader);
+  log->attach(from, reader, prime);
+  // Else the session would look used, and the socket stay, until there is something to send.
+  reader->on_gone([log = std::weak_ptr(log), stream = from.stream, gone = std::weak_ptr(reader)] {
+    const auto kept = log.lock();
+    const auto left = gone.lock();
+    if (kept != nullptr && left != nullptr) kept->leave(stream, left);
+  });
 }
 
 Response Streamable::get(const Request& request) {
@@ -335,8 +348,7 @@ Response Streamable::get(const Request& request) {
   }
   Response response = stream_response();
   response.start_stream = [this, session, from](const std::shared_ptr<Stream>& reader) {
-    parts_.keep_alive.add(reader);
-    session->log->attach(from, reader, wants_priming(*session));
+    send_log(session->log, from, reader, wants_priming(*session));
   };
   return response;
 }

@@ -42,6 +42,10 @@ class Streamable {
   // Null: `refusal` says why.
   std::shared_ptr<LegacySession> session_of(const Request& request, Response& refusal);
   bool is_polled(const Inbound& inbound) const;
+  // What is on the stream of the log after `from`, and what comes, for as long as the reader is
+  // there.
+  void send_log(const std::shared_ptr<EventLog>& log, const EventId& from,
+                const std::shared_ptr<Stream>& reader, bool prime);
   void remember(const std::shared_ptr<Connection>& connection);
   std::optional<nlohmann::json> wait(PostExchange& exchange);
 

@@ -1,10 +1,13 @@
 """The rules of HTTP transports: which status and which error answers what, in both eras."""
 
 import base64
+import contextlib
 import json
+import os
 
 import pytest
 
+from boxes import until
 from hutch_client import LEGACY, MODERN
 from http_server import HttpClient, JSON_HEADERS, Server, hang_up, modern, open_stream
 
@@ -212,6 +215,26 @@ def test_the_stream_of_a_session(server):
         hang_up(connection)
     assert server.request("GET", "/mcp", headers={**HttpClient(server).headers,
                                                   "Accept": "application/json"})[0] == 406
+
+
+def test_a_client_that_has_gone_leaves_no_socket_behind(state):
+    with Server(state) as server:
+        client = HttpClient(server)
+        assert client.call("run_code", code="1")["status"] == "completed"
+
+        def sockets():
+            links = (os.readlink(f"/proc/{server.process.pid}/fd/{fd}")
+                     for fd in os.listdir(f"/proc/{server.process.pid}/fd"))
+            return sorted(link for link in links if link.startswith("socket:"))
+
+        with contextlib.ExitStack() as streams:
+            known = set(sockets())
+            connection, response, _ = open_stream(
+                server, "GET", "/mcp", None, {"Accept": "text/event-stream", **client.headers})
+            streams.callback(hang_up, connection)
+            assert response.status == 200
+            (stream,) = set(sockets()) - known
+        until(lambda: stream not in sockets(), what="the end of the stream that nobody reads")
 
 
 @pytest.mark.parametrize("headers,status", [

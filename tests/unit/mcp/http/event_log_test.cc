@@ -63,6 +63,19 @@ TEST(EventLog, AReaderThatIsGoneMissesNothing) {
   EXPECT_TRUE(second->closed);
 }
 
+TEST(EventLog, OnlyTheReaderThatHasGoneLeaves) {
+  EventLog log({});
+  const auto first = std::make_shared<Reader>();
+  const auto second = std::make_shared<Reader>();
+  log.attach({EventLog::kUnsolicited, 0}, first, false);
+  log.attach({EventLog::kUnsolicited, 0}, second, false);
+  log.leave(EventLog::kUnsolicited, first);
+  EXPECT_TRUE(log.has_readers());
+  log.leave(EventLog::kUnsolicited, second);
+  EXPECT_FALSE(log.has_readers());
+  EXPECT_EQ(second.use_count(), 1) << "with it its socket stays open";
+}
+
 TEST(EventLog, WhatMayBeDroppedIsNotKept) {
   EventLog log({});
   const auto stream = log.open();
