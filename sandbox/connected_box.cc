@@ -164,9 +164,13 @@ base::Error ConnectedBox::failed(BoxConnection connection, Error failure,
                                  const std::stop_token& stop) {
   if (failure.kind != Error::Kind::kUnavailable) {
     give_back(std::move(connection));
-  } else if (!stop.stop_requested()) {
-    // An answer may still come, to a question nobody asks any more. The other connections lead to
-    // the same box: without them the next call says hello first, which tells how it is.
+  } else if (stop.stop_requested()) {
+    // An answer may still come, to a question nobody asks any more: another connection tells the
+    // box that it is used.
+    (void)connect();
+  } else {
+    // The other connections lead to the same box: without them the next call says hello first,
+    // which tells how it is.
     const std::lock_guard lock(mutex_);
     idle_.clear();
   }

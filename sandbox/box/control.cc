@@ -132,8 +132,11 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     return json::object();
   }
   if (op == "root") {
-    actions_.used();
-    actions_.runs().files_touched();
+    // Who only looks neither uses the session nor changes its files.
+    if (client.attached) {
+      actions_.used();
+      actions_.runs().files_touched();
+    }
     client.connection->reply({{"ok", true}});
     client.connection->send_fd(actions_.root_fd());
     return json();

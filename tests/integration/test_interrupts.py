@@ -4,6 +4,9 @@ import time
 
 import pytest
 
+from boxes import boxes_of, until
+from hutch_client import Client
+
 
 @pytest.mark.parametrize("language,setup,loop,check,expected", [
     ("python", "kept = 7", "while True: pass", "kept", "7"),
@@ -47,6 +50,20 @@ def test_cancelled_notification_interrupts_and_sends_nothing(client):
     client.notify("notifications/cancelled", {"requestId": request})
     assert client.value("kept") == "5"
     assert request not in client._replies
+
+
+def test_a_wait_that_is_cancelled_does_not_end_the_session(client, state):
+    session = client.run("kept = 5")["session_id"]
+    run = client.run("import time; time.sleep(1)", background=True)["run_id"]
+    other = Client(state).__enter__()  # what is left of it is the measure of the time
+    measure = other.run("1")["session_id"]
+    wait = client.start_tool("get_run", run_id=run, wait_seconds=50)
+    client.notify("notifications/cancelled", {"requestId": wait})
+    client.request("ping")
+    other.kill()
+    until(lambda: measure not in boxes_of(state), what="the end of a session that nobody uses")
+    assert session in boxes_of(state)
+    assert client.value("kept") == "5"
 
 
 @pytest.mark.parametrize("language,first,then", [

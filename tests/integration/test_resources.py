@@ -1,6 +1,7 @@
 """Files of sessions as resources, prompts, subscriptions and runs as tasks, over stdio."""
 
 import base64
+import pathlib
 import queue
 import time
 
@@ -310,3 +311,18 @@ def test_a_trace_is_in_the_log(state):
         time.sleep(0.01)
     logged = [line for line in client.errors if b"tools/call" in line]
     assert len(logged) == 1 and b"list_sessions" in logged[0] and trace.encode() in logged[0]
+
+
+def test_looking_wakes_nobody_up(client, state):
+    client.run("""
+import os
+os.mkdir('real'); open('real/file', 'w').write('x')
+os.symlink('real', 'link')""")
+    uri = uri_of(client, "/workspace/link/file")  # not heard of: it is looked at twice a second
+    session = uri.split("/")[2]
+    client.request("resources/subscribe", {"uri": uri})
+    assert client.call("pause_session", session_id=session)["status"] == "paused"
+    for text in ("more", "and more"):
+        pathlib.Path(state, "sessions", session, "workspace/real/file").write_text(text)
+        assert notification(client, "notifications/resources/updated")["uri"] == uri
+    assert client.call("list_sessions")["sessions"][0]["status"] == "paused"
