@@ -105,6 +105,19 @@ Run& Run::operator=(const Run&) = default;
 Run::Run(Run&&) noexcept = default;
 Run& Run::operator=(Run&&) noexcept = default;
 
+Run without_results(const Run& run) {
+  Run brief;
+  brief.run_id = run.run_id;
+  brief.language = run.language;
+  brief.status = run.status;
+  brief.background = run.background;
+  brief.queued_at_ms = run.queued_at_ms;
+  brief.started_at_ms = run.started_at_ms;
+  brief.stdout_bytes = run.stdout_bytes;
+  brief.stderr_bytes = run.stderr_bytes;
+  return brief;
+}
+
 json run_to_json(const Run& run) {
   json value = {{"run_id", run.run_id},
                 {"language", name_of(run.language)},

@@ -95,6 +95,9 @@ struct Run {
   std::string note;
 };
 
+// What says which run it is, and how far: what it has given so far may be megabytes.
+Run without_results(const Run& run);
+
 // `run` as one JSON object: the wire to the server, record.json and the database column.
 nlohmann::json run_to_json(const Run& run);
 

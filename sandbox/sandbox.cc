@@ -57,7 +57,11 @@ class LinuxSandbox : public Sandbox {
     const auto connected = box->connect();
     const std::lock_guard lock(mutex_);
     if (!connected.ok()) {
-      boxes_.erase(session_id);
+      // Not one that somebody has found meanwhile.
+      if (const auto entry = boxes_.find(session_id);
+          entry != boxes_.end() && entry->second == known) {
+        boxes_.erase(entry);
+      }
       return connected.error();
     }
     boxes_[session_id] = box;

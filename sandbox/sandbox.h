@@ -22,7 +22,7 @@ namespace sandbox {
 
 struct BoxStatus {
   bool paused = false;
-  std::vector<Run> active;  // queued and running, oldest first
+  std::vector<Run> active;  // queued and running, oldest first; without their results
   std::string isolation;    // a JSON object: which layer holds what on this host
 };
 

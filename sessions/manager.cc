@@ -1,5 +1,5 @@
-// Sessions: made, found, ended. How they are is in manager_states.cc, pauses in manager_pauses.cc,
-// runs in manager_runs.cc, the sweep in manager_sweep.cc.
+// Sessions: made, found, started. What else happens to them has a manager_*.cc each: the end, runs,
+// pauses, spares, folders, the sweep.
 #include "sessions/manager.h"
 
 #include <fcntl.h>
@@ -170,6 +170,11 @@ Session Manager::new_session(const std::string& principal_id, const sandbox::Lim
 
 base::Result<SessionState> Manager::create(const std::string& principal_id,
                                            const SessionOptions& options) {
+  return start_new(TRY(make_row(principal_id, options)));
+}
+
+base::Result<Session> Manager::make_row(const std::string& principal_id,
+                                        const SessionOptions& options) {
   TRY(check_session_name(options.name));
   const json wished =
       options.limits.empty() ? json() : TRY(sandbox::wire::parse_json(options.limits));
@@ -187,14 +192,18 @@ base::Result<SessionState> Manager::create(const std::string& principal_id,
   wanted.lifetime_seconds = options.lifetime_seconds;
   wanted.host_folders = TRY(choose_folders(options.filesystem));
   wanted.unasked = options.unasked;
-  const Session session = TRY(wanted.unasked ? take_unasked_row(wanted) : take_row(wanted));
+  Session session = TRY(wanted.unasked ? take_unasked_row(wanted) : take_row(wanted));
   if (session.ends_with_connection) {
     const std::lock_guard maps(mutex_);
     connection_owned_[options.connection_id].push_back(session.id);
   }
+  return session;
+}
+
+base::Result<SessionState> Manager::start_new(const Session& session) {
   auto made = state_of_new(session);
   if (!made.ok()) {
-    // The caller never hears its id: nothing of it may live on.
+    // Nobody uses it now: no process of it may live on. A later use starts it again.
     if (const auto box = sandbox_.look_at(session.id); box.ok()) (void)box.value()->shutdown();
     (void)store_.set_session_status(session.id, "error", made.error().message);
   }
@@ -234,10 +243,13 @@ base::Result<Session> Manager::session_of_connection(const std::string& principa
   }
   SessionOptions options;
   options.connection_id = connection_id;
-  SessionState created = TRY(create(principal_id, options));
-  const std::lock_guard maps(mutex_);
-  connection_sessions_[{connection_id, principal_id}] = {created.session.id};
-  return std::move(created.session);
+  const Session made = TRY(make_row(principal_id, options));
+  {
+    // Also of one that does not start: the next call tries it again, and makes no other.
+    const std::lock_guard maps(mutex_);
+    connection_sessions_[{connection_id, principal_id}] = {made.id};
+  }
+  return TRY(start_new(made)).session;
 }
 
 base::Result<Session> Manager::find(const std::string& principal_id,

@@ -211,6 +211,10 @@ class Manager {
   void ask_boxes(std::vector<SessionState>& states);
   base::Status pause_box(const std::string& session_id);
   void add_silence(SessionState& state, const base::Error& why);
+  // The row of a session that is to be, checked against what may be asked for.
+  base::Result<Session> make_row(const std::string& principal_id, const SessionOptions& options);
+  // With its box, or in the state `error`.
+  base::Result<SessionState> start_new(const Session& session);
   base::Result<SessionState> state_of_new(const Session& session);
   [[nodiscard]] Session new_session(const std::string& principal_id,
                                     const sandbox::Limits& limits) const;
@@ -241,7 +245,8 @@ class Manager {
   [[nodiscard]] sandbox::Run ended_by_deletion(const Run& row) const;
   base::Status end_session(const Session& session, const std::string& why);
   // Ends its box and removes its files, the directories too: of one that is being deleted.
-  base::Status empty(const Session& session);
+  base::Status delete_files_of(const Session& session);
+  void shut_down(const std::string& session_id);
   // Ends and removes all that is left of a destroyed session on the host.
   base::Status bury(const Session& session);
   // The rhythm in which another process's box is looked at, and how long at most.

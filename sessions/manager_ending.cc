@@ -15,7 +15,7 @@ base::Status Manager::end_session(const Session& session, const std::string& why
   auto ended = store_.set_session_status(session.id, "destroyed", why);
   // A full disk has no room for the row either: what is deleted makes it.
   if (!ended.ok() && ended.error().kind == Error::Kind::kLimit) {
-    TRY(empty(session));
+    TRY(delete_files_of(session));
     ended = store_.set_session_status(session.id, "destroyed", why);
   }
   TRY(ended);
@@ -27,10 +27,15 @@ base::Status Manager::end_session(const Session& session, const std::string& why
   return bury(session);
 }
 
-base::Status Manager::empty(const Session& session) {
+// Whether it has ended, its lock tells.
+void Manager::shut_down(const std::string& session_id) {
+  if (const auto box = sandbox_.find(session_id); box.ok()) (void)box.value()->shutdown();
+}
+
+base::Status Manager::delete_files_of(const Session& session) {
   const auto lock = lock_of(session.id);
   const std::lock_guard one_at_a_time(*lock);
-  if (const auto box = sandbox_.find(session.id); box.ok()) TRY(box.value()->shutdown());
+  shut_down(session.id);
   const auto owned = TRY(own_soon(session.id));
   const base::UniqueFd directory =
       TRY(base::open_file(AT_FDCWD, directory_of(session.id), O_RDONLY | O_DIRECTORY));
@@ -43,7 +48,7 @@ base::Status Manager::empty(const Session& session) {
 base::Status Manager::bury(const Session& session) {
   const auto lock = lock_of(session.id);
   const std::lock_guard one_at_a_time(*lock);
-  if (const auto box = sandbox_.find(session.id); box.ok()) TRY(box.value()->shutdown());
+  shut_down(session.id);
   const auto owned = own_soon(session.id);
   if (!owned.ok() && owned.error().kind == Error::Kind::kConflict) {
     return base::error(

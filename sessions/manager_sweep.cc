@@ -69,8 +69,7 @@ void Manager::sweep_session(const Session& session) {
       (void)settle(row, owned.ok() ? Owner::kUs : Owner::kUnknown);
     }
   }
-  const bool was_alive =
-      session.status == "ready" || session.status == "running" || session.status == "paused";
+  const bool was_alive = session.status == "ready" || session.status == "paused";
   if (was_alive) (void)store_.set_session_status(session.id, "stopped", "");
 }
 

@@ -193,7 +193,7 @@ base::Status Box::freeze(bool frozen) {
   } else if (!cgroup_->freeze(frozen)) {
     // It would come true some time later, when nobody knows of it.
     if (frozen) (void)cgroup_->freeze(false);
-    return base::error(Error::Kind::kUnavailable, "the cgroup freezer did not answer");
+    return base::error(Error::Kind::kInternal, "the cgroup freezer did not answer");
   }
   return base::done();
 }
@@ -226,7 +226,7 @@ void Box::used() {
 
 json Box::status() {
   json active = json::array();
-  for (const Run* run : runs_->active()) active.push_back(run_to_json(*run));
+  for (const Run* run : runs_->active()) active.push_back(run_to_json(without_results(*run)));
   return {{"paused", paused()}, {"active", active}, {"isolation", isolation()}};
 }
 

@@ -30,8 +30,11 @@ base::Status open_job_files(Job& job, int runs_fd, std::int64_t stream_bytes_max
   const bool prepared =
       ::renameat2(runs_fd, kNextDirectory, runs_fd, name.c_str(), RENAME_NOREPLACE) == 0;
   if (!prepared && ::mkdirat(runs_fd, name.c_str(), 0755) != 0) {
-    return Error::from_errno("make the directory of " + name,
-                             errno == EEXIST ? Error::Kind::kConflict : Error::Kind::kUnavailable);
+    const bool full = errno == ENOSPC || errno == EDQUOT;
+    return Error::from_errno("make the directory of " + name, errno == EEXIST
+                                                                  ? Error::Kind::kConflict
+                                                              : full ? Error::Kind::kLimit
+                                                                     : Error::Kind::kInternal);
   }
   job.directory = TRY(base::open_file(runs_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   job.out = TRY(StreamFile::create(job.directory.get(), "stdout", stream_bytes_max));

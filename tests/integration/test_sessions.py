@@ -13,6 +13,7 @@ import pytest
 
 from boxes import boxes_of, processes_of, until
 from hutch_client import Client, ToolError, hutch_binary
+from trial import Trial
 
 
 def command(state, *arguments, check=True):
@@ -330,6 +331,20 @@ def test_a_stopped_session_is_not_started_to_be_paused(client, state):
         client.call("list_sessions")  # which looks for its end for a while
     assert client.reply(pausing)["result"]["structuredContent"]["status"] == "stopped"
     assert boxes_of(state) == {}
+
+
+def test_a_default_session_that_does_not_start_is_tried_again(tmp_path):
+    trial = Trial(tmp_path)
+    works = (trial.directory / "bin/hutch-init").read_text()
+    trial.replace("hutch-init", "#!/bin/sh\nexit 1\n")
+    (tmp_path / "config.toml").write_text("[session]\nmax_sessions = 2\n")
+    with trial.client("--config", str(tmp_path / "config.toml")) as client:
+        said = {client.result("run_code", code="1")["content"][0]["text"] for _ in range(3)}
+        assert len(said) == 1 and "init" in said.pop()
+        (session,) = client.call("list_sessions")["sessions"]
+        assert session["status"] == "error"
+        trial.replace("hutch-init", works)
+        assert client.run("1 + 1")["session_id"] == session["session_id"]
 
 
 def test_runs_that_end_with_their_session_were_cancelled(client):

@@ -292,6 +292,15 @@ def test_a_list_waits_for_no_box(trial):
         assert not any("error" in entry for entry in client.call("list_sessions")["sessions"])
 
 
+def test_one_that_does_not_answer_is_deleted_all_the_same(trial):
+    with trial.client() as client:
+        session = client.call("create_session")["session_id"]
+        os.kill(box_of(trial, session), signal.SIGSTOP)
+        assert client.call("delete_session", session_id=session)["status"] == "destroyed"
+        assert not os.path.exists(f"{trial.state}/sessions/{session}")
+        trial.until_nothing_is_left(client.process.pid, [session])
+
+
 def test_a_box_that_never_hands_over_its_root(trial):
     with trial.client() as client:
         fake = Fake(trial, client, "stalls_later")

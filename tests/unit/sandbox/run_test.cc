@@ -35,6 +35,21 @@ Run full_run() {
   return run;
 }
 
+TEST(Run, WithoutResultsItIsTheSameRunAndSmall) {
+  sandbox::Run run = full_run();
+  run.status = RunStatus::kRunning;
+  run.outputs.assign(100'000,
+                     json{{"is_main_result", false}, {"formats", {"text"}}, {"text", "4"}});
+  const json value = run_to_json(without_results(run));
+  EXPECT_LT(value.dump().size(), 500U);
+  const auto again = run_from_json(value);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again.value().run_id, kRunId);
+  EXPECT_EQ(again.value().language, Language::kSql);
+  EXPECT_EQ(again.value().status, RunStatus::kRunning);
+  EXPECT_TRUE(again.value().background);
+}
+
 TEST(Run, RoundTripKeepsEverything) {
   const json value = run_to_json(full_run());
   const auto again = run_from_json(value);
