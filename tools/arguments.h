@@ -20,10 +20,10 @@ struct Argument {
   std::string name;
   Type type = Type::kString;
   bool required = false;
-  std::string description;               // for the model; empty when the name says it
-  std::optional<std::int64_t> least;     // of a number
-  std::optional<std::int64_t> most;      // of a number; bytes of a string; entries of a list
-  std::vector<std::string> values = {};  // of a string: nothing else is accepted
+  std::string description = {};            // for the model; empty when the name says it
+  std::optional<std::int64_t> least = {};  // of a number
+  std::optional<std::int64_t> most = {};   // of a number; bytes of a string; entries of a list
+  std::vector<std::string> values = {};    // of a string: nothing else is accepted
 };
 
 // Checked arguments. Absent ones give the fallback.

@@ -152,15 +152,9 @@ mcp::Tool run_code(const Services& services) {
       "Run code",
       "Runs code and returns output, the last value, figures, errors. State stays from call to "
       "call in each language. cwd /workspace. SQL reads files by name: SELECT * FROM \"data.csv\".",
-      {{.name = "code",
-        .required = true,
-        .description = "",
-        .least = 1,
-        .most = sandbox::kCodeBytesMax},
+      {{.name = "code", .required = true, .least = 1, .most = sandbox::kCodeBytesMax},
        {.name = "language",
         .description = "default python",
-        .least = std::nullopt,
-        .most = std::nullopt,
         .values = {"python", "javascript", "typescript", "sql", "bash"}},
        session_argument(),
        {.name = "timeout_seconds",
@@ -170,18 +164,13 @@ mcp::Tool run_code(const Services& services) {
         .most = sandbox::kRunSecondsMax},
        {.name = "background",
         .type = Argument::Type::kBoolean,
-        .description = "own process, returns at once; for servers and long work",
-        .least = std::nullopt,
-        .most = std::nullopt},
+        .description = "own process, returns at once; for servers and long work"},
        {.name = "restart",
         .type = Argument::Type::kBoolean,
-        .description = "fresh interpreter first; files stay",
-        .least = std::nullopt,
-        .most = std::nullopt},
+        .description = "fresh interpreter first; files stay"},
        {.name = "env",
         .type = Argument::Type::kStringMap,
         .description = "environment for this run",
-        .least = std::nullopt,
         .most = kEnvironmentMax}},
       run_schema(),
       {.read_only = false, .destructive = true, .idempotent = false},
@@ -196,12 +185,6 @@ mcp::Tool run_code(const Services& services) {
 json with_runs(json schema) {
   schema["properties"]["runs"] = {{"type", "array"}};
   return schema;
-}
-
-void add_note(Reply& reply, const std::string& note) {
-  const std::string before = reply.structured->value("note", "");
-  reply.structured["note"] = before.empty() ? note : before + "; " + note;
-  reply.text += (reply.text.ends_with('\n') ? "note: " : "\nnote: ") + note + "\n";
 }
 
 base::Result<Reply> last_runs(const Services& services, const sessions::Session& session) {
@@ -247,23 +230,14 @@ mcp::Tool get_run(const Services& services) {
       "Get a run",
       "Status and output of a run. Waits up to wait_seconds for its end, or for output beyond the "
       "offsets if any is given. Without run_id: the session's last runs.",
-      {{.name = "run_id", .description = "", .least = 1, .most = 200},
+      {{.name = "run_id", .least = 1, .most = 200},
        session_argument(),
-       {.name = "wait_seconds",
-        .type = Argument::Type::kInteger,
-        .description = "",
-        .least = 0,
-        .most = 50},
+       {.name = "wait_seconds", .type = Argument::Type::kInteger, .least = 0, .most = 50},
        {.name = "stdout_offset",
         .type = Argument::Type::kInteger,
         .description = "stdout_next_offset of the last answer",
-        .least = 0,
-        .most = std::nullopt},
-       {.name = "stderr_offset",
-        .type = Argument::Type::kInteger,
-        .description = "",
-        .least = 0,
-        .most = std::nullopt}},
+        .least = 0},
+       {.name = "stderr_offset", .type = Argument::Type::kInteger, .least = 0}},
       with_runs(run_schema({"session_id"})),
       {.read_only = true, .destructive = false, .idempotent = true}};
   return make_tool(
@@ -301,7 +275,7 @@ mcp::Tool cancel_run(const Services& services) {
       "cancel_run",
       "Cancel a run",
       "Ends a run: interrupts it, so that variables survive; kills it if it does not listen.",
-      {{.name = "run_id", .required = true, .description = "", .least = 1, .most = 200}},
+      {{.name = "run_id", .required = true, .least = 1, .most = 200}},
       run_schema(),
       {.read_only = false, .destructive = true, .idempotent = true}};
   return make_tool(

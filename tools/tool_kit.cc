@@ -50,12 +50,16 @@ void introduce(const Services& services, const mcp::CallContext& context, Reply&
     for (const sessions::EarlierSession& one : earlier.value()) said += line_of(one) + "; ";
     said.resize(said.size() - 2);
   }
-  std::string note = reply.structured->value("note", "");
-  reply.structured["note"] = note.empty() ? said : note + "; " + said;
-  reply.text += (reply.text.ends_with('\n') ? "note: " : "\nnote: ") + said + "\n";
+  add_note(reply, said);
 }
 
 }  // namespace
+
+void add_note(Reply& reply, const std::string& note) {
+  const std::string before = reply.structured->value("note", "");
+  reply.structured["note"] = before.empty() ? note : before + "; " + note;
+  reply.text += (reply.text.ends_with('\n') ? "note: " : "\nnote: ") + note + "\n";
+}
 
 mcp::Tool make_tool(const Services& services, const Definition& definition, Handler handler) {
   mcp::Tool tool;
@@ -223,7 +227,6 @@ json object_schema(std::initializer_list<std::pair<const char*, const char*>> me
 Argument session_argument() {
   return {.name = "session_id",
           .description = "id or name; default: this connection's session",
-          .least = std::nullopt,
           .most = 200};
 }
 

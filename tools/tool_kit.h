@@ -34,6 +34,9 @@ struct Reply {
   std::optional<mcp::Task> task = std::nullopt;  // instead of all that: it goes on as one
 };
 
+// Adds to what the result says beside its data.
+void add_note(Reply& reply, const std::string& note);
+
 struct Hints {
   bool read_only = false;
   bool destructive = false;
