@@ -48,8 +48,8 @@ void Manager::keep_spares(const std::stop_token& stop) {
     auto made = make_one ? make_spare(stop)
                          : base::Result<Session>(base::error(base::Error::Kind::kNotFound, ""));
     lock.lock();
-    if (made.ok()) spares_.ready.push_back(std::move(made).value());
     failures = make_one && !made.ok() ? std::min(failures + 1, kDoublingsMax) : 0;
+    if (made.ok()) spares_.ready.push_back(std::move(made).value());
     if (failures > 0) {
       (void)spares_.wakeup.wait_for(lock, stop, kRetryPause * (1 << (failures - 1)),
                                     [this] { return !spares_.condemned.empty(); });
@@ -66,7 +66,7 @@ base::Result<Session> Manager::make_spare(const std::stop_token& stop) {
                                 config_.own_ids, std::numeric_limits<std::int64_t>::max()));
   const auto box = box_of(session);
   // Another server's sweep may have taken it for left over, when this took very long.
-  const auto now = store_.find_session(kSparePrincipal, session.id);
+  auto now = store_.find_session(kSparePrincipal, session.id);
   if (box.ok() && now.ok() && now.value().status == "ready") return now;
   end_spare(session, box.ok() ? "it is not as it was made" : box.error().message);
   return box.ok() ? base::error(base::Error::Kind::kUnavailable, "a spare session was lost")

@@ -87,7 +87,7 @@ bool changes_something(const mcp::Server& server, const mcp::Message& message) {
 }  // namespace
 
 mcp::auth::Authorizer make_authorizer(const mcp::Server& server,
-                                      std::shared_ptr<mcp::auth::ResourceServer> oauth) {
+                                      const std::shared_ptr<mcp::auth::ResourceServer>& oauth) {
   const Challenges challenges = oauth ? oauth->challenges() : Challenges();
   const auto scopes = oauth ? oauth->all_scopes() : std::vector<std::string>();
   return [&server, challenges, scopes](const mcp::Principal& principal,

@@ -20,6 +20,6 @@ mcp::auth::Authenticator make_authenticator(sessions::Store& store,
 
 // Refuses what changes something to those whose token may only read. The server outlives it.
 mcp::auth::Authorizer make_authorizer(const mcp::Server& server,
-                                      std::shared_ptr<mcp::auth::ResourceServer> oauth);
+                                      const std::shared_ptr<mcp::auth::ResourceServer>& oauth);
 
 }  // namespace tools

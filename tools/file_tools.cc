@@ -229,6 +229,69 @@ base::Result<std::int64_t> changed_since(const Services& services, const std::st
   return state.run.started_at_ms - 10;
 }
 
+// How each of these entries has changed since then, by its path.
+using Changes = std::map<std::string, std::string>;
+
+base::Result<Changes> changes_of(const Services& services, const std::string& session_id,
+                                 const sandbox::files::ListResult& listed, std::int64_t since_ms) {
+  std::set<std::string> paths;
+  for (const auto& entry : listed.entries) paths.insert(entry.path);
+  return services.sessions.store().file_changes(session_id, since_ms, paths);
+}
+
+Reply reply_of_list(const sandbox::files::ListResult& listed,
+                    const std::optional<Changes>& changes) {
+  Reply reply;
+  json entries = json::array();
+  std::size_t characters = 0;
+  for (const auto& entry : listed.entries) {
+    const std::string modified = base::to_rfc3339(entry.modified_at_ms);
+    std::string change;
+    json shown = {{"path", entry.path},
+                  {"type", entry.type},
+                  {"bytes", entry.bytes},
+                  {"modified_at", modified}};
+    if (changes) {
+      // One that no run has been recorded for yet has changed all the same.
+      const auto known = changes->find(entry.path);
+      change = known == changes->end() ? "modified" : known->second;
+      shown["change"] = change;
+      change += " ";
+    }
+    characters += shown.dump().size() + 1;
+    if (characters > kListCharacters) break;
+    entries.push_back(std::move(shown));
+    reply.text += entry.type + " " + std::to_string(entry.bytes) + " " + modified + " " + change +
+                  one_line(entry.path) + "\n";
+  }
+  const bool truncated = listed.truncated || entries.size() < listed.entries.size();
+  reply.text = one_line(shown_path(listed.path)) + ": " + std::to_string(entries.size()) +
+               " entries" +
+               (truncated ? " (truncated: list a directory below, or with changed_since)" : "") +
+               "\n" + reply.text;
+  reply.structured = json{
+      {"path", shown_path(listed.path)}, {"entries", std::move(entries)}, {"truncated", truncated}};
+  return reply;
+}
+
+base::Result<Reply> call_list_files(const Services& services, const Arguments& arguments,
+                                    mcp::CallContext& context) {
+  sandbox::files::ListOptions options;
+  options.recursive = arguments.boolean("recursive", false);
+  if (arguments.has("changed_since")) {
+    options.changed_since_ms =
+        TRY(changed_since(services, arguments.text("changed_since"), context));
+  }
+  const sessions::Session session = TRY(old_session_for(services, arguments, context));
+  const BoxFiles files = TRY(files_of(services, session));
+  const auto listed = TRY(files.list(arguments.text("path", "/workspace"), options));
+  std::optional<Changes> changes;
+  if (options.changed_since_ms) {
+    changes = TRY(changes_of(services, session.id, listed, *options.changed_since_ms));
+  }
+  return reply_of_list(listed, changes);
+}
+
 mcp::Tool list_files(const Services& services) {
   Definition definition{
       "list_files",
@@ -241,58 +304,10 @@ mcp::Tool list_files(const Services& services) {
       object_schema({{"path", "string"}, {"entries", "array"}, {"truncated", "boolean"}},
                     {"path", "entries", "truncated"}),
       {.read_only = true, .destructive = false, .idempotent = true}};
-  return make_tool(
-      services, definition,
-      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
-        sandbox::files::ListOptions options;
-        options.recursive = arguments.boolean("recursive", false);
-        if (arguments.has("changed_since")) {
-          options.changed_since_ms =
-              TRY(changed_since(services, arguments.text("changed_since"), context));
-        }
-        const sessions::Session session = TRY(old_session_for(services, arguments, context));
-        const BoxFiles files = TRY(files_of(services, session));
-        const auto listed = TRY(files.list(arguments.text("path", "/workspace"), options));
-        Reply reply;
-        json entries = json::array();
-        std::size_t characters = 0;
-        std::map<std::string, std::string> changes;
-        if (options.changed_since_ms) {
-          std::set<std::string> paths;
-          for (const auto& entry : listed.entries) paths.insert(entry.path);
-          changes = TRY(
-              services.sessions.store().file_changes(session.id, *options.changed_since_ms, paths));
-        }
-        for (const auto& entry : listed.entries) {
-          const std::string modified = base::to_rfc3339(entry.modified_at_ms);
-          std::string change;
-          json shown = {{"path", entry.path},
-                        {"type", entry.type},
-                        {"bytes", entry.bytes},
-                        {"modified_at", modified}};
-          if (options.changed_since_ms) {
-            // One that no run has been recorded for yet has changed all the same.
-            const auto known = changes.find(entry.path);
-            change = known == changes.end() ? "modified" : known->second;
-            shown["change"] = change;
-            change += " ";
-          }
-          characters += shown.dump().size() + 1;
-          if (characters > kListCharacters) break;
-          entries.push_back(std::move(shown));
-          reply.text += entry.type + " " + std::to_string(entry.bytes) + " " + modified + " " +
-                        change + one_line(entry.path) + "\n";
-        }
-        const bool truncated = listed.truncated || entries.size() < listed.entries.size();
-        reply.text =
-            one_line(shown_path(listed.path)) + ": " + std::to_string(entries.size()) + " entries" +
-            (truncated ? " (truncated: list a directory below, or with changed_since)" : "") +
-            "\n" + reply.text;
-        reply.structured = json{{"path", shown_path(listed.path)},
-                                {"entries", std::move(entries)},
-                                {"truncated", truncated}};
-        return reply;
-      });
+  return make_tool(services, definition,
+                   [services](const Arguments& arguments, mcp::CallContext& context) {
+                     return call_list_files(services, arguments, context);
+                   });
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ std::shared_ptr<Connection> make_connection(const Server& server, Connection::Op
     std::unique_ptr<Connection>(gone).reset();
     if (ended) ended(id);
   };
-  const std::shared_ptr<Connection> connection(new Connection(server, std::move(options)), let_go);
+  std::shared_ptr<Connection> connection(new Connection(server, std::move(options)), let_go);
   *self = connection;
   return connection;
 }

@@ -84,7 +84,7 @@ std::string verdict(const std::vector<Finding>& findings) {
 }
 
 std::string variable(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
   return value == nullptr ? "" : value;
 }
 
