@@ -128,6 +128,15 @@ bool Manager::server_is_alive(const std::string& server_id) const {
 
 void Manager::pause_for_box() { (void)::poll(nullptr, 0, kBoxPauseMs); }
 
+bool Manager::wait_until(std::chrono::milliseconds patience, const std::function<bool()>& is_so) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (!is_so()) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    pause_for_box();
+  }
+  return true;
+}
+
 std::string Manager::directory_of(const std::string& session_id) const {
   return config_.state_directory + "/sessions/" + session_id;
 }
@@ -355,9 +364,7 @@ base::Status Manager::with_live_box(const Session& session,
     auto status = call(*box);
     const bool died = !status.ok() && status.error().kind == Error::Kind::kUnavailable;
     if (!died || attempt == kBoxAttempts) return status;
-    for (int i = 0; i < kBoxEndRounds && sandbox_.is_alive(directory_of(session.id)); ++i) {
-      pause_for_box();
-    }
+    (void)wait_until(kEndPatience, [&] { return !sandbox_.is_alive(directory_of(session.id)); });
   }
 }
 

@@ -249,10 +249,13 @@ class Manager {
   void shut_down(const std::string& session_id);
   // Ends and removes all that is left of a destroyed session on the host.
   base::Status bury(const Session& session);
-  // The rhythm in which another process's box is looked at, and how long at most.
+  // The rhythm in which another process's box is looked at.
   static void pause_for_box();
-  static constexpr int kBoxEndRounds = 500;
-  // How long another server may take to start a box, or to clear up after one.
+  // False when it has not come true by then.
+  static bool wait_until(std::chrono::milliseconds patience, const std::function<bool()>& is_so);
+  // How long a box may take to end.
+  static constexpr std::chrono::seconds kEndPatience{5};
+  // And another server to start one, or to clear up after one.
   static constexpr std::chrono::seconds kOthersPatience{20};
   void sweep_session(const Session& session);
   void sweep_from_time_to_time(const std::stop_token& stop);

@@ -6,18 +6,18 @@ namespace {
 
 // What was deleted a moment ago is room once the box has looked, and what was promised is counted
 // once by the look after the next.
-constexpr int kLooks = 250;
+constexpr std::chrono::milliseconds kLookPatience{2500};
 
 }  // namespace
 
 base::Status Manager::take_disk_room(const Session& session, std::int64_t bytes) {
-  for (int look = 0;; ++look) {
-    auto taken =
+  auto taken = base::done();
+  (void)wait_until(kLookPatience, [&] {
+    taken =
         with_live_box(session, [bytes](sandbox::Box& box) { return box.take_disk_room(bytes); });
-    const bool full = !taken.ok() && taken.error().kind == base::Error::Kind::kLimit;
-    if (!full || look == kLooks) return taken;
-    pause_for_box();
-  }
+    return taken.ok() || taken.error().kind != base::Error::Kind::kLimit;
+  });
+  return taken;
 }
 
 }  // namespace sessions

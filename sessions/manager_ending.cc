@@ -69,12 +69,12 @@ base::Status Manager::bury(const Session& session) {
 
 base::Result<sandbox::SessionLock> Manager::own_soon(const std::string& session_id) const {
   auto owned = own(session_id);
-  for (int i = 0; i < kBoxEndRounds && !owned.ok(); ++i) {
-    const auto kind = owned.error().kind;
-    if (kind != Error::Kind::kConflict && kind != Error::Kind::kNotFound) break;
-    pause_for_box();
-    owned = own(session_id);
-  }
+  (void)wait_until(kEndPatience, [&] {
+    const bool somebodys = !owned.ok() && (owned.error().kind == Error::Kind::kConflict ||
+                                           owned.error().kind == Error::Kind::kNotFound);
+    if (somebodys) owned = own(session_id);
+    return !somebodys;
+  });
   return owned;
 }
 

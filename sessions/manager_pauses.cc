@@ -1,6 +1,4 @@
 // Sessions that are frozen for a while, and go on.
-#include <chrono>
-
 #include "sandbox/base/clock.h"
 #include "sessions/manager.h"
 
@@ -18,15 +16,16 @@ bool is_silence(const base::Status& failed) {
 base::Result<SessionState> Manager::pause(const std::string& principal_id, const std::string& id) {
   Session session = TRY(find(principal_id, id));
   if (session.status == "destroyed") return deleted();
-  // What has nothing running is not started to be frozen.
-  const auto deadline = std::chrono::steady_clock::now() + kOthersPatience;
-  auto paused = pause_box(session.id);
-  while (!paused.ok() && is_silence(paused)) {
-    if (!sandbox_.is_alive(directory_of(session.id))) return state_of(std::move(session));
-    if (std::chrono::steady_clock::now() >= deadline) break;
-    pause_for_box();
+  base::Status paused = base::done();
+  bool lives = true;
+  (void)wait_until(kOthersPatience, [&] {
     paused = pause_box(session.id);
-  }
+    if (paused.ok() || !is_silence(paused)) return true;
+    lives = sandbox_.is_alive(directory_of(session.id));
+    return !lives;
+  });
+  // What has nothing running is not started to be frozen.
+  if (!lives) return state_of(std::move(session));
   TRY(paused);
   TRY(store_.set_session_status(session.id, "paused", ""));
   return state_of(std::move(session));

@@ -13,7 +13,7 @@ using std::chrono::steady_clock;
 // A box that is well answers in milliseconds; one that hostile code keeps busy shall not keep the
 // client of another waiting.
 constexpr std::chrono::milliseconds kGlancePatience{1000};
-constexpr int kSweepRounds = 20;
+constexpr std::chrono::milliseconds kSweepPatience{200};
 // All of them together.
 constexpr std::chrono::milliseconds kListPatience{2000};
 
@@ -41,15 +41,14 @@ void Manager::add_silence(SessionState& state, const base::Error& why) {
   if (state.session.status == "error" || state.session.status == "provisioning") return;
   // Where no box listens, the owner may be a server that is clearing up, which takes a moment.
   const bool is_box = why.kind != base::Error::Kind::kNotFound;
-  for (int i = 0; i < kSweepRounds && !is_box; ++i) {
-    if (!sandbox_.is_alive(directory_of(state.session.id))) break;
-    pause_for_box();
-  }
+  const std::string directory = directory_of(state.session.id);
+  const bool ended = wait_until(is_box ? std::chrono::milliseconds(0) : kSweepPatience,
+                                [&] { return !sandbox_.is_alive(directory); });
   // One that lives and could not be asked is as the database has it.
-  if (sandbox_.is_alive(directory_of(state.session.id))) {
-    state.session.error = "its sandbox does not answer at the moment";
-  } else {
+  if (ended) {
     state.session.status = "stopped";
+  } else {
+    state.session.error = "its sandbox does not answer at the moment";
   }
 }
 

@@ -109,7 +109,7 @@ base::Status Box::start_init() {
   return base::done();
 }
 
-base::Status Box::start_runs() {
+Watchdog::Watched Box::watched() {
   Watchdog::Watched watched;
   watched.measured.init_host_pid = init_->host_pid();
   watched.measured.init_pidfd = init_->pidfd();
@@ -146,8 +146,15 @@ base::Status Box::start_runs() {
   };
   watched.process_limit_reached = [this] { limit_reached(Cause::kPids); };
   watched.memory_ran_out = [this] { runs_->stop_after_oom_kill(); };
-  Runs::Context context{loop_, *init_, spec_, runs_directory_.get(), workspace_.get(), {}, {}, {},
-                        {},    {},     {}};
+  return watched;
+}
+
+base::Status Box::start_runs() {
+  Runs::Context context{.loop = loop_,
+                        .init = *init_,
+                        .spec = spec_,
+                        .runs_fd = runs_directory_.get(),
+                        .workspace_fd = workspace_.get()};
   context.oom_kills = [this] { return cgroup_->oom_kills() + watchdog_->oom_kills(); };
   context.disk_used_up = [this] {
     return (disk_quota_ && disk_quota_->used_up()) || no_room_in({workspace_.get(), tmp_.get()});
@@ -167,7 +174,7 @@ base::Status Box::start_runs() {
   runs_ = std::make_unique<Runs>(std::move(context));
   runs_->tell_next(interpreter_record_.loss());
   runs_->tell_next(spec_.note);
-  watchdog_ = TRY(Watchdog::start(loop_, spec_.limits, std::move(watched)));
+  watchdog_ = TRY(Watchdog::start(loop_, spec_.limits, watched()));
   return base::done();
 }
 

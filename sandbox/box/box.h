@@ -37,6 +37,8 @@ class Box {
   base::Status open_directories();
   base::Status start_init();
   base::Status start_control();
+  // What the watchdog is to look after, and whom it tells.
+  Watchdog::Watched watched();
   base::Status start_runs();
 
   base::Status pause(Pauser pauser);

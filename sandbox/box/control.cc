@@ -132,13 +132,7 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     return json::object();
   }
   if (op == "root") {
-    // Who only looks neither uses the session nor changes its files.
-    if (client.attached) {
-      actions_.used();
-      actions_.runs().files_touched();
-    }
-    client.connection->reply({{"ok", true}});
-    client.connection->send_fd(actions_.root_fd());
+    hand_over_root(client);
     return json();
   }
   if (op == "disk_room") {
@@ -156,6 +150,16 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     return json::object();
   }
   return base::error(Error::Kind::kInvalid, "unknown op");
+}
+
+void Control::hand_over_root(const Client& client) {
+  // Who only looks neither uses the session nor changes its files.
+  if (client.attached) {
+    actions_.used();
+    actions_.runs().files_touched();
+  }
+  client.connection->reply({{"ok", true}});
+  client.connection->send_fd(actions_.root_fd());
 }
 
 void Control::start_waiting(Client& client, const json& request) {

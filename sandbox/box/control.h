@@ -66,6 +66,7 @@ class Control {
   void handle(Client& client, const nlohmann::json& request);
   base::Result<nlohmann::json> answer(Client& client, const nlohmann::json& request);
   base::Status greet(Client& client, const nlohmann::json& request);
+  void hand_over_root(const Client& client);
   void start_waiting(Client& client, const nlohmann::json& request);
   bool answer_wait(Client& client, bool time_is_up);
   void drop(Client& client);

@@ -34,14 +34,15 @@ class Runs {
     EventLoop& loop;
     InitProcess& init;
     const BoxSpec& spec;
-    int runs_fd;                                 // borrowed: the directory of records
-    int workspace_fd;                            // borrowed
-    std::function<std::int64_t()> oom_kills;     // so far
-    std::function<std::int64_t()> pids_refused;  // or how often the limit was seen reached, so far
-    std::function<std::int64_t()> memory_peak_bytes;         // 0: not known
-    std::function<bool()> disk_used_up;                      // or the file system has no room
-    std::function<void(const std::string& run_id)> changed;  // output, status or end
-    std::function<void(const Run& run)> begins;
+    int runs_fd;                                   // borrowed: the directory of records
+    int workspace_fd;                              // borrowed
+    std::function<std::int64_t()> oom_kills = {};  // so far
+    // Or how often the limit was seen reached, so far.
+    std::function<std::int64_t()> pids_refused = {};
+    std::function<std::int64_t()> memory_peak_bytes = {};         // 0: not known
+    std::function<bool()> disk_used_up = {};                      // or the file system has no room
+    std::function<void(const std::string& run_id)> changed = {};  // output, status or end
+    std::function<void(const Run& run)> begins = {};
   };
 
   explicit Runs(Context context);
