@@ -13,7 +13,9 @@ constexpr const char* kUnknown = "application/octet-stream";
 constexpr std::size_t kLookBytesMax = 64 * 1024;
 
 // Text is text to libmagic: what kind of text, only the name says.
-constexpr std::array<std::pair<std::string_view, const char*>, 16> kTextTypes{{
+constexpr std::array<std::pair<std::string_view, const char*>, 18> kTextTypes{{
+    {".txt", "text/plain"},
+    {".log", "text/plain"},
     {".csv", "text/csv"},
     {".tsv", "text/tab-separated-values"},
     {".json", "application/json"},
@@ -31,6 +33,32 @@ constexpr std::array<std::pair<std::string_view, const char*>, 16> kTextTypes{{
     {".yaml", "application/yaml"},
     {".sql", "application/sql"},
 }};
+
+// What code writes most, where there is only the name to go by.
+constexpr std::array<std::pair<std::string_view, const char*>, 14> kOtherTypes{{
+    {".png", "image/png"},
+    {".jpg", "image/jpeg"},
+    {".jpeg", "image/jpeg"},
+    {".gif", "image/gif"},
+    {".webp", "image/webp"},
+    {".pdf", "application/pdf"},
+    {".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
+    {".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+    {".pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"},
+    {".parquet", "application/vnd.apache.parquet"},
+    {".zip", "application/zip"},
+    {".gz", "application/gzip"},
+    {".mp4", "video/mp4"},
+    {".wav", "audio/x-wav"},
+}};
+
+template <typename Types>
+std::string type_in(const Types& types, std::string_view filename) {
+  for (const auto& [extension, type] : types) {
+    if (filename.ends_with(extension)) return type;
+  }
+  return "";
+}
 
 using Magic = std::unique_ptr<magic_set, decltype(&::magic_close)>;
 
@@ -56,12 +84,15 @@ std::string mime_type_of(std::string_view content, std::string_view filename) {
                        type == "application/javascript" || type == "image/svg+xml" ||
                        type == "inode/x-empty" || type == "application/x-empty";
   if (textual) {
-    for (const auto& [extension, text_type] : kTextTypes) {
-      if (filename.ends_with(extension)) return text_type;
-    }
+    if (auto named = type_in(kTextTypes, filename); !named.empty()) return named;
     if (content.empty()) return "text/plain";
   }
   return type;
+}
+
+std::string mime_type_of_name(std::string_view filename) {
+  auto type = type_in(kTextTypes, filename);
+  return type.empty() ? type_in(kOtherTypes, filename) : type;
 }
 
 }  // namespace share

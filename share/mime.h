@@ -10,4 +10,7 @@ namespace share {
 // Safe from many threads.
 std::string mime_type_of(std::string_view content, std::string_view filename);
 
+// Where the content is not at hand; empty when the name does not tell.
+std::string mime_type_of_name(std::string_view filename);
+
 }  // namespace share

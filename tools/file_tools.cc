@@ -30,6 +30,7 @@ constexpr std::size_t kContentCharactersMax = 380'000;
 // What a client may take into the model's context, where the model asked for that much.
 constexpr int kResultCharactersMax = 400'000;
 constexpr std::int64_t kContentMostBytes = 16 << 20;
+constexpr std::int64_t kTypedBytes = 4096;  // that say what a file is
 
 base::Result<BoxFiles> files_of(const Services& services, const sessions::Session& session) {
   return files_in(TRY(services.sessions.root_of(session)), session);
@@ -112,6 +113,14 @@ base::Result<Reply> content_reply(sandbox::files::ReadResult read, std::int64_t 
   return reply;
 }
 
+// What a piece from further on is a piece of, the beginning tells.
+std::string type_of(const BoxFiles& files, const sandbox::files::ReadResult& read,
+                    std::int64_t offset) {
+  if (offset == 0) return share::mime_type_of(read.content, read.path);
+  const auto beginning = files.read(read.path, 0, kTypedBytes);
+  return share::mime_type_of(beginning.ok() ? beginning.value().content : "", read.path);
+}
+
 mcp::Tool read_file(const Services& services) {
   Definition definition{
       "read_file",
@@ -146,8 +155,7 @@ mcp::Tool read_file(const Services& services) {
         const std::int64_t offset = arguments.integer("offset", 0);
         const std::string encoding = arguments.text("encoding", "auto");
         auto read = TRY(files.read(path, offset, arguments.integer("limit", kReadDefaultBytes)));
-        const std::string mime_type =
-            share::mime_type_of(offset == 0 ? read.content : "", read.path);
+        const std::string mime_type = type_of(files, read, offset);
         if (encoding == "auto" && offset == 0 && is_picture(mime_type)) {
           return picture_reply(files, path, mime_type);
         }

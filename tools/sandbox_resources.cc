@@ -80,11 +80,12 @@ mcp::ReadAnswer read_directory(const BoxFiles& files, const std::string& uri,
 
 json resource_of(const std::string& uri, const std::string& name, const std::string& mime_type,
                  std::int64_t bytes, std::int64_t modified_at_ms) {
-  return {{"uri", uri},
-          {"name", name},
-          {"mimeType", mime_type},
-          {"size", bytes},
-          {"annotations", {{"lastModified", base::to_rfc3339(modified_at_ms)}}}};
+  json resource = {{"uri", uri},
+                   {"name", name},
+                   {"size", bytes},
+                   {"annotations", {{"lastModified", base::to_rfc3339(modified_at_ms)}}}};
+  if (!mime_type.empty()) resource["mimeType"] = mime_type;
+  return resource;
 }
 
 }  // namespace
@@ -118,7 +119,7 @@ void SandboxResources::add_written(const std::string& principal_id, json& items)
         if (items.size() >= kListedMax) return;
         const std::string name = to_utf8(change.path.substr(change.path.rfind('/') + 1));
         items.push_back(resource_of(sandbox_uri(session.id, change.path), name,
-                                    share::mime_type_of("", change.path), change.bytes,
+                                    share::mime_type_of_name(change.path), change.bytes,
                                     run.value().finished_at_ms));
       }
     }

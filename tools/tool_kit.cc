@@ -145,7 +145,12 @@ base::Result<sessions::FileRecord> record_written(const Services& services,
       session.id,     std::nullopt,  sandbox::files::shown_path(written.path),
       written.change, written.bytes, std::move(hash),
       base::now_ms()};
-  TRY(services.sessions.store().record_file(record));
+  // The file is written, and a caller who heard of a failure would write again: a full disk or a
+  // database that is busy for long cost the record, not the answer.
+  const auto kept = services.sessions.store().record_file(record);
+  const bool tolerated = kept.ok() || kept.error().kind == base::Error::Kind::kLimit ||
+                         kept.error().kind == base::Error::Kind::kUnavailable;
+  if (!tolerated) return kept.error();
   return record;
 }
 

@@ -7,15 +7,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <memory>
 
 #include "sandbox/base/fd.h"
 #include "sandbox/files/box_path.h"
+#include "sandbox/files/open_in_root.h"
 
 namespace sandbox::box {
 namespace {
 
+constexpr const char* kTop = "/workspace";
 // Deeper trees exist only to annoy: what lies below is not reported.
 constexpr int kDepthMax = 64;
 // Of all paths together: what does not fit is not reported either.
@@ -42,19 +45,26 @@ bool is_dot(const char* name) {
   return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0;
 }
 
-// False when the visit has had enough.
+// False when the visit has had enough. `whole` becomes false when something could not be seen.
 template <typename Visit>
-bool walk_directory(DIR* directory, const std::string& path, int depth, const Visit& visit) {
+bool walk_directory(DIR* directory, const std::string& path, int depth, bool& whole,
+                    const Visit& visit) {
   while (const dirent* entry = ::readdir(directory)) {  // NOLINT: one thread
     if (is_dot(entry->d_name)) continue;
     struct stat status {};
-    if (::fstatat(::dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (::fstatat(::dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      whole = whole && errno == ENOENT;
+      continue;
+    }
     const std::string child = path + "/" + entry->d_name;
     if (!S_ISDIR(status.st_mode)) {
-      if (!visit(child, status)) return false;
+      if (!visit(child, status)) return whole = false;
     } else if (depth < kDepthMax) {
-      if (const Directory below = open_directory(::dirfd(directory), entry->d_name)) {
-        if (!walk_directory(below.get(), child, depth + 1, visit)) return false;
+      const Directory below = open_directory(::dirfd(directory), entry->d_name);
+      if (below == nullptr) {
+        whole = whole && errno == ENOENT;
+      } else if (!walk_directory(below.get(), child, depth + 1, whole, visit)) {
+        return false;
       }
     }
   }
@@ -73,14 +83,22 @@ FileChanges::Tree FileChanges::walk() const {
   Tree tree;
   std::size_t path_bytes = 0;
   if (const Directory top = open_directory(workspace_fd_, ".")) {
-    (void)walk_directory(top.get(), "/workspace", 0,
+    (void)walk_directory(top.get(), kTop, 0, tree.whole,
                          [&](const std::string& path, const struct stat& s) {
-                           tree[path] = {s.st_ino, nanoseconds(s.st_ctim), s.st_size};
+                           tree.entries[path] = {s.st_ino, nanoseconds(s.st_ctim), s.st_size};
                            path_bytes += path.size();
-                           return tree.size() < files_max_ && path_bytes < kPathBytesMax;
+                           return tree.entries.size() < files_max_ && path_bytes < kPathBytesMax;
                          });
+  } else {
+    tree.whole = false;
   }
   return tree;
+}
+
+bool FileChanges::is_gone(const std::string& path) const {
+  const std::string below = path.substr(std::string_view(kTop).size());
+  return !files::open_without_links(workspace_fd_, below, O_PATH | O_NOFOLLOW).valid() &&
+         (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
 }
 
 FileChanges::Snapshot FileChanges::take_snapshot() {
@@ -95,20 +113,21 @@ std::vector<FileChange> FileChanges::changes_since(const Snapshot& before, std::
                                                    std::size_t& total) {
   const auto now = std::make_shared<const Tree>(walk());
   std::vector<FileChange> changes;
-  for (const auto& [path, entry] : *now) {
-    const auto earlier = before->find(path);
-    if (earlier == before->end()) {
+  for (const auto& [path, entry] : now->entries) {
+    const auto earlier = before->entries.find(path);
+    if (earlier == before->entries.end()) {
       // Written through a file tool while no run was there: known to the client, and older.
       if (entry.change_time_ns >= since_ns)
         changes.push_back({files::shown_path(path), "created", entry.bytes});
     } else if (entry.change_time_ns >= since_ns &&
                (entry.change_time_ns != earlier->second.change_time_ns ||
-                entry.inode != earlier->second.inode)) {
+                entry.inode != earlier->second.inode || entry.bytes != earlier->second.bytes)) {
       changes.push_back({files::shown_path(path), "modified", entry.bytes});
     }
   }
-  for (const auto& [path, entry] : *before) {
-    if (!now->contains(path)) changes.push_back({files::shown_path(path), "deleted", 0});
+  for (const auto& [path, entry] : before->entries) {
+    if (now->entries.contains(path) || (!now->whole && !is_gone(path))) continue;
+    changes.push_back({files::shown_path(path), "deleted", 0});
   }
   last_seen_ = now;
   std::sort(changes.begin(), changes.end(),

@@ -20,7 +20,10 @@ class FileChanges {
     std::int64_t change_time_ns;
     std::int64_t bytes;
   };
-  using Tree = std::unordered_map<std::string, Entry>;
+  struct Tree {
+    std::unordered_map<std::string, Entry> entries;
+    bool whole = true;  // else there may be more than was seen
+  };
   using Snapshot = std::shared_ptr<const Tree>;
 
   // `workspace_fd` is borrowed for the life of this object.
@@ -42,6 +45,7 @@ class FileChanges {
 
  private:
   [[nodiscard]] Tree walk() const;
+  [[nodiscard]] bool is_gone(const std::string& path) const;
 
   int workspace_fd_;
   std::size_t files_max_;

@@ -68,6 +68,22 @@ void KeptOutputs::add(const std::string& run_id) {
   if (!run.valid()) return;
   kept_.push_back({run_id, bytes_of_run(run.get())});
   bytes_ += kept_.back().bytes;
+  make_room();
+}
+
+void KeptOutputs::grew(const std::string& run_id, std::int64_t bytes) {
+  auto run = std::find_if(kept_.rbegin(), kept_.rend(),
+                          [&run_id](const Kept& kept) { return kept.run_id == run_id; });
+  if (run == kept_.rend()) {  // made small before: it has something to give again
+    kept_.push_back({run_id, 0});
+    run = kept_.rbegin();
+  }
+  run->bytes += bytes;
+  bytes_ += bytes;
+  make_room();
+}
+
+void KeptOutputs::make_room() {
   // The newest stays as it is: its client is about to read it.
   while (bytes_ > bytes_max_ && kept_.size() > 1) {
     const Kept oldest = std::move(kept_.front());

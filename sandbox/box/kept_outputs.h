@@ -15,6 +15,8 @@ class KeptOutputs {
 
   // A run has ended: counts it, and makes room where the bound is passed.
   void add(const std::string& run_id);
+  // What it has left behind has printed more.
+  void grew(const std::string& run_id, std::int64_t bytes);
 
  private:
   struct Kept {
@@ -22,6 +24,7 @@ class KeptOutputs {
     std::int64_t bytes = 0;
   };
   void find_earlier(const std::string& than);
+  void make_room();
 
   const int runs_fd_;
   const std::int64_t bytes_max_;

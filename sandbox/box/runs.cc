@@ -44,7 +44,8 @@ Runs::Runs(Context context)
     : context_(std::move(context)),
       profiles_(context_.spec.data_directory),
       file_changes_(context_.workspace_fd, static_cast<std::size_t>(context_.spec.limits.files)),
-      kept_outputs_(context_.runs_fd, context_.spec.limits.disk_mb << 20) {}
+      kept_outputs_(
+          std::make_shared<KeptOutputs>(context_.runs_fd, context_.spec.limits.disk_mb << 20)) {}
 
 Runs::~Runs() = default;
 
@@ -215,6 +216,7 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, bool ow
   start.environment = environment_of(context_.spec, start.profile, job, own);
   if (start.profile.process == Profile::Process::kPerRun) start.code = &job.request.code;
   start.owner = context_.spec.host_uid;
+  if (!own) start.runs = StreamReader::Runs::kMany;
   if (start.code != nullptr && job.request.background) start.extra_arguments = {"--background"};
   if (start.code != nullptr && job.request.restart) start.extra_arguments = {"--restart"};
   const std::string key = own ? job.run.run_id : name_of(interpreter_of(job.run.language));
@@ -354,7 +356,12 @@ void Runs::finish(const JobPointer& job) {
   if (const auto written = write_record(*job); !written.ok()) {
     add_note(job->run, "record not kept on disk: " + written.error().message);
   }
-  kept_outputs_.add(job->run.run_id);
+  kept_outputs_->add(job->run.run_id);
+  for (const auto& stream : {job->out, job->err}) {
+    stream->on_growth([kept = std::weak_ptr(kept_outputs_), id = job->run.run_id](auto bytes) {
+      if (const auto outputs = kept.lock()) outputs->grew(id, bytes);
+    });
+  }
   remember(job->run);
   const std::string id = job->run.run_id;
   jobs_.erase(id);

@@ -120,7 +120,7 @@ class Runs {
   Context context_;
   Profiles profiles_;
   FileChanges file_changes_;
-  KeptOutputs kept_outputs_;
+  std::shared_ptr<KeptOutputs> kept_outputs_;  // also of what runs have left behind
   std::map<Language, Slot> slots_;
   std::unordered_map<std::string, JobPointer> jobs_;  // not ended yet, by run_id
   std::deque<Run> ended_;

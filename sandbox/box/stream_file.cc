@@ -35,6 +35,7 @@ void StreamFile::append(std::string_view bytes) {
   if (tail_.size() > kTailBytes) tail_.erase(0, tail_.size() - kTailBytes);
   if ((file_.valid() || open_file().ok()) && base::write_all(file_.get(), bytes).ok()) {
     bytes_ += static_cast<std::int64_t>(bytes.size());
+    if (grown_) grown_(static_cast<std::int64_t>(bytes.size()));
   } else {
     over_limit_ = no_room_ = true;
   }

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
@@ -20,6 +22,8 @@ class StreamFile {
 
   // Writes what fits; the rest is counted as dropped.
   void append(std::string_view bytes);
+  // From now on told of what was written.
+  void on_growth(std::function<void(std::int64_t bytes)> told) { grown_ = std::move(told); }
 
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
   [[nodiscard]] bool over_limit() const { return over_limit_; }
@@ -42,6 +46,7 @@ class StreamFile {
   bool over_limit_ = false;
   bool no_room_ = false;
   std::string tail_;
+  std::function<void(std::int64_t bytes)> grown_;
 };
 
 }  // namespace sandbox::box

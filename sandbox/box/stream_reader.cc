@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace sandbox::box {
 namespace {
@@ -15,11 +16,11 @@ constexpr int kDrainRounds = 64;
 }  // namespace
 
 base::Result<std::shared_ptr<StreamReader>> StreamReader::start(EventLoop& loop,
-                                                                base::UniqueFd pipe) {
+                                                                base::UniqueFd pipe, Runs runs) {
   TRY(base::set_nonblocking(pipe.get()));
   // Larger pipes mean fewer switches under heavy output; the kernel may say no, and then 64 KiB do.
   (void)::fcntl(pipe.get(), F_SETPIPE_SZ, 1 << 18);
-  return std::shared_ptr<StreamReader>(new StreamReader(loop, std::move(pipe)));
+  return std::shared_ptr<StreamReader>(new StreamReader(loop, std::move(pipe), runs));
 }
 
 void StreamReader::watch() {
@@ -44,8 +45,13 @@ bool StreamReader::read_some() {
     if (on_output_) {
       on_output_();
     } else if (!file_ || file_->over_limit()) {
-      // Nobody listens and nothing is kept: the writer gets SIGPIPE instead of our attention.
-      close();
+      // Nobody listens and nothing is kept. The writer gets SIGPIPE instead of our attention; where
+      // later runs write into the same pipe, it waits for the next of them.
+      if (runs_ == Runs::kMany) {
+        stop_watching();
+      } else {
+        close();
+      }
       return false;
     }
     return true;
@@ -60,9 +66,13 @@ void StreamReader::drain() {
   }
 }
 
+void StreamReader::stop_watching() {
+  if (std::exchange(watched_, false)) loop_.forget(pipe_.get());
+}
+
 void StreamReader::close() {
   const auto keep_alive = shared_from_this();  // the loop's handler may hold the last reference
-  if (watched_) loop_.forget(pipe_.get());
+  stop_watching();
   pipe_.reset();
   file_.reset();
 }

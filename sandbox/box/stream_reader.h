@@ -15,8 +15,11 @@ namespace sandbox::box {
 // go on printing, and what it prints is kept with that run.
 class StreamReader : public std::enable_shared_from_this<StreamReader> {
  public:
+  // Whose output comes through the pipe: of one run, or of one after the other.
+  enum class Runs { kOne, kMany };
   // Reads nothing before there is a target: what is written earlier waits for it.
-  static base::Result<std::shared_ptr<StreamReader>> start(EventLoop& loop, base::UniqueFd pipe);
+  static base::Result<std::shared_ptr<StreamReader>> start(EventLoop& loop, base::UniqueFd pipe,
+                                                           Runs runs);
 
   // Where bytes go from now on, and whom to tell. Without a file they are dropped.
   void set_target(std::shared_ptr<StreamFile> file, std::function<void()> on_output);
@@ -27,13 +30,16 @@ class StreamReader : public std::enable_shared_from_this<StreamReader> {
   void drain();
 
  private:
-  StreamReader(EventLoop& loop, base::UniqueFd pipe) : loop_(loop), pipe_(std::move(pipe)) {}
+  StreamReader(EventLoop& loop, base::UniqueFd pipe, Runs runs)
+      : loop_(loop), pipe_(std::move(pipe)), runs_(runs) {}
   bool read_some();  // false when the pipe is empty or at its end
   void watch();
+  void stop_watching();
   void close();
 
   EventLoop& loop_;
   base::UniqueFd pipe_;
+  const Runs runs_;
   bool watched_ = false;
   std::shared_ptr<StreamFile> file_;
   std::function<void()> on_output_;

@@ -59,8 +59,8 @@ base::Result<std::unique_ptr<Worker>> Worker::start(EventLoop& loop, InitProcess
   request.environment = start.environment;
   request.copy = start.profile.copied;
   worker->pid_ = TRY(init.spawn(request));
-  worker->out_ = TRY(StreamReader::start(loop, std::move(out.read_end)));
-  worker->err_ = TRY(StreamReader::start(loop, std::move(err.read_end)));
+  worker->out_ = TRY(StreamReader::start(loop, std::move(out.read_end), start.runs));
+  worker->err_ = TRY(StreamReader::start(loop, std::move(err.read_end), start.runs));
   return worker;
 }
 

@@ -36,6 +36,7 @@ class Worker {
     // For a process per run: the code, which it reads from descriptor 3. Else it gets a channel, as
     // descriptors 3 (to read from) and 4.
     const std::string* code = nullptr;
+    StreamReader::Runs runs = StreamReader::Runs::kOne;
     // Whose the pipes of its output are, so that it can open /dev/stdout; nothing: ours.
     std::optional<uid_t> owner;
   };

@@ -22,7 +22,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kTimeMax{5};
 constexpr std::size_t kSeenMax = 2'000'000;
-// Paths kept, and names of directories still to be entered, in memory at one time.
+// Paths kept, and names of directories still to be entered with the paths of those that are open,
+// in memory at one time.
 constexpr std::size_t kPathBytesKeptMax = 8 << 20;
 constexpr std::size_t kWaitingBytesMax = 16 << 20;
 
@@ -125,6 +126,7 @@ class Lister {
     }
     const dev_t device = walk_.device();
     if (!walk_.down(name)) return;
+    waiting_bytes_ += path.size();
     levels_.push_back({std::move(path), {}});
     if (walk_.device() != device && is_kernel_filesystem(walk_.fd())) return;
     (void)read_here();
@@ -134,6 +136,7 @@ class Lister {
     walk_.up();
     while (levels_.size() > walk_.depth() + 1) {
       for (const std::string& name : levels_.back().waiting) waiting_bytes_ -= name.size();
+      waiting_bytes_ -= levels_.back().path.size();
       levels_.pop_back();
     }
   }

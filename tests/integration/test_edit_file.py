@@ -86,3 +86,11 @@ def test_overlapping_places_are_counted_once(client):
     client.call("write_file", path="a.txt", content="aaaa")
     assert client.call("edit_file", path="a.txt", old_text="aa", new_text="b", all=True)["replacements"] == 2
     assert client.call("read_file", path="a.txt")["content"] == "bb"
+
+
+def test_what_is_nearly_there_everywhere_is_looked_for_in_no_time(client):
+    """Comparing anew at each place would take minutes."""
+    client.run("open('many', 'w').write('a' * (16 << 20))")
+    with pytest.raises(ToolError) as refused:
+        client.call("edit_file", path="many", old_text="a" * ((1 << 20) - 1) + "b", new_text="")
+    assert "old_text is not in the file" in str(refused.value)

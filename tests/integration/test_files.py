@@ -55,6 +55,8 @@ def test_pictures_are_shown_as_long_as_a_client_takes_them(client):
     assert "750001 bytes is too large to be shown" in str(refused.value)
     part = client.call("read_file", path="p.png", encoding="base64", limit=len(head))
     assert base64.b64decode(part["content"]) == head and part["next_offset"] == len(head)
+    rest = client.call("read_file", path="p.png", encoding="base64", offset=750_000)
+    assert (rest["mime_type"], rest["content"]) == ("image/png", base64.b64encode(b"x").decode())
 
 
 def test_reading_in_parts_never_splits_a_character(client):

@@ -114,3 +114,20 @@ def test_each_tool_tells_of_it_and_works_again(server):
     client.call("write_file", path="whole.txt", content="x" * ROOMY, session_id=session)
     assert client.call("share_file", path="large.txt", session_id=session)["bytes"] == ROOMY
     client.run("1", session_id=client.call("create_session")["session_id"])
+
+
+def test_what_is_written_on_another_disk_is_told_as_written(state, tmp_path):
+    said = why_not()
+    needs(not said, f"a mount namespace of our own ({said.strip()})")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    binary = changed_hutch(tmp_path, f"mount -t tmpfs -o size=24m,mode=0700 none {state}")
+    with Client(state, "--mount", f"{folder}:rw", binary=binary) as client:
+        client.filler = pathlib.Path(f"/proc/{client.process.pid}/root{state}/filler")
+        client.call("write_file", path="/mnt/folder/log", content="one\n")
+        fill(client)
+        # Who heard of a failure would write it again.
+        assert client.call("write_file", path="/mnt/folder/log", content="two\n", mode="append")["bytes"] == 8
+        assert client.call("edit_file", path="/mnt/folder/log", old_text="one", new_text="1")["replacements"] == 1
+        assert (folder / "log").read_text() == "1\ntwo\n"
+        client.filler.unlink()

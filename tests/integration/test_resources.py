@@ -48,6 +48,11 @@ def test_files_are_resources(client):
 
 
 def test_what_runs_wrote_and_what_was_shared_is_listed(client):
+    for name, mime_type in (("plot.png", "image/png"), ("unknown.xyz", None)):
+        client.run(f"open('{name}', 'wb').write(b'x')")
+        (listed,) = client.request("resources/list")["resources"]
+        assert (listed["name"], listed.get("mimeType")) == (name, mime_type)
+        client.run(f"import os; os.remove('{name}')")
     client.run("open('old.txt', 'w').write('x'); open('new.csv', 'w').write('a,b')")
     client.run("import os; os.remove('old.txt')")
     client.result("share_file", path="new.csv")

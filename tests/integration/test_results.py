@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from boxes import until
 from conftest import needs
 from hutch_client import Client, ToolError
 
@@ -267,3 +268,20 @@ def test_a_result_names_its_own_session(state):
         assert "is this connection's default" in made["note"] and made["session_id"] not in made["note"]
         listed = {one["name"]: one["session_id"] for one in client.call("list_sessions")["sessions"]}
         assert made["session_id"] == listed["other"]
+
+
+@pytest.mark.parametrize("language,flood,stop", [
+    ("python", "import threading, time\nstop = threading.Event()\ndef flood():\n    time.sleep(1)\n"
+               "    while not stop.is_set(): print('x' * 10_000, flush=True)\n"
+               "threading.Thread(target=flood, daemon=True).start()", "stop.set()"),
+    ("javascript", "var t; setTimeout(() => { t = setInterval(() => console.log('x'.repeat(10_000)), 0) }, 1000).unref(); 0",
+     "clearInterval(t)")])
+def test_what_floods_between_runs_takes_no_later_output_away(client, language, flood, stop):
+    session = client.call("create_session", limits={"output_mb": 1})["session_id"]
+    run = client.run(flood, language, session_id=session)
+    assert run["status"] == "completed"
+    until(lambda: client.result("read_file", path=f"/runs/{run['run_id']}/stdout", limit=4, session_id=session)
+          .get("structuredContent", {}).get("total_bytes") == 1 << 20, what="the flood")
+    client.run(stop, language, session_id=session)
+    heard = {"python": "print('heard')", "javascript": "console.log('heard')"}[language]
+    assert client.run(heard, language, session_id=session)["stdout"] == "heard\n"

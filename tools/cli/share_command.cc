@@ -102,7 +102,10 @@ base::Result<int> share_get(Application& app, const std::string& id, const std::
   if (::fchmod(file.get(), 0666 & ~app.settings().user_umask) != 0) {
     return base::Error::from_errno("fchmod " + name);
   }
-  TRY(base::write_all(file.get(), content));
+  if (auto written = base::write_all(file.get(), content); !written.ok()) {
+    (void)::unlink(name.c_str());  // half of it would look like the whole
+    return std::move(written).error();
+  }
   std::cout << name << "\n";
   return 0;
 }

@@ -50,6 +50,30 @@ class KeptOutputsOfRuns : public testing::Test {
   base::UniqueFd fd_;
 };
 
+TEST_F(KeptOutputsOfRuns, WhatComesLaterCountsToo) {
+  KeptOutputs kept(fd_.get(), 3 * kMegabyte);
+  const auto print_more = [&](int number) {
+    const std::string run = "run_" + std::to_string(number);
+    std::ofstream(runs_ / run / "stdout", std::ios::app) << std::string(kMegabyte, 'y');
+    kept.grew(run, kMegabyte);
+  };
+  const auto is_whole = [&](int number, std::size_t bytes) {
+    return read(number, "stdout").find("bytes were dropped here") == std::string::npos &&
+           read(number, "stdout").size() == bytes;
+  };
+  for (int i = 0; i < 2; ++i) {
+    make_run(i, kMegabyte);
+    kept.add("run_" + std::to_string(i));
+  }
+  ASSERT_TRUE(is_whole(0, kMegabyte) && is_whole(1, kMegabyte));
+  print_more(1);
+  EXPECT_FALSE(is_whole(0, kMegabyte)) << "the oldest gives way to what a newer one printed later";
+  EXPECT_TRUE(is_whole(1, 2 * kMegabyte));
+  print_more(0);  // made small, and prints again
+  print_more(0);
+  EXPECT_FALSE(is_whole(1, 2 * kMegabyte));
+}
+
 TEST_F(KeptOutputsOfRuns, AllStaysBelowTheBound) {
   KeptOutputs kept(fd_.get(), 10 * kMegabyte);
   for (int i = 0; i < 5; ++i) {

@@ -1,6 +1,7 @@
 // The parts of hutch-box that need no namespace: loop, streams, file changes, records.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -124,7 +125,8 @@ TEST(StreamReader, LateOutputStaysWithItsRun) {
   base::Pipe pipe = base::make_pipe().value();
   const auto first = StreamFile::create(directory.fd(), "first", 100).value();
   const auto second = StreamFile::create(directory.fd(), "second", 100).value();
-  const auto reader = StreamReader::start(*loop, std::move(pipe.read_end)).value();
+  const auto reader =
+      StreamReader::start(*loop, std::move(pipe.read_end), StreamReader::Runs::kMany).value();
   int told = 0;
   reader->set_target(first, [&] { ++told; });
   ASSERT_TRUE(base::write_all(pipe.write_end.get(), "one").ok());
@@ -139,6 +141,26 @@ TEST(StreamReader, LateOutputStaysWithItsRun) {
   EXPECT_EQ(directory.read("first"), "one late");
   EXPECT_EQ(directory.read("second"), "two");
   EXPECT_EQ(told, 1);
+}
+
+TEST(StreamReader, ThePipeOfLaterRunsIsNotClosedByWhatNobodyKeeps) {
+  for (const auto runs : {StreamReader::Runs::kOne, StreamReader::Runs::kMany}) {
+    const Directory directory;
+    const auto loop = EventLoop::create().value();
+    base::Pipe pipe = base::make_pipe().value();
+    const auto reader = StreamReader::start(*loop, std::move(pipe.read_end), runs).value();
+    reader->set_target(StreamFile::create(directory.fd(), "first", 3).value(), {});
+    ASSERT_TRUE(base::write_all(pipe.write_end.get(), "too much").ok());
+    reader->drain();
+    pollfd writer{pipe.write_end.get(), 0, 0};
+    ASSERT_GE(::poll(&writer, 1, 0), 0);
+    EXPECT_EQ((writer.revents & POLLERR) != 0, runs == StreamReader::Runs::kOne);
+    if (runs == StreamReader::Runs::kOne) continue;
+    reader->set_target(StreamFile::create(directory.fd(), "second", 100).value(), {});
+    ASSERT_TRUE(base::write_all(pipe.write_end.get(), "heard").ok());
+    reader->drain();
+    EXPECT_EQ(directory.read("second"), "heard");
+  }
 }
 
 TEST(FileChanges, CreatedModifiedDeleted) {
@@ -168,6 +190,33 @@ TEST(FileChanges, CreatedModifiedDeleted) {
   EXPECT_EQ(found[3].bytes, 3);
   const auto later = FileChanges::file_time_ns() + 1;
   EXPECT_TRUE(changes.changes_since(changes.last_seen(), later, total).empty());
+}
+
+TEST(FileChanges, AnotherSizeIsAChangeWithinOneTickToo) {
+  const Directory directory;
+  directory.write("log", "one");
+  FileChanges changes(directory.fd(), 1000);
+  // As it was seen at the same tick of the clock, before the last byte came.
+  auto tree = *changes.take_snapshot();
+  tree.entries.at("/workspace/log").bytes = 2;
+  std::size_t total = 0;
+  const auto found =
+      changes.changes_since(std::make_shared<const FileChanges::Tree>(tree), 0, total);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].change, "modified");
+}
+
+TEST(FileChanges, WhatCannotBeSeenIsNotDeleted) {
+  const Directory directory;
+  for (const char* name : {"a", "b", "c"}) directory.write(name, "1");
+  FileChanges all(directory.fd(), 1000);
+  const auto before = all.take_snapshot();
+  fs::remove(directory.path() + "/b");
+  FileChanges few(directory.fd(), 1);  // stops looking after the first
+  std::size_t total = 0;
+  const auto found = few.changes_since(before, FileChanges::file_time_ns() + 1, total);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].path + " " + found[0].change, "/workspace/b deleted");
 }
 
 TEST(FileChanges, EachRunHasASnapshotOfItsOwn) {

@@ -156,4 +156,11 @@ INSTANTIATE_TEST_SUITE_P(
         MimeCase{"a.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>", "image/svg+xml"}),
     number_of<MimeCase>);
 
+TEST(MimeOfName, SaysWhatItCan) {
+  EXPECT_EQ(mime_type_of_name("plot.png"), "image/png");
+  EXPECT_EQ(mime_type_of_name("a.csv"), "text/csv");
+  EXPECT_EQ(mime_type_of_name("a.xyz"), "");
+  EXPECT_EQ(mime_type_of_name("png"), "");
+}
+
 }  // namespace
