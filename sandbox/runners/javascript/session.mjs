@@ -194,8 +194,11 @@ export class Session {
         return undefined;
       }
       run.waits = true;
-      if (await run.leftovers.soon()) run.note = GOES_ON;
-      return run.stop(this.wasStopped(run) ? { interrupted: true } : {});
+      run.stopWaiting = run.leftovers.soon(this.keepAlive, (goesOn) => {
+        if (goesOn) run.note = GOES_ON;
+        run.stop(this.wasStopped(run) ? { interrupted: true } : {});
+      });
+      return undefined;
     } catch (failure) {
       return run.stop({ failure });
     }
