@@ -64,6 +64,54 @@ def test_what_ends_a_script_ends_a_background_run(javascript, code, name, exit_c
     assert (ending.error["name"], ending.done["exit_code"]) == (name, exit_code), ending
 
 
+LISTENS = "process.on('exit', (code) => console.log('exit', code, process.exitCode));"
+
+
+@pytest.mark.parametrize("code, printed, exit_code", [
+    ("console.log('plain')", "plain\nexit 0 undefined\n", 0),
+    ("process.on('beforeExit', () => console.log('before'))", "before\nexit 0 undefined\n", 0),
+    ("process.exit(4)", "exit 4 4\n", 4),
+    ("process.exit()", "exit 0 undefined\n", 0),
+    ("setTimeout(() => process.exit(4), 20)", "exit 4 4\n", 4),
+    ("try { process.exit(4) } catch {}", "exit 4 4\n", 4),
+    ("process.exitCode = 5", "exit 5 5\n", 5),
+    ("null.x", "exit 1 1\n", 1),
+    ("setTimeout(() => { throw new Error('late') }, 20)", "exit 1 1\n", 1),
+    ("process.on('exit', () => { process.exitCode = 6 })", "exit 0 undefined\n", 6),
+    ("process.on('exit', () => process.exit(7)); process.on('exit', () => console.log('never')); process.exit(4)", "exit 4 4\n", 7),
+    ("process.on('exit', () => { process.exitCode = 0 }); null.x", "exit 1 1\n", 1),
+    ("process.on('exit', () => display('shown'))", "exit 0 undefined\n", 0),
+])
+def test_a_background_run_tells_once_of_its_exit(javascript, code, printed, exit_code):
+    ending = javascript.run(LISTENS + code, background=True)
+    assert (ending.stdout, ending.done["exit_code"]) == (printed, exit_code), ending
+    assert ending.ok == (exit_code == 0) and ("display" in code) == any(one["text"] == "'shown'" for one in ending.outputs)
+
+
+@pytest.mark.parametrize("code, exit_code, name", [("1", 1, "RangeError"), ("process.exit(3)", 3, "SystemExit"),
+                                                   ("null.x", 1, "TypeError")])
+def test_who_listens_for_the_exit_may_fail(javascript, code, exit_code, name):
+    ending = javascript.run(f"process.on('exit', () => {{ throw new RangeError('at exit') }}); {code}", background=True)
+    assert (ending.done["exit_code"], ending.error["name"]) == (exit_code, name), ending
+    assert ending.stderr.count("RangeError: at exit\n") == 1 and "runners" not in ending.stderr
+
+
+def test_who_listens_for_the_exit_can_be_stopped(javascript):
+    javascript.start("process.on('exit', () => { console.log('started'); while (true) {} })", background=True)
+    javascript.wait_for_stdout("started")
+    javascript.interrupt()
+    ending = javascript.finish()
+    assert ending.done["interrupted"] and ending.stdout == "started\n"
+
+
+def test_an_interrupt_and_a_run_of_the_session_are_no_exit(javascript):
+    assert javascript.run(LISTENS).stdout == ""
+    javascript.start("console.log('started'); setInterval(() => {}, 1000)", background=True)
+    javascript.wait_for_stdout("started")
+    javascript.interrupt()
+    assert javascript.finish().stdout == "started\n"
+
+
 def test_a_background_run_whose_timer_loops_can_be_stopped(javascript):
     javascript.start("setTimeout(() => { console.log('started'); while (true) {} }, 400)", background=True)
     javascript.wait_for_stdout("started")
