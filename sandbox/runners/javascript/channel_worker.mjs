@@ -5,9 +5,10 @@ import inspector from 'node:inspector';
 import net from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import { FrameReader, frame } from './frames.mjs';
-import { CODE, GOING_ON, STOPPED } from './shared.mjs';
+import { CODE, GOING_ON, LOOSE, STOPPED } from './shared.mjs';
 
 const DEAF_AFTER_MS = 50; // a main thread that has not ended its run by then is in a loop
+const DEAF_WHEN_LOOSE_AFTER_MS = 300; // see interrupt()
 const STOPPED_AFTER_MS = 50; // and one that was stopped may take so long to end it, however busy the machine
 const LONGEST_MS = 1000;
 const EXIT_GRACE_MS = 200;
@@ -47,15 +48,20 @@ function take(message) {
 // force: V8 then throws something that cannot be caught. That may hit what leads from the code's end to
 // the run's end as well, which begins anew with the next message; so each stop by force is followed by
 // one, and by twice the time that it took to get there: node's timers, which clear up after a callback that
-// was stopped, do not survive a second stop in the midst of that, and spin for ever.
+// was stopped, do not survive a second stop in the midst of that, and spin for ever. Where nothing holds the
+// event loop, a stop that arrives just behind a callback hits 'beforeExit' instead, and node ends: there only
+// what is most likely an endless loop is stopped.
 function interrupt() {
   const run = Atomics.load(shared, GOING_ON);
   const goesOn = () => run !== 0 && Atomics.load(shared, GOING_ON) === run;
+  const patientUntil = performance.now() + DEAF_WHEN_LOOSE_AFTER_MS;
   const tell = () => goesOn() && parentPort.postMessage({ type: 'interrupt', run });
   const look = (afterMs) => {
     const begun = performance.now();
     setTimeout(() => {
       if (!goesOn()) return;
+      const rest = patientUntil - performance.now();
+      if (rest > 0 && Atomics.load(shared, LOOSE)) return look(rest);
       const again = (least) => look(Math.min(Math.max(2 * (performance.now() - begun), least), LONGEST_MS));
       if (Atomics.compareExchange(shared, CODE, run, -run) !== run) return again(0);
       return stopByForce(run, () => {

@@ -36,6 +36,32 @@ export function declareGlobally(program, edit, visit) {
   return { names, unset };
 }
 
+// Enums and namespaces of TypeScript, which without its types are `var X = (…)(X || {})` and `(…)(X || (X = {}))`:
+// so that one of an earlier cell would go on in the next. Within a cell their parts make one.
+export function mergedNames(program) {
+  const declared = new Set();
+  const calls = [];
+  for (const statement of program.body) {
+    const node = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement;
+    if (node?.type === 'ExpressionStatement') calls.push(node.expression);
+    if (node?.type !== 'VariableDeclaration') continue;
+    for (const { id, init } of node.declarations) {
+      if (id.type === 'Identifier') declared.add(id.name);
+      calls.push(init);
+    }
+  }
+  return calls.map(goesOnWith).filter((name) => declared.has(name));
+}
+
+function goesOnWith(call) {
+  if (call?.type !== 'CallExpression' || !/^(Arrow)?FunctionExpression$/.test(call.callee.type)) return undefined;
+  const [argument] = call.arguments;
+  if (argument?.type !== 'LogicalExpression' || argument.operator !== '||') return undefined;
+  const { left, right } = argument;
+  const fresh = right.type === 'AssignmentExpression' ? right.right : right;
+  return fresh.type === 'ObjectExpression' && fresh.properties.length === 0 ? left.name : undefined;
+}
+
 // Makes what a cell declares variables that can be set: of `crypto` node has a getter only, for one.
 export function prepareGlobals({ names, unset }) {
   for (const name of names) {

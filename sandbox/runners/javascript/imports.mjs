@@ -4,7 +4,7 @@
 // import.meta become calls of `__hutch__`, and what is declared becomes global (declarations.mjs).
 // In modules, imports get the URLs of what they mean.
 
-import { declareGlobally } from './declarations.mjs';
+import { declareGlobally, mergedNames } from './declarations.mjs';
 import { edited } from './edits.mjs';
 import { parse, visit } from './syntax.mjs';
 import { JSON, Set } from './intrinsics.mjs';
@@ -16,7 +16,7 @@ const FOLLOWED_CHARACTERS_MAX = 2_000_000; // larger ones were put together by a
 // that nothing uses may have been one of them, and need not be there.
 export function toScript(source, cell, isTypeScript) {
   const asItIs = { code: source, map: null, names: new Set(), unset: [] };
-  if (!/\b(import|export|const|let|class)\b/.test(source)) return asItIs;
+  if (!isTypeScript && !/\b(import|export|const|let|class)\b/.test(source)) return asItIs;
   let program;
   try {
     program = parse(source, cell);
@@ -31,6 +31,10 @@ export function toScript(source, cell, isTypeScript) {
     visit(program, (node) => rewriteNode(node, edit, used));
     declared = declareGlobally(program, edit, visit);
   });
+  for (const name of isTypeScript ? mergedNames(program) : []) {
+    declared.names.add(name);
+    declared.unset.push(name);
+  }
   return { ...edited(source, edits), ...declared };
 }
 

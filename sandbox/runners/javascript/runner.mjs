@@ -7,8 +7,9 @@
 import { Worker } from 'node:worker_threads';
 import { installStreams } from './streams.mjs';
 import { Session } from './session.mjs';
-import { PLACES } from './shared.mjs';
+import { LOOSE, PLACES } from './shared.mjs';
 import { loadSyntax } from './syntax.mjs';
+import { Atomics } from './intrinsics.mjs';
 
 installStreams();
 
@@ -28,9 +29,14 @@ const worker = new Worker(new URL('./channel_worker.mjs', import.meta.url), {
   env: {},
   stdin: false,
 });
-const session = new Session(shared, (message, blob) => worker.postMessage({ message, blob }),
-  (whether) => (whether ? worker.ref() : worker.unref()));
+const session = new Session(shared, (message, blob) => worker.postMessage({ message, blob }), keepAlive);
 const realExit = process.reallyExit.bind(process);
+
+function keepAlive(whether) {
+  if (whether) worker.ref();
+  else worker.unref();
+  Atomics.store(shared, LOOSE, whether ? 0 : 1);
+}
 
 worker.on('message', (message) => {
   if (message.type === 'run') session.answer(message);

@@ -9,6 +9,7 @@ import { promiseHooks } from 'node:v8';
 import { prepareGlobals } from './declarations.mjs';
 import { chained } from './edits.mjs';
 import { describeFailure, explain, newestCell, read, rememberSource } from './errors.mjs';
+import { Exit, statusOf, tellOfExit } from './exits.mjs';
 import { outputOf, sendOutput } from './results.mjs';
 import { toScript } from './imports.mjs';
 import { Leftovers, whenNothingIsLeft } from './leftovers.mjs';
@@ -19,7 +20,7 @@ import { installStacks } from './stacks.mjs';
 import { installStreams, writeAll } from './streams.mjs';
 import { CODE, STOPPED } from './shared.mjs';
 import { stripTypes } from './typescript.mjs';
-import { Atomics, Error, Map, Number, Object, Promise, Set, String, TypeError, setImmediate } from './intrinsics.mjs';
+import { Atomics, Error, Map, Object, Promise, Set, String, TypeError, setImmediate } from './intrinsics.mjs';
 
 const reallyExit = process.reallyExit.bind(process);
 
@@ -28,22 +29,6 @@ const TAKEN = 'has already been declared';
 const GOES_ON = 'what this run has started goes on (callbacks, timers, a server or another process): '
   + 'get_run with its id shows what they print, until another run of JavaScript begins and has it';
 const FROM_EARLIER = 'Code of an earlier run, or a function defined there, threw this with nobody to catch it; it fails no run.\n';
-
-// Thrown by process.exit(), so that the interpreter lives on. What else is thrown may be a proxy, whose
-// class is for its code to say; a private field is not.
-class Exit extends Error {
-  #code;
-  constructor(code) {
-    super(`process.exit(${code})`);
-    this.name = 'SystemExit';
-    this.#code = code;
-  }
-  static codeOf(failure) {
-    return Object(failure) === failure && #code in failure ? failure.#code : undefined;
-  }
-}
-
-Object.freeze(Exit);
 
 export class Session {
   // keepAlive(whether): of this thread's event loop, for the channel.
@@ -113,7 +98,7 @@ export class Session {
     installQuestions();
     installStacks();
     process.exit = (code) => {
-      const status = Number(code ?? process.exitCode ?? 0) & 0xff;
+      const status = statusOf(code);
       this.current?.stop({ exit: status });
       throw new Exit(status);
     };
@@ -194,8 +179,11 @@ export class Session {
         return undefined;
       }
       run.waits = true;
-      if (await run.leftovers.soon()) run.note = GOES_ON;
-      return run.stop(this.wasStopped(run) ? { interrupted: true } : {});
+      run.stopWaiting = run.leftovers.soon(this.keepAlive, (goesOn) => {
+        if (goesOn) run.note = GOES_ON;
+        run.stop(this.wasStopped(run) ? { interrupted: true } : {});
+      });
+      return undefined;
     } catch (failure) {
       return run.stop({ failure });
     }
@@ -213,7 +201,7 @@ export class Session {
     if (run.describing) run.ending = { interrupted: true }; // what was thrown takes for ever to show
     run.describing = true;
     run.stopWaiting?.();
-    const done = this.describeEnd(run);
+    const done = run.background ? this.describeExit(run) : this.describeEnd(run);
     this.leave(run);
     this.current = null;
     if (done.error && done.error !== run.stray) writeAll(2, done.error.traceback);
@@ -329,6 +317,19 @@ export class Session {
     sendOutput((message, blob) => this.send(message, blob), outputOf(value, isMain));
   }
 
+  // With a run in the background its process ends: who listens for that may change how. Not so an interrupt,
+  // which ends a process at once, and a failure stays one.
+  describeExit(run) {
+    const done = this.describeEnd(run);
+    if (done.interrupted) return done;
+    const ending = tellOfExit(done.exit_code);
+    const hasThrown = 'failure' in ending && Exit.codeOf(ending.failure) === undefined;
+    const wasFailure = Boolean(done.error?.traceback); // an exit with a status has none
+    if (done.ok || !(hasThrown || wasFailure)) return this.describeEnd({ ending });
+    if (hasThrown) writeAll(2, describeFailure(ending.failure).traceback);
+    return done;
+  }
+
   describeEnd({ ending, stray }) {
     const done = (exit_code, interrupted, error) =>
       ({ type: 'done', ok: exit_code === 0, exit_code, interrupted, ...(error && { error }) });
@@ -346,7 +347,7 @@ export class Session {
       return done(1, false, error);
     }
     if (stray) return done(1, false, stray);
-    return exit(Number(process.exitCode ?? 0) & 0xff);
+    return exit(statusOf());
   }
 }
 

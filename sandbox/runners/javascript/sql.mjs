@@ -40,12 +40,12 @@ export class Sql {
   }
 
   run(text, parameters, place) {
+    const values = parameters === undefined ? undefined : toJson(parameters); // first: it may throw
     this.runner ??= this.start();
     const { runner } = this;
     runner.process.ref();
     return new Promise((resolve, reject) => {
       this.current = { resolve, reject, place, columns: [], rows: [] };
-      const values = parameters === undefined ? undefined : toJson(parameters);
       runner.channel.write(frame('J', Buffer.from(JSON.stringify({
         type: 'run', run_id: 'hutch.sql', language: 'sql', code: text, parameters: values, rows: true,
       }))));
@@ -114,11 +114,17 @@ function valueOf(cell) {
 
 function toJson(parameters) {
   const plain = (value) => {
-    if (value instanceof Date) return value.toISOString();
+    if (value instanceof Date) return textOf(value);
     if (typeof value === 'bigint') return { integer: String(value) };
     if (value instanceof Uint8Array) return { bytes: Buffer.from(value).toString('base64') };
     return value ?? null;
   };
   if (Array.isArray(parameters)) return parameters.map(plain);
   return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, plain(value)]));
+}
+
+// As columns of dates have it, as text, where the engine has no dates: in UTC, and without what is zero at the end, so
+// that it sorts among them. To DuckDB it is a DATE or TIMESTAMP as well.
+function textOf(date) {
+  return date.toISOString().replace('T', ' ').replace(/( 00:00:00)?\.000Z$|Z$/, '');
 }

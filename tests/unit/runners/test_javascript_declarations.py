@@ -111,6 +111,27 @@ def test_typescript_declares_anew_too(javascript):
     assert "cell-5:2:" in ending.stderr
 
 
+@needs_types
+@pytest.mark.parametrize("first, second, shown, text", [
+    ("enum Color { Red, Green }", "enum Color { Blue }", "Object.keys(Color)", "[ '0', 'Blue' ]"),
+    ("export enum Color { Red }", "export enum Color { Blue }", "Object.keys(Color)", "[ '0', 'Blue' ]"),
+    ("enum Color { Red = 'r' }", "enum Color { Blue = 'b' }\nenum Color { Pink = 'p' }", "Object.keys(Color)", "[ 'Blue', 'Pink' ]"),
+    ("namespace Shop { export const a = 1 }", "namespace Shop { export const b = 2 }", "Shop", "{ b: 2 }"),
+    ("namespace Shop { export const a = 1 }",
+     "namespace Shop { export const b = 2 }\nnamespace Shop { export const c = 3 }", "Shop", "{ b: 2, c: 3 }"),
+    ("enum Color { Red }", "enum Color { Blue = 'b' }\nnamespace Color { export const fallback = Color.Blue }",
+     "Color", "{ Blue: 'b', fallback: 'b' }"),
+    ("enum crypto { Coin }", "enum crypto { Token = 't' }", "crypto", "{ Token: 't' }"),
+    ("var kept = { n: 1 };", "var kept; enum Color { Red }", "kept", "{ n: 1 }"),
+    ("1", "const { kept } = ((all) => all)({ kept: { n: 1 } });", "kept", "{ n: 1 }"),
+    ("var kept = ((all) => all)({ n: 1 });", "var kept = ((all) => all)(kept || { n: 2 });", "kept", "{ n: 1 }"),
+])
+def test_enums_and_namespaces_are_declared_anew(javascript, first, second, shown, text):
+    for code in (first, second):
+        assert (ending := javascript.run(code, language="typescript")).ok, ending
+    assert javascript.run(shown).text == text
+
+
 def test_a_start_prints_nothing(javascript):
     ending = javascript.run("1")
     assert (ending.stdout, ending.stderr) == ("", "")

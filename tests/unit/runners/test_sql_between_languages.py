@@ -250,6 +250,36 @@ def test_hutch_sql_in_javascript(start, python, engine):
                           "WHERE i < 100000) SELECT * FROM n')).length").text == "100000"
 
 
+TIMES = "times = pd.DataFrame({'t': pd.to_datetime(['2024-03-05 10:20', '2024-03-06']), 'day': pd.to_datetime(['2024-03-05', '2024-03-06'])})"
+DATES = [("2024-03-05T10:20:00Z", "2024-03-05 10:20:00", [1, 2, 0, 1]), ("2024-03-05T10:20:00.120Z", "2024-03-05 10:20:00.120", [0, 1, 0, 1]),
+         ("2024-03-05T12:20:00+02:00", "2024-03-05 10:20:00", [1, 2, 0, 1]), ("2024-03-05", "2024-03-05", [0, 2, 1, 2])]
+COUNTS = "SELECT sum(t = $d), sum(t >= $d), sum(day = $d), sum(day >= $d) FROM times"
+
+
+@pytest.mark.parametrize("date, text, counts", DATES)
+def test_dates_go_from_javascript_as_columns_have_them(start, date, text, counts):
+    javascript, python = start("javascript"), start("python")
+    assert python.run(f"import pandas as pd\n{TIMES}").ok
+    assert javascript.run(f"const date = new Date('{date}'); (await hutch.sql('SELECT ? AS a', [date]))[0].a").text == f"'{text}'"
+    code = f"Object.values((await hutch.sql('{COUNTS}', {{ d: date }}))[0]).join()"
+    assert javascript.run(code).text == f"'{','.join(map(str, counts))}'"
+
+
+@pytest.mark.parametrize("_date, text, counts", DATES)
+def test_dates_of_javascript_are_dates_to_both_engines(python, sql, engine, _date, text, counts):
+    assert python.run(TIMES).ok
+    code = COUNTS if engine == "SQLite" else COUNTS.replace("sum(", "count_if(")
+    sql.send({"type": "run", "run_id": "run_1", "code": code, "env": {}, "language": "sql", "parameters": {"d": text}})
+    assert rows(sql.finish()) == [counts]
+
+
+def test_a_date_that_is_none_fails_its_query_only(start):
+    javascript = start("javascript")
+    ending = javascript.run("await hutch.sql('SELECT ?', [new Date('no date')]).catch((error) => error.name)")
+    assert ending.text == "'RangeError'" and "note" not in ending.done
+    assert javascript.run("await hutch.sql('SELECT 2 a')").text == "[ { a: 2 } ]"
+
+
 def test_hutch_sql_in_javascript_is_interrupted(start, tmp_path):
     javascript = start("javascript")
     assert javascript.run("await hutch.sql('SELECT 1 a')").text == "[ { a: 1 } ]"

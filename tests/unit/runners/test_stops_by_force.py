@@ -54,6 +54,8 @@ def burners():
     "require('child_process').execSync('sleep 0.03'); while (true) {}",
     "setTimeout(() => { console.log('started'); while (true) {} }, 2); await new Promise(() => {})",
     "setTimeout(() => { console.log('started'); while (true) {} }, 2);",
+    "require('zlib').gzip('x', () => { console.log('started'); while (true) {} });",
+    "require('zlib').gzip('x', () => { console.log('started'); " + BUSY.format(4) + " });",
     "try { process.exit(3) } catch {} while (true) {}",
     "await new Promise((r) => setTimeout(r, 3)); " + BUSY.format(3),
     BUSY.format(4),
