@@ -9,6 +9,10 @@ std::string name_of(const Change& subject) {
   return (subject.kind == Change::Kind::kTask ? "task " : "resource ") + subject.subject;
 }
 
+std::size_t wishes_in(const Changes::Filter& filter) {
+  return filter.uris.size() + filter.task_ids.size();
+}
+
 }  // namespace
 
 void Changes::on_watch(Watch begin, Watch end, std::function<void()> settle) {
@@ -19,7 +23,10 @@ void Changes::on_watch(Watch begin, Watch end, std::function<void()> settle) {
 
 std::optional<Changes::Id> Changes::add(std::string principal_id, const Filter& filter, Tell tell,
                                         bool counted, const std::function<void()>& first) {
-  if (counted && !count(principal_id)) return std::nullopt;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!take(principal_id, {counted ? 1U : 0U, wishes_in(filter)})) return std::nullopt;
+  }
   // Before it is listened: once it is, nothing that happens to them is missed.
   if (begin_all(principal_id, filter) && settle_) settle_();
   const auto listener = std::make_shared<Listener>();
@@ -39,23 +46,24 @@ std::optional<Changes::Id> Changes::add(std::string principal_id, const Filter& 
   return id;
 }
 
-bool Changes::count(const std::string& principal_id) {
-  const std::lock_guard lock(mutex_);
-  std::size_t& own = counted_of_[principal_id];
-  if (counted_ >= kListenersMax || own >= kListenersEachMax) {
-    if (own == 0) counted_of_.erase(principal_id);
-    return false;
-  }
-  ++counted_;
-  ++own;
-  return true;
+bool Changes::take(const std::string& principal_id, const Held& wanted) {
+  Held& own = held_of_[principal_id];
+  const bool room = counted_ + wanted.listeners <= kListenersMax &&
+                    own.listeners + wanted.listeners <= kListenersEachMax &&
+                    own.wishes + wanted.wishes <= kWishesEachMax;
+  counted_ += wanted.listeners;
+  own.listeners += wanted.listeners;
+  own.wishes += wanted.wishes;
+  if (!room) give_back(principal_id, wanted);
+  return room;
 }
 
-// With mutex_ held.
-void Changes::uncount(const std::string& principal_id) {
-  --counted_;
-  const auto own = counted_of_.find(principal_id);
-  if (--own->second == 0) counted_of_.erase(own);
+void Changes::give_back(const std::string& principal_id, const Held& held) {
+  counted_ -= held.listeners;
+  const auto own = held_of_.find(principal_id);
+  own->second.listeners -= held.listeners;
+  own->second.wishes -= held.wishes;
+  if (own->second.listeners == 0 && own->second.wishes == 0) held_of_.erase(own);
 }
 
 bool Changes::begin_all(const std::string& principal_id, const Filter& filter) {
@@ -79,7 +87,7 @@ void Changes::remove(Id id) {
       const auto found = listeners_.find(id);
       if (found == listeners_.end()) return;
       listener = found->second;
-      if (listener->counted) uncount(listener->principal_id);
+      give_back(listener->principal_id, {listener->counted ? 1U : 0U, wishes_in(listener->filter)});
       listeners_.erase(found);
     }
     for (const auto& uri : listener->filter.uris) {
@@ -107,9 +115,9 @@ bool Changes::watch_uri(Id id, const std::string& uri) {
     if (found == listeners_.end()) return false;
     auto& uris = found->second->filter.uris;
     if (uris.contains(uri)) return true;
-    if (uris.size() >= kWatchedEachMax) return false;
-    uris.insert(uri);
     principal_id = found->second->principal_id;
+    if (uris.size() >= kWatchedEachMax || !take(principal_id, {0, 1})) return false;
+    uris.insert(uri);
   }
   const bool begun = begin(principal_id, {Change::Kind::kResource, uri});
   watch_lock.unlock();
@@ -125,6 +133,7 @@ void Changes::unwatch_uri(Id id, const std::string& uri) {
     const auto found = listeners_.find(id);
     if (found == listeners_.end() || found->second->filter.uris.erase(uri) == 0) return;
     principal_id = found->second->principal_id;
+    give_back(principal_id, {0, 1});
   }
   end(principal_id, {Change::Kind::kResource, uri});
 }

@@ -20,6 +20,7 @@ namespace mcp {
 inline constexpr std::size_t kListenersMax = 4096;      // that clients have opened
 inline constexpr std::size_t kListenersEachMax = 2048;  // of one principal
 inline constexpr std::size_t kWatchedEachMax = 1000;    // URIs, or tasks, of one listener
+inline constexpr std::size_t kWishesEachMax = 8192;     // for either, of all of one principal
 inline constexpr std::size_t kWatchedBytesMax = 4096;   // of a URI or an id
 
 struct Change {
@@ -85,8 +86,13 @@ class Changes {
     std::atomic<std::thread::id> teller;  // who holds it to tell
     bool removed = false;                 // under telling
   };
-  bool count(const std::string& principal_id);
-  void uncount(const std::string& principal_id);
+  struct Held {
+    std::size_t listeners = 0;  // counted ones
+    std::size_t wishes = 0;     // to hear of a URI or a task
+  };
+  // With mutex_ held. False when that is too much.
+  bool take(const std::string& principal_id, const Held& wanted);
+  void give_back(const std::string& principal_id, const Held& held);
 
   using Subject = std::pair<std::string, std::string>;  // principal, kind and name
 
@@ -100,7 +106,7 @@ class Changes {
   std::mutex mutex_;
   Id last_id_ = 0;
   std::size_t counted_ = 0;
-  std::map<std::string, std::size_t> counted_of_;  // principal; none that has none
+  std::map<std::string, Held> held_of_;  // principal; none that holds nothing
   std::map<Id, std::shared_ptr<Listener>> listeners_;
   std::mutex watch_mutex_;  // taken first: begins and ends of one subject come in order
   std::map<Subject, std::size_t> watched_;

@@ -134,6 +134,34 @@ TEST_F(Subscriptions, ThereIsAnEndToHowMany) {
   client.connection.disconnect();
 }
 
+TEST(Changes, ThereIsAnEndToWhatOnePrincipalIsToldOf) {
+  mcp::Changes changes;
+  mcp::Changes::Filter filter;
+  for (std::size_t i = 0; i < mcp::kWatchedEachMax; ++i) filter.uris.insert(std::to_string(i));
+  const auto add = [&](const char* who) {
+    return changes.add(
+        who, filter, [](const mcp::Change&) {}, /*counted=*/true);
+  };
+  std::vector<mcp::Changes::Id> held;
+  for (std::size_t i = 0; i < mcp::kWishesEachMax / mcp::kWatchedEachMax; ++i) {
+    const auto id = add("one");
+    ASSERT_TRUE(id);
+    held.push_back(*id);
+  }
+  EXPECT_FALSE(add("one"));
+  EXPECT_TRUE(add("other"));
+  const auto few = changes.add(
+      "one", {}, [](const mcp::Change&) {}, /*counted=*/false);
+  ASSERT_TRUE(few);
+  std::size_t watched = 0;
+  while (changes.watch_uri(*few, "more " + std::to_string(watched))) ++watched;
+  EXPECT_EQ(watched, mcp::kWishesEachMax % mcp::kWatchedEachMax);
+  changes.unwatch_uri(*few, "more 0");
+  EXPECT_TRUE(changes.watch_uri(*few, "again"));
+  changes.remove(held.front());
+  EXPECT_TRUE(add("one"));
+}
+
 TEST_F(Subscriptions, ATaskIsToldToItsOwner) {
   (void)full.tasks.add("somebody", "mine");
   (void)full.tasks.add("somebody else", "not mine");
