@@ -37,6 +37,8 @@ class Figures:
         try:
             self.show_all()
         finally:
+            if (pyplot := _pyplot()) is not None:
+                pyplot.close("all")  # else the next run would draw into what an interrupt has left
             self._tell_warnings()
 
     def _take_over(self, pyplot):
@@ -53,17 +55,26 @@ class Figures:
 
     def show_all(self):
         """Sends the open figures that have not been sent, in the order they were made."""
-        pyplot = sys.modules.get(_PYPLOT)
-        if pyplot is None or not hasattr(pyplot, "get_fignums"):  # half imported
-            return
-        for number in pyplot.get_fignums():
-            figure = pyplot.figure(number)
-            try:
-                if figure.axes or figure.texts or figure.images or figure.artists:
-                    if not any(figure is sent for sent, _ in self._sent):
-                        self._emit(*self.output_of(figure, is_main_result=False))
-            finally:
-                pyplot.close(figure)
+        pyplot, failure = _pyplot(), None
+        try:
+            for number in pyplot.get_fignums() if pyplot is not None else ():
+                try:
+                    self._show(pyplot, pyplot.figure(number))
+                except Exception as error:  # the others can be drawn all the same
+                    failure = failure or error
+            if failure is not None:
+                raise failure
+        finally:
+            failure = None  # no circle with its own traceback
+
+    def _show(self, pyplot, figure):
+        """Sends a figure that is not empty and has not been sent, and closes it."""
+        try:
+            if figure.axes or figure.texts or figure.images or figure.artists:
+                if not any(figure is sent for sent, _ in self._sent):
+                    self._emit(*self.output_of(figure, is_main_result=False))
+        finally:
+            pyplot.close(figure)
 
     def output_of(self, figure, is_main_result):
         output = {"is_main_result": is_main_result, "formats": ["text", "png"],
@@ -107,6 +118,12 @@ class Figures:
             sys.stderr.write("".join(lines))
         except Exception:  # user code has put anything in its place
             pass
+
+
+def _pyplot():
+    """The module, where user code has imported it as a whole."""
+    pyplot = sys.modules.get(_PYPLOT)
+    return pyplot if hasattr(pyplot, "get_fignums") else None
 
 
 def watch_drawing(_axes):

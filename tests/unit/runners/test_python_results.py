@@ -172,6 +172,29 @@ def test_figures_of_a_failed_run_are_sent(python):
 
 
 @needs_matplotlib
+@pytest.mark.parametrize("show", ["", "plt.show()"])
+def test_a_figure_that_cannot_be_drawn_keeps_no_other_back(python, show):
+    python.run("import matplotlib.pyplot as plt")
+    bad = r"plt.figure(); plt.plot([1]); plt.title(r'$\frac{1}$'); "
+    ending = python.run(f"{bad}plt.figure(); plt.plot([1, 2]); plt.title('good'); {bad}{show}")
+    assert ending.error["name"] == "ValueError" and "Expected \\frac" in ending.error["message"]
+    assert [output["chart"]["title"] for output in ending.outputs] == ["good"] and len(ending.images) == 1
+    ending = python.run("before = plt.get_fignums(); plt.plot([3, 4])\nbefore")
+    assert ending.text == "[]" and len(ending.images) == 1 and ending.outputs[-1]["chart"]["title"] == ""
+
+
+@needs_matplotlib
+def test_figures_that_an_interrupt_keeps_from_being_drawn_are_closed(python):
+    python.run("import matplotlib.artist, matplotlib.pyplot as plt, time\nclass Slow(matplotlib.artist.Artist):\n"
+               "    def draw(self, renderer):\n        print('drawing'); time.sleep(60)")
+    python.start("plt.figure().add_artist(Slow()); plt.figure(); plt.plot([1]);")
+    python.wait_for_stdout("drawing")
+    python.interrupt()
+    assert python.finish().done["interrupted"]
+    assert python.run("plt.get_fignums()").text == "[]"
+
+
+@needs_matplotlib
 def test_large_picture_gets_fewer_dots(python):
     ending = figures(python, "import random\nfig = plt.figure(figsize=(20, 20), dpi=200)\n"
                      "plt.imshow([[random.random() for _ in range(600)] for _ in range(600)])")
