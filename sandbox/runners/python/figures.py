@@ -1,7 +1,8 @@
 """matplotlib figures: every one that a run leaves open, or shows, becomes a picture of the run.
 
-matplotlib is never imported from here. Hooks wait until user code has imported it: then pyplot's show()
-sends the figures instead of warning that there is no screen, and what artists do not tell afterwards is kept.
+matplotlib is never imported from here. Hooks wait until user code has imported it: then show(), pyplot's
+and that of a figure, sends figures instead of warning that there is no screen, and what artists do not
+tell afterwards is kept.
 """
 
 import re
@@ -24,7 +25,8 @@ class Figures:
         self._sent = []  # pairs of figure and output of this run, which need no second sending
         self._warnings = {}  # what matplotlib had to say of this run's pictures, each once
         WhenImported("matplotlib.axes", watch_drawing)
-        WhenImported(_PYPLOT, self._take_over)
+        WhenImported("matplotlib.figure", self._take_figures)
+        WhenImported(_PYPLOT, self._take_pyplot)
 
     def begin(self):
         self._sent, self._warnings = [], {}
@@ -41,12 +43,19 @@ class Figures:
                 pyplot.close("all")  # else the next run would draw into what an interrupt has left
             self._tell_warnings()
 
-    def _take_over(self, pyplot):
+    def _take_pyplot(self, pyplot):
         def show(*_arguments, **_options):
             """Sends all open figures as results of this run, and closes them."""
             self.show_all()
 
         pyplot.show = show
+
+    def _take_figures(self, module):
+        def show(figure, *_arguments, **_options):
+            """Sends the figure as a result of this run, and closes it."""
+            self._show(_pyplot(), figure)
+
+        module.Figure.show = show
 
     @staticmethod
     def is_figure(value):
@@ -74,7 +83,8 @@ class Figures:
                 if not any(figure is sent for sent, _ in self._sent):
                     self._emit(*self.output_of(figure, is_main_result=False))
         finally:
-            pyplot.close(figure)
+            if pyplot is not None:  # figures can be made without it
+                pyplot.close(figure)
 
     def output_of(self, figure, is_main_result):
         output = {"is_main_result": is_main_result, "formats": ["text", "png"],
