@@ -29,6 +29,7 @@ class Cells:
         source = source.replace("\r\n", "\n").replace("\r", "\n")  # as the compiler reads it
         name = f"<cell-{self.count}>"
         remember(source, name)
+        self.namespace.pop("__warningregistry__", None)  # told once a cell: its line numbers were another cell's before
         body, last = self._compile_cell(source, name)
         self.notebook.begin(source, self.count)
         value = self._execute(body, last)

@@ -87,6 +87,17 @@ def test_coroutines_that_nobody_awaits_are_told_of(python):
     assert python.run("f()\n2").stderr.startswith("<cell-3>:1: RuntimeWarning: coroutine 'f' was never awaited\n  f()\n")
 
 
+def test_warnings_are_told_anew_in_every_cell(python):
+    code = "import warnings\nfor _ in range(3): warnings.warn('again')"
+    for number in (1, 2):
+        ending = python.run(code)
+        assert ending.stderr.startswith(f"<cell-{number}>:2: UserWarning: again") and ending.stderr.count("UserWarning") == 1
+    python.run("def f(): warnings.warn('of the caller', stacklevel=2)\ndef g(): warnings.warn('own')")
+    for _ in range(2):
+        stderr = python.run("for _ in range(3): f(), g()").stderr
+        assert stderr.count("of the caller\n") == 1 and stderr.count("UserWarning: own") == 1
+
+
 def test_traceback_names_cell_and_line(python):
     python.run("def inner(x):\n    return 1 / x")
     ending = python.run("def outer():\n    return inner(0)\n\nouter()")
