@@ -76,7 +76,7 @@ class Session:
         if os.getpid() != self.pid:
             self.leave_child(failure)
         # Figures of a failed run are shown too: they were drawn before it failed.
-        of_figures = self.attempt(self.figures.end)
+        of_figures = self.attempt(lambda: self.cells.context.run(self.figures.end))
         of_outputs = self.attempt(self.send_held)
         failure = failure or of_figures or of_outputs
         self.interrupts.install()
@@ -114,7 +114,7 @@ class Session:
         value = self.cells.run(source)
         if value is not None:
             builtins._ = value
-            self.show(value, is_main_result=True)
+            self.cells.context.run(self.show, value, is_main_result=True)
 
     def send_held(self):
         with self.interrupts.shield():  # all of them, or those after the interrupt were lost
