@@ -14,6 +14,7 @@ import time
 import duckdb
 
 from hutch_runner.engine import WAIT_SECONDS, Answer
+from hutch_runner.parameters import converted, without_numpy
 
 SESSION = "session"  # the name under which the file is attached
 _LOCKED = re.compile("could not set lock|conflicting lock|being used by another process", re.IGNORECASE)
@@ -142,7 +143,7 @@ class DuckdbEngine:
 
     def execute(self, statement, parameters=()):
         self._add_frames(statement.text)
-        cursor = self._execute(statement, parameters)
+        cursor = self._execute(statement, converted(parameters, without_numpy))
         if statement.kind == "TRANSACTION":
             self.in_transaction = _BEGINS.match(statement.text) is not None
         expected = [one.name for one in statement.parsed.expected_result_type]
