@@ -33,7 +33,7 @@ class FileTables:
         if self._database.in_transaction:
             return  # a transaction sees one state of the files, as it does of the tables
         for name, (path, *stamp) in list(self._loaded.items()):
-            if stamp_of(path) != stamp:
+            if path_of(name) != path or stamp_of(path) != stamp:  # in another folder the name is another file's
                 if self.has(name):
                     self._database.execute(f"DROP TABLE temp.{quoted(name)}")
                 del self._loaded[name]
@@ -61,7 +61,7 @@ class FileTables:
         stamp = stamp_of(name)
         table = read(name)
         self._fill(name, table)
-        self._loaded[name] = (os.path.abspath(name), *stamp)
+        self._loaded[name] = (path_of(name), *stamp)
 
     def _fill(self, name, table):
         database = self._database
@@ -106,6 +106,13 @@ def _trigger(change, name):
 def refusal_to_change(name):
     return (f"cannot modify {name}; it is a file, which SQL can only read: "
             f"CREATE TABLE t AS SELECT * FROM {quoted(name)} makes a table to change")
+
+
+def path_of(name):
+    try:
+        return os.path.abspath(name)
+    except OSError:  # the working directory is gone
+        return None
 
 
 def stamp_of(path):

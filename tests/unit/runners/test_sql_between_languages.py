@@ -257,6 +257,19 @@ def test_hutch_sql_reads_files(python, engine):
     assert python.run(f"hutch.sql('''SELECT sum(a) AS s FROM {name} ''').s.tolist()[0] == 3").text == "True"
 
 
+def test_a_file_is_that_of_the_working_directory(python, engine):
+    for folder, value in (("one", 1), ("other", 2)):
+        (python.cwd / folder).mkdir()
+        (python.cwd / folder / "d.csv").write_text(f"a\n{value}\n")
+    python.run("import os\nread = lambda: hutch.sql('SELECT a FROM \"d.csv\"').a.tolist()\nhome = os.getcwd()")
+    assert python.run("os.chdir('one'); read()").text == python.run("read()").text == "[1]"
+    assert python.run("os.chdir('../other'); read()").text == "[2]"
+    assert "d.csv" in python.run("os.chdir(home); read()").error["message"]
+    assert python.run("os.chdir('one'); read()").text == "[1]"
+    assert not python.run("import shutil; shutil.rmtree(os.getcwd()); read()").ok
+    assert python.run("os.chdir(home + '/other'); read()").text == "[2]"
+
+
 def test_hutch_sql_errors_are_the_users(python):
     ending = python.run("a = 1\nhutch.sql('SELECT nope FROM df')")
     assert ending.error["name"] == "hutch.SQLError" and "cell 2, line 2" in ending.stderr
