@@ -132,13 +132,14 @@ class DuckdbEngine:
     def statements(self, code):
         if code.lstrip().startswith("."):
             raise ValueError("commands with a dot belong to the duckdb shell; for a list of tables: SHOW TABLES")
-        found, start = [], 0
+        found, start, line, counted = [], 0, 1, 0
         for number, parsed in enumerate(duckdb.extract_statements(code), 1):
             text = parsed.query
             at = code.find(text, start)
             at, start = (at, at + len(text)) if at >= 0 else (start, start)
             first = at + len(text) - len(text.lstrip())
-            found.append(Statement(parsed, text.strip(), number, code.count("\n", 0, first) + 1))
+            line, counted = line + code.count("\n", counted, first), max(counted, first)
+            found.append(Statement(parsed, text.strip(), number, line))
         return found
 
     def execute(self, statement, parameters=()):
