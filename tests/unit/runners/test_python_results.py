@@ -99,6 +99,26 @@ def tables(tmp_path_factory):
 
 
 @needs_pandas
+@pytest.mark.parametrize("part, name, labels", [
+    ("long.tail(2)", "index", [4998, 4999]), ("long.iloc[:3:2]", "index", [0, 2]), ("long.iloc[2::-1]", "index", [2, 1, 0]),
+    ("long.rename_axis('row').head(2)", "row", [0, 1]), ("long.set_axis(range(1, 5001)).head(2)", "index", [1, 2]),
+    ("long.a.tail(1)", "index", [4999]), ("long.head(2)", None, None), ("long.a.head(2)", None, None),
+])
+def test_what_names_the_rows_is_a_column(tables, part, name, labels):
+    table = tables.run(part).main["json"]
+    named = [column["name"] for column in table["columns"] if column.get("index")]
+    assert named == ([name] if name else [])
+    assert [row[0] for row in table["rows"]] == (labels if name else [0, 1])
+
+
+@needs_pandas
+@pytest.mark.parametrize("part, head", [
+    ("long", "a"), ("long.iloc[1:]", ",a"), ("long.rename_axis('row')", "row,a"), ("long.iloc[::2]", ",a")])
+def test_what_names_the_rows_is_in_the_csv(tables, part, head):
+    assert tables.run(part).parts[-1]["csv"].decode().splitlines()[0] == head
+
+
+@needs_pandas
 @pytest.mark.parametrize("options, rows", [
     ("", 50), ("'display.max_rows', None", 5000), ("'display.max_rows', 5", 4), ("'display.max_rows', 1", 1),
     ("'display.max_rows', 100", 100), ("'display.min_rows', 20", 20), ("'display.max_rows', 0", 50),
