@@ -190,7 +190,8 @@ def only_counts(pandas, index):
 
 def _table_json(pandas, frame):
     """Rows as lists. What names the rows comes first, unless it only counts them."""
-    head = frame.head(TABLE_ROWS_JSON)
+    # No more is converted than can fit: a cell takes three characters, with what separates it from the next.
+    head = frame.head(min(TABLE_ROWS_JSON, JSON_CHARACTERS_MAX // (3 * max(len(frame.columns), 1)) + 1))
     columns = [(str(name), str(kind), head.iloc[:, i]) for i, (name, kind) in
                enumerate(zip(frame.columns, frame.dtypes))]
     described = [{"name": name, "type": kind} for name, kind, _ in columns]

@@ -1,6 +1,7 @@
 """The Python runner: rich results, tables, figures and their charts."""
 
 import subprocess
+from json import loads as decode
 
 import pytest
 
@@ -116,6 +117,16 @@ def test_what_names_the_rows_is_a_column(tables, part, name, labels):
     ("long", "a"), ("long.iloc[1:]", ",a"), ("long.rename_axis('row')", "row,a"), ("long.iloc[::2]", ",a")])
 def test_what_names_the_rows_is_in_the_csv(tables, part, head):
     assert tables.run(part).parts[-1]["csv"].decode().splitlines()[0] == head
+
+
+@needs_pandas
+@pytest.mark.parametrize("table, converted, shown", [("broad", 17, 8), ("broad[['seen', 0]]", 1000, 1000)])
+def test_no_more_of_a_wide_table_is_made_json_than_there_is_room_for(tables, table, converted, shown):
+    tables.run("class Seen:\n    count = 0\n    def isoformat(self):\n        Seen.count += 1\n        return 'a'\n"
+               "broad = pd.DataFrame([range(4000)] * 1000).assign(seen=[Seen() for _ in range(1000)])")
+    ending = tables.run(f"display({table}.head(1000))\nSeen.count")
+    json = ending.outputs[0].get("json") or decode(ending.parts[0]["json"])
+    assert ending.text == str(converted) and (len(json["rows"]), json["truncated"]) == (shown, shown < 1000)
 
 
 @needs_pandas
