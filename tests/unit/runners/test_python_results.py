@@ -21,6 +21,27 @@ def test_plain_data_comes_as_json(python):
     assert output["json"] == {"a": [1, None, 2.5, True]}
 
 
+LARGE, LARGER = 2 ** 53, 2 ** 53 + 1
+
+
+@pytest.mark.parametrize("code, json", [
+    (f"{{'a': {LARGE}, 'b': [{LARGER}, -{LARGER}, True]}}", {"a": LARGE, "b": [str(LARGER), str(-LARGER), True]}),
+    (f"[{{'deep': {10 ** 30}}}, -{LARGE}]", [{"deep": str(10 ** 30)}, -LARGE]),
+    (f"type('R', (), {{'_repr_json_': lambda self: {{'n': {LARGER}}}}})()", {"n": str(LARGER)}),
+])
+def test_integers_that_readers_would_round_are_text(python, code, json):
+    output = python.run(code).main
+    assert output["json"] == json and ("_repr" in code or output["text"] == repr(eval(code)))
+
+
+@needs_pandas
+def test_integers_of_tables_that_readers_would_round_are_text(python):
+    table = python.run(f"import pandas as pd\npd.DataFrame({{'a': [{LARGE}, {LARGER}], 'u': pd.array([2 ** 63, None], dtype='UInt64')}}, "
+                       f"index=[0, {LARGER}])").main["json"]
+    assert table["rows"] == [[0, LARGE, str(2 ** 63)], [str(LARGER), str(LARGER), None]]
+    assert [column["type"] for column in table["columns"]] == ["int64", "int64", "UInt64"]
+
+
 def test_rich_methods(python):
     output = python.run("class R:\n    def _repr_html_(self): return '<b>'\n    def _repr_markdown_(self): return '**'\n"
                         "    def _repr_latex_(self): return '$x$'\n    def _repr_svg_(self): return '<svg/>'\n"
