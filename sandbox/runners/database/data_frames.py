@@ -178,11 +178,11 @@ def cell(value):
         return value if abs(value) < INTEGER_MAX else str(value)
     if isinstance(value, float):
         return None if math.isnan(value) else float(value)
+    if hasattr(value, "total_seconds"):  # first: pandas' Timedelta has an ISO form as well, and NaT is both
+        seconds = value.total_seconds()
+        return None if seconds != seconds else seconds
     if hasattr(value, "isoformat"):
-        text = str(value)
-        return None if text == "NaT" else text
-    if hasattr(value, "total_seconds"):
-        return value.total_seconds()
+        return str(value)
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
     if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:

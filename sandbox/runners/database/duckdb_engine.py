@@ -14,6 +14,7 @@ import time
 import duckdb
 
 from hutch_runner.engine import WAIT_SECONDS, Answer
+from hutch_runner.parameters import converted, without_numpy
 
 SESSION = "session"  # the name under which the file is attached
 _LOCKED = re.compile("could not set lock|conflicting lock|being used by another process", re.IGNORECASE)
@@ -131,18 +132,19 @@ class DuckdbEngine:
     def statements(self, code):
         if code.lstrip().startswith("."):
             raise ValueError("commands with a dot belong to the duckdb shell; for a list of tables: SHOW TABLES")
-        found, start = [], 0
+        found, start, line, counted = [], 0, 1, 0
         for number, parsed in enumerate(duckdb.extract_statements(code), 1):
             text = parsed.query
             at = code.find(text, start)
             at, start = (at, at + len(text)) if at >= 0 else (start, start)
             first = at + len(text) - len(text.lstrip())
-            found.append(Statement(parsed, text.strip(), number, code.count("\n", 0, first) + 1))
+            line, counted = line + code.count("\n", counted, first), max(counted, first)
+            found.append(Statement(parsed, text.strip(), number, line))
         return found
 
     def execute(self, statement, parameters=()):
         self._add_frames(statement.text)
-        cursor = self._execute(statement, parameters)
+        cursor = self._execute(statement, converted(parameters, without_numpy))
         if statement.kind == "TRANSACTION":
             self.in_transaction = _BEGINS.match(statement.text) is not None
         expected = [one.name for one in statement.parsed.expected_result_type]

@@ -33,7 +33,7 @@ class FileTables:
         if self._database.in_transaction:
             return  # a transaction sees one state of the files, as it does of the tables
         for name, (path, *stamp) in list(self._loaded.items()):
-            if stamp_of(path) != stamp:
+            if path_of(name) != path or stamp_of(path) != stamp:  # in another folder the name is another file's
                 if self.has(name):
                     self._database.execute(f"DROP TABLE temp.{quoted(name)}")
                 del self._loaded[name]
@@ -61,7 +61,7 @@ class FileTables:
         stamp = stamp_of(name)
         table = read(name)
         self._fill(name, table)
-        self._loaded[name] = (os.path.abspath(name), *stamp)
+        self._loaded[name] = (path_of(name), *stamp)
 
     def _fill(self, name, table):
         database = self._database
@@ -108,6 +108,13 @@ def refusal_to_change(name):
             f"CREATE TABLE t AS SELECT * FROM {quoted(name)} makes a table to change")
 
 
+def path_of(name):
+    try:
+        return os.path.abspath(name)
+    except OSError:  # the working directory is gone
+        return None
+
+
 def stamp_of(path):
     try:
         status = os.stat(path)
@@ -138,17 +145,18 @@ def unique(names):
 
 
 def read_delimited(path):
+    csv.field_size_limit(1 << 30)
     encoding = encoding_of(path)
     with open(path, encoding=encoding, newline="") as file:
         first_line = file.readline()
     delimiter = "\t" if path.lower().endswith(".tsv") else ","
     if delimiter == "," and "," not in first_line and ";" in first_line:
         delimiter = ";"  # what spreadsheets write where the comma is the decimal mark
+    form = {"delimiter": delimiter, "skipinitialspace": has_spaces_between(first_line, delimiter)}
 
     def lines():
-        csv.field_size_limit(1 << 30)
         with open(path, encoding=encoding, newline="") as file:
-            reader = csv.reader(file, delimiter=delimiter)
+            reader = csv.reader(file, **form)
             width = None
             for row in reader:
                 if not row:
@@ -165,19 +173,35 @@ def read_delimited(path):
     types = ["INTEGER"] * len(header)
     empty = [True] * len(header)
     for row in itertools.islice(lines(), 1, None):
-        for i, cell in enumerate(row):
+        for i, cell in enumerate(map(str.strip, row)):
             if cell and cell not in _MISSING:
                 empty[i] = False
                 types[i] = wider(types[i], cell)
     types = ["TEXT" if nothing else kind for kind, nothing in zip(types, empty)]
-    converters = [{"INTEGER": int, "REAL": float, "TEXT": str}[kind] for kind in types]
+    converters = [{"INTEGER": as_number(int), "REAL": as_number(float), "TEXT": as_text}[kind] for kind in types]
 
     def rows():
         for row in itertools.islice(lines(), 1, None):
-            yield [None if not cell or (convert is not str and cell in _MISSING) else convert(cell)
-                   for convert, cell in zip(converters, row)]
+            yield [convert(cell) for convert, cell in zip(converters, row)]
 
     return FileTable(header, types, rows)
+
+
+def has_spaces_between(header, delimiter):
+    """Whether a space follows the delimiters: it is no part of what comes then, nor are quotes after it."""
+    names = next(csv.reader([header], delimiter=delimiter), [])
+    return delimiter != "\t" and any(name.startswith(" ") for name in names[1:])
+
+
+def as_number(convert):
+    def converted(cell):
+        cell = cell.strip()
+        return None if not cell or cell in _MISSING else convert(cell)
+    return converted
+
+
+def as_text(cell):
+    return cell or None
 
 
 def encoding_of(path):

@@ -8,6 +8,7 @@ from hutch_runner.engine import WAIT_SECONDS, Answer
 from hutch_runner.database_files import words_for_file, words_for_table
 from hutch_runner.error_place import offset_of
 from hutch_runner.files import FileTables, quoted
+from hutch_runner.parameters import converted, for_sqlite
 from hutch_runner.sqlite_hints import asked_columns_of, hint, hint_of_unseen, hint_of_view, is_called
 from hutch_runner.statements import split_statements
 
@@ -69,7 +70,7 @@ class SqliteEngine:
         self._files.forget_changed()
         self._load_what_is_described(asked_columns_of(statement.text))
         changes = self._database.total_changes
-        cursor = self._execute(statement.text, parameters)
+        cursor = self._execute(statement.text, converted(parameters, for_sqlite))
         if cursor.description:
             return Answer([(column[0], "") for column in cursor.description], cursor,
                           close=cursor.close)  # half read, it would hold its locks

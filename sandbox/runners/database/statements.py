@@ -4,6 +4,9 @@ import re
 from sqlite3 import complete_statement
 
 _BLANK = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*.*?(?:\*/|$))*", re.DOTALL)
+# Strings, quoted names and comments, as SQLite's tokenizer cuts them; what has no end goes on to that of the script.
+_PIECE = re.compile(r"""'[^']*(?:'|\Z) | "[^"]*(?:"|\Z) | `[^`]*(?:`|\Z) | \[[^]]*(?:\]|\Z) |
+                        --[^\n]* | /\*.*?(?:\*/|\Z) | \bEND\b | ;""", re.VERBOSE | re.DOTALL | re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _CHANGES_DATA = {"INSERT", "REPLACE", "UPDATE", "DELETE", "WITH"}
 _CHANGES_SCHEMA = {"CREATE", "DROP", "ALTER"}
@@ -31,22 +34,31 @@ class Statement:
 
 def split_statements(script):
     """Yields the statements of a script; what is only comments is none."""
-    number, start = 0, 0
+    number, start, line, counted = 0, 0, 1, 0
     for end in _ends(script):
         blank = _BLANK.match(script, start, end).end()
         text = script[blank:end].strip()
         if text.strip(";"):
             number += 1
-            yield Statement(text, number, script.count("\n", 0, blank) + 1)
+            line, counted = line + script.count("\n", counted, blank), blank
+            yield Statement(text, number, line)
         start = end
 
 
 def _ends(script):
-    start = 0
-    for semicolon in re.finditer(";", script):
-        # In strings, comments and trigger bodies a semicolon ends nothing.
-        if complete_statement(script[start:semicolon.end()]):
-            yield semicolon.end()
-            start = semicolon.end()
+    """In strings, comments and trigger bodies a semicolon ends nothing."""
+    start, before, is_trigger = 0, "", False
+    for piece in _PIECE.finditer(script):
+        kind = piece.group()
+        if kind == ";":
+            # SQLite reads the statement from its beginning: of a trigger's semicolons only those that may end it are asked about.
+            if not is_trigger or before == "END":
+                is_trigger = not complete_statement(script[start:piece.end()])
+                if not is_trigger:
+                    yield piece.end()
+                    start = piece.end()
+            before = ""
+        elif not kind.startswith(("--", "/*")):
+            before = kind.upper()
     if start < len(script):
         yield len(script)

@@ -1,6 +1,7 @@
 """Compiles and executes cells: one namespace, one event loop, the last expression's value."""
 
 import __future__
+import contextvars
 import linecache
 from _ast import PyCF_ALLOW_TOP_LEVEL_AWAIT, PyCF_ONLY_AST, Expr, Expression, Module
 
@@ -21,7 +22,7 @@ class Cells:
         self.count = 0
         self.futures = 0  # `from __future__ import x` in one cell holds for the later ones
         self.loop = None
-        self.context = None
+        self.context = contextvars.Context()  # of all cells: a ContextVar set in one is seen in the next
 
     def run(self, source):
         """Executes a cell; the value of its last expression, or None."""
@@ -29,6 +30,7 @@ class Cells:
         source = source.replace("\r\n", "\n").replace("\r", "\n")  # as the compiler reads it
         name = f"<cell-{self.count}>"
         remember(source, name)
+        self.namespace.pop("__warningregistry__", None)  # told once a cell: its line numbers were another cell's before
         body, last = self._compile_cell(source, name)
         self.notebook.begin(source, self.count)
         value = self._execute(body, last)
@@ -43,8 +45,8 @@ class Cells:
             import asyncio
             asyncio.set_event_loop(self.loop)  # asyncio.run() in a cell before has unset it
         if body is not None:
-            exec(body, self.namespace)
-        return eval(last, self.namespace) if last is not None else None
+            self.context.run(exec, body, self.namespace)
+        return self.context.run(eval, last, self.namespace) if last is not None else None
 
     def _compile_cell(self, source, name):
         failure, mended = None, source
@@ -87,11 +89,9 @@ class Cells:
     def _run_async(self, body, last):
         """Runs the cell as a task of the session's loop; tasks it leaves go on in the next one."""
         import asyncio
-        import contextvars
 
         if self.loop is None or self.loop.is_closed():
             self.loop = asyncio.new_event_loop()
-            self.context = contextvars.Context()
         loop = self.loop
         asyncio.set_event_loop(loop)
 
@@ -102,7 +102,7 @@ class Cells:
                     value = await value
             return value if last is not None else None
 
-        # One context for all cells: a ContextVar set in one is seen in the next.
+        # The loop itself runs outside of the context: nobody can enter one twice.
         task = loop.create_task(cell(), context=self.context)
         interrupted = False
 
@@ -128,6 +128,8 @@ class Cells:
             if not task.done():  # the interrupt hit another task, or the loop itself
                 task.cancel()
                 loop.run_until_complete(asyncio.wait({task}, timeout=0.5))
+            if not task.done():  # it goes on in this one whenever the loop runs, also in a cell's own code
+                self.context = self.context.copy()
 
 
 def remember(source, name):

@@ -148,7 +148,7 @@ def _add_table(value, found):
             found["html"] = html
     found["json"] = _table_json(pandas, value)
     if found["json"]["truncated"] and value.size <= TABLE_CELLS_CSV:
-        found["csv"] = value.to_csv(index=not isinstance(value.index, pandas.RangeIndex))
+        found["csv"] = value.to_csv(index=not only_counts(pandas, value.index))
     return True
 
 
@@ -183,14 +183,20 @@ def _is_set(pandas, name):
     return told is not None and told[1] != told[2]
 
 
+def only_counts(pandas, index):
+    """Whether it says no more of the rows than their number: of a part of a table it says which they are."""
+    return isinstance(index, pandas.RangeIndex) and (index.start, index.step) == (0, 1) and index.name is None
+
+
 def _table_json(pandas, frame):
     """Rows as lists. What names the rows comes first, unless it only counts them."""
-    head = frame.head(TABLE_ROWS_JSON)
+    # No more is converted than can fit: a cell takes three characters, with what separates it from the next.
+    head = frame.head(min(TABLE_ROWS_JSON, JSON_CHARACTERS_MAX // (3 * max(len(frame.columns), 1)) + 1))
     columns = [(str(name), str(kind), head.iloc[:, i]) for i, (name, kind) in
                enumerate(zip(frame.columns, frame.dtypes))]
     described = [{"name": name, "type": kind} for name, kind, _ in columns]
     contents = [[plain(item) for item in content.tolist()] for _, _, content in columns]
-    if not isinstance(frame.index, pandas.RangeIndex):
+    if not only_counts(pandas, frame.index):
         for level in reversed(range(frame.index.nlevels)):
             name = frame.index.names[level]
             values = head.index.get_level_values(level)

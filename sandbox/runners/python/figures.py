@@ -1,7 +1,8 @@
 """matplotlib figures: every one that a run leaves open, or shows, becomes a picture of the run.
 
-matplotlib is never imported from here. Hooks wait until user code has imported it: then pyplot's show()
-sends the figures instead of warning that there is no screen, and what artists do not tell afterwards is kept.
+matplotlib is never imported from here. Hooks wait until user code has imported it: then show(), pyplot's
+and that of a figure, sends figures instead of warning that there is no screen, and what artists do not
+tell afterwards is kept.
 """
 
 import re
@@ -24,7 +25,8 @@ class Figures:
         self._sent = []  # pairs of figure and output of this run, which need no second sending
         self._warnings = {}  # what matplotlib had to say of this run's pictures, each once
         WhenImported("matplotlib.axes", watch_drawing)
-        WhenImported(_PYPLOT, self._take_over)
+        WhenImported("matplotlib.figure", self._take_figures)
+        WhenImported(_PYPLOT, self._take_pyplot)
 
     def begin(self):
         self._sent, self._warnings = [], {}
@@ -37,14 +39,23 @@ class Figures:
         try:
             self.show_all()
         finally:
+            if (pyplot := _pyplot()) is not None:
+                pyplot.close("all")  # else the next run would draw into what an interrupt has left
             self._tell_warnings()
 
-    def _take_over(self, pyplot):
+    def _take_pyplot(self, pyplot):
         def show(*_arguments, **_options):
             """Sends all open figures as results of this run, and closes them."""
             self.show_all()
 
         pyplot.show = show
+
+    def _take_figures(self, module):
+        def show(figure, *_arguments, **_options):
+            """Sends the figure as a result of this run, and closes it."""
+            self._show(_pyplot(), figure)
+
+        module.Figure.show = show
 
     @staticmethod
     def is_figure(value):
@@ -53,16 +64,26 @@ class Figures:
 
     def show_all(self):
         """Sends the open figures that have not been sent, in the order they were made."""
-        pyplot = sys.modules.get(_PYPLOT)
-        if pyplot is None or not hasattr(pyplot, "get_fignums"):  # half imported
-            return
-        for number in pyplot.get_fignums():
-            figure = pyplot.figure(number)
-            try:
-                if figure.axes or figure.texts or figure.images or figure.artists:
-                    if not any(figure is sent for sent, _ in self._sent):
-                        self._emit(*self.output_of(figure, is_main_result=False))
-            finally:
+        pyplot, failure = _pyplot(), None
+        try:
+            for number in pyplot.get_fignums() if pyplot is not None else ():
+                try:
+                    self._show(pyplot, pyplot.figure(number))
+                except Exception as error:  # the others can be drawn all the same
+                    failure = failure or error
+            if failure is not None:
+                raise failure
+        finally:
+            failure = None  # no circle with its own traceback
+
+    def _show(self, pyplot, figure):
+        """Sends a figure that is not empty and has not been sent, and closes it."""
+        try:
+            if figure.axes or figure.texts or figure.images or figure.artists:
+                if not any(figure is sent for sent, _ in self._sent):
+                    self._emit(*self.output_of(figure, is_main_result=False))
+        finally:
+            if pyplot is not None:  # figures can be made without it
                 pyplot.close(figure)
 
     def output_of(self, figure, is_main_result):
@@ -107,6 +128,12 @@ class Figures:
             sys.stderr.write("".join(lines))
         except Exception:  # user code has put anything in its place
             pass
+
+
+def _pyplot():
+    """The module, where user code has imported it as a whole."""
+    pyplot = sys.modules.get(_PYPLOT)
+    return pyplot if hasattr(pyplot, "get_fignums") else None
 
 
 def watch_drawing(_axes):

@@ -51,6 +51,7 @@ def _plotly(figure):
     else:
         spec = JSONDecoder().decode(text)
         spec.get("layout", {}).pop("template", None)  # how plotly draws anyway, in seven kilobytes
+        spec = plain(spec, large=float)  # for plotly they are numbers
     return {"html": figure.to_html(include_plotlyjs="cdn", full_html=False), "json": spec,
             "chart": _chart(plotly_charts.chart_of, figure)}
 
@@ -58,12 +59,12 @@ def _plotly(figure):
 def _altair(chart):
     from hutch_runner import vega_charts
     spec = chart.to_dict()
-    return {"html": chart.to_html(), "json": spec, "chart": _chart(vega_charts.chart_of, spec)}
+    return {"html": chart.to_html(), "json": plain(spec, large=float), "chart": _chart(vega_charts.chart_of, spec)}
 
 
 def _chart(make, value):
     from hutch_runner import chart_data
     try:
-        return chart_data.bounded(plain(make(value)))
+        return chart_data.bounded(plain(make(value), large=float))
     except Exception:
         return None  # charts are a bonus: nothing that can be shown may fail for want of one

@@ -107,7 +107,7 @@ def _values(array):
         if getattr(getattr(array, "dtype", None), "kind", "") == "M":
             array = array.astype("datetime64[us]")
         array = array.tolist()
-    return [item if hasattr(item, "tolist") or isinstance(item, (list, tuple)) else plain(item) for item in array]
+    return [item if hasattr(item, "tolist") or isinstance(item, (list, tuple)) else plain(item, large=int) for item in array]
 
 
 def _text(title):

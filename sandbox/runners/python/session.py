@@ -5,7 +5,7 @@ import os
 import sys
 
 from hutch_runner import (
-    cells, display, figures, hutch_module, imported_files, library_charts, notebook, shown, tracebacks)
+    cells, display, figures, hutch_module, imported_files, library_charts, notebook, script_end, shown, tracebacks)
 from hutch_runner.channel import Channel, ChannelClosed, cut
 from hutch_runner.frame_server import FrameServer
 from hutch_runner.interrupts import Interrupts
@@ -76,7 +76,7 @@ class Session:
         if os.getpid() != self.pid:
             self.leave_child(failure)
         # Figures of a failed run are shown too: they were drawn before it failed.
-        of_figures = self.attempt(self.figures.end)
+        of_figures = self.attempt(lambda: self.cells.context.run(self.figures.end))
         of_outputs = self.attempt(self.send_held)
         failure = failure or of_figures or of_outputs
         self.interrupts.install()
@@ -84,8 +84,8 @@ class Session:
         # Its frames lead back to this one: a circle that would keep what the failed code held open.
         failure = of_figures = of_outputs = None
         self.streams.flush()
-        if message.get("background") and not done["interrupted"]:
-            done = self.wait_for_threads(done)
+        if message.get("background"):
+            done = self.end_as_script(done)
         restore_environment(before)
         self.interrupts.run_is_over()
         self.channel.send(done)
@@ -99,14 +99,20 @@ class Session:
             return failure
         return None
 
-    def wait_for_threads(self, done):
-        """A background run is a program of its own: like a script, it ends when its threads have."""
-        interrupt = JoinInterrupt()
+    def end_as_script(self, done):
+        """A background run is a program of its own: like a script, it ends when its threads have, and cleans up then."""
+        interrupt = script_end.QuietInterrupt()
+        steps = [script_end.run_exit_handlers, lambda: script_end.give_up_values(self.namespace, self.cells.loop)]
+        if not done["interrupted"]:
+            steps.insert(0, script_end.join_threads)
         self.interrupts.instead = interrupt.note
-        failure = self.attempt(lambda: interrupt.keep_quiet(join_threads))
+        for step in steps:
+            failure = self.attempt(lambda: self.cells.context.run(interrupt.keep_quiet, step))
+            # Anything else is a failure of what runs at the end: not the code's.
+            if (interrupt.noted or isinstance(failure, KeyboardInterrupt)) and not done["interrupted"]:
+                done = self.describe_end(failure if isinstance(failure, KeyboardInterrupt) else KeyboardInterrupt())
         self.interrupts.instead = None
-        if interrupt.noted or isinstance(failure, KeyboardInterrupt):  # else of what runs at the end: not the code's
-            done = self.describe_end(failure if isinstance(failure, KeyboardInterrupt) else KeyboardInterrupt())
+        self.attempt(self.send_held)
         self.streams.flush()
         return done
 
@@ -114,7 +120,7 @@ class Session:
         value = self.cells.run(source)
         if value is not None:
             builtins._ = value
-            self.show(value, is_main_result=True)
+            self.cells.context.run(self.show, value, is_main_result=True)
 
     def send_held(self):
         with self.interrupts.shield():  # all of them, or those after the interrupt were lost
@@ -187,32 +193,6 @@ class Session:
             code = self.describe_end(failure)["exit_code"]
         self.streams.flush()
         _exit_process(code)
-
-
-class JoinInterrupt:
-    """An interrupt whose exception may be lost: from Python 3.13 on the join of threads writes it and returns."""
-
-    noted = False
-
-    def note(self, _frame):
-        self.noted = True
-        return False  # raise it all the same: it ends the join
-
-    def keep_quiet(self, action):
-        """The caller tells of the interrupt; no need to have it written twice."""
-        before = sys.unraisablehook
-        sys.unraisablehook = lambda lost: issubclass(lost.exc_type, KeyboardInterrupt) or before(lost)
-        try:
-            action()
-        finally:
-            sys.unraisablehook = before
-
-
-def join_threads():
-    """What the interpreter does at its end: executors are told to finish, and all but daemons are joined."""
-    threading = sys.modules.get("threading")
-    if threading is not None:
-        threading._shutdown()
 
 
 def make_main_module():

@@ -4,11 +4,10 @@ The last table goes out as frames {"type":"rows","columns"?,"rows"}; what JSON h
 object with one member: {"integer":"…"}, {"bytes":base64}, {"real":"inf"}.
 """
 
-from hutch_runner.plain_json import plain
+from hutch_runner.plain_json import INTEGER_EXACT_MAX, plain
 
 ROWS_AT_ONCE = 1000
 FRAME_CHARACTERS_GOOD = 4 << 20
-INTEGER_EXACT_MAX = 1 << 53
 
 
 class RowFrames:

@@ -14,7 +14,6 @@ FILE_BYTES_MAX = 48 << 20  # the state folder is memory, and the host keeps as m
 CELL_CHARACTERS = 200
 BLOB_BYTES = 32
 ROWS_AT_ONCE = 500
-INTEGER_JSON_MAX = 1 << 53  # beyond that, readers of JSON round
 
 _TYPES = {int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB"}
 
@@ -116,8 +115,6 @@ def to_text(value):
 def to_json(value):
     if isinstance(value, bytes):
         return to_text(value)
-    if isinstance(value, int) and abs(value) > INTEGER_JSON_MAX:
-        return str(value)
     if isinstance(value, float) and not abs(value) < float("inf"):
         return str(value)
     return plain(value)

@@ -171,6 +171,18 @@ def test_objects_like_charts_that_are_none_fail_nothing(javascript, value):
     assert ending.ok and "chart" not in ending.main
 
 
+@pytest.mark.parametrize("code", [
+    "import plotly.graph_objects as go; go.Figure(go.Scatter(x=[2 ** 60, 2 ** 61], y=[1, 2]))",
+    "import altair as alt, pandas as pd; alt.Chart(pd.DataFrame({'x': [2 ** 60, 2 ** 61], 'y': [1, 2]})).mark_line().encode(x='x:Q', y='y:Q')",
+    "import matplotlib.pyplot as plt; plt.plot([2 ** 60, 2 ** 61], [1, 2]);",
+])
+def test_large_integers_are_numbers_in_charts(extras, code):
+    (output,) = extras.run(code).outputs
+    assert output["chart"]["elements"][0]["points"] == [[2 ** 60, 1], [2 ** 61, 2]]
+    assert output["chart"]["x"]["scale"] == "linear"
+    assert "plt" in code or "1.152921504606847e+18" in json.dumps(output["json"])
+
+
 def test_large_pictures_are_drawn_smaller(python, javascript):
     ending = python.run("import numpy as np\nfrom PIL import Image\nnoise = np.random.rand(900, 900, 3) * 255\n"
                         "picture = Image.fromarray(noise.astype('uint8'))\npicture.save('large.png')\npicture")

@@ -37,6 +37,22 @@ def test_each_show_is_a_figure(either, before):
     assert [output["chart"]["type"] for output in ending.outputs] == ["line", "histogram"]
 
 
+@pytest.mark.parametrize("begin", [
+    "import matplotlib.pyplot as plt\nfigure, axes = plt.subplots()", "from matplotlib.pyplot import *\nfigure, axes = subplots()",
+    "from matplotlib.figure import Figure\nfigure = Figure(); axes = figure.subplots()",
+    "from matplotlib.figure import Figure\nclass Own(Figure): pass\nimport matplotlib.pyplot as plt\n"
+    "figure = plt.figure(FigureClass=Own); axes = figure.subplots()",
+])
+def test_a_figure_that_is_shown_by_its_own_method_is_one_result(either, begin):
+    skip_without(either, "matplotlib")
+    ending = either.run(f"{begin}\naxes.plot([1, 2]); axes.set_title('A')\nfigure.show()\ndisplay('after')\n"
+                        "figure.show(warn=False)\nimport matplotlib.pyplot as plt; plt.show()")
+    assert ending.ok and ending.stderr == "", ending.stderr
+    assert [output["text"] for output in ending.outputs] == ["Figure(6.4x4.8 in, 1 axes): A", "'after'"]
+    assert len(ending.images) == 1 and ending.outputs[0]["chart"]["title"] == "A"
+    assert either.run("plt.get_fignums()").text == "[]"
+
+
 @pytest.mark.parametrize("code", [
     "import pandas as pd\npd.DataFrame({'a': [1, 2, 3, 4, 100]}).boxplot()",
     "from matplotlib.figure import Figure\nfigure = Figure(); drawn = figure.subplots().boxplot([1, 2, 3, 4, 100])\nfigure",

@@ -60,6 +60,39 @@ def test_context_variables_stay(python):
     assert python.run("await asyncio.sleep(0)\nc.get()").text == "3"
 
 
+WITH_LOOP = "\nawait asyncio.sleep(0)\n"
+
+
+@pytest.mark.parametrize("first", ["\n", WITH_LOOP])
+@pytest.mark.parametrize("then", ["\n", WITH_LOOP, "\nasyncio.run(asyncio.sleep(0))\n"])
+def test_context_variables_are_the_same_with_and_without_await(python, first, then):
+    python.run("import asyncio, contextvars, decimal\nc = contextvars.ContextVar('c')\nclass Shown:\n"
+               "    def __repr__(self): return f'{c.get()} {decimal.getcontext().prec}'")
+    python.run(f"token = c.set('set'); decimal.getcontext().prec = 9{first}")
+    assert python.run(f"print(Shown()){then}Shown()").text == "set 9"
+    assert python.run("async def f(): return repr(Shown()), c.set('inner')\nasyncio.run(f())[0]").text == "'set 9'"
+    assert python.run("await asyncio.sleep(0)").ok and python.run("asyncio.get_event_loop().close()").ok
+    assert python.run("await asyncio.sleep(0)\nShown()").text == "set 9"
+    python.start(f"c.set('later'){then}print('on')\nwhile True: pass")
+    python.wait_for_stdout("on")
+    python.interrupt()
+    assert python.finish().done["interrupted"] and python.run("Shown()").text == "later 9"
+    assert python.run(f"c.reset(token){then}c.get(0)").text == "0"
+
+
+def test_a_cell_that_refuses_its_end_keeps_no_context_from_the_next(python):
+    python.start("import asyncio\nwhile True:\n    try:\n        print('on')\n        await asyncio.sleep(60)\n"
+                 "    except asyncio.CancelledError: print('no')")
+    for said in ("on\n", "no\non\n"):
+        python.wait_for_stdout(said)
+        python.wait_until_idle()
+        python.interrupt()
+    assert python.finish().done["interrupted"]
+    ending = python.run("loop = asyncio.get_event_loop()\nfor task in asyncio.all_tasks(loop): task.cancel()\n"
+                        "loop.run_until_complete(asyncio.sleep(0.1))")
+    assert ending.ok and ending.stdout == "no\non\n" and ending.stderr == "", ending.stderr
+
+
 def test_asyncio_run_works_between(python):
     code = "import asyncio\nasync def f(): return 4\nasyncio.run(f())"
     assert python.run(code).text == "4"
@@ -85,6 +118,17 @@ def test_coroutines_that_nobody_awaits_are_told_of(python):
     ending = python.run("1")  # in place of the coroutine as the last value
     assert ending.stderr.startswith("RuntimeWarning: coroutine 'f' was never awaited\n") and "runners" not in ending.stderr
     assert python.run("f()\n2").stderr.startswith("<cell-3>:1: RuntimeWarning: coroutine 'f' was never awaited\n  f()\n")
+
+
+def test_warnings_are_told_anew_in_every_cell(python):
+    code = "import warnings\nfor _ in range(3): warnings.warn('again')"
+    for number in (1, 2):
+        ending = python.run(code)
+        assert ending.stderr.startswith(f"<cell-{number}>:2: UserWarning: again") and ending.stderr.count("UserWarning") == 1
+    python.run("def f(): warnings.warn('of the caller', stacklevel=2)\ndef g(): warnings.warn('own')")
+    for _ in range(2):
+        stderr = python.run("for _ in range(3): f(), g()").stderr
+        assert stderr.count("of the caller\n") == 1 and stderr.count("UserWarning: own") == 1
 
 
 def test_traceback_names_cell_and_line(python):

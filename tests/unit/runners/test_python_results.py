@@ -1,6 +1,7 @@
 """The Python runner: rich results, tables, figures and their charts."""
 
 import subprocess
+from json import loads as decode
 
 import pytest
 
@@ -18,6 +19,27 @@ def test_plain_data_comes_as_json(python):
     output = python.run("{'a': [1, None, 2.5, True]}").main
     assert output["formats"] == ["text", "json"]
     assert output["json"] == {"a": [1, None, 2.5, True]}
+
+
+LARGE, LARGER = 2 ** 53, 2 ** 53 + 1
+
+
+@pytest.mark.parametrize("code, json", [
+    (f"{{'a': {LARGE}, 'b': [{LARGER}, -{LARGER}, True]}}", {"a": LARGE, "b": [str(LARGER), str(-LARGER), True]}),
+    (f"[{{'deep': {10 ** 30}}}, -{LARGE}]", [{"deep": str(10 ** 30)}, -LARGE]),
+    (f"type('R', (), {{'_repr_json_': lambda self: {{'n': {LARGER}}}}})()", {"n": str(LARGER)}),
+])
+def test_integers_that_readers_would_round_are_text(python, code, json):
+    output = python.run(code).main
+    assert output["json"] == json and ("_repr" in code or output["text"] == repr(eval(code)))
+
+
+@needs_pandas
+def test_integers_of_tables_that_readers_would_round_are_text(python):
+    table = python.run(f"import pandas as pd\npd.DataFrame({{'a': [{LARGE}, {LARGER}], 'u': pd.array([2 ** 63, None], dtype='UInt64')}}, "
+                       f"index=[0, {LARGER}])").main["json"]
+    assert table["rows"] == [[0, LARGE, str(2 ** 63)], [str(LARGER), str(LARGER), None]]
+    assert [column["type"] for column in table["columns"]] == ["int64", "int64", "UInt64"]
 
 
 def test_rich_methods(python):
@@ -99,6 +121,36 @@ def tables(tmp_path_factory):
 
 
 @needs_pandas
+@pytest.mark.parametrize("part, name, labels", [
+    ("long.tail(2)", "index", [4998, 4999]), ("long.iloc[:3:2]", "index", [0, 2]), ("long.iloc[2::-1]", "index", [2, 1, 0]),
+    ("long.rename_axis('row').head(2)", "row", [0, 1]), ("long.set_axis(range(1, 5001)).head(2)", "index", [1, 2]),
+    ("long.a.tail(1)", "index", [4999]), ("long.head(2)", None, None), ("long.a.head(2)", None, None),
+])
+def test_what_names_the_rows_is_a_column(tables, part, name, labels):
+    table = tables.run(part).main["json"]
+    named = [column["name"] for column in table["columns"] if column.get("index")]
+    assert named == ([name] if name else [])
+    assert [row[0] for row in table["rows"]] == (labels if name else [0, 1])
+
+
+@needs_pandas
+@pytest.mark.parametrize("part, head", [
+    ("long", "a"), ("long.iloc[1:]", ",a"), ("long.rename_axis('row')", "row,a"), ("long.iloc[::2]", ",a")])
+def test_what_names_the_rows_is_in_the_csv(tables, part, head):
+    assert tables.run(part).parts[-1]["csv"].decode().splitlines()[0] == head
+
+
+@needs_pandas
+@pytest.mark.parametrize("table, converted, shown", [("broad", 17, 8), ("broad[['seen', 0]]", 1000, 1000)])
+def test_no_more_of_a_wide_table_is_made_json_than_there_is_room_for(tables, table, converted, shown):
+    tables.run("class Seen:\n    count = 0\n    def isoformat(self):\n        Seen.count += 1\n        return 'a'\n"
+               "broad = pd.DataFrame([range(4000)] * 1000).assign(seen=[Seen() for _ in range(1000)])")
+    ending = tables.run(f"display({table}.head(1000))\nSeen.count")
+    json = ending.outputs[0].get("json") or decode(ending.parts[0]["json"])
+    assert ending.text == str(converted) and (len(json["rows"]), json["truncated"]) == (shown, shown < 1000)
+
+
+@needs_pandas
 @pytest.mark.parametrize("options, rows", [
     ("", 50), ("'display.max_rows', None", 5000), ("'display.max_rows', 5", 4), ("'display.max_rows', 1", 1),
     ("'display.max_rows', 100", 100), ("'display.min_rows', 20", 20), ("'display.max_rows', 0", 50),
@@ -169,6 +221,29 @@ def test_figure_as_last_value_is_sent_once(python):
 def test_figures_of_a_failed_run_are_sent(python):
     ending = python.run("import matplotlib.pyplot as plt\nplt.plot([1])\n1/0")
     assert not ending.ok and len(ending.images) == 1
+
+
+@needs_matplotlib
+@pytest.mark.parametrize("show", ["", "plt.show()"])
+def test_a_figure_that_cannot_be_drawn_keeps_no_other_back(python, show):
+    python.run("import matplotlib.pyplot as plt")
+    bad = r"plt.figure(); plt.plot([1]); plt.title(r'$\frac{1}$'); "
+    ending = python.run(f"{bad}plt.figure(); plt.plot([1, 2]); plt.title('good'); {bad}{show}")
+    assert ending.error["name"] == "ValueError" and "Expected \\frac" in ending.error["message"]
+    assert [output["chart"]["title"] for output in ending.outputs] == ["good"] and len(ending.images) == 1
+    ending = python.run("before = plt.get_fignums(); plt.plot([3, 4])\nbefore")
+    assert ending.text == "[]" and len(ending.images) == 1 and ending.outputs[-1]["chart"]["title"] == ""
+
+
+@needs_matplotlib
+def test_figures_that_an_interrupt_keeps_from_being_drawn_are_closed(python):
+    python.run("import matplotlib.artist, matplotlib.pyplot as plt, time\nclass Slow(matplotlib.artist.Artist):\n"
+               "    def draw(self, renderer):\n        print('drawing'); time.sleep(60)")
+    python.start("plt.figure().add_artist(Slow()); plt.figure(); plt.plot([1]);")
+    python.wait_for_stdout("drawing")
+    python.interrupt()
+    assert python.finish().done["interrupted"]
+    assert python.run("plt.get_fignums()").text == "[]"
 
 
 @needs_matplotlib

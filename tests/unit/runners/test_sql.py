@@ -1,9 +1,14 @@
 """The SQL runner."""
 
 import csv
+import random
 import sqlite3
+import time
+from pathlib import Path
 
 import pytest
+
+DATABASE = Path(__file__).resolve().parents[3] / "sandbox/runners/database"
 
 
 def test_state_and_results(sql):
@@ -55,6 +60,47 @@ def test_nothing_to_show(sql, code):
 def test_many_statements_make_one_output(sql):
     ending = sql.run("CREATE TABLE t (a);" + "INSERT INTO t VALUES (1);" * 500)
     assert ending.text == "CREATE TABLE: ok\nINSERT: 1 row affected (x500)"
+
+
+@pytest.fixture
+def statements(monkeypatch):
+    monkeypatch.syspath_prepend(str(DATABASE))
+    import statements
+    return statements
+
+
+PIECES = ["'", '"', "`", "[", "]", "--", "/*", "*/", "\n", "END", "end", "CREATE", "TEMP", "TRIGGER", "EXPLAIN", "x", "é", "$", "-", "/",
+          "*", ";", ";", "; END ;", "CREATE TRIGGER t BEGIN "]
+
+
+def test_statements_end_where_sqlite_says(statements):
+    chance = random.Random(1)
+    for _ in range(20_000):
+        script = "".join(chance.choice(PIECES) + chance.choice(["", " "]) for _ in range(chance.randint(1, 25)))
+        ends, start = [], 0
+        for place in [i for i, character in enumerate(script, 1) if character == ";"]:
+            if sqlite3.complete_statement(script[start:place]):
+                ends.append(place)
+                start = place
+        assert list(statements._ends(script)) == ends + [len(script)] * (start < len(script)), script
+
+
+def test_long_scripts_are_cut_at_once(statements):
+    script = ("CREATE TRIGGER g AFTER INSERT ON t BEGIN\n" + "UPDATE t SET a = CASE WHEN 1 THEN ';' END + 1;\n" * 1000 + "END;\n"
+              + "INSERT INTO t VALUES ('" + "a;b\n" * 50_000 + "');\n" + "SELECT 1;\n" * 50_000
+              + "CREATE TRIGGER h BEGIN\n" + "DELETE FROM t;\n" * 20_000)
+    began = time.monotonic()
+    found = list(statements.split_statements(script))
+    assert time.monotonic() - began < 5
+    assert [one.text[:8] for one in found] == ["CREATE T", "INSERT I"] + ["SELECT 1"] * 50_000 + ["CREATE T"]
+    assert [one.line for one in found[:4]] == [1, 1003, 51004, 51005] and found[-1].line == 101004
+
+
+def test_long_scripts_are_cut_at_once_by_duckdb(start):
+    sql = start("sql", extras=True)
+    began = time.monotonic()
+    ending = sql.run("SELECT\n1;\n" + "\n" * 2_000_000 + "SELECT nope;\n" + "SELECT 1;\n" * 20_000)
+    assert "statement 2, line 2000003" in ending.error["message"] and time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize("code, parts", [
@@ -133,6 +179,11 @@ def test_results_before_an_error_are_kept(sql):
     ("na.csv", "i,r,t,n,u\n1,NaN,NA,NA,x\nNA,1.5,x,null,y\n30,n/a,,,z\n",
      [[1, None, "NA", "NA", "x"], [None, 1.5, "x", "null", "y"], [30, None, None, None, "z"]],
      ["INTEGER", "REAL", "TEXT", "TEXT", "TEXT"]),
+    ("spaces.csv", 'id, v, name, none\n1, 1.5, "x, y", \n 2 ,NA, b c , null\n',
+     [[1, 1.5, "x, y", None], [2, None, "b c ", "null"]], ["INTEGER", "REAL", "TEXT", "TEXT"]),
+    ("some spaces.csv", 'id,v,name\n1, 2, x\n2, ,"y"\n', [[1, 2, " x"], [2, None, "y"]], ["INTEGER", "INTEGER", "TEXT"]),
+    ("names.csv", '"a, b",c\n1, x\n', [[1, " x"]], ["INTEGER", "TEXT"]),
+    ("semi spaces.csv", "a; b\n1; 2\n", [[1, 2]], ["INTEGER", "INTEGER"]),
     ("zeros.csv", "a\nNA\n007\n", [["NA"], ["007"]], ["TEXT"]),
     ("j.json", '[{"a": 1, "b": {"x": 2}}, {"a": 2, "c": true}]', [[1, '{"x": 2}', None], [2, None, 1]],
      ["INTEGER", "TEXT", "INTEGER"]),

@@ -197,6 +197,55 @@ def test_hutch_sql_in_python(python, sql):
     assert rows(sql.run("SELECT sum(a) FROM t")) == [[4]]
 
 
+@pytest.mark.parametrize("value, condition", [
+    ("np.int64(2)", "i = 2"), ("np.bool_(True)", "b = true"), ("np.float32(1.5)", "f = 1.5"), ("np.str_('x')", "s = 'x'"),
+    ("np.longdouble(2)", "f = 2"), ("np.array(3)", "i = 3"), ("df.i.max()", "i = 3"), ("pd.NA", "s = NULL"),
+    ("pd.NaT", "d = NULL"), ("np.datetime64('NaT')", "d = NULL"),
+])
+def test_parameters_of_numpy_and_pandas(python, value, condition):
+    python.run("import numpy as np\ndef found(*query): return hutch.sql(*query).i.tolist()")
+    for mark, parameters in (("?", f"[{value}]"), ("$v", f"{{'v': {value}}}")):
+        query = "SELECT i FROM df WHERE %s ORDER BY i"
+        asked = query % f"{condition.split()[0]} = {mark}"
+        assert python.run(f"found({asked!r}, {parameters}) == found({query % condition!r})").text == "True"
+    assert python.run(f"found('SELECT ? IS NULL AS i', [{value}]) == [{'NULL' in condition}]").text == "True"
+
+
+MOMENTS = """import numpy as np, datetime
+days = pd.DataFrame({'i': [1, 2, 3], 'd': pd.to_datetime(['2020-01-01', '2020-01-02', '2020-01-03']),
+                     'day': [datetime.date(2020, 1, day) for day in (1, 2, 3)]})
+times = pd.DataFrame({'i': [1, 2, 3], 'd': days.d + pd.Timedelta('90min'), 'zone': days.d.dt.tz_localize('UTC')})
+def found(condition, value, table='days'):
+    return hutch.sql(f'SELECT i FROM {table} WHERE {condition} ORDER BY i', (value,)).i.tolist()"""
+
+
+def test_dates_as_parameters(python):
+    assert python.run(MOMENTS).ok
+    for value in ("datetime.date(2020, 1, 2)", "datetime.datetime(2020, 1, 2)", "pd.Timestamp('2020-01-02')",
+                  "np.datetime64('2020-01-02')", "days.d[1]", "days.d.to_numpy()[1]"):
+        for column in ("d", "day"):
+            code = f"[found(f'{column} {{sign}} ?', {value}) for sign in ('=', '>=', '<')]"
+            assert python.run(code).text == "[[2], [2, 3], [1]]", (value, column)
+        assert python.run(f"found('d < ?', {value}, 'times'), found('d > ?', {value}, 'times')").text == "([1], [2, 3])"
+    for value in ("datetime.datetime(2020, 1, 2, 1, 30)", "times.d[1]", "np.datetime64('2020-01-02T01:30')"):
+        assert python.run(f"found('d = ?', {value}, 'times'), found('d > ?', {value})").text == "([2], [3])"
+    assert python.run("found('zone = ?', times.zone[1], 'times')").text == "[2]"
+
+
+def test_durations_as_parameters(python, engine):
+    expected = "2.5" if engine == "SQLite" else "Timedelta('0 days 00:00:02.500000')"
+    for value in ("pd.Timedelta('2.5s')", "datetime.timedelta(seconds=2.5)", "pd.Timedelta('2.5s').to_timedelta64()"):
+        assert python.run(f"import datetime\nhutch.sql('SELECT ? AS v', [{value}]).v[0]").text == expected
+    python.run("t = pd.DataFrame({'v': pd.Series([pd.Timedelta('2.5s'), pd.NaT, 'x'], dtype=object)})")
+    if engine == "SQLite":
+        assert python.run("hutch.sql('SELECT * FROM t').v.tolist()").text == "[2.5, None, 'x']"
+
+
+def test_parameters_without_a_form_in_sqlite_are_refused(python, engine):
+    if engine == "SQLite":
+        assert "not supported" in python.run("hutch.sql('SELECT i FROM df WHERE i IN (?)', [[1, 2]])").error["message"]
+
+
 def test_hutch_sql_sees_the_callers_variables(python):
     assert python.run("def g():\n    inner_ = pd.DataFrame({'q': [7]})\n"
                       "    return hutch.sql('SELECT q, s FROM inner_, df WHERE i = 1').q.tolist()\ng()").text == "[7]"
@@ -206,6 +255,19 @@ def test_hutch_sql_reads_files(python, engine):
     (python.cwd / "d.csv").write_text("a,b\n1,x\n2,y\n")
     name = '"d.csv"' if engine == "SQLite" else "'d.csv'"
     assert python.run(f"hutch.sql('''SELECT sum(a) AS s FROM {name} ''').s.tolist()[0] == 3").text == "True"
+
+
+def test_a_file_is_that_of_the_working_directory(python, engine):
+    for folder, value in (("one", 1), ("other", 2)):
+        (python.cwd / folder).mkdir()
+        (python.cwd / folder / "d.csv").write_text(f"a\n{value}\n")
+    python.run("import os\nread = lambda: hutch.sql('SELECT a FROM \"d.csv\"').a.tolist()\nhome = os.getcwd()")
+    assert python.run("os.chdir('one'); read()").text == python.run("read()").text == "[1]"
+    assert python.run("os.chdir('../other'); read()").text == "[2]"
+    assert "d.csv" in python.run("os.chdir(home); read()").error["message"]
+    assert python.run("os.chdir('one'); read()").text == "[1]"
+    assert not python.run("import shutil; shutil.rmtree(os.getcwd()); read()").ok
+    assert python.run("os.chdir(home + '/other'); read()").text == "[2]"
 
 
 def test_hutch_sql_errors_are_the_users(python):

@@ -1,4 +1,4 @@
-"""Threads of user code: what they display, and how long a background run waits for them."""
+"""Threads of user code: what they display, and how a background run ends, which waits for them."""
 
 import time
 from pathlib import Path
@@ -123,7 +123,101 @@ def test_an_interrupt_of_the_wait_counts_when_its_exception_is_lost(python):
     assert "KeyboardInterrupt" in ending.stderr and "runners/" not in ending.stderr
 
 
-def test_a_warm_python_waits_too(start):
+def test_a_warm_python_waits_and_cleans_up_too(start):
     from test_import_hooks import WARM
-    ending = start("python", program=WARM).run(f"import threading, time\n{LATE}threading.Thread(target=late).start()", background=True)
-    assert ending.ok and ending.stdout == "late\n"
+    python = start("python", program=WARM)
+    ending = python.run(f"import threading, time\n{LATE}threading.Thread(target=late).start()\n{LEFT}", background=True)
+    assert ending.ok and ending.stdout == "late\nend\n" and ending.stderr == ""
+    assert (python.cwd / "left.csv").read_text() == "1,2\n"
+
+
+# What a script leaves to its end.
+LEFT = ("import atexit, csv\natexit.register(print, 'end')\n"
+        "writer = csv.writer(open('left.csv', 'w'), lineterminator='\\n'); writer.writerow([1, 2])\n")
+
+
+@pytest.mark.parametrize("code, ok", [
+    ("", True), ("import sys; sys.exit()", True), ("1 / 0", False), ("writer", True), ("await __import__('asyncio').sleep(0)", True),
+    ("class Own: pass\nown = Own(); own.self, own.writer = own, writer; del writer", True),
+    ("held = [writer]; del writer\ndef f(): return held\nf()", True),
+])
+def test_a_background_run_ends_as_a_script(python, code, ok):
+    ending = python.run(LEFT + code, background=True)
+    assert ending.ok == ok and ending.stdout == "end\n" and ending.stderr.count("Error") == (not ok)
+    assert (python.cwd / "left.csv").read_text() == "1,2\n"
+
+
+def test_a_run_of_the_session_does_not_end_as_a_script(python):
+    assert python.run(LEFT).stdout == "" and python.run("writer.writerow([3, 4])").ok
+    assert (python.cwd / "left.csv").read_text() == ""
+
+
+def test_exit_handlers_belong_to_the_run_and_cannot_fail_it(any_python):
+    code = ("import atexit, os, sys, tempfile\nfolder = tempfile.TemporaryDirectory(); print(folder.name)\n"
+            "def say(): print(os.environ['PORT'], os.path.exists(folder.name)); print('err', file=sys.stderr); display('shown')\n"
+            "def fail(): 1 / 0\n"
+            "for handler in (lambda: sys.stdout.close(), say, fail, sys.exit): atexit.register(handler)\n'main'")
+    ending = any_python.run(code, env={"PORT": "8080"}, background=True)
+    name, said = ending.stdout.splitlines()
+    assert ending.done["exit_code"] == 0 and said == "8080 True" and not Path(name).exists()
+    assert ending.stderr.count("ZeroDivisionError") == 1 and ending.stderr.endswith("err\n")
+    assert [output["text"] for output in ending.outputs] == ["'main'", "'shown'"]
+
+
+def test_finalizers_find_what_they_use(any_python):
+    ending = any_python.run("import os\nnames = ['a']\nclass Own:\n    def __del__(self): print(os.path.basename('x/y'), names, type(self) is Own)\n"
+                        "one = Own()\nother = Own(); other.self = other\nlast = {1: Own()}\nOwn()", background=True)
+    assert ending.ok and ending.stderr == "" and ending.stdout == "y ['a'] True\n" * 4
+
+
+def test_daemons_keep_what_they_use(python):
+    ending = python.run("import threading, time\nbegan = threading.Event()\ncount = [0]\ndef serve():\n"
+                        "    while True: count[0] += 1; began.set()\n"
+                        "threading.Thread(target=serve, daemon=True).start(); began.wait()\n" + LEFT +
+                        "file = open('file', 'w'); file.write('text'); closed = open('file'); closed.close()", background=True)
+    assert ending.ok and ending.stderr == "" and (python.cwd / "file").read_text() == "text"
+
+
+def test_tasks_that_are_left_are_not_complained_of(python):
+    ending = python.run("import asyncio\nqueue = asyncio.Queue(); task = asyncio.create_task(queue.get())\nawait asyncio.sleep(0)\n" + LEFT,
+                        background=True)
+    assert ending.ok and ending.stdout == "end\n" and ending.stderr == ""
+
+
+def test_an_interrupt_ends_an_exit_handler(any_python):
+    any_python.start(LEFT + "import time\n@atexit.register\ndef wait(): print('on'); time.sleep(60)", background=True)
+    any_python.wait_for_stdout("on")
+    any_python.wait_until_idle()
+    any_python.interrupt()
+    ending = any_python.finish()
+    assert ending.done["interrupted"] and ending.done["exit_code"] == 130 and ending.stdout.endswith("end\n")
+    assert ending.stderr.count("KeyboardInterrupt") == 1 and "runners/" not in ending.stderr
+    assert (any_python.cwd / "left.csv").read_text() == "1,2\n"
+
+
+def test_an_interrupt_ends_a_finalizer(any_python):
+    any_python.start("import time\nclass Own:\n    def __del__(self): print('on'); time.sleep(60)\nown = Own()", background=True)
+    any_python.wait_for_stdout("on")
+    any_python.wait_until_idle()
+    any_python.interrupt()
+    ending = any_python.finish()
+    assert ending.done["interrupted"] and ending.stderr.count("KeyboardInterrupt") == 1
+
+
+@pytest.mark.parametrize("code", ["time.sleep(60)", "threading.Thread(target=time.sleep, args=(60,)).start()"])
+def test_a_background_run_that_is_interrupted_ends_as_a_script_too(python, code):
+    python.start(f"import threading, time\n{LEFT}print('on'); {code}", background=True)
+    python.wait_for_stdout("on")
+    python.wait_until_idle()
+    python.interrupt()
+    ending = python.finish()
+    assert ending.done["interrupted"] and ending.stdout == "on\nend\n" and ending.stderr.count("KeyboardInterrupt") == 1
+    if "Thread" not in code:
+        assert (python.cwd / "left.csv").read_text() == "1,2\n"
+
+
+def test_a_background_run_with_ipython_ends_as_a_script(start):
+    python = start("python", extras=True)
+    ending = python.run("%pwd\n" + LEFT, background=True)
+    assert ending.ok and ending.stdout == "end\n" and ending.stderr == ""
+    assert (python.cwd / "left.csv").read_text() == "1,2\n"

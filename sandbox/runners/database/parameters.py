@@ -1,0 +1,34 @@
+"""Values of Python as parameters of a query. numpy and pandas are not imported from here: whose values
+come has done that."""
+
+import sys
+
+from hutch_runner.data_frames import cell
+
+
+def converted(parameters, convert):
+    """Those of a statement, for question marks or for names; what is neither, the engine refuses itself."""
+    if isinstance(parameters, dict):
+        return {name: convert(value) for name, value in parameters.items()}
+    return [convert(value) for value in parameters] if isinstance(parameters, (list, tuple)) else parameters
+
+
+def without_numpy(value):
+    """A single value of numpy as Python's, or as pandas' where Python has none so exact."""
+    if type(value).__module__ != "numpy" or not hasattr(value, "dtype") or getattr(value, "ndim", 1) != 0:
+        return value
+    kind, pandas = value.dtype.kind, sys.modules.get("pandas")
+    if kind in "mM" and pandas is not None:
+        return (pandas.Timestamp if kind == "M" else pandas.Timedelta)(value)
+    return float(value) if kind == "f" else value.item()
+
+
+def for_sqlite(value):
+    """Dates as the columns of DataFrames have them, so that they compare: in those of whole days there are no times."""
+    value = without_numpy(value)
+    if hasattr(value, "total_seconds") or type(value).__name__ == "NAType":
+        return cell(value)
+    if not hasattr(value, "isoformat"):
+        return value  # what SQLite has no form for it refuses: better than to compare with something else
+    text = cell(value)
+    return text.removesuffix(" 00:00:00") if getattr(value, "tzinfo", None) is None else text
