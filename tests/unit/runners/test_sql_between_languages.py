@@ -373,38 +373,3 @@ def test_an_interrupted_transaction(sql):
     assert sql.finish().done["interrupted"]
     sql.run("ROLLBACK")
     assert rows(sql.run("SELECT count(*) FROM t")) == [[0]]
-
-
-def test_duckdb_reads_files_and_writes_parquet(start):
-    sql = start("sql", extras=True)
-    (sql.cwd / "d.csv").write_text("a,when\n1,2020-01-01\n2,2021-01-01\n")
-    ending = sql.run("COPY (SELECT * FROM 'd.csv') TO 'd.parquet';\nSELECT * FROM 'd.parquet' ORDER BY a DESC")
-    assert rows(ending) == [[2, "2021-01-01"], [1, "2020-01-01"]]
-    assert [c["type"] for c in ending.main["json"]["columns"]] == ["BIGINT", "DATE"]
-    assert rows(sql.run('SELECT count(*) FROM "d.csv"')) == [[2]]
-    ending = sql.run("SELECT 1;\nSELECT *,\nnope FROM 'd.csv'")
-    assert not ending.ok and "statement 2, line 3" in ending.error["message"]
-
-
-def test_a_session_stays_with_its_engine(start):
-    sqlite = start("sql")
-    sqlite.run("CREATE TABLE t (a)")
-    later = start("sql", extras=True)
-    assert later.ready["version"].startswith("SQLite")
-    assert later.run("SELECT count(*) FROM t").ok
-
-
-def test_a_database_that_cannot_be_opened_is_an_answer(start, tmp_path):
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/session.sqlite").mkdir()
-    sql = start("sql")
-    ending = sql.run("SELECT 1")
-    assert ending.error["name"] == "OperationalError" and "unable to open" in ending.stderr
-    (tmp_path / "data/session.sqlite").rmdir()
-    assert rows(sql.run("SELECT 1")) == [[1]]
-
-
-def test_duckdb_that_has_gone(start, tmp_path):
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/session.duckdb").write_bytes(b"")
-    assert "install it again on the machine that runs hutch" in start("sql").run("SELECT 1").error["message"]
