@@ -26,17 +26,24 @@ constexpr std::size_t kLinesNamedMax = 10;
 constexpr int kAttemptsMax = 5;  // of an edit, while the code changes the file
 // Longer ones are not looked for by what they resemble, which takes time.
 constexpr std::size_t kFoldedMaxBytes = 64 << 10;
+// Up to this, a search that compares at each place takes no longer than one that prepares itself.
+constexpr std::size_t kShortMaxBytes = 32;
+
+// The next place at or behind `from`, or npos. In linear time, whatever the two are: both may be
+// megabytes that somebody has chosen.
+std::size_t next_place(const std::string& text, const std::string& wanted, std::size_t from) {
+  if (wanted.size() <= kShortMaxBytes) return text.find(wanted, from);
+  const void* found =
+      ::memmem(text.data() + from, text.size() - from, wanted.data(), wanted.size());
+  if (found == nullptr) return std::string::npos;
+  return static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+}
 
 std::vector<std::size_t> places_of(const std::string& text, const std::string& wanted) {
   std::vector<std::size_t> places;
-  const char* const end = text.data() + text.size();
-  const char* from = text.data();
-  // In linear time, whatever the two are: both may be megabytes that somebody has chosen.
-  while (const void* found =
-             ::memmem(from, static_cast<std::size_t>(end - from), wanted.data(), wanted.size())) {
-    const char* at = static_cast<const char*>(found);
-    places.push_back(static_cast<std::size_t>(at - text.data()));
-    from = at + wanted.size();
+  for (std::size_t at = next_place(text, wanted, 0); at != std::string::npos;
+       at = next_place(text, wanted, at + wanted.size())) {
+    places.push_back(at);
   }
   return places;
 }
