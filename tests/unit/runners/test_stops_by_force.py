@@ -92,10 +92,12 @@ def test_code_left_behind_by_an_earlier_run_can_be_stopped(javascript):
 
 
 def test_the_time_to_come_to_an_end_begins_when_a_stop_has_arrived(javascript):
-    """Node's own code runs then, and a stop that hits it breaks the timers."""
+    """Node's own code runs then, and a stop that hits it breaks the timers. Both are due before the first
+    runs: after a stop node goes on with those only."""
     javascript.start("setTimeout(() => { console.log('started');"
                      " require('child_process').execSync('until test -e go; do sleep 0.02; done'); while (true) {} }, 1);"
-                     f"setTimeout(() => {{ {BUSY.format(300)} console.log('whole') }}, 1); await new Promise(() => {{}})")
+                     f"setTimeout(() => {{ {BUSY.format(300)} console.log('whole') }}, 1);"
+                     f"{BUSY.format(20)} await new Promise(() => {{}})")
     javascript.wait_for_stdout("started")
     javascript.interrupt()
     time.sleep(1.4)  # the stop by force is on its way, and cannot arrive
