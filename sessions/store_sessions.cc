@@ -200,11 +200,13 @@ base::Result<Session> Store::find_session(const std::string& principal_id,
 base::Result<std::vector<Session>> Store::newest_sessions(const std::string& principal_id,
                                                           bool destroyed, std::int64_t limit) {
   const std::lock_guard lock(mutex_);
-  Statement select =
-      TRY(database_->prepare("SELECT " SESSION_COLUMNS
-                             " FROM sessions WHERE principal_id = ? AND (status = 'destroyed') = ? "
-                             "ORDER BY last_used_at DESC, created_at DESC, id LIMIT ?"));
-  select.bind(principal_id).bind(std::int64_t{destroyed}).bind(limit);
+#define NEWEST_THAT_ARE(condition)                                                 \
+  "SELECT " SESSION_COLUMNS " FROM sessions WHERE principal_id = ? AND " condition \
+  " ORDER BY last_used_at DESC, created_at DESC, id LIMIT ?"
+  Statement select = TRY(database_->prepare(destroyed ? NEWEST_THAT_ARE("status = 'destroyed'")
+                                                      : NEWEST_THAT_ARE("status <> 'destroyed'")));
+#undef NEWEST_THAT_ARE
+  select.bind(principal_id).bind(limit);
   return read_all_sessions(select);
 }
 
@@ -212,8 +214,8 @@ base::Result<std::vector<Session>> Store::unasked_sessions(const std::string& pr
   const std::lock_guard lock(mutex_);
   Statement select = TRY(database_->prepare(
       "SELECT " SESSION_COLUMNS
-      " FROM sessions WHERE principal_id = ? AND unasked = 1 AND status NOT IN ('destroyed', "
-      "'stopped') ORDER BY last_used_at, created_at, id"));
+      " FROM sessions WHERE principal_id = ? AND unasked = 1 AND status <> 'destroyed' "
+      "AND status <> 'stopped' ORDER BY last_used_at, created_at, id"));
   select.bind(principal_id);
   return read_all_sessions(select);
 }

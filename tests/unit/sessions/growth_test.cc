@@ -1,0 +1,100 @@
+// What the store does for a session costs the same however many were deleted before.
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <functional>
+
+#include "tests/unit/sessions/store_fixture.h"
+
+namespace {
+
+using namespace sessions;
+
+constexpr int kStepsEach = 10;  // instructions of SQLite's machine between two calls
+std::int64_t steps = 0;         // since the last look, of all connections
+
+int count_steps(void* /*unused*/) {
+  steps += kStepsEach;
+  return 0;
+}
+
+int count_on(sqlite3* connection, const char** /*error*/, const void* /*api*/) {
+  ::sqlite3_progress_handler(connection, kStepsEach, count_steps, nullptr);
+  return SQLITE_OK;
+}
+
+// Connections that are opened while it lives are counted.
+class Counted {
+ public:
+  Counted() { ::sqlite3_auto_extension(as_extension()); }
+  ~Counted() { ::sqlite3_cancel_auto_extension(as_extension()); }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  using Extension = void (*)();
+  static Extension as_extension() { return reinterpret_cast<Extension>(count_on); }
+};
+
+class GrowthTest : public Counted, public sessions::testing::StoreFixture {
+ protected:
+  static std::int64_t cost_of(const std::function<void()>& work) {
+    work();  // what is prepared once
+    steps = 0;
+    work();
+    return steps;
+  }
+
+  void delete_many() {
+    const auto file = Database::open(path()).value();
+    const std::string row =
+        "INSERT INTO sessions SELECT 'old_' || value, '" + principal_ +
+        "', NULL, 'host', 'destroyed', 0, '{}', '{}', NULL, NULL, NULL, 600, 600, value, value, "
+        "value, NULL, 1, NULL, 1 FROM generated";
+    const std::string runs =
+        "INSERT INTO runs SELECT 'run_' || value, 'old_' || value, 'python', 'completed', 0, '', "
+        "'server', value, value, '{}' FROM generated";
+    const std::string numbers =
+        "WITH RECURSIVE generated(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM generated "
+        "WHERE value < 5000) ";
+    ASSERT_TRUE(file->execute(numbers + row).ok());
+    ASSERT_TRUE(file->execute(numbers + runs).ok());
+  }
+
+  void expect_same_cost(const char* what, const std::function<void()>& work) {
+    costs_.push_back({what, work, cost_of(work)});
+  }
+
+  void TearDown() override {
+    delete_many();
+    for (const auto& [what, work, before] : costs_) {
+      EXPECT_GT(before, 0) << what;
+      EXPECT_LE(cost_of(work), 2 * before + 100) << what << ": before " << before;
+    }
+  }
+
+ private:
+  struct Cost {
+    const char* what;
+    std::function<void()> work;
+    std::int64_t before;
+  };
+  std::vector<Cost> costs_;
+};
+
+TEST_F(GrowthTest, WhatIsAskedOfTheLivingDoesNotLookAtTheDeleted) {
+  const Session one = created("one");
+  for (int i = 0; i < 5; ++i) created();
+  Store& store = *store_;
+  expect_same_cost("create_session", [&] { created(); });
+  expect_same_cost("list_sessions",
+                   [&] { EXPECT_TRUE(store.newest_sessions(principal_, false, 5).ok()); });
+  expect_same_cost("the sweep's living", [&] { EXPECT_TRUE(store.live_sessions().ok()); });
+  expect_same_cost("the sweep's deleted", [&] { EXPECT_TRUE(store.unburied_sessions().ok()); });
+  expect_same_cost("unasked ones", [&] { EXPECT_TRUE(store.unasked_sessions(principal_).ok()); });
+  expect_same_cost("one by its name",
+                   [&] { EXPECT_TRUE(store.find_session(principal_, "one").ok()); });
+  expect_same_cost("unfinished runs", [&] { EXPECT_TRUE(store.unfinished_runs(one.id).ok()); });
+}
+
+}  // namespace
