@@ -15,7 +15,7 @@ std::size_t wishes_in(const Changes::Filter& filter) {
 
 }  // namespace
 
-void Changes::on_watch(Watch begin, Watch end, std::function<void()> settle) {
+void Changes::on_watch(Watch begin, Watch end, Settle settle) {
   begin_ = std::move(begin);
   end_ = std::move(end);
   settle_ = std::move(settle);
@@ -28,7 +28,7 @@ std::optional<Changes::Id> Changes::add(std::string principal_id, const Filter& 
     if (!take(principal_id, {counted ? 1U : 0U, wishes_in(filter)})) return std::nullopt;
   }
   // Before it is listened: once it is, nothing that happens to them is missed.
-  if (begin_all(principal_id, filter) && settle_) settle_();
+  if (begin_all(principal_id, filter) && settle_) settle_(principal_id);
   const auto listener = std::make_shared<Listener>();
   listener->principal_id = std::move(principal_id);
   listener->tell = std::move(tell);
@@ -121,7 +121,7 @@ bool Changes::watch_uri(Id id, const std::string& uri) {
   }
   const bool begun = begin(principal_id, {Change::Kind::kResource, uri});
   watch_lock.unlock();
-  if (begun && settle_) settle_();
+  if (begun && settle_) settle_(principal_id);
   return true;
 }
 

@@ -43,11 +43,12 @@ class Changes {
   };
   using Tell = std::function<void(const Change& change)>;
   using Watch = std::function<void(const std::string& principal_id, const Change& subject)>;
+  using Settle = std::function<void(const std::string& principal_id)>;
   using Id = std::uint64_t;
 
   // Told of the first wish of a principal to hear of a resource or task, and when the last is gone.
   // `settle` is called after the first wishes of one listener, before anything is promised to it.
-  void on_watch(Watch begin, Watch end, std::function<void()> settle);
+  void on_watch(Watch begin, Watch end, Settle settle);
 
   // Nothing when there are too many (`counted` ones), of all or of this principal. `first` is
   // called before anything is told.
@@ -112,7 +113,7 @@ class Changes {
   std::map<Subject, std::size_t> watched_;
   Watch begin_;
   Watch end_;
-  std::function<void()> settle_;
+  Settle settle_;
 };
 
 }  // namespace mcp

@@ -61,7 +61,7 @@ class ResourceProvider {
   virtual void watch(const std::string& /*principal_id*/, const std::string& /*uri*/) {}
   virtual void unwatch(const std::string& /*principal_id*/, const std::string& /*uri*/) {}
   // Returns soon, and where it can be, when nothing more of what is watched would be missed.
-  virtual void settle() {}
+  virtual void settle(const std::string& /*principal_id*/) {}
 };
 
 }  // namespace mcp

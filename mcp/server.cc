@@ -31,9 +31,9 @@ Server::Server(ServerInfo info)
           resources_->unwatch(principal_id, subject.subject);
         }
       },
-      [this] {
-        if (tasks_ != nullptr) tasks_->settle();
-        if (resources_ != nullptr) resources_->settle();
+      [this](const std::string& principal_id) {
+        if (tasks_ != nullptr) tasks_->settle(principal_id);
+        if (resources_ != nullptr) resources_->settle(principal_id);
       });
 }
 

@@ -62,8 +62,9 @@ class TaskSource {
   // Somebody waits to be told of this task's changes through Server::changes(); nobody any more.
   virtual void watch(const std::string& /*principal_id*/, const std::string& /*id*/) {}
   virtual void unwatch(const std::string& /*principal_id*/, const std::string& /*id*/) {}
-  // Returns soon, and where it can be, when nothing more of what is watched would be missed.
-  virtual void settle() {}
+  // Returns soon, and where it can be, when nothing more of what is watched for them would be
+  // missed.
+  virtual void settle(const std::string& /*principal_id*/) {}
 };
 
 }  // namespace mcp

@@ -28,6 +28,7 @@ constexpr std::chrono::hours kEndedRhythm{1};
 constexpr std::chrono::seconds kProgressEvery{5};
 constexpr std::chrono::milliseconds kSettling{250};
 constexpr std::chrono::seconds kBeginPatience{1};
+constexpr std::size_t kLooksARound = 256;  // then what has been heard of meanwhile comes first
 // The system gives a user 128 by default, and each is one session.
 constexpr std::size_t kFeedsMax = 32;
 constexpr const char* kNothing = "none";
@@ -114,11 +115,12 @@ void ChangeWatch::remove(const mcp::Change& subject, const std::string& principa
   wake();
 }
 
-void ChangeWatch::settle() {
+void ChangeWatch::settle(const std::string& principal_id) {
   std::unique_lock lock(mutex_);
-  (void)begun_.wait_for(lock, kBeginPatience, [this] {
-    return std::all_of(subjects_.begin(), subjects_.end(),
-                       [](const auto& one) { return one.second.begun; });
+  (void)begun_.wait_for(lock, kBeginPatience, [&] {
+    return std::all_of(subjects_.begin(), subjects_.end(), [&](const auto& one) {
+      return one.second.begun || std::get<1>(one.first) != principal_id;
+    });
   });
 }
 
@@ -188,14 +190,31 @@ std::vector<ChangeWatch::Key> ChangeWatch::take_heard() {
   return heard;
 }
 
+// Runs first, whose end somebody waits for; of each kind, one of each principal in turn.
 std::vector<ChangeWatch::Key> ChangeWatch::take_due() {
-  std::vector<Key> due;
-  const auto now = Clock::now();
-  const std::lock_guard lock(mutex_);
-  for (const auto& [key, subject] : subjects_) {
-    if (subject.look_at <= now) due.push_back(key);
+  struct Due {
+    Key key;
+    Time look_at;
+    std::size_t turn = 0;
+  };
+  std::vector<Due> due;
+  {
+    const auto now = Clock::now();
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, subject] : subjects_) {
+      if (subject.look_at <= now) due.push_back({key, subject.look_at});
+    }
   }
-  return due;
+  std::ranges::stable_sort(due, {}, &Due::look_at);
+  std::map<std::pair<Kind, std::string>, std::size_t> turns;
+  for (Due& one : due) one.turn = turns[{std::get<0>(one.key), std::get<1>(one.key)}]++;
+  std::ranges::stable_sort(due, {}, [](const Due& one) {
+    return std::pair(std::get<0>(one.key) != Kind::kTask, one.turn);
+  });
+  due.resize(std::min(due.size(), kLooksARound));
+  std::vector<Key> keys;
+  for (Due& one : due) keys.push_back(std::move(one.key));
+  return keys;
 }
 
 void ChangeWatch::leave_removed() {

@@ -35,9 +35,9 @@ class ChangeWatch {
   void add(const mcp::Change& subject, const std::string& principal_id);
   void remove(const mcp::Change& subject, const std::string& principal_id);
 
-  // Waits until whatever happens to what was added will be told; no longer than a second, as a box
-  // may not answer.
-  void settle();
+  // Waits until whatever happens to what was added for this principal will be told; no longer than
+  // a second, as a box may not answer.
+  void settle(const std::string& principal_id);
 
  private:
   using Key = std::tuple<mcp::Change::Kind, std::string, std::string>;  // kind, principal, name

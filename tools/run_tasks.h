@@ -21,7 +21,7 @@ class RunTasks final : public mcp::TaskSource {
                                     const std::string& cursor) override;
   void watch(const std::string& principal_id, const std::string& id) override;
   void unwatch(const std::string& principal_id, const std::string& id) override;
-  void settle() override { watch_.settle(); }
+  void settle(const std::string& principal_id) override { watch_.settle(principal_id); }
 
  private:
   const Services services_;

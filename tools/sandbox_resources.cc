@@ -227,7 +227,7 @@ void SandboxResources::watch(const std::string& principal_id, const std::string&
   watch_.add({mcp::Change::Kind::kResource, uri}, principal_id);
 }
 
-void SandboxResources::settle() { watch_.settle(); }
+void SandboxResources::settle(const std::string& principal_id) { watch_.settle(principal_id); }
 
 void SandboxResources::unwatch(const std::string& principal_id, const std::string& uri) {
   watch_.remove({mcp::Change::Kind::kResource, uri}, principal_id);

@@ -25,7 +25,7 @@ class SandboxResources final : public mcp::ResourceProvider {
   [[nodiscard]] bool list_may_change() const override { return true; }
   void watch(const std::string& principal_id, const std::string& uri) override;
   void unwatch(const std::string& principal_id, const std::string& uri) override;
-  void settle() override;
+  void settle(const std::string& principal_id) override;
 
  private:
   void add_shared(const std::string& principal_id, nlohmann::json& items) const;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -77,6 +78,7 @@ class FakeSandbox final : public Sandbox {
     return std::shared_ptr<Box>(found->second);
   }
   base::Result<std::shared_ptr<Box>> look_at(const std::string& session_id) override {
+    if (on_look_) on_look_(session_id);
     return find(session_id);
   }
   base::Result<BoxStatus> glance_at(const std::string& session_id,
@@ -100,12 +102,17 @@ class FakeSandbox final : public Sandbox {
   void sweep(const std::string&, const std::string&, const SessionLock&) override {}
   bool is_alive(const std::string&) override { return false; }
 
+  // Before somebody looks at it. Set before there is anybody.
+  void on_look(std::function<void(const std::string& session_id)> called) {
+    on_look_ = std::move(called);
+  }
   std::vector<BoxSpec> started() {
     const std::lock_guard lock(mutex_);
     return started_;
   }
 
  private:
+  std::function<void(const std::string&)> on_look_;
   std::vector<BoxSpec> started_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<FakeBox>> boxes_;

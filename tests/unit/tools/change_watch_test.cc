@@ -1,0 +1,99 @@
+// Who watches much keeps nobody else waiting who watches little.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mcp/changes.h"
+#include "tests/unit/tools/tools_fixture.h"
+#include "tools/change_watch.h"
+
+namespace {
+
+constexpr std::chrono::seconds kPatience{60};
+
+// Each session is looked at in a round once; the first look waits until it may go on.
+class ChangeWatchTest : public tools::fake::ToolsFixture {
+ protected:
+  ChangeWatchTest() {
+    sandbox_.on_look([this](const std::string& session_id) {
+      std::unique_lock lock(mutex_);
+      if (std::this_thread::get_id() == here_) return;  // as it is made
+      looks_.push_back(session_id);
+      changed_.notify_all();
+      changed_.wait_for(lock, kPatience, [this] { return may_go_on_; });
+    });
+  }
+
+  std::string session_of(const std::string& principal_id) {
+    return manager_->create(principal_id, {}).value().session.id;
+  }
+  static mcp::Change file_of(const std::string& session_id) {
+    return {mcp::Change::Kind::kResource, "sandbox://" + session_id + "/workspace/a"};
+  }
+  // How many others were looked at before this one, after the first look.
+  std::size_t looks_before(const std::string& session_id) {
+    std::unique_lock lock(mutex_);
+    may_go_on_ = true;
+    changed_.notify_all();
+    std::size_t at = 1;
+    const bool seen = changed_.wait_for(lock, kPatience, [&] {
+      while (at < looks_.size() && looks_[at] != session_id) ++at;
+      return at < looks_.size();
+    });
+    EXPECT_TRUE(seen);
+    return at - 1;
+  }
+  void wait_for_first_look() {
+    std::unique_lock lock(mutex_);
+    ASSERT_TRUE(changed_.wait_for(lock, kPatience, [this] { return !looks_.empty(); }));
+  }
+
+  // Of two, the one who would come first by the id is who watches much.
+  const std::string one_ = store_->ensure_principal("one").value();
+  const std::string other_ = store_->ensure_principal("other").value();
+  const std::string much_ = std::min(one_, other_);
+  const std::string little_ = std::max(one_, other_);
+  const std::thread::id here_ = std::this_thread::get_id();
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> looks_;
+  bool may_go_on_ = false;
+  mcp::Changes changes_;
+};
+
+TEST_F(ChangeWatchTest, PrincipalsTakeTurns) {
+  std::vector<std::string> many;
+  for (int i = 0; i < 8; ++i) many.push_back(session_of(much_));
+  const std::string one = session_of(little_);
+  tools::ChangeWatch watch({*manager_, *share_, ""}, changes_);
+  watch.add(file_of(many[0]), much_);
+  wait_for_first_look();
+  for (const std::string& session : many) watch.add(file_of(session), much_);
+  watch.add(file_of(one), little_);
+  EXPECT_LE(looks_before(one), 1U);
+}
+
+TEST_F(ChangeWatchTest, NobodyWaitsForWhatOthersWatch) {
+  tools::ChangeWatch watch({*manager_, *share_, ""}, changes_);
+  watch.add(file_of(session_of(much_)), much_);
+  wait_for_first_look();
+  const auto begun = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20; ++i) watch.settle(little_);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(15))
+      << "each waited as long as it may for the box of another one, which does not answer";
+  {
+    const std::lock_guard lock(mutex_);
+    EXPECT_EQ(looks_.size(), 1U);
+    may_go_on_ = true;
+    changed_.notify_all();
+  }
+  watch.settle(much_);
+}
+
+}  // namespace
