@@ -1,7 +1,6 @@
 // Bytes that many share.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -10,20 +9,41 @@
 
 namespace mcp::http {
 
+// What is too much is given up by those who hold more than an equal part. Safe from many threads.
 class Budget {
  public:
   explicit Budget(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  void add(std::size_t bytes) { bytes_ += bytes; }
-  void remove(std::size_t bytes) { bytes_ -= bytes; }
-  [[nodiscard]] bool exceeded() const { return bytes_ > bytes_max_; }
+  void add(const std::string& who, std::size_t bytes) {
+    if (bytes == 0) return;
+    const std::lock_guard lock(mutex_);
+    bytes_ += bytes;
+    held_[who] += bytes;
+  }
+  void remove(const std::string& who, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto holder = held_.find(who);
+    if (holder == held_.end()) return;
+    bytes_ -= bytes;
+    holder->second -= bytes;
+    if (holder->second == 0) held_.erase(holder);
+  }
+  // All hold too much, and this one more than its part of it.
+  [[nodiscard]] bool exceeded_by(const std::string& who) const {
+    const std::lock_guard lock(mutex_);
+    const auto holder = held_.find(who);
+    return holder != held_.end() && bytes_ > bytes_max_ &&
+           holder->second > bytes_max_ / held_.size();
+  }
 
  private:
   const std::size_t bytes_max_;
-  std::atomic<std::size_t> bytes_ = 0;
+  mutable std::mutex mutex_;
+  std::size_t bytes_ = 0;
+  std::map<std::string, std::size_t> held_;  // of whom it is not nothing
 };
 
-// The same, but nobody takes more than half: what one holds keeps no other out.
+// Nobody takes more than half: what one holds keeps no other out. Safe from many threads.
 class FairBudget {
  public:
   explicit FairBudget(std::size_t bytes_max) : bytes_max_(bytes_max) {}

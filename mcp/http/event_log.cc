@@ -9,16 +9,17 @@ EventLog::~EventLog() { discount(bytes_); }
 
 void EventLog::count(std::size_t bytes) {
   bytes_ += bytes;
-  if (limits_.all != nullptr) limits_.all->add(bytes);
+  if (limits_.all != nullptr) limits_.all->add(limits_.principal_id, bytes);
 }
 
 void EventLog::discount(std::size_t bytes) {
   bytes_ -= bytes;
-  if (limits_.all != nullptr) limits_.all->remove(bytes);
+  if (limits_.all != nullptr) limits_.all->remove(limits_.principal_id, bytes);
 }
 
 bool EventLog::is_too_much() const {
-  return bytes_ > limits_.bytes || (limits_.all != nullptr && limits_.all->exceeded());
+  return bytes_ > limits_.bytes ||
+         (limits_.all != nullptr && limits_.all->exceeded_by(limits_.principal_id));
 }
 
 std::uint64_t EventLog::open() {

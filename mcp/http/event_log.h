@@ -24,6 +24,7 @@ class EventLog {
     std::size_t bytes = 8U << 20;           // one larger event is kept alone
     std::size_t streams = 64;               // that have ended; those that go on are always kept
     std::shared_ptr<Budget> all = nullptr;  // what all logs together should keep to
+    std::string principal_id = {};          // whose part of that this log has
   };
   // Messages that answer nothing.
   static constexpr std::uint64_t kUnsolicited = 0;

@@ -251,7 +251,8 @@ Response Streamable::initialize(const Request& request, Inbound inbound) {
   session->id = random_id("");
   session->connection_id = random_id("connection_");
   session->principal = request.principal;
-  session->log = std::make_shared<EventLog>(EventLog::Limits{.all = parts_.logs});
+  session->log = std::make_shared<EventLog>(
+      EventLog::Limits{.all = parts_.logs, .principal_id = request.principal.id});
   Connection::Options options;
   options.id = session->connection_id;
   options.principal = request.principal;

@@ -1,4 +1,4 @@
-// Bytes that many share, of which nobody takes more than half.
+// Bytes that many share: who has to give way, and who is kept out.
 #include "mcp/http/budget.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +7,21 @@
 
 namespace mcp::http {
 namespace {
+
+TEST(Budget, WhoHoldsMoreThanAnEqualPartGivesWay) {
+  Budget budget(100);
+  budget.add("greedy", 100);
+  EXPECT_FALSE(budget.exceeded_by("greedy")) << "nobody else wants it";
+  budget.add("other", 40);
+  EXPECT_TRUE(budget.exceeded_by("greedy"));
+  EXPECT_FALSE(budget.exceeded_by("other"));
+  EXPECT_FALSE(budget.exceeded_by("nobody"));
+  budget.remove("greedy", 40);
+  EXPECT_FALSE(budget.exceeded_by("greedy"));
+  budget.add("other", 20);
+  EXPECT_TRUE(budget.exceeded_by("greedy"));
+  EXPECT_TRUE(budget.exceeded_by("other"));
+}
 
 TEST(FairBudget, OneWhoHoldsHalfKeepsNobodyElseOut) {
   const auto budget = std::make_shared<FairBudget>(100);
