@@ -2,13 +2,23 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mcp/message.h"
+
 namespace mcp {
 
 void BatchReplies::add(nlohmann::json reply) {
+  const std::size_t bytes = print(reply).size();
   nlohmann::json all;
   {
     const std::lock_guard lock(mutex_);
     if (left_ == 0) return;  // all have been sent
+    if (bytes_ + bytes > kBatchReplyBytesMax) {
+      reply = make_error({kInternalError,
+                          "the replies to this batch are too large together: ask one by one",
+                          nullptr, reply.value("id", nlohmann::json())});
+    } else {
+      bytes_ += bytes;
+    }
     if (!reply.is_null()) replies_->push_back(std::move(reply));
     if (--left_ > 0 || replies_->empty()) return;
     all = std::move(*replies_);

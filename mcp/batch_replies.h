@@ -12,6 +12,9 @@
 
 namespace mcp {
 
+// Of all replies to one batch, printed; a reply that would make it more is an error.
+inline constexpr std::size_t kBatchReplyBytesMax = 16U << 20;
+
 // Sends them as one array when the last has come; nothing when none was to be sent.
 class BatchReplies {
  public:
@@ -23,6 +26,7 @@ class BatchReplies {
 
  private:
   std::mutex mutex_;
+  std::size_t bytes_ = 0;
   std::size_t left_;
   const std::function<void(nlohmann::json)> send_;
   JsonValue replies_ = JsonValue::array();

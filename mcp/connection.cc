@@ -21,6 +21,8 @@ using wire::Format;
 namespace {
 
 constexpr int kRetryAfterSeconds = 1;
+// They are kept as long as the connection, and go with every request.
+constexpr std::size_t kCapabilitiesBytesMax = 64U << 10;
 
 json refusal(int code, std::string why, const json& id) {
   return make_error({code, std::move(why), nullptr, id});
@@ -243,7 +245,12 @@ void Connection::initialize(const Message& message, const Route& route) {
   const auto client = params.find("clientInfo");
   if (client != params.end()) opening.client = read_client_info(*client);
   const auto capabilities = params.find("capabilities");
-  if (capabilities != params.end()) opening.capabilities = *capabilities;
+  if (capabilities != params.end()) {
+    if (print(*capabilities).size() > kCapabilitiesBytesMax) {
+      return route.reply(refusal(kInvalidParams, "capabilities are too large", message.id));
+    }
+    opening.capabilities = *capabilities;
+  }
   const Format& format = *opening.format;
   {
     const std::lock_guard lock(mutex_);

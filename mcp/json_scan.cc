@@ -7,7 +7,7 @@
 namespace mcp {
 namespace {
 
-constexpr std::size_t kKeyKeptMax = 3;                    // tells "id" from all longer names
+constexpr std::size_t kKeyKeptMax = 7;                    // tells "method" from longer names
 constexpr std::size_t kIdTextMax = 6 * kIdBytesMax + 64;  // every byte of it as \u00xx
 
 }  // namespace
@@ -52,6 +52,7 @@ void JsonScan::read_structure(char byte) {
       if (depth_ != 1) return;
       after_colon_ = true;
       in_id_ = key_ == "id";
+      has_method_ = has_method_ || key_ == "method";
       if (in_id_) id_text_.clear();
       return;
     default:
@@ -92,7 +93,7 @@ void JsonScan::keep(char byte) {
 
 nlohmann::json JsonScan::id() const {
   // A value that goes on may be half a number.
-  if (in_id_) return nullptr;
+  if (in_id_ || !has_method_) return nullptr;
   auto value = nlohmann::json::parse(id_text_, /*cb=*/nullptr, /*allow_exceptions=*/false);
   if (value.is_discarded() || !is_id(value)) return nullptr;
   return value;

@@ -19,7 +19,8 @@ class JsonScan {
   [[nodiscard]] bool too_deep() const { return too_deep_; }
   [[nodiscard]] bool too_many_values() const;
 
-  // Of the object fed so far; null when it has none, or none that could be answered.
+  // Of the request fed so far; null when it has none, or none that could be answered. A response
+  // has none: its id is one of ours, and may be that of another request of its sender.
   [[nodiscard]] nlohmann::json id() const;
 
  private:
@@ -38,6 +39,7 @@ class JsonScan {
   // Of the top-level object's members, one at a time.
   std::string key_;  // as written, or as much as tells it from "id"
   bool after_colon_ = false;
+  bool has_method_ = false;
   bool in_id_ = false;  // between the colon after "id" and the end of its value
   std::string id_text_;
 };

@@ -43,7 +43,7 @@ std::variant<json, RpcError> parse_json(std::string_view text) {
   if (scan.too_many_values()) return invalid("message has too many values", scan.id());
   json value = json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
   if (value.is_discarded()) {
-    return RpcError{kParseError, "message is not JSON in UTF-8", nullptr, nullptr};
+    return RpcError{kParseError, "message is not JSON in UTF-8", nullptr, scan.id()};
   }
   return value;
 }

@@ -53,8 +53,9 @@ void KeySource::fetch_unless_just_done() {
   const auto now = clock_();
   const auto pause = kept().keys ? kFetchEvery : kFirstFetchEvery;
   if (tried_at_ && now - *tried_at_ < pause) return;
-  tried_at_ = now;
   auto text = fetch_();
+  // From its end: who has waited for it meanwhile does not begin another.
+  tried_at_ = clock_();
   auto keys = std::holds_alternative<std::string>(text)
                   ? read_key_set(std::get<std::string>(text))
                   : std::variant<Keys, Refusal>(std::get<Refusal>(text));

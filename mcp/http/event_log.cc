@@ -17,9 +17,10 @@ void EventLog::discount(std::size_t bytes) {
   if (limits_.all != nullptr) limits_.all->remove(limits_.principal_id, bytes);
 }
 
-bool EventLog::is_too_much() const {
-  return bytes_ > limits_.bytes ||
-         (limits_.all != nullptr && limits_.all->exceeded_by(limits_.principal_id));
+bool EventLog::is_too_much() const { return bytes_ > limits_.bytes || holds_too_much_of_all(); }
+
+bool EventLog::holds_too_much_of_all() const {
+  return limits_.all != nullptr && limits_.all->exceeded_by(limits_.principal_id);
 }
 
 std::uint64_t EventLog::open() {
@@ -67,6 +68,7 @@ void EventLog::finish(std::uint64_t stream) {
   Channel* channel = find(stream);
   if (channel == nullptr) return;
   channel->finished = true;
+  channel->taken = channel->reader != nullptr;
   if (channel->reader != nullptr) std::exchange(channel->reader, nullptr)->close();
   forget_old();
 }
@@ -82,8 +84,10 @@ void EventLog::attach(const EventId& last, std::shared_ptr<Stream> reader, bool 
     if (event.sequence <= last.sequence) continue;
     send(*channel, message_event(event.message, {last.stream, event.sequence}));
   }
-  if (channel->finished && channel->reader != nullptr) {
-    std::exchange(channel->reader, nullptr)->close();
+  if (channel->finished) {
+    channel->taken = true;
+    if (channel->reader != nullptr) std::exchange(channel->reader, nullptr)->close();
+    forget_old();
   }
 }
 
@@ -92,6 +96,12 @@ bool EventLog::can_attach(const EventId& last) const {
   const Channel* channel = find(last.stream);
   return channel != nullptr && last.sequence >= channel->forgotten &&
          last.sequence <= channel->last;
+}
+
+bool EventLog::is_over(const EventId& last) const {
+  const std::lock_guard lock(mutex_);
+  const Channel* channel = find(last.stream);
+  return channel != nullptr && channel->finished && last.sequence == channel->last;
 }
 
 EventId EventLog::last(std::uint64_t stream) const {
@@ -135,8 +145,10 @@ void EventLog::forget_old() {
   for (auto entry = streams_.begin(); entry != streams_.end();) {
     const bool enough = ended <= limits_.streams && !is_too_much();
     if (enough) return;
-    // The newest of the ended ones may be what a client is just about to ask for.
-    if (!entry->second.finished || ended == 1) {
+    // The newest of the ended ones may be what a client is just about to ask for, or to ask for
+    // again.
+    const bool wanted = !entry->second.taken || !holds_too_much_of_all();
+    if (!entry->second.finished || (ended == 1 && wanted)) {
       ++entry;
       continue;
     }

@@ -49,6 +49,8 @@ class EventLog {
   void attach(const EventId& last, std::shared_ptr<Stream> reader, bool prime);
   // False: attach() would leave something out, or there is no such stream.
   [[nodiscard]] bool can_attach(const EventId& last) const;
+  // It has ended, and this was its last event.
+  [[nodiscard]] bool is_over(const EventId& last) const;
   // The newest event of the stream.
   [[nodiscard]] EventId last(std::uint64_t stream) const;
 
@@ -69,12 +71,14 @@ class EventLog {
     std::uint64_t forgotten = 0;  // and of the newest that is not kept
     std::deque<Event> events;
     bool finished = false;
+    bool taken = false;  // to its end by a reader
     std::shared_ptr<Stream> reader;
   };
 
   void count(std::size_t bytes);
   void discount(std::size_t bytes);
   [[nodiscard]] bool is_too_much() const;
+  [[nodiscard]] bool holds_too_much_of_all() const;
   void forget_old();
   static void send(Channel& channel, std::string event);
   Channel* find(std::uint64_t stream);

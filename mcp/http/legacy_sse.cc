@@ -17,6 +17,7 @@ using nlohmann::json;
 
 namespace {
 
+constexpr std::size_t kSmallBytes = 64U << 10;
 constexpr const char* kSessionParameter = "sessionId";
 
 // Every answer goes out on the one stream. It cannot be resumed, so nothing is kept for that.
@@ -24,7 +25,12 @@ class StreamExchange final : public Exchange {
  public:
   StreamExchange(std::shared_ptr<Stream> stream, std::shared_ptr<const void> held)
       : stream_(std::move(stream)), held_(std::move(held)) {}
-  void send(const json& message) override { (void)stream_->send(message_event(print(message))); }
+  void send(const json& message) override {
+    std::string event = message_event(print(message));
+    // All answers share the one stream: several large ones at once would be its end.
+    (void)(event.size() > kSmallBytes ? stream_->send_patiently(std::move(event))
+                                      : stream_->send(std::move(event)));
+  }
   void send_if_room(const json& message) override {
     if (stream_->has_room()) (void)stream_->send(message_event(print(message)));
   }

@@ -199,10 +199,12 @@ void Link::flush(Lock& lock) {
         written_ = 0;
       }
       write_armed_ = true;
-      return host_.arm(*this, EPOLLOUT | EPOLLRDHUP);
+      // The end of what a client sends stays an event, and would be one for ever.
+      return host_.arm(*this, state_ == State::kStreaming ? EPOLLOUT | EPOLLRDHUP : EPOLLOUT);
     }
     written_ += static_cast<std::size_t>(sent);
     progress_ += static_cast<std::size_t>(sent);
+    less_waits_.notify_all();
     if (progress_ < host_.bounds().write_progress) continue;
     progress_ = 0;
     deadline_ = Clock::now() + host_.bounds().write_patience;
@@ -249,6 +251,7 @@ void Link::discard(Lock& lock) {
 // The polling thread sees the broken connection and ends the link.
 void Link::give_up() {
   given_up_ = true;
+  less_waits_.notify_all();
   (void)::shutdown(fd_, SHUT_RDWR);
   host_.arm(*this, EPOLLIN);
 }
@@ -258,6 +261,7 @@ void Link::end(Lock& lock) {
   if (state_ == State::kEnded) return;
   const std::shared_ptr<Link> self = shared_from_this();
   state_ = State::kEnded;
+  less_waits_.notify_all();
   deadline_ = kNever;
   host_.release_output(out_.size());
   out_ = std::string();
@@ -272,6 +276,18 @@ void Link::end(Lock& lock) {
 
 bool Link::send(std::string bytes) {
   Lock lock(mutex_);
+  return send(std::move(bytes), lock);
+}
+
+bool Link::send_patiently(std::string bytes) {
+  Lock lock(mutex_);
+  (void)less_waits_.wait_for(lock, host_.bounds().write_patience, [this] {
+    return state_ != State::kStreaming || given_up_ || has_room_now();
+  });
+  return send(std::move(bytes), lock);
+}
+
+bool Link::send(std::string bytes, Lock& lock) {
   if (state_ != State::kStreaming || close_after_flush_ || given_up_) return false;
   const std::size_t waiting = out_.size() - written_;
   const bool room = waiting == 0 || waiting + bytes.size() <= host_.bounds().stream_bytes;
@@ -285,6 +301,10 @@ bool Link::send(std::string bytes) {
 
 bool Link::has_room() const {
   const std::lock_guard lock(mutex_);
+  return has_room_now();
+}
+
+bool Link::has_room_now() const {
   return state_ == State::kStreaming && out_.size() - written_ <= host_.bounds().stream_bytes / 8;
 }
 

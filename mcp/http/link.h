@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -75,6 +76,7 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
 
   // Once it streams:
   bool send(std::string bytes) override;
+  bool send_patiently(std::string bytes) override;
   [[nodiscard]] bool has_room() const override;
   void close() override;
   void on_gone(std::function<void()> callback) override;
@@ -84,9 +86,11 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   using Lock = std::unique_lock<std::mutex>;
 
   [[nodiscard]] bool has_input() const;
+  [[nodiscard]] bool has_room_now() const;
   void read_head(Lock& lock);
   void next_request(Lock& lock);
   void discard(Lock& lock);
+  bool send(std::string bytes, Lock& lock);
   bool queue(std::string bytes);
   void flush(Lock& lock);
   void flushed(Lock& lock);
@@ -100,6 +104,7 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   const std::uint64_t id_;
   const std::string peer_;
   mutable std::mutex mutex_;
+  std::condition_variable less_waits_;  // or the link has ended
   State state_ = State::kHead;
   std::string in_;
   std::size_t searched_ = 0;  // of in_, without finding the end of the head

@@ -41,15 +41,17 @@ std::size_t SocketBody::read(char* bytes, std::size_t size) {
   }
 }
 
-// Only so many threads may wait long for bodies: a request that has come whole is always served.
+// Only so many threads may wait long for bodies, be it a little for each byte: a request that has
+// come whole is always served.
 bool SocketBody::wait(short events) {
   const Bounds& bounds = host_.bounds();
-  if (poll_for(events, bounds.slow_after)) return true;
-  if (!host_.begin_slow_body()) return fail(kUnavailable) != 0;
   const auto earned = milliseconds(1000 * read_ / bounds.body_bytes_per_second);
-  const auto left = std::chrono::duration_cast<milliseconds>(begun_ + bounds.body_patience +
-                                                             earned - Link::Clock::now());
-  const bool ready = poll_for(events, std::max(left, milliseconds(0)));
+  const auto late = std::chrono::duration_cast<milliseconds>(Link::Clock::now() - begun_ - earned);
+  const auto left = bounds.body_patience - std::max(late, milliseconds(0));
+  if (left <= milliseconds(0)) return fail(kRequestTimeout) != 0;
+  if (late < bounds.slow_after && poll_for(events, bounds.slow_after)) return true;
+  if (!host_.begin_slow_body()) return fail(kUnavailable) != 0;
+  const bool ready = poll_for(events, left);
   host_.end_slow_body();
   return ready || fail(kRequestTimeout) != 0;
 }

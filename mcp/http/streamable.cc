@@ -80,6 +80,13 @@ Response too_busy(const json& id) {
       503, {kInternalError, "too many large requests at once: wait for one to end", nullptr, id});
 }
 
+// To an event source: do not come again.
+Response no_content() {
+  Response response;
+  response.status = 204;
+  return response;
+}
+
 Response accepted() {
   Response response;
   response.status = 202;
@@ -345,6 +352,9 @@ Response Streamable::get(const Request& request) {
     if (!last || !session->log->can_attach(*last)) {
       return refuse(400, "Last-Event-ID is none of this session's, or too old to resume from");
     }
+    // Clients that have had no answer would come again for ever: a call that was cancelled gets
+    // none.
+    if (session->log->is_over(*last)) return no_content();
     from = *last;
   }
   Response response = stream_response();
@@ -359,9 +369,7 @@ Response Streamable::remove(const Request& request) {
   const auto session = session_of(request, refusal);
   if (session == nullptr) return refusal;
   sessions_.remove(session->id);
-  Response response;
-  response.status = 204;
-  return response;
+  return no_content();
 }
 
 }  // namespace mcp::http

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mcp/batch_replies.h"
 #include "mcp/connection.h"
 #include "tests/unit/mcp/fake_exchange.h"
 #include "tests/unit/mcp/fake_tools.h"
@@ -214,6 +215,39 @@ TEST_F(ConnectionTest, ABatchIsAnsweredWhenItsLastCallEnds) {
   EXPECT_EQ(last()[0]["id"], 2);
   EXPECT_EQ(last()[1]["id"], 3);
   EXPECT_EQ(last()[2]["id"], 1);
+}
+
+TEST_F(ConnectionTest, TheRepliesToABatchAreBoundedTogether) {
+  server.add_tool(mcp::fake::make_tool("large", [](const json&, mcp::CallContext&) {
+    return mcp::fake::text_result(std::string(mcp::kBatchReplyBytesMax / 3, 'x'));
+  }));
+  initialize("2025-03-26");
+  json batch = json::array();
+  for (int id = 0; id < 6; ++id) {
+    batch.push_back({{"jsonrpc", "2.0"},
+                     {"id", id},
+                     {"method", "tools/call"},
+                     {"params", {{"name", "large"}}}});
+  }
+  receive(batch);
+  run_all();
+  ASSERT_EQ(last().size(), 6U);
+  EXPECT_LT(last().dump().size(), mcp::kBatchReplyBytesMax + 1000);
+  for (int id = 0; id < 6; ++id) {
+    EXPECT_EQ(last()[id]["id"], id);
+    EXPECT_EQ(last()[id].contains("result"), id < 2);
+  }
+}
+
+TEST_F(ConnectionTest, CapabilitiesAreNotKeptHoweverLarge) {
+  receive({{"jsonrpc", "2.0"},
+           {"id", 1},
+           {"method", "initialize"},
+           {"params",
+            {{"protocolVersion", "2025-06-18"},
+             {"capabilities", {{"experimental", std::string(100'000, 'x')}}}}}});
+  EXPECT_EQ(last()["error"]["code"], mcp::kInvalidParams);
+  EXPECT_EQ(connection.legacy_format(), nullptr);
 }
 
 TEST_F(ConnectionTest, ABatchLeavesOutWhatWasCancelled) {

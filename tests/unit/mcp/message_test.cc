@@ -66,7 +66,7 @@ TEST(ParseJson, InvalidUtf8) {
 }
 
 TEST(ParseJson, ARefusedMessageKeepsItsId) {
-  const auto parsed = parse_json(R"({"id":7,"params":{"x":)" + nested(70) + "}}");
+  const auto parsed = parse_json(R"({"id":7,"method":"m","params":{"x":)" + nested(70) + "}}");
   const auto* error = std::get_if<RpcError>(&parsed);
   ASSERT_NE(error, nullptr);
   EXPECT_EQ(*error->id, 7);
@@ -117,28 +117,29 @@ void check_id(const std::string& text, const json& expected) {
 TEST(JsonScan, FindsTheId) {
   check_id(R"({"jsonrpc":"2.0","id":5,"method":"x"})", 5);
   check_id(R"({"method":"x","params":{"id":9,"a":[{"id":8}]},"jsonrpc":"2.0","id":-3})", -3);
-  check_id(R"({ "id" : "a\"},b" , "x":1})", "a\"},b");
-  check_id(R"({"a":"id","id":"\u0041","b":"id"})", "A");
-  check_id(R"({"a":"x\\","id":0})", 0);
-  check_id(R"({"":1,"i":2,"idd":3,"id ":4,"id":5})", 5);
-  check_id(R"({"id":5,)", 5);
+  check_id(R"({ "id" : "a\"},b" , "method" : 1})", "a\"},b");
+  check_id(R"({"a":"id","id":"\u0041","method":"id"})", "A");
+  check_id(R"({"a":"x\\","id":0,"method":1})", 0);
+  check_id(R"({"":1,"i":2,"idd":3,"id ":4,"id":5,"method":""})", 5);
+  check_id(R"({"method":"x","id":5,)", 5);
 }
 
 TEST(JsonScan, FindsNoIdWhereThereIsNone) {
   check_id("", nullptr);
-  check_id(R"({"id":1.5})", nullptr);
-  check_id(R"({"id":null})", nullptr);
-  check_id(R"({"id":{"id":5}})", nullptr);
-  check_id(R"({"id":[5]})", nullptr);
-  check_id(R"({"id":12)", nullptr);
-  check_id(R"({"id":"abc)", nullptr);
-  check_id(R"({"a":{"id":5}})", nullptr);
+  check_id(R"({"id":5,"result":{"method":"x"},"methods":1,"metho":2})", nullptr);
+  check_id(R"({"method":1,"id":1.5})", nullptr);
+  check_id(R"({"method":1,"id":null})", nullptr);
+  check_id(R"({"method":1,"id":{"id":5}})", nullptr);
+  check_id(R"({"method":1,"id":[5]})", nullptr);
+  check_id(R"({"method":1,"id":12)", nullptr);
+  check_id(R"({"method":1,"id":"abc)", nullptr);
+  check_id(R"({"method":1,"a":{"id":5}})", nullptr);
   check_id(R"([{"id":5}])", nullptr);
   check_id(R"({"x":"\"id\":5"})", nullptr);
   check_id("\"id\":5", nullptr);
   check_id("}}}]]]\"id\":5,", nullptr);
-  check_id(R"({"id":")" + std::string(kIdBytesMax + 1, 'i') + "\"}", nullptr);
-  check_id(R"({"id":")" + std::string(1'000'000, 'i') + "\"}", nullptr);
+  check_id(R"({"method":1,"id":")" + std::string(kIdBytesMax + 1, 'i') + "\"}", nullptr);
+  check_id(R"({"method":1,"id":")" + std::string(1'000'000, 'i') + "\"}", nullptr);
 }
 
 TEST(JsonScan, CountsDepthAndValues) {

@@ -85,6 +85,7 @@ class KeySourceTest : public testing::Test {
       : source_(
             [this]() -> std::variant<std::string, Refusal> {
               ++fetches_;
+              now_ += fetch_takes_;
               if (keys_.empty()) return Refusal{"down"};
               return keys_;
             },
@@ -101,6 +102,7 @@ class KeySourceTest : public testing::Test {
 
   std::atomic<int> fetches_ = 0;
   std::string keys_ = key_set({SigningKey::ec().jwk("old")});
+  std::chrono::seconds fetch_takes_{0};
   std::string fault_;
   std::chrono::steady_clock::time_point now_{1000h};
   KeySource source_;
@@ -152,6 +154,14 @@ TEST_F(KeySourceTest, AServerThatIsBackIsNoticedSoon) {
   keys_ = good;
   now_ += kFirstFetchEvery;
   EXPECT_EQ(keys_for("old"), 1);
+}
+
+TEST_F(KeySourceTest, WhoWaitedForAFetchBeginsNoOther) {
+  keys_.clear();
+  fetch_takes_ = kFirstFetchEvery;
+  EXPECT_EQ(keys_for("old"), -1);
+  EXPECT_EQ(keys_for("old"), -1);
+  EXPECT_EQ(fetches_, 1);
 }
 
 TEST_F(KeySourceTest, ManyThreadsReadThemOnce) {

@@ -18,6 +18,7 @@ class Reader final : public Stream {
     events.push_back(std::move(bytes));
     return true;
   }
+  bool send_patiently(std::string bytes) override { return send(std::move(bytes)); }
   [[nodiscard]] bool has_room() const override { return room; }
   void close() override { closed = true; }
   void on_gone(std::function<void()>) override {}
@@ -119,6 +120,37 @@ TEST(EventLog, KeepsOneEventHoweverLarge) {
   const auto stream = log.open();
   log.append(stream, std::string(1000, 'x'));
   EXPECT_TRUE(log.can_attach({stream, 0}));
+}
+
+TEST(EventLog, WhatAReaderHasTakenIsNotKeptBeyondWhatAllMayHold) {
+  const auto all = std::make_shared<Budget>(100);
+  const auto ended = [&](const std::shared_ptr<Stream>& reader) {
+    auto log = std::make_unique<EventLog>(EventLog::Limits{.all = all, .principal_id = "greedy"});
+    const auto stream = log->open();
+    log->append(stream, std::string(80, 'x'));
+    log->finish(stream);
+    if (reader != nullptr) log->attach({stream, 0}, reader, false);
+    return log;
+  };
+  const auto first = ended(std::make_shared<Reader>());
+  EXPECT_TRUE(first->can_attach({1, 0})) << "there is room";
+  const auto reader = std::make_shared<Reader>();
+  const auto second = ended(reader);
+  EXPECT_EQ(reader->events.size(), 1U);
+  EXPECT_FALSE(second->can_attach({1, 0}));
+  const auto third = ended(nullptr);
+  EXPECT_TRUE(third->can_attach({1, 0})) << "nobody has it yet";
+}
+
+TEST(EventLog, SaysWhenThereIsNothingToComeAnyMore) {
+  EventLog log({});
+  const auto stream = log.open();
+  log.append(stream, "one");
+  EXPECT_FALSE(log.is_over({stream, 1})) << "it goes on";
+  log.finish(stream);
+  EXPECT_TRUE(log.is_over({stream, 1}));
+  EXPECT_FALSE(log.is_over({stream, 0})) << "one was missed";
+  EXPECT_FALSE(log.is_over({stream + 1, 0})) << "no such stream";
 }
 
 TEST(EventLog, KeepsABoundedNumberOfEndedStreams) {

@@ -1,21 +1,11 @@
-// The whole of it in one process: real sockets, tools of the tests, small bounds.
-#include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
-
+// The whole of it in one process: requests, sessions, streams.
 #include <atomic>
 #include <latch>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
-#include "mcp/http/serve.h"
-#include "tests/unit/mcp/fake_tools.h"
+#include "tests/unit/mcp/http/http_fixture.h"
 #include "tests/unit/mcp/pipe_client.h"
 
 namespace mcp::http {
@@ -23,86 +13,6 @@ namespace {
 
 using fake::Event;
 using nlohmann::json;
-
-constexpr const char* kVersionKey = "io.modelcontextprotocol/protocolVersion";
-constexpr const char* kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
-
-class Http : public ::testing::Test {
- protected:
-  Http() : server_(fake::make_server()) {
-    options_.address = *parse_address("127.0.0.1:0");
-    options_.door.authenticate =
-        [](std::string_view header) -> std::variant<Principal, auth::Challenge> {
-      if (header.starts_with("Bearer ")) return Principal{std::string(header.substr(7)), {}};
-      return auth::Challenge{401, "Bearer", "a token is needed"};
-    };
-  }
-
-  void start() {
-    auto started = Service::start(server_, options_);
-    ASSERT_TRUE(std::holds_alternative<std::unique_ptr<Service>>(started));
-    service_ = std::get<std::unique_ptr<Service>>(std::move(started));
-  }
-
-  int connect() {
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const timeval patience{60, 0};
-    EXPECT_EQ(::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(service_->port()));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    return fd;
-  }
-
-  static void send(int fd, const std::string& bytes) {
-    EXPECT_EQ(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(bytes.size()));
-  }
-
-  // Until the server closes, or `until` has come.
-  static std::string receive(int fd, const std::string& until = "") {
-    std::string all;
-    char buffer[4096];
-    while (until.empty() || all.find(until) == std::string::npos) {
-      const ssize_t got = ::recv(fd, buffer, sizeof buffer, 0);
-      if (got <= 0) break;
-      all.append(buffer, static_cast<std::size_t>(got));
-    }
-    return all;
-  }
-
-  static std::string post(const json& message, const std::string& who, const std::string& more) {
-    const std::string body = message.dump();
-    return "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-           "Connection: close\r\nAccept: application/json, text/event-stream\r\nAuthorization: "
-           "Bearer " +
-           who + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + more + "\r\n" +
-           body;
-  }
-
-  // One request of 2026-07-28 with the headers it needs.
-  static std::string modern(const std::string& method, json params, const std::string& name) {
-    params["_meta"][kVersionKey] = "2026-07-28";
-    params["_meta"][kCapabilitiesKey] = json::object();
-    return post({{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", params}}, "alice",
-                "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: " + method +
-                    "\r\nMcp-Name: " + name + "\r\n");
-  }
-
-  std::string ask(const std::string& request) {
-    const int fd = connect();
-    send(fd, request);
-    const std::string answer = receive(fd);
-    ::close(fd);
-    return answer;
-  }
-
-  Server server_;
-  ServeOptions options_;
-  std::unique_ptr<Service> service_;
-};
 
 TEST_F(Http, AToolIsCalled) {
   start();
@@ -213,27 +123,6 @@ TEST_F(Http, AStreamThatIsClosedCancelsItsCall) {
   EXPECT_TRUE(cancelled.wait());
 }
 
-TEST_F(Http, AReaderThatTakesNothingIsGivenUp) {
-  options_.bounds.stream_bytes = 64U << 10;
-  options_.bounds.write_patience = std::chrono::milliseconds(100);
-  Event cancelled;
-  server_.add_tool(fake::make_tool("flood", [&](const json&, CallContext& context) {
-    while (!context.cancelled().stop_requested()) {
-      context.log(LogLevel::kError, "flood", std::string(8U << 10, 'x'));
-    }
-    cancelled.set();
-    return fake::text_result("done");
-  }));
-  server_.enable_logging();
-  start();
-  const int fd = connect();
-  json params = {{"name", "flood"}};
-  params["_meta"]["io.modelcontextprotocol/logLevel"] = "error";
-  send(fd, modern("tools/call", params, "flood"));
-  EXPECT_TRUE(cancelled.wait());
-  ::close(fd);
-}
-
 TEST_F(Http, IdleConnectionsGiveWay) {
   options_.bounds.connections = 8;
   start();
@@ -241,21 +130,6 @@ TEST_F(Http, IdleConnectionsGiveWay) {
   for (int i = 0; i < 40; ++i) idle.push_back(connect());
   EXPECT_TRUE(ask(modern("server/discover", json::object(), "x")).starts_with("HTTP/1.1 200 "));
   for (const int fd : idle) ::close(fd);
-}
-
-TEST_F(Http, AHeadAndABodyHaveTheirTime) {
-  options_.bounds.head_patience = std::chrono::milliseconds(50);
-  options_.bounds.body_patience = std::chrono::milliseconds(50);
-  start();
-  const int slow_head = connect();
-  send(slow_head, "POST /mcp HTTP/1.1\r\n");
-  EXPECT_TRUE(receive(slow_head).starts_with("HTTP/1.1 408 "));
-  ::close(slow_head);
-  const int slow_body = connect();
-  const std::string whole = modern("server/discover", json::object(), "x");
-  send(slow_body, whole.substr(0, whole.size() - 1));
-  EXPECT_TRUE(receive(slow_body).starts_with("HTTP/1.1 408 "));
-  ::close(slow_body);
 }
 
 TEST_F(Http, AllBodiesTogetherAreBounded) {
@@ -329,6 +203,11 @@ TEST_F(Http, APolledCallIsAnsweredOnResumption) {
   resumed.set();
   EXPECT_NE(receive(fd).find("polled"), std::string::npos);
   ::close(fd);
+  const std::string nothing = ask(
+      "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nAuthorization: Bearer "
+      "alice\r\nConnection: close\r\nLast-Event-ID: 1-1\r\n" +
+      header + "\r\n");
+  EXPECT_TRUE(nothing.starts_with("HTTP/1.1 204 ")) << nothing;
 }
 
 }  // namespace
