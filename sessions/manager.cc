@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,24 +105,6 @@ Manager::~Manager() {
     sweeper_.join();
   }
   (void)::unlink((config_.state_directory + "/servers/" + server_id_).c_str());
-}
-
-base::Status Manager::take_server_lock() {
-  // Under its name from the moment it is locked: until then a sweep would take it for a dead one's.
-  const std::string path = config_.state_directory + "/servers/" + server_id_;
-  const std::string draft = config_.state_directory + "/servers/." + server_id_;
-  server_lock_ = TRY(base::open_file(AT_FDCWD, draft, O_RDWR | O_CREAT | O_EXCL, 0600));
-  if (::flock(server_lock_.get(), LOCK_EX | LOCK_NB) != 0)
-    return Error::from_errno("lock " + draft);
-  if (::rename(draft.c_str(), path.c_str()) != 0) return Error::from_errno("name " + path);
-  return base::done();
-}
-
-bool Manager::server_is_alive(const std::string& server_id) const {
-  if (server_id == server_id_) return true;
-  const std::string path = config_.state_directory + "/servers/" + server_id;
-  const base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  return file.valid() && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0;
 }
 
 void Manager::pause_for_box() { (void)::poll(nullptr, 0, kBoxPauseMs); }

@@ -178,6 +178,7 @@ class Manager {
   Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox);
 
   base::Status take_server_lock();
+  void sweep_server_marks() const;
   [[nodiscard]] bool server_is_alive(const std::string& server_id) const;
   [[nodiscard]] std::string directory_of(const std::string& session_id) const;
   base::Status make_directories(const Session& session) const;

@@ -93,12 +93,7 @@ void Manager::sweep_directories(const std::stop_token& stop) {
     sandbox_.sweep(name, directory_of(name), lock.value());
     (void)sandbox::files::remove_tree(parent.value().get(), name);
   }
-  const std::string servers = config_.state_directory + "/servers";
-  const auto marks = base::open_file(AT_FDCWD, servers, O_RDONLY | O_DIRECTORY);
-  if (!marks.ok()) return;
-  for (const std::string& name : base::names_in(marks.value().get())) {
-    if (!server_is_alive(name)) (void)::unlinkat(marks.value().get(), name.c_str(), 0);
-  }
+  sweep_server_marks();
 }
 
 }  // namespace sessions
