@@ -110,6 +110,9 @@ bool split_strings(const Request& request) {
 }
 
 [[noreturn]] void run_child(const Request& request, int status_fd) {
+  // Of the Python that a warmed pid 1 is a copy of: it ignores some, and bash could not change
+  // that.
+  for (int signal = 1; signal < _NSIG; ++signal) (void)::signal(signal, SIG_DFL);
   if (take_place(request, g_strings.all[0], status_fd) == 0) {
     // Everything else closes on exec.
     (void)::execve(g_strings.arguments[0], const_cast<char**>(g_strings.arguments),

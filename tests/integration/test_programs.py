@@ -35,3 +35,8 @@ def test_what_a_child_python_prints_is_there_before_it_ends(client, language, co
     run = client.run(code, language, background=True)
     client.until_output(run["run_id"], "epoch 1")
     client.call("cancel_run", run_id=run["run_id"])
+
+
+def test_who_writes_to_nobody_is_ended_as_anywhere(client):
+    """Also where bash is started from a Python, which ignores that signal."""
+    assert client.run("yes | head -n1; echo ${PIPESTATUS[@]}", "bash")["stdout"] == "y\n141 0\n"
