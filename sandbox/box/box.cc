@@ -258,6 +258,8 @@ json Box::isolation() const {
 }
 
 void Box::limit_reached(Cause cause, const std::string& why) {
+  if (paused())
+    return;  // it takes no more, and cannot be ended: the next look after it tells again
   if (runs_->busy()) {
     if (!why.empty()) runs_->note_all(why);
     return runs_->stop_all(cause);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 
 #include <nlohmann/json.hpp>
@@ -23,6 +24,7 @@ namespace {
 constexpr std::size_t kClientsMax = 256;
 // Output comes in many small pieces: those who follow it are told at most this often.
 constexpr milliseconds kOutputPace{50};
+constexpr milliseconds kAcceptPause{100};
 constexpr std::int64_t kDetachSecondsMax = 86400;
 
 bool same_user(int socket_fd) {
@@ -47,6 +49,7 @@ Control::~Control() { loop_.forget(socket_.get()); }
 
 void Control::accept() {
   base::UniqueFd socket(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!socket.valid() && (errno == EMFILE || errno == ENFILE)) return accept_later();
   if (!socket.valid() || clients_.size() >= kClientsMax || !same_user(socket.get())) return;
   Client& client = clients_.emplace_back();
   Connection::Events events;
@@ -54,6 +57,12 @@ void Control::accept() {
   events.closed = [this, &client] { drop(client); };
   client.connection = std::make_unique<Connection>(loop_, std::move(socket), std::move(events));
   if (!client.connection->start().ok()) drop(client);
+}
+
+// There is no descriptor for it, and it would stay an event.
+void Control::accept_later() {
+  if (!loop_.change(socket_.get(), 0).ok()) return;
+  loop_.after(kAcceptPause, [this] { (void)loop_.change(socket_.get(), EPOLLIN); });
 }
 
 void Control::drop(Client& client) {

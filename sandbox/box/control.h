@@ -63,6 +63,7 @@ class Control {
       : loop_(loop), socket_(std::move(socket)), actions_(std::move(actions)) {}
 
   void accept();
+  void accept_later();
   void handle(Client& client, const nlohmann::json& request);
   base::Result<nlohmann::json> answer(Client& client, const nlohmann::json& request);
   base::Status greet(Client& client, const nlohmann::json& request);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
 
@@ -23,6 +24,11 @@ constexpr const char* kTop = "/workspace";
 constexpr int kDepthMax = 64;
 // Of all paths together: what does not fit is not reported either.
 constexpr std::size_t kPathBytesMax = 16U << 20;
+// Nothing else happens in hutch-box during a walk. Code that moves directories about as they are
+// walked would make it meet the same ones again and again.
+constexpr std::chrono::seconds kTimeMax{3};
+constexpr std::size_t kSeenEachFile = 2;  // files and directories, for each file there may be
+constexpr std::size_t kSeenBetweenLooks = 256;
 
 std::int64_t nanoseconds(const timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
@@ -45,12 +51,24 @@ bool is_dot(const char* name) {
   return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0;
 }
 
-// False when the visit has had enough. `whole` becomes false when something could not be seen.
+// What is left of a walk.
+struct Left {
+  std::size_t entries;
+  const std::chrono::steady_clock::time_point end = std::chrono::steady_clock::now() + kTimeMax;
+
+  bool take_one() {
+    if (entries == 0) return false;
+    return --entries % kSeenBetweenLooks != 0 || std::chrono::steady_clock::now() < end;
+  }
+};
+
+// False when there was enough. `whole` becomes false when something could not be seen.
 template <typename Visit>
-bool walk_directory(DIR* directory, const std::string& path, int depth, bool& whole,
+bool walk_directory(DIR* directory, const std::string& path, int depth, Left& left, bool& whole,
                     const Visit& visit) {
   while (const dirent* entry = ::readdir(directory)) {  // NOLINT: one thread
     if (is_dot(entry->d_name)) continue;
+    if (!left.take_one()) return whole = false;
     struct stat status {};
     if (::fstatat(::dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
       whole = whole && errno == ENOENT;
@@ -63,7 +81,7 @@ bool walk_directory(DIR* directory, const std::string& path, int depth, bool& wh
       const Directory below = open_directory(::dirfd(directory), entry->d_name);
       if (below == nullptr) {
         whole = whole && errno == ENOENT;
-      } else if (!walk_directory(below.get(), child, depth + 1, whole, visit)) {
+      } else if (!walk_directory(below.get(), child, depth + 1, left, whole, visit)) {
         return false;
       }
     }
@@ -83,7 +101,8 @@ FileChanges::Tree FileChanges::walk() const {
   Tree tree;
   std::size_t path_bytes = 0;
   if (const Directory top = open_directory(workspace_fd_, ".")) {
-    (void)walk_directory(top.get(), kTop, 0, tree.whole,
+    Left left{kSeenEachFile * files_max_ + 1};
+    (void)walk_directory(top.get(), kTop, 0, left, tree.whole,
                          [&](const std::string& path, const struct stat& s) {
                            tree.entries[path] = {s.st_ino, nanoseconds(s.st_ctim), s.st_size};
                            path_bytes += path.size();

@@ -26,10 +26,12 @@ bool read_kilobytes(const std::string& path,
   return any;
 }
 
-bool read(const std::string& path, const char* anonymous, const char* shared,
+// What was moved to swap is still taken: code can have that done, see MADV_PAGEOUT in madvise(2).
+bool read(const std::string& path, const char* anonymous, const char* swapped, const char* shared,
           ProcessMemory& memory) {
+  memory = {};
   return read_kilobytes(path, [&](const std::string& name, std::int64_t bytes) {
-    if (name == anonymous) memory.anonymous_bytes = bytes;
+    if (name == anonymous || name == swapped) memory.anonymous_bytes += bytes;
     if (name == shared) memory.shared_bytes = bytes;
   });
 }
@@ -70,7 +72,7 @@ std::int64_t nameless_shared_bytes(const std::string& path) {
 ProcessMemory resident_memory(pid_t pid) {
   ProcessMemory memory;
   (void)with_threads(pid, [&](const std::string& directory) {
-    return read(directory + "/status", "RssAnon", "RssShmem", memory);
+    return read(directory + "/status", "RssAnon", "VmSwap", "RssShmem", memory);
   });
   return memory;
 }
@@ -78,7 +80,8 @@ ProcessMemory resident_memory(pid_t pid) {
 ProcessMemory proportional_memory(pid_t pid) {
   ProcessMemory memory;
   const bool told = with_threads(pid, [&](const std::string& directory) {
-    if (!read(directory + "/smaps_rollup", "Pss_Anon", "Pss_Shmem", memory)) return false;
+    if (!read(directory + "/smaps_rollup", "Pss_Anon", "SwapPss", "Pss_Shmem", memory))
+      return false;
     if (memory.shared_bytes > 0) {
       memory.nameless_bytes = nameless_shared_bytes(directory + "/smaps");
     }

@@ -23,6 +23,11 @@ constexpr std::size_t kReadBytes = 256 * 1024;
 // since no limit of the session counts the work that hutch-box has with it.
 constexpr std::size_t kBytesAtOnceMax = 16U << 20;
 constexpr std::chrono::milliseconds kPause{50};
+// Of all channels of the box together: hutch-box is in no limit of the session.
+constexpr std::size_t kHeldBytesMax = 96U << 20;
+std::size_t g_held_bytes = 0;  // one thread
+// An output lies two levels deeper in the replies of hutch-box than in the message of its runner.
+constexpr int kRunnerJsonDepthMax = wire::kJsonDepthMax - 4;
 }  // namespace
 
 base::Result<std::unique_ptr<RunnerChannel>> RunnerChannel::open(EventLoop& loop, Events events,
@@ -40,6 +45,7 @@ base::Result<std::unique_ptr<RunnerChannel>> RunnerChannel::open(EventLoop& loop
 }
 
 void RunnerChannel::close() {
+  g_held_bytes -= std::exchange(held_bytes_, 0);
   loop_.cancel(pause_);
   stop_writing();
   unsent_.clear();
@@ -91,6 +97,16 @@ void RunnerChannel::read_some() {
   if (bytes_at_once_ > kBytesAtOnceMax && pause_ == 0) pause();
   decoder_.feed({buffer, static_cast<std::size_t>(got)});
   take_frames();
+  if (is_open()) count_held();
+}
+
+// What is not a whole message yet.
+void RunnerChannel::count_held() {
+  const std::size_t held = decoder_.held_bytes() + blob_.size();
+  g_held_bytes += held - std::exchange(held_bytes_, held);
+  if (g_held_bytes <= kHeldBytesMax) return;
+  close();
+  events_.broken("more of unfinished messages than a sandbox may hold");
 }
 
 void RunnerChannel::pause() {
@@ -102,6 +118,8 @@ void RunnerChannel::pause() {
 }
 
 void RunnerChannel::expect_much() {
+  blob_ = {};  // of an earlier run that said no more
+  count_held();
   bytes_at_once_ = 0;
   if (pause_ == 0) return;
   loop_.cancel(pause_);
@@ -123,7 +141,7 @@ void RunnerChannel::take_frames() {
       bytes_at_once_ -= std::min(bytes_at_once_, blob_.size() / 4 * 3);
       continue;
     }
-    const auto message = wire::parse_json(frame.value()->payload);
+    const auto message = wire::parse_json(frame.value()->payload, kRunnerJsonDepthMax);
     if (!message.ok()) return refuse(message.error().message);
     events_.message(message.value(), std::exchange(blob_, {}));
   }

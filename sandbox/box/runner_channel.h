@@ -20,7 +20,7 @@
 namespace sandbox::box {
 
 // The largest frames an interpreter may send: pictures, and JSON.
-inline constexpr std::size_t kRunnerFrameBytesMax = 32U << 20;
+inline constexpr std::size_t kRunnerFrameBytesMax = 20U << 20;
 inline constexpr std::size_t kRunnerJsonBytesMax = 4U << 20;
 
 class RunnerChannel {
@@ -51,6 +51,8 @@ class RunnerChannel {
   [[nodiscard]] bool is_open() const { return ours_.reads.valid(); }
   // Whether the runner still holds the end it reads from.
   [[nodiscard]] bool is_read() const;
+  // What was sent is still on its way to it.
+  [[nodiscard]] bool has_unsent() const { return !unsent_.empty(); }
 
   // A run begins: what comes is read as it comes. Later, or after many frames, it is read slowly.
   void expect_much();
@@ -65,6 +67,7 @@ class RunnerChannel {
   void read_some();
   void pause();
   void take_frames();
+  void count_held();
   void write_some();
   void stop_writing();
 
@@ -73,6 +76,7 @@ class RunnerChannel {
   Ends ours_;
   wire::FrameDecoder decoder_;
   std::string blob_;
+  std::size_t held_bytes_ = 0;  // of what has come
   std::string unsent_;
   bool waits_to_write_ = false;
   std::size_t bytes_at_once_ = 0;

@@ -370,6 +370,10 @@ void Runs::finish(const JobPointer& job) {
     job->worker->err().stop_telling();
   }
   job->worker = nullptr;
+  if (job->own_worker) {
+    left_streams_.add(job->own_worker->out());
+    left_streams_.add(job->own_worker->err());
+  }
   retire(std::move(job->own_worker));
   context_.changed(id);
   const Language interpreter = interpreter_of(job->run.language);

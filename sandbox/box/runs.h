@@ -23,10 +23,13 @@
 #include "sandbox/box/init_process.h"
 #include "sandbox/box/job.h"
 #include "sandbox/box/kept_outputs.h"
+#include "sandbox/box/left_streams.h"
 #include "sandbox/box/profile.h"
 #include "sandbox/box_spec.h"
 
 namespace sandbox::box {
+
+inline constexpr std::size_t kLeftStreamsMax = 256;
 
 class Runs {
  public:
@@ -121,6 +124,7 @@ class Runs {
   Profiles profiles_;
   FileChanges file_changes_;
   std::shared_ptr<KeptOutputs> kept_outputs_;  // also of what runs have left behind
+  LeftStreams left_streams_{kLeftStreamsMax};
   std::map<Language, Slot> slots_;
   std::unordered_map<std::string, JobPointer> jobs_;  // not ended yet, by run_id
   std::deque<Run> ended_;

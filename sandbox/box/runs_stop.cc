@@ -208,7 +208,8 @@ void Runs::note_all(const std::string& what) {
 }
 
 void Runs::tell_next(const std::string& what) {
-  note_for_next_ += (note_for_next_.empty() || what.empty() ? "" : "; ") + what;
+  if (note_for_next_.find(what) != std::string::npos) return;
+  note_for_next_ += (note_for_next_.empty() ? "" : "; ") + what;
 }
 
 void Runs::stop_after_oom_kill() {

@@ -26,6 +26,9 @@ class StreamReader : public std::enable_shared_from_this<StreamReader> {
   // Nobody is told any more; bytes still go to the file.
   void stop_telling() { on_output_ = nullptr; }
 
+  // Reads no more, for ever: who goes on writing gets SIGPIPE.
+  void close();
+
   // Takes everything that is in the pipe now.
   void drain();
 
@@ -35,7 +38,6 @@ class StreamReader : public std::enable_shared_from_this<StreamReader> {
   bool read_some();  // false when the pipe is empty or at its end
   void watch();
   void stop_watching();
-  void close();
 
   EventLoop& loop_;
   base::UniqueFd pipe_;

@@ -57,8 +57,11 @@ class Worker {
 
   // False until its runner has said that it is there; a program without a runner has begun.
   [[nodiscard]] bool began() const { return began_; }
-  // False once the runner has closed its channel: it gets no run any more.
-  [[nodiscard]] bool usable() const { return !channel_ || channel_->is_read(); }
+  // False once the runner has closed its channel, or when it has not read the run before: it gets
+  // no run any more.
+  [[nodiscard]] bool usable() const {
+    return !channel_ || (channel_->is_read() && !channel_->has_unsent());
+  }
 
   // SIGINT or an interrupt frame, as the runner asked for in its ready message.
   void interrupt();

@@ -3,6 +3,9 @@
 #include <cstdint>
 
 namespace sandbox::wire {
+namespace {
+constexpr std::size_t kMovedBytes = 1U << 20;
+}  // namespace
 
 std::string encode_frame(char kind, std::string_view payload) {
   std::string frame;
@@ -35,10 +38,12 @@ base::Result<std::optional<Frame>> FrameDecoder::next() {
   Frame frame{kind, std::string(rest.substr(kFrameHeadBytes, size))};
   start_ += kFrameHeadBytes + size;
   // Moving the rest for every frame would make many small frames quadratic.
-  if (start_ == buffer_.size() || start_ > (1U << 20)) {
+  if (start_ == buffer_.size() || start_ > kMovedBytes) {
     buffer_.erase(0, start_);
     start_ = 0;
   }
+  // One large frame would else keep its room for ever.
+  if (buffer_.empty() && buffer_.capacity() > kMovedBytes) buffer_ = {};
   return std::optional<Frame>(std::move(frame));
 }
 

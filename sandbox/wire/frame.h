@@ -37,6 +37,9 @@ class FrameDecoder {
   // The next whole frame; nothing when more bytes are needed; kInvalid on a head that is wrong.
   base::Result<std::optional<Frame>> next();
 
+  // Of frames that are not whole yet.
+  [[nodiscard]] std::size_t held_bytes() const { return buffer_.size(); }
+
  private:
   std::size_t payload_bytes_max_;
   std::size_t json_bytes_max_;

@@ -16,11 +16,11 @@ const nlohmann::json* find(const nlohmann::json& object, const char* key) {
 
 }  // namespace
 
-base::Result<nlohmann::json> parse_json(std::string_view text) {
+base::Result<nlohmann::json> parse_json(std::string_view text, int depth_max) {
   bool too_deep = false;
   std::size_t events = 0;
   const auto guard = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-    too_deep = too_deep || depth > kJsonDepthMax;
+    too_deep = too_deep || depth > depth_max;
     return !too_deep && ++events <= kJsonEventsMax;
   };
   nlohmann::json value = nlohmann::json::parse(text, guard, /*allow_exceptions=*/false);

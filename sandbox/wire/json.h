@@ -17,8 +17,8 @@ inline constexpr int kJsonDepthMax = 64;
 // Values, keys and ends of arrays and objects: small ones cost many times their size in memory.
 inline constexpr std::size_t kJsonEventsMax = 1'000'000;
 
-// kInvalid when it is not JSON, nested deeper than kJsonDepthMax, or of more than kJsonEventsMax.
-base::Result<nlohmann::json> parse_json(std::string_view text);
+// kInvalid when it is not JSON, nested deeper than that, or of more than kJsonEventsMax.
+base::Result<nlohmann::json> parse_json(std::string_view text, int depth_max = kJsonDepthMax);
 
 // Replaces what is not UTF-8; never throws.
 std::string print_json(const nlohmann::json& value);

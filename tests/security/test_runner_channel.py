@@ -122,3 +122,35 @@ def test_a_runner_that_hangs_up_is_replaced(box):
     box.run(CHANNEL + "os.close(writes)\nimport time\nwhile True: time.sleep(1)", session_id=session, timeout_seconds=20)
     assert box.run("6 * 7", session_id=session)["outputs"][0]["text"] == "42"
     box.call("delete_session", session_id=session)
+
+
+def test_what_is_nested_too_deep_for_an_answer_ends_its_own_interpreter_only(box):
+    session = box.call("create_session")["session_id"]
+    box.run("kept = 1", "javascript", session_id=session)
+    code = CHANNEL + SEND + """
+text = '{"type":"output","run_id":"' + run_id + '","output":{"json":' + '[' * 61 + ']' * 61 + '}}'
+os.write(writes, struct.pack('<IB', len(text), ord('J')) + text.encode())
+time.sleep(100)"""
+    assert box.run(code, session_id=session)["status"] == "failed"
+    assert box.run("kept", "javascript", session_id=session)["outputs"][0]["text"] == "1"
+    box.call("delete_session", session_id=session)
+
+
+def test_runs_that_nobody_reads_are_not_kept_for_later(box):
+    """A thread answers each run, and nobody reads what the runs are: the next one gets a new interpreter."""
+    session = box.call("create_session")["session_id"]
+    code = CHANNEL + SEND + """
+import threading
+def answer():
+    told = set()
+    while True:
+        for name in os.listdir('/runs'):
+            if name not in told and not told.add(name): send({'type': 'done', 'ok': True, 'exit_code': 0, 'run_id': name})
+threading.Thread(target=answer, daemon=True).start()
+while True: time.sleep(1)"""
+    assert box.run(code, session_id=session)["status"] == "completed"
+    large = "# " + "x" * 900_000 + "\n"
+    for number in range(3):
+        box.run(large + str(number), session_id=session)
+    assert box.run("6 * 7", session_id=session)["outputs"][0]["text"] == "42"
+    box.call("delete_session", session_id=session)
