@@ -246,14 +246,24 @@ def test_the_run_goes_on_when_the_server_is_killed(state):
         assert ended["stdout"] == "".join(f"{i}\n" for i in range(20))
 
 
+WAIT_FOR_GO = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
+
+
+def go(state, session):
+    """Made by the test itself: the session may have no server, or an init that is stopped."""
+    pathlib.Path(state, "sessions", session, "workspace/go").touch()
+
+
 def test_a_foreground_run_outlives_its_server(state):
     client = Client(state, "--session", "s")
     client.__enter__()
-    client.run("1")
-    client.start_tool("run_code", code="import time; time.sleep(2); print('done'); 5")
-    until(lambda: client.call("list_sessions")["sessions"][0]["active_runs"])
-    run_id = client.call("list_sessions")["sessions"][0]["active_runs"][0]["run_id"]
+    session = client.run("1")["session_id"]
+    client.start_tool("run_code", code=WAIT_FOR_GO + "print('done'); 5")
+    active = []
+    until(lambda: active.extend(client.call("list_sessions")["sessions"][0]["active_runs"]) or active)
+    run_id = active[0]["run_id"]
     client.kill()
+    go(state, session)
     with Client(state, "--session", "s") as successor:
         ended = successor.until_ended(run_id)
         assert (ended["status"], ended["stdout"], ended["outputs"][0]["text"]) == (
@@ -301,14 +311,14 @@ def system_call_of(pid):
 
 def test_the_last_word_of_a_dead_interpreter_is_not_taken_for_the_next_runs(client, state):
     """It says "done" and is killed; the box hears of its death first, and starts the next run."""
-    client.run("1")
+    session = client.run("1")["session_id"]
     (box,) = processes_of(state)
     (init,) = children_of(box)
     (interpreter,) = children_of(init)
     idle = set()
     until(lambda: idle.add(system_call_of(interpreter)) or idle != {"running"}, what="the interpreter waiting")
     active = lambda: len(client.call("list_sessions")["sessions"][0]["active_runs"])  # noqa: E731
-    first = client.start_tool("run_code", code="import time; time.sleep(1); print('first')")
+    first = client.start_tool("run_code", code=WAIT_FOR_GO + "print('first')")
     until(lambda: active() == 1)
     second = client.start_tool("run_code", code="print('second')")
     until(lambda: active() == 2)
@@ -317,6 +327,7 @@ def test_the_last_word_of_a_dead_interpreter_is_not_taken_for_the_next_runs(clie
     waiting = system_call_of(box)
     third = client.start_tool("run_code", code="echo third", language="bash")
     until(lambda: system_call_of(box) not in (waiting, "running"), what="the box waiting for init alone")
+    go(state, session)
     until(lambda: system_call_of(interpreter) in idle - {"running"}, what="the interpreter waiting again")
     os.kill(interpreter, signal.SIGKILL)
     os.kill(init, signal.SIGCONT)

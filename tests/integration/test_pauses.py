@@ -34,13 +34,14 @@ def test_pause_freezes_and_use_thaws(client):
 
 
 def test_a_pause_does_not_use_up_the_time_of_a_run(client):
-    session = client.call("create_session")["session_id"]
-    request = client.start_tool("run_code", code="import time; time.sleep(1.5); 'done'",
-                                timeout_seconds=3, session_id=session)
+    session = client.run("1")["session_id"]  # of the run's time, none is for the start of its interpreter
+    request = client.start_tool("run_code", code="import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)",
+                                timeout_seconds=10, session_id=session)
     until(lambda: client.call("list_sessions")["sessions"][0]["active_runs"])
     client.call("pause_session", session_id=session)
-    time.sleep(3)  # longer than the timeout of the run
+    time.sleep(11)  # longer than the timeout of the run
     client.call("resume_session", session_id=session)
+    client.call("write_file", path="go", content="", session_id=session)
     assert client.reply(request)["result"]["structuredContent"]["status"] == "completed"
 
 

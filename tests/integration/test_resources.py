@@ -195,10 +195,10 @@ os.symlink('far/real', 'link')""")
 
 def test_the_end_of_a_shared_file_is_told(client):
     client.run("open('x', 'w').write('shared')")
-    client.result("share_file", path="x", expires_in_seconds=2)
+    client.result("share_file", path="x", expires_in_seconds=8)  # time to list it and to subscribe
     uri = next(one["uri"] for one in client.request("resources/list")["resources"] if "//shared/" in one["uri"])
     assert client.request("resources/subscribe", {"uri": uri}) == {}
-    assert notification(client, "notifications/resources/updated")["uri"] == uri
+    assert notification(client, "notifications/resources/updated", timeout=60)["uri"] == uri
     assert error_of(client, "resources/read", {"uri": uri})["code"] == -32002
 
 

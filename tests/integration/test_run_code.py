@@ -9,7 +9,7 @@ import pytest
 
 from boxes import until
 from conftest import needs
-from hutch_client import Client, ToolError
+from hutch_client import PATIENCE, Client, ToolError
 
 
 def test_state_and_last_value(client):
@@ -205,20 +205,18 @@ def test_background_runs_and_the_limit_of_five(client):
 
 
 def test_background_server_is_reached_from_the_session(client):
-    server = client.run("python3 -m http.server 8123 --bind 127.0.0.1", "bash", background=True)
-    code = ("import urllib.request, time\n"
-            "for _ in range(100):\n"
-            "    try:\n        status = urllib.request.urlopen('http://127.0.0.1:8123/').status\n"
-            "        break\n"
-            "    except OSError:\n        time.sleep(0.1)\n"
-            "status")
-    assert client.value(code) == "200"
+    server = client.run("python3 -u -m http.server 8123 --bind 127.0.0.1", "bash", background=True)
+    client.until_output(server["run_id"], "Serving HTTP", timeout=60)  # said once it listens
+    assert client.value("import urllib.request\nurllib.request.urlopen('http://127.0.0.1:8123/').status") == "200"
     client.call("cancel_run", run_id=server["run_id"])
+
+
+WAIT_FOR_GO = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
 
 
 def test_queue_and_cancel_in_the_queue(client):
     def active(*statuses):
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60 * PATIENCE
         while True:
             sessions = client.call("list_sessions")["sessions"]
             runs = sessions[0]["active_runs"] if sessions else []
@@ -226,36 +224,39 @@ def test_queue_and_cancel_in_the_queue(client):
                 return {run["status"]: run["run_id"] for run in runs}
             assert time.monotonic() < deadline, runs
 
-    first = client.start_tool("run_code", code="import time; time.sleep(4)")
+    first = client.start_tool("run_code", code=WAIT_FOR_GO)
     active("running")
     second = client.start_tool("run_code", code="'ran'")
     cancelled = client.call("cancel_run", run_id=active("running", "queued")["queued"])
     assert cancelled["status"] == "cancelled"
     assert client.reply(second)["result"]["structuredContent"]["status"] == "cancelled"
+    client.call("write_file", path="go", content="")
     assert client.reply(first)["result"]["structuredContent"]["status"] == "completed"
 
 
 def test_languages_run_beside_each_other(client):
-    client.run("1")
-    slow = client.start_tool("run_code", code="import time; time.sleep(5); 'slow'")
-    started = time.monotonic()
-    assert client.run("echo quick", "bash")["stdout"] == "quick\n"
-    assert time.monotonic() - started < 4
+    """Each waits for the other: neither would end if they ran one after the other."""
+    slow = client.start_tool("run_code", code="open('begun', 'w').close()\n" + WAIT_FOR_GO)
+    quick = "until test -e begun; do sleep 0.01; done; touch go; echo quick"
+    assert client.run(quick, "bash")["stdout"] == "quick\n"
     assert client.reply(slow)["result"]["structuredContent"]["status"] == "completed"
 
 
 def test_progress_names_the_run_first(client):
     request = client.start("tools/call", {
-        "name": "run_code", "arguments": {"code": "import time\nprint('working', flush=True)\ntime.sleep(6)"},
+        "name": "run_code", "arguments": {"code": "print('working', flush=True)\n" + WAIT_FOR_GO},
         "_meta": {"progressToken": "p1"}})
-    client.reply(request)
     first = client.notifications.get(timeout=60)
     assert first["method"] == "notifications/progress"
     assert first["params"]["progressToken"] == "p1"
     assert first["params"]["message"].startswith("run_")
-    later = client.notifications.get(timeout=60)
-    assert later["params"]["progress"] > first["params"]["progress"]
-    assert later["params"]["message"] == "working"
+    later, before = client.notifications.get(timeout=60), first
+    while later["params"]["message"] != "working":  # the interpreter had not come to it yet
+        assert later["params"]["progress"] > before["params"]["progress"] and later["params"]["message"] in ("queued", "running"), later
+        later, before = client.notifications.get(timeout=60), later
+    assert later["params"]["progress"] > before["params"]["progress"]
+    client.call("write_file", path="go", content="")
+    assert client.reply(request)["result"]["structuredContent"]["status"] == "completed"
 
 
 @pytest.mark.slow

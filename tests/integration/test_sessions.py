@@ -12,7 +12,7 @@ import time
 import pytest
 
 from boxes import boxes_of, processes_of, until
-from hutch_client import Client, ToolError, hutch_binary
+from hutch_client import PATIENCE, Client, ToolError, hutch_binary
 from trial import Trial
 
 
@@ -118,7 +118,7 @@ def test_sigterm_ends_the_server_cleanly(state):
     client.__enter__()
     client.run("1")
     client.process.terminate()
-    assert client.process.wait(20) == 0
+    assert client.process.wait(60 * PATIENCE) == 0
     until(lambda: not processes_of(state), what="the end of the box")
 
 

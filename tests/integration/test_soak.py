@@ -45,7 +45,7 @@ def count(state, server):
     kinds = collections.Counter(entry.split(":")[0] for entry in descriptors_of(server))
     return {"children": len(children_of(server)), "descriptors": dict(kinds),
             "directories": len(os.listdir(f"{state}/sessions")),
-            "mounts": len(pathlib.Path("/proc/self/mounts").read_text().splitlines())}
+            "mounts": sum(state in line for line in pathlib.Path("/proc/self/mounts").read_text().splitlines())}
 
 
 def one_session(client, number):

@@ -12,7 +12,7 @@ import pytest
 
 from hutch_client import PATIENCE, Client, ToolError, hutch_binary
 from trial import Trial
-from zygote import wait_until
+from zygote import made_from_it, pids, wait_until
 
 PIDS = pathlib.Path("/proc")
 
@@ -252,11 +252,20 @@ def test_those_of_a_killed_server_are_swept(state, tmp_path):
 
 def test_it_is_forked_from_a_warm_zygote(state):
     """Not before: what it waits for is what makes it small."""
-    with server(state, HUTCH_ZYGOTE="1") as client:
-        wait_until(lambda: rows(state), "no spare session")
-        [spare] = rows(state)
-        assert client.call("create_session")["session_id"] == spare
-        assert client.call("list_sessions")["sessions"][0]["isolation"]["python"] == "forked from the zygote"
+    def origin_of_the_first():
+        with server(state, HUTCH_ZYGOTE="1") as client:
+            wait_until(lambda: rows(state), "no spare session")
+            [spare] = rows(state)
+            assert client.call("create_session")["session_id"] == spare
+            (made,) = client.call("list_sessions")["sessions"]
+            client.call("delete_session", session_id=spare)
+        return made["isolation"]["python"]
+
+    def let_the_zygote_go(_):
+        """Each first one has a zygote of its own: any later one finds it warm."""
+        wait_until(lambda: not pids(state), "the zygote stays without a server")
+
+    made_from_it(origin_of_the_first, origin_of=str, delete=let_the_zygote_go)
 
 
 @pytest.mark.parametrize("wrong", ["-1", "101", "many", "1.5"])

@@ -112,13 +112,13 @@ def test_kill_everybody(stage, boxes):
 
 
 def test_no_event_of_init_is_waited_for_twice(boxes):
-    """Ends of processes and the start of the next one come together, over and over."""
+    """Ends of processes and the start of the next one come together, over and over: nobody waits for what is over."""
     one, _ = boxes
     for _ in range(40):
         one.run("kill -9 -1; kill -9 0", "bash")
         ended = one.run("print(2)")
         assert ended.get("error", {}).get("cause") in (None, "interpreter_died"), ended
-        assert ended["duration_ms"] < 5000
+        assert ended["duration_ms"] < 30_000
 
 
 def test_nothing_outlives_its_box(boxes):

@@ -14,12 +14,13 @@ import time
 
 import pytest
 
-from hutch_client import ToolError
+from hutch_client import PATIENCE, ToolError
 from other_build import build_id
 from trial import Trial
 
 # A server waits 30 seconds for a box to answer, and 5 for a run to end; clients give up after 60.
 BOUND = 58
+SOON = 20 * PATIENCE  # well before any of these waits for a box is over
 MEMORY_MB = 200
 
 # Behaviours of a box, by name: called with the connection after each request it has read.
@@ -210,12 +211,12 @@ def test_a_box_that_lies_is_ended_and_its_run_is_lost(trial, how):
         run = client.run("print('never')", session_id=fake.session)
         took = time.monotonic() - begin
         assert run["status"] == "failed" and run["error"]["cause"] == "sandbox_lost", run
-        assert fake.process.wait(5) == -signal.SIGKILL
-        assert took < 10
+        assert fake.process.wait(SOON) == -signal.SIGKILL
+        assert took < SOON
         again = client.run("print('again')", session_id=fake.session)
         assert again["stdout"] == "again\n" and again["run_id"] != run["run_id"]
         assert client.call("get_run", run_id=run["run_id"])["error"]["cause"] == "sandbox_lost"
-        assert not bystander.problems and bystander.longest < 5
+        assert not bystander.problems and bystander.longest < SOON
         assert memory_mb(client.process.pid) < MEMORY_MB
 
 
@@ -225,8 +226,8 @@ def test_a_box_that_does_not_even_say_hello_right_is_replaced(trial, how):
         fake = Fake(trial, client, how)
         run = client.run("print('fresh')", session_id=fake.session)
         assert run["stdout"] == "fresh\n", run
-        assert fake.process.wait(5) == -signal.SIGKILL
-        assert not bystander.problems and bystander.longest < 5
+        assert fake.process.wait(SOON) == -signal.SIGKILL
+        assert not bystander.problems and bystander.longest < SOON
         assert memory_mb(client.process.pid) < MEMORY_MB
 
 
@@ -248,8 +249,8 @@ def test_a_silent_box_is_replaced(trial, how):
         run = client.run("print('fresh')", session_id=fake.session)
         assert run["stdout"] == "fresh\n", run
         assert time.monotonic() - begin < BOUND
-        assert fake.process.wait(5) == -signal.SIGKILL
-        assert not bystander.problems and bystander.longest < 5
+        assert fake.process.wait(SOON) == -signal.SIGKILL
+        assert not bystander.problems and bystander.longest < SOON
 
 
 @pytest.mark.parametrize("how", ["stalls_later", "drips", "floods"])
@@ -264,7 +265,7 @@ def test_a_box_that_falls_silent_loses_its_run(trial, how):
         else:
             assert client.until_ended(run["run_id"])["error"]["cause"] == "sandbox_lost"
         assert client.run("print('again')", session_id=fake.session)["stdout"] == "again\n"
-        assert not bystander.problems and bystander.longest < 5
+        assert not bystander.problems and bystander.longest < SOON
         assert memory_mb(client.process.pid) < MEMORY_MB
 
 
@@ -279,7 +280,7 @@ def test_a_list_waits_for_no_box(trial):
             begin = time.monotonic()
             listed = {entry["session_id"]: entry for entry in client.call("list_sessions")["sessions"]}
             took = time.monotonic() - begin
-            assert took < 3, took
+            assert took < SOON, took
             assert sorted(listed) == sorted(made)
             assert "error" not in listed[made[0]]
             assert all("does not answer" in listed[session]["error"] for session in made[1:])
@@ -311,7 +312,7 @@ def test_a_box_that_never_hands_over_its_root(trial):
             assert "sandbox" in str(refused)
         assert time.monotonic() - begin < BOUND
         client.call("delete_session", session_id=fake.session)
-        fake.process.wait(10)
+        fake.process.wait(SOON)
 
 
 @pytest.mark.parametrize("script", ["exec sleep 1000", "printf x >&4; exec sleep 1000",

@@ -89,7 +89,7 @@ class Client:
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(10 * PATIENCE)
+        self.process.wait(60 * PATIENCE)
 
     @property
     def alive(self):

@@ -10,7 +10,7 @@ import shutil
 import stat
 import time
 
-from hutch_client import Client, hutch_binary
+from hutch_client import PATIENCE, Client, hutch_binary
 
 HELPERS = ("hutch-box", "hutch-init")
 
@@ -92,8 +92,8 @@ class Trial:
         left += [f"cgroup {path}" for path in cgroups_of(session_ids)]
         return left
 
-    def until_nothing_is_left(self, server, session_ids, seconds=10):
-        deadline = time.monotonic() + seconds
+    def until_nothing_is_left(self, server, session_ids, seconds=60):
+        deadline = time.monotonic() + seconds * PATIENCE
         while left := self.left(server, session_ids):
             assert time.monotonic() < deadline, left
             time.sleep(0.005)

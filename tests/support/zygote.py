@@ -13,6 +13,21 @@ IS_TESTED = os.environ.get("HUTCH_TEST_ZYGOTE") == "1"
 PATIENCE = 60 * float(os.environ.get("HUTCH_TEST_PATIENCE", "1"))
 
 
+FORKED = "forked from the zygote"  # as a session says of its Python
+
+
+def made_from_it(make, origin_of, delete):
+    """What make() gives. On a machine that is very busy a box does not wait for the zygote: then another one."""
+    origins = []
+    for _ in range(5):
+        made = make()
+        origins.append(origin_of(made))
+        if origins[-1] == FORKED:
+            return made
+        delete(made)
+    raise AssertionError(f"none is {FORKED}: {origins}")
+
+
 def directory_of(state):
     return pathlib.Path(state, "zygote")
 
