@@ -1,3 +1,4 @@
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -6,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 
-from runner_client import PROGRAMS, RunnerClient  # noqa: E402
+from runner_client import PROGRAMS, RUNNERS, RunnerClient  # noqa: E402
 
 EXTRAS = Path(__file__).resolve().parents[3] / "build/extras/bin/python"
 
@@ -31,6 +32,21 @@ def start(tmp_path):
     yield start_one
     for client in clients:
         client.__exit__(None, None, None)
+
+
+@pytest.fixture
+def start_altered(start, tmp_path):
+    """start_altered(file, name, value): JavaScript with another value of a constant in one of the runner's files."""
+    def start_one(file, name, value):
+        folder = tmp_path / "runners"
+        shutil.copytree(RUNNERS, folder)  # with the runner of SQL, which hutch.sql() starts from there
+        altered = folder / "javascript" / file
+        text, changed = re.subn(rf"const {name} = \d+;", f"const {name} = {value};", altered.read_text())
+        assert changed == 1
+        altered.write_text(text)
+        return start("javascript", program=[*PROGRAMS["javascript"][:-1], str(folder / "javascript/runner.mjs")])
+
+    return start_one
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,10 @@ The runner looks so soon here, whether the code still goes on, that stops arrive
 end as well: in its last instruction, in what leads to the answer, and after it.
 """
 
-import re
-import shutil
 import threading
 import time
 
 import pytest
-
-from runner_client import PROGRAMS
 
 ROUNDS = 20
 START = "console.log('started');"
@@ -19,15 +15,9 @@ BUSY = "for (const until = Date.now() + {}; Date.now() < until;);"
 
 
 @pytest.fixture
-def hasty(start, tmp_path):
-    folder = tmp_path / "runners/javascript"
-    shutil.copytree(PROGRAMS["javascript"][-1].rsplit("/", 1)[0], folder)
-    worker = folder / "channel_worker.mjs"
+def hasty(start_altered):
     # Doubled from there as ever: with stops at every millisecond nothing could come to its end.
-    text, changed = re.subn(r"DEAF_AFTER_MS = \d+", "DEAF_AFTER_MS = 1", worker.read_text())
-    assert changed == 1
-    worker.write_text(text)
-    return start("javascript", program=[*PROGRAMS["javascript"][:-1], str(folder / "runner.mjs")])
+    return start_altered("channel_worker.mjs", "DEAF_AFTER_MS", 1)
 
 
 @pytest.fixture(autouse=True)
@@ -94,13 +84,14 @@ def test_code_left_behind_by_an_earlier_run_can_be_stopped(javascript):
 def test_the_time_to_come_to_an_end_begins_when_a_stop_has_arrived(javascript):
     """Node's own code runs then, and a stop that hits it breaks the timers. Both are due before the first
     runs: after a stop node goes on with those only."""
-    javascript.start("setTimeout(() => { console.log('started');"
-                     " require('child_process').execSync('until test -e go; do sleep 0.02; done'); while (true) {} }, 1);"
+    # The child says it: the main thread is then where no stop can arrive.
+    javascript.start("setTimeout(() => { require('child_process').execSync("
+                     "'echo started; until test -e go; do sleep 0.02; done', { stdio: 'inherit' }); while (true) {} }, 1);"
                      f"setTimeout(() => {{ {BUSY.format(300)} console.log('whole') }}, 1);"
                      f"{BUSY.format(20)} await new Promise(() => {{}})")
     javascript.wait_for_stdout("started")
     javascript.interrupt()
-    time.sleep(1.4)  # the stop by force is on its way, and cannot arrive
+    time.sleep(2.4)  # the stop by force is on its way, and cannot arrive
     (javascript.cwd / "go").touch()
     ending = javascript.finish()
     assert ending.done["interrupted"] and "whole" in ending.stdout, ending
