@@ -170,9 +170,8 @@ def test_a_lifetime_goes_on_in_a_pause(client, state):
     session = client.call("create_session", lifetime_seconds=15)["session_id"]
     assert client.call("pause_session", session_id=session)["status"] == "paused"
     until(lambda: not processes_of(state), what="the end of the box")
-    with pytest.raises(ToolError):
-        run = client.run("1", session_id=session)
-        raise ToolError(run)
+    with pytest.raises(ToolError, match="lifetime"):
+        client.run("1", session_id=session)
 
 
 @pytest.mark.parametrize("wrong", ["0", "-1", "'x'", "1.5"])

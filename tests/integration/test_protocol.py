@@ -89,7 +89,7 @@ def test_old_revisions_get_what_they_know(state):
         result = client.result("share_file", path="f")
         assert set(result) == {"content", "isError"}
         assert {block["type"] for block in result["content"]} == {"text"}
-        assert "host" in result["content"][0]["text"] or "/" in result["content"][0]["text"]
+        assert f"{state}/hutch/f" in result["content"][0]["text"]
 
 
 @pytest.mark.parametrize("line,code", [

@@ -205,7 +205,7 @@ def test_the_first_result_names_the_session_and_earlier_ones_with_files(state):
         own = result["structuredContent"]["session_id"]
         assert own in said and own not in (first, named)
         assert f'{named} "project"' in said and "2 entries" in said and first in said and empty not in said
-        assert said.index(named) != said.index(first)
+        assert said.index(first) < said.index(named), "the one that was used last comes first"
         again = client.result("run_code", code="1")
         assert "note" not in again["structuredContent"] and named not in again["content"][0]["text"]
         assert again["structuredContent"]["session_id"] == own

@@ -129,7 +129,7 @@ def test_nobody_has_it_before_it_is_given(state):
             with pytest.raises(ToolError, match="no such session"):
                 client.call(tool, session_id=spare, **more)
         shown = subprocess.run([hutch_binary(), "sessions", "ls", "--state-dir", state], capture_output=True, text=True,
-                               timeout=60 * PATIENCE)
+                               timeout=60 * PATIENCE, check=True)
         assert spare not in shown.stdout
         assert rows(state) == [spare]
 

@@ -78,7 +78,8 @@ def test_the_machines_own_statistics_are_not_told(boxes):
     code = ("import os\nfor name in ('interrupts', 'softirqs', 'diskstats', 'partitions', 'cmdline', 'iomem', "
             "'modules', 'buddyinfo', 'pagetypeinfo'):\n    try: print(name) if open('/proc/' + name).read(1) else 0\n"
             "    except OSError: pass")
-    assert one.run(code)["stdout"].split() == []
+    run = one.run(code)
+    assert run["status"] == "completed" and not run["stdout"], run
 
 
 CAP_SYS_RESOURCE = 24

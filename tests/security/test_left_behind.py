@@ -82,9 +82,9 @@ def test_a_run_may_clean_up_where_the_disk_is_full(server, session):
 def test_refusals_that_a_program_handles_cost_nothing(server, session):
     server.run("keep = 7", session_id=session)
     run = server.run(
-        "import threading, time\nthreads, refused = [], 0\nfor _ in range(60):\n"
-        "    thread = threading.Thread(target=time.sleep, args=(0.1,))\n"
-        "    try: thread.start(); threads.append(thread)\n    except RuntimeError: refused += 1\n"
+        "import threading, time\nthreads, refused, go = [], 0, threading.Event()\nfor _ in range(60):\n"
+        "    thread = threading.Thread(target=go.wait)\n"
+        "    try: thread.start(); threads.append(thread)\n    except RuntimeError: refused += 1\ngo.set()\n"
         "for thread in threads: thread.join()\nprint(refused > 10)", session_id=session)
     assert run["status"] == "completed" and run["stdout"] == "True\n", run
     time.sleep(1)  # longer than the box watches for a bomb

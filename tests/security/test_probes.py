@@ -115,6 +115,7 @@ def test_code_cannot_wedge_init(box):
                    session_id=session, background=True)
     for _ in range(5):
         box.run("true", "bash", session_id=session, timeout_seconds=5)
+    assert box.run("echo alive", "bash", session_id=session)["stdout"] == "alive\n"
     box.call("delete_session", session_id=session)
     assert box.call("get_run", run_id=loop["run_id"])["status"] not in ("queued", "running")
 

@@ -66,7 +66,8 @@ def test_a_background_run_ends_with_its_threads(python, code, end):
 
 @pytest.mark.parametrize("code", ["threading.Thread(target=late, daemon=True).start()", ""])
 def test_a_background_run_waits_for_nothing_else(python, code):
-    ending = python.run(f"import threading, time\n{LATE}{code}\nprint('main')", background=True)
+    late = "def late():\n    time.sleep(60); print('late')\n"
+    ending = python.run(f"import threading, time\n{late}{code}\nprint('main')", background=True)
     assert ending.ok and ending.stdout == "main\n"
 
 
@@ -77,11 +78,12 @@ def test_a_run_of_the_session_does_not_wait(python):
 
 
 def test_what_went_wrong_is_told_before_the_wait(python):
-    python.start("import threading\ngo = threading.Event()\ndef serve():\n    go.wait(60); print('served')\n"
-                 "threading.Thread(target=serve).start()\ntimer = threading.Timer(0.5, go.set); timer.start()\n"
+    python.start("import os, threading, time\ndef serve():\n    while not os.path.exists('go'): time.sleep(0.01)\n"
+                 "    print('served')\nthreading.Thread(target=serve).start()\n"
                  "display('shown'); print('part', end='')\n1 / 0", background=True)
     python.wait_for_stdout("part")
     python.wait_for_stderr("ZeroDivisionError")
+    (python.cwd / "go").touch()
     ending = python.finish()
     assert ending.error["name"] == "ZeroDivisionError" and len(ending.outputs) == 1
     assert ending.stdout.endswith("served\n")
