@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from hutch_client import PATIENCE, Client, ToolError, hutch_binary
+from hutch_client import PATIENCE, ToolError, hutch_binary
 
 
 def test_write_read_append_create(client):

@@ -7,8 +7,6 @@ import stat
 import subprocess
 import time
 
-import pytest
-
 from hutch_client import LEGACY, MODERN, PATIENCE, hutch_binary
 from http_server import JSON_HEADERS, HttpClient, Server, hang_up, modern, open_stream
 from test_sessions import until

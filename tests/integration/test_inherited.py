@@ -3,7 +3,6 @@
 ctest, timeout and node put some of it right before a test sees it, so it is set here, at the last moment.
 """
 
-import fcntl
 import os
 import resource
 import signal

@@ -1,7 +1,6 @@
 """The channel between an interpreter and hutch-box, in the hands of hostile code."""
 
 import os
-import pathlib
 import time
 
 import pytest
