@@ -63,7 +63,7 @@ def test_lifetime_is_a_hard_end(client, state):
     session = client.call("create_session", lifetime_seconds=2)
     assert session["ends_at"]
     until(lambda: not processes_of(state), what="the end of the box")
-    with pytest.raises(ToolError, match="lifetime"):
+    with pytest.raises(ToolError, match="lifetime_seconds are over|was deleted"):
         client.run("1", session_id=session["session_id"])
 
 

@@ -113,8 +113,10 @@ def test_code_cannot_wedge_init(box):
     loop = box.run("import os, signal, time\nprint('up', flush=True)\nend = time.time() + 8\n"
                    "while time.time() < end:\n    try: os.kill(-1, signal.SIGSTOP)\n    except OSError: pass",
                    session_id=session, background=True)
+    box.until_output(loop["run_id"], "up")
     for _ in range(5):
         box.run("true", "bash", session_id=session, timeout_seconds=5)
+    box.until_ended(loop["run_id"])  # by the box or by itself: until then it may hit the next run
     assert box.run("echo alive", "bash", session_id=session)["stdout"] == "alive\n"
     box.call("delete_session", session_id=session)
     assert box.call("get_run", run_id=loop["run_id"])["status"] not in ("queued", "running")
