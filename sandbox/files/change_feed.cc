@@ -48,7 +48,7 @@ bool ChangeFeed::follow(const std::string& name, int root_fd, const Identity& id
   const auto absolute = resolve_path(root_fd, path);
   if (!absolute.ok()) return false;
   Way way = find_way(root_fd, absolute.value());
-  put(name, std::move(way.places));
+  put(name, way.places);
   return way.whole;
 }
 

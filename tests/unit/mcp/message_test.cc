@@ -81,10 +81,10 @@ TEST(ReadMessage, KindsAreTold) {
 }
 
 TEST(ReadMessage, ParamsAreAlwaysAnObject) {
-  const auto params = [](json value) {
-    return std::get<Message>(
-               read_message({{"jsonrpc", "2.0"}, {"method", "m"}, {"params", std::move(value)}}))
-        .params;
+  const auto params = [](json value) -> json {
+    return *std::get<Message>(
+                read_message({{"jsonrpc", "2.0"}, {"method", "m"}, {"params", std::move(value)}}))
+                .params;
   };
   EXPECT_EQ(params({{"a", 1}}), json({{"a", 1}}));
   EXPECT_EQ(params(nullptr), json::object());

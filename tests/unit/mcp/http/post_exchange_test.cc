@@ -46,7 +46,9 @@ json progress(const std::string& message) {
 
 TEST_F(PostExchangeTest, AnAnswerAloneIsJson) {
   exchange.send(answer);
-  EXPECT_EQ(exchange.wait(milliseconds(0)), answer);
+  const auto sent = exchange.wait(milliseconds(0));
+  ASSERT_TRUE(sent);
+  EXPECT_EQ(**sent, answer);
   EXPECT_TRUE(put.kept.empty());
 }
 
