@@ -223,7 +223,7 @@ TEST_F(ConnectionTest, TheRepliesToABatchAreBoundedTogether) {
   }));
   initialize("2025-03-26");
   json batch = json::array();
-  for (int id = 0; id < 6; ++id) {
+  for (std::size_t id = 0; id < 6; ++id) {
     batch.push_back({{"jsonrpc", "2.0"},
                      {"id", id},
                      {"method", "tools/call"},
@@ -233,7 +233,7 @@ TEST_F(ConnectionTest, TheRepliesToABatchAreBoundedTogether) {
   run_all();
   ASSERT_EQ(last().size(), 6U);
   EXPECT_LT(last().dump().size(), mcp::kBatchReplyBytesMax + 1000);
-  for (int id = 0; id < 6; ++id) {
+  for (std::size_t id = 0; id < 6; ++id) {
     EXPECT_EQ(last()[id]["id"], id);
     EXPECT_EQ(last()[id].contains("result"), id < 2);
   }
