@@ -102,12 +102,13 @@ def test_ended_while_probed(state, sent, ending):
     assert answers(state, PING) == [{"jsonrpc": "2.0", "id": "last", "result": {}}]
 
 
-@pytest.mark.parametrize("half", [
-    b"", b"\n", b"\r\n \n\t\n", DISCOVER[:-20], b"{", b'"', b"\xe2\x82", b"\x00", b"[[[[", b"5",
-    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_code"'])
-def test_half_a_message_and_the_end(state, half):
+@pytest.mark.parametrize("half, said", [
+    *[(half, None) for half in (b"", b"\n", b"\r\n \n\t\n", b"{", b'"', b"\xe2\x82", b"\x00", b"[[[[", b"5")],
+    (DISCOVER[:-20], "server-discover-probe-1"),
+    (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_code"', 1)])
+def test_half_a_message_and_the_end(state, half, said):
     for message in answers(state, half):
-        assert message["error"]["code"] in (-32700, -32600) and message.get("id") is None
+        assert message["error"]["code"] in (-32700, -32600) and message.get("id") == said
     assert answers(state, half + b"\n" + PING)[-1]["id"] == "last"
 
 
