@@ -25,6 +25,8 @@ class BatchReplies {
   void add(nlohmann::json reply);
 
  private:
+  void keep(nlohmann::json reply, std::size_t bytes);
+
   std::mutex mutex_;
   std::size_t bytes_ = 0;
   std::size_t left_;

@@ -200,12 +200,13 @@ base::Result<Session> Store::find_session(const std::string& principal_id,
 base::Result<std::vector<Session>> Store::newest_sessions(const std::string& principal_id,
                                                           bool destroyed, std::int64_t limit) {
   const std::lock_guard lock(mutex_);
-#define NEWEST_THAT_ARE(condition)                                                 \
-  "SELECT " SESSION_COLUMNS " FROM sessions WHERE principal_id = ? AND " condition \
-  " ORDER BY last_used_at DESC, created_at DESC, id LIMIT ?"
-  Statement select = TRY(database_->prepare(destroyed ? NEWEST_THAT_ARE("status = 'destroyed'")
-                                                      : NEWEST_THAT_ARE("status <> 'destroyed'")));
-#undef NEWEST_THAT_ARE
+  const char* newest = destroyed ? "SELECT " SESSION_COLUMNS
+                                   " FROM sessions WHERE principal_id = ? AND status = 'destroyed'"
+                                   " ORDER BY last_used_at DESC, created_at DESC, id LIMIT ?"
+                                 : "SELECT " SESSION_COLUMNS
+                                   " FROM sessions WHERE principal_id = ? AND status <> 'destroyed'"
+                                   " ORDER BY last_used_at DESC, created_at DESC, id LIMIT ?";
+  Statement select = TRY(database_->prepare(newest));
   select.bind(principal_id).bind(limit);
   return read_all_sessions(select);
 }

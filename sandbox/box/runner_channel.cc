@@ -26,7 +26,8 @@ constexpr std::chrono::milliseconds kPause{50};
 // Of all channels of the box together: hutch-box is in no limit of the session.
 constexpr std::size_t kHeldBytesMax = 96U << 20;
 std::size_t g_held_bytes = 0;  // one thread
-// An output lies two levels deeper in the replies of hutch-box than in the message of its runner.
+// An output lies deeper in the replies of hutch-box than in the message of its runner, by no more
+// than these levels.
 constexpr int kRunnerJsonDepthMax = wire::kJsonDepthMax - 4;
 }  // namespace
 

@@ -115,7 +115,9 @@ def test_the_audit_of_a_session_is_shown(hutch, state):
     (["--bogus"], 'hutch: unknown option "--bogus"\n'),
     (["run"], "hutch: file is required\n`hutch run --help` says more.\n"),
     (["run", "--bogus", "-"], "hutch: "),
-    (["run", "-t", "0", "-"], "hutch: --timeout: ")])
+    (["run", "-t", "0", "-"], "hutch: --timeout: "),
+    (["serve", "--listen", ""], "hutch: --listen: must not be empty\n"),
+    (["--state-dir", "", "sessions", "ls"], "hutch: --state-dir: must not be empty\n")])
 def test_usage_errors_say_what_was_wrong(hutch, arguments, words):
     ended = hutch(*arguments)
     assert ended.returncode == 2 and ended.stdout == ""

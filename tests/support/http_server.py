@@ -174,6 +174,7 @@ def open_stream(server, method, path, body=None, headers=None):
     """A response that goes on: the connection, the response, its events."""
     connection = server.connection()
     connection.request(method, path, body, headers or {})
+    connection.ports = [address[1] for address in (connection.sock.getpeername(), connection.sock.getsockname())]
     response = connection.getresponse()
     connection.answer = response
     return connection, response, Events(response)

@@ -34,6 +34,10 @@ class JsonMessage : public spdlog::custom_flag_formatter {
   }
 };
 
+// A variable that a script has left empty is not taken for an option that was not given.
+const CLI::Validator kNotEmpty(
+    [](std::string& text) { return std::string(text.empty() ? "must not be empty" : ""); }, "");
+
 void set_up_logging(const Settings& settings) {
   const auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
   const auto logger = std::make_shared<spdlog::logger>("hutch", sink);
@@ -232,8 +236,10 @@ void add_stdio_and_run(CLI::App& app, Choices& choices) {
 
 void add_serve(CLI::App& app, Choices& choices) {
   CLI::App* serve = app.add_subcommand("serve", "Serve MCP clients over HTTP");
-  serve->add_option("--listen", choices.flags.listen,
-                    "Address, 127.0.0.1:8931 unless given, or unix:/path");
+  serve
+      ->add_option("--listen", choices.flags.listen,
+                   "Address, 127.0.0.1:8931 unless given, or unix:/path")
+      ->check(kNotEmpty);
   serve->add_option("--allow-origin", choices.flags.allow_origins,
                     "Web origin whose pages may use this server; may be repeated");
   serve->add_option("--allow-host", choices.flags.allow_hosts,
@@ -311,10 +317,13 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.failure_message(usage_failure);
   app.fallthrough();
-  app.add_option("--config", choices.flags.config_file, "Configuration file (TOML)");
-  app.add_option("--state-dir", choices.flags.state_directory, "Where sessions are kept");
-  app.add_option("--log-level", choices.flags.log_level, "trace, debug, info, warning, error");
-  app.add_option("--log-format", choices.flags.log_format, "text, json");
+  app.add_option("--config", choices.flags.config_file, "Configuration file (TOML)")
+      ->check(kNotEmpty);
+  app.add_option("--state-dir", choices.flags.state_directory, "Where sessions are kept")
+      ->check(kNotEmpty);
+  app.add_option("--log-level", choices.flags.log_level, "trace, debug, info, warning, error")
+      ->check(kNotEmpty);
+  app.add_option("--log-format", choices.flags.log_format, "text, json")->check(kNotEmpty);
   add_stdio_and_run(app, choices);
   add_serve(app, choices);
   add_sessions(app, choices);

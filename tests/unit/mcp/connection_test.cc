@@ -239,6 +239,21 @@ TEST_F(ConnectionTest, TheRepliesToABatchAreBoundedTogether) {
   }
 }
 
+TEST(BatchReplies, ARequestWithoutReplyFitsIntoAFullBatch) {
+  json sent;
+  mcp::BatchReplies replies(3, [&sent](json all) { sent = std::move(all); });
+  const json empty = {{"id", 1}, {"result", ""}};
+  json full = empty;
+  full["result"] = std::string(mcp::kBatchReplyBytesMax - empty.dump().size(), 'x');
+  replies.add(std::move(full));
+  replies.add(nullptr);
+  replies.add(empty);
+  ASSERT_EQ(sent.size(), 2U);
+  EXPECT_TRUE(sent[0].contains("result"));
+  EXPECT_EQ(sent[1]["id"], 1);
+  EXPECT_TRUE(sent[1].contains("error"));
+}
+
 TEST_F(ConnectionTest, CapabilitiesAreNotKeptHoweverLarge) {
   receive({{"jsonrpc", "2.0"},
            {"id", 1},

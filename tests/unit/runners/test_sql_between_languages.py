@@ -329,7 +329,7 @@ def test_hutch_sql_in_javascript(start, python, engine):
                           "WHERE i < 100000) SELECT * FROM n')).length").text == "100000"
 
 
-TIMES = "times = pd.DataFrame({'t': pd.to_datetime(['2024-03-05 10:20', '2024-03-06']), 'day': pd.to_datetime(['2024-03-05', '2024-03-06'])})"
+TIMES = "times = pd.DataFrame({'t': pd.to_datetime(['2024-03-05 10:20', '2024-03-06 00:00']), 'day': pd.to_datetime(['2024-03-05', '2024-03-06'])})"
 DATES = [("2024-03-05T10:20:00Z", "2024-03-05 10:20:00", [1, 2, 0, 1]), ("2024-03-05T10:20:00.120Z", "2024-03-05 10:20:00.120", [0, 1, 0, 1]),
          ("2024-03-05T12:20:00+02:00", "2024-03-05 10:20:00", [1, 2, 0, 1]), ("2024-03-05", "2024-03-05", [0, 2, 1, 2])]
 COUNTS = "SELECT sum(t = $d), sum(t >= $d), sum(day = $d), sum(day >= $d) FROM times"

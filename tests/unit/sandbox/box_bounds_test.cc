@@ -20,6 +20,7 @@
 #include "sandbox/box/left_streams.h"
 #include "sandbox/box/runner_channel.h"
 #include "sandbox/wire/frame.h"
+#include "tests/support/temporary_directory.h"
 
 namespace {
 
@@ -27,23 +28,8 @@ using namespace sandbox::box;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-class Folder {
- public:
-  Folder() : path_(::testing::TempDir() + "hutch_bounds_XXXXXX") {
-    if (::mkdtemp(path_.data()) == nullptr) std::abort();
-    fd_ = base::open_file(AT_FDCWD, path_, O_RDONLY | O_DIRECTORY).value();
-  }
-  ~Folder() { fs::remove_all(path_); }
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] int fd() const { return fd_.get(); }
-
- private:
-  std::string path_;
-  base::UniqueFd fd_;
-};
-
 TEST(FileChanges, DirectoriesCountAsWell) {
-  const Folder folder;
+  const TemporaryDirectory folder;
   FileChanges changes(folder.fd(), 10);
   for (int i = 0; i < 10; ++i) fs::create_directory(folder.path() + "/" + std::to_string(i));
   EXPECT_TRUE(changes.take_snapshot()->whole);

@@ -23,6 +23,7 @@
 #include "sandbox/wire/json.h"
 #include "sandbox/wire/plan_format.h"
 #include "tests/support/source_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace {
 
@@ -30,28 +31,6 @@ using namespace sandbox;
 using namespace sandbox::box;
 using std::chrono::milliseconds;
 namespace fs = std::filesystem;
-
-class Directory {
- public:
-  Directory() : path_(::testing::TempDir() + "hutch_box_XXXXXX") {
-    if (::mkdtemp(path_.data()) == nullptr) std::abort();
-    fd_ = base::open_file(AT_FDCWD, path_, O_RDONLY | O_DIRECTORY).value();
-  }
-  ~Directory() { fs::remove_all(path_); }
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] int fd() const { return fd_.get(); }
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ + "/" + name) << text;
-  }
-  [[nodiscard]] std::string read(const std::string& name) const {
-    std::ifstream file(path_ + "/" + name);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-
- private:
-  std::string path_;
-  base::UniqueFd fd_;
-};
 
 TEST(EventLoop, TimersRunInOrderOfTheirTime) {
   const auto loop = EventLoop::create().value();
@@ -88,7 +67,7 @@ TEST(EventLoop, AHandlerMayForgetItselfAndOthers) {
 }
 
 TEST(StreamFile, KeepsUpToItsCap) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   const auto stream = StreamFile::create(directory.fd(), "stdout", 10).value();
   stream->append("12345678");
   EXPECT_FALSE(stream->over_limit());
@@ -101,7 +80,7 @@ TEST(StreamFile, KeepsUpToItsCap) {
 }
 
 TEST(StreamFile, NeverReplacesAFile) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   directory.write("stdout", "old");
   const auto stream = StreamFile::create(directory.fd(), "stdout", 10).value();
   stream->append("new");
@@ -112,7 +91,7 @@ TEST(StreamFile, NeverReplacesAFile) {
 }
 
 TEST(StreamFile, IsMadeWithItsFirstByte) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   const auto stream = StreamFile::create(directory.fd(), "stdout", 10).value();
   EXPECT_NE(::faccessat(directory.fd(), "stdout", F_OK, 0), 0);
   stream->append("a");
@@ -120,7 +99,7 @@ TEST(StreamFile, IsMadeWithItsFirstByte) {
 }
 
 TEST(StreamReader, LateOutputStaysWithItsRun) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   const auto loop = EventLoop::create().value();
   base::Pipe pipe = base::make_pipe().value();
   const auto first = StreamFile::create(directory.fd(), "first", 100).value();
@@ -145,7 +124,7 @@ TEST(StreamReader, LateOutputStaysWithItsRun) {
 
 TEST(StreamReader, ThePipeOfLaterRunsIsNotClosedByWhatNobodyKeeps) {
   for (const auto runs : {StreamReader::Runs::kOne, StreamReader::Runs::kMany}) {
-    const Directory directory;
+    const TemporaryDirectory directory;
     const auto loop = EventLoop::create().value();
     base::Pipe pipe = base::make_pipe().value();
     const auto reader = StreamReader::start(*loop, std::move(pipe.read_end), runs).value();
@@ -164,7 +143,7 @@ TEST(StreamReader, ThePipeOfLaterRunsIsNotClosedByWhatNobodyKeeps) {
 }
 
 TEST(FileChanges, CreatedModifiedDeleted) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   directory.write("kept", "1");
   directory.write("changed", "1");
   directory.write("gone", "1");
@@ -193,7 +172,7 @@ TEST(FileChanges, CreatedModifiedDeleted) {
 }
 
 TEST(FileChanges, AnotherSizeIsAChangeWithinOneTickToo) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   directory.write("log", "one");
   FileChanges changes(directory.fd(), 1000);
   // As it was seen at the same tick of the clock, before the last byte came.
@@ -207,7 +186,7 @@ TEST(FileChanges, AnotherSizeIsAChangeWithinOneTickToo) {
 }
 
 TEST(FileChanges, WhatCannotBeSeenIsNotDeleted) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   for (const char* name : {"a", "b", "c"}) directory.write(name, "1");
   FileChanges all(directory.fd(), 1000);
   const auto before = all.take_snapshot();
@@ -220,7 +199,7 @@ TEST(FileChanges, WhatCannotBeSeenIsNotDeleted) {
 }
 
 TEST(FileChanges, EachRunHasASnapshotOfItsOwn) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   FileChanges changes(directory.fd(), 1000);
   const auto before_first = changes.take_snapshot();
   directory.write("made", "1");
@@ -238,7 +217,7 @@ TEST(FileChanges, EachRunHasASnapshotOfItsOwn) {
 }
 
 TEST(FileChanges, FewSnapshotsAreHeld) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   FileChanges changes(directory.fd(), 1000);
   std::vector<FileChanges::Snapshot> held;
   for (std::size_t i = 0; i < kSnapshotsMax; ++i) held.push_back(changes.take_snapshot());
@@ -248,9 +227,9 @@ TEST(FileChanges, FewSnapshotsAreHeld) {
 }
 
 TEST(FileChanges, LinksAreNotFollowed) {
-  const Directory outside;
+  const TemporaryDirectory outside;
   outside.write("secret", "x");
-  const Directory directory;
+  const TemporaryDirectory directory;
   FileChanges changes(directory.fd(), 1000);
   const auto before = changes.take_snapshot();
   fs::create_directory_symlink(outside.path(), directory.path() + "/link");
@@ -261,7 +240,7 @@ TEST(FileChanges, LinksAreNotFollowed) {
 }
 
 TEST(FileChanges, TheListIsBoundedTheCountIsNot) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   FileChanges changes(directory.fd(), 100'000);
   const auto before = changes.take_snapshot();
   for (std::size_t i = 0; i < kChangesMax + 50; ++i) directory.write("f" + std::to_string(i), "");
@@ -270,7 +249,7 @@ TEST(FileChanges, TheListIsBoundedTheCountIsNot) {
   EXPECT_EQ(total, kChangesMax + 50);
 }
 
-Job job_in(const Directory& directory) {
+Job job_in(const TemporaryDirectory& directory) {
   Job job;
   job.request.run_id = job.run.run_id = "run_" + std::string(32, '0');
   EXPECT_TRUE(open_job_files(job, directory.fd(), 1000).ok());
@@ -278,7 +257,7 @@ Job job_in(const Directory& directory) {
 }
 
 TEST(Job, ARunIdIsUsedOnce) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   const Job first = job_in(directory);
   Job second;
   second.request.run_id = first.request.run_id;
@@ -288,7 +267,7 @@ TEST(Job, ARunIdIsUsedOnce) {
 }
 
 TEST(Job, ADirectoryMadeAheadIsTakenByTheNextRunOnly) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   prepare_job_files(directory.fd());
   const Job first = job_in(directory);
   EXPECT_EQ(::faccessat(first.directory.get(), "record.json.new", F_OK, 0), 0);
@@ -306,7 +285,7 @@ TEST(Job, ADirectoryMadeAheadIsTakenByTheNextRunOnly) {
 }
 
 TEST(Job, TheRecordIsWhole) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   Job job = job_in(directory);
   job.run.status = RunStatus::kCompleted;
   ASSERT_TRUE(write_record(job).ok());
@@ -327,7 +306,7 @@ TEST(Profile, EveryLanguageHasOne) {
 }
 
 TEST(Profile, AMissingInterpreterNamesThePackage) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   fs::create_directory(directory.path() + "/profiles");
   directory.write("profiles/python.json",
                   R"({"program":["/nonexistent/python3"],"package":"python3"})");
@@ -337,7 +316,7 @@ TEST(Profile, AMissingInterpreterNamesThePackage) {
 }
 
 TEST(PlanOfABox, BindsTheSessionByInodeAndRefusesLinks) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   BoxSpec spec;
   spec.session_directory = directory.path();
   spec.data_directory = source_directory() + "/sandbox";
