@@ -89,15 +89,20 @@ Cause cause_of_exception(const RunError& failure, bool interrupted, const Observ
   return failure.name == "SystemExit" ? Cause::kExit : Cause::kException;
 }
 
+// bash keeps its state in a file between runs; what runs in the background has a copy of its own.
+bool has_state_of_bash(const Run& run) {
+  return run.language == Language::kBash && !run.background;
+}
+
 std::string kept(const Run& run, const Observed& observed) {
-  if (run.language == Language::kBash) return "files kept; working directory and variables kept";
+  if (has_state_of_bash(run)) return "files kept; working directory and variables kept";
   if (observed.own_process) return "files kept; the session's interpreters are not affected";
   return "variables kept, files kept";
 }
 
 void say_what_died(Run& run, const Observed& observed) {
   run.error->survived = "files kept";
-  if (run.language == Language::kBash) {
+  if (has_state_of_bash(run)) {
     run.error->survived = "files kept; working directory and variables as before this run";
   } else if (observed.own_process) {
     run.error->survived = "files kept; the session's interpreters are not affected";
@@ -107,9 +112,33 @@ void say_what_died(Run& run, const Observed& observed) {
   }
 }
 
+// bash writes its state down as it exits, also when a signal makes it: only SIGKILL does not wait.
+void say_what_is_left(Run& run, int wait_status, const Observed& observed) {
+  const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
+  if (killed || !has_state_of_bash(run)) return say_what_died(run, observed);
+  run.error->survived = kept(run, observed);
+}
+
 void end_stopped(Run& run, Cause cause, const Observed& observed) {
   run.status = status_of(cause);
   run.error = RunError{name_of_stop(cause), message_of_stop(cause, observed), "", cause, "", ""};
+}
+
+// It ended well by its own word, also where it has caught the interrupt: what it had met is told.
+void end_well(Run& run, const Observed& observed) {
+  run.status = RunStatus::kCompleted;
+  run.exit_code = 0;
+  const Cause met = observed.stop_cause.value_or(Cause::kException);
+  if (met == Cause::kTimeout) {
+    end_stopped(run, met, observed);
+    run.error->survived = kept(run, observed);
+  } else if (met == Cause::kCancelled) {
+    add_note(run, "it was being cancelled when it ended");
+  } else if (observed.out_of_memory) {
+    add_note(run, message_of_stop(Cause::kOom, observed));
+  } else if (observed.stop_cause) {
+    add_note(run, message_of_stop(met, observed));
+  }
 }
 
 }  // namespace
@@ -126,11 +155,7 @@ void end_by_message(Run& run, const json& done, const Observed& observed) {
     run.exit_code.reset();
     return;
   }
-  if (wire::boolean_or(done, "ok", false)) {
-    run.status = RunStatus::kCompleted;
-    run.exit_code = 0;
-    return;
-  }
+  if (wire::boolean_or(done, "ok", false)) return end_well(run, observed);
   run.status = RunStatus::kFailed;
   if (*run.exit_code == 0) run.exit_code = 1;
   const json raw = done.value("error", json::object());
@@ -147,13 +172,10 @@ void end_by_exit(Run& run, int wait_status, const Observed& observed) {
   const bool signalled = WIFSIGNALED(wait_status);
   const int code = signalled ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
   run.exit_code = code;
-  if (observed.stop_cause && (code != 0 || !observed.own_process)) {
+  if (code == 0 && observed.own_process) return end_well(run, observed);
+  if (observed.stop_cause) {
     end_stopped(run, *observed.stop_cause, observed);
-    return say_what_died(run, observed);
-  }
-  if (code == 0 && observed.own_process) {
-    run.status = RunStatus::kCompleted;
-    return;
+    return say_what_is_left(run, wait_status, observed);
   }
   run.status = RunStatus::kFailed;
   RunError failure;
@@ -185,11 +207,7 @@ void end_by_exit(Run& run, int wait_status, const Observed& observed) {
     failure.cause = Cause::kPids;
   }
   run.error = std::move(failure);
-  if (run.language == Language::kBash && !signalled) {
-    run.error->survived = kept(run, observed);
-  } else {
-    say_what_died(run, observed);
-  }
+  say_what_is_left(run, wait_status, observed);
 }
 
 void end_without_start(Run& run, const base::Error& why) {

@@ -65,24 +65,39 @@ std::optional<Process> read_process(pid_t pid) {
 }
 
 // Held by its descriptor, so that the number cannot come to mean another process in between.
-void end_process(pid_t pid, const Process& known, int init_pidfd) {
+void send_signal(pid_t pid, const Process& known, int init_pidfd, int signal) {
   const base::UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!fd.valid() || start_time(pid) != known.started || !is_alive(init_pidfd)) return;
-  (void)::syscall(SYS_pidfd_send_signal, fd.get(), SIGKILL, nullptr, 0);
+  (void)::syscall(SYS_pidfd_send_signal, fd.get(), signal, nullptr, 0);
 }
 
-void end_processes(const InitProcess& init, const std::function<bool(const Process&)>& is_meant) {
+using IsMeant = std::function<bool(const Process&)>;
+
+// False: there was none.
+bool signal_processes(const InitProcess& init, const IsMeant& is_meant, int signal) {
+  bool found = false;
+  for (const pid_t pid : read_descendants(init.host_pid())) {
+    const auto process = read_process(pid);
+    if (!process || !is_meant(*process)) continue;
+    send_signal(pid, *process, init.pidfd(), signal);
+    found = true;
+  }
+  return found;
+}
+
+void end_processes(const InitProcess& init, const IsMeant& is_meant) {
   // Again for what was forked meanwhile.
   for (int round = 0; round < kRoundsMax; ++round) {
-    bool found = false;
-    for (const pid_t pid : read_descendants(init.host_pid())) {
-      const auto process = read_process(pid);
-      if (!process || !is_meant(*process)) continue;
-      end_process(pid, *process, init.pidfd());
-      found = true;
-    }
-    if (!found) return;
+    if (!signal_processes(init, is_meant, SIGKILL)) return;
   }
+}
+
+// The kernel gives no session's number to anybody else while the session has members, so the worker
+// need not live any more.
+IsMeant is_started_since(pid_t worker, std::int64_t since) {
+  return [worker, since](const Process& process) {
+    return process.pid != worker && process.session == worker && process.started >= since;
+  };
 }
 
 }  // namespace
@@ -96,11 +111,11 @@ std::int64_t process_clock() {
 }
 
 void end_processes_since(const InitProcess& init, pid_t worker, std::int64_t since) {
-  // The kernel gives no session's number to anybody else while the session has members, so the
-  // worker need not live any more.
-  end_processes(init, [worker, since](const Process& process) {
-    return process.pid != worker && process.session == worker && process.started >= since;
-  });
+  end_processes(init, is_started_since(worker, since));
+}
+
+void interrupt_processes_since(const InitProcess& init, pid_t worker, std::int64_t since) {
+  (void)signal_processes(init, is_started_since(worker, since), SIGINT);
 }
 
 void end_all_processes_but(const InitProcess& init, const std::set<pid_t>& workers) {

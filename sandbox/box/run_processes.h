@@ -18,6 +18,9 @@ std::int64_t process_clock();
 // outlive its run.
 void end_processes_since(const InitProcess& init, pid_t worker, std::int64_t since);
 
+// The same ones, of which some wait for others, are told to stop by SIGINT.
+void interrupt_processes_since(const InitProcess& init, pid_t worker, std::int64_t since);
+
 // Ends every process of the box but `workers` (their pids inside the box) and init.
 void end_all_processes_but(const InitProcess& init, const std::set<pid_t>& workers);
 

@@ -64,6 +64,13 @@ void Runs::stop(Job& job, Cause cause) {
       context_.loop.after(kInterruptGroupAfter, [this, id = job.run.run_id] { escalate(id, 1); });
 }
 
+// An interpreter that takes its interrupt as a frame would end by the signal that its group gets.
+void Runs::interrupt_children(Job& job) {
+  job.group_interrupted = true;
+  if (!job.worker->is_interrupted_by_frame()) return job.worker->interrupt_group();
+  interrupt_processes_since(context_.init, job.worker->pid(), job.started_process_time);
+}
+
 void Runs::escalate(const std::string& run_id, int step) {
   const auto found = jobs_.find(run_id);
   if (found == jobs_.end() || found->second->worker == nullptr) return;
@@ -75,8 +82,7 @@ void Runs::escalate(const std::string& run_id, int step) {
     return;
   }
   if (step == 1) {
-    job.worker->interrupt_group();
-    job.group_interrupted = true;
+    interrupt_children(job);
     const milliseconds kill_after = job.stop_cause == Cause::kPids ? kKillBombAfter : kKillAfter;
     job.escalation = context_.loop.after(kill_after - kInterruptGroupAfter,
                                          [this, run_id] { escalate(run_id, 2); });

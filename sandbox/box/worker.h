@@ -65,7 +65,8 @@ class Worker {
 
   // SIGINT or an interrupt frame, as the runner asked for in its ready message.
   void interrupt();
-  void interrupt_group();
+  void interrupt_group();  // none whose interrupt is a frame
+  [[nodiscard]] bool is_interrupted_by_frame() const { return interrupt_by_frame_; }
   void kill_group();
   // Whether it has been interrupted since this was last asked.
   [[nodiscard]] bool take_interrupted() { return std::exchange(interrupted_, false); }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "mcp/http/event_log.h"
 #include "mcp/http/sse.h"
@@ -15,6 +16,7 @@ namespace {
 class Counter final : public mcp::http::Stream {
  public:
   bool send(std::string) override { return ++events < 1000; }
+  bool send_patiently(std::string bytes) override { return send(std::move(bytes)); }
   [[nodiscard]] bool has_room() const override { return true; }
   void close() override { closed = true; }
   void on_gone(std::function<void()>) override {}

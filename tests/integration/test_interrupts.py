@@ -13,6 +13,8 @@ from hutch_client import PATIENCE, Client
     ("python", "kept = 8", "import time; time.sleep(60)", "kept", "8"),
     ("javascript", "const kept = 7", "while (true) {}", "kept", "7"),
     ("javascript", "const kept = 8", "await new Promise(() => {})", "kept", "8"),
+    ("javascript", "const kept = 9", "require('child_process').execSync('sleep 60')", "kept", "9"),
+    ("javascript", "const kept = 10", "require('child_process').spawnSync('sleep', [60]); while (true) {}", "kept", "10"),
 ])
 def test_timeout_interrupts_and_variables_survive(client, language, setup, loop, check, expected):
     client.run(setup, language)
@@ -31,6 +33,28 @@ def test_code_that_ignores_the_interrupt_loses_its_interpreter_only(client):
     assert "interpreter restarted" in run["error"]["lost"]
     assert client.run("kept")["error"]["name"] == "NameError"
     assert client.call("read_file", path="f.txt")["content"] == "kept"
+
+
+@pytest.mark.parametrize("language,code", [
+    ("python", "import time\ntry:\n    time.sleep(60)\nexcept BaseException:\n    print('partial')"),
+    ("bash", "python3 -c 'import time\ntry: time.sleep(60)\nexcept KeyboardInterrupt: print(\"partial\")'; true"),
+])
+def test_a_timeout_that_the_code_catches_is_told(client, language, code):
+    client.run("true" if language == "bash" else "1", language)
+    run = client.run(code, language, timeout_seconds=2)
+    assert run["status"] == "timed_out" and run["error"]["cause"] == "timeout", run
+    assert "variables kept" in run["error"]["survived"]
+
+
+def test_bash_keeps_what_a_stopped_run_has_set(client):
+    client.run("export SAID=before", "bash")
+    run = client.run("cd /tmp; export SAID=during; sleep 60", "bash", timeout_seconds=2)
+    assert run["status"] == "timed_out"
+    assert run["error"]["survived"] == "files kept; working directory and variables kept"
+    assert client.run("pwd; echo $SAID", "bash")["stdout"] == "/tmp\nduring\n"
+    run = client.run("cd /; trap '' INT; while true; do sleep 1; done", "bash", timeout_seconds=2)
+    assert run["error"]["survived"] == "files kept; working directory and variables as before this run"
+    assert client.run("pwd", "bash")["stdout"] == "/tmp\n"
 
 
 def test_os_system_is_interrupted(client):

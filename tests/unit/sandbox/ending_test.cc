@@ -80,10 +80,52 @@ TEST(EndByMessage, InterruptedByUs) {
   }
 }
 
-TEST(EndByMessage, FinishedJustBeforeTheInterruptIsFinished) {
+TEST(EndByMessage, WhatCatchesItsTimeoutHasTimedOut) {
   Observed observed;
   observed.stop_cause = Cause::kTimeout;
-  EXPECT_EQ(by_message({{"ok", true}}, observed).status, RunStatus::kCompleted);
+  const auto run = by_message({{"ok", true}}, observed);
+  EXPECT_EQ(run.status, RunStatus::kTimedOut);
+  EXPECT_EQ(run.error->cause, Cause::kTimeout);
+  EXPECT_EQ(run.error->survived, "variables kept, files kept");
+  observed.own_process = true;
+  const auto of_bash = by_exit(exited(0), observed, Language::kBash);
+  EXPECT_EQ(of_bash.status, RunStatus::kTimedOut);
+  EXPECT_EQ(of_bash.error->survived, "files kept; working directory and variables kept");
+}
+
+TEST(EndByMessage, WhatEndsWellAllTheSameTellsWhatItHasMet) {
+  for (const auto& [cause, words] :
+       {std::pair{Cause::kCancelled, "cancelled"}, std::pair{Cause::kOutput, "output_mb"}}) {
+    Observed observed;
+    observed.stop_cause = cause;
+    observed.own_process = true;
+    for (const sandbox::Run& run :
+         {by_message({{"ok", true}}, observed), by_exit(exited(0), observed)}) {
+      EXPECT_EQ(run.status, RunStatus::kCompleted);
+      EXPECT_NE(run.note.find(words), std::string::npos) << run.note;
+    }
+  }
+  Observed observed;
+  observed.out_of_memory = true;
+  const auto run = by_message({{"ok", true}}, observed);
+  EXPECT_EQ(run.status, RunStatus::kCompleted);
+  EXPECT_NE(run.note.find("memory_mb"), std::string::npos) << run.note;
+}
+
+TEST(EndByExit, BashKeepsItsStateUnlessItIsKilled) {
+  Observed observed;
+  observed.stop_cause = Cause::kTimeout;
+  observed.own_process = true;
+  for (const int status : {exited(130), exited(137), SIGINT, SIGTERM}) {
+    EXPECT_EQ(by_exit(status, observed, Language::kBash).error->survived,
+              "files kept; working directory and variables kept");
+  }
+  EXPECT_EQ(by_exit(SIGKILL, observed, Language::kBash).error->survived,
+            "files kept; working directory and variables as before this run");
+  auto behind = run_of(Language::kBash);
+  behind.background = true;
+  end_by_exit(behind, exited(130), observed);
+  EXPECT_EQ(behind.error->survived, "files kept; the session's interpreters are not affected");
 }
 
 TEST(EndByMessage, AnInterruptNobodyHereSentIsASignal) {
@@ -226,8 +268,6 @@ TEST(EndByExit, StoppedByUs) {
   const auto run = by_exit(SIGKILL, observed, Language::kJavaScript);
   EXPECT_EQ(run.status, RunStatus::kTimedOut);
   EXPECT_NE(run.error->lost.find("javascript interpreter restarted"), std::string::npos);
-  observed.own_process = true;
-  EXPECT_EQ(by_exit(exited(0), observed, Language::kBash).status, RunStatus::kCompleted);
 }
 
 TEST(EndWithoutProcess, KeepsTheCause) {
