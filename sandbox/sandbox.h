@@ -29,7 +29,7 @@ struct BoxStatus {
 struct WaitOptions {
   // Return as soon as there is output beyond these offsets, not only at the end of the run.
   bool until_output = false;
-  std::int64_t stdout_offset = 0;
+  std::int64_t stdout_offset = 0;  // bytes of the stream
   std::int64_t stderr_offset = 0;
   std::chrono::milliseconds timeout{0};
 };

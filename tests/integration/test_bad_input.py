@@ -71,8 +71,8 @@ CASES = [
     ("delete_session", {"session_id": 5}, "session_id must be of type string"),
     ("delete_session", {"session_id": [UNKNOWN_SESSION]}, "session_id must be of type string"),
     # too large
-    ("list_files", {"path": "d/" * 2048 + "d"}, "path is 4097 bytes, at most 4096 are allowed"),
-    ("edit_file", {"path": "d/" * 2048 + "d"}, "path is 4097 bytes, at most 4096 are allowed"),
+    *[(tool, {"path": "d/" * 2048 + "d"}, "path is 4097 bytes, at most 4096 are allowed")
+      for tool in ("read_file", "write_file", "edit_file", "list_files", "share_file")],
     ("list_files", {"changed_since": "r" * 201}, "changed_since is 201 bytes, at most 200 are allowed"),
     ("share_file", {"filename": "n" * 1001}, "filename is 1001 bytes, at most 1000 are allowed"),
     *[(tool, {"run_id": "r" * 201}, "run_id is 201 bytes, at most 200 are allowed")

@@ -16,9 +16,10 @@ WRONG = {"string": [5, True, [], {}], "integer": ["x", True, [], 1.5], "number":
 LARGE = "x" * 500_000
 FORGED = "a\nfile 9 forged\x1b[2K"
 BAD_TEXTS = (FORGED, LARGE, "nul\0")
+LONG_TEXTS = ("code", "content", "new_text", "old_text")  # may be as large as that
 
 
-def bad_values(schema):
+def bad_values(name, schema):
     """Each with whether an error must come."""
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
@@ -26,7 +27,7 @@ def bad_values(schema):
         yield value, True
     if "string" in kinds:
         for text in BAD_TEXTS:
-            yield text, "enum" in schema
+            yield text, "enum" in schema or (text is LARGE and name not in LONG_TEXTS)
     if "array" in kinds:
         yield from (([text], False) for text in BAD_TEXTS)
         yield [7], True
@@ -47,7 +48,7 @@ def test_no_value_of_an_argument_is_too_much(client, tool):
     [listed] = [one for one in client.request("tools/list")["tools"] if one["name"] == tool]
     tried = 0
     for name, schema in listed["inputSchema"]["properties"].items():
-        for value, must_fail in bad_values(schema):
+        for value, must_fail in bad_values(name, schema):
             result = client.result(tool, **{**GOOD[tool], name: value})
             tried += 1
             shown = f"{tool}({name}={json.dumps(value)[:80]})"
@@ -59,4 +60,17 @@ def test_no_value_of_an_argument_is_too_much(client, tool):
             if result["isError"]:
                 assert "\x1b" not in text and text.strip(), shown
     assert tried > 0 or not listed["inputSchema"]["properties"]
+    assert client.call("read_file", path="kept.txt")["content"] == "kept"
+
+
+@pytest.mark.parametrize("tool", sorted(GOOD))
+def test_no_argument_takes_bytes_that_are_no_utf8(client, tool):
+    [listed] = [one for one in client.request("tools/list")["tools"] if one["name"] == tool]
+    for name in listed["inputSchema"]["properties"]:
+        seen = len(client.stray)
+        call = {"name": tool, "arguments": {**GOOD[tool], name: "bad"}}
+        message = json.dumps({"jsonrpc": "2.0", "id": "bytes", "method": "tools/call", "params": call})
+        client.send_raw(message.encode().replace(b'"bad"', b'"\xff"') + b"\n")
+        answer = client.wait_for_stray(seen + 1)[-1]
+        assert answer["error"] == {"code": -32700, "message": "message is not JSON in UTF-8"}, name
     assert client.call("read_file", path="kept.txt")["content"] == "kept"

@@ -157,6 +157,25 @@ TEST(Tidy, TheServerNeverForks) {
   }
 }
 
+// What is trusted most is least: nothing in it can fail for want of memory.
+TEST(Tidy, InitUsesLibcAloneAndAllocatesNothing) {
+  static const std::regex kAllowed("#include (<c[a-z]+>|<initializer_list>|<[a-z0-9/_]+\\.h>|\".*)");
+  static const std::regex kAllocates(
+      "\\b(malloc|calloc|realloc|strdup|asprintf|fopen|fdopen|opendir|fdopendir|getline|std::"
+      "string|"
+      "std::vector)\\b|[=(] ?new [a-zA-Z]");
+  for (const fs::path& file : source_files()) {
+    if (!file.string().starts_with("sandbox/init/")) continue;
+    for (const std::string& line : lines_of(file)) {
+      if (line.starts_with("#include ")) {
+        EXPECT_TRUE(std::regex_search(line, kAllowed)) << file << ": " << line;
+      } else if (line.find("//") == std::string::npos) {
+        EXPECT_FALSE(std::regex_search(line, kAllocates)) << file << ": " << line;
+      }
+    }
+  }
+}
+
 TEST(Tidy, OnlyTheTransportAndTheCommandsWriteToStandardOutput) {
   for (const fs::path& file : source_files()) {
     const std::string path = file.string();
