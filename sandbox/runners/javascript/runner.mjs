@@ -9,18 +9,22 @@ import { installStreams } from './streams.mjs';
 import { Session } from './session.mjs';
 import { LOOSE, PLACES } from './shared.mjs';
 import { loadSyntax } from './syntax.mjs';
+import { installWarnings } from './warnings.mjs';
 import { Atomics } from './intrinsics.mjs';
 
 installStreams();
+installWarnings();
 
 // Code of a timer that is stopped by force leaves node's record of nested callbacks one too deep,
 // and node ends itself over that. This is --no-force-async-hooks-checks, from inside.
+process.noDeprecation = true; // of the binding
 try {
   const { constants, async_hook_fields: fields } = process.binding('async_wrap');
   fields[constants.kCheck] = 0;
 } catch {
   // A node without this binding: such an interrupt costs the interpreter.
 }
+delete process.noDeprecation;
 
 const shared = new Int32Array(new SharedArrayBuffer(4 * PLACES));
 const worker = new Worker(new URL('./channel_worker.mjs', import.meta.url), {

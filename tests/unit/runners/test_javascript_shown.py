@@ -66,3 +66,22 @@ def test_a_handle_is_one_line(javascript, code, text):
 def test_printed_handles_are_nodes_own(javascript):
     assert "_idleTimeout: 5" in javascript.run("console.log(setTimeout(() => {}, 5))").stdout
     assert "_idleTimeout" in javascript.run("display(setTimeout(() => {}, 5))").outputs[0]["text"]
+
+
+@pytest.mark.parametrize("code, words", [
+    ("process.emitWarning('of the user')", "Warning: of the user\n"),
+    ("process.emitWarning('old', 'DeprecationWarning', 'DEP9')", "[DEP9] DeprecationWarning: old\n"),
+    ("process.emitWarning('short', { detail: 'and long' })", "Warning: short\nand long\n"),
+    ("const many = new (require('events'))(); for (let n = 0; n < 12; n += 1) many.on('x', () => {})", "MaxListenersExceededWarning"),
+    ("new Buffer(3); null", "[DEP0005] DeprecationWarning"),
+])
+def test_warnings_are_printed_as_node_does(javascript, code, words):
+    ending = javascript.run(code)
+    assert ending.ok and words in ending.stderr and ending.stderr.startswith("(node:"), ending
+
+
+@pytest.mark.parametrize("code", ["1", "await import('node:fs')", "process.emit('warning', 5)",
+                                  "process.emitWarning('of ours', 'ExperimentalWarning')"])
+def test_what_is_no_warning_of_the_users_is_not_printed(javascript, code):
+    ending = javascript.run(code)
+    assert ending.ok and ending.stderr == ""
