@@ -6,6 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packaging/install-packages.sh build runtime example
 packaging/build.sh release hutch
+packaging/apparmor/install.sh --if-needed build/release/bin
 
 venv=build/example-venv
 if ! cmp -s examples/requirements.txt "$venv/requirements.txt"; then

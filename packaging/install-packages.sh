@@ -4,6 +4,7 @@
 #   packaging/install-packages.sh build runtime
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/as_root.sh"
 
 wanted=()
 while read -r group name _; do
@@ -25,23 +26,19 @@ names=()
 for name in ${wanted[@]+"${wanted[@]}"}; do is_here "$name" || names+=("$name"); done
 [ "${#names[@]}" -eq 0 ] && exit 0
 
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-  command -v sudo >/dev/null || {
-    echo "These packages are missing, and neither root nor sudo is here to install them:" >&2
-    echo "  ${names[*]}" >&2
-    exit 1
-  }
-  as_root=(sudo)
-fi
+can_be_root || {
+  echo "These packages are missing, and neither root nor sudo is here to install them:" >&2
+  echo "  ${names[*]}" >&2
+  exit 1
+}
 echo "Installing ${#names[@]} packages: ${names[*]}"
 
 # apt-get waits for dpkg's lock when told to, but gives up at once while another holds the lists.
 for attempt in 1 2 3 4 5 6; do
-  "${as_root[@]}" apt-get update -qq && break
+  as_root apt-get update -qq && break
   [ "$attempt" -lt 6 ] || exit 1
   echo "The package lists cannot be read yet; trying again in 10 seconds" >&2
   sleep 10
 done
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
+as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
   install -y -qq --no-install-recommends "${names[@]}" >/dev/null

@@ -68,10 +68,12 @@ make_extras() {
   [ -x build/extras/bin/python ] || tests/support/make_extras.sh
 }
 
-# build PRESET [TARGET]
+# build PRESET [TARGET]: all programs of the tests unless one is named; an ordinary user's may need a
+# profile of AppArmor to make their boxes.
 build() {
   cmake --preset "$1" -DHUTCH_TESTS=ON "-DHUTCH_TEST_PYTHON=$HUTCH_TEST_PYTHON" >/dev/null &&
-    cmake --build --preset "$1" -j "${HUTCH_BUILD_JOBS:-$(nproc)}" ${2:+--target "$2"}
+    cmake --build --preset "$1" -j "${HUTCH_BUILD_JOBS:-$(nproc)}" ${2:+--target "$2"} &&
+    { [ $# -gt 1 ] || packaging/apparmor/install.sh --if-needed "build/$1/bin" "build/$1/weak/bin"; }
 }
 
 # tests TITLE OPTION...: runs tests; what came of them is in the results, not in the status.

@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 import time
 
+import apparmor
 from suites import Tree
 
 SOURCES = ("CMakeLists.txt", "mcp", "sandbox", "sessions", "share", "tools", "tests", "examples", "packaging")
@@ -38,7 +39,9 @@ def tree_of(top, preset):
         environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8",
                        "TMPDIR": str(temporary)}
         environment |= {name: os.environ[name] for name in ("CI", "HUTCH_TEST_PATIENCE") if name in os.environ}
-        yield Tree(copy / "build" / preset, user=f"uid {uid}", prefix=_as_user(uid), environment=environment)
+        with apparmor.namespaces_allowed(place.name) as prefix:
+            yield Tree(copy / "build" / preset, user=f"uid {uid}", prefix=[*prefix, *_as_user(uid)],
+                       environment=environment)
     finally:
         _end_processes(uid)
         shutil.rmtree(place)

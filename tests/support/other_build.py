@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 
+from copies import needs_copies_to_start
 from hutch_client import PATIENCE, hutch_binary
 
 
@@ -15,6 +16,7 @@ def build_id():
 
 def make(place):
     """The path of its `hutch`. In `place`, which is an empty directory; only its build id is another."""
+    needs_copies_to_start()
     built = pathlib.Path(hutch_binary()).resolve().parent
     shutil.copytree(built.parent / "share", place / "share")
     (place / "bin").mkdir()

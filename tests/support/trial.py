@@ -10,6 +10,7 @@ import shutil
 import stat
 import time
 
+from copies import needs_copies_to_start
 from hutch_client import PATIENCE, Client, hutch_binary
 
 HELPERS = ("hutch-box", "hutch-init")
@@ -27,6 +28,7 @@ exec {real}
 
 class Trial:
     def __init__(self, directory):
+        needs_copies_to_start()
         self.directory = pathlib.Path(directory)
         built = pathlib.Path(hutch_binary()).parent
         for folder in ("bin", "real", "state"):
