@@ -5,7 +5,6 @@ Triggers refuse to change it, so that nobody takes that for a change of the file
 
 import json
 import os
-import sqlite3
 
 from hutch_runner.cell_kinds import INTEGER_MAX
 from hutch_runner.delimited import encoding_of, read_delimited
@@ -39,20 +38,10 @@ class FileTables:
     def could_be(self, name):
         return os.path.splitext(name)[1].lower() in _READERS and os.path.isfile(name)
 
-    def load(self, name, error, why_missing=""):
-        """Makes the table; raises `error`, with what else is known, when there is no such file."""
-        read = _READERS.get(os.path.splitext(name)[1].lower())
-        if name.lower().endswith((".parquet", ".xlsx", ".xls")) and os.path.exists(name):
-            with_duckdb = ", or in a new session once Python on the machine that runs hutch has duckdb"
-            raise sqlite3.OperationalError(
-                f"{name}: SQLite cannot read this format; turn it into CSV first, with pandas"
-                f"{with_duckdb if name.lower().endswith('.parquet') else ''}")
-        if read is None:
-            raise sqlite3.OperationalError(f"{error}{why_missing}") from None
-        if not os.path.isfile(name):
-            raise sqlite3.OperationalError(f"{error}; and no file of that name in {os.getcwd()}")
+    def load(self, name):
+        """Makes the table of a file that could be one."""
         stamp = stamp_of(name)
-        table = FileTable(*read(name))
+        table = FileTable(*_READERS[os.path.splitext(name)[1].lower()](name))
         self._fill(name, table)
         self._loaded[name] = (path_of(name), *stamp)
 
@@ -191,3 +180,4 @@ def cell_of(value):
 
 _READERS = {".csv": read_delimited, ".tsv": read_delimited, ".json": read_json,
             ".jsonl": read_json_lines, ".ndjson": read_json_lines}
+READ_FORMATS = tuple(_READERS)

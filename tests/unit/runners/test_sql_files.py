@@ -1,4 +1,6 @@
-"""Files as tables of SQLite: what kind of column their cells make."""
+"""Files as tables of SQLite: what kind of column their cells make, and what is said of files that it does not read."""
+
+import gzip
 
 import pytest
 from test_sql_between_languages import rows
@@ -79,3 +81,47 @@ def test_booleans_are_those_of_json_and_of_data_frames(start, sql):
 ])
 def test_decimal_commas_where_semicolons_stand_between(column, cells, values, kind):
     assert column(cells, delimiter=";") == (values, kind)
+
+
+@pytest.mark.parametrize("name, words", [
+    ("regions.csv.gz", ["that file is there", "compressed: decompress it first"]),
+    ("data.txt", ["that file is there", "does not read this format, only .csv, .tsv, .json, .jsonl and .ndjson"]),
+    ("p.parquet", ["that file is there", "does not read this format", "duckdb"]),
+    ("sub/plain", ["that file is there", "does not read this format"]),
+    ("folder.csv", ["that is a folder"]),
+    ("gone.parquet", ["no such file in /"]), ("gone.csv.gz", ["no such file in /"]), ("gone.txt", ["no such file in /"]),
+    ("gone/x", ["no such file in /"]), ("/gone/x.csv", ["no such file"]),
+])
+def test_files_that_are_not_read_are_named_as_files(start, sql, name, words):
+    assert start("python").run("import pandas as pd\nframe = pd.DataFrame({'a': [1]})").ok
+    (sql.cwd / "regions.csv.gz").write_bytes(gzip.compress(b"a\n1\n"))
+    for folder in ("sub", "folder.csv"):
+        (sql.cwd / folder).mkdir()
+    for file in ("data.txt", "p.parquet", "sub/plain"):
+        (sql.cwd / file).write_text("a\n1\n")
+    for quote in "\"'`":
+        ending = sql.run(f"SELECT * FROM {quote}{name}{quote}")
+        message = ending.error["message"]
+        assert message.startswith(f"no such table: {name}; ") and ending.error["name"] == "sqlite3.OperationalError"
+        assert all(part in message for part in words) and "DataFrame of that name" not in message
+
+
+@pytest.mark.parametrize("extras", [False, True])
+def test_what_may_be_a_table_of_another_database_is_no_file(start, extras):
+    python, sql = start("python"), start("sql", extras=extras)
+    assert python.run("import pandas as pd\nframe = pd.DataFrame({'a': [1]})").ok
+    message = sql.run("SELECT * FROM frame.a").error["message"]
+    assert "file" not in message and (extras or "those there are: frame" in message)
+
+
+@pytest.mark.parametrize("extras", [False, True])
+def test_files_do_not_wait_for_python(start, extras):
+    python, sql = start("python"), start("sql", extras=extras)
+    (sql.cwd / "d.csv").write_text("a\n1\n")
+    python.start("import time\nprint('on')\ntime.sleep(600)")
+    python.wait_for_stdout("on")
+    read, *gone = (sql.run(f"SELECT * FROM '{name}'") for name in ("d.csv", "gone.csv", "gone/x"))
+    python.interrupt()
+    assert python.finish().done["interrupted"]
+    assert rows(read) == [[1]] and "no such file in" in gone[1].error["message"]
+    assert not any("Python" in one.error["message"] for one in gone)
