@@ -13,7 +13,7 @@ import time
 
 import duckdb
 
-from hutch_runner.engine import WAIT_SECONDS, Answer
+from hutch_runner.engine import WAIT_SECONDS, WHO_HOLDS_IT, Answer
 from hutch_runner.parameters import converted, without_numpy
 from hutch_runner.unread_files import words_for_missing
 
@@ -95,8 +95,7 @@ class DuckdbEngine:
         while not self._attach():
             self.check_interrupt()
             if time.monotonic() > deadline:
-                raise OSError("the session's database is held by another run or by an open "
-                              "transaction, in SQL or in hutch.sql: end that, and try again")
+                raise OSError(f"the session's database is held; {WHO_HOLDS_IT}")
             time.sleep(0.01)  # DuckDB cannot wait for the lock itself
         self._attached = True
 

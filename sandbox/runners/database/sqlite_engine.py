@@ -9,7 +9,7 @@ from hutch_runner.database_files import words_for_file, words_for_table
 from hutch_runner.error_place import offset_of
 from hutch_runner.files import FileTables, quoted
 from hutch_runner.parameters import converted, for_sqlite
-from hutch_runner.sqlite_hints import asked_columns_of, hint, hint_of_unseen, hint_of_view, is_called
+from hutch_runner.sqlite_hints import asked_columns_of, hint, hint_of_lock, hint_of_unseen, hint_of_view, is_called
 from hutch_runner.statements import split_statements
 from hutch_runner.unread_files import has_known_suffix, is_a_files, words_for_unread
 
@@ -89,7 +89,7 @@ class SqliteEngine:
                     raise KeyboardInterrupt from None
                 missing = _MISSING.match(str(error))
                 name = missing.group(1) if missing else ""
-                words = hint(str(error), sql) or hint_of_view(str(error), self._framed)
+                words = hint(str(error), sql) or hint_of_view(str(error), self._framed) or hint_of_lock(error)
                 if missing is None and not words:
                     raise
                 if missing is None or is_called(name, sql):  # no DataFrame is

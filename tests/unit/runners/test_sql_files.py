@@ -125,3 +125,11 @@ def test_files_do_not_wait_for_python(start, extras):
     assert python.finish().done["interrupted"]
     assert rows(read) == [[1]] and "no such file in" in gone[1].error["message"]
     assert not any("Python" in one.error["message"] for one in gone)
+
+
+def test_a_transaction_that_is_behind_says_so(start, sql):
+    other = start("sql")
+    assert sql.run("CREATE TABLE t (a); BEGIN; SELECT * FROM t").ok and other.run("INSERT INTO t VALUES (1)").ok
+    message = sql.run("INSERT INTO t VALUES (2)").error["message"]
+    assert "database is locked; another language of this session" in message and "ROLLBACK this one, and begin again" in message
+    assert sql.run("ROLLBACK; INSERT INTO t VALUES (2)").ok
