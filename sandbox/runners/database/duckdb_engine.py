@@ -13,8 +13,9 @@ import time
 
 import duckdb
 
-from hutch_runner.engine import WAIT_SECONDS, Answer
+from hutch_runner.engine import WAIT_SECONDS, WHO_HOLDS_IT, Answer
 from hutch_runner.parameters import converted, without_numpy
+from hutch_runner.unread_files import words_for_missing
 
 SESSION = "session"  # the name under which the file is attached
 _LOCKED = re.compile("could not set lock|conflicting lock|being used by another process", re.IGNORECASE)
@@ -94,8 +95,7 @@ class DuckdbEngine:
         while not self._attach():
             self.check_interrupt()
             if time.monotonic() > deadline:
-                raise OSError("the session's database is held by another run or by an open "
-                              "transaction, in SQL or in hutch.sql: end that, and try again")
+                raise OSError(f"the session's database is held; {WHO_HOLDS_IT}")
             time.sleep(0.01)  # DuckDB cannot wait for the lock itself
         self._attached = True
 
@@ -167,7 +167,7 @@ class DuckdbEngine:
                 # What _add_frames() could not see: DuckDB lists no tables of what has parameters.
                 if missing and self._add_frame(missing.group(1)):
                     continue
-                why = self._frames.why_missing(missing.group(1)) if missing else ""
+                why = self._why_missing(missing.group(1)) if missing else ""
                 raise (duckdb.CatalogException(_with_reason(str(error), why)) if why else error) from None
             except RuntimeError as error:
                 if "interrupted" in str(error):  # what its Python module makes of SIGINT
@@ -186,13 +186,18 @@ class DuckdbEngine:
                 self._add_frame(name)
 
     def _add_frame(self, name):
-        if name in self._framed or self._is_table(name):
+        if name in self._framed or _is_a_files(name) or self._is_table(name):
             return False
         frame = self._frames.find(name, self.check_interrupt)
         if frame is not None:
             self._framed.append(name)
             frame.fill_duckdb(self._connection, name, _hidden(name))
         return frame is not None
+
+    def _why_missing(self, name):
+        if _is_a_files(name):
+            return words_for_missing(name) if "/" in name else ""  # `a.b` may be a table of a schema
+        return self._frames.why_missing(name)
 
     def _is_table(self, name):
         return self._connection.execute(
@@ -224,6 +229,11 @@ def connect():
 
 def quoted(name):
     return '"' + name.replace('"', '""') + '"'
+
+
+def _is_a_files(name):
+    """Whether no DataFrame has such a name: DuckDB itself reads the file, without waiting for Python."""
+    return "/" in name or "." in name
 
 
 def _escaped(text):

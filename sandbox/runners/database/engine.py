@@ -15,6 +15,8 @@ Tables that are not in the database are asked of `frames` (see FrameSource).
 import os
 
 WAIT_SECONDS = 10  # for a run of another process that holds the database
+WHO_HOLDS_IT = ("another language of this session (SQL, or hutch.sql() in Python or JavaScript) or a background run "
+                "has an open transaction: COMMIT or ROLLBACK there, or let the run end, and try again")
 
 
 class FrameSource:

@@ -3,21 +3,13 @@
 Triggers refuse to change it, so that nobody takes that for a change of the file.
 """
 
-import csv
-import itertools
 import json
 import os
-import re
-import sqlite3
+
+from hutch_runner.cell_kinds import INTEGER_MAX
+from hutch_runner.delimited import encoding_of, read_delimited
 
 ROWS_BETWEEN_CHECKS = 5000
-INTEGER_MAX = 1 << 63
-
-_INTEGER = re.compile(r"[+-]?(0|[1-9]\d*)$")  # 007 is no number: it would lose its zeros
-_REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
-_LEADING_ZERO = re.compile(r"[+-]?0\d")
-# What pandas takes for missing. In a column of numbers only: elsewhere it may be Namibia.
-_MISSING = frozenset(("NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"))
 
 
 class FileTables:
@@ -46,20 +38,10 @@ class FileTables:
     def could_be(self, name):
         return os.path.splitext(name)[1].lower() in _READERS and os.path.isfile(name)
 
-    def load(self, name, error, why_missing=""):
-        """Makes the table; raises `error`, with what else is known, when there is no such file."""
-        read = _READERS.get(os.path.splitext(name)[1].lower())
-        if name.lower().endswith((".parquet", ".xlsx", ".xls")) and os.path.exists(name):
-            with_duckdb = ", or in a new session once Python on the machine that runs hutch has duckdb"
-            raise sqlite3.OperationalError(
-                f"{name}: SQLite cannot read this format; turn it into CSV first, with pandas"
-                f"{with_duckdb if name.lower().endswith('.parquet') else ''}")
-        if read is None:
-            raise sqlite3.OperationalError(f"{error}{why_missing}") from None
-        if not os.path.isfile(name):
-            raise sqlite3.OperationalError(f"{error}; and no file of that name in {os.getcwd()}")
+    def load(self, name):
+        """Makes the table of a file that could be one."""
         stamp = stamp_of(name)
-        table = read(name)
+        table = FileTable(*_READERS[os.path.splitext(name)[1].lower()](name))
         self._fill(name, table)
         self._loaded[name] = (path_of(name), *stamp)
 
@@ -141,92 +123,6 @@ def unique(names):
     return result
 
 
-# --- CSV and TSV -----------------------------------------------------------------------------------
-
-
-def read_delimited(path):
-    csv.field_size_limit(1 << 30)
-    encoding = encoding_of(path)
-    with open(path, encoding=encoding, newline="") as file:
-        first_line = file.readline()
-    delimiter = "\t" if path.lower().endswith(".tsv") else ","
-    if delimiter == "," and "," not in first_line and ";" in first_line:
-        delimiter = ";"  # what spreadsheets write where the comma is the decimal mark
-    form = {"delimiter": delimiter, "skipinitialspace": has_spaces_between(first_line, delimiter)}
-
-    def lines():
-        with open(path, encoding=encoding, newline="") as file:
-            reader = csv.reader(file, **form)
-            width = None
-            for row in reader:
-                if not row:
-                    continue
-                width = width or len(row)
-                if len(row) != width:
-                    raise ValueError(f"{path}, line {reader.line_num}: {len(row)} fields, "
-                                     f"but the header has {width}")
-                yield row
-
-    header = next(lines(), None)
-    if header is None:
-        raise ValueError(f"{path} is empty: it has no header line")
-    types = ["INTEGER"] * len(header)
-    empty = [True] * len(header)
-    for row in itertools.islice(lines(), 1, None):
-        for i, cell in enumerate(map(str.strip, row)):
-            if cell and cell not in _MISSING:
-                empty[i] = False
-                types[i] = wider(types[i], cell)
-    types = ["TEXT" if nothing else kind for kind, nothing in zip(types, empty)]
-    converters = [{"INTEGER": as_number(int), "REAL": as_number(float), "TEXT": as_text}[kind] for kind in types]
-
-    def rows():
-        for row in itertools.islice(lines(), 1, None):
-            yield [convert(cell) for convert, cell in zip(converters, row)]
-
-    return FileTable(header, types, rows)
-
-
-def has_spaces_between(header, delimiter):
-    """Whether a space follows the delimiters: it is no part of what comes then, nor are quotes after it."""
-    names = next(csv.reader([header], delimiter=delimiter), [])
-    return delimiter != "\t" and any(name.startswith(" ") for name in names[1:])
-
-
-def as_number(convert):
-    def converted(cell):
-        cell = cell.strip()
-        return None if not cell or cell in _MISSING else convert(cell)
-    return converted
-
-
-def as_text(cell):
-    return cell or None
-
-
-def encoding_of(path):
-    """UTF-8 with or without a mark, UTF-16 with one; what is neither is read as Latin-1."""
-    with open(path, "rb") as file:
-        if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
-            return "utf-16"
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            while file.read(1 << 20):
-                pass
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "utf-8-sig"
-
-
-def wider(kind, cell):
-    """The type of a column so far, and one more of its cells."""
-    if kind == "INTEGER" and _INTEGER.match(cell) and abs(int(cell[:25])) < INTEGER_MAX:
-        return "INTEGER"
-    if kind != "TEXT" and _REAL.match(cell) and not _LEADING_ZERO.match(cell):
-        return "REAL"
-    return "TEXT"
-
-
 # --- JSON ------------------------------------------------------------------------------------------
 
 
@@ -268,7 +164,7 @@ def table_of_records(path, records):
         kinds = {type(cell_of(record.get(name))) for record in records} - {type(None)}
         types.append("INTEGER" if kinds == {int} else
                      "REAL" if kinds and kinds <= {int, float} else "TEXT" if kinds <= {str} else "")
-    return FileTable(names, types, rows)
+    return names, types, rows
 
 
 def cell_of(value):
@@ -284,3 +180,4 @@ def cell_of(value):
 
 _READERS = {".csv": read_delimited, ".tsv": read_delimited, ".json": read_json,
             ".jsonl": read_json_lines, ".ndjson": read_json_lines}
+READ_FORMATS = tuple(_READERS)

@@ -9,8 +9,9 @@ from hutch_runner.database_files import words_for_file, words_for_table
 from hutch_runner.error_place import offset_of
 from hutch_runner.files import FileTables, quoted
 from hutch_runner.parameters import converted, for_sqlite
-from hutch_runner.sqlite_hints import asked_columns_of, hint, hint_of_unseen, hint_of_view, is_called
+from hutch_runner.sqlite_hints import asked_columns_of, hint, hint_of_lock, hint_of_unseen, hint_of_view, is_called
 from hutch_runner.statements import split_statements
+from hutch_runner.unread_files import has_known_suffix, is_a_files, words_for_unread
 
 STEPS_BETWEEN_CHECKS = 2000  # of SQLite's virtual machine: some microseconds
 UNKNOWN_TABLES_MAX = 20  # files and DataFrames that one statement may name
@@ -87,7 +88,8 @@ class SqliteEngine:
                 if self.interrupted:
                     raise KeyboardInterrupt from None
                 missing = _MISSING.match(str(error))
-                name, words = missing.group(1) if missing else "", hint(str(error), sql) or hint_of_view(str(error), self._framed)
+                name = missing.group(1) if missing else ""
+                words = hint(str(error), sql) or hint_of_view(str(error), self._framed) or hint_of_lock(error)
                 if missing is None and not words:
                     raise
                 if missing is None or is_called(name, sql):  # no DataFrame is
@@ -97,17 +99,25 @@ class SqliteEngine:
                 tried.add(name)
                 if in_file := words_for_file(name):
                     raise sqlite3.OperationalError(f"{error}{in_file}") from None
-                if not self._add_frame(name):
-                    self._files.load(name, error, self._frames.why_missing(name) + words + words_for_table(name))
+                if not self._add_file_or_frame(name, sql):
+                    why = words_for_unread(name) if is_a_files(name, sql) else self._frames.why_missing(name)
+                    databases = "" if has_known_suffix(name) else words_for_table(name)
+                    raise sqlite3.OperationalError(f"{error}{why}{words}{databases}") from None
 
     def _load_what_is_described(self, name):
         # A view may need files or DataFrames itself.
         if not name or self._execute("SELECT 1 FROM pragma_table_info(?)", (name,)).fetchone():
             return
         if self._files.could_be(name):
-            self._files.load(name, f"no such table: {name}")
+            self._files.load(name)
         elif not self._frames.busy():  # what is not there has no columns, which is nothing to wait for
             self._add_frame(name)
+
+    def _add_file_or_frame(self, name, sql):
+        if self._files.could_be(name):
+            self._files.load(name)
+            return True
+        return not is_a_files(name, sql) and self._add_frame(name)
 
     def _add_frame(self, name):
         frame = self._frames.find(name, self.check_interrupt)

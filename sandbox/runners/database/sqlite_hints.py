@@ -2,6 +2,7 @@
 
 import re
 
+from hutch_runner.engine import WHO_HOLDS_IT
 from hutch_runner.files import quoted
 
 _TABLES = "tables: SELECT name FROM sqlite_schema"
@@ -37,6 +38,16 @@ def hint_of_view(message, data_frames):
     if name == message or name not in data_frames:
         return ""
     return f"; it is Python's DataFrame, which SQL can only read: CREATE TABLE t AS SELECT * FROM {name} makes a table to change"
+
+
+def hint_of_lock(error):
+    """Who has the database, after SQLite has waited; and at once, why waiting would not help."""
+    if "database is locked" not in str(error):
+        return ""
+    if getattr(error, "sqlite_errorname", "") == "SQLITE_BUSY_SNAPSHOT":
+        return ("; another language of this session, or a background run, has changed it since this transaction began to read: "
+                "ROLLBACK this one, and begin again")
+    return f"; {WHO_HOLDS_IT}"
 
 
 def hint_of_unseen(message, name, data_frames):

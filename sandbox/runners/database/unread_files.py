@@ -1,0 +1,52 @@
+"""What to say of a table that is none, when its name is a file's: of one that SQLite does not read, or that is not there."""
+
+import os
+
+from hutch_runner.files import READ_FORMATS
+
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+_OTHERS = (".parquet", ".xlsx", ".xls", ".txt")
+_WITH_PANDAS = "or read it with pandas in Python, whose DataFrames are tables here"
+
+
+def is_a_files(name, sql):
+    """Whether a table's name is a file's, and no DataFrame's. Without quotes, `a.b` may be a table of a database."""
+    suffix = os.path.splitext(name)[1].lower()
+    return "/" in name or suffix != "" and (suffix in READ_FORMATS or _is_quoted(name, sql) or os.path.exists(name))
+
+
+def has_known_suffix(name):
+    return os.path.splitext(name)[1].lower() in (*READ_FORMATS, *_COMPRESSED, *_OTHERS)
+
+
+def words_for_missing(name):
+    return "" if os.path.exists(name) else f"; and no such file{_where(name)}"
+
+
+def words_for_unread(name):
+    if missing := words_for_missing(name):
+        return missing
+    if not os.path.isfile(name):
+        return f"; {'that is a folder' if os.path.isdir(name) else 'what is there is no regular file'}"
+    suffix = os.path.splitext(name)[1].lower()
+    *formats, last = READ_FORMATS
+    formats = f"only {', '.join(formats)} and {last}"
+    if suffix in _COMPRESSED:
+        return f"; that file is there, but compressed: decompress it first, {_WITH_PANDAS} (SQLite reads {formats})"
+    with_duckdb = ", or begin a new session once Python on the machine that runs hutch has duckdb" if suffix == ".parquet" else ""
+    return (f"; that file is there, but SQLite does not read this format, {formats}: turn it into CSV first, "
+            f"{_WITH_PANDAS}{with_duckdb}")
+
+
+def _where(name):
+    if os.path.isabs(name):
+        return ""
+    try:
+        return f" in {os.getcwd()}"
+    except OSError:
+        return ": the working directory is gone"
+
+
+def _is_quoted(name, sql):
+    quotes = (f"{mark}{name.replace(mark, 2 * mark)}{mark}" for mark in "\"'`")
+    return any(one in sql for one in (*quotes, f"[{name}]"))
