@@ -6,12 +6,17 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/as_root.sh"
 
+list=$(grep -v -e '^#' -e '^$' "$here/debian-packages.txt")
+for asked in "$@"; do
+  grep -q "^$asked " <<<"$list" || { echo "debian-packages.txt has no group $asked" >&2; exit 1; }
+done
+
 wanted=()
 while read -r group name _; do
   for asked in "$@"; do
     [ "$group" = "$asked" ] && wanted+=("$name")
   done
-done < <(grep -v -e '^#' -e '^$' "$here/debian-packages.txt")
+done <<<"$list"
 
 is_here() {
   case $1 in
@@ -26,12 +31,12 @@ names=()
 for name in ${wanted[@]+"${wanted[@]}"}; do is_here "$name" || names+=("$name"); done
 [ "${#names[@]}" -eq 0 ] && exit 0
 
-can_be_root || {
-  echo "These packages are missing, and neither root nor sudo is here to install them:" >&2
-  echo "  ${names[*]}" >&2
+echo "Installing ${#names[@]} packages: ${names[*]}"
+{ can_be_root && as_root true; } || {
+  echo "It takes root, or sudo, to install these packages; have it done, and try again:" >&2
+  echo "  apt-get install ${names[*]}" >&2
   exit 1
 }
-echo "Installing ${#names[@]} packages: ${names[*]}"
 
 # apt-get waits for dpkg's lock when told to, but gives up at once while another holds the lists.
 for attempt in 1 2 3 4 5 6; do

@@ -31,6 +31,17 @@ json checked_files(const json& raw) {
   return files;
 }
 
+// The number and extension behind the folder of that run; empty for any other path.
+std::string name_in_run(const std::string& path, const std::string& run_id,
+                        std::string_view extension) {
+  const std::string folder = "/runs/" + run_id + "/";
+  if (!path.starts_with(folder) || !path.ends_with(extension)) return "";
+  const std::string name = path.substr(folder.size());
+  if (name.size() <= extension.size()) return "";
+  const std::string number = name.substr(0, name.size() - extension.size());
+  return number.find_first_not_of("0123456789") == std::string::npos ? name : "";
+}
+
 }  // namespace
 
 json checked_output(const json& raw) {
@@ -60,14 +71,15 @@ json checked_output(const json& raw) {
 }
 
 std::string picture_name(const json& output, const std::string& run_id) {
-  const std::string path = wire::string_or(output, "image_path");
-  const std::string folder = "/runs/" + run_id + "/";
-  constexpr std::string_view kExtension = ".png";
-  if (!path.starts_with(folder) || !path.ends_with(kExtension)) return "";
-  const std::string name = path.substr(folder.size());
-  if (name.size() <= kExtension.size()) return "";
-  const std::string number = name.substr(0, name.size() - kExtension.size());
-  return number.find_first_not_of("0123456789") == std::string::npos ? name : "";
+  return name_in_run(wire::string_or(output, "image_path"), run_id, ".png");
+}
+
+std::string whole_name(const json& output, const std::string& run_id, std::string_view format) {
+  const auto* const known = std::find_if(std::begin(kFormats), std::end(kFormats),
+                                         [format](const Format& f) { return f.name == format; });
+  const json files = output.is_object() ? output.value("files", json()) : json();
+  if (known == std::end(kFormats) || !files.is_object() || !files.contains(format)) return "";
+  return name_in_run(wire::string_or(files[std::string(format)], "file"), run_id, known->extension);
 }
 
 }  // namespace sandbox

@@ -32,6 +32,10 @@ nlohmann::json checked_output(const nlohmann::json& raw);
 // for none. `output` may be anything: boxes are not believed.
 std::string picture_name(const nlohmann::json& output, const std::string& run_id);
 
+// The same for the file that has a form of the output whole; empty where the output has all of it.
+std::string whole_name(const nlohmann::json& output, const std::string& run_id,
+                       std::string_view format);
+
 // Thins every series of a chart that has more than `points_max` points, and every list of other
 // elements, evenly: the first, the last and the extremes stay. Marks it `sampled` and is true when
 // something went. `chart` may be anything.

@@ -14,6 +14,7 @@
 #include "sandbox/base/utf8.h"
 #include "sessions/sha256.h"
 #include "share/mime.h"
+#include "share/share_folder.h"
 
 namespace share {
 
@@ -23,6 +24,7 @@ namespace {
 
 constexpr std::size_t kCopyBytes = 256 * 1024;
 constexpr std::size_t kNameBytesMax = 200;
+constexpr std::size_t kExtensionBytesMax = 20;  // what is longer is no extension
 // A copy takes seconds; a directory without a row for this long belongs to a dead server.
 constexpr std::int64_t kOrphanMs = 3'600'000;
 
@@ -90,9 +92,11 @@ std::string safe_filename(const std::string& wanted) {
   }
   if (name.starts_with('.') || name.starts_with('-')) name[0] = '_';
   if (name.size() > kNameBytesMax) {
-    std::size_t end = kNameBytesMax;
+    const std::size_t dot = extension_at(name);
+    const std::string extension = name.size() - dot < kExtensionBytesMax ? name.substr(dot) : "";
+    std::size_t end = kNameBytesMax - extension.size();
     while (end > 0 && base::continues_character(name[end])) --end;
-    name.resize(end);
+    name = name.substr(0, end) + extension;
   }
   return name.empty() ? "file" : name;
 }

@@ -2,6 +2,7 @@
 
 #include <magic.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>
@@ -54,8 +55,11 @@ constexpr std::array<std::pair<std::string_view, const char*>, 14> kOtherTypes{{
 
 template <typename Types>
 std::string type_in(const Types& types, std::string_view filename) {
+  std::string lower(filename);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   for (const auto& [extension, type] : types) {
-    if (filename.ends_with(extension)) return type;
+    if (lower.ends_with(extension)) return type;
   }
   return "";
 }

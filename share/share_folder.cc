@@ -72,13 +72,18 @@ Entry look(int folder_fd, const std::string& name, int stored_fd, std::int64_t b
 
 }  // namespace
 
+std::size_t extension_at(std::string_view filename) {
+  const std::size_t dot = filename.rfind('.');
+  if (dot == std::string_view::npos || dot == 0) return filename.size();
+  constexpr std::string_view kArchive = ".tar";
+  const std::string_view stem = filename.substr(0, dot);
+  const bool is_archive = stem.size() > kArchive.size() && stem.ends_with(kArchive);
+  return is_archive ? dot - kArchive.size() : dot;
+}
+
 std::string numbered_filename(const std::string& filename, int number) {
   if (number == 1) return filename;
-  std::size_t dot = filename.rfind('.');
-  if (dot == std::string::npos || dot == 0) dot = filename.size();
-  constexpr std::string_view kArchive = ".tar";
-  const std::string stem = filename.substr(0, dot);
-  if (stem.size() > kArchive.size() && stem.ends_with(kArchive)) dot -= kArchive.size();
+  const std::size_t dot = extension_at(filename);
   return filename.substr(0, dot) + " (" + std::to_string(number) + ")" + filename.substr(dot);
 }
 

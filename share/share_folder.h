@@ -36,7 +36,10 @@ class ShareFolder {
   mode_t user_umask_;
 };
 
-// "name.ext" for 1, else "name (2).ext"; .tar stays with what follows it.
+// Where "name.ext" has its extension, .tar with what follows it; its size where it has none.
+std::size_t extension_at(std::string_view filename);
+
+// "name.ext" for 1, else "name (2).ext".
 std::string numbered_filename(const std::string& filename, int number);
 
 }  // namespace share

@@ -27,7 +27,7 @@ async def main(url: str) -> None:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     async with (httpx2.AsyncClient(headers=headers, timeout=60) as http,
                 mcp.Client(streamable_http_client(url, http_client=http)) as client):
-        made = await client.call_tool("create_session", {"name": "weather"})
+        made = await client.call_tool("create_session", {})
         session = {"session_id": made.structured_content["session_id"]}
         await client.call_tool("run_code", {"code": "rain = {'May': 52, 'June': 37}", **session})
         total = await client.call_tool("run_code", {"code": "sum(rain.values())", **session})

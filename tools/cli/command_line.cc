@@ -1,6 +1,8 @@
 // The command line, by CLI11.
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -140,7 +142,8 @@ void add_share(CLI::App& app, Choices& choices) {
   CLI::App* get = share->add_subcommand("get", "Copy a shared file to here");
   get->add_option("id", choices.id, "Id of the shared file")->required();
   get->add_option("-o,--output", choices.target,
-                  "File or directory to write to, - for standard output");
+                  "File or directory to write to, - for standard output")
+      ->check(kNotEmpty);
   get->callback([&choices] {
     choices.command = with_application([&choices](Application& application) {
       return share_get(application, choices.id, choices.target);
@@ -153,7 +156,7 @@ void add_token(CLI::App& app, Choices& choices) {
   CLI::App* token = app.add_subcommand("token", "Who may use hutch serve");
   token->require_subcommand(1);
   CLI::App* create = token->add_subcommand("create", "Make a bearer token; it is printed last");
-  create->add_option("--name", choices.token.name, "What it is for");
+  create->add_option("--name", choices.token.name, "What it is for")->check(kNotEmpty);
   create
       ->add_option("--principal", choices.token.principal,
                    "On whose behalf it acts: sessions, runs and files belong to a principal")
@@ -194,11 +197,16 @@ void add_mount(CLI::App* command, Choices& choices) {
 void add_stdio_and_run(CLI::App& app, Choices& choices) {
   CLI::App* stdio =
       app.add_subcommand("stdio", "Serve one MCP client on standard input and output");
-  stdio->add_option("--session", choices.session_name,
-                    "Name of a lasting session to use, made when it is not there");
-  stdio->add_option_function<std::string>(
-      "--share-dir", [&choices](const std::string& path) { choices.flags.share_directory = path; },
-      "Where shared files are put for you to keep, ~/hutch unless given; none: nowhere");
+  stdio
+      ->add_option("--session", choices.session_name,
+                   "Name of a lasting session to use, made when it is not there")
+      ->check(kNotEmpty);
+  stdio
+      ->add_option_function<std::string>(
+          "--share-dir",
+          [&choices](const std::string& path) { choices.flags.share_directory = path; },
+          "Where shared files are put for you to keep, ~/hutch unless given; none: nowhere")
+      ->check(kNotEmpty);
   add_mount(stdio, choices);
   stdio->callback([&choices] {
     choices.command = [&choices](Settings settings) -> base::Result<int> {
@@ -213,11 +221,13 @@ void add_stdio_and_run(CLI::App& app, Choices& choices) {
   run->add_option("file", choices.run.file, "File with the code, - for standard input")->required();
   run->add_option("-l,--language", choices.run.language,
                   "python, javascript, typescript, sql, bash; else the suffix of FILE says it");
-  run->add_option("-s,--session", choices.run.session, "Name of a lasting session to run it in");
+  run->add_option("-s,--session", choices.run.session, "Name of a lasting session to run it in")
+      ->check(kNotEmpty);
   run->add_option("-t,--timeout", choices.run.timeout_seconds, "Seconds")
       ->check(CLI::Range(1, static_cast<int>(sandbox::kRunSecondsMax)));
   run->add_option("--save", choices.run.save_directory,
-                  "Directory where the pictures it shows are written");
+                  "Directory where the pictures and tables it shows are written whole")
+      ->check(kNotEmpty);
   add_mount(run, choices);
   run->callback([&choices] {
     // Before anything is made for it: it is a usage error.
@@ -227,10 +237,12 @@ void add_stdio_and_run(CLI::App& app, Choices& choices) {
     }
     choices.command = [&choices](Settings settings) -> base::Result<int> {
       settings.mounting = Settings::Mounting::kAll;
+      // Whoever types it may think better of it: nothing is made yet that would have to be ended.
+      std::string code = TRY(read_code(choices.run));
+      block_ending_signals();
       const auto application = TRY(Application::open(settings));
-      return run_code_once(*application, choices.run);
+      return run_code_once(*application, choices.run, std::move(code));
     };
-    block_ending_signals();
   });
 }
 
@@ -294,6 +306,17 @@ std::string usage_failure(const CLI::App* app, const CLI::Error& failure) {
   return "hutch: " + what + "\n`" + line + " --help` says more.\n";
 }
 
+// The exit status, of which lost output makes a failure; not that a reader has gone, as `head`
+// does.
+int status_with_output(int status) {
+  std::cout.flush();
+  pollfd reader{STDOUT_FILENO, 0, 0};
+  const bool has_gone = ::poll(&reader, 1, 0) > 0 && (reader.revents & POLLERR) != 0;
+  if (std::cout || has_gone) return status;
+  std::cerr << "hutch: standard output could not be written to: some of it is lost\n";
+  return status == 0 ? 1 : status;
+}
+
 int run_command(const Choices& choices) {
   auto settings = resolve_settings(choices.flags, process_environment());
   if (!settings.ok()) {
@@ -303,9 +326,8 @@ int run_command(const Choices& choices) {
   settings.value().user_umask = choices.user_umask;
   set_up_logging(settings.value());
   const auto status = choices.command(settings.value());
-  if (status.ok()) return status.value();
-  std::cerr << "hutch: " << status.error().message << "\n";
-  return 1;
+  if (!status.ok()) std::cerr << "hutch: " << status.error().message << "\n";
+  return status.ok() ? status.value() : 1;
 }
 
 }  // namespace
@@ -350,9 +372,9 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& failure) {
     // Usage errors are 2, as for other programs.
-    return app.exit(failure) == 0 ? 0 : 2;
+    return status_with_output(app.exit(failure) == 0 ? 0 : 2);
   }
-  return run_command(choices);
+  return status_with_output(run_command(choices));
 }
 
 }  // namespace tools::cli

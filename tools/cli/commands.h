@@ -21,12 +21,13 @@ struct RunOptions {
   std::string file;            // "-": standard input
   std::string language;        // also py, js, ts, sh; empty: from the name of the file
   std::string session;         // empty: one of its own, deleted afterwards
-  std::string save_directory;  // for its pictures, made with the first; empty: they are not kept
+  std::string save_directory;  // for its pictures and tables, made with the first; empty: for none
   long timeout_seconds = 0;    // 0: the session's
 };
 // What -l says, else the suffix of the file's name; Python without one. kInvalid for what is none.
 base::Result<sandbox::Language> language_of(const RunOptions& options);
-base::Result<int> run_code_once(Application& app, const RunOptions& options);
+base::Result<std::string> read_code(const RunOptions& options);
+base::Result<int> run_code_once(Application& app, const RunOptions& options, std::string code);
 
 enum class SessionAction { kList, kShow, kRemove, kPause, kResume };
 base::Result<int> run_sessions(Application& app, SessionAction action, const std::string& id,

@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::size_t kChunkBytes = 1 << 20;
 constexpr int kTimedOutStatus = 124;
-constexpr std::size_t kPictureBytesMax = 32U << 20;  // what a sandbox takes from its interpreter
+constexpr std::size_t kSavedBytesMax = 512U << 20;  // more than a sandbox keeps of one form
 
 // What stands for a language, as the suffix of a file and for -l. Not JSX: nothing here takes it.
 struct ShortName {
@@ -52,12 +52,6 @@ std::optional<sandbox::Language> find_short(std::string_view name) {
   return std::nullopt;
 }
 
-base::Result<std::string> read_code(const std::string& file) {
-  if (file == "-") return base::read_all(STDIN_FILENO, sandbox::kCodeBytesMax);
-  const base::UniqueFd code = TRY(base::open_file(AT_FDCWD, file, O_RDONLY));
-  return base::read_all(code.get(), sandbox::kCodeBytesMax);
-}
-
 // Prints one stream from `offset` on; returns the new offset.
 std::int64_t print_stream(sessions::Manager& sessions, const RunState& state, const char* name,
                           std::int64_t offset, int fd) {
@@ -66,7 +60,10 @@ std::int64_t print_stream(sessions::Manager& sessions, const RunState& state, co
         sessions.read_run_file(state.session_id, state.run.run_id, name, offset, kChunkBytes);
     if (!bytes.ok() || bytes.value().empty()) return offset;
     // A reader that went away, as `head` does, ends the printing but not the run.
-    if (!base::write_all(fd, bytes.value()).ok()) return INT64_MAX;
+    if (!base::write_all(fd, bytes.value()).ok()) {
+      if (fd == STDOUT_FILENO) std::cout.setstate(std::ios::badbit);  // main() tells of it
+      return INT64_MAX;
+    }
     offset += static_cast<std::int64_t>(bytes.value().size());
   }
   return offset;
@@ -119,22 +116,59 @@ base::Result<RunState> follow(Application& app, RunState state,
   }
 }
 
+// Of one form that is too large for the record.
+void print_file(sessions::Manager& sessions, const RunState& state, const std::string& name) {
+  std::int64_t offset = 0;
+  while (std::cout) {
+    const auto bytes =
+        sessions.read_run_file(state.session_id, state.run.run_id, name, offset, kChunkBytes);
+    if (!bytes.ok() || bytes.value().empty()) return;
+    std::cout << bytes.value();
+    offset += static_cast<std::int64_t>(bytes.value().size());
+  }
+}
+
+void print_values(Application& app, const RunState& state) {
+  for (const nlohmann::json& output : state.run.outputs) {
+    const std::string whole = sandbox::whole_name(output, state.run.run_id, "text");
+    if (!whole.empty()) {
+      print_file(app.sessions(), state, whole);
+    } else if (output.contains("text")) {
+      std::cout << output["text"].get<std::string>();
+    } else {
+      continue;
+    }
+    std::cout << "\n";
+  }
+  std::cout.flush();
+}
+
+// Names of files in the folder of the run: pictures, and tables that are shown in part.
+std::vector<std::string> names_to_save(const sandbox::Run& run) {
+  std::vector<std::string> names;
+  for (const nlohmann::json& output : run.outputs) {
+    for (std::string name : {sandbox::picture_name(output, run.run_id),
+                             sandbox::whole_name(output, run.run_id, "csv")}) {
+      if (!name.empty()) names.push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
 // Before the session goes, and they with it. Never over a file that is there.
-base::Status save_pictures(Application& app, const RunState& state, const std::string& directory) {
+base::Status save_files(Application& app, const RunState& state, const std::string& directory) {
   std::error_code failure;
   auto path = std::filesystem::absolute(directory, failure).lexically_normal();
   if (failure) return base::error(Error::Kind::kInvalid, directory + ": " + failure.message());
   if (!path.has_filename()) path = path.parent_path();  // it ended in a slash
   const share::ShareFolder folder(path, app.settings().user_umask);
-  for (const nlohmann::json& output : state.run.outputs) {
-    const std::string name = sandbox::picture_name(output, state.run.run_id);
-    if (name.empty()) continue;
+  for (const std::string& name : names_to_save(state.run)) {
     const std::string bytes = TRY(app.sessions().read_run_file(state.session_id, state.run.run_id,
-                                                               name, 0, kPictureBytesMax + 1));
-    if (bytes.size() > kPictureBytesMax) {
-      return base::error(Error::Kind::kLimit, name + " is too large for a picture of a run");
+                                                               name, 0, kSavedBytesMax + 1));
+    if (bytes.size() > kSavedBytesMax) {
+      return base::error(Error::Kind::kLimit, name + " is too large for a result of a run");
     }
-    const base::UniqueFd copy = TRY(base::make_memory_file("picture", bytes));
+    const base::UniqueFd copy = TRY(base::make_memory_file("result", bytes));
     auto put = folder.put(copy.get(), name);
     if (!put.ok()) return std::move(put).error().context("save " + name + " in " + path.string());
     std::cerr << "hutch: saved " << put.value() << "\n";
@@ -158,15 +192,10 @@ std::string words_of(const sandbox::RunError& failure, std::int64_t timeout_seco
          " seconds; --timeout SECONDS gives it more";
 }
 
-int report(const RunState& state, bool saves_pictures, std::int64_t timeout_seconds) {
-  bool has_picture = false;
-  for (const auto& output : state.run.outputs) {
-    if (output.contains("text")) std::cout << output["text"].get<std::string>() << "\n";
-    has_picture = has_picture || !sandbox::picture_name(output, state.run.run_id).empty();
-  }
-  std::cout.flush();
-  if (has_picture && !saves_pictures) {
-    std::cerr << "hutch: it shows pictures; --save DIRECTORY writes them there\n";
+int report(const RunState& state, bool saves, std::int64_t timeout_seconds) {
+  if (!saves && !names_to_save(state.run).empty()) {
+    std::cerr << "hutch: it shows pictures, or a part of a table; --save DIRECTORY writes all of "
+                 "them there\n";
   }
   if (state.run.status == sandbox::RunStatus::kCompleted) return 0;
   if (state.run.error && state.run.error->cause != sandbox::Cause::kException &&
@@ -197,9 +226,15 @@ base::Result<sandbox::Language> language_of(const RunOptions& options) {
                                                 one_line(to_utf8(suffix)) + ": give -l LANGUAGE");
 }
 
-base::Result<int> run_code_once(Application& app, const RunOptions& options) {
+base::Result<std::string> read_code(const RunOptions& options) {
+  if (options.file == "-") return base::read_all(STDIN_FILENO, sandbox::kCodeBytesMax);
+  const base::UniqueFd code = TRY(base::open_file(AT_FDCWD, options.file, O_RDONLY));
+  return base::read_all(code.get(), sandbox::kCodeBytesMax);
+}
+
+base::Result<int> run_code_once(Application& app, const RunOptions& options, std::string code) {
   sandbox::RunRequest request;
-  request.code = TRY(read_code(options.file));
+  request.code = std::move(code);
   request.language = TRY(language_of(options));
   sessions::Session session;
   if (options.session.empty()) {
@@ -219,7 +254,8 @@ base::Result<int> run_code_once(Application& app, const RunOptions& options) {
   }();
   const bool saves = !options.save_directory.empty();
   base::Status saved = base::done();
-  if (finished.ok() && saves) saved = save_pictures(app, finished.value(), options.save_directory);
+  if (finished.ok() && !interruptible.came()) print_values(app, finished.value());
+  if (finished.ok() && saves) saved = save_files(app, finished.value(), options.save_directory);
   if (options.session.empty()) {
     if (finished.ok()) tell_of_lost_files(finished.value().run);
     TRY(app.sessions().destroy(app.principal_id(), session.id));

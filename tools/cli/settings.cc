@@ -37,9 +37,9 @@ base::Result<std::string> home_of(const Environment& environment) {
                      "HOME is not set: name a directory with --state-dir or HUTCH_STATE_DIR");
 }
 
-// "~/" as a shell would; files written by hand have it.
+// As a shell would; files written by hand have it.
 base::Result<std::string> expand(const std::string& path, const Environment& environment) {
-  if (!path.starts_with("~/")) return path;
+  if (path != "~" && !path.starts_with("~/")) return path;
   const std::string home = TRY(home_of(environment));
   return home + path.substr(1);
 }
@@ -181,6 +181,35 @@ sandbox::HostPlaces never_mounted(const Environment& environment, const Settings
   return places;
 }
 
+// What a session gets that asks for nothing is no more than what it could ask for. A value that the
+// configuration leaves out gives way to the one that it has.
+base::Status reconcile_limits(const sandbox::Limits& widest, Settings& settings) {
+  const sandbox::Limits usual;
+  for (const sandbox::LimitRow& row : sandbox::kLimitRows) {
+    std::int64_t& limit = settings.default_limits.*row.member;
+    std::int64_t& most = settings.most_limits.*row.member;
+    if (limit <= most) continue;
+    if (limit == usual.*row.member) {
+      limit = most;
+    } else if (most == widest.*row.member) {
+      most = limit;
+    } else {
+      return base::error(Error::Kind::kInvalid, "the configuration has limits." +
+                                                    std::string(row.name) + " = " +
+                                                    std::to_string(limit) + ", but max_limits." +
+                                                    row.name + " = " + std::to_string(most));
+    }
+  }
+  return base::done();
+}
+
+// Whether it may be made ours alone: others may use what holds something else.
+bool is_ours(const std::string& path) {
+  std::error_code failure;
+  return std::filesystem::exists(path + "/hutch.db", failure) ||
+         std::filesystem::is_empty(path, failure);
+}
+
 base::Status make_private_directory(const std::string& path) {
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
        slash = path.find('/', slash + 1)) {
@@ -195,9 +224,14 @@ base::Status make_private_directory(const std::string& path) {
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) {
     return base::error(Error::Kind::kInvalid, path + " is not a directory of this user");
   }
-  if ((status.st_mode & 077) != 0 && ::chmod(path.c_str(), 0700) != 0) {
-    return Error::from_errno("chmod " + path);
+  if ((status.st_mode & 077) == 0) return base::done();
+  if (!is_ours(path)) {
+    return base::error(Error::Kind::kInvalid,
+                       path +
+                           " holds something else and is open to others: name a directory of "
+                           "its own with --state-dir, which will be private");
   }
+  if (::chmod(path.c_str(), 0700) != 0) return Error::from_errno("chmod " + path);
   return base::done();
 }
 
@@ -229,9 +263,10 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
     settings.most_limits.*row.member = row.most;
   settings.most_limits.memory_mb = 16384;
   settings.most_limits.cpus = 64;
+  const sandbox::Limits widest = settings.most_limits;
   std::string file = first_of({flags.config_file, environment("HUTCH_CONFIG")});
   const bool named = !file.empty();
-  if (named) file = std::filesystem::absolute(file);
+  if (named) file = TRY(absolute(file, "the configuration"));
   if (!named) {
     const std::string config = environment("XDG_CONFIG_HOME");
     file = (config.empty() ? environment("HOME") + "/.config" : config) + "/hutch/config.toml";
@@ -239,6 +274,7 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
   // The default one need not be there; one that is there and cannot be read is told of.
   if (named || ::access(file.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR)) {
     TRY(read_config_file(file, settings));
+    TRY(reconcile_limits(widest, settings));
   }
   settings.log_level =
       first_of({flags.log_level, environment("HUTCH_LOG_LEVEL"), settings.log_level});

@@ -75,7 +75,10 @@ base::Result<int> token_create(const Settings& settings, const TokenOptions& opt
                                  : std::string("until it is revoked"))
             << (token.scopes.empty() ? "" : ", and may only read") << ". This is shown only once:\n"
             << secret << "\n";
-  return 0;
+  if (std::cout.flush()) return 0;
+  // Nobody has read it, and nobody can any more.
+  (void)TRY(store->revoke_token(token.id, base::now_ms()));
+  return base::error(Error::Kind::kUnavailable, "the token could not be printed, and was revoked");
 }
 
 base::Result<int> token_list(const Settings& settings, bool as_json) {

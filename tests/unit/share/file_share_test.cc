@@ -133,6 +133,13 @@ TEST(SafeFilename, LongNamesEndAtACharacter) {
   EXPECT_EQ(safe.size() % 2, 0U);
 }
 
+TEST(SafeFilename, LongNamesKeepTheirExtension) {
+  const std::string stem(251, 'a');
+  EXPECT_EQ(safe_filename(stem + ".csv"), stem.substr(0, 196) + ".csv");
+  EXPECT_EQ(safe_filename(stem + ".tar.gz"), stem.substr(0, 193) + ".tar.gz");
+  EXPECT_EQ(safe_filename("a." + stem), "a." + stem.substr(0, 198));
+}
+
 struct MimeCase {
   const char* name;
   std::string content;
@@ -159,6 +166,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(MimeOfName, SaysWhatItCan) {
   EXPECT_EQ(mime_type_of_name("plot.png"), "image/png");
   EXPECT_EQ(mime_type_of_name("a.csv"), "text/csv");
+  EXPECT_EQ(mime_type_of_name("REPORT.CSV"), "text/csv");
   EXPECT_EQ(mime_type_of_name("a.xyz"), "");
   EXPECT_EQ(mime_type_of_name("png"), "");
 }

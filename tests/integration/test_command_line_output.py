@@ -1,0 +1,80 @@
+"""What the commands print: all of it, or the exit status says that some is lost."""
+
+import signal
+import subprocess
+
+import pytest
+
+from boxes import until
+from database import rows
+from hutch_client import hutch_binary
+from server_process import PATIENCE
+
+LOST = "hutch: standard output could not be written to: some of it is lost\n"
+
+
+@pytest.fixture
+def hutch(state, tmp_path):
+    def run(*arguments, code="", **options):
+        return subprocess.run([hutch_binary(), *arguments, "--state-dir", state], text=True, input=code, cwd=tmp_path,
+                              timeout=60 * PATIENCE, **{"capture_output": True, **options})
+    return run
+
+
+@pytest.mark.parametrize("arguments,code", [
+    (["run", "-"], "print('x' * 100)"), (["run", "-"], "6 * 7"), (["sessions", "ls"], ""), (["version"], "")])
+def test_output_that_is_lost_is_no_success(hutch, arguments, code):
+    with open("/dev/full", "w") as full:
+        ended = hutch(*arguments, code=code, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert (ended.returncode, ended.stderr) == (1, LOST)
+
+
+def test_a_status_of_the_code_says_more_than_lost_output(hutch):
+    with open("/dev/full", "w") as full:
+        ended = hutch("run", "-", code="print(1)\nraise SystemExit(7)", capture_output=False, stdout=full,
+                      stderr=subprocess.PIPE)
+    assert ended.returncode == 7 and ended.stderr.endswith(LOST)
+
+
+def test_a_reader_that_has_read_enough_is_no_failure(hutch, state, tmp_path):
+    ended = subprocess.run(["bash", "-c", 'set -o pipefail; "$0" run - --state-dir "$1" | head -n 1', hutch_binary(), state],
+                           input="for n in range(200_000): print(n)", text=True, capture_output=True, timeout=60 * PATIENCE)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "0\n", "")
+
+
+def test_a_token_that_nobody_could_read_is_revoked(hutch, state):
+    with open("/dev/full", "w") as full:
+        ended = hutch("token", "create", capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert ended.returncode == 1
+    assert "hutch: the token could not be printed, and was revoked\n" in ended.stderr
+    assert [revoked is not None for (revoked,) in rows(state, "SELECT revoked_at FROM tokens")] == [True]
+
+
+def test_a_long_value_is_printed_whole(hutch):
+    ended = hutch("run", "-", code="'x' * 100_000")
+    assert ended.returncode == 0 and ended.stdout == "'" + "x" * 100_000 + "'\n"
+
+
+def test_a_long_table_can_be_saved_whole(hutch, tmp_path):
+    code = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) SELECT * FROM n"
+    ended = hutch("run", "-l", "sql", "-", code=code)
+    assert ended.returncode == 0 and "--save DIRECTORY writes all of them there" in ended.stderr
+    ended = hutch("run", "-l", "sql", "--save", "kept", "-", code=code)
+    assert ended.returncode == 0, ended.stderr
+    [saved] = (tmp_path / "kept").glob("*.csv")
+    assert saved.read_text().splitlines() == ["i", *map(str, range(1, 50_001))]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_waits_for_code_can_be_ended(state, number):
+    process = subprocess.Popen([hutch_binary(), "run", "-", "--state-dir", state], stdin=subprocess.PIPE)
+    try:
+        def waits():
+            with open(f"/proc/{process.pid}/syscall") as file:
+                return file.read().split()[:2] in (["0", "0x0"], ["63", "0x0"])  # read(2) of standard input
+        until(waits, what="a read of standard input")
+        process.send_signal(number)
+        assert process.wait(timeout=30 * PATIENCE) == -number
+    finally:
+        process.kill()
+        process.wait()
