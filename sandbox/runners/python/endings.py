@@ -2,7 +2,7 @@
 
 import sys
 
-from hutch_runner import tracebacks
+from hutch_runner import imported_files, tracebacks
 from hutch_runner.channel import cut
 from hutch_runner.script_end import QuietInterrupt
 
@@ -31,6 +31,21 @@ def describe(failure, interrupts):
     if interrupt.noted:
         done.update(ok=False, exit_code=130, interrupted=True)
     return done
+
+
+class Notes:
+    """What the user should know of what a cell ran that does not show otherwise."""
+
+    def __init__(self, cells):
+        self._cells = cells
+
+    def add_to(self, done):
+        tree, self._cells.tree = self._cells.tree, None
+        try:
+            of_files = imported_files.note_of(tree, self._cells.namespace) if done["ok"] and tree is not None else ""
+        except Exception:  # user objects
+            of_files = ""
+        return {**done, "note": of_files} if of_files else done
 
 
 def _tell(failure, done):

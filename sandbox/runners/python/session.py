@@ -37,6 +37,7 @@ class Session:
         self.shown = shown.Shown(self.send_output, lambda output: self.figures.forget_but(output))
         self.notebook = notebook.Notebook(self.namespace, self.display, self.emit_bundle, self.shown.clear)
         self.cells = cells.Cells(self.namespace, self.interrupts, self.notebook)
+        self.notes = endings.Notes(self.cells)
         self.figures = figures.Figures(self.shown.add)
         self.frames = FrameServer(self.namespace)
         hutch_module.install(self.interrupts)
@@ -84,6 +85,8 @@ class Session:
         self.streams.flush()
         if message.get("background"):
             done = self.end_as_script(done)
+        else:
+            done = self.notes.add_to(done)
         restore_environment(before)
         self.interrupts.run_is_over()
         self.channel.send(done)
