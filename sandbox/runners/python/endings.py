@@ -34,10 +34,11 @@ def describe(failure, interrupts):
 
 
 class Notes:
-    """What the user should know of what a cell ran that does not show otherwise."""
+    """What the user should know of what a cell ran, or has left, that does not show otherwise."""
 
     def __init__(self, cells):
         self._cells = cells
+        self._leftovers = None
 
     def add_to(self, done):
         tree, self._cells.tree = self._cells.tree, None
@@ -45,7 +46,20 @@ class Notes:
             of_files = imported_files.note_of(tree, self._cells.namespace) if done["ok"] and tree is not None else ""
         except Exception:  # user objects
             of_files = ""
-        return {**done, "note": of_files} if of_files else done
+        notes = [note for note in (of_files, self._of_loop()) if note]
+        return {**done, "note": "; ".join(notes)} if notes else done
+
+    def _of_loop(self):
+        loop = self._cells.loop
+        if loop is None:
+            return ""
+        try:
+            if self._leftovers is None:
+                from hutch_runner import leftovers  # which needs asyncio
+                self._leftovers = leftovers.Leftovers()
+            return self._leftovers.note_of(loop)
+        except Exception:  # the loop is a user object too
+            return ""
 
 
 def _tell(failure, done):
