@@ -22,11 +22,13 @@ class Cells:
         self.count = 0
         self.futures = 0  # `from __future__ import x` in one cell holds for the later ones
         self.loop = None
+        self.tree = None  # of the cell that ran last
         self.context = contextvars.Context()  # of all cells: a ContextVar set in one is seen in the next
 
     def run(self, source):
         """Executes a cell; the value of its last expression, or None."""
         self.count += 1
+        self.tree = None
         source = source.replace("\r\n", "\n").replace("\r", "\n")  # as the compiler reads it
         name = f"<cell-{self.count}>"
         remember(source, name)
@@ -79,6 +81,7 @@ class Cells:
         # As text, not bytes: a coding line in a cell means nothing.
         tree = compile(source, name, "exec",
                        self.futures | PyCF_ONLY_AST | PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        self.tree = tree
         last = tree.body[-1] if tree.body else None
         if not isinstance(last, Expr) or ends_with_semicolon(source, last):
             return (build(tree, "exec"), None)

@@ -2,11 +2,15 @@
 
 import os
 import sys
+from _ast import AST, Import, ImportFrom, Name
 
 from _frozen_importlib_external import SourceFileLoader  # importlib.machinery's, which costs a millisecond
 
 _NAMED_MAX = 3
+_FUNCTION, _MODULE = type(lambda: 0), type(sys)
+_dict_of = _MODULE.__dict__["__dict__"].__get__
 _imported = {}  # path -> time and size, when its code was read
+_told = {}  # path -> time and size that the user has been told of
 
 
 def watch(is_library):
@@ -24,28 +28,100 @@ def watch(is_library):
 
 def has_changed(path):
     then = _imported.get(path)
-    if then is None:
-        return False
+    return then is not None and _stamp(path) not in (None, then)
+
+
+def _stamp(path):
     try:
         now = os.stat(path)
     except OSError:  # gone, which says nothing of what may come
-        return False
-    return then != (now.st_mtime, now.st_size)
+        return None
+    return (now.st_mtime, now.st_size)
 
 
 def way_to_reload(failure):
     """What to do about files that a failure has to do with and that have changed; empty when there are none."""
+    if not _imported:
+        return ""
     names = []
     for path in dict.fromkeys(_files_of(failure)):
         if has_changed(path):
             names += [name for name, module in list(sys.modules.items())
                       if getattr(module, "__file__", None) == path and name != "__main__"][:1]
-    if not names:
+    return f"({_say(names)})\n" if names else ""
+
+
+def note_of(tree, namespace):
+    """The same of modules that a cell, which went well, imports or uses: once for each time that they are edited."""
+    if not _imported:
         return ""
-    files = ", ".join(os.path.basename(sys.modules[name].__file__) for name in names[:_NAMED_MAX])
-    calls = ", ".join(f"importlib.reload({name})" for name in names[:_NAMED_MAX])
-    return (f"({files} changed after it was imported, and what runs is the code from before: {calls} takes it up, "
-            f"and then `from {names[0]} import ...` again where names were; or a run with restart: true)\n")
+    names = []
+    for name, path in _modules_behind(_names_in(tree, namespace)):
+        if has_changed(path) and _told.get(path) != _stamp(path):
+            names.append(name)
+    return _say(names) if names else ""
+
+
+def _say(names):
+    names = names[:_NAMED_MAX]
+    paths = [sys.modules[name].__file__ for name in names]
+    _told.update((path, _stamp(path)) for path in paths)
+    files = ", ".join("/".join(path.split("/")[-2 if path.endswith("/__init__.py") else -1:]) for path in paths)
+    calls = ", ".join(f"importlib.reload({name})" for name in names)
+    return (f"{files} changed after it was imported, and what runs is the code from before: {calls} takes it up, "
+            f"and then `from {names[0]} import ...` again where names were; or a run with restart: true")
+
+
+def _names_in(tree, namespace):
+    """Names of modules that the source names in an import, or that what it names otherwise is from."""
+    waiting, names = [tree], set()
+    while waiting:
+        node = waiting.pop()
+        kind = type(node)
+        if kind is Import:
+            names.update(alias.name for alias in node.names)
+        elif kind is ImportFrom and node.module:
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+        elif kind is Name:
+            names.add(_origin_of(namespace.get(node.id)))
+        elif kind is list:
+            waiting += node
+        elif issubclass(kind, AST):
+            waiting += [getattr(node, field, None) for field in kind._fields]
+    return {".".join(name.split(".")[:count]) for name in names for count in range(1, name.count(".") + 2)}
+
+
+def _modules_behind(names):
+    """Names and paths of the user's modules that have one of these names, and of those that they use in turn."""
+    waiting, seen = sorted(names), set(names)
+    while waiting:
+        name = waiting.pop(0)
+        content = _content_of(sys.modules.get(name))
+        path = content.get("__file__")
+        if path not in _imported or name == "__main__":
+            continue
+        yield name, path
+        for value in list(content.values()):
+            origin = _origin_of(value)
+            if origin not in seen:
+                seen.add(origin)
+                waiting.append(origin)
+
+
+def _origin_of(value):
+    """The module that a value is, or that it, or its class, was defined in."""
+    kind = type(value)
+    if issubclass(kind, _MODULE):
+        name = _content_of(value).get("__name__")
+    else:
+        name = (value if kind is _FUNCTION or issubclass(kind, type) else kind).__module__
+    return name if type(name) is str else ""
+
+
+def _content_of(module):
+    """Without asking the module itself: some are loaded by that."""
+    return _dict_of(module) if issubclass(type(module), _MODULE) else {}
 
 
 def _files_of(failure):

@@ -9,8 +9,8 @@ import builtins
 import re
 import sys
 
+from hutch_runner.frame_runs import is_library
 from hutch_runner.imports import WhenImported
-from hutch_runner.tracebacks import is_library
 
 # No two parts that lie side by side can match the same: in a long cell that would take for ever.
 _NAMES = r"(?:\w[\w, ]*=[ \t]*)"

@@ -5,14 +5,12 @@ import os
 import sys
 
 from hutch_runner import (
-    cells, display, figures, hutch_module, imported_files, library_charts, notebook, script_end, shown, tracebacks)
-from hutch_runner.channel import Channel, ChannelClosed, cut
+    cells, display, endings, figures, frame_runs, hutch_module, imported_files, library_charts, notebook, script_end, shown,
+    tracebacks)
+from hutch_runner.channel import Channel, ChannelClosed
 from hutch_runner.frame_server import FrameServer
 from hutch_runner.interrupts import Interrupts
 from hutch_runner.streams import Streams
-
-MESSAGE_CHARACTERS_MAX = 4_000
-TRACEBACK_CHARACTERS_MAX = 60_000
 
 _environ = os.environ  # user code may put something else in its place
 _exit_process = os._exit
@@ -39,12 +37,13 @@ class Session:
         self.shown = shown.Shown(self.send_output, lambda output: self.figures.forget_but(output))
         self.notebook = notebook.Notebook(self.namespace, self.display, self.emit_bundle, self.shown.clear)
         self.cells = cells.Cells(self.namespace, self.interrupts, self.notebook)
+        self.notes = endings.Notes(self.cells)
         self.figures = figures.Figures(self.shown.add)
         self.frames = FrameServer(self.namespace)
         hutch_module.install(self.interrupts)
         library_charts.watch(self.display)
         tracebacks.keep_runner_out_of_warnings()
-        imported_files.watch(tracebacks.is_library)
+        imported_files.watch(frame_runs.is_library)
         builtins.display = self.display
         builtins.input = refuse_input
 
@@ -86,6 +85,8 @@ class Session:
         self.streams.flush()
         if message.get("background"):
             done = self.end_as_script(done)
+        else:
+            done = self.notes.add_to(done)
         restore_environment(before)
         self.interrupts.run_is_over()
         self.channel.send(done)
@@ -160,23 +161,9 @@ class Session:
         self.shown.add(*display.output_of_bundle(data), display_id, update)
 
     def describe_end(self, failure):
-        if failure is None:
-            return {"type": "done", "ok": True, "exit_code": 0, "interrupted": False}
-        name, message = tracebacks.name_of(failure), tracebacks.message_of(failure)
-        interrupted = isinstance(failure, KeyboardInterrupt)
-        done = {"type": "done", "ok": False, "exit_code": 130 if interrupted else 1,
-                "interrupted": interrupted}
-        if isinstance(failure, SystemExit):
-            done["exit_code"] = code = exit_code_of(failure)
-            done["ok"] = code == 0
-            if code == 0:
-                return done
-            done["error"] = {"name": name, "message": f"exited with status {code}", "traceback": ""}
-            return done
-        traceback = cut(tracebacks.format_failure(failure), TRACEBACK_CHARACTERS_MAX)
-        self.write_error(traceback)
-        done["error"] = {"name": name, "message": cut(message, MESSAGE_CHARACTERS_MAX),
-                         "traceback": traceback}
+        done = endings.describe(failure, self.interrupts)
+        if "error" in done:
+            self.write_error(done["error"]["traceback"])
         return done
 
     def write_error(self, text):
@@ -225,16 +212,3 @@ def restore_environment(before):
             _environ.pop(name, None)
         else:
             _environ[name] = value
-
-
-def exit_code_of(failure):
-    code = failure.code
-    if code is None:
-        return 0
-    if isinstance(code, int):
-        return code & 0xFF
-    try:
-        sys.stderr.write(f"{code}\n")  # what the interpreter itself does with sys.exit("text")
-    except Exception:
-        pass
-    return 1

@@ -1,13 +1,10 @@
 """Failures as the user should read them: their own frames, named by cell and line."""
 
-import os
 import re
 import sys
 
-from hutch_runner import imported_files
+from hutch_runner import frame_runs, imported_files
 
-_RUNNER = tuple(os.path.join(path, "") for path in sys.modules["hutch_runner"].__path__)
-_STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 # Packages of Debian and Ubuntu that are not called as what is imported from them.
 _PACKAGE_NAMES = {
     "Cryptodome": "python3-pycryptodome", "PIL": "python3-pil", "bs4": "python3-bs4", "cv2": "python3-opencv",
@@ -28,6 +25,8 @@ def name_of(failure):
 def message_of(failure):
     try:
         return _CELL.sub(r"cell \1, line ", str(failure))
+    except KeyboardInterrupt:  # it may well be one of the host, to which all of this takes too long
+        raise
     except BaseException as inner:
         return f"<its __str__ raised {type(inner).__name__}>"
 
@@ -35,11 +34,9 @@ def message_of(failure):
 def format_failure(failure):
     """The traceback as text, ending in a newline."""
     try:
-        import traceback  # most runs need none
+        from hutch_runner import chain_reports  # which needs `traceback`: most runs do not
 
-        report = traceback.TracebackException.from_exception(failure)
-        _keep_user_frames(report, traceback.StackSummary, traceback.FrameSummary)
-        text = "".join(report.format())
+        text = chain_reports.text_of(failure)
     except Exception as inner:  # exceptions are user objects: anything can be wrong with them
         # Or nothing can be opened any more, and so nothing imported.
         text = (f"{_lines_of(failure)}{name_of(failure)}: {message_of(failure)}\n"
@@ -74,13 +71,13 @@ def _way_to_reload(failure):
 def _missing_module(failure):
     """Its name; pandas says it in a failure of its own, which another came before or which its text names."""
     told = _MISSING.search(message_of(failure)) if isinstance(failure, ImportError) else None
-    step, seen = failure, []
-    while isinstance(step, ImportError) and not any(step is one for one in seen):
+    step, seen = failure, set()
+    while isinstance(step, ImportError) and id(step) not in seen:
         if isinstance(step, ModuleNotFoundError):
             return step.name
         if step.name is not None:  # a module that is there, and has no such name
             return ""
-        seen.append(step)
+        seen.add(id(step))
         step = step.__cause__ or step.__context__
     return told[1] or told[2] if told else ""
 
@@ -95,7 +92,7 @@ def _way_to_await(failure):
         return ""
     step = failure.__traceback__
     while step is not None:
-        if step.tb_frame.f_code.co_name == "_run_async" and step.tb_frame.f_code.co_filename.startswith(_RUNNER):
+        if step.tb_frame.f_code.co_name == "_run_async" and frame_runs.is_runner(step.tb_frame.f_code.co_filename):
             return ""  # this one awaits: it was another thread
         step = step.tb_next
     return ("(tasks are made in a cell that awaits: add `await ...` to this one, such as `await task` "
@@ -110,7 +107,7 @@ def keep_runner_out_of_warnings():
         return
 
     def formatted(warning):
-        if str(warning.filename).startswith(_RUNNER):
+        if frame_runs.is_runner(str(warning.filename)):
             return f"{warning.category.__name__}: {warning.message}\n"
         return original(warning)
 
@@ -118,77 +115,7 @@ def keep_runner_out_of_warnings():
 
 
 def _lines_of(failure):
-    lines, step = "", failure.__traceback__
-    while step is not None:
-        filename = step.tb_frame.f_code.co_filename
-        if not filename.startswith(_RUNNER):
-            lines += f"  {filename}, line {step.tb_lineno}\n"
-        step = step.tb_next
+    lines = ""
+    for piece in frame_runs.pieces(failure.__traceback__):
+        lines += piece if isinstance(piece, str) else f"  {piece.tb_frame.f_code.co_filename}, line {piece.tb_lineno}\n"
     return lines and "Traceback:\n" + lines
-
-
-def is_library(filename):
-    return (filename.startswith((_STANDARD, "<frozen ")) or "/site-packages/" in filename
-            or "/dist-packages/" in filename or filename.endswith((".pyx", ".pxi")))
-
-
-def _keep_user_frames(report, StackSummary, FrameSummary):
-    """Drops the runner's frames, and folds runs of library frames into one line each."""
-
-    class UserStack(StackSummary):
-        def format(self, **options):
-            lines, part = [], StackSummary()
-            for frame in self:
-                if isinstance(frame, str):
-                    lines += part.format(**options)
-                    lines.append(frame)
-                    part = StackSummary()
-                else:
-                    part.append(frame)
-            return lines + part.format(**options)
-
-    seen = set()
-    waiting = [report]
-    while waiting:
-        one = waiting.pop()
-        if one is None or id(one) in seen:
-            continue
-        seen.add(id(one))
-        waiting += [one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or ())]
-        if one.stack is not None:
-            frames = _folded([_without_new_line(frame, FrameSummary) for frame in one.stack])
-            one.stack = None
-            if frames:
-                one.stack = UserStack()
-                one.stack.extend(frames)
-
-
-def _without_new_line(frame, FrameSummary):
-    """The line that stands there now is not the one that ran."""
-    if not imported_files.has_changed(frame.filename):
-        return frame
-    return FrameSummary(frame.filename, frame.lineno, frame.name, lookup_line=False, line="")
-
-
-def _folded(frames):
-    mine = [frame for frame in frames if not frame.filename.startswith(_RUNNER)]
-    # What comes before the first frame of the user is how the runner got there.
-    while mine and is_library(mine[0].filename):
-        mine.pop(0)
-    kept, library = [], []
-    for frame in mine + [None]:
-        if frame is not None and is_library(frame.filename):
-            library.append(frame)
-            continue
-        if library:
-            kept.append(_summary(library))
-            library = []
-        if frame is not None:
-            kept.append(frame)
-    return kept
-
-
-def _summary(frames):
-    last = frames[-1]
-    count = "1 frame" if len(frames) == 1 else f"{len(frames)} frames"
-    return f"  ... {count} in libraries, last: {last.filename}, line {last.lineno}, in {last.name}\n"

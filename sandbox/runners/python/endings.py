@@ -1,0 +1,88 @@
+"""What `done` says of how a run ended."""
+
+import sys
+
+from hutch_runner import imported_files, tracebacks
+from hutch_runner.channel import cut
+from hutch_runner.script_end import QuietInterrupt
+
+MESSAGE_CHARACTERS_MAX = 4_000
+TRACEBACK_CHARACTERS_MAX = 60_000
+
+
+def describe(failure, interrupts):
+    """The `done` of a run that raised `failure`, or nothing. It may be long at it, as may what the user makes of
+    it (`__str__`): an interrupt ends that, and the run counts as interrupted."""
+    if failure is None:
+        return {"type": "done", "ok": True, "exit_code": 0, "interrupted": False}
+    interrupted = isinstance(failure, KeyboardInterrupt)
+    done = {"type": "done", "ok": False, "exit_code": 130 if interrupted else 1, "interrupted": interrupted,
+            "error": {"name": tracebacks.name_of(failure), "message": "", "traceback": ""}}
+    interrupt = QuietInterrupt()  # its exception may be lost: in `traceback` where it was a __str__ that raised it
+    before, interrupts.instead = interrupts.instead, interrupt.note
+    try:
+        interrupts.guard(lambda: _tell(failure, done))
+    except KeyboardInterrupt:
+        interrupt.noted = True
+        error = done["error"]
+        error["traceback"] = f"{error['name']}: {error['message']}\n(no more of the traceback: the run was interrupted)\n"
+    finally:
+        interrupts.instead = before
+    if interrupt.noted:
+        done.update(ok=False, exit_code=130, interrupted=True)
+    return done
+
+
+class Notes:
+    """What the user should know of what a cell ran, or has left, that does not show otherwise."""
+
+    def __init__(self, cells):
+        self._cells = cells
+        self._leftovers = None
+
+    def add_to(self, done):
+        tree, self._cells.tree = self._cells.tree, None
+        try:
+            of_files = imported_files.note_of(tree, self._cells.namespace) if done["ok"] and tree is not None else ""
+        except Exception:  # user objects
+            of_files = ""
+        notes = [note for note in (of_files, self._of_loop()) if note]
+        return {**done, "note": "; ".join(notes)} if notes else done
+
+    def _of_loop(self):
+        loop = self._cells.loop
+        if loop is None:
+            return ""
+        try:
+            if self._leftovers is None:
+                from hutch_runner import leftovers  # which needs asyncio
+                self._leftovers = leftovers.Leftovers()
+            return self._leftovers.note_of(loop)
+        except Exception:  # the loop is a user object too
+            return ""
+
+
+def _tell(failure, done):
+    error = done["error"]
+    if isinstance(failure, SystemExit):
+        code = _exit_code_of(failure)
+        done.update(ok=code == 0, exit_code=code)
+        error["message"] = f"exited with status {code}"
+        if code == 0:
+            del done["error"]
+        return
+    error["message"] = cut(tracebacks.message_of(failure), MESSAGE_CHARACTERS_MAX)
+    error["traceback"] = cut(tracebacks.format_failure(failure), TRACEBACK_CHARACTERS_MAX)
+
+
+def _exit_code_of(failure):
+    code = failure.code
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    try:
+        sys.stderr.write(f"{code}\n")  # what the interpreter itself does with sys.exit("text")
+    except Exception:
+        pass
+    return 1
