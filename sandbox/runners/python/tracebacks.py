@@ -10,7 +10,12 @@ _PACKAGE_NAMES = {
     "Cryptodome": "python3-pycryptodome", "PIL": "python3-pil", "bs4": "python3-bs4", "cv2": "python3-opencv",
     "dateutil": "python3-dateutil", "skimage": "python3-skimage", "sklearn": "python3-sklearn", "yaml": "python3-yaml",
 }
-_NO_PACKAGE = {"duckdb", "polars", "pyarrow"}  # in Debian and Ubuntu
+# Neither in Debian 12 nor in Ubuntu 24.04.
+_NO_PACKAGE = {
+    "accelerate", "anthropic", "catboost", "chromadb", "datasets", "diffusers", "duckdb", "gradio", "hdbscan", "huggingface_hub", "jax",
+    "kaggle", "langchain", "langgraph", "lightgbm", "mlflow", "playwright", "polars", "prophet", "pyarrow", "pymupdf", "pyspark",
+    "ray", "spacy", "streamlit", "talib", "tensorflow", "umap", "vaex", "wandb", "yfinance",
+}
 _MISSING = re.compile(r"Missing optional dependency '(\w+)'|^(\w+) not found, please install it")
 _CELL = re.compile(r'(?:File ")?<cell-(\d+)>"?, line ')
 
