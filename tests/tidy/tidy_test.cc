@@ -159,7 +159,8 @@ TEST(Tidy, TheServerNeverForks) {
 
 // What is trusted most is least: nothing in it can fail for want of memory.
 TEST(Tidy, InitUsesLibcAloneAndAllocatesNothing) {
-  static const std::regex kAllowed("#include (<c[a-z]+>|<initializer_list>|<[a-z0-9/_]+\\.h>|\".*)");
+  static const std::regex kAllowed(
+      "#include (<c[a-z]+>|<initializer_list>|<[a-z0-9/_]+\\.h>|\".*)");
   static const std::regex kAllocates(
       "\\b(malloc|calloc|realloc|strdup|asprintf|fopen|fdopen|opendir|fdopendir|getline|std::"
       "string|"
