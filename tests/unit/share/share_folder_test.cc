@@ -227,7 +227,7 @@ TEST_F(ShareFolderTest, AFullDiskIsAnErrorAndLeavesNothing) {
 TEST_F(ShareFolderTest, TheLongestNamesFit) {
   const std::string name = safe_filename(std::string(300, 'n') + ".csv");
   EXPECT_EQ(put("1", name), name);
-  EXPECT_EQ(put("2", name), name + " (2)");
+  EXPECT_EQ(put("2", name), numbered_filename(name, 2));
 }
 
 TEST(NumberedFilename, BeforeTheExtension) {
