@@ -77,7 +77,7 @@ void clone_into_namespaces(const Plan& plan, int cgroup_directory) {
     arguments.cgroup = 0;
     pid = static_cast<int>(::syscall(SYS_clone3, &arguments, sizeof arguments));
   }
-  must(pid, "clone3");
+  must(pid, "make the namespaces (what this host allows: hutch doctor)");
 
   if (pid != 0) {
     write_id_maps(plan, pid);

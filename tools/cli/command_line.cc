@@ -201,12 +201,9 @@ void add_stdio_and_run(CLI::App& app, Choices& choices) {
       ->add_option("--session", choices.session_name,
                    "Name of a lasting session to use, made when it is not there")
       ->check(kNotEmpty);
-  stdio
-      ->add_option_function<std::string>(
-          "--share-dir",
-          [&choices](const std::string& path) { choices.flags.share_directory = path; },
-          "Where shared files are put for you to keep, ~/hutch unless given; none: nowhere")
-      ->check(kNotEmpty);
+  stdio->add_option_function<std::string>(
+      "--share-dir", [&choices](const std::string& path) { choices.flags.share_directory = path; },
+      "Where shared files are put for you to keep, ~/hutch unless given; none: nowhere");
   add_mount(stdio, choices);
   stdio->callback([&choices] {
     choices.command = [&choices](Settings settings) -> base::Result<int> {
