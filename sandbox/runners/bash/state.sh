@@ -37,9 +37,12 @@ __hutch_enter() {
   # Its first lines are silent even under `set -x`, and see the locals of the function that exits. The
   # traps of the user on ERR, DEBUG and RETURN are for the code of the user, which is the EXIT trap here.
   # It finds the status of the script in $?: what sets it again, after them, fires none of them.
+  # A run that is stopped gets SIGINT again while it keeps its state: of ours that ends nothing.
   builtin trap '{
     __hutch_status=$? __hutch_set=$-
     builtin set +T
+    [[ -z $__hutch_user_trap ]] || __hutch_interrupt=$(builtin trap -p INT)
+    builtin trap "" INT
     __hutch_traps="builtin $(builtin trap -p ERR)
       builtin $(builtin trap -p RETURN)
       builtin $(builtin trap -p DEBUG)"
@@ -49,8 +52,10 @@ __hutch_enter() {
     builtin set +eux
     __hutch_locals=$(builtin local -p)
   } >/dev/null 2>&1
-  [[ -n $__hutch_user_trap && $__hutch_user_trap$__hutch_traps == *exit* ]] && __hutch_save
-  [ -z "$__hutch_user_trap" ] || builtin eval "$__hutch_traps
+  [[ -n $__hutch_user_trap && $__hutch_status:$__hutch_user_trap$__hutch_traps == @(130:*|*exit*) ]] && __hutch_save
+  [ -z "$__hutch_user_trap" ] || builtin eval "builtin trap - INT
+    $__hutch_interrupt
+    $__hutch_traps
     { (builtin exit $__hutch_status) && (builtin exit); } >/dev/null 2>&1
 $__hutch_user_trap"
   { builtin trap - ERR DEBUG RETURN; } >/dev/null 2>&1
@@ -147,6 +152,7 @@ __hutch_save() {
 # The end of the EXIT trap. The user's own trap has run; one that ends with `exit` ends the whole,
 # which is why the state was saved before it.
 __hutch_leave() {
+  builtin trap "" INT
   builtin set +eu
   builtin shopt -u nocasematch extdebug
   # An exit inside a function: its locals are no variables of the session. Unset from here, a local

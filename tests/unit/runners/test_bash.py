@@ -31,7 +31,7 @@ def bash(tmp_path):
             return subprocess.run(
                 PROGRAM + ["--background"] * background, stdin=subprocess.DEVNULL, capture_output=True,
                 text=True, cwd=tmp_path / "workspace", env=variables, timeout=60, close_fds=False,
-                preexec_fn=lambda: place(file.fileno()))
+                start_new_session=True, preexec_fn=lambda: place(file.fileno()))
 
     return run
 
@@ -155,6 +155,16 @@ def test_a_killed_run_leaves_the_old_state(bash):
     bash("x=old")
     assert bash("x=new; kill -KILL $$").returncode == -signal.SIGKILL
     assert bash("echo $x").stdout == "old\n"
+
+
+@pytest.mark.parametrize("trap, left", [("", ""), ("trap 'echo left' EXIT", None), ("trap 'x=trap' EXIT; trap 'echo in' INT", None)])
+def test_interrupts_while_the_state_is_kept_end_nothing_of_it(bash, trap, left):
+    bash("x=old")
+    many = "for n in {1..300}; do (trap '' INT; kill -INT 0; sleep 0.003); done >/dev/null 2>&1 &"
+    ended = bash(f"{trap}\neval v{{1..2000}}=1\n(trap '' INT; {many})\nx=new; while :; do [[ $SECONDS -gt 20 ]] && exit; done")
+    assert "could not be kept" not in ended.stderr
+    assert left is None or (ended.stdout == left and ended.returncode == -signal.SIGINT)
+    assert bash("echo $x").stdout in ("new\n", "trap\n")
 
 
 def test_background_reads_and_does_not_write(bash):
