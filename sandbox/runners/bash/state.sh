@@ -15,6 +15,7 @@ __hutch_loads=true
 [ "${2:-}" = --background ] && __hutch_saves=false
 [ "${2:-}" = --restart ] && __hutch_loads=false
 __hutch_user_trap=
+__hutch_user_interrupt=-
 __hutch_carried=()
 
 # The environment as the host gave it. What the code leaves as it is need not be saved, so that a
@@ -40,9 +41,8 @@ __hutch_enter() {
   # A run that is stopped gets SIGINT again while it keeps its state: of ours that ends nothing.
   builtin trap '{
     __hutch_status=$? __hutch_set=$-
-    builtin set +T
-    [[ -z $__hutch_user_trap ]] || __hutch_interrupt=$(builtin trap -p INT)
     builtin trap "" INT
+    builtin set +T
     __hutch_traps="builtin $(builtin trap -p ERR)
       builtin $(builtin trap -p RETURN)
       builtin $(builtin trap -p DEBUG)"
@@ -52,9 +52,8 @@ __hutch_enter() {
     builtin set +eux
     __hutch_locals=$(builtin local -p)
   } >/dev/null 2>&1
-  [[ -n $__hutch_user_trap && $__hutch_status:$__hutch_user_trap$__hutch_traps == @(130:*|*exit*) ]] && __hutch_save
-  [ -z "$__hutch_user_trap" ] || builtin eval "builtin trap - INT
-    $__hutch_interrupt
+  [[ -n $__hutch_user_trap && $__hutch_user_trap$__hutch_traps == *exit* ]] && __hutch_save
+  [ -z "$__hutch_user_trap" ] || builtin eval "builtin trap -- ${__hutch_user_interrupt@Q} INT
     $__hutch_traps
     { (builtin exit $__hutch_status) && (builtin exit); } >/dev/null 2>&1
 $__hutch_user_trap"
@@ -188,7 +187,10 @@ trap() {
   for signal in "$@"; do
     case ${signal^^} in
       EXIT | 0) if [ "$action" = - ]; then __hutch_user_trap=; else __hutch_user_trap=$action; fi ;;
-      *) others+=("$signal") ;;
+      *)
+        others+=("$signal")
+        case ${signal^^} in INT | SIGINT | 2) __hutch_user_interrupt=$action ;; esac
+        ;;
     esac
   done
   [ ${#others[@]} -eq 0 ] || builtin trap -- "$action" "${others[@]}"
