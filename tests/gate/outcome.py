@@ -1,4 +1,4 @@
-"""What came of one case: a GoogleTest, a pytest function, or a program that is a test as a whole."""
+"""What came of one case: of GoogleTest, of pytest, or a program that is a test as a whole."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 @dataclass
 class Outcome:
-    """`test` is CTest's name of the program that ran the case; `case` is pytest's id of it, or None."""
+    """`test` is CTest's name of the program that ran the case; `case` is FILE::NAME, or None."""
 
     test: str
     case: str | None

@@ -1,7 +1,7 @@
 """tests/quarantine.txt: tests whose failure does not fail the gate, each with its reason.
 
-A line is `name | what fails | why | since`. The name is pytest's id of a case (integration/test_x.py::test_y)
-or CTest's name of a test (unit.Suite.Name).
+A line is `name | what fails | why | since`. The name is that of a case (integration/test_x.py::test_y,
+unit/mcp/x_test.cc::Suite.Name), or CTest's name of a test that has no cases.
 """
 
 import os
@@ -34,7 +34,7 @@ def wrong_entries(entries, tree, top):
             test = None if (tree.directory / "Testing/cases" / f"{name}.jsonl").exists() else name
             if test is None:
                 wrong.append(f"{name} is a whole suite; name its cases")
-        elif not _is_case(name, top):
+        elif not _is_case(name, tree, top):
             wrong.append(f"{name} names no test")
             continue
         else:
@@ -46,16 +46,41 @@ def wrong_entries(entries, tree, top):
     return wrong
 
 
+def cpp_suite(file):
+    """unit/mcp/golden_test.cc is the suite unit.mcp.golden."""
+    return file.removesuffix("_test.cc").replace("/", ".")
+
+
+def cpp_cases(tree, file):
+    """The names of the cases in that file, as the program itself lists them."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("HUTCH_TEST_")}
+    listed = subprocess.run([tree.directory / "bin/unit_tests", f"--in={file}", "--gtest_list_tests"],
+                            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env=environment)
+    cases, suite = [], ""
+    for line in listed.stdout.splitlines():
+        name = line.partition("#")[0].rstrip()
+        if line.startswith("  "):
+            cases.append(suite + name.strip())
+        else:
+            suite = name
+    return cases
+
+
 def _suite_of(case, labels):
     """unit/runners/test_sql.py::test_x is of runners.sql, security/test_probes.py::... of security.probes."""
+    if case.partition("::")[0].endswith(".cc"):
+        return cpp_suite(case.partition("::")[0])
     folder, _, file = case.partition("::")[0].rpartition("/")
     name = file.removeprefix("test_").removesuffix(".py")
     return next((test for test in labels if test == f"{folder.rpartition('/')[2]}.{name}"), None)
 
 
-def _is_case(name, top):
-    if "::" not in name:
+def _is_case(name, tree, top):
+    file, _, case = name.partition("::")
+    if not case:
         return False
+    if file.endswith(".cc"):
+        return case in cpp_cases(tree, file)
     python = os.environ.get("HUTCH_TEST_PYTHON") or top / "build/venv/bin/python"
     # Not a case of the suite that this may be called from.
     environment = {key: value for key, value in os.environ.items() if not key.startswith("HUTCH_TEST_")}

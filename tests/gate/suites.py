@@ -1,7 +1,7 @@
 """Runs tests with ctest in one build tree, and reads what came of each case.
 
-ctest tells of its tests in a JUnit file. A test that is a pytest suite tells of its cases in a file
-of its own (tests/support/case_report.py), which also names the case that was running when a suite
+ctest tells of its tests in a JUnit file. A test that is a suite tells of its cases in a file of its
+own (tests/support/case_report.py and .cc), which also names the case that was running when a suite
 was killed.
 """
 
