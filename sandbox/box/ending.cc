@@ -89,39 +89,44 @@ Cause cause_of_exception(const RunError& failure, bool interrupted, const Observ
   return failure.name == "SystemExit" ? Cause::kExit : Cause::kException;
 }
 
-// bash keeps its state in a file between runs; what runs in the background has a copy of its own.
+// bash keeps its state in a file between runs, if it comes to its end; what runs in the background
+// has a copy of its own.
 bool has_state_of_bash(const Run& run) {
   return run.language == Language::kBash && !run.background;
 }
 
 std::string kept(const Run& run, const Observed& observed) {
-  if (has_state_of_bash(run)) return "files kept; working directory and variables kept";
+  if (has_state_of_bash(run)) {
+    return observed.bash_state_kept
+               ? "files kept; working directory and variables kept"
+               : "files kept; working directory and variables as before this run";
+  }
   if (observed.own_process) return "files kept; the session's interpreters are not affected";
   return "variables kept, files kept";
 }
 
-void say_what_died(Run& run, const Observed& observed) {
-  run.error->survived = "files kept";
-  if (has_state_of_bash(run)) {
-    run.error->survived = "files kept; working directory and variables as before this run";
-  } else if (observed.own_process) {
-    run.error->survived = "files kept; the session's interpreters are not affected";
-  } else {
-    run.error->lost =
-        std::string(name_of(run.language)) + " interpreter restarted: variables and imports lost";
+void say_what_is_left(Run& run, const Observed& observed) {
+  if (has_state_of_bash(run) || observed.own_process) {
+    run.error->survived = kept(run, observed);
+    return;
   }
-}
-
-// bash writes its state down as it exits, also when a signal makes it: only SIGKILL does not wait.
-void say_what_is_left(Run& run, int wait_status, const Observed& observed) {
-  const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
-  if (killed || !has_state_of_bash(run)) return say_what_died(run, observed);
-  run.error->survived = kept(run, observed);
+  run.error->survived = "files kept";
+  run.error->lost =
+      std::string(name_of(run.language)) + " interpreter restarted: variables and imports lost";
 }
 
 void end_stopped(Run& run, Cause cause, const Observed& observed) {
   run.status = status_of(cause);
   run.error = RunError{name_of_stop(cause), message_of_stop(cause, observed), "", cause, "", ""};
+}
+
+// It made an exception of its own of the interrupt.
+void end_stopped_with(Run& run, const RunError& failure, const Observed& observed) {
+  end_stopped(run, *observed.stop_cause, observed);
+  run.error->message += "; it ended with " + failure.name + ": " + failure.message;
+  run.error->traceback = failure.traceback;
+  run.error->survived = kept(run, observed);
+  run.exit_code.reset();
 }
 
 // It ended well by its own word, also where it has caught the interrupt: what it had met is told.
@@ -163,6 +168,7 @@ void end_by_message(Run& run, const json& done, const Observed& observed) {
   failure.name = wire::string_or(raw, "name", "Error").substr(0, 200);
   failure.message = wire::string_or(raw, "message").substr(0, kMessageBytesMax);
   failure.traceback = wire::string_or(raw, "traceback").substr(0, kTracebackBytesMax);
+  if (observed.stop_cause) return end_stopped_with(run, failure, observed);
   failure.survived = kept(run, observed);
   failure.cause = cause_of_exception(failure, interrupted, observed);
   run.error = std::move(failure);
@@ -175,7 +181,7 @@ void end_by_exit(Run& run, int wait_status, const Observed& observed) {
   if (code == 0 && observed.own_process) return end_well(run, observed);
   if (observed.stop_cause) {
     end_stopped(run, *observed.stop_cause, observed);
-    return say_what_is_left(run, wait_status, observed);
+    return say_what_is_left(run, observed);
   }
   run.status = RunStatus::kFailed;
   RunError failure;
@@ -207,7 +213,7 @@ void end_by_exit(Run& run, int wait_status, const Observed& observed) {
     failure.cause = Cause::kPids;
   }
   run.error = std::move(failure);
-  say_what_is_left(run, wait_status, observed);
+  say_what_is_left(run, observed);
 }
 
 void end_without_start(Run& run, const base::Error& why) {

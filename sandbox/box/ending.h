@@ -15,9 +15,10 @@ namespace sandbox::box {
 struct Observed {
   std::optional<Cause> stop_cause;  // the box was ending it, for this reason
   bool children_interrupted =
-      false;                   // its child processes were too: what it made of that is no success
-  bool own_process = false;    // a process of its own: no variables to keep or lose
-  bool out_of_memory = false;  // the kernel killed something of the session meanwhile
+      false;                     // its child processes were too: what it made of that is no success
+  bool own_process = false;      // a process of its own: no variables to keep or lose
+  bool bash_state_kept = false;  // bash has written down what it keeps from run to run
+  bool out_of_memory = false;    // the kernel killed something of the session meanwhile
   std::int64_t memory_peak_bytes = 0;  // of the session so far; 0: not known
   bool disk_used_up = false;           // the quota refuses writes, or the file system has no room
   bool forks_refused = false;          // the process limit said no meanwhile, or was seen reached

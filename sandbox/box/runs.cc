@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
+#include "sandbox/box/bash_state.h"
 #include "sandbox/box/job_outputs.h"
 #include "sandbox/box/remarks.h"
 #include "sandbox/box/run_environment.h"
@@ -166,6 +167,7 @@ void Runs::begin(const JobPointer& job) {
   job->started_process_time = process_clock();
   job->oom_kills_before = context_.oom_kills();
   job->pids_refused_before = context_.pids_refused();
+  job->bash_state_before = bash_state_version(context_.init.root_fd());
   if (const auto started = start_process(*job); !started.ok()) {
     const int why = started.error().os_errno;
     // ETIMEDOUT: the code of the box stopped it before it became a program.
@@ -278,6 +280,7 @@ Observed Runs::observe(const Job& job) const {
   observed.stop_cause = job.stop_cause;
   observed.children_interrupted = job.group_interrupted;
   observed.own_process = job.own_worker != nullptr;
+  observed.bash_state_kept = bash_state_version(context_.init.root_fd()) != job.bash_state_before;
   observed.out_of_memory = context_.oom_kills() > job.oom_kills_before;
   observed.disk_used_up = context_.disk_used_up();
   observed.forks_refused = context_.pids_refused() > job.pids_refused_before;

@@ -55,14 +55,26 @@ def test_a_long_value_is_printed_whole(hutch):
     assert ended.returncode == 0 and ended.stdout == "'" + "x" * 100_000 + "'\n"
 
 
-def test_a_long_table_can_be_saved_whole(hutch, tmp_path):
-    code = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) SELECT * FROM n"
-    ended = hutch("run", "-l", "sql", "-", code=code)
-    assert ended.returncode == 0 and "--save DIRECTORY writes all of them there" in ended.stderr
-    ended = hutch("run", "-l", "sql", "--save", "kept", "-", code=code)
+# The first of each has its rows in the result as JSON, the second as CSV, the third in a file.
+@pytest.mark.parametrize("language,code,rows", [
+    *[("sql", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT * FROM n", rows)
+      for rows in (101, 1_100, 50_000)],
+    *[("python", "import pandas\npandas.DataFrame({{'i': range(1, {} + 1)}})", rows)
+      for rows in (101, 1_100, 50_000)]])
+def test_a_long_table_can_be_saved_whole(hutch, tmp_path, language, code, rows):
+    ended = hutch("run", "-l", language, "-", code=code.format(rows))
     assert ended.returncode == 0, ended.stderr
+    assert "hutch: it shows a part of a table; --save DIRECTORY writes all of them there\n" in ended.stderr
+    ended = hutch("run", "-l", language, "--save", "kept", "-", code=code.format(rows))
+    assert ended.returncode == 0 and "--save" not in ended.stderr, ended.stderr
     [saved] = (tmp_path / "kept").glob("*.csv")
-    assert saved.read_text().splitlines() == ["i", *map(str, range(1, 50_001))]
+    assert saved.read_text().splitlines() == ["i", *map(str, range(1, rows + 1))]
+
+
+def test_a_table_that_is_shown_whole_needs_no_file(hutch, tmp_path):
+    ended = hutch("run", "-l", "sql", "--save", "kept", "-", code="SELECT 1")
+    assert ended.returncode == 0 and not (tmp_path / "kept").exists() and "saved" not in ended.stderr
+    assert "--save" not in hutch("run", "-l", "sql", "-", code="SELECT 1").stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -38,6 +38,7 @@ def test_code_that_ignores_the_interrupt_loses_its_interpreter_only(client):
 @pytest.mark.parametrize("language,code", [
     ("python", "import time\ntry:\n    time.sleep(60)\nexcept BaseException:\n    print('partial')"),
     ("bash", "python3 -c 'import time\ntry: time.sleep(60)\nexcept KeyboardInterrupt: print(\"partial\")'; true"),
+    ("python", "import time\ntry:\n    time.sleep(60)\nexcept BaseException:\n    raise ValueError('gave up')"),
 ])
 def test_a_timeout_that_the_code_catches_is_told(client, language, code):
     client.run("true" if language == "bash" else "1", language)
@@ -55,6 +56,11 @@ def test_bash_keeps_what_a_stopped_run_has_set(client):
     run = client.run("cd /; trap '' INT; while true; do sleep 1; done", "bash", timeout_seconds=2)
     assert run["error"]["survived"] == "files kept; working directory and variables as before this run"
     assert client.run("pwd", "bash")["stdout"] == "/tmp\n"
+    run = client.run("cd /; exec sleep 60", "bash", timeout_seconds=2)
+    assert run["error"]["survived"] == "files kept; working directory and variables as before this run"
+    assert client.run("pwd", "bash")["stdout"] == "/tmp\n"
+    run = client.run("cd /; exit 3", "bash")
+    assert run["error"]["survived"] == "files kept; working directory and variables kept"
 
 
 def test_os_system_is_interrupted(client):

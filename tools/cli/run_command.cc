@@ -20,6 +20,7 @@
 #include "sandbox/output.h"
 #include "share/share_folder.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/unshown_results.h"
 #include "tools/text_window.h"
 
 namespace tools::cli {
@@ -31,7 +32,6 @@ namespace {
 
 constexpr std::size_t kChunkBytes = 1 << 20;
 constexpr int kTimedOutStatus = 124;
-constexpr std::size_t kSavedBytesMax = 512U << 20;  // more than a sandbox keeps of one form
 
 // What stands for a language, as the suffix of a file and for -l. Not JSX: nothing here takes it.
 struct ShortName {
@@ -143,18 +143,6 @@ void print_values(Application& app, const RunState& state) {
   std::cout.flush();
 }
 
-// Names of files in the folder of the run: pictures, and tables that are shown in part.
-std::vector<std::string> names_to_save(const sandbox::Run& run) {
-  std::vector<std::string> names;
-  for (const nlohmann::json& output : run.outputs) {
-    for (std::string name : {sandbox::picture_name(output, run.run_id),
-                             sandbox::whole_name(output, run.run_id, "csv")}) {
-      if (!name.empty()) names.push_back(std::move(name));
-    }
-  }
-  return names;
-}
-
 // Before the session goes, and they with it. Never over a file that is there.
 base::Status save_files(Application& app, const RunState& state, const std::string& directory) {
   std::error_code failure;
@@ -162,18 +150,30 @@ base::Status save_files(Application& app, const RunState& state, const std::stri
   if (failure) return base::error(Error::Kind::kInvalid, directory + ": " + failure.message());
   if (!path.has_filename()) path = path.parent_path();  // it ended in a slash
   const share::ShareFolder folder(path, app.settings().user_umask);
-  for (const std::string& name : names_to_save(state.run)) {
-    const std::string bytes = TRY(app.sessions().read_run_file(state.session_id, state.run.run_id,
-                                                               name, 0, kSavedBytesMax + 1));
-    if (bytes.size() > kSavedBytesMax) {
-      return base::error(Error::Kind::kLimit, name + " is too large for a result of a run");
-    }
+  for (const Unshown& unshown : find_unshown(state.run)) {
+    const std::string bytes = TRY(read_unshown(app.sessions(), state, unshown));
     const base::UniqueFd copy = TRY(base::make_memory_file("result", bytes));
-    auto put = folder.put(copy.get(), name);
-    if (!put.ok()) return std::move(put).error().context("save " + name + " in " + path.string());
+    auto put = folder.put(copy.get(), unshown.name);
+    if (!put.ok()) {
+      return std::move(put).error().context("save " + unshown.name + " in " + path.string());
+    }
     std::cerr << "hutch: saved " << put.value() << "\n";
   }
   return base::done();
+}
+
+void tell_of_unshown(const sandbox::Run& run) {
+  const auto unshown = find_unshown(run);
+  if (unshown.empty()) return;
+  const auto pictures = std::count_if(unshown.begin(), unshown.end(), [](const Unshown& one) {
+    return one.form == Unshown::Form::kPicture;
+  });
+  const bool tables = pictures < static_cast<std::ptrdiff_t>(unshown.size());
+  std::cerr << "hutch: it shows "
+            << (pictures == 0 ? "a part of a table"
+                : tables      ? "pictures, and a part of a table"
+                              : "pictures")
+            << "; --save DIRECTORY writes all of them there\n";
 }
 
 // They go with a sandbox that has no name.
@@ -193,10 +193,7 @@ std::string words_of(const sandbox::RunError& failure, std::int64_t timeout_seco
 }
 
 int report(const RunState& state, bool saves, std::int64_t timeout_seconds) {
-  if (!saves && !names_to_save(state.run).empty()) {
-    std::cerr << "hutch: it shows pictures, or a part of a table; --save DIRECTORY writes all of "
-                 "them there\n";
-  }
+  if (!saves) tell_of_unshown(state.run);
   if (state.run.status == sandbox::RunStatus::kCompleted) return 0;
   if (state.run.error && state.run.error->cause != sandbox::Cause::kException &&
       state.run.error->cause != sandbox::Cause::kExit) {

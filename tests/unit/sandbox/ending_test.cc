@@ -90,7 +90,24 @@ TEST(EndByMessage, WhatCatchesItsTimeoutHasTimedOut) {
   observed.own_process = true;
   const auto of_bash = by_exit(exited(0), observed, Language::kBash);
   EXPECT_EQ(of_bash.status, RunStatus::kTimedOut);
-  EXPECT_EQ(of_bash.error->survived, "files kept; working directory and variables kept");
+  EXPECT_EQ(of_bash.error->survived,
+            "files kept; working directory and variables as before this run");
+}
+
+TEST(EndByMessage, WhatMakesAnExceptionOfItsTimeoutHasTimedOut) {
+  Observed observed;
+  observed.stop_cause = Cause::kTimeout;
+  const json done = {
+      {"ok", false},
+      {"exit_code", 1},
+      {"error", {{"name", "ValueError"}, {"message", "gave up"}, {"traceback", "line 3"}}}};
+  const auto run = by_message(done, observed);
+  EXPECT_EQ(run.status, RunStatus::kTimedOut);
+  EXPECT_EQ(run.error->cause, Cause::kTimeout);
+  EXPECT_NE(run.error->message.find("; it ended with ValueError: gave up"), std::string::npos);
+  EXPECT_EQ(run.error->traceback, "line 3");
+  EXPECT_EQ(run.error->survived, "variables kept, files kept");
+  EXPECT_FALSE(run.exit_code.has_value());
 }
 
 TEST(EndByMessage, WhatEndsWellAllTheSameTellsWhatItHasMet) {
@@ -112,16 +129,19 @@ TEST(EndByMessage, WhatEndsWellAllTheSameTellsWhatItHasMet) {
   EXPECT_NE(run.note.find("memory_mb"), std::string::npos) << run.note;
 }
 
-TEST(EndByExit, BashKeepsItsStateUnlessItIsKilled) {
+TEST(EndByExit, BashKeepsWhatItHasWrittenDown) {
   Observed observed;
   observed.stop_cause = Cause::kTimeout;
   observed.own_process = true;
-  for (const int status : {exited(130), exited(137), SIGINT, SIGTERM}) {
+  // However it ended: it may have become another program, which wrote nothing.
+  for (const int status : {exited(130), exited(0), SIGINT, SIGKILL}) {
+    observed.bash_state_kept = false;
+    EXPECT_EQ(by_exit(status, observed, Language::kBash).error->survived,
+              "files kept; working directory and variables as before this run");
+    observed.bash_state_kept = true;
     EXPECT_EQ(by_exit(status, observed, Language::kBash).error->survived,
               "files kept; working directory and variables kept");
   }
-  EXPECT_EQ(by_exit(SIGKILL, observed, Language::kBash).error->survived,
-            "files kept; working directory and variables as before this run");
   auto behind = run_of(Language::kBash);
   behind.background = true;
   end_by_exit(behind, exited(130), observed);

@@ -1,0 +1,29 @@
+// What a run has shown and a terminal does not: pictures, and tables of which the text is a part.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sandbox/base/result.h"
+#include "sessions/manager.h"
+
+namespace tools::cli {
+
+struct Unshown {
+  enum class Form { kPicture, kCsv, kTable };
+  std::string name;   // of the file to save it in
+  Form form;          // kTable: as JSON, to be saved as CSV
+  std::string whole;  // the file of the run that has it; empty: `inline_text` is it
+  std::string inline_text;
+};
+
+std::vector<Unshown> find_unshown(const sandbox::Run& run);
+
+// Its bytes as they are to be saved. kLimit where it is larger than a result may be.
+base::Result<std::string> read_unshown(sessions::Manager& sessions, const sessions::RunState& state,
+                                       const Unshown& unshown);
+
+// A table {"columns": [{"name"}], "rows": [[…]]} as CSV; kInvalid where it is none.
+base::Result<std::string> csv_of_table(const std::string& table);
+
+}  // namespace tools::cli
