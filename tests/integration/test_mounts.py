@@ -294,6 +294,14 @@ def test_one_run_from_the_shell(state, folder):
     assert (folder / "out.txt").read_text() == "1\n" and (folder / "out.txt").stat().st_uid == OWNER
 
 
+def test_a_home_that_no_shell_has_written_out(state, folder):
+    for mount in (f"~/{folder.name}", f"project=~/{folder.name}:rw"):
+        ended = subprocess.run([hutch_binary(), "run", "--mount", mount, "-l", "bash", "-", "--state-dir", state],
+                               input="cat /mnt/project/in.txt", capture_output=True, text=True, timeout=60,
+                               env={**os.environ, "HOME": str(folder.parent)})
+        assert ended.returncode == 0 and ended.stdout == "from the host\n", ended.stderr
+
+
 def test_what_is_granted_no_more_is_taken_away(state, folder):
     with Client(state, "--session", "s", "--mount", f"{folder}:rw") as client:
         assert errno_of(client, "open('/mnt/project/x', 'w')") == "done"

@@ -133,6 +133,8 @@ base::Status resolve_mounts(const Flags& flags, const Environment& environment,
   for (const std::string& text : flags.mounts) {
     auto folder = sandbox::parse_folder(text);
     if (!folder.ok()) return std::move(folder).error().context("--mount " + text);
+    // No shell has done it where a client's configuration lists the arguments.
+    folder.value().path = TRY(expand(folder.value().path, environment));
     all.push_back(std::move(folder).value());
   }
   const std::size_t named = all.size();
