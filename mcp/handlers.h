@@ -2,6 +2,7 @@
 // .cc file per group.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -37,6 +38,9 @@ Server::Answer cancel_task(const Server& server, Call& call);
 Server::Answer update_task(const Server& server, Call& call);
 Server::Answer list_tasks(const Server& server, Call& call);
 Server::Answer task_result(const Server& server, Call& call);
+
+// How long a person may take to read and answer what is asked of them.
+inline constexpr std::chrono::minutes kAnswerPatience{10};
 
 // rounds.cc: reads what belongs to a round of this call, then runs `handler`, which says what it
 // has come to or asks the client for more; the latter is turned into what the revision has for it.

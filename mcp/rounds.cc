@@ -14,8 +14,6 @@ using nlohmann::json;
 namespace {
 
 constexpr int kRoundsMax = 10;
-// For a person to read and answer.
-constexpr std::chrono::minutes kAnswerPatience{10};
 
 // The rest are requests that the client did not declare.
 json allowed_of(const json& requests, const json& declared, json& missing) {

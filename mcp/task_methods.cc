@@ -17,7 +17,6 @@ using nlohmann::json;
 namespace {
 
 constexpr const char* kRelatedTask = "io.modelcontextprotocol/related-task";
-constexpr std::chrono::minutes kAnswerPatience{10};  // for a person to read and answer
 
 // The task that the call names, or why it gets none.
 std::variant<Task, RpcError> named_task(const Server& server, const Call& call) {

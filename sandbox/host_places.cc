@@ -78,7 +78,7 @@ constexpr const char* kObeyed[] = {"bin",          ".cargo",  ".claude",    ".co
                                    ".config",      ".cursor", ".local/bin", ".local/lib",
                                    ".local/share", ".vscode"};
 
-Error invalid(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
+Error refused(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
 
 std::optional<std::string> real_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), &::free);
@@ -113,9 +113,9 @@ base::Status check_against(const std::string& path, const std::vector<std::strin
                            const char* never) {
   for (const std::string& named : places) {
     for (const std::string& place : {named, real_path(named).value_or(named)}) {
-      if (lies_in(path, place)) return invalid(path + " is " + never + ": it is in " + named);
+      if (lies_in(path, place)) return refused(path + " is " + never + ": it is in " + named);
       if (lies_in(place, path)) {
-        return invalid(path + " is " + never + ": it holds " + named +
+        return refused(path + " is " + never + ": it holds " + named +
                        ". Grant a folder in it instead");
       }
     }
@@ -144,7 +144,7 @@ base::Status check_mounts_below(const std::string& path) {
     for (int i = 0; i < 5; ++i) fields >> target;
     target = without_escapes(target);
     if (target != path && is_in(target, path)) {
-      return invalid(path + " cannot be granted: another file system is mounted in it, at " +
+      return refused(path + " cannot be granted: another file system is mounted in it, at " +
                      target + ". Grant folders that have none in them");
     }
   }
@@ -203,12 +203,12 @@ base::Result<HostFolder> check_folder(HostFolder folder, const HostPlaces& place
   if (::lstat(real->c_str(), &status) != 0) {
     return Error::from_errno("grant " + *real, Error::Kind::kInvalid);
   }
-  if (!S_ISDIR(status.st_mode)) return invalid(*real + " is not a folder: grant the one it is in");
+  if (!S_ISDIR(status.st_mode)) return refused(*real + " is not a folder: grant the one it is in");
   // What a link leads to may be changed later, by code that was granted the folder the link is in.
   std::string plain = std::filesystem::path(folder.path).lexically_normal().string();
   while (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
   if (plain != *real) {
-    return invalid(folder.path + " leads through a link: grant " + *real + " by that name");
+    return refused(folder.path + " leads through a link: grant " + *real + " by that name");
   }
   folder.path = *real;
   folder.device = status.st_dev;
@@ -219,7 +219,7 @@ base::Result<HostFolder> check_folder(HostFolder folder, const HostPlaces& place
   }
   for (const char* secret : {"/.ssh/", "/.gnupg/"}) {
     if ((folder.path + "/").find(secret) != std::string::npos) {
-      return invalid(folder.path + " is never granted: it is somebody's keys");
+      return refused(folder.path + " is never granted: it is somebody's keys");
     }
   }
   TRY(check_mounts_below(folder.path));
@@ -230,19 +230,19 @@ base::Result<std::vector<HostFolder>> check_folders(std::vector<HostFolder> fold
                                                     const HostPlaces& places,
                                                     const std::string& here) {
   if (folders.size() > kHostFoldersMax) {
-    return invalid("at most " + std::to_string(kHostFoldersMax) + " folders can be granted");
+    return refused("at most " + std::to_string(kHostFoldersMax) + " folders can be granted");
   }
   std::vector<HostFolder> checked;
   for (HostFolder& wanted : folders) {
     HostFolder folder = TRY(check_folder(std::move(wanted), places, here));
     for (const HostFolder& other : checked) {
       if (other.name == folder.name) {
-        return invalid("two folders would be /mnt/" + folder.name + ": " + other.path + " and " +
+        return refused("two folders would be /mnt/" + folder.name + ": " + other.path + " and " +
                        folder.path + ". Name one otherwise: NAME=PATH, or in [mounts]");
       }
       // Code with the outer one could put something else in the place of the inner one.
       if (is_in(folder.path, other.path) || is_in(other.path, folder.path)) {
-        return invalid(folder.path + " and " + other.path +
+        return refused(folder.path + " and " + other.path +
                        " cannot both be granted: one is in the other");
       }
     }

@@ -7,11 +7,7 @@
 
 namespace tools {
 
-namespace {
-
-constexpr std::size_t kPageSize = 100;
-
-}  // namespace
+namespace {}  // namespace
 
 std::optional<mcp::Task> RunTasks::find(const mcp::Principal& principal, const std::string& id) {
   const auto state = services_.sessions.wait_run(principal.id, id, {}, {});

@@ -23,7 +23,6 @@ using sandbox::files::BoxFiles;
 
 namespace {
 
-constexpr std::size_t kPageSize = 100;
 constexpr std::size_t kListedMax = 1000;
 constexpr std::int64_t kSessionsLookedAt = 10;  // those used last
 constexpr std::int64_t kRunsLookedAt = 10;      // of each, the newest

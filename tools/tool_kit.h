@@ -109,6 +109,8 @@ mcp::Tool install_tool(const Services& services);
 std::vector<mcp::Tool> session_tools(const Services& services);
 std::vector<mcp::Prompt> prompts(const Services& services);
 
+inline constexpr std::size_t kPageSize = 100;
+
 // Where the page of a cursor begins, which is the decimal number of its first item; nothing for
 // what no page has given. Empty: the first.
 std::optional<std::size_t> offset_of_page(const std::string& cursor, std::size_t page_size);

@@ -4,15 +4,12 @@
 #include <charconv>
 #include <string>
 
+#include "mcp/http/status.h"
 #include "mcp/letter_case.h"
 
 namespace mcp::http {
 namespace {
 
-constexpr int kBadRequest = 400;
-constexpr int kTooLarge = 413;
-constexpr int kUnsupportedMediaType = 415;
-constexpr int kNotImplemented = 501;
 constexpr std::size_t kSizeDigitsMax = 8;
 
 }  // namespace

@@ -5,13 +5,11 @@
 #include <cctype>
 
 #include "mcp/http/message.h"
+#include "mcp/http/status.h"
 
 namespace mcp::http {
 namespace {
 
-constexpr int kBadRequest = 400;
-constexpr int kTargetTooLong = 414;
-constexpr int kHeadTooLarge = 431;
 constexpr std::string_view kLineEnd = "\r\n";
 
 // Names under which the library puts words of its own, or headers that make it do more than is

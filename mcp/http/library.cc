@@ -6,14 +6,11 @@
 #include <exception>
 
 #include "mcp/http/body_framing.h"
+#include "mcp/http/status.h"
 #include "mcp/letter_case.h"
 
 namespace mcp::http {
 namespace {
-
-constexpr int kBadRequest = 400;
-constexpr int kTooLarge = 413;
-constexpr int kInternalError = 500;
 
 // One request on its way through the library. What the library calls is named by the library.
 class Exchange final : public httplib::Stream {

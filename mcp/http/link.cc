@@ -9,15 +9,14 @@
 #include <cerrno>
 #include <utility>
 
+#include "mcp/http/status.h"
+
 namespace mcp::http {
 namespace {
 
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr std::size_t kReadBytes = 16U << 10;
 constexpr std::size_t kCompactBytes = 64U << 10;  // written bytes that are still kept
-constexpr int kRequestTimeout = 408;
-constexpr int kHeadTooLarge = 431;
-constexpr int kUnavailable = 503;
 // What a client that is refused may go on sending until it has read why.
 constexpr std::size_t kLingerBytes = 8U << 20;
 constexpr std::chrono::seconds kLingerPatience{2};

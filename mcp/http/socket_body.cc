@@ -7,14 +7,12 @@
 #include <cerrno>
 #include <chrono>
 
+#include "mcp/http/status.h"
+
 namespace mcp::http {
 namespace {
 
 using std::chrono::milliseconds;
-
-constexpr int kBadRequest = 400;
-constexpr int kRequestTimeout = 408;
-constexpr int kUnavailable = 503;
 
 }  // namespace
 

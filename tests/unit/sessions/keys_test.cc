@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kNow = 1'800'000'000'000;
 
-class SealingKeysTest : public testing::Test {
+class SealingKeysTest : public ::testing::Test {
  protected:
   SealingKeysTest() : directory_(::testing::TempDir() + "hutch_keys_XXXXXX") {
     if (::mkdtemp(directory_.data()) == nullptr) std::abort();

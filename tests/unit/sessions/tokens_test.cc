@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kNow = 1'800'000'000'000;
 
-class TokensTest : public testing::Test {
+class TokensTest : public ::testing::Test {
  protected:
   TokensTest() : directory_(::testing::TempDir() + "hutch_tokens_XXXXXX") {
     if (::mkdtemp(directory_.data()) == nullptr) std::abort();
