@@ -25,9 +25,9 @@ struct Bounds {
   std::chrono::milliseconds slow_after{100};  // all may
 
   // What waits for readers.
-  std::size_t stream_bytes = 4U << 20;               // for one; one larger event may go alone
-  std::size_t waiting_bytes = 512U << 20;            // for all; exceeded only by
-  std::size_t small_output = 16U << 10;              // answers of this size
+  std::size_t stream_bytes = 4U << 20;     // for one, and as much behind the event that passes it
+  std::size_t waiting_bytes = 512U << 20;  // for all; exceeded only by
+  std::size_t small_output = 16U << 10;    // answers of this size
   std::chrono::milliseconds write_patience{30'000};  // for a reader to take all that waits, or
   std::size_t write_progress = 64U << 10;            // so much of it
 

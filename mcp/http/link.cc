@@ -211,6 +211,7 @@ void Link::flush(Lock& lock) {
   host_.release_output(out_.size());
   out_ = std::string();
   written_ = 0;
+  ++times_emptied_;
   flushed(lock);
 }
 
@@ -280,17 +281,23 @@ bool Link::send(std::string bytes) {
 
 bool Link::send_patiently(std::string bytes) {
   Lock lock(mutex_);
-  (void)less_waits_.wait_for(lock, host_.bounds().write_patience, [this] {
+  const auto is_its_turn = [this] {
     return state_ != State::kStreaming || given_up_ || has_room_now();
-  });
+  };
+  std::uint64_t before = 0;
+  do {
+    before = times_emptied_;
+  } while (!less_waits_.wait_for(lock, host_.bounds().write_patience, is_its_turn) &&
+           times_emptied_ != before);
   return send(std::move(bytes), lock);
 }
 
 bool Link::send(std::string bytes, Lock& lock) {
   if (state_ != State::kStreaming || close_after_flush_ || given_up_) return false;
-  const std::size_t waiting = out_.size() - written_;
-  const bool room = waiting == 0 || waiting + bytes.size() <= host_.bounds().stream_bytes;
-  if (!room || !queue(std::move(bytes))) {
+  // An event of any size may pass the bound; behind it there is as much room as before it.
+  const bool passes = out_.size() - written_ <= host_.bounds().stream_bytes;
+  behind_ = passes ? 0 : behind_ + bytes.size();
+  if (behind_ > host_.bounds().stream_bytes || !queue(std::move(bytes))) {
     give_up();
   } else if (!write_armed_) {
     flush(lock);

@@ -111,6 +111,8 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   std::string out_;
   std::size_t written_ = 0;   // of out_
   std::size_t progress_ = 0;  // written since the deadline was set
+  std::size_t behind_ = 0;    // of out_, behind the event that passed the bound of a stream
+  std::uint64_t times_emptied_ = 0;
   bool close_after_flush_ = false;
   bool write_armed_ = false;
   bool given_up_ = false;

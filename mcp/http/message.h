@@ -54,7 +54,8 @@ class Stream {
 
   // Never waits. False when the client has gone, or read so slowly that the stream was closed.
   virtual bool send(std::string bytes) = 0;
-  // The same once the client has taken most of what waits for it, or had the time to.
+  // The same once the client has taken most of what waits for it, or had the time to: it has anew
+  // with each time that it took all.
   virtual bool send_patiently(std::string bytes) = 0;
   // False: what may be dropped should be, since the client does not keep up.
   [[nodiscard]] virtual bool has_room() const = 0;

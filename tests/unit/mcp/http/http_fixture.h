@@ -38,10 +38,14 @@ class Http : public ::testing::Test {
     service_ = std::get<std::unique_ptr<Service>>(std::move(started));
   }
 
-  int connect() {
+  // With `holds_bytes`, the kernel keeps about so much of what comes, not ever more.
+  int connect(int holds_bytes = 0) {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const timeval patience{60, 0};
     EXPECT_EQ(::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+    if (holds_bytes > 0) {
+      EXPECT_EQ(::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &holds_bytes, sizeof holds_bytes), 0);
+    }
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(service_->port()));
@@ -55,16 +59,22 @@ class Http : public ::testing::Test {
               static_cast<ssize_t>(bytes.size()));
   }
 
+  // Empty once the server has closed, or was silent for long.
+  static std::string receive_some(int fd) {
+    char buffer[64 << 10];
+    const ssize_t got = ::recv(fd, buffer, sizeof buffer, 0);
+    return {buffer, static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+  }
+
   // Until the server closes, or `until` has come.
   static std::string receive(int fd, const std::string& until = "") {
     std::string all;
-    char buffer[64 << 10];
     std::size_t searched = 0;
     while (until.empty() || all.find(until, searched) == std::string::npos) {
       searched = all.size() - std::min(all.size(), until.size());
-      const ssize_t got = ::recv(fd, buffer, sizeof buffer, 0);
-      if (got <= 0) break;
-      all.append(buffer, static_cast<std::size_t>(got));
+      const std::string more = receive_some(fd);
+      if (more.empty()) break;
+      all += more;
     }
     return all;
   }

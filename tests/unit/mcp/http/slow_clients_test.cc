@@ -1,9 +1,11 @@
 // Clients that read slowly, or send slowly, cost nobody else anything.
 #include <poll.h>
 
+#include <algorithm>
 #include <ctime>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "tests/unit/mcp/http/http_fixture.h"
 #include "tests/unit/mcp/pipe_client.h"
@@ -14,7 +16,57 @@ namespace {
 using fake::Event;
 using nlohmann::json;
 
-TEST_F(Http, AReaderThatTakesNothingIsGivenUp) {
+constexpr std::size_t kLargeAnswerBytes = 16U << 20;  // more than sockets hold
+const json kLegacyVersion = {{"protocolVersion", "2024-11-05"}};
+constexpr const char* kSseHead = " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer alice\r\n";
+
+// Clients of the transport with one stream for all answers, too.
+class SlowClients : public Http {
+ protected:
+  void add_large_tool() {
+    server_.add_tool(fake::make_tool("large", [](const json&, CallContext&) {
+      return fake::text_result(std::string(kLargeAnswerBytes, 'x'));
+    }));
+  }
+
+  // The stream, and the path that takes its messages.
+  std::pair<int, std::string> open_sse() {
+    const int stream = connect();
+    send(stream, std::string("GET /sse") + kSseHead + "Accept: text/event-stream\r\n\r\n");
+    const std::string opened = receive(stream, "\n\n");
+    const std::size_t at = opened.find("/messages");
+    EXPECT_NE(at, std::string::npos) << opened;
+    return {stream, at == std::string::npos ? "/" : opened.substr(at, opened.find('\n', at) - at)};
+  }
+
+  void tell(const std::string& path, json message) {
+    message["jsonrpc"] = "2.0";
+    const std::string body = message.dump();
+    EXPECT_TRUE(ask("POST " + path + kSseHead +
+                    "Connection: close\r\nContent-Type: application/json\r\nContent-Length: " +
+                    std::to_string(body.size()) + "\r\n\r\n" + body)
+                    .starts_with("HTTP/1.1 202 "));
+  }
+
+  // `come` has been read already.
+  static void expect_answers(int stream, int count, std::string come = "") {
+    const std::string mark = "\"id\":";
+    std::size_t searched = 0;
+    for (int answer = 0; answer < count; ++answer) {
+      std::size_t at = come.find(mark, searched);
+      while (at == std::string::npos) {
+        const std::string more = receive_some(stream);
+        ASSERT_FALSE(more.empty()) << answer << " of " << count << " answers";
+        const std::size_t from = come.size() - std::min(come.size(), mark.size());
+        come += more;
+        at = come.find(mark, std::max(from, searched));
+      }
+      searched = at + mark.size();
+    }
+  }
+};
+
+TEST_F(SlowClients, AReaderThatTakesNothingIsGivenUp) {
   options_.bounds.stream_bytes = 64U << 10;
   options_.bounds.write_patience = std::chrono::milliseconds(100);
   Event cancelled;
@@ -35,43 +87,34 @@ TEST_F(Http, AReaderThatTakesNothingIsGivenUp) {
   ::close(fd);
 }
 
-TEST_F(Http, LargeAnswersThatShareAStreamWaitForEachOther) {
+TEST_F(SlowClients, LargeAnswersThatShareAStreamWaitForEachOther) {
   options_.bounds.stream_bytes = 256U << 10;
-  server_.add_tool(fake::make_tool("large", [](const json&, CallContext&) {
-    return fake::text_result(std::string(16U << 20, 'x'));
-  }));
+  add_large_tool();
   start();
-  const std::string head = " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer alice\r\n";
-  const int stream = connect();
-  send(stream, "GET /sse" + head + "Accept: text/event-stream\r\n\r\n");
-  const std::string opened = receive(stream, "\n\n");
-  const std::size_t at = opened.find("/messages");
-  ASSERT_NE(at, std::string::npos) << opened;
-  const std::string path = opened.substr(at, opened.find('\n', at) - at);
-  const auto tell = [&](json message) {
-    message["jsonrpc"] = "2.0";
-    const std::string body = message.dump();
-    EXPECT_TRUE(ask("POST " + path + head +
-                    "Connection: close\r\nContent-Type: application/json\r\nContent-Length: " +
-                    std::to_string(body.size()) + "\r\n\r\n" + body)
-                    .starts_with("HTTP/1.1 202 "));
-  };
-  tell({{"id", 0}, {"method", "initialize"}, {"params", {{"protocolVersion", "2024-11-05"}}}});
+  const auto [stream, path] = open_sse();
+  tell(path, {{"id", 0}, {"method", "initialize"}, {"params", kLegacyVersion}});
   for (int id = 1; id <= 4; ++id) {
-    tell({{"id", id}, {"method", "tools/call"}, {"params", {{"name", "large"}}}});
+    tell(path, {{"id", id}, {"method", "tools/call"}, {"params", {{"name", "large"}}}});
   }
-  std::string answers;
-  for (int id = 0; id <= 4; ++id) {
-    while (answers.find("\"id\":" + std::to_string(id)) == std::string::npos) {
-      const std::string more = receive(stream, "\n\n");
-      ASSERT_FALSE(more.empty()) << "no answer to " << id;
-      answers += more;
-    }
-  }
+  expect_answers(stream, 5);
   ::close(stream);
 }
 
-TEST_F(Http, AClientThatReadsSlowlyAndSendsNothingMoreCostsNothing) {
+TEST_F(SlowClients, AnswersWaitBehindALargeOneThatIsNotReadYet) {
+  options_.bounds.stream_bytes = 256U << 10;
+  add_large_tool();
+  start();
+  const auto [stream, path] = open_sse();
+  tell(path, {{"id", 0}, {"method", "initialize"}, {"params", kLegacyVersion}});
+  tell(path, {{"id", 1}, {"method", "tools/call"}, {"params", {{"name", "large"}}}});
+  const std::string first = receive(stream, "xxxx");
+  ASSERT_NE(first.find("xxxx"), std::string::npos);
+  for (int id = 2; id <= 9; ++id) tell(path, {{"id", id}, {"method", "ping"}});
+  expect_answers(stream, 10, first);
+  ::close(stream);
+}
+
+TEST_F(SlowClients, AClientThatReadsSlowlyAndSendsNothingMoreCostsNothing) {
   server_.add_tool(fake::make_tool("large", [](const json&, CallContext&) {
     return fake::text_result(std::string(16U << 20, 'x'));
   }));
@@ -86,7 +129,7 @@ TEST_F(Http, AClientThatReadsSlowlyAndSendsNothingMoreCostsNothing) {
   ::close(fd);
 }
 
-TEST_F(Http, AHeadAndABodyHaveTheirTime) {
+TEST_F(SlowClients, AHeadAndABodyHaveTheirTime) {
   options_.bounds.head_patience = std::chrono::milliseconds(50);
   options_.bounds.body_patience = std::chrono::milliseconds(50);
   start();
@@ -101,7 +144,7 @@ TEST_F(Http, AHeadAndABodyHaveTheirTime) {
   ::close(slow_body);
 }
 
-TEST_F(Http, ABodyThatComesByteByByteHasNoMoreTime) {
+TEST_F(SlowClients, ABodyThatComesByteByByteHasNoMoreTime) {
   options_.bounds.body_patience = std::chrono::milliseconds(300);
   start();
   const int fd = connect();
