@@ -4,6 +4,7 @@ HUTCH_VM_LIMITS says what the place where this runs must give: "cgroup v2", or "
 ordinary user may make no cgroup. HUTCH_VM_PLACE, where it is given, what lies around the cgroups.
 """
 
+import fcntl
 import json
 import os
 import pathlib
@@ -195,11 +196,15 @@ def test_a_frozen_session_without_its_box_is_swept(state):
 
 @only_version2
 def test_processors_are_limited(client):
-    session = client.call("create_session", limits={"cpus": 1})["session_id"]
-    client.run("import os\nfor _ in range(3):\n    if os.fork() == 0:\n        while True: pass\n"
-               "for _ in range(3): os.wait()", session_id=session, background=True)
-    # When other programs leave more than one processor to them.
-    until(lambda: number(cgroup_of(session) / "cpu.stat", "nr_throttled") > 0, what="throttling")
+    with open(__file__) as everybodys:
+        # Places that are tested side by side would share the processors, and none reach its limit.
+        fcntl.flock(everybodys, fcntl.LOCK_EX)
+        session = client.call("create_session", limits={"cpus": 1})["session_id"]
+        client.run("import os\nfor _ in range(3):\n    if os.fork() == 0:\n        while True: pass\n"
+                   "for _ in range(3): os.wait()", session_id=session, background=True)
+        # When other programs leave more than one processor to them.
+        until(lambda: number(cgroup_of(session) / "cpu.stat", "nr_throttled") > 0, what="throttling")
+        client.call("delete_session", session_id=session)
 
 
 def test_nothing_is_left(state):
