@@ -12,9 +12,7 @@ from runner_client import PROGRAMS, RUNNERS, RunnerClient  # noqa: E402
 EXTRAS = Path(__file__).resolve().parents[3] / "build/extras/bin/python"
 
 
-@pytest.fixture
-def start(tmp_path):
-    """Starts runners that end with the test."""
+def starter(home):
     clients = []
 
     def start_one(language, **options):
@@ -25,13 +23,25 @@ def start(tmp_path):
             if not EXTRAS.exists():
                 pytest.skip("no build/extras: tests/support/make_extras.sh makes it")
             options["program"] = [str(EXTRAS), *PROGRAMS[language][1:]]
-        client = RunnerClient(language, tmp_path, **options)
+        client = RunnerClient(language, home, **options)
         clients.append(client)
         return client.__enter__()
 
     yield start_one
     for client in clients:
         client.__exit__(None, None, None)
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts runners that end with the test."""
+    yield from starter(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def engine_start(engine, tmp_path_factory):
+    """Starts runners of one session that end with the tests of an engine."""
+    yield from starter(tmp_path_factory.mktemp("session"))
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ df = pd.DataFrame({
 x = 5"""
 
 
-@pytest.fixture(params=["SQLite", "DuckDB"])
+@pytest.fixture(params=["SQLite", "DuckDB"], scope="module")
 def engine(request):
     return request.param
 
@@ -53,12 +53,22 @@ def python(begin):
     return client
 
 
+@pytest.fixture(scope="module")
+def pair(engine_start, engine):
+    """Python, with the frames, and SQL, for tests that leave both as they are."""
+    python, sql = (engine_start(language, extras=engine == "DuckDB") for language in ("python", "sql"))
+    assert sql.ready["version"].startswith(engine)
+    assert python.run(FRAME).ok
+    return python, sql
+
+
 def rows(ending):
     assert ending.ok, ending
     return ending.main["json"]["rows"]
 
 
-def test_sql_sees_data_frames(python, sql, engine):
+def test_sql_sees_data_frames(pair, engine):
+    _, sql = pair
     assert rows(sql.run("SELECT f, n, i, s, o, c FROM df ORDER BY i")) == [
         [1.5, 1, 1, "x", "1", "u"] if engine == "DuckDB" else [1.5, 1, 1, "x", 1, "u"],
         [2.0, None, 2, None, "x", "v"], [None, 3, 3, "é", "[1, 2]", "u"]]
@@ -66,7 +76,8 @@ def test_sql_sees_data_frames(python, sql, engine):
     assert names == ["f", "n", "i", "d", "s", "b", "o", "c", "day"]
 
 
-def test_dates(python, sql, engine):
+def test_dates(pair, engine):
+    python, sql = pair
     dates = [row[0] for row in rows(sql.run("SELECT d FROM df ORDER BY i"))]
     assert [d and d[:10] for d in dates] == ["2020-01-01", None, "2020-01-03"]
     year = "strftime('%Y', d)" if engine == "SQLite" else "year(d)::TEXT"
@@ -83,12 +94,14 @@ def test_a_frame_is_seen_as_it_is_now(python, sql):
 
 
 @pytest.mark.parametrize("change", ["INSERT INTO df (i) VALUES (1)", "UPDATE df SET i = 2", "DELETE FROM df"])
-def test_a_frame_that_is_to_be_changed_gets_a_hint(python, sql, engine, change):
+def test_a_frame_that_is_to_be_changed_gets_a_hint(pair, engine, change):
+    _, sql = pair
     message = sql.run(change).error["message"]
     if engine == "SQLite":
         assert "it is Python's DataFrame, which SQL can only read: CREATE TABLE t AS SELECT * FROM df makes" in message
     assert sql.run("CREATE VIEW v AS SELECT 1 a").ok
     assert "DataFrame" not in sql.run("DELETE FROM v").error["message"]
+    assert sql.run("DROP VIEW v").ok
 
 
 def test_a_view_over_a_frame_gets_a_hint(python, sql, engine):
@@ -121,7 +134,8 @@ def test_tables_from_frames_stay(python, sql):
     ("t = pd.DataFrame({'a': [2**62]})", "SELECT a = 4611686018427387904 FROM t", [[True]]),
     ("t = df.set_index('i')", "SELECT i FROM t WHERE s = 'é'", [[3]]),
 ])
-def test_kinds_of_frames(python, sql, make, query, expected):
+def test_kinds_of_frames(pair, make, query, expected):
+    python, sql = pair
     assert python.run(make).ok
     assert rows(sql.run(query)) == expected
 
@@ -219,7 +233,8 @@ def test_hutch_sql_in_python(python, sql):
     ("np.longdouble(2)", "f = 2"), ("np.array(3)", "i = 3"), ("df.i.max()", "i = 3"), ("pd.NA", "s = NULL"),
     ("pd.NaT", "d = NULL"), ("np.datetime64('NaT')", "d = NULL"),
 ])
-def test_parameters_of_numpy_and_pandas(python, value, condition):
+def test_parameters_of_numpy_and_pandas(pair, value, condition):
+    python, _ = pair
     python.run("import numpy as np\ndef found(*query): return hutch.sql(*query).i.tolist()")
     for mark, parameters in (("?", f"[{value}]"), ("$v", f"{{'v': {value}}}")):
         query = "SELECT i FROM df WHERE %s ORDER BY i"
@@ -345,7 +360,8 @@ def test_dates_go_from_javascript_as_columns_have_them(start, date, text, counts
 
 
 @pytest.mark.parametrize("_date, text, counts", DATES)
-def test_dates_of_javascript_are_dates_to_both_engines(python, sql, engine, _date, text, counts):
+def test_dates_of_javascript_are_dates_to_both_engines(pair, engine, _date, text, counts):
+    python, sql = pair
     assert python.run(TIMES).ok
     code = COUNTS if engine == "SQLite" else COUNTS.replace("sum(", "count_if(")
     sql.send({"type": "run", "run_id": "run_1", "code": code, "env": {}, "language": "sql", "parameters": {"d": text}})
