@@ -17,6 +17,9 @@ TYPES = {"integer": "INTEGER", "boolean": "INTEGER", "real": "REAL", "decimal co
 _INTEGER = re.compile(r"-?(?!0\d)\d+$")
 _REAL = re.compile(r"-?(?!0\d)(?:(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]\d+)$")
 _DECIMAL_COMMA = re.compile(r"-?(?!0\d)\d+,\d+$")
+_GROUPED_COMMA = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+,\d+$")  # 1.234,56; without the comma it may be an address
+_GROUPED = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+$")
+_LIKE_NUMBER = re.compile(r"[-+(]?[$€£¥]? ?[-+]?\d{1,3}(?:[.,']\d{3})*(?:[.,]\d+)? ?[%$€£¥]?\)?$")
 _BOOLEANS = ("false", "true")
 _HOLDS_INTEGERS = ("real", "decimal comma")
 
@@ -29,12 +32,24 @@ def wider(kind, cell, has_decimal_commas):
     return kind if other == "integer" and kind in _HOLDS_INTEGERS else "text"
 
 
+def looks_like_number(cell):
+    """To people: with signs of currency, per cent or thousands, too. No code that has leading zeros."""
+    return bool(_INTEGER.match(cell) or _REAL.match(cell) or
+                _LIKE_NUMBER.match(cell) and any(mark in cell for mark in ",.'%$€£¥("))
+
+
+def may_be_thousands(cells):
+    """Whether all that have a point may have it between thousands."""
+    pointed = [cell for cell in cells if "." in cell]
+    return bool(pointed) and all(map(_GROUPED.match, pointed))
+
+
 def _kind_of(cell, has_decimal_commas):
     if _INTEGER.match(cell):
         return "integer" if -INTEGER_MAX <= int(cell[:25]) < INTEGER_MAX else "text"
     if _REAL.match(cell):
         return "real" if math.isfinite(float(cell)) else "text"
-    if has_decimal_commas and _DECIMAL_COMMA.match(cell):
+    if has_decimal_commas and (_DECIMAL_COMMA.match(cell) or _GROUPED_COMMA.match(cell)):
         return "decimal comma" if math.isfinite(_with_comma(cell)) else "text"
     return "boolean" if cell.lower() in _BOOLEANS else "text"
 
@@ -52,7 +67,7 @@ def converter(kind):
 
 
 def _with_comma(cell):
-    return float(cell.replace(",", "."))
+    return float(cell.replace(".", "").replace(",", "."))
 
 
 def _boolean(cell):

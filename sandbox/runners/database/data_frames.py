@@ -157,7 +157,7 @@ class Column:
         if self._kind == "M":
             import numpy
             texts = numpy.datetime_as_string(part.to_numpy(), unit=self._unit).tolist()
-            return [None if text == "NaT" else text.replace("T", " ") for text in texts]
+            return [None if text == "NaT" else without_zeros(text.replace("T", " ")) for text in texts]
         return [cell(value) for value in part.astype(object).tolist()]
 
 
@@ -168,6 +168,11 @@ def _unit_of(values):
         if ((rounded == values) | (values != values)).all():
             return unit
     return "ns"
+
+
+def without_zeros(moment):
+    """Its text without the zeros of a fraction: that of the same moment in a column that has none."""
+    return moment.rstrip("0").removesuffix(".") if "." in moment else moment
 
 
 def cell(value):
@@ -183,7 +188,9 @@ def cell(value):
         seconds = value.total_seconds()
         return None if seconds != seconds else seconds
     if hasattr(value, "isoformat"):
-        return str(value)
+        return without_zeros(str(value)) if getattr(value, "tzinfo", None) is None else str(value)
+    if type(value).__module__ == "decimal" and hasattr(value, "as_tuple"):
+        return _number_of(value)
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
     if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
@@ -195,6 +202,14 @@ def cell(value):
     if isinstance(value, (list, tuple, dict)):
         return json.dumps(value, ensure_ascii=False, default=str)
     return str(value)
+
+
+def _number_of(decimal):
+    """As text it would sort as one. Of what a float would round, integers that SQLite has stay."""
+    if decimal.is_nan():
+        return None
+    would_round = decimal.is_finite() and 1 << 53 < abs(decimal) < INTEGER_MAX
+    return int(decimal) if would_round and decimal == decimal.to_integral_value() else float(decimal)
 
 
 # --- DuckDB ----------------------------------------------------------------------------------------
@@ -230,7 +245,8 @@ def _series(pandas, values, is_moment):
     kinds = set(map(type, values)) - {type(None)}
     if is_moment and kinds == {str} and all(v is None or _MOMENT.match(v) for v in values[:1000]):
         try:
-            return pandas.Series(pandas.to_datetime(values))
+            iso = {"format": "ISO8601"} if int(pandas.__version__.partition(".")[0]) >= 2 else {}
+            return pandas.Series(pandas.to_datetime(values, **iso))
         except ValueError:
             pass  # some of it is other text
     if kinds == {int} and None in values:

@@ -86,6 +86,9 @@ class DuckdbEngine:
     def close(self):
         self._connection.close()
 
+    def take_notes(self):
+        return []
+
     # --- the file -----------------------------------------------------------------------------------
 
     def begin(self):

@@ -8,6 +8,7 @@ An engine is made by open_engine() and has
   execute(statement, parameters)    its Answer
   in_transaction           whether the user has one open
   errors                   the exceptions that are the statement's own fault
+  take_notes()             what is to be told of this run, before end()
   place_of(error, statement)        where in the code that is, in lines for people
 Tables that are not in the database are asked of `frames` (see FrameSource).
 """

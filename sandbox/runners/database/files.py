@@ -18,7 +18,8 @@ class FileTables:
     def __init__(self, database, check_interrupt):
         self._database = database
         self._check_interrupt = check_interrupt
-        self._loaded = {}  # table -> (path, modification time, size)
+        self.notes = []  # of files that were loaded, until somebody takes them
+        self._loaded = {}  # table -> its path, and what stamp_of() it was
 
     def forget_changed(self):
         """Drops the tables of files that have changed, so that they are loaded anew."""
@@ -44,6 +45,7 @@ class FileTables:
         table = FileTable(*_READERS[os.path.splitext(name)[1].lower()](name))
         self._fill(name, table)
         self._loaded[name] = (path_of(name), *stamp)
+        self.notes += table.notes
 
     def _fill(self, name, table):
         database = self._database
@@ -73,12 +75,13 @@ class FileTables:
 
 
 class FileTable:
-    """What a file holds: column names, SQLite types, and rows as often as one asks."""
+    """What a file holds: column names, SQLite types, rows as often as one asks, and what is to be told of them."""
 
-    def __init__(self, names, types, rows):
+    def __init__(self, names, types, rows, notes=()):
         self.names = unique(names)
         self.types = types
         self.rows = rows
+        self.notes = list(notes)
 
 
 def _trigger(change, name):
@@ -101,8 +104,8 @@ def stamp_of(path):
     try:
         status = os.stat(path)
     except OSError:
-        return [None, None]
-    return [status.st_mtime_ns, status.st_size]
+        return [None]
+    return [status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_size]
 
 
 def quoted(name):

@@ -26,7 +26,7 @@ def without_numpy(value):
 def for_sqlite(value):
     """Dates as the columns of DataFrames have them, so that they compare: in those of whole days there are no times."""
     value = without_numpy(value)
-    if hasattr(value, "total_seconds") or type(value).__name__ == "NAType":
+    if hasattr(value, "total_seconds") or type(value).__name__ in ("NAType", "Decimal"):
         return cell(value)
     if not hasattr(value, "isoformat"):
         return value  # what SQLite has no form for it refuses: better than to compare with something else

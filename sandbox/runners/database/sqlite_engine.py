@@ -63,6 +63,13 @@ class SqliteEngine:
     def statements(self, code):
         return split_statements(code)
 
+    def take_notes(self):
+        notes, self._files.notes = self._files.notes, []
+        for name in self._framed:
+            if self._database.execute("SELECT 1 FROM main.sqlite_schema WHERE name = ?", (name,)).fetchone():
+                notes.append(f"{name} is a table of the database now, and goes before Python's DataFrame of that name")
+        return notes
+
     def execute(self, statement, parameters=()):
         if statement.text.startswith("."):
             raise sqlite3.OperationalError(

@@ -126,5 +126,5 @@ function toJson(parameters) {
 // As columns of dates have it, as text, where the engine has no dates: in UTC, and without what is zero at the end, so
 // that it sorts among them. To DuckDB it is a DATE or TIMESTAMP as well.
 function textOf(date) {
-  return date.toISOString().replace('T', ' ').replace(/( 00:00:00)?\.000Z$|Z$/, '');
+  return date.toISOString().replace('T', ' ').replace(/( 00:00:00)?\.000Z$|0*Z$/, '');
 }

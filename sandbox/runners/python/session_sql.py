@@ -1,6 +1,7 @@
 """What hutch.sql() does: the engine of the session's database, in this process."""
 
 import threading
+import warnings
 
 from hutch_runner.data_frames import FrameHere, as_frame, frame_of_rows
 from hutch_runner.engine import FrameSource, open_engine
@@ -64,6 +65,8 @@ def run(interrupts, query, parameters, *scopes):
             _engine.begin()
             result = _run(query, parameters)
             _engine.check_interrupt()
+            for note in _engine.take_notes():
+                warnings.warn(note, stacklevel=3)
             return result
         finally:
             _engine.interrupted = False

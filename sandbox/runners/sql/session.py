@@ -115,6 +115,8 @@ class Session:
                 print(done["error"]["traceback"], end="", file=sys.stderr)
         outputs.finish()
         self.engine.interrupted = False
+        if notes := self.engine.take_notes():
+            done["note"] = "; ".join([done["note"], *notes] if "note" in done else notes)
         self.engine.end()
         self.streams.flush()
         self.interrupts.run_is_over()

@@ -32,6 +32,7 @@ def go_on(arguments, environment, stash, runners):
     show_as(arguments)
     reseed(stash)
     sys.modules.update(runners.modules[language])
+    stash.publish("json")  # runners have it, and its half in C looks for the other one where modules are
     set_threads_with_numpy(stash)
     sys.meta_path.insert(0, stash)
     sys.modules["hutch_runner.session"].serve()
