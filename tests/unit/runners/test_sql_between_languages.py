@@ -368,24 +368,6 @@ def test_dates_of_javascript_are_dates_to_both_engines(pair, engine, _date, text
     assert rows(sql.finish()) == [counts]
 
 
-def test_a_date_that_is_none_fails_its_query_only(start):
-    javascript = start("javascript")
-    ending = javascript.run("await hutch.sql('SELECT ?', [new Date('no date')]).catch((error) => error.name)")
-    assert ending.text == "'RangeError'" and "note" not in ending.done
-    assert javascript.run("await hutch.sql('SELECT 2 a')").text == "[ { a: 2 } ]"
-
-
-def test_hutch_sql_in_javascript_is_interrupted(start, tmp_path):
-    javascript = start("javascript")
-    assert javascript.run("await hutch.sql('SELECT 1 a')").text == "[ { a: 1 } ]"
-    javascript.start("console.log('on'); await hutch.sql('WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
-                     "SELECT i + 1 FROM n) SELECT count(*) FROM n')")
-    javascript.wait_for_stdout("on")
-    javascript.interrupt()
-    assert javascript.finish().done["interrupted"]
-    assert javascript.run("await hutch.sql('SELECT 2 a')").text == "[ { a: 2 } ]"
-
-
 @pytest.mark.slow
 def test_an_open_transaction_holds_the_database(python, sql, engine):
     assert sql.run("CREATE TABLE t (a INT)").ok

@@ -36,3 +36,21 @@ def test_duckdb_that_has_gone(start, tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data/session.duckdb").write_bytes(b"")
     assert "install it again on the machine that runs hutch" in start("sql").run("SELECT 1").error["message"]
+
+
+def test_a_date_that_is_none_fails_its_query_only(start):
+    javascript = start("javascript")
+    ending = javascript.run("await hutch.sql('SELECT ?', [new Date('no date')]).catch((error) => error.name)")
+    assert ending.text == "'RangeError'" and "note" not in ending.done
+    assert javascript.run("await hutch.sql('SELECT 2 a')").text == "[ { a: 2 } ]"
+
+
+def test_hutch_sql_in_javascript_is_interrupted(start):
+    javascript = start("javascript")
+    assert javascript.run("await hutch.sql('SELECT 1 a')").text == "[ { a: 1 } ]"
+    javascript.start("console.log('on'); await hutch.sql('WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
+                     "SELECT i + 1 FROM n) SELECT count(*) FROM n')")
+    javascript.wait_for_stdout("on")
+    javascript.interrupt()
+    assert javascript.finish().done["interrupted"]
+    assert javascript.run("await hutch.sql('SELECT 2 a')").text == "[ { a: 2 } ]"
