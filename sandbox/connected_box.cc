@@ -146,6 +146,12 @@ base::Status ConnectedBox::shutdown() {
   return wait_for_end(connection);
 }
 
+base::Status ConnectedBox::shutdown_for_good() {
+  BoxConnection connection = TRY(take());
+  TRY(connection.call({{"op", "shutdown"}, {"for_good", true}}, kPatience));
+  return wait_for_end(connection);
+}
+
 base::Status ConnectedBox::shutdown_if_idle(const std::string& why) {
   BoxConnection connection = TRY(take());
   TRY(connection.call({{"op", "shutdown"}, {"if_idle", true}, {"why", why}}, kPatience));

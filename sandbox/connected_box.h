@@ -44,6 +44,7 @@ class ConnectedBox : public Box {
   base::Result<base::UniqueFd> root() override;
   base::Status take_disk_room(std::int64_t bytes) override;
   base::Status shutdown() override;
+  base::Status shutdown_for_good() override;
   base::Status shutdown_if_idle(const std::string& why) override;
 
  private:

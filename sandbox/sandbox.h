@@ -64,6 +64,8 @@ class Box {
 
   // Ends every process of the box. Returns when that has happened and all runs are recorded.
   virtual base::Status shutdown() = 0;
+  // The same of a session that is deleted: its runs are told that its files are lost, too.
+  virtual base::Status shutdown_for_good() = 0;
   // The same, unless runs are in progress: kConflict. The session's next run is told why.
   virtual base::Status shutdown_if_idle(const std::string& why) = 0;
 };

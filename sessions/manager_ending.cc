@@ -29,7 +29,7 @@ base::Status Manager::end_session(const Session& session, const std::string& why
 
 // Whether it has ended, its lock tells.
 void Manager::shut_down(const std::string& session_id) {
-  if (const auto box = sandbox_.find(session_id); box.ok()) (void)box.value()->shutdown();
+  if (const auto box = sandbox_.find(session_id); box.ok()) (void)box.value()->shutdown_for_good();
 }
 
 base::Status Manager::delete_files_of(const Session& session) {

@@ -27,6 +27,8 @@ constexpr std::int64_t kReadDefaultBytes = 30'000;
 constexpr std::int64_t kReadMostBytes = 4 << 20;
 // Of a content, as JSON: a result has it twice, for models and for programs, and stays below that.
 constexpr std::size_t kContentCharactersMax = 380'000;
+// Of bytes that nobody has asked for as such: more would only fill a model's context.
+constexpr std::size_t kUnaskedBytesMax = 3'000;
 // What a client may take into the model's context, where the model asked for that much.
 constexpr int kResultCharactersMax = 400'000;
 constexpr std::int64_t kContentMostBytes = 16 << 20;
@@ -78,8 +80,10 @@ std::size_t fitting_bytes(const std::string& text) {
   return text.size();
 }
 
+// `bytes_max` is for what is no text.
 base::Result<Reply> content_reply(sandbox::files::ReadResult read, std::int64_t offset,
-                                  const std::string& encoding, const std::string& mime_type) {
+                                  const std::string& encoding, std::size_t bytes_max,
+                                  const std::string& mime_type) {
   std::string text = read.content;
   text.resize(fitting_bytes(text));
   const bool ends = offset + static_cast<std::int64_t>(text.size()) >= read.total_bytes;
@@ -92,8 +96,8 @@ base::Result<Reply> content_reply(sandbox::files::ReadResult read, std::int64_t 
   }
   const bool as_text = encoding != "base64" && is_text;
   // Whole groups of three, so that the parts can be put together as they are.
-  constexpr std::size_t kBase64BytesMax = kContentCharactersMax / 4 * 3;
-  if (!as_text && read.content.size() > kBase64BytesMax) read.content.resize(kBase64BytesMax);
+  bytes_max = std::min(bytes_max, kContentCharactersMax / 4 * 3);
+  if (!as_text && read.content.size() > bytes_max) read.content.resize(bytes_max);
   const auto used = static_cast<std::int64_t>(as_text ? text.size() : read.content.size());
   Reply reply;
   reply.structured = json{{"path", shown_path(read.path)},
@@ -108,6 +112,9 @@ base::Result<Reply> content_reply(sandbox::files::ReadResult read, std::int64_t 
   if (offset + used < read.total_bytes) {
     reply.structured["next_offset"] = offset + used;
     reply.text += ", next_offset " + std::to_string(offset + used);
+    if (!as_text && used == static_cast<std::int64_t>(kUnaskedBytesMax)) {
+      reply.text += "; no UTF-8 text: run_code can convert it, share_file gives it to the user";
+    }
   }
   reply.text += "\n" + reply.structured["content"].get<std::string>();
   return reply;
@@ -159,7 +166,9 @@ mcp::Tool read_file(const Services& services) {
         if (encoding == "auto" && offset == 0 && is_picture(mime_type)) {
           return picture_reply(files, path, mime_type);
         }
-        return content_reply(std::move(read), offset, encoding, mime_type);
+        const bool asked = encoding != "auto" || offset > 0 || arguments.has("limit");
+        return content_reply(std::move(read), offset, encoding,
+                             asked ? kContentCharactersMax : kUnaskedBytesMax, mime_type);
       });
 }
 

@@ -189,7 +189,10 @@ base::Status Box::start_control() {
   actions.status = [this] { return status(); };
   actions.root_fd = [this] { return init_->root_fd(); };
   actions.take_disk_room = [this](std::int64_t bytes) { return watchdog_->take_disk_room(bytes); };
-  actions.shutdown = [this](const std::string& why) { end(Cause::kCancelled, why); };
+  actions.shutdown = [this](const std::string& why, bool for_good) {
+    if (for_good && runs_) runs_->files_end_too();
+    end(Cause::kCancelled, why);
+  };
   control_ = TRY(Control::listen(loop_, std::move(socket), std::move(actions)));
   return base::done();
 }

@@ -155,7 +155,8 @@ base::Result<json> Control::answer(Client& client, const json& request) {
       return base::error(Error::Kind::kConflict, "runs are in progress");
     }
     const std::string why = wire::string_or(request, "why");
-    actions_.shutdown(why.empty() ? "the session was ended" : why);
+    actions_.shutdown(why.empty() ? "the session was ended" : why,
+                      wire::boolean_or(request, "for_good", false));
     return json::object();
   }
   return base::error(Error::Kind::kInvalid, "unknown op");

@@ -27,7 +27,7 @@ class Control {
     std::function<int()> root_fd;
     std::function<base::Status(std::int64_t bytes)> take_disk_room;
     // Ends everything, then the loop.
-    std::function<void(const std::string& why)> shutdown;
+    std::function<void(const std::string& why, bool for_good)> shutdown;
   };
 
   static base::Result<std::unique_ptr<Control>> listen(EventLoop& loop, base::UniqueFd socket,

@@ -14,6 +14,14 @@ constexpr const char* kManyProcesses =
     "the session's limit of processes and threads was reached: end those that are not needed, or "
     "create_session with more (limits.processes)";
 
+constexpr const char* kNoVariables =
+    "a background run is a process of its own: it sees the session's files, not its variables";
+
+// Of Python and JavaScript; bash and SQL have what runs before have left, also in the background.
+bool misses_a_name(const Run& run) {
+  return run.error && (run.error->name == "NameError" || run.error->name == "ReferenceError");
+}
+
 std::string full_disk(std::int64_t disk_mb) {
   return "this session's files may take " + std::to_string(disk_mb) +
          " MB together, whatever else is free on the host: delete some, or create_session with "
@@ -37,6 +45,7 @@ void add_remarks(Run& run, const Limits& limits, std::string_view stdout_tail,
     add_note(run, kNoNetwork);
   }
   if (run.error && run.error->cause == Cause::kPids) add_note(run, kManyProcesses);
+  if (run.background && misses_a_name(run)) add_note(run, kNoVariables);
   const bool is_disk = run.error && run.error->cause == Cause::kDisk;
   if (is_disk || tells_of_too_large_file(stderr_tail)) add_note(run, full_disk(limits.disk_mb));
 }

@@ -88,6 +88,8 @@ class Runs {
 
   void process_exited(pid_t pid, int wait_status);
   void process_stopped(pid_t pid);
+  // What end_all() is to say: the session is deleted.
+  void files_end_too() { files_end_too_ = true; }
   // The box has ended: every run ends now. Those that were being stopped keep that cause.
   void end_all(Cause cause, const std::string& why);
 
@@ -132,6 +134,7 @@ class Runs {
   std::string note_for_next_;
   bool closed_ = false;  // the box has ended: nothing more is taken
   bool files_touched_ = true;
+  bool files_end_too_ = false;
   int stops_ = 0;
   std::int64_t oom_kills_told_ = 0;
   bool held_ = false;

@@ -245,6 +245,10 @@ void Runs::end_all(Cause cause, const std::string& why) {
     const Cause observed = oom && cause == Cause::kSandboxLost ? Cause::kOom : cause;
     end_without_process(job->run, job->stop_cause.value_or(observed), why);
     job->run.error->lost = "the sandbox ended: variables and processes lost";
+    if (files_end_too_) {
+      job->run.error->survived = "";
+      job->run.error->lost = "the session was deleted: files, variables and processes lost";
+    }
     finish(job);
   }
 }

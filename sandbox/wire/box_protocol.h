@@ -19,7 +19,7 @@
 //   {"op":"root"}                                         {"ok":true}, then one byte that carries
 //                                                            the descriptor of the box's root
 //   {"op":"disk_room","bytes":n}                          {"ok":true}, or a limit
-//   {"op":"shutdown","if_idle":b,"why":".."}              {"ok":true} when everything has ended;
+//   {"op":"shutdown","if_idle":b,"why":"..","for_good":b} {"ok":true} when everything has ended;
 //                                                            a conflict if it is not idle
 //
 // An error is {"ok":false,"kind":"not_found","message":".."}. `request` and `run` are those of

@@ -96,3 +96,16 @@ def test_what_a_kill_interrupts_the_next_server_finishes(state):
         until(lambda: rows(state, "SELECT buried FROM sessions") == [(1,)], what="the end")
         assert successor.call("get_run", run_id=runs[0])["note"] == NOTE
         until(lambda: not files_with(state, SECRET), what=f"no trace in {files_with(state, SECRET)}")
+
+
+def test_a_run_of_a_deleted_session_is_told_what_is_lost(state):
+    with Client(state) as client, Client(state) as other:
+        session = client.call("create_session")["session_id"]
+        client.run("1", session_id=session)
+        running = client.start_tool("run_code", code="import time\nprint('on', flush=True)\ntime.sleep(600)", language="python",
+                                    session_id=session)
+        until(lambda: client.call("list_sessions")["sessions"][0].get("active_runs"), what="the run")
+        other.call("delete_session", session_id=session)
+        error = client.reply(running)["result"]["structuredContent"]["error"]
+        assert error["cause"] == "cancelled" and error["survived"] == ""
+        assert error["lost"] == "the session was deleted: files, variables and processes lost"

@@ -59,6 +59,21 @@ def test_pictures_are_shown_as_long_as_a_client_takes_them(client):
     assert (rest["mime_type"], rest["content"]) == ("image/png", base64.b64encode(b"x").decode())
 
 
+def test_bytes_that_nobody_has_asked_for_are_few(client):
+    client.run("open('b.bin', 'wb').write(bytes(range(256)) * 400)")
+    first = client.result("read_file", path="b.bin")
+    assert "next_offset 3000; no UTF-8 text: run_code can convert it, share_file gives" in first["content"][0]["text"]
+    first = first["structuredContent"]
+    assert (first["encoding"], first["bytes"], first["total_bytes"]) == ("base64", 3000, 102_400)
+    seen, offset = base64.b64decode(first["content"]), first["next_offset"]
+    while offset is not None:
+        part = client.call("read_file", path="b.bin", offset=offset)
+        seen, offset = seen + base64.b64decode(part["content"]), part.get("next_offset")
+    assert seen == bytes(range(256)) * 400
+    for asked in ({"encoding": "base64"}, {"limit": 30_000}):
+        assert client.call("read_file", path="b.bin", **asked)["bytes"] == 30_000
+
+
 def test_reading_in_parts_never_splits_a_character(client):
     text = "aé€😀" * 1000
     client.call("write_file", path="t.txt", content=text)

@@ -74,7 +74,7 @@ def test_a_large_table_is_short_here_and_whole_as_csv(shared):
     shared.run("table = pandas.DataFrame({'a': numpy.arange(1_000_000), 'b': 1.5, 'c': 'word'})")
     run, text, _ = run_result(shared, "table")
     output = run["outputs"][0]
-    assert "[1000000 rows x 3 columns; 50 shown]" in output["text"] and output["text"] in text
+    assert "[1000000 rows x 3 columns; 50 shown; 1000 in the JSON, all in the DataFrame alone]" in output["text"] and output["text"] in text
     head = json.loads(shared.call("read_file", path=output["truncated"]["json"]["file"])["content"]) \
         if "json" in output.get("truncated", {}) else output["json"]
     assert head["row_count"] == 1_000_000 and len(head["rows"]) == 1000 and head["truncated"]

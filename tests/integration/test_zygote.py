@@ -138,6 +138,14 @@ def test_it_is_as_a_plain_start(pair):
         assert json.loads(said(plain, code, session)) == first
 
 
+@pytest.mark.parametrize("broken", ['{"a":1}\n{bad\n', '{"a":1,}'])
+def test_files_that_are_not_json_are_told_of(pair, broken):
+    client, sessions = pair
+    client.call("write_file", path="broken.jsonl", content=broken, session_id=sessions[0])
+    message = client.run('SELECT * FROM "broken.jsonl"', "sql", session_id=sessions[0])["error"]["message"]
+    assert "broken.jsonl, line" in message and "not JSON" in message
+
+
 def test_what_was_kept_of_the_host_is_not_there(pair):
     client, sessions = pair
     code = "import platform, os; print(platform.node(), platform.uname().node, os.path.expanduser('~'))"

@@ -10,6 +10,7 @@ from hutch_runner.files import quoted, unique
 
 ROWS_AT_ONCE = 50_000
 _TABLE = "frame"
+_DAYS, _MOMENTS = "DATE", "TIMESTAMP"
 
 
 def as_frame(value):
@@ -60,7 +61,8 @@ class FrameFile:
                 return
             database.execute("ATTACH ? AS hutch_frame", (self._path,))
             try:
-                database.execute(f"CREATE TEMP TABLE {quoted(table)} AS SELECT * FROM hutch_frame.{_TABLE}")
+                database.execute(f"CREATE TEMP TABLE {quoted(table)} ({_declared(database, 'hutch_frame')})")
+                database.execute(f"INSERT INTO temp.{quoted(table)} SELECT * FROM hutch_frame.{_TABLE}")
             finally:
                 database.execute("DETACH hutch_frame")
         finally:
@@ -72,9 +74,8 @@ class FrameFile:
         file = sqlite3.connect(self._path)
         try:
             rows = file.execute(f"SELECT * FROM {_TABLE}")
-            names = [column[0] for column in rows.description]
-            database.execute(f"CREATE TEMP TABLE {quoted(table)} ({', '.join(map(quoted, names))})")
-            marks = ", ".join("?" * len(names))
+            database.execute(f"CREATE TEMP TABLE {quoted(table)} ({_declared(file, 'main')})")
+            marks = ", ".join("?" * len(rows.description))
             database.executemany(f"INSERT INTO temp.{quoted(table)} VALUES ({marks})", checked(rows))
         finally:
             file.close()
@@ -85,6 +86,18 @@ class FrameFile:
             connection.execute(f"CREATE TEMP VIEW {quoted(name)} AS SELECT * FROM temp.{quoted(hidden)}")
         finally:
             os.unlink(self._path)
+
+
+def _declared(database, schema):
+    columns = database.execute("SELECT name, type FROM pragma_table_info(?, ?)", (_TABLE, schema))
+    return ", ".join(f"{quoted(name)} {kind}" for name, kind in columns)
+
+
+def have_times(database, tables):
+    """Whether all their columns of dates have moments that are not whole days: then midnight has its time there."""
+    kinds = {kind for table in tables
+             for kind, in database.execute("SELECT type FROM pragma_table_info(?, 'temp')", (table,))}
+    return _MOMENTS in kinds and _DAYS not in kinds
 
 
 def write_file(frame, kind, path):
@@ -139,10 +152,10 @@ class Column:
         kind = getattr(series.dtype, "kind", "O")
         is_numpy = type(series.dtype).__module__.startswith("numpy")
         self._kind = kind if is_numpy else "O"
-        self.type = {"b": "INTEGER", "i": "INTEGER", "u": "", "f": "REAL", "m": "REAL",
-                     "M": "TIMESTAMP"}.get(self._kind, "")
+        self.type = {"b": "INTEGER", "i": "INTEGER", "u": "", "f": "REAL", "m": "REAL"}.get(self._kind, "")
         if self._kind == "M":
             self._unit = _unit_of(series.to_numpy())
+            self.type = _DAYS if self._unit == "D" else _MOMENTS
 
     def cells(self, start, stop):
         part = self._series.iloc[start:stop]

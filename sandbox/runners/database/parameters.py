@@ -23,12 +23,13 @@ def without_numpy(value):
     return float(value) if kind == "f" else value.item()
 
 
-def for_sqlite(value):
-    """Dates as the columns of DataFrames have them, so that they compare: in those of whole days there are no times."""
+def for_sqlite(value, among_times=False):
+    """Dates as the columns of DataFrames have them, so that they compare: midnight has a time only `among_times`, where no
+    column has whole days."""
     value = without_numpy(value)
     if hasattr(value, "total_seconds") or type(value).__name__ in ("NAType", "Decimal"):
         return cell(value)
     if not hasattr(value, "isoformat"):
         return value  # what SQLite has no form for it refuses: better than to compare with something else
     text = cell(value)
-    return text.removesuffix(" 00:00:00") if getattr(value, "tzinfo", None) is None else text
+    return text if among_times or getattr(value, "tzinfo", None) is not None else text.removesuffix(" 00:00:00")

@@ -7,6 +7,7 @@ import sqlite3
 from hutch_runner.engine import WAIT_SECONDS, Answer
 from hutch_runner.database_files import words_for_file, words_for_table
 from hutch_runner.error_place import offset_of
+from hutch_runner.data_frames import have_times
 from hutch_runner.files import FileTables, quoted
 from hutch_runner.parameters import converted, for_sqlite
 from hutch_runner.sqlite_hints import asked_columns_of, hint, hint_of_lock, hint_of_unseen, hint_of_view, is_called
@@ -78,7 +79,7 @@ class SqliteEngine:
         self._files.forget_changed()
         self._load_what_is_described(asked_columns_of(statement.text))
         changes = self._database.total_changes
-        cursor = self._execute(statement.text, converted(parameters, for_sqlite))
+        cursor = self._execute(statement.text, parameters)
         if cursor.description:
             return Answer([(column[0], "") for column in cursor.description], cursor,
                           close=cursor.close)  # half read, it would hold its locks
@@ -90,7 +91,7 @@ class SqliteEngine:
         tried = set()
         while True:
             try:
-                return self._database.execute(sql, parameters)
+                return self._database.execute(sql, converted(parameters, self._parameter))
             except sqlite3.OperationalError as error:
                 if self.interrupted:
                     raise KeyboardInterrupt from None
@@ -110,6 +111,9 @@ class SqliteEngine:
                     why = words_for_unread(name) if is_a_files(name, sql) else self._frames.why_missing(name)
                     databases = "" if has_known_suffix(name) else words_for_table(name)
                     raise sqlite3.OperationalError(f"{error}{why}{words}{databases}") from None
+
+    def _parameter(self, value):
+        return for_sqlite(value, among_times=have_times(self._database, map(_hidden, self._framed)))
 
     def _load_what_is_described(self, name):
         # A view may need files or DataFrames itself.

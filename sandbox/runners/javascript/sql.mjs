@@ -114,17 +114,11 @@ function valueOf(cell) {
 
 function toJson(parameters) {
   const plain = (value) => {
-    if (value instanceof Date) return textOf(value);
+    if (value instanceof Date) return { moment: value.toISOString().replace('Z', '') };
     if (typeof value === 'bigint') return { integer: String(value) };
     if (value instanceof Uint8Array) return { bytes: Buffer.from(value).toString('base64') };
     return value ?? null;
   };
   if (Array.isArray(parameters)) return parameters.map(plain);
   return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, plain(value)]));
-}
-
-// As columns of dates have it, as text, where the engine has no dates: in UTC, and without what is zero at the end, so
-// that it sorts among them. To DuckDB it is a DATE or TIMESTAMP as well.
-function textOf(date) {
-  return date.toISOString().replace('T', ' ').replace(/( 00:00:00)?\.000Z$|0*Z$/, '');
 }

@@ -73,8 +73,13 @@ class Cells:
     def _compile(self, source, name):
         """Two code objects: all but the last expression, and the last expression if it is shown."""
         def build(node, mode):
-            code = compile(node, name, mode, self.futures | PyCF_ALLOW_TOP_LEVEL_AWAIT,
-                           dont_inherit=True)
+            try:
+                code = compile(node, name, mode, self.futures | PyCF_ALLOW_TOP_LEVEL_AWAIT,
+                               dont_inherit=True)
+            except SyntaxError as error:
+                if error.text is None and error.lineno:  # from a tree: it has not seen the source
+                    error.text = linecache.getline(name, error.lineno) or None
+                raise
             self.futures |= code.co_flags & _ALL_FUTURES
             return code
 

@@ -140,14 +140,20 @@ def _add_table(value, found):
     found["text"] = cut(value.to_string(max_rows=shown, max_cols=columns_shown,
                                         max_colwidth=pandas.get_option("display.max_colwidth")),
                         TEXT_CHARACTERS_MAX)
+    as_json = _table_json(pandas, value)
+    has_csv = as_json["truncated"] and value.size <= TABLE_CELLS_CSV
     found["text"] += f"\n\n[{rows} rows x {columns} columns"
-    found["text"] += f"; {shown - shown % 2 if shown > 1 else shown} shown]" if rows > shown else "]"
+    if rows > shown:
+        found["text"] += f"; {shown - shown % 2 if shown > 1 else shown} shown"
+    if as_json["truncated"] and not has_csv:
+        found["text"] += f"; {len(as_json['rows'])} in the JSON, all in the DataFrame alone"
+    found["text"] += "]"
     if pandas.get_option("display.notebook_repr_html"):
         html = value.to_html(max_rows=shown, max_cols=columns_shown)
         if len(html) <= MARKUP_CHARACTERS_MAX:
             found["html"] = html
-    found["json"] = _table_json(pandas, value)
-    if found["json"]["truncated"] and value.size <= TABLE_CELLS_CSV:
+    found["json"] = as_json
+    if has_csv:
         found["csv"] = value.to_csv(index=not only_counts(pandas, value.index))
     return True
 

@@ -109,7 +109,8 @@ def make(namespace, show, emit_bundle, clear):
     config = Config()
     config.HistoryManager.enabled = False  # no file, no thread
     config.InteractiveShell.automagic = False
-    config.InteractiveShell.enable_tip = False
+    if hasattr(Shell, "enable_tip"):  # it warns of names that its version does not have
+        config.InteractiveShell.enable_tip = False
     Publisher.emit_bundle, Publisher.clear = staticmethod(emit_bundle), staticmethod(clear)
     folder = os.environ.get("IPYTHONDIR") or os.path.join(
         os.environ.get("HUTCH_STATE_DIR", "/run/hutch/state"), "ipython")

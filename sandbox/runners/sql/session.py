@@ -170,9 +170,20 @@ def value_of(value):
     if isinstance(value, dict) and isinstance(value.get("bytes"), str):
         from base64 import b64decode
         return b64decode(value["bytes"])
+    if isinstance(value, dict) and isinstance(value.get("moment"), str):
+        return moment_of(value["moment"])
     if isinstance(value, dict) and isinstance(value.get("integer"), str):
         return int(value["integer"][:40])
     return value
+
+
+def moment_of(text):
+    """A Date of JavaScript, in UTC as columns have it. Python's own end with the year 9999."""
+    from datetime import datetime
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return text
 
 
 def failed(name, message, exit_code=1, place=""):

@@ -170,6 +170,15 @@ def test_syntax_error_has_a_caret(python):
     assert "Traceback" not in ending.stderr
 
 
+@pytest.mark.parametrize("code, line", [
+    ("x = 1\nfor i in range(2):\n    pass\nreturn x", "return x"), ("x = 1\nyield x", "yield x"), ("def f(a, a): pass", "def f(a, a): pass"),
+    ("def f():\n    x = 1\n    global x", "global x"), ("break", "break"),
+])
+def test_what_the_compiler_refuses_after_the_parser_shows_its_line(python, code, line):
+    ending = python.run(code)
+    assert ending.error["name"] == "SyntaxError" and f"\n    {line}\n" in ending.stderr, ending.stderr
+
+
 @pytest.mark.parametrize("code, name", [
     ("def f(): f()\nf()", "RecursionError"),
     ("class E(Exception):\n    def __str__(self): 1/0\nraise E()", "E"),

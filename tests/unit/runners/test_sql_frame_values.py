@@ -48,3 +48,35 @@ def test_a_table_that_hides_a_frame_is_told_of(python, sql):
     assert "note" not in sql.run("SELECT * FROM sales; CREATE TABLE other AS SELECT * FROM sales").done
     python.run("other_frame = sales")
     assert note.replace("sales", "other_frame") in python.run("hutch.sql('CREATE TABLE other_frame AS SELECT * FROM other_frame')").stderr
+
+
+TIMED = """timed = pd.DataFrame({'i': [1, 2, 3], 't': pd.to_datetime(['2023-01-31', '2023-01-31 12:00', '2023-02-01'])})
+days = pd.DataFrame({'i': [1, 2], 't': pd.to_datetime(['2023-01-31', '2023-02-01'])})
+def found(sign, value, table='timed'):
+    return hutch.sql(f'SELECT i FROM {table} WHERE t {sign} ? ORDER BY i', [value]).i.tolist()"""
+
+
+@pytest.mark.parametrize("midnight", ["dt.datetime(2023, 1, 31)", "pd.Timestamp('2023-01-31')", "timed.t[0]"])
+def test_midnight_compares_with_moments_and_with_days(python, midnight):
+    python.run(TIMED)
+    assert python.run(f"[found(sign, {midnight}) for sign in ('=', '<=', '>', '>=', '<')]").text == \
+        "[[1], [1], [2, 3], [1, 2, 3], []]"
+    assert python.run(f"[found(sign, {midnight}, 'days') for sign in ('=', '<=', '>', '>=', '<')]").text == \
+        "[[1], [1], [2], [1, 2], []]"
+
+
+def test_dates_of_javascript_compare_with_moments(start, python):
+    python.run(TIMED)
+    javascript = start("javascript")
+    javascript.run("const day = new Date('2023-01-31'); const ids = async (query) => (await hutch.sql(query, [day])).map((row) => row.i)")
+    assert javascript.run("await ids('SELECT i FROM timed WHERE t <= ?')").text == "[ 1 ]"
+    assert javascript.run("await ids('SELECT i FROM days WHERE t = ?')").text == "[ 1 ]"
+    assert javascript.run("(await hutch.sql('SELECT ? v', [new Date(8.64e15)]))[0].v").text == "'+275760-09-13T00:00:00.000'"
+
+
+def test_frames_in_a_transaction_are_as_outside_of_one(python, sql):
+    python.run(TIMED)
+    assert sql.run("BEGIN").ok
+    assert rows(sql.run("SELECT typeof(t), t FROM timed ORDER BY i")) == [
+        ["text", "2023-01-31 00:00:00"], ["text", "2023-01-31 12:00:00"], ["text", "2023-02-01 00:00:00"]]
+    assert rows(sql.run("SELECT * FROM days")) == [[1, "2023-01-31"], [2, "2023-02-01"]]

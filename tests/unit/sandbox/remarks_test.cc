@@ -38,6 +38,17 @@ TEST(Remarks, NoNetworkIsNamedWhereverItIsMet) {
   EXPECT_TRUE(says(pip, "no network"));
 }
 
+TEST(Remarks, ABackgroundRunHasNoVariablesOfTheSession) {
+  Record run;
+  run.error =
+      sandbox::RunError{"NameError", "name 'df' is not defined", "", Cause::kException, "", ""};
+  sandbox::box::add_remarks(run, {}, "", "");
+  EXPECT_EQ(run.note, "");
+  run.background = true;
+  sandbox::box::add_remarks(run, {}, "", "");
+  EXPECT_TRUE(says(run, "not its variables"));
+}
+
 TEST(Remarks, TheLimitOfProcessesIsNamed) {
   Record run;
   run.error = sandbox::RunError{"BlockingIOError", "[Errno 11]", "", Cause::kPids, "", ""};

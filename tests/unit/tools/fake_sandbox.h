@@ -60,6 +60,7 @@ class FakeBox final : public Box {
   }
   base::Status take_disk_room(std::int64_t) override { return base::done(); }
   base::Status shutdown() override { return base::done(); }
+  base::Status shutdown_for_good() override { return base::done(); }
   base::Status shutdown_if_idle(const std::string&) override { return base::done(); }
 
  private:
