@@ -122,9 +122,11 @@ std::string with_line_ends_of(const std::string& file, const std::string& text) 
 }
 
 Error not_there(const std::string& path, const std::string& text, const std::string& wanted) {
-  return base::error(Error::Kind::kNotFound,
-                     shown_path(path) + ": old_text is not in the file" + nearest(text, wanted) +
-                         "; read_file shows what is there, and every space counts");
+  return base::error(
+      Error::Kind::kNotFound,
+      shown_path(path) + ": old_text is not in the file" + nearest(text, wanted) +
+          (to_utf8(text) == text ? "; read_file shows what is there, and every space counts"
+                                 : "; the file is no UTF-8 text: edit it with run_code"));
 }
 
 std::string replaced(const std::string& text, const std::vector<std::size_t>& places,

@@ -94,3 +94,10 @@ def test_what_is_nearly_there_everywhere_is_looked_for_in_no_time(client):
     with pytest.raises(ToolError) as refused:
         client.call("edit_file", path="many", old_text="a" * ((1 << 20) - 1) + "b", new_text="")
     assert "old_text is not in the file" in str(refused.value)
+
+
+def test_text_in_another_encoding_is_told_apart_from_text_that_is_not_there(client):
+    client.run("open('latin.txt', 'w', encoding='latin-1').write('café\\n')")
+    with pytest.raises(ToolError) as refused:
+        client.call("edit_file", path="latin.txt", old_text="café", new_text="tea")
+    assert "the file is no UTF-8 text: edit it with run_code" in str(refused.value)

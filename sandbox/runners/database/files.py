@@ -134,7 +134,8 @@ def read_json(path):
         try:
             data = json.load(file)
         except ValueError as error:
-            raise ValueError(f"{path}: not JSON: {error}") from None
+            lines = "; one object a line is read from a .jsonl" if "Extra data" in str(error) else ""
+            raise ValueError(f"{path}: not JSON: {error}{lines}") from None
     if isinstance(data, dict):
         data = [data]
     return table_of_records(path, data)

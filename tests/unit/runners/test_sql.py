@@ -309,6 +309,7 @@ def test_files_join_with_tables(sql):
     ("ragged.csv", "a,b\n1,2\n3\n", "ragged.csv, line 3: 1 fields, but the header has 2"),
     ("empty.csv", "", "is empty"),
     ("bad.json", "{", "not JSON"),
+    ("lines.json", '{"a": 1}\n{"a": 2}\n', "one object a line is read from a .jsonl"),
     ("list.json", "[1, 2]", "a list of objects"),
     ("bad.jsonl", '{"a": 1}\nnope\n', "bad.jsonl, line 2"),
     ("p.parquet", "PAR1", "CSV"),
