@@ -83,11 +83,12 @@ base::Status ConnectedBox::submit(const RunRequest& request) {
 base::Result<Run> ConnectedBox::wait(const std::string& run_id, const WaitOptions& options,
                                      std::stop_token stop) {
   const auto deadline = std::chrono::steady_clock::now() + options.timeout;
+  WaitOptions slice = options;
   while (true) {
     const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
-    WaitOptions slice = options;
     slice.timeout = std::clamp(left, milliseconds(0), kWaitSlice);
     Run run = TRY(wait_slice(run_id, slice, stop));
+    slice.wakes = false;  // whoever pauses it meanwhile means it
     const bool output = options.until_output && (run.stdout_bytes > options.stdout_offset ||
                                                  run.stderr_bytes > options.stderr_offset);
     if (is_terminal(run.status) || output || left <= kWaitSlice) return run;
@@ -191,6 +192,7 @@ base::Result<Run> ConnectedBox::wait_slice(const std::string& run_id, const Wait
                                       {"until", options.until_output ? "output" : "end"},
                                       {"stdout_offset", options.stdout_offset},
                                       {"stderr_offset", options.stderr_offset},
+                                      {"wakes", options.wakes},
                                       {"timeout_ms", options.timeout.count()}},
                                      options.timeout + kPatience, stop);
   if (!reply.ok()) return failed(std::move(connection), reply.error(), stop);

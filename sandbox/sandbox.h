@@ -32,6 +32,7 @@ struct WaitOptions {
   std::int64_t stdout_offset = 0;  // bytes of the stream
   std::int64_t stderr_offset = 0;
   std::chrono::milliseconds timeout{0};
+  bool wakes = false;  // a use of the session: what is paused goes on
 };
 
 class Box {

@@ -242,8 +242,11 @@ base::Result<std::int64_t> changed_since(const Services& services, const std::st
   }
   const auto state =
       TRY(services.sessions.wait_run(context.principal().id, text, {}, context.cancelled()));
+  // Of one that has not started, or never did, since it was asked for.
+  const auto& run = state.run;
+  const std::int64_t since = run.started_at_ms != 0 ? run.started_at_ms : run.queued_at_ms;
   // A file's times are those of the last tick, up to 10 ms ago (time(7)).
-  return state.run.started_at_ms - 10;
+  return since - 10;
 }
 
 // How each of these entries has changed since then, by its path.

@@ -264,6 +264,8 @@ mcp::Tool get_run(const Services& services) {
             std::chrono::ceil<milliseconds>(context.received_at() + kHandOverAfter - Clock::now());
         options.timeout = std::clamp<milliseconds>(
             left, milliseconds(0), std::chrono::seconds(arguments.integer("wait_seconds", 0)));
+        // Who only looks leaves a paused session as it is; who waits would do so in vain.
+        options.wakes = options.timeout.count() > 0;
         const RunState state = TRY(services.sessions.wait_run(
             context.principal().id, arguments.text("run_id"), options, context.cancelled()));
         return reply_of_run(services.sessions, state, out, err);

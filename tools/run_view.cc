@@ -69,11 +69,16 @@ Window head_and_tail(const RunView& view, Stream stream, std::int64_t total, std
   if (!head.ok() || !tail.ok()) return window;
   const std::size_t head_size = whole_characters(head.value(), half);
   const std::size_t skip = broken_start(tail.value());
+  // The rest of a character may be still to come.
+  const std::size_t end = is_terminal(view.run.status)
+                              ? tail.value().size()
+                              : whole_characters(tail.value(), tail.value().size());
+  window.next_offset = tail_start + static_cast<std::int64_t>(end);
   const std::int64_t missing =
       tail_start + static_cast<std::int64_t>(skip) - static_cast<std::int64_t>(head_size);
   window.text = to_utf8(std::string_view(head.value()).substr(0, head_size)) + "\n... " +
                 std::to_string(missing) + " bytes left out ...\n" +
-                to_utf8(std::string_view(tail.value()).substr(skip));
+                to_utf8(std::string_view(tail.value()).substr(skip, end - skip));
   window.truncated = true;
   return window;
 }

@@ -343,6 +343,7 @@ void Box::check_life() {
   if (ended_) return;
   if (runs_->busy()) last_use_ = steady_clock::now();
   if (spec_.ends_at_ms && base::now_ms() >= *spec_.ends_at_ms) {
+    runs_->files_end_too();
     return end(Cause::kCancelled, "the session's lifetime is over");
   }
   if (const auto why = reason_to_end_now()) return end(Cause::kCancelled, *why);

@@ -123,6 +123,7 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     if (actions_.runs().find(run_id) == nullptr) {
       return base::error(Error::Kind::kNotFound, "no such run in this box");
     }
+    if (wire::boolean_or(request, "wakes", false)) actions_.used();
     start_waiting(client, request);
     return json();
   }

@@ -89,6 +89,9 @@ Cause cause_of_exception(const RunError& failure, bool interrupted, const Observ
   return failure.name == "SystemExit" ? Cause::kExit : Cause::kException;
 }
 
+constexpr const char* kNotKeptByBash =
+    "bash did not come to its end (exec?): working directory and variables are as before this run";
+
 // bash keeps its state in a file between runs, if it comes to its end; what runs in the background
 // has a copy of its own.
 bool has_state_of_bash(const Run& run) {
@@ -178,7 +181,10 @@ void end_by_exit(Run& run, int wait_status, const Observed& observed) {
   const bool signalled = WIFSIGNALED(wait_status);
   const int code = signalled ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
   run.exit_code = code;
-  if (code == 0 && observed.own_process) return end_well(run, observed);
+  if (code == 0 && observed.own_process) {
+    if (has_state_of_bash(run) && !observed.bash_state_kept) add_note(run, kNotKeptByBash);
+    return end_well(run, observed);
+  }
   if (observed.stop_cause) {
     end_stopped(run, *observed.stop_cause, observed);
     return say_what_is_left(run, observed);

@@ -159,7 +159,7 @@ void Runs::begin(const JobPointer& job) {
   files_touched_ = false;
   job->run.status = RunStatus::kRunning;
   if (job->request.restart) add_note(job->run, kRestarted);
-  add_note(job->run, std::exchange(note_for_next_, ""));
+  tell_what_was_lost(*job);
   context_.begins(job->run);
   job->run.started_at_ms = base::now_ms();
   stops_ = 0;

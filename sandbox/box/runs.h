@@ -88,7 +88,7 @@ class Runs {
 
   void process_exited(pid_t pid, int wait_status);
   void process_stopped(pid_t pid);
-  // What end_all() is to say: the session is deleted.
+  // What end_all() is to say: the session ends, too.
   void files_end_too() { files_end_too_ = true; }
   // The box has ended: every run ends now. Those that were being stopped keep that cause.
   void end_all(Cause cause, const std::string& why);
@@ -101,6 +101,7 @@ class Runs {
     JobPointer current;
     bool interrupted = false;  // a signal may be on its way that no later run must get
     bool ended_by_us = false;  // its loss is told, or is nobody's
+    std::string loss;          // for the note of its next run
   };
 
   void start_next(Language interpreter);
@@ -119,6 +120,8 @@ class Runs {
   void finish(const JobPointer& job);
   void remember(const Run& run);
   void retire(std::unique_ptr<Worker> worker);
+  void lose_interpreters(const std::string& why);
+  void tell_what_was_lost(Job& job);
   void tell_of_idle_end(Language interpreter, int wait_status);
   [[nodiscard]] Observed observe(const Job& job) const;
   [[nodiscard]] JobPointer job_of_worker(const std::string& worker_key);

@@ -165,6 +165,7 @@ bool Runs::make_room(const JobPointer& job) {
     add_note(job->run,
              "processes that earlier runs left behind were ended to make room for this run");
   } else if (attempt == kAttemptsWithInterpreters) {
+    lose_interpreters("ended to make room in the session's process table");
     end_processes();
     add_note(job->run,
              "the session's processes were ended to make room for this run: variables lost");
@@ -179,6 +180,22 @@ void Runs::try_again(const JobPointer& job) {
   if (!job->stop_cause) return begin(job);
   end_without_process(job->run, *job->stop_cause, "stopped before it started");
   finish(job);
+}
+
+// Each language's next run hears it: no other may ever come.
+void Runs::lose_interpreters(const std::string& why) {
+  for (auto& [language, slot] : slots_) {
+    if (!slot.worker) continue;
+    slot.loss = "the interpreter of " + std::string(name_of(language)) + " was " + why +
+                ": its variables are lost, files kept";
+  }
+}
+
+void Runs::tell_what_was_lost(Job& job) {
+  add_note(job.run, std::exchange(note_for_next_, ""));
+  if (!job.request.background) {
+    add_note(job.run, std::exchange(slots_[interpreter_of(job.run.language)].loss, ""));
+  }
 }
 
 void Runs::end_processes() {
@@ -247,7 +264,7 @@ void Runs::end_all(Cause cause, const std::string& why) {
     job->run.error->lost = "the sandbox ended: variables and processes lost";
     if (files_end_too_) {
       job->run.error->survived = "";
-      job->run.error->lost = "the session was deleted: files, variables and processes lost";
+      job->run.error->lost = "the session has ended: files, variables and processes lost";
     }
     finish(job);
   }

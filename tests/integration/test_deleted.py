@@ -108,4 +108,4 @@ def test_a_run_of_a_deleted_session_is_told_what_is_lost(state):
         other.call("delete_session", session_id=session)
         error = client.reply(running)["result"]["structuredContent"]["error"]
         assert error["cause"] == "cancelled" and error["survived"] == ""
-        assert error["lost"] == "the session was deleted: files, variables and processes lost"
+        assert error["lost"] == "the session has ended: files, variables and processes lost"

@@ -58,3 +58,38 @@ def test_a_session_whose_lifetime_is_over_is_over(state):
             with pytest.raises(ToolError, match="lifetime_seconds are over|no such session|was deleted"):
                 client.run("q = 2", session_id=made["session_id"])
         assert client.call("create_session", name="short")["session_id"] != made["session_id"]
+
+
+def test_bash_that_became_another_program_says_that_it_kept_nothing(client):
+    session = client.run("export KEPT=1; cd /tmp", "bash")["session_id"]
+    run = client.run("KEPT=2; cd /; exec true", "bash", session_id=session)
+    assert run["status"] == "completed"
+    assert "working directory and variables are as before this run" in run["note"]
+    after = client.run("echo $KEPT $PWD", "bash", session_id=session)
+    assert after["stdout"] == "1 /tmp\n" and "note" not in after
+
+
+def test_a_run_at_the_end_of_its_session_is_told_that_files_are_lost(client):
+    session = client.call("create_session", lifetime_seconds=2)["session_id"]
+    error = client.run("import time; time.sleep(60)", session_id=session)["error"]
+    assert error["message"] == "the session's lifetime is over" and error["survived"] == ""
+    assert error["lost"] == "the session has ended: files, variables and processes lost"
+
+
+def test_changes_since_a_run_that_has_not_started_are_none_from_before(client):
+    session = client.run("open('before', 'w').close()")["session_id"]
+    until_changed = "import os, time\nwhile os.stat('before').st_ctime + 0.1 > time.time(): pass\nprint('on', flush=True)\ntime.sleep(60)"
+    running = client.start_tool("run_code", code=until_changed, language="python", session_id=session)
+    listed = []
+    while not listed or not client.call("get_run", run_id=listed[0]["run_id"])["stdout"]:
+        listed = [run for run in client.call("get_run", session_id=session)["runs"] if run["status"] == "running"]
+    queued = client.start_tool("run_code", code="1", language="python", session_id=session)
+    runs = []
+    while len(runs) < 3:
+        runs = client.call("get_run", session_id=session)["runs"]
+    (waiting,) = {run["run_id"] for run in runs if run["status"] in ("queued", "running")} - {listed[0]["run_id"]}
+    changed = client.call("list_files", changed_since=waiting, session_id=session)
+    assert changed["entries"] == []
+    client.call("cancel_run", run_id=listed[0]["run_id"])
+    for request in (running, queued):
+        client.reply(request)

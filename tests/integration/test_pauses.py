@@ -29,6 +29,10 @@ def test_pause_freezes_and_use_thaws(client):
     after = client.call("get_run", run_id=run["run_id"])["stdout_next_offset"]
     assert after > before
     client.call("pause_session", session_id=session)
+    until(stands_still, what="the end of what was on its way as it was paused again")
+    before = offset()
+    assert client.call("get_run", run_id=run["run_id"], stdout_offset=before, wait_seconds=30)["stdout"], "a wait wakes"
+    client.call("pause_session", session_id=session)
     assert client.run("'awake'", session_id=session)["outputs"][0]["text"] == "'awake'"
     assert client.call("list_sessions")["sessions"][0]["status"] == "running"
 

@@ -58,6 +58,10 @@ def test_an_interpreter_that_fills_the_process_table_gives_way(server, session):
     run = server.run("echo started", "bash", session_id=session)
     assert run["status"] == "completed" and run["stdout"] == "started\n", run
     assert "variables lost" in run["note"], run
+    note = "was ended to make room in the session's process table: its variables are lost"
+    lost = server.run("1", session_id=session)
+    assert f"the interpreter of python {note}" in lost["note"] and "javascript" not in lost["note"]
+    assert "note" not in server.run("1", session_id=session)
 
 
 def test_files_made_by_something_left_behind_have_an_end(server, session):

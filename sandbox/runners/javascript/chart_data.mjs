@@ -113,7 +113,8 @@ export function heatmap(x, y, values) {
   let every = 1;
   while ((Math.floor(y.length / every) + 1) * (Math.floor(x.length / every) + 1) > CELLS_MAX) every += 1;
   const thinned = (list) => list.filter((_, i) => i % every === 0);
-  return { x: thinned(x), y: thinned(y), values: thinned(values).map((row) => thinned(row).map(number)) };
+  const made = { x: thinned(x), y: thinned(y), values: thinned(values).map((row) => thinned(row).map(number)) };
+  return every === 1 ? made : { ...made, sampled: true };
 }
 
 // One chart for a figure of several; undefined for none.

@@ -147,8 +147,9 @@ def heatmap(xs, ys, rows):
     every = 1
     while rows and (len(rows) // every + 1) * (width // every + 1) > max(CELLS_MAX, 4):
         every += 1
-    return {"x": list(xs)[::every], "y": list(ys)[::every],
+    made = {"x": list(xs)[::every], "y": list(ys)[::every],
             "values": [[number(v) for v in row[::every]] for row in rows[::every]]}
+    return made if every == 1 else {**made, "sampled": True}
 
 
 def composite(title, charts):

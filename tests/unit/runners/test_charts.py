@@ -40,7 +40,7 @@ def test_large_heatmaps_are_thinned_and_colours_are_no_data(python):
     python.run("import matplotlib.pyplot as plt, numpy as np")
     element = python.run("plt.imshow(np.ones((1000, 500)));").outputs[0]["chart"]["elements"][0]
     assert len(element["values"]) == len(element["y"]) and len(element["values"][0]) == len(element["x"])
-    assert 4000 < len(element["x"]) * len(element["y"]) <= 10_000
+    assert 4000 < len(element["x"]) * len(element["y"]) <= 10_000 and element["sampled"] is True
     assert "chart" not in python.run("plt.imshow(np.ones((5, 5, 3)));").outputs[0]
 
 

@@ -52,6 +52,18 @@ TEST(RunView, LongOutputIsHeadAndTail) {
   EXPECT_EQ(value["truncated"]["stdout"]["file"], "/runs/run_x/stdout");
 }
 
+TEST(RunView, ACharacterOfWhichThereIsOnlyTheBeginningIsShownOnceItIsWhole) {
+  sandbox::Run run = finished_run();
+  run.status = sandbox::RunStatus::kRunning;
+  const std::string whole = std::string(100'000, 'x') + "\u00e4";
+  const json before = view_of(run, whole.substr(0, whole.size() - 1));
+  EXPECT_TRUE(before["stdout"].get<std::string>().ends_with("xx"));
+  EXPECT_EQ(before["stdout_next_offset"], 100'000);
+  EXPECT_EQ(view_of(run, whole, 100'000)["stdout"], "\u00e4");
+  run.status = sandbox::RunStatus::kCompleted;
+  EXPECT_EQ(view_of(run, whole.substr(0, whole.size() - 1))["stdout_next_offset"], 100'001);
+}
+
 TEST(RunView, WhatIsWrittenAfterTheEndIsShownAndReadOn) {
   sandbox::Run run = finished_run();
   const std::string written = "before\nlate\n";
