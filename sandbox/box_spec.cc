@@ -59,6 +59,7 @@ json spec_to_json(const BoxSpec& spec) {
                 {"session_directory", spec.session_directory},
                 {"program_directory", spec.program_directory},
                 {"data_directory", spec.data_directory},
+                {"environment_directory", spec.environment_directory},
                 {"limits", limits_to_json(spec.limits)},
                 {"env", spec.env},
                 {"detach_seconds", spec.detach_seconds},
@@ -80,6 +81,7 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   spec.session_directory = wire::string_or(value, "session_directory");
   spec.program_directory = wire::string_or(value, "program_directory");
   spec.data_directory = wire::string_or(value, "data_directory");
+  spec.environment_directory = wire::string_or(value, "environment_directory");
   for (const std::string* required :
        {&spec.session_id, &spec.session_directory, &spec.program_directory, &spec.data_directory}) {
     if (required->empty())

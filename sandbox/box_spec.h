@@ -20,6 +20,7 @@ struct BoxSpec {
   std::string session_directory;  // holds workspace, home, tmp, runs; absolute
   std::string program_directory;  // holds hutch-init; absolute
   std::string data_directory;     // holds runners and profiles; absolute
+  std::string environment_directory;  // absolute; empty: the packages of the host
   Limits limits;
   std::map<std::string, std::string> env;
   // As root the session's own id on the host, for user and group; nothing as an ordinary user.

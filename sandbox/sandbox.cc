@@ -40,8 +40,8 @@ constexpr std::size_t kReadyBytesMax = 64 * 1024;
 
 class LinuxSandbox : public Sandbox {
  public:
-  explicit LinuxSandbox(SandboxConfig config) : config_(std::move(config)), zygote_(config_) {
-    zygote_.ensure();  // early: it takes a second to be of use
+  explicit LinuxSandbox(SandboxConfig config) : config_(std::move(config)) {
+    zygote_of(config_.usual_environment).ensure();  // early: it takes a second to be of use
   }
 
   base::Result<std::shared_ptr<Box>> find(const std::string& session_id) override {
@@ -82,13 +82,15 @@ class LinuxSandbox : public Sandbox {
     return ask_status(connection, patience);
   }
 
-  void wait_until_warm(const std::stop_token& stop) override {
+  void wait_until_warm(const std::string& environment_directory,
+                       const std::stop_token& stop) override {
     if (config_.zygote == SandboxConfig::Zygote::kOff) return;
-    zygote_.ensure();
+    Zygote& zygote = zygote_of(environment_directory);
+    zygote.ensure();
     const auto patience = waited_.exchange(true) ? kWarmAgainPatience : kWarmPatience;
     const auto deadline = std::chrono::steady_clock::now() + patience;
     while (!stop.stop_requested() && std::chrono::steady_clock::now() < deadline &&
-           !wait_for_zygote(config_.zygote_directory, std::chrono::seconds(0)).ok()) {
+           !wait_for_zygote(zygote.directory(), std::chrono::seconds(0)).ok()) {
       (void)::poll(nullptr, 0, kWarmPauseMs);
     }
   }
@@ -100,9 +102,10 @@ class LinuxSandbox : public Sandbox {
     spec.data_directory = config_.data_directory;
     spec.detach_seconds = config_.detach_seconds;
     if (config_.zygote != SandboxConfig::Zygote::kOff) {
-      spec.zygote_directory = config_.zygote_directory;
+      Zygote& zygote = zygote_of(spec.environment_directory);
+      zygote.ensure();
+      spec.zygote_directory = zygote.directory();
     }
-    zygote_.ensure();
     TRY(launch(spec, lock));
     // It has just said that it is ready: only the connection can have broken.
     auto box = find(spec.session_id);
@@ -186,10 +189,18 @@ class LinuxSandbox : public Sandbox {
     return line;
   }
 
+  // One for each environment that this server has used; they are few.
+  Zygote& zygote_of(const std::string& environment_directory) {
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<Zygote>& zygote = zygotes_[environment_directory];
+    if (!zygote) zygote = std::make_unique<Zygote>(config_, environment_directory);
+    return *zygote;
+  }
+
   const SandboxConfig config_;
-  Zygote zygote_;
   std::atomic<bool> waited_ = false;
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards the maps
+  std::unordered_map<std::string, std::unique_ptr<Zygote>> zygotes_;
   std::unordered_map<std::string, std::shared_ptr<ConnectedBox>> boxes_;
 };
 

@@ -86,9 +86,10 @@ class Sandbox {
   virtual base::Result<BoxStatus> glance_at(const std::string& session_id,
                                             std::chrono::milliseconds patience) = 0;
 
-  // Until boxes start as fast as they will here: seconds at most, after the first time one. Or
-  // until `stop`.
-  virtual void wait_until_warm(const std::stop_token& stop) = 0;
+  // Until boxes with this environment, or with none, start as fast as they will here: seconds at
+  // most, after the first time one. Or until `stop`.
+  virtual void wait_until_warm(const std::string& environment_directory,
+                               const std::stop_token& stop) = 0;
 
   // Starts one, which shares the lock on the session's directory from its first moment.
   virtual base::Result<std::shared_ptr<Box>> start(const BoxSpec& spec,
@@ -116,6 +117,8 @@ struct SandboxConfig {
   enum class Zygote { kOff, kUse, kStart };  // kUse: where another server has started it
   Zygote zygote = Zygote::kOff;
   std::string zygote_directory;  // for its socket, lock and log; ours alone, exists
+  // What most sessions will have, so that its zygote is started ahead; empty: the host's packages.
+  std::string usual_environment;
 };
 
 // `start` fills program, data and zygote directory of a BoxSpec from the config.

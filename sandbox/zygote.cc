@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "sandbox/base/process.h"
 #include "sandbox/base/unix_socket.h"
+#include "sandbox/environment.h"
 #include "sandbox/wire/zygote_protocol.h"
 
 namespace sandbox {
@@ -31,7 +33,15 @@ std::string_view bytes_of(const wire::ZygoteRequest& request) {
 
 }  // namespace
 
-Zygote::Zygote(SandboxConfig config) : config_(std::move(config)) {}
+std::string zygote_directory_of(const std::string& of_host, const std::string& environment) {
+  if (environment.empty()) return of_host;
+  return of_host + environment.substr(environment.rfind('/'));
+}
+
+Zygote::Zygote(const SandboxConfig& config, std::string environment_directory)
+    : config_(config),
+      environment_directory_(std::move(environment_directory)),
+      directory_(zygote_directory_of(config.zygote_directory, environment_directory_)) {}
 
 void Zygote::ensure() {
   if (config_.zygote != SandboxConfig::Zygote::kStart) return;
@@ -53,7 +63,7 @@ void Zygote::ensure() {
 
 base::Status Zygote::attach() {
   const base::UniqueFd directory =
-      TRY(base::open_file(AT_FDCWD, config_.zygote_directory, O_PATH | O_DIRECTORY));
+      TRY(base::open_file(AT_FDCWD, directory_, O_PATH | O_DIRECTORY));
   base::UniqueFd connection =
       TRY(base::connect_to(directory.get(), wire::kZygoteSocket, kPatience, SOCK_SEQPACKET));
   const wire::ZygoteRequest request(wire::ZygoteMessage::kAttach);
@@ -63,8 +73,11 @@ base::Status Zygote::attach() {
 }
 
 base::Status Zygote::start() {
+  if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
+    return base::Error::from_errno("make " + directory_);
+  }
   const base::UniqueFd directory =
-      TRY(base::open_file(AT_FDCWD, config_.zygote_directory, O_RDONLY | O_DIRECTORY));
+      TRY(base::open_file(AT_FDCWD, directory_, O_RDONLY | O_DIRECTORY));
   const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDWR));
   const base::UniqueFd log = TRY(base::open_file(
       directory.get(), "zygote.log", O_WRONLY | O_CREAT | O_APPEND | O_TRUNC | O_NOFOLLOW, 0600));
@@ -72,8 +85,14 @@ base::Status Zygote::start() {
   base::SpawnOptions options;
   options.arguments = {config_.program_directory + "/hutch-init", "--zygote",
                        config_.data_directory + "/runners/zygote/zygote.py",
-                       config_.program_directory + "/hutch-zygote.so"};
+                       config_.program_directory + "/hutch-zygote.so", directory_};
   options.descriptors = {null.get(), null.get(), log.get(), pair.theirs.get(), directory.get()};
+  base::UniqueFd kept;
+  if (!environment_directory_.empty()) {
+    kept = TRY(use_environment(environment_directory_));
+    options.arguments.push_back(environment_directory_);
+    options.descriptors.push_back(kept.get());
+  }
   options.own_session = true;
   TRY(base::spawn(options));
   connection_ = std::move(pair.ours);

@@ -11,13 +11,20 @@
 
 namespace sandbox {
 
+// Where the zygote of an environment has its socket, lock and log; empty: that of the host.
+std::string zygote_directory_of(const std::string& of_host, const std::string& environment);
+
+// Of one environment, or of the host.
 class Zygote {
  public:
-  explicit Zygote(SandboxConfig config);
+  Zygote(const SandboxConfig& config, std::string environment_directory);
 
   // Starts one unless it is there, was just tried, or is not wanted. Waits for nothing: until it is
   // warm, and when it cannot be, boxes do without. May be called from any thread.
   void ensure();
+
+  // Its own, for its socket, lock and log.
+  [[nodiscard]] const std::string& directory() const { return directory_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -26,6 +33,8 @@ class Zygote {
   base::Status start();
 
   const SandboxConfig config_;
+  const std::string environment_directory_;  // empty: the host's packages
+  const std::string directory_;
   std::mutex mutex_;
   base::UniqueFd connection_;     // open for as long as it lives, or while it is being warmed
   Clock::time_point not_before_;  // of the next attempt

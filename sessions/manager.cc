@@ -11,6 +11,7 @@
 
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
+#include "sandbox/environment.h"
 #include "sandbox/wire/json.h"
 
 namespace sessions {
@@ -152,6 +153,7 @@ Session Manager::new_session(const std::string& principal_id, const sandbox::Lim
   session.principal_id = principal_id;
   session.limits = sandbox::wire::print_json(sandbox::limits_to_json(limits));
   session.env = "{}";
+  session.template_name = config_.usual_template;
   session.idle_seconds = config_.idle_seconds;
   session.retention_seconds = config_.retention_seconds;
   session.created_at = session.last_used_at = base::now_ms();
@@ -182,6 +184,8 @@ base::Result<Session> Manager::make_row(const std::string& principal_id,
   wanted.lifetime_seconds = options.lifetime_seconds;
   wanted.host_folders = TRY(choose_folders(options.filesystem));
   wanted.unasked = options.unasked;
+  if (!options.template_name.empty()) wanted.template_name = options.template_name;
+  (void)TRY(environment_of(wanted));
   Session session = TRY(wanted.unasked ? take_unasked_row(wanted) : take_row(wanted));
   if (session.ends_with_connection) {
     const std::lock_guard maps(mutex_);
@@ -285,10 +289,16 @@ base::Result<sandbox::SessionLock> Manager::own(const std::string& session_id) c
   return sandbox::SessionLock::take(directory);
 }
 
+base::Result<std::string> Manager::environment_of(const Session& session) const {
+  if (session.template_name == sandbox::kHostTemplate) return std::string();
+  return sandbox::find_environment(config_.environments_directory, session.template_name);
+}
+
 base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
   sandbox::BoxSpec spec;
   spec.session_id = session.id;
   spec.session_directory = directory_of(session.id);
+  spec.environment_directory = TRY(environment_of(session));
   const json limits = TRY(sandbox::wire::parse_json(session.limits));
   sandbox::Limits widest;
   for (const sandbox::LimitRow& row : sandbox::kLimitRows) widest.*row.member = row.most;

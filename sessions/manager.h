@@ -51,6 +51,8 @@ struct ManagerConfig {
   // whose clients come back after a restart wait for them.
   bool connections_end_with_server = true;
   GrantedFolders folders;
+  std::string environments_directory;
+  std::string usual_template = "host";  // of a session that asks for none
   std::size_t spare_sessions = 0;  // made ahead of need, as one that asks for nothing special is
   // What others have to clear up goes with each sweep, on its thread.
   std::function<void()> sweep_others = [] {};
@@ -58,7 +60,8 @@ struct ManagerConfig {
 };
 
 struct SessionOptions {
-  std::string name;  // empty: none
+  std::string name;           // empty: none
+  std::string template_name;  // empty: the usual one
   // Whose connection asks. The processes of a session without a name end with it, soon after what
   // is in progress; empty: no connection.
   std::string connection_id;
@@ -184,6 +187,8 @@ class Manager {
   base::Status make_directories(const Session& session) const;
   base::Result<std::shared_ptr<sandbox::Box>> start_box(const Session& known,
                                                         const sandbox::SessionLock& lock);
+  // The directory of its template's environment, as it is now; empty: it has the host's packages.
+  [[nodiscard]] base::Result<std::string> environment_of(const Session& session) const;
   base::Result<sandbox::BoxSpec> spec_of(const Session& session) const;
   // Makes the session's directory and takes its lock. kConflict: it has an owner.
   [[nodiscard]] base::Result<sandbox::SessionLock> own(const std::string& session_id) const;

@@ -60,10 +60,10 @@ void Manager::keep_spares(const std::stop_token& stop) {
 }
 
 base::Result<Session> Manager::make_spare(const std::stop_token& stop) {
-  sandbox_.wait_until_warm(stop);
-  const Session session =
-      TRY(store_.create_session(new_session(kSparePrincipal, config_.default_limits),
-                                config_.own_ids, std::numeric_limits<std::int64_t>::max()));
+  const Session wanted = new_session(kSparePrincipal, config_.default_limits);
+  sandbox_.wait_until_warm(TRY(environment_of(wanted)), stop);
+  const Session session = TRY(store_.create_session(wanted, config_.own_ids,
+                                                    std::numeric_limits<std::int64_t>::max()));
   const auto box = box_of(session);
   // Another server's sweep may have taken it for left over, when this took very long.
   auto now = store_.find_session(kSparePrincipal, session.id);
@@ -115,6 +115,7 @@ std::optional<Session> Manager::take_spare(const Session& wanted) {
     const Session& next = spares_.ready.front();
     const bool fits = next.limits == wanted.limits && next.env == wanted.env &&
                       next.host_folders == wanted.host_folders &&
+                      next.template_name == wanted.template_name &&
                       !wanted.lifetime_seconds.has_value();
     if (!fits) return std::nullopt;
     Session taken = std::move(spares_.ready.front());

@@ -80,11 +80,6 @@ base::Status check_network(const json& network) {
 // for would be a lie.
 base::Status check_unsupported(const Arguments& arguments) {
   if (arguments.has("network")) TRY(check_network(arguments.object("network")));
-  const std::string wanted = arguments.text("template", "host");
-  if (wanted != "host") {
-    return base::error(Error::Kind::kNotFound,
-                       "no template \"" + sandbox::echoed(wanted) + "\"; there is: host");
-  }
   return base::done();
 }
 
@@ -94,7 +89,9 @@ mcp::Tool create_session(const Services& services) {
       "Create a session",
       "Makes another computer with its own files and interpreters.",
       {{.name = "name", .most = 100},
-       {.name = "template", .description = "default host", .most = 100},
+       {.name = "template",
+        .description = "packages: code_interpreter, host or another built here",
+        .most = 100},
        {.name = "lifetime_seconds",
         .type = Argument::Type::kInteger,
         .description = "hard end; default none",
@@ -121,6 +118,7 @@ mcp::Tool create_session(const Services& services) {
         sessions::SessionOptions options;
         options.connection_id = context.connection_id();
         options.name = arguments.text("name");
+        options.template_name = arguments.text("template");
         options.lifetime_seconds = arguments.find_integer("lifetime_seconds");
         if (arguments.has("limits")) {
           options.limits = sandbox::wire::print_json(arguments.object("limits"));

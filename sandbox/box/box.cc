@@ -18,6 +18,7 @@
 #include "sandbox/box/host_folders.h"
 #include "sandbox/box/plan.h"
 #include "sandbox/enforcement.h"
+#include "sandbox/environment.h"
 #include "sandbox/own_ids.h"
 #include "sandbox/wire/box_protocol.h"
 #include "sandbox/wire/json.h"
@@ -72,6 +73,9 @@ base::Status Box::open_directories() {
   workspace_ = TRY(base::open_file(AT_FDCWD, spec_.session_directory + "/workspace", kFlags));
   home_ = TRY(base::open_file(AT_FDCWD, spec_.session_directory + "/home", kFlags));
   tmp_ = TRY(base::open_file(AT_FDCWD, spec_.session_directory + "/tmp", kFlags));
+  if (!spec_.environment_directory.empty()) {
+    environment_ = TRY(use_environment(spec_.environment_directory));
+  }
   // As root each session has an id of its own, which no other project of the host will have.
   if (spec_.host_uid) {
     disk_quota_ =

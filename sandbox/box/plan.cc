@@ -11,6 +11,7 @@
 
 #include "sandbox/box/host_folders.h"
 #include "sandbox/box/plan_writer.h"
+#include "sandbox/environment.h"
 
 namespace sandbox::box {
 namespace {
@@ -184,6 +185,9 @@ base::Status add_session_directory(PlanWriter& plan, const BoxSpec& spec, const 
 base::Status add_session(PlanWriter& plan, const BoxSpec& spec) {
   for (const char* path : {"/home", "/mnt", "/run", "/run/hutch", "/run/hutch/bin", "/var"})
     add_directory(plan, path);
+  if (!spec.environment_directory.empty()) {
+    add_bind(plan, spec.environment_directory, kEnvironmentPlace, "r");
+  }
   // Debian calls it python3 only, and scripts begin with `env python`. Last on PATH: where the host
   // has a python, that is the one.
   plan.add(PlanOp::kSymlink, {"/usr/bin/python3", "/run/hutch/bin/python"});

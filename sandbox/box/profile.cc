@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/fd.h"
+#include "sandbox/environment.h"
 #include "sandbox/wire/json.h"
 
 namespace sandbox::box {
@@ -21,7 +22,8 @@ Language interpreter_of(Language language) {
   return language == Language::kTypeScript ? Language::kJavaScript : language;
 }
 
-base::Result<Profile> load_profile(const std::string& data_directory, Language language) {
+base::Result<Profile> load_profile(const std::string& data_directory,
+                                   const std::string& environment_directory, Language language) {
   const std::string name = name_of(interpreter_of(language));
   const std::string path = data_directory + "/profiles/" + name + ".json";
   const base::UniqueFd file = TRY(base::open_file(AT_FDCWD, path, O_RDONLY | O_NONBLOCK));
@@ -40,6 +42,15 @@ base::Result<Profile> load_profile(const std::string& data_directory, Language l
   for (const auto& [key, entry] : environment.items()) {
     if (entry.is_string()) profile.environment[key] = entry.get<std::string>();
   }
+  if (!environment_directory.empty()) {
+    // "/usr/bin/python3" is "/environment/bin/python3" there, where it has one.
+    const std::string of_environment =
+        "/bin" + profile.program[0].substr(profile.program[0].rfind('/'));
+    if (::access((environment_directory + of_environment).c_str(), X_OK) == 0) {
+      profile.program[0] = kEnvironmentPlace + of_environment;
+      return profile;
+    }
+  }
   if (::access(profile.program[0].c_str(), X_OK) != 0) {
     return base::error(Error::Kind::kUnsupported,
                        "this machine has no " + profile.program[0] + ", which " + name +
@@ -51,7 +62,7 @@ base::Result<Profile> load_profile(const std::string& data_directory, Language l
 base::Result<Profile> Profiles::of(Language language) {
   const Language interpreter = interpreter_of(language);
   if (const auto known = known_.find(interpreter); known != known_.end()) return known->second;
-  Profile profile = TRY(load_profile(data_directory_, interpreter));
+  Profile profile = TRY(load_profile(data_directory_, environment_directory_, interpreter));
   known_.emplace(interpreter, profile);
   return profile;
 }

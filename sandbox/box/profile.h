@@ -20,17 +20,22 @@ struct Profile {
 };
 
 // kUnsupported when the host has no such interpreter; the message names the package to install.
-base::Result<Profile> load_profile(const std::string& data_directory, Language language);
+// Where the box has an environment with an interpreter of its own, that is the program.
+base::Result<Profile> load_profile(const std::string& data_directory,
+                                   const std::string& environment_directory, Language language);
 
 // Each read once, when it is first asked for. A program that has gone since fails to start.
 class Profiles {
  public:
-  explicit Profiles(std::string data_directory) : data_directory_(std::move(data_directory)) {}
+  Profiles(std::string data_directory, std::string environment_directory)
+      : data_directory_(std::move(data_directory)),
+        environment_directory_(std::move(environment_directory)) {}
 
   base::Result<Profile> of(Language language);
 
  private:
   std::string data_directory_;
+  std::string environment_directory_;
   std::map<Language, Profile> known_;  // by interpreter
 };
 

@@ -2,15 +2,20 @@
 
 #include <map>
 
+#include "sandbox/environment.h"
+
 namespace sandbox::box {
 
 std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& profile, const Job& job,
                                         bool own) {
   const std::string threads = std::to_string(spec.limits.cpus);
+  const bool has_environment = !spec.environment_directory.empty();
+  const std::string packages = has_environment ? std::string(kEnvironmentPlace) + "/bin:" : "";
   std::map<std::string, std::string> all = {
       {"PATH",
-       "/home/user/.local/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:"
-       "/run/hutch/bin"},
+       "/home/user/.local/bin:" + packages +
+           "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:"
+           "/run/hutch/bin"},
       {"HOME", "/home/user"},
       {"USER", "user"},
       {"LOGNAME", "user"},
@@ -24,7 +29,6 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
       // on, and lose them when it is ended.
       {"PYTHONUNBUFFERED", "1"},
       {"PIP_BREAK_SYSTEM_PACKAGES", "1"},
-      {"PIP_USER", "1"},
       {"npm_config_prefix", "/home/user/.local"},
       // There is no network: what needs one fails at once, instead of waiting and asking again for
       // minutes, or looking for newer versions of itself.
@@ -36,6 +40,8 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
       {"OPENBLAS_NUM_THREADS", threads},
       {"MKL_NUM_THREADS", threads},
       {"NUMEXPR_NUM_THREADS", threads}};
+  // There pip finds out by itself, and refuses what is asked for in words.
+  if (!has_environment) all["PIP_USER"] = "1";
   for (const auto& [name, value] : profile.environment) all[name] = value;
   for (const auto& [name, value] : spec.env) all[name] = value;
   if (own) {

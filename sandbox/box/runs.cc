@@ -43,7 +43,7 @@ base::Status make_enterable(int directory_fd) {
 
 Runs::Runs(Context context)
     : context_(std::move(context)),
-      profiles_(context_.spec.data_directory),
+      profiles_(context_.spec.data_directory, context_.spec.environment_directory),
       file_changes_(context_.workspace_fd, static_cast<std::size_t>(context_.spec.limits.files)),
       kept_outputs_(
           std::make_shared<KeptOutputs>(context_.runs_fd, context_.spec.limits.disk_mb << 20)) {}

@@ -41,7 +41,9 @@ int explain() {
 int main(int argc, char** argv) {
   using namespace sandbox::init;
   if (argc == 2 && std::strcmp(argv[1], "--explain") == 0) return explain();
-  if (argc == 4 && std::strcmp(argv[1], "--zygote") == 0) return become_zygote(argv[2], argv[3]);
+  if ((argc == 5 || argc == 6) && std::strcmp(argv[1], "--zygote") == 0) {
+    return become_zygote({argv[2], argv[3], argv[4], argc == 6 ? argv[5] : nullptr});
+  }
   if (::fcntl(kBoxFd, F_SETFD, FD_CLOEXEC) != 0) {
     if (errno != EBADF) fail("mark the socket to hutch-box");
     std::fprintf(stderr, "hutch-init is started by hutch-box; try: hutch-init --explain < plan\n");

@@ -75,7 +75,16 @@ Ending live(bool warm);
 // Unmaps it, where it is mapped: also what an outside half has left in the memory that it shared.
 [[nodiscard]] bool forget_plan();
 
+struct ZygoteStart {
+  const char* script;
+  const char* library;
+  const char* directory;    // the zygote's own
+  const char* environment;  // null: none
+};
 // Executes Python with the script and library of the zygote. Returns when it cannot, with a status.
-int become_zygote(const char* script, const char* library);
+int become_zygote(const ZygoteStart& start);
+
+// The host's tree with the environment in it, in namespaces of its own. False with errno.
+bool have_own_root(const char* environment);
 
 }  // namespace sandbox::init

@@ -1,9 +1,9 @@
-// hutch-init --zygote SCRIPT LIBRARY: becomes the Python that zygote.cc is for, on the host.
+// hutch-init --zygote SCRIPT LIBRARY DIRECTORY [ENVIRONMENT]: becomes the Python that zygote.cc is
+// for, on the host, or with an environment in a tree of its own (zygote_root.cc).
 //
 // As root with a mount namespace of its own, in which the programs and libraries that copies go on
 // using are read-only: /proc/self/exe of a copy leads there, not into its box. An ordinary user
-// cannot have that without a user namespace, from which no box could be entered; there the script
-// refuses a Python that the user could change.
+// has that with an environment only; else the script refuses a Python that the user could change.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -20,7 +20,8 @@
 namespace sandbox::init {
 namespace {
 
-constexpr int kDescriptors = 5;  // streams, the server's connection, the zygote's directory
+// Streams, the server's connection, the zygote's directory, what keeps the environment.
+constexpr int kDescriptors = 6;
 
 bool make_read_only(const char* path) {
   struct stat status {};
@@ -45,16 +46,17 @@ bool have_own_mounts() {
 
 }  // namespace
 
-int become_zygote(const char* script, const char* library) {
-  if (::syscall(SYS_close_range, kDescriptors, ~0U, 0) != 0 || !have_own_mounts() ||
-      ::chdir("/") != 0) {
+int become_zygote(const ZygoteStart& start) {
+  const bool plain = start.environment == nullptr;
+  if (::syscall(SYS_close_range, kDescriptors - (plain ? 1 : 0), ~0U, 0) != 0 ||
+      !(plain ? have_own_mounts() : have_own_root(start.environment)) || ::chdir("/") != 0) {
     std::perror("hutch-init --zygote");
     return 1;
   }
   (void)::umask(022);
   // What a session's Python reads at its start, as every session has it. No home: nothing of this
   // user's own is imported. One thread each: none would survive a fork.
-  const char* const environment[] = {"PATH=/usr/bin:/bin",
+  const char* const variables[] = {"PATH=/usr/bin:/bin",
                                      "HOME=/nonexistent",
                                      "LANG=C.UTF-8",
                                      "PYTHONUNBUFFERED=1",
@@ -64,10 +66,12 @@ int become_zygote(const char* script, const char* library) {
                                      "OPENBLAS_NUM_THREADS=1",
                                      "MKL_NUM_THREADS=1",
                                      "NUMEXPR_NUM_THREADS=1",
+                                     "JE_ARROW_MALLOC_CONF=background_thread:false",
                                      nullptr};
-  const char* const arguments[] = {"/usr/bin/python3", script, library, nullptr};
-  (void)::execve(arguments[0], const_cast<char**>(arguments), const_cast<char**>(environment));
-  std::perror("hutch-init --zygote: start /usr/bin/python3");
+  const char* const python = plain ? "/usr/bin/python3" : "/environment/bin/python3";
+  const char* const arguments[] = {python, start.script, start.library, start.directory, nullptr};
+  (void)::execve(python, const_cast<char**>(arguments), const_cast<char**>(variables));
+  std::perror("hutch-init --zygote: start Python");
   return 1;
 }
 

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "sandbox/base/process.h"
+#include "sandbox/environment.h"
 #include "sandbox/own_ids.h"
 
 namespace tools::cli {
@@ -16,6 +17,10 @@ base::Result<sandbox::SandboxConfig> sandbox_config(const Settings& settings) {
   sandbox::SandboxConfig config;
   config.sessions_directory = settings.state_directory + "/sessions";
   config.zygote_directory = settings.zygote_directory;
+  if (settings.template_name != sandbox::kHostTemplate) {
+    config.usual_environment = TRY(
+        sandbox::find_environment(settings.environments_directory, settings.template_name));
+  }
   config.program_directory = TRY(base::executable_directory());
   config.data_directory =
       config.program_directory.substr(0, config.program_directory.rfind('/')) + "/share/hutch";
@@ -69,6 +74,8 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   config.default_limits = settings.default_limits;
   config.most_limits = settings.most_limits;
   config.folders = std::move(folders);
+  config.environments_directory = settings.environments_directory;
+  config.usual_template = settings.template_name;
   config.sessions_max = settings.sessions_max;
   config.idle_seconds = settings.idle_seconds;
   config.retention_seconds = settings.retention_seconds;

@@ -96,6 +96,7 @@ struct Choices {
   std::string session_name;
   RunOptions run;
   TokenOptions token;
+  std::vector<std::string> environments;  // arguments of its program
   std::string id;
   std::string target;
   bool as_json = false;
@@ -149,6 +150,42 @@ void add_share(CLI::App& app, Choices& choices) {
       return share_get(application, choices.id, choices.target);
     });
   });
+}
+
+void add_environments(CLI::App& app, Choices& choices) {
+  CLI::App* environments =
+      app.add_subcommand("environments", "Packages that sessions have, apart from this machine's");
+  environments->require_subcommand(1);
+  const auto add = [&](const char* name, const char* help) {
+    CLI::App* one = environments->add_subcommand(name, help);
+    one->callback([&choices, name] {
+      choices.environments.insert(choices.environments.begin(), name);
+      choices.command = [&choices](const Settings& settings) {
+        return run_environments(settings, choices.environments);
+      };
+    });
+    return one;
+  };
+  const auto pass_on = [&choices](CLI::App* command, const std::string& option, const char* help) {
+    return command->add_option_function<std::string>(
+        option,
+        [&choices, option](const std::string& value) {
+          if (option.starts_with('-')) choices.environments.push_back(option);
+          choices.environments.push_back(value);
+        },
+        help);
+  };
+  const auto pass_json = [&choices](CLI::App* command) {
+    command->add_flag_callback(
+        "--json", [&choices] { choices.environments.emplace_back("--json"); }, "Print JSON");
+  };
+  pass_json(add("ls", "List them"));
+  CLI::App* build = add("build", "Build or renew one; without a name the one that comes with hutch");
+  pass_on(build, "name", "Its name, for create_session's template");
+  pass_on(build, "-r", "requirements.txt with what it is to have of Python")->check(kNotEmpty);
+  pass_on(build, "--npm", "package.json, beside its package-lock.json, of node")->check(kNotEmpty);
+  pass_json(build);
+  pass_on(add("rm", "Remove one, when nothing uses it any more"), "name", "Its name")->required();
 }
 
 void add_token(CLI::App& app, Choices& choices) {
@@ -347,6 +384,7 @@ int main(int argc, char** argv) {
   add_serve(app, choices);
   add_sessions(app, choices);
   add_share(app, choices);
+  add_environments(app, choices);
   add_token(app, choices);
   CLI::App* doctor = app.add_subcommand("doctor", "What this host offers, and how to get the rest");
   doctor->add_flag("--json", choices.as_json, "Print JSON");

@@ -29,6 +29,10 @@ base::Result<sandbox::Language> language_of(const RunOptions& options);
 base::Result<std::string> read_code(const RunOptions& options);
 base::Result<int> run_code_once(Application& app, const RunOptions& options, std::string code);
 
+// Becomes the program that makes, lists and removes environments. Returns only when it cannot.
+base::Result<int> run_environments(const Settings& settings,
+                                   const std::vector<std::string>& arguments);
+
 enum class SessionAction { kList, kShow, kRemove, kPause, kResume };
 base::Result<int> run_sessions(Application& app, SessionAction action, const std::string& id,
                                bool as_json);

@@ -72,7 +72,9 @@ base::Status take_session(const std::string& path, const toml::node& node, Setti
   if (!node.is_table()) return wrong(path, node, "session must be a table");
   for (const auto& [key, entry] : *node.as_table()) {
     const std::string name(key.str());
-    if (name == "idle_seconds") {
+    if (name == "template") {
+      TRY(take_text(path, entry, name, settings.template_name));
+    } else if (name == "idle_seconds") {
       TRY(take_number(path, entry, name, 1, kYear, settings.idle_seconds));
     } else if (name == "paused_max_seconds") {
       TRY(take_number(path, entry, name, 1, kYear, settings.paused_max_seconds));

@@ -56,9 +56,13 @@ Finding zygote_finding(Settings settings) {
   }
   settings.serves = true;
   settings.spare_sessions = 0;
+  const auto config = sandbox_config(settings);
+  if (!config.ok()) return {layer, Finding::State::kWeaker, without + config.error().message, ""};
+  const std::string directory =
+      sandbox::zygote_directory_of(settings.zygote_directory, config.value().usual_environment);
   const auto proved = [&]() -> base::Result<bool> {
     const auto app = TRY(Application::open(settings));
-    TRY(sandbox::wait_for_zygote(settings.zygote_directory, kPatience));
+    TRY(sandbox::wait_for_zygote(directory, kPatience));
     const auto session = TRY(app->sessions().create(app->principal_id(), {})).session;
     TRY(app->sessions().destroy(app->principal_id(), session.id));
     return session.isolation.value_or("").find("forked from the zygote") != std::string::npos;
@@ -68,7 +72,7 @@ Finding zygote_finding(Settings settings) {
     return {layer, Finding::State::kWeaker, without + "the zygote could not enter a box", ""};
   }
   return {layer, Finding::State::kGood,
-          sandbox::words_of_zygote(settings.zygote_directory) + ": sessions fork their Python", ""};
+          sandbox::words_of_zygote(directory) + ": sessions fork their Python", ""};
 }
 
 // What the exit status says, in words.

@@ -13,6 +13,7 @@
 
 #include "sandbox/base/fd.h"
 #include "sandbox/base/process.h"
+#include "sandbox/environment.h"
 #include "tools/cli/config_file.h"
 
 namespace tools::cli {
@@ -49,6 +50,14 @@ base::Result<std::string> default_state_directory(const Environment& environment
   if (!xdg.empty()) return xdg + "/hutch";
   const std::string home = TRY(home_of(environment));
   return home + "/.local/state/hutch";
+}
+
+std::string default_environments_directory(const Environment& environment) {
+  const std::string xdg = environment("XDG_DATA_HOME");
+  if (!xdg.empty()) return xdg + "/hutch/environments";
+  // A service without a home has none but those that its configuration names.
+  const std::string home = environment("HOME");
+  return (home.empty() ? "/var/lib/hutch" : home + "/.local/share/hutch") + "/environments";
 }
 
 base::Result<std::string> absolute(const std::string& path, const char* what) {
@@ -250,6 +259,22 @@ base::Status resolve_spares(const std::string& text, std::int64_t& spares) {
   return base::done();
 }
 
+// Without a choice the one that comes with hutch, where it has been built.
+base::Status resolve_template(const Environment& environment, Settings& settings) {
+  std::string directory =
+      first_of({environment("HUTCH_ENVIRONMENTS_DIR"), settings.environments_directory});
+  if (directory.empty()) directory = default_environments_directory(environment);
+  directory = TRY(expand(directory, environment));
+  settings.environments_directory =
+      without_last_slashes(TRY(absolute(directory, "the directory of environments")));
+  settings.template_name = first_of({environment("HUTCH_TEMPLATE"), settings.template_name});
+  if (!settings.template_name.empty()) return base::done();
+  const bool built =
+      sandbox::find_environment(settings.environments_directory, sandbox::kDefaultEnvironment).ok();
+  settings.template_name = built ? sandbox::kDefaultEnvironment : sandbox::kHostTemplate;
+  return base::done();
+}
+
 }  // namespace
 
 Environment process_environment() {
@@ -298,6 +323,7 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
   state = without_last_slashes(TRY(absolute(state, "the state directory")));
   settings.state_directory = state;
   settings.zygote_directory = state + "/zygote";
+  TRY(resolve_template(environment, settings));
   TRY(resolve_mounts(flags, environment, settings.mounts));
   // It looks into all homes, which costs time and may have the host mount some.
   if (!settings.mounts.empty()) {

@@ -43,6 +43,8 @@ inline constexpr std::int64_t kDetachUnset = -1;
 struct Settings {
   std::string state_directory;
   std::string zygote_directory;  // in the state directory
+  std::string environments_directory;
+  std::string template_name;  // of sessions that ask for none; resolved
   // Where hutch stdio puts what is shared; empty: nowhere; absent: nowhere, since HOME is not set.
   std::optional<std::string> share_directory;
   unsigned user_umask = 022;  // of whoever started hutch, for files made in their directories

@@ -1,8 +1,8 @@
 """The zygote: a Python that has imported what sessions use, and forks itself into their boxes.
 
-Started by a server as `python3 zygote.py hutch-zygote.so`, on the host, with an environment built
-from nothing, the server's connection as descriptor 3 and the runtime directory as 4. Only one runs
-in a runtime directory. When everything is imported, hutch-zygote.so (sandbox/init/zygote.cc) takes
+Started by a server as `python3 zygote.py hutch-zygote.so DIRECTORY`, on the host, with variables built
+from nothing, the server's connection as descriptor 3 and the runtime directory as 4; for an environment
+the lock on it is 5. Only one runs in a runtime directory. When everything is imported, hutch-zygote.so (sandbox/init/zygote.cc) takes
 over: nothing of a session ever reaches this process but the two descriptors that it hands on. The
 call returns in the interpreters of boxes, which go on in child.py.
 """
@@ -16,7 +16,7 @@ import fcntl  # noqa: E402
 import gc  # noqa: E402
 import os  # noqa: E402
 
-ATTACHED, DIRECTORY = 3, 4
+ATTACHED, DIRECTORY, ENVIRONMENT = 3, 4, 5
 HERE = os.path.dirname(os.path.abspath(__file__))
 WATCHED_MAX = 31  # what zygote.cc remembers
 
@@ -33,7 +33,7 @@ def main():
     for strings in (library.hutch_arguments, library.hutch_environment):
         strings.restype = ctypes.POINTER(ctypes.c_char_p)
     # matplotlib keeps its list of fonts there.
-    os.environ["MPLCONFIGDIR"] = os.path.join(os.readlink(f"/proc/self/fd/{DIRECTORY}"), "matplotlib")
+    os.environ["MPLCONFIGDIR"] = os.path.join(sys.argv[2], "matplotlib")
     sys.path[0] = HERE
     import child
     import preload
@@ -43,7 +43,7 @@ def main():
     listening = listen()
     gc.collect()
     gc.freeze()  # else a collection in a copy would touch, and so copy, every page
-    refuse_leftovers({0, 1, 2, ATTACHED, DIRECTORY, lock, listening.fileno()})
+    refuse_leftovers({0, 1, 2, ATTACHED, DIRECTORY, ENVIRONMENT, lock, listening.fileno()})
     print("warm:", preload.versions(stash), file=sys.stderr, flush=True)
     if library.hutch_zygote(listening.fileno(), ATTACHED, watched) == 0:
         os.unlink("zygote.sock", dir_fd=DIRECTORY)

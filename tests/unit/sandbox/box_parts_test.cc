@@ -298,7 +298,7 @@ TEST(Job, TheRecordIsWhole) {
 TEST(Profile, EveryLanguageHasOne) {
   const std::string data = source_directory() + "/sandbox";
   for (const Language language : {Language::kPython, Language::kSql, Language::kBash}) {
-    const auto profile = load_profile(data, language);
+    const auto profile = load_profile(data, "", language);
     ASSERT_TRUE(profile.ok()) << profile.error().message;
     EXPECT_FALSE(profile.value().package.empty());
   }
@@ -310,7 +310,7 @@ TEST(Profile, AMissingInterpreterNamesThePackage) {
   fs::create_directory(directory.path() + "/profiles");
   directory.write("profiles/python.json",
                   R"({"program":["/nonexistent/python3"],"package":"python3"})");
-  const auto profile = load_profile(directory.path(), Language::kPython);
+  const auto profile = load_profile(directory.path(), "", Language::kPython);
   ASSERT_FALSE(profile.ok());
   EXPECT_NE(profile.error().message.find("install the package python3"), std::string::npos);
 }

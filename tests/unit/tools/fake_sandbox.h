@@ -88,7 +88,7 @@ class FakeSandbox final : public Sandbox {
     if (!box.ok()) return box.error();
     return box.value()->status();
   }
-  void wait_until_warm(const std::stop_token&) override {}
+  void wait_until_warm(const std::string&, const std::stop_token&) override {}
   base::Result<std::shared_ptr<Box>> start(const BoxSpec& spec, const SessionLock&) override {
     const std::lock_guard lock(mutex_);
     auto& box = boxes_[spec.session_id];

@@ -1,0 +1,31 @@
+// Environments: trees of packages that boxes have read-only in place of the host's own. Made by
+// tools/environments, which also says how a directory of them is laid out (store.py there).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/result.h"
+
+namespace sandbox {
+
+// Where a box has its environment. Its programs and modules name this place.
+inline constexpr char kEnvironmentPlace[] = "/environment";
+
+// What a session without an environment has: the packages of the host's /usr.
+inline constexpr char kHostTemplate[] = "host";
+// What a session gets that asks for nothing, once it is built.
+inline constexpr char kDefaultEnvironment[] = "code_interpreter";
+
+// The directory of the environment that has this name now; `directory` holds all of them.
+// kNotFound names those that are there and how one is made.
+base::Result<std::string> find_environment(const std::string& directory, const std::string& name);
+
+// Sorted, with "host".
+std::vector<std::string> template_names(const std::string& directory);
+
+// The environment is not removed while the descriptor, or a copy of it, is open (flock(2)).
+base::Result<base::UniqueFd> use_environment(const std::string& environment_directory);
+
+}  // namespace sandbox

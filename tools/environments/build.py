@@ -1,0 +1,226 @@
+"""Builds an environment: wheels from PyPI by uv, packages of node by npm; no code of either is run.
+
+Resolved first, where the list is not locked already; the id is a hash of all that decides what comes
+out. Everything happens in a directory of its own, which becomes the environment by one rename.
+"""
+
+import datetime
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+INSIDE = "/environment"  # where sandboxes have it
+FORMAT = 1  # of what is made from the same lists: another one, another id
+HERE = os.path.dirname(os.path.abspath(__file__))
+PYTHON = "/usr/bin/python3"
+# What only the authors of the packages run: a tenth of the size, a third of the files.
+NOT_KEPT = ("pyarrow/include", "pyarrow/src")
+# At every start of its Python: a virtual environment would not look for packages of the user.
+USER_SITE = "user_site.py"
+
+
+class Failed(Exception):
+    """A step that could not be done; the words say which, and what to do."""
+
+
+class Recipe:
+    def __init__(self, requirements, npm):
+        self.requirements = requirements  # a file, or None
+        self.npm = npm  # a package.json, or None
+
+
+def build(place, name, recipe):
+    """The manifest of the environment, which `name` leads to from now on."""
+    with place.staging() as staging:
+        steps = Steps()
+        uv = Uv(staging, steps)
+        lock = uv.locked(recipe.requirements) if recipe.requirements else ""
+        identity = identity_of(lock, recipe.npm)
+        if place.manifest(identity) is None:
+            made = os.path.join(staging, "environment")
+            steps.say("Making a virtual environment")
+            run([PYTHON, "-m", "venv", "--without-pip", made], "make a virtual environment")
+            if lock:
+                uv.install(made, lock)
+            if recipe.npm:
+                install_npm(made, recipe.npm, steps)
+            steps.say("Finishing")
+            finish(made, name, identity, uv.version)
+            place.publish(made, name, identity)
+        else:
+            place.publish(None, name, identity)
+        return place.manifest(identity) | {"directory": place.path(identity)}
+
+
+class Steps:
+    def __init__(self):
+        self._start = time.monotonic()
+
+    def say(self, what):
+        print(f"[{time.monotonic() - self._start:5.1f} s] {what}", file=sys.stderr, flush=True)
+
+
+def run(command, what, **options):
+    try:
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL, **options)
+    except FileNotFoundError as failure:
+        raise Failed(f"cannot {what}: this machine has no {failure.filename}") from failure
+    except subprocess.CalledProcessError as failure:
+        said = (failure.stderr or b"").decode(errors="replace").strip()
+        raise Failed(f"cannot {what}" + (f": {said}" if said else "; the reason stands above")) from failure
+
+
+class Uv:
+    """uv, of the version that uv.txt names with its hashes, in the directory of this build."""
+
+    def __init__(self, staging, steps):
+        self._staging, self._steps = staging, steps
+        self._requirements = os.path.join(HERE, "uv.txt")
+        self._program = None
+        with open(self._requirements) as file:
+            self.version = re.search(r"^uv==(\S+)", file.read(), re.M)[1]
+
+    def locked(self, requirements):
+        """The text of a list with exact versions and hashes."""
+        try:
+            with open(requirements) as file:
+                text = file.read()
+        except OSError as failure:
+            raise Failed(f"cannot read {requirements}: {failure.strerror}") from failure
+        if "--hash=" in text:
+            return text
+        self._steps.say(f"Resolving {os.path.basename(requirements)}")
+        target = os.path.join(self._staging, "lock.txt")
+        self._run("find versions that fit each other", "pip", "compile", "--quiet", "--generate-hashes",
+                  "--no-annotate", "--no-header", "--python", PYTHON, "-o", target, requirements)
+        with open(target) as file:
+            return file.read()
+
+    def install(self, made, lock):
+        self._steps.say(f"Downloading and unpacking {lock.count('==')} packages")
+        file = os.path.join(self._staging, "lock.txt")
+        with open(file, "w") as out:
+            out.write(lock)
+        # No build of a package: that would run its code here, outside of any sandbox.
+        self._run("install the packages", "pip", "install", "--python", f"{made}/bin/python3",
+                  "--require-hashes", "--only-binary", ":all:", "--compile-bytecode", "--link-mode", "hardlink",
+                  "-r", file)
+        os.unlink(file)
+
+    def _run(self, what, *arguments):
+        if self._program is None:
+            self._program = self._fetch()
+        settings = os.environ | {"UV_CACHE_DIR": os.path.join(self._staging, "cache"), "UV_NO_CONFIG": "1",
+                                 "UV_PYTHON_DOWNLOADS": "never"}
+        for ours, theirs in (("UV_DEFAULT_INDEX", "PIP_INDEX_URL"), ("UV_INDEX", "PIP_EXTRA_INDEX_URL"),
+                             ("UV_FIND_LINKS", "PIP_FIND_LINKS")):
+            if os.environ.get(theirs):
+                settings.setdefault(ours, os.environ[theirs])
+        run([self._program, *arguments], what, env=settings)
+
+    def _fetch(self):
+        self._steps.say(f"Fetching uv {self.version}")
+        tool = os.path.join(self._staging, "tool")
+        run([PYTHON, "-m", "venv", tool], "make a virtual environment (on Debian and Ubuntu it takes the package "
+            "python3-venv: apt install python3-venv)", capture_output=True)
+        run([f"{tool}/bin/pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes",
+             "--only-binary", ":all:", "-r", self._requirements], "fetch uv from PyPI")
+        return f"{tool}/bin/uv"
+
+
+def identity_of(lock, npm):
+    with open(os.path.join(HERE, USER_SITE)) as file:
+        user_site = file.read()
+    what = {"format": FORMAT, "user_site": user_site, "machine": platform.machine(), "requirements": lock,
+            "python": subprocess.check_output([PYTHON, "-c", "import sys; print(sys.version_info[:2])"], text=True)}
+    for name in ("package.json", "package-lock.json") if npm else ():
+        with open(os.path.join(os.path.dirname(npm), name)) as file:
+            what[name] = file.read()
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def install_npm(made, npm, steps):
+    steps.say("Installing packages of node")
+    folder = os.path.dirname(npm)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(os.path.join(folder, name), made)
+    run(["npm", "ci", "--prefix", made, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"],
+        "install the packages of node")
+
+
+def finish(made, name, identity, uv_version):
+    packages = _site_packages(made)
+    if packages:
+        _prune(packages)
+        shutil.copy(os.path.join(HERE, USER_SITE), os.path.join(packages, "hutch_user_site.py"))
+        with open(os.path.join(packages, "hutch_user_site.pth"), "w") as file:
+            file.write("import hutch_user_site\n")
+    _rewrite_scripts(made)
+    for entry in os.scandir(f"{made}/bin"):
+        if entry.name.lower().startswith("activate"):
+            os.unlink(entry)  # of a path that is gone
+    for left in (f"{made}/.lock", f"{made}/.gitignore"):
+        if os.path.exists(left):
+            os.unlink(left)  # of uv
+    manifest = {"id": identity, "format": FORMAT, "name": name, "python": _version(made),
+                "packages": _count(packages, made), "bytes": _bytes(made), "uv": uv_version,
+                "built_at": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")}
+    with open(os.path.join(made, "environment.json"), "w") as file:
+        json.dump(manifest, file, indent=2)
+        file.flush()
+        os.fsync(file.fileno())
+    os.chmod(made, 0o755)
+
+
+def _site_packages(made):
+    for version in os.listdir(f"{made}/lib"):
+        path = f"{made}/lib/{version}/site-packages"
+        if os.path.isdir(path):
+            return path
+    return None
+
+
+def _version(made):
+    return re.search(r"^version = (\S+)", open(f"{made}/pyvenv.cfg").read(), re.M)[1]
+
+
+def _prune(packages):
+    for path in NOT_KEPT:
+        shutil.rmtree(os.path.join(packages, path), ignore_errors=True)
+    for folder, names, _files in os.walk(packages):
+        # Not at the top: there it is a package of that name.
+        if folder != packages and "tests" in names:
+            shutil.rmtree(os.path.join(folder, "tests"))
+            names.remove("tests")
+
+
+def _rewrite_scripts(made):
+    """Their first lines name the Python of where they were made."""
+    old, new = f"#!{made}/bin/".encode(), f"#!{INSIDE}/bin/".encode()
+    for entry in os.scandir(f"{made}/bin"):
+        if entry.is_symlink():
+            continue
+        with open(entry, "rb") as file:
+            content = file.read()
+        if old in content[:1000] or f"{made}/bin/".encode() in content[:1000]:
+            with open(entry, "wb") as file:
+                file.write(content.replace(f"{made}/bin/".encode(), f"{INSIDE}/bin/".encode(), 2))
+
+
+def _count(packages, made):
+    python = sum(name.endswith(".dist-info") for name in os.listdir(packages)) if packages else 0
+    try:
+        with open(f"{made}/package.json") as file:
+            return python + len(json.load(file).get("dependencies", {}))
+    except FileNotFoundError:
+        return python
+
+
+def _bytes(made):
+    return sum(os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(made) for name in names)
