@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # From a fresh Debian 12 or Ubuntu 24.04 to an agent's whole working day, in one command: installs
-# what is missing, builds hutch, and lets an official MCP client do real work on real data.
+# what is missing, builds hutch and the packages that its sessions have, and lets an official MCP
+# client do real work on real data.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packaging/install-packages.sh build runtime example
 packaging/build.sh release hutch
 packaging/apparmor/install.sh --if-needed build/release/bin
+build/release/bin/hutch environments build ||
+  echo "Without it sessions have this machine's own packages; the same command makes it later" >&2
 
 venv=build/example-venv
 if ! cmp -s examples/requirements.txt "$venv/requirements.txt"; then

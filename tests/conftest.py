@@ -24,7 +24,7 @@ def state_directory():
     path = tempfile.mkdtemp(prefix="hutch-test-", dir="/tmp")
     yield path
     end_boxes(path)
-    for pid in zygote.pids(path):  # one that is still warming up would write there
+    for pid in zygote.all_pids(path):  # one that is still warming up would write there
         os.kill(pid, signal.SIGKILL)
     shutil.rmtree(path, ignore_errors=True)
 

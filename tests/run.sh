@@ -32,6 +32,8 @@ broken=false # a failure that could not be written down
 # The marks of one run do not belong into another's.
 unset HUTCH_TEST_ONLY HUTCH_TEST_REPORT HUTCH_TEST_ZYGOTE
 export HUTCH_TEST_PYTHON=$venv/bin/python CTEST_OUTPUT_ON_FAILURE=1
+# Where the quickstart has it too: built once a machine.
+export HUTCH_TEST_ENVIRONMENTS=${HUTCH_TEST_ENVIRONMENTS:-$HOME/.local/share/hutch/environments}
 
 gate() { /usr/bin/python3 tests/gate/gate.py "$1" --results "$results" "${@:2}"; }
 
@@ -64,8 +66,8 @@ make_venv() {
     cp tests/requirements.txt "$venv/requirements.txt"
 }
 
-make_extras() {
-  [ -x build/extras/bin/python ] || tests/support/make_extras.sh
+make_environment() {
+  HUTCH_ENVIRONMENTS_DIR=$HUTCH_TEST_ENVIRONMENTS build/release/bin/hutch environments build
 }
 
 # build PRESET [TARGET]: all programs of the tests unless one is named; an ordinary user's may need a
@@ -134,9 +136,9 @@ stage_fresh() {
   step "$title" tests/fresh/run.sh && gate note passed "$title" /dev/null
 }
 
-step "Packages" packaging/install-packages.sh build runtime example test || finish
+step "Packages" packaging/install-packages.sh build runtime host example test || finish
 step "Python packages of the tests" make_venv || finish
-step "What the runners use where it is: DuckDB, IPython, plotly, altair" make_extras || finish
 step "Build release" build release || finish
+step "The environment code_interpreter" make_environment || finish
 for stage in "${stages[@]}"; do "stage_$stage"; done
 finish

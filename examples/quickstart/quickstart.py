@@ -53,6 +53,21 @@ SELECT substr(month, 1, 4) AS year, round(sum(precipitation), 1) AS millimetres
 FROM "monthly.csv" GROUP BY year ORDER BY year;
 """
 
+MODEL = """
+import duckdb, plotly.express as px
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import train_test_split
+weather.to_parquet("weather.parquet")
+monthly.to_frame().to_excel("monthly.xlsx")
+measured = ["temp_max", "temp_min", "wind"]
+days = duckdb.sql("SELECT *, precipitation > 0 AS rainy FROM 'weather.parquet'").df()
+known, asked, rain, truth = train_test_split(days[measured], days["rainy"], random_state=1)
+model = RandomForestClassifier(random_state=1).fit(known, rain)
+print(f"{model.score(asked, truth):.0%} of {len(asked)} days told right; "
+      f"the workbook has {len(pd.read_excel('monthly.xlsx'))} months")
+px.bar(x=model.feature_importances_.round(3), y=measured, title="What tells of rain")
+"""
+
 CHECK = """
 const rows = require('fs').readFileSync('monthly.csv', 'utf8').trim().split('\\n').slice(1);
 const wettest = rows.map(r => r.split(',')).sort((a, b) => b[1] - a[1])[0];
@@ -124,6 +139,15 @@ async def analyse(hutch: Hutch, csv: str) -> None:
     table = await hutch.run(QUERY, language="sql")
     show(table["outputs"][-1]["text"])
     same("years", len(table["outputs"][-1]["json"]["rows"]), 4)
+
+    step("It learns from the data, and writes Parquet and Excel")
+    learnt = await hutch.run(MODEL, unless_missing="duckdb")
+    if learnt["status"] == "completed":
+        chart = learnt["outputs"][-1]["chart"]
+        show(learnt["stdout"], f"chart data: {json.dumps(chart['elements'])}")
+        same("months in the workbook", "has 48 months" in learnt["stdout"], True)
+    else:
+        show("no duckdb on this machine: hutch environments build makes what has it")
 
     step("It checks a figure in JavaScript")
     checked = await hutch.run(CHECK, language="javascript")

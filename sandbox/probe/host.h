@@ -52,6 +52,7 @@ std::vector<Finding> kernel_findings(const Host& host);
 std::vector<Finding> namespace_findings(const Host& host);
 std::vector<Finding> cgroup_findings(const Host& host);
 std::vector<Finding> surroundings_findings(const Host& host, const std::string& state_directory);
-std::vector<Finding> program_findings(const Host& host);
+// `environment_directory`: of the environment that sessions have; empty: none.
+std::vector<Finding> program_findings(const Host& host, const std::string& environment_directory);
 
 }  // namespace sandbox::probe

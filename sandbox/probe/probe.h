@@ -32,6 +32,8 @@ struct HostPaths {
   // Of the caller: where people have interpreters that sessions do not see. Empty: not looked at.
   std::string search_path;  // PATH
   std::string home;         // HOME
+  // What sessions have in place of the host's packages; empty: those.
+  std::string environment_directory;
 };
 
 // Kernel calls, settings, cgroups, interpreters: by trying where that is cheap, else by reading.

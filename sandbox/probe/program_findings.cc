@@ -151,7 +151,8 @@ Finding packages(const Host& host) {
   return {layer, State::kWeaker,
           "missing: " + join(missing) + (there.empty() ? "" : "; there: " + join(there)) +
               seen_elsewhere(host, missing),
-          "apt install " + join(install)};
+          "hutch environments build, which brings these and a hundred more; or apt install " +
+              join(install)};
 }
 
 Finding notebook(const Host& host) {
@@ -178,14 +179,17 @@ Finding typescript(const Host& host) {
 
 }  // namespace
 
-std::vector<Finding> program_findings(const Host& host) {
-  return {program(host, "Python, SQL", kPython, "python3"),
-          packages(host),
-          notebook(host),
-          sql_engine(host),
-          program(host, "JavaScript", "/usr/bin/node", "nodejs"),
-          typescript(host),
-          program(host, "bash", "/bin/bash", "bash")};
+std::vector<Finding> program_findings(const Host& host, const std::string& environment_directory) {
+  std::vector<Finding> findings = {program(host, "Python, SQL", kPython, "python3")};
+  if (environment_directory.empty()) {
+    findings.insert(findings.end(), {packages(host), notebook(host), sql_engine(host)});
+  } else {
+    findings.push_back({"Python packages", State::kGood, "of " + environment_directory, ""});
+  }
+  findings.insert(findings.end(),
+                  {program(host, "JavaScript", "/usr/bin/node", "nodejs"),
+                   typescript(host), program(host, "bash", "/bin/bash", "bash")});
+  return findings;
 }
 
 }  // namespace sandbox::probe

@@ -93,7 +93,7 @@ quickstart() {
     git clone --quiet /opt/hutch.bundle hutch 2>/dev/null
     SECONDS=0
     hutch/examples/quickstart.sh | tee first.log
-    if grep -E "no (pandas|matplotlib) on" first.log; then exit 1; fi
+    if grep -E "no (pandas|matplotlib|duckdb) on" first.log; then exit 1; fi
     first=$SECONDS
     SECONDS=0
     hutch/examples/quickstart.sh > again.log

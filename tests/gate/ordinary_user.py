@@ -36,8 +36,9 @@ def tree_of(top, preset):
         for directory in (home, temporary):
             directory.mkdir(mode=0o700)
         subprocess.run(["chown", "-R", f"{uid}:{uid}", str(place)], check=True)
+        environments = _show_environments(place)
         environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8",
-                       "TMPDIR": str(temporary)}
+                       "TMPDIR": str(temporary), "HUTCH_TEST_ENVIRONMENTS": str(environments)}
         environment |= {name: os.environ[name] for name in ("CI", "HUTCH_TEST_PATIENCE") if name in os.environ}
         with apparmor.namespaces_allowed(place.name) as prefix:
             yield Tree(copy / "build" / preset, user=f"uid {uid}", prefix=[*prefix, *_as_user(uid)],
@@ -96,7 +97,7 @@ def _copy(top, copy, preset):
             shutil.copytree(source, copy / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy2(source, copy / name)
-    for name in (preset, "venv", "extras"):
+    for name in (preset, "venv"):
         if (top / "build" / name).exists():
             shutil.copytree(top / "build" / name, copy / "build" / name, symlinks=True, ignore=NOT_COPIED)
     # Test files name the directory they were configured in.
@@ -104,6 +105,16 @@ def _copy(top, copy, preset):
         file.write_text(file.read_text().replace(str(top), str(copy)))
     for config in (copy / "build").glob("*/pyvenv.cfg"):
         config.write_text(re.sub(re.escape(str(top)), str(copy), config.read_text()))
+
+
+def _show_environments(place):
+    """Those that are built, to be read by everybody; the same files, where that can be."""
+    shown = place / "environments"
+    built = os.environ.get("HUTCH_TEST_ENVIRONMENTS", "")
+    if os.path.isdir(built) and subprocess.run(["cp", "-al", built, str(shown)], capture_output=True).returncode != 0:
+        shutil.rmtree(shown, ignore_errors=True)
+        subprocess.run(["cp", "-a", built, str(shown)], check=True)
+    return shown
 
 
 def _end_processes(uid):

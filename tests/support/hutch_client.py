@@ -55,7 +55,9 @@ class Client:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
             **(popen or {}))
         if environment["HUTCH_ZYGOTE"] == "1":
-            zygote.wait_until_warm(state, self.process)
+            built = os.path.join(environment.get("HUTCH_ENVIRONMENTS_DIR", ""), "code_interpreter")
+            usual = os.readlink(built) if os.path.islink(built) else ""
+            zygote.wait_until_warm(state, self.process, usual)
         threading.Thread(target=self._read, daemon=True).start()
         self._errors_reader = threading.Thread(target=self._read_errors, daemon=True)
         self._errors_reader.start()

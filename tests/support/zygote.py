@@ -28,13 +28,14 @@ def made_from_it(make, origin_of, delete):
     raise AssertionError(f"none is {FORKED}: {origins}")
 
 
-def directory_of(state):
-    return pathlib.Path(state, "zygote")
+def directory_of(state, environment=""):
+    """`environment`: the id of the one that it is for."""
+    return pathlib.Path(state, "zygote", environment)
 
 
-def pids(state):
+def pids(state, environment=""):
     """Of the zygote in this state directory: one, or none. Its copies in boxes have other command lines."""
-    lock = directory_of(state) / "zygote.lock"
+    lock = directory_of(state, environment) / "zygote.lock"
     if not lock.exists():
         return []
     inode = lock.stat().st_ino
@@ -42,12 +43,18 @@ def pids(state):
     return [int(fields[4]) for fields in holders if int(fields[5].rpartition(":")[2]) == inode]
 
 
-def is_warm(state):
-    return bool(pids(state)) and accepts(state)
+def all_pids(state):
+    """Those of environments too."""
+    locks = directory_of(state).glob("*/zygote.lock")
+    return pids(state) + [pid for lock in locks for pid in pids(state, lock.parent.name)]
 
 
-def log(state):
-    path = directory_of(state) / "zygote.log"
+def is_warm(state, environment=""):
+    return bool(pids(state, environment)) and accepts(state, environment)
+
+
+def log(state, environment=""):
+    path = directory_of(state, environment) / "zygote.log"
     return path.read_text() if path.exists() else ""
 
 
@@ -58,15 +65,15 @@ def wait_until(condition, what):
         time.sleep(0.02)
 
 
-def wait_until_warm(state, server=None):
+def wait_until_warm(state, server=None, environment=""):
     ended = lambda: server is not None and server.poll() is not None  # noqa: E731
-    wait_until(lambda: is_warm(state) or ended(), "no zygote: " + log(state))
+    wait_until(lambda: is_warm(state, environment) or ended(), "no zygote: " + log(state, environment))
 
 
-def accepts(state):
+def accepts(state, environment=""):
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
         try:
-            probe.connect(str(directory_of(state) / "zygote.sock"))
+            probe.connect(str(directory_of(state, environment) / "zygote.sock"))
         except OSError:
             return False
     return True

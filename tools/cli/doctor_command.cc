@@ -99,6 +99,9 @@ base::Result<int> run_doctor(const Settings& settings, bool as_json) {
   host.state_directory = settings.state_directory;
   host.search_path = variable("PATH");
   host.home = variable("HOME");
+  if (const auto config = sandbox_config(settings); config.ok()) {
+    host.environment_directory = config.value().usual_environment;
+  }
   auto findings = sandbox::probe::probe_host(host);
   findings.push_back(helpers_finding(settings));
   const auto proof = prove_in_a_box(settings);

@@ -16,11 +16,11 @@ import sys
 import time
 
 INSIDE = "/environment"  # where sandboxes have it
-FORMAT = 1  # of what is made from the same lists: another one, another id
+FORMAT = 2  # of what is made from the same lists: another one, another id
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
-# What only the authors of the packages run: a tenth of the size, a third of the files.
-NOT_KEPT = ("pyarrow/include", "pyarrow/src")
+# For building against them, and for completing what is typed; as much again are tests of the packages.
+NOT_KEPT = ("pyarrow/include", "pyarrow/src", "jedi/third_party")
 # At every start of its Python: a virtual environment would not look for packages of the user.
 USER_SITE = "user_site.py"
 
@@ -62,8 +62,11 @@ class Steps:
     def __init__(self):
         self._start = time.monotonic()
 
-    def say(self, what):
-        print(f"[{time.monotonic() - self._start:5.1f} s] {what}", file=sys.stderr, flush=True)
+    def say(self, what, passing=False):
+        """`passing`: on a terminal the next line takes its place."""
+        on_terminal = sys.stderr.isatty()
+        begin, end = ("\r\033[K", "" if passing else "\n") if on_terminal else ("", "\n")
+        print(f"{begin}[{time.monotonic() - self._start:5.1f} s] {what}", end=end, file=sys.stderr, flush=True)
 
 
 def run(command, what, **options):
@@ -118,11 +121,25 @@ class Uv:
             self._program = self._fetch()
         settings = os.environ | {"UV_CACHE_DIR": os.path.join(self._staging, "cache"), "UV_NO_CONFIG": "1",
                                  "UV_PYTHON_DOWNLOADS": "never"}
-        for ours, theirs in (("UV_DEFAULT_INDEX", "PIP_INDEX_URL"), ("UV_INDEX", "PIP_EXTRA_INDEX_URL"),
-                             ("UV_FIND_LINKS", "PIP_FIND_LINKS")):
+        # What pip is told of indexes holds for uv too, which parts places by other characters.
+        for ours, theirs, between in (("UV_DEFAULT_INDEX", "PIP_INDEX_URL", " "), ("UV_INDEX", "PIP_EXTRA_INDEX_URL", " "),
+                                      ("UV_FIND_LINKS", "PIP_FIND_LINKS", ",")):
             if os.environ.get(theirs):
-                settings.setdefault(ours, os.environ[theirs])
-        run([self._program, *arguments], what, env=settings)
+                settings.setdefault(ours, between.join(os.environ[theirs].split()))
+        self._follow([self._program, *arguments], what, settings)
+
+    def _follow(self, command, what, settings):
+        """Tells what comes in; of the rest only what it said last, and that when it fails."""
+        said = []
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=settings,
+                              text=True) as process:
+            for line in map(str.rstrip, process.stderr):
+                if line.startswith(("Downloading ", "Prepared ", "Bytecode ")):
+                    self._steps.say(line, passing=line.startswith("Downloading "))
+                elif not line.startswith((" + ", " Downloaded ")):
+                    said.append(line)
+        if process.returncode != 0:
+            raise Failed(f"cannot {what}: " + "\n".join(said[-20:]))
 
     def _fetch(self):
         self._steps.say(f"Fetching uv {self.version}")

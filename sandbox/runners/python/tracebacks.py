@@ -5,17 +5,6 @@ import sys
 
 from hutch_runner import frame_runs, imported_files
 
-# Packages of Debian and Ubuntu that are not called as what is imported from them.
-_PACKAGE_NAMES = {
-    "Cryptodome": "python3-pycryptodome", "PIL": "python3-pil", "bs4": "python3-bs4", "cv2": "python3-opencv",
-    "dateutil": "python3-dateutil", "skimage": "python3-skimage", "sklearn": "python3-sklearn", "yaml": "python3-yaml",
-}
-# Neither in Debian 12 nor in Ubuntu 24.04.
-_NO_PACKAGE = {
-    "accelerate", "anthropic", "catboost", "chromadb", "datasets", "diffusers", "duckdb", "gradio", "hdbscan", "huggingface_hub", "jax",
-    "kaggle", "langchain", "langgraph", "lightgbm", "mlflow", "playwright", "polars", "prophet", "pyarrow", "pymupdf", "pyspark",
-    "ray", "spacy", "streamlit", "talib", "tensorflow", "umap", "vaex", "wandb", "yfinance",
-}
 _MISSING = re.compile(r"Missing optional dependency '(\w+)'|^(\w+) not found, please install it")
 _CELL = re.compile(r'(?:File ")?<cell-(\d+)>"?, line ')
 
@@ -58,12 +47,13 @@ def _way_to_get(failure):
             return ""
     except Exception:  # user objects, as above
         return ""
-    known = _PACKAGE_NAMES.get(package)
-    way = f"with apt install {known}" if known else f"usually with apt install python3-{_debian_name(package)}"
-    if package in _NO_PACKAGE:
-        way = f"as root with pip install --break-system-packages {package}"
-    return (f"(this Python has no {package}: install it on the machine that runs hutch, on Debian and Ubuntu {way}, "
-            "or write its files into /workspace)\n")
+    own = "`hutch environments build NAME -r requirements.txt`"
+    if sys.prefix == "/environment":
+        way = f"{own} makes an environment that has it, for create_session's template"
+    else:
+        way = ("`hutch environments build` gives new sessions what a code interpreter is expected to have, "
+               f"{own} what you list")
+    return f"(this Python has no {package}: on the machine that runs hutch {way}; or write its files into /workspace)\n"
 
 
 def _way_to_reload(failure):
@@ -85,10 +75,6 @@ def _missing_module(failure):
         seen.add(id(step))
         step = step.__cause__ or step.__context__
     return told[1] or told[2] if told else ""
-
-
-def _debian_name(package):
-    return package.lower().replace("_", "-")
 
 
 def _way_to_await(failure):

@@ -7,9 +7,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 
+import environments  # noqa: E402
 from runner_client import PROGRAMS, RUNNERS, RunnerClient  # noqa: E402
 
-EXTRAS = Path(__file__).resolve().parents[3] / "build/extras/bin/python"
+EXTRAS = environments.python()
 
 
 def starter(home):
@@ -21,7 +22,7 @@ def starter(home):
             pytest.skip(f"no /usr/bin/{program} on this machine")
         if options.pop("extras", False):
             if not EXTRAS.exists():
-                pytest.skip("no build/extras: tests/support/make_extras.sh makes it")
+                pytest.skip(environments.MISSING)
             options["program"] = [str(EXTRAS), *PROGRAMS[language][1:]]
         client = RunnerClient(language, home, **options)
         clients.append(client)

@@ -3,6 +3,7 @@
 import pytest
 
 import corpus
+import environments
 
 # What only the box can tell: how much was cut, and where its files are.
 OF_THE_BOX = {"truncated", "cause"}
@@ -24,7 +25,7 @@ def runner(request, tmp_path_factory):
         hidden = {"PYTHONPATH": str(home / "hidden")}
     if request.param == "IPython":
         if not EXTRAS.exists():
-            pytest.skip("no build/extras: tests/support/make_extras.sh makes it")
+            pytest.skip(environments.MISSING)
         program = [str(EXTRAS), *PROGRAMS["python"][1:]]
     with RunnerClient("python", home, program=program, extra_env=hidden) as client:
         if request.param == "IPython":

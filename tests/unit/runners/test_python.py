@@ -144,17 +144,6 @@ def test_traceback_names_cell_and_line(python):
     assert trace == ending.stderr
 
 
-@pytest.mark.parametrize("module, package", [
-    ("cv2", "python3-opencv"), ("PIL", "python3-pil"), ("yaml.reader", "python3-yaml"), ("sklearn", "python3-sklearn"),
-    ("skimage", "python3-skimage"), ("dateutil", "python3-dateutil"), ("bs4", "python3-bs4"),
-    ("Cryptodome", "python3-pycryptodome"), ("NoSuch_one", "python3-nosuch-one"),
-])
-def test_a_missing_module_names_its_package(python, module, package):
-    # As an import of it fails on a host without it, whatever this one has.
-    ending = python.run(f"raise ModuleNotFoundError('No module', name='{module}')")
-    assert f"apt install {package}," in ending.stderr and "on the machine that runs hutch" in ending.stderr
-
-
 def test_library_frames_are_folded(python):
     trace = python.run("import json\njson.loads('{')").error["traceback"]
     assert "frames in libraries" in trace

@@ -1,0 +1,221 @@
+"""Environments: what sessions have of packages, apart from the host's; how they are made and go."""
+
+import base64
+import hashlib
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import zipfile
+
+import pytest
+
+import environments
+import zygote
+from conftest import needs
+from hutch_client import Client, ToolError, hutch_binary
+
+NAME = "code_interpreter"
+
+
+@pytest.fixture(scope="module")
+def interpreter(module_state):
+    """A server whose sessions have the environment that comes with hutch."""
+    needs(environments.python().exists(), environments.MISSING)
+    with Client(module_state, env={"HUTCH_ENVIRONMENTS_DIR": str(environments.directory())}) as client:
+        yield client
+
+
+def said(client, code, language="python", **options):
+    run = client.run(code, language, **options)
+    assert run["status"] == "completed", run
+    return run["stdout"].strip()
+
+
+def test_a_session_has_it_and_not_the_hosts(interpreter):
+    session = interpreter.call("create_session")
+    assert session["template"] == NAME
+    found = said(interpreter, "import pandas, sys; print(sys.prefix, pandas.__file__, *sys.path)",
+                 session_id=session["session_id"])
+    assert found.startswith("/environment /environment/lib/python3.") and "dist-packages" not in found
+    host = interpreter.call("create_session", template="host")
+    assert host["template"] == "host"
+    assert said(interpreter, "import sys; print(sys.prefix)", session_id=host["session_id"]) == "/usr"
+    assert "/environment" not in said(interpreter, "ls -d /environment; echo $PATH", "bash", session_id=host["session_id"])
+
+
+@pytest.mark.parametrize("code", ["python3 -c 'import sklearn, sys; print(sys.prefix)'", "python -c 'import sys; print(sys.prefix)'",
+                                  "head -n1 $(command -v pytest) | cut -c3-14; pytest --version >&2",
+                                  "python -m venv --without-pip v && v/bin/python -c 'import sys; print(sys.base_prefix)' && echo /environment"])
+def test_bash_finds_its_programs(interpreter, code):
+    assert said(interpreter, code, "bash").splitlines()[-1] == "/environment"
+
+
+def test_it_cannot_be_changed(interpreter):
+    run = interpreter.run("open('/environment/lib/mine', 'w')")
+    assert run["error"]["name"] == "OSError" and "Read-only file system" in run["error"]["message"]
+    mounted = said(interpreter, "grep ' /environment ' /proc/self/mountinfo", "bash")
+    assert "ro,nosuid,nodev" in mounted.split()[5]
+
+
+def test_what_the_user_has_installed_comes_first(interpreter):
+    session = interpreter.call("create_session")["session_id"]
+    folder = said(interpreter, "import site; print(site.USER_SITE)", session_id=session)
+    assert folder.startswith("/home/user/.local/lib/python3.")
+    interpreter.call("write_file", path=f"{folder}/tabulate.py", content="mine = 'yes'", session_id=session)
+    interpreter.run("print()", session_id=session, restart=True)
+    assert said(interpreter, "import tabulate; print(tabulate.mine)", session_id=session) == "yes"
+    assert said(interpreter, "python3 -c 'import tabulate; print(tabulate.mine)'", "bash", session_id=session) == "yes"
+
+
+def test_sql_is_duckdb(interpreter):
+    session = interpreter.call("create_session")["session_id"]
+    interpreter.run("import pandas as pd; frame = pd.DataFrame({'a': [1, 2]}); frame.to_parquet('f.parquet')", session_id=session)
+    run = interpreter.run("SELECT sum(a) AS s FROM 'f.parquet'; SELECT count(*) FROM frame", "sql", session_id=session)
+    assert [output["json"]["rows"] for output in run["outputs"]] == [[[3]], [[2]]], run
+
+
+def test_a_missing_package_names_the_way(interpreter):
+    assert ("this Python has no nosuch: on the machine that runs hutch `hutch environments build NAME -r requirements.txt`"
+            in interpreter.run("import nosuch")["stderr"])
+
+
+def test_an_unknown_one_is_refused_by_name(interpreter):
+    with pytest.raises(ToolError, match='no template "nosuch"; there is: .*code_interpreter.*host'):
+        interpreter.call("create_session", template="nosuch")
+    with pytest.raises(ToolError, match="no template"):
+        interpreter.call("create_session", template="../" + NAME)
+
+
+def test_its_sessions_come_from_its_zygote(state):
+    needs(environments.python().exists(), environments.MISSING)
+    with Client(state, env={"HUTCH_ZYGOTE": "1", "HUTCH_ENVIRONMENTS_DIR": str(environments.directory())}) as client:
+        session = zygote.made_from_it(lambda: client.call("create_session"), lambda one: one["isolation"]["python"],
+                                      lambda one: client.call("delete_session", session_id=one["session_id"]))
+        code = ("import sys\nread = []\n"
+                "sys.addaudithook(lambda event, what: read.append(what[0]) if event == 'open' else None)\n"
+                "import pandas\nprint(pandas.__file__, sum('/pandas/' in str(name) for name in read))")
+        assert re.fullmatch(r"/environment/lib/python3.\d+/site-packages/pandas/__init__.py 0",
+                            said(client, code, session_id=session["session_id"]))
+        (pid,) = zygote.all_pids(state)
+        links = {name: os.readlink(f"/proc/{pid}/ns/{name}") for name in ("net", "mnt", "user")}
+        assert links["net"] != os.readlink("/proc/self/ns/net") and links["mnt"] != os.readlink("/proc/self/ns/mnt")
+        assert os.getuid() == 0 or links["user"] != os.readlink("/proc/self/ns/user")
+
+
+# --- making them ---------------------------------------------------------------------------------
+
+def wheel(folder, version):
+    """A package `tiny` of one line and one program, as pip and uv take it."""
+    info = f"tiny-{version}.dist-info"
+    files = {"tiny.py": f"version = '{version}'\n\n\ndef main():\n    print(version)\n",
+             f"{info}/METADATA": f"Metadata-Version: 2.1\nName: tiny\nVersion: {version}\n",
+             f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+             f"{info}/entry_points.txt": "[console_scripts]\ntiny = tiny:main\n"}
+    record = "".join(f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b'=').decode()},"
+                     f"{len(text)}\n" for name, text in files.items()) + f"{info}/RECORD,,\n"
+    with zipfile.ZipFile(folder / f"tiny-{version}-py3-none-any.whl", "w") as archive:
+        for name, text in {**files, f"{info}/RECORD": record}.items():
+            archive.writestr(name, text)
+
+
+class Workshop:
+    def __init__(self, folder):
+        self.place = folder / "environments"
+        self.wheels = folder / "wheels"
+        self.wheels.mkdir()
+        self.folder = folder
+
+    def settings(self):
+        return {**os.environ, "HOME": str(self.folder), "HUTCH_ENVIRONMENTS_DIR": str(self.place),
+                "PIP_FIND_LINKS": f"{os.environ.get('PIP_FIND_LINKS', '')} {self.wheels}".strip()}
+
+    def command(self, *arguments):
+        return [hutch_binary(), "environments", *arguments]
+
+    def __call__(self, *arguments, good=True):
+        done = subprocess.run(self.command(*arguments), env=self.settings(), capture_output=True, text=True, timeout=300)
+        assert (done.returncode == 0) == good, done.stderr
+        return done.stdout if good else done.stderr
+
+    def build(self, version, name="mine"):
+        wheel(self.wheels, version)
+        listed = self.folder / "requirements.txt"
+        listed.write_text(f"tiny=={version}\n")
+        return json.loads(self("build", name, "-r", str(listed), "--json"))
+
+    def all(self):
+        return json.loads(self("ls", "--json"))
+
+
+@pytest.fixture
+def workshop(tmp_path):
+    return Workshop(tmp_path)
+
+
+def test_ones_own_is_built_renewed_and_removed(workshop, state):
+    assert workshop.all() == []
+    first = workshop.build("1.0")
+    assert first["packages"] == 1 and [one["names"] for one in workshop.all()] == [["mine"]]
+    with Client(state, env={"HUTCH_ENVIRONMENTS_DIR": str(workshop.place)}) as client:
+        assert client.call("create_session")["template"] == "host"
+        session = client.call("create_session", template="mine")["session_id"]
+        assert said(client, "import tiny; print(tiny.version)", session_id=session) == "1.0"
+        assert said(client, "tiny", "bash", session_id=session) == "1.0"
+        # A new one beside it: who runs keeps what it has, who comes gets the new one.
+        second = workshop.build("2.0")
+        assert second["id"] != first["id"] and pathlib.Path(first["directory"]).exists()
+        assert said(client, "import importlib, tiny; print(importlib.reload(tiny).version)", session_id=session) == "1.0"
+        later = client.call("create_session", template="mine")["session_id"]
+        assert said(client, "import tiny; print(tiny.version)", session_id=later) == "2.0"
+        # Removed: the same.
+        assert "until they end" in workshop("rm", "mine")
+        assert said(client, "tiny", "bash", session_id=later) == "2.0"
+        with pytest.raises(ToolError, match='no template "mine"; there is: host'):
+            client.call("create_session", template="mine")
+        for one in (session, later):
+            client.call("delete_session", session_id=one)
+        workshop("ls")
+    zygote.wait_until(lambda: "no environment" in workshop("rm", "mine", good=False) and workshop.build("3.0", "other")
+                      and len(workshop.all()) == 1, "what nobody uses is still there")
+
+
+@pytest.mark.slow
+def test_a_build_that_is_killed_leaves_the_old_one(workshop):
+    first = workshop.build("1.0")
+    wheel(workshop.wheels, "2.0")
+    (workshop.folder / "requirements.txt").write_text("tiny==2.0\n")
+    for steps in range(1, 4):
+        process = subprocess.Popen(workshop.command("build", "mine", "-r", str(workshop.folder / "requirements.txt")),
+                                   env=workshop.settings(), stderr=subprocess.PIPE, text=True, start_new_session=True)
+        for _ in range(steps):
+            process.stderr.readline()
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        assert [(one["id"], one["names"]) for one in workshop.all()] == [(first["id"], ["mine"])]
+    workshop.build("2.0")
+    assert [one["names"] for one in workshop.all()] == [["mine"]]
+    assert not list(workshop.place.glob(".building-*"))
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["build", "mine"], "Name it with -r"),
+    (["build", "mine", "-r", "/nonexistent/list"], "cannot read /nonexistent/list: No such file"),
+    (["build", "host", "-r", "/dev/null"], "choose another name"),
+    (["build", "../mine", "-r", "/dev/null"], "is no name for an environment"),
+    (["rm", "mine"], "there is no environment mine; there are: none"),
+    (["build", "a", "b"], "The following argument was not expected: b"),
+])
+def test_what_cannot_be_done_is_told(workshop, arguments, words):
+    assert words in workshop(*arguments, good=False)
+    assert workshop.all() == [] and not list(workshop.place.glob(".building-*"))
+
+
+def test_a_list_that_cannot_be_met_says_why(workshop):
+    listed = workshop.folder / "requirements.txt"
+    listed.write_text("tiny==9.9\n")
+    wheel(workshop.wheels, "1.0")
+    assert "tiny==9.9" in workshop("build", "mine", "-r", str(listed), good=False)
+    assert workshop.all() == []
