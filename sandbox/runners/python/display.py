@@ -3,7 +3,7 @@
 import re
 import sys
 
-from hutch_runner import library_charts, pictures
+from hutch_runner import column_tables, library_charts, pictures
 from hutch_runner.channel import EncodedJson, cut
 from hutch_runner.plain_json import is_plain, plain
 
@@ -33,9 +33,12 @@ def output_of(value, figures, is_main_result, formatted=lambda _value: {}):
     found = {"text": text_of(value)}
     try:
         formats = library_charts.formats_of(value)
+        tables = column_tables.formats_of(value) if formats is None else None
         if formats is not None:
             for name, content in formats.items():
                 _add(name, content, found)
+        elif tables is not None:
+            found.update(tables)
         elif not _add_table(value, found):
             _add_bundle(formatted(value), found)
             _add_rich(value, found)
@@ -107,6 +110,8 @@ def _add(name, content, found):
         if content is not None and len(repr(content)) <= JSON_CHARACTERS_MAX:
             found["json"] = content
     elif name in ("png", "jpeg"):
+        if content is None:
+            return
         content = pictures.bytes_of(content)
         if content is not None:
             picture = pictures.fit(pictures.as_png(content) if name == "jpeg" else content)

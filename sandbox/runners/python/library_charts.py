@@ -1,4 +1,4 @@
-"""Figures of plotly and altair as results: chart, HTML and the library's own JSON.
+"""Figures of plotly and altair as results: picture, chart, HTML and the library's own JSON.
 
 Both would open a browser in show(); here that is a result of the run.
 """
@@ -6,6 +6,7 @@ Both would open a browser in show(); here that is a result of the run.
 import sys
 from json import JSONDecoder
 
+from hutch_runner import chart_pictures
 from hutch_runner.channel import INLINE_CHARACTERS, EncodedJson
 from hutch_runner.imports import WhenImported
 from hutch_runner.plain_json import plain
@@ -52,14 +53,36 @@ def _plotly(figure):
         spec = JSONDecoder().decode(text)
         spec.get("layout", {}).pop("template", None)  # how plotly draws anyway, in seven kilobytes
         spec = plain(spec, large=float)  # for plotly they are numbers
-    return {"html": figure.to_html(include_plotlyjs="cdn", full_html=False), "json": spec,
-            "chart": _chart(plotly_charts.chart_of, figure)}
+    chart = _chart(plotly_charts.chart_of, figure)
+    # Its own pictures take a browser.
+    return {"text": _words_for(figure), "png": _picture(chart_pictures.draw, chart),
+            "html": figure.to_html(include_plotlyjs="cdn", full_html=False), "json": spec, "chart": chart}
 
 
 def _altair(chart):
     from hutch_runner import vega_charts
     spec = chart.to_dict()
-    return {"html": chart.to_html(), "json": plain(spec, large=float), "chart": _chart(vega_charts.chart_of, spec)}
+    return {"png": _picture(_draw_vega_lite, spec), "html": chart.to_html(), "json": plain(spec, large=float), "chart": _chart(vega_charts.chart_of, spec)}
+
+
+def _words_for(figure):
+    """Its own are all of its data."""
+    kinds = ", ".join(trace.type for trace in figure.data[:10]) + (", ..." if len(figure.data) > 10 else "")
+    title = getattr(figure.layout.title, "text", None)
+    return f"Figure({len(figure.data)} {'trace' if len(figure.data) == 1 else 'traces'}: {kinds})" + (
+        f": {str(title)[:500]}" if title else "")
+
+
+def _draw_vega_lite(spec):
+    import vl_convert
+    return vl_convert.vegalite_to_png(spec, scale=1.5)
+
+
+def _picture(draw, value):
+    try:
+        return draw(value)
+    except Exception:
+        return None  # not installed, or nothing that it can draw; the other forms are there
 
 
 def _chart(make, value):

@@ -74,7 +74,8 @@ def test_plotly(extras, trace, kind, elements):
 def test_plotly_figures_are_results(extras):
     ending = extras.run("import plotly.express as px, pandas as pd\nf = px.line(x=pd.to_datetime(['2020-01-01',"
                         " '2020-01-02']), y=[1, 2])\nf.show()\nf")
-    assert [o["formats"] for o in ending.outputs] == [["text", "html", "json", "chart"]] * 2
+    assert [o["formats"] for o in ending.outputs] == [["text", "html", "png", "json", "chart"]] * 2
+    assert ending.main["text"] == "Figure(1 trace: scatter)" and len(ending.images) == 2
     assert ending.main["chart"]["x"]["scale"] == "datetime"
     assert ending.main["chart"]["elements"][0]["points"][0][0].startswith("2020-01-01T00:00:00")
     assert "template" not in ending.main["json"]["layout"] and "plotly" in ending.main["html"]

@@ -1,0 +1,63 @@
+"""Tables of polars and Arrow, pictures of PIL, and what plotly's figures look like: results as pandas' and matplotlib's are."""
+
+import pytest
+
+
+@pytest.fixture
+def extras(start):
+    return start("python", extras=True)
+
+
+@pytest.mark.parametrize("code, types", [
+    ("import polars as pl; pl.DataFrame({'a': [1, None], 'b': ['x', 'y']})", ["Int64", "String"]),
+    ("import pyarrow as pa; pa.table({'a': [1, None], 'b': ['x', 'y']})", ["int64", "string"]),
+    ("import pyarrow as pa; pa.RecordBatch.from_pydict({'a': [1, None], 'b': ['x', 'y']})", ["int64", "string"]),
+])
+def test_a_table_is_a_table(extras, code, types):
+    output = extras.run(code).main
+    assert output["formats"] == ["text", "html", "json"]
+    assert output["json"] == {"columns": [{"name": "a", "type": types[0]}, {"name": "b", "type": types[1]}],
+                              "rows": [[1, "x"], [None, "y"]], "row_count": 2, "truncated": False}
+    assert "<table" in output["html"] and "x" in output["text"]
+
+
+@pytest.mark.parametrize("code", ["import polars as pl; pl.DataFrame({'a': range(5000)})",
+                                  "import pyarrow as pa; pa.table({'a': list(range(5000))})"])
+def test_of_a_long_one_the_whole_is_a_file(extras, code):
+    ending = extras.run(code)
+    output = ending.main
+    assert output["formats"] == ["text", "html", "json", "csv"]
+    assert (output["json"]["row_count"], len(output["json"]["rows"]), output["json"]["truncated"]) == (5000, 1000, True)
+    content = ending.parts[-1]["csv"].decode()
+    assert content.startswith("a\n0\n1\n") and content.endswith("\n4999\n")
+    assert 20 < output["text"].count("\n") < 70
+
+
+def test_how_many_rows_are_shown_is_polars_own_to_say(extras):
+    assert extras.run("import polars as pl; pl.Config.set_tbl_rows(4); pl.DataFrame({'a': range(99)})").main["text"].count("\n") < 15
+
+
+def test_a_picture_is_a_picture(extras):
+    ending = extras.run("from PIL import Image; Image.new('RGB', (40, 30), 'red')")
+    assert ending.main["formats"] == ["text", "png"] and ending.images[0].startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("trace", ["Scatter(x=[1, 2], y=[3, 4])", "Scatter(x=['2024-01-01', '2024-02-01'], y=[3, None])",
+                                   "Bar(x=['p', 'q'], y=[1, 2])", "Bar(x=[1, 2], y=['p', 'q'], orientation='h')",
+                                   "Pie(labels=['p'], values=[1])", "Box(y=[1, 2, 3, 50])", "Histogram(x=[1, 2, 2])",
+                                   "Histogram(x=['p', 'q', 'q'])", "Heatmap(z=[[1, 2], [3, None]])"])
+def test_plotly_needs_no_browser_for_a_picture(extras, trace):
+    ending = extras.run(f"import plotly.graph_objects as go; go.Figure([go.{trace}, go.{trace}], layout_title_text='T')")
+    assert "png" in ending.main["formats"] and "chart" in ending.main["formats"], ending.main
+    assert ending.images[0].startswith(b"\x89PNG") and ending.main["text"].endswith(": T")
+
+
+def test_what_has_no_data_has_no_picture(extras):
+    ending = extras.run("import plotly.graph_objects as go; go.Figure(go.Scatter3d(x=[1], y=[1], z=[1]))")
+    assert ending.main["formats"] == ["text", "html", "json"] and not ending.images
+
+
+def test_altair_is_drawn(extras):
+    ending = extras.run("import altair as alt, pandas as pd\n"
+                        "alt.Chart(pd.DataFrame({'a': [1, 2], 'b': [3, 4]})).mark_line().encode(x='a', y='b')")
+    assert ending.images[0].startswith(b"\x89PNG")
