@@ -78,10 +78,12 @@ void add_output(std::string& text, const json& output, std::size_t number) {
   }
 }
 
-void add_error(std::string& text, const json& failure) {
-  text += "error (" + failure["cause"].get<std::string>() +
-          "): " + failure["name"].get<std::string>() + ": " +
-          failure["message"].get<std::string>() + "\n";
+// Once: where the traceback says it, it is not said before.
+void add_error(std::string& text, const json& failure, const std::string& stderr_text) {
+  text += "error (" + failure["cause"].get<std::string>() + ")";
+  const std::string said =
+      failure["name"].get<std::string>() + ": " + failure["message"].get<std::string>();
+  text += (stderr_text.find(said) == std::string::npos ? ": " + said : "") + "\n";
   for (const char* key : {"survived", "lost"}) {
     const std::string what = failure[key].get<std::string>();
     if (!what.empty()) text += std::string(key) + ": " + what + "\n";
@@ -149,7 +151,9 @@ std::string text_of_run(const json& value) {
   text += ", " + value["duration_ms"].dump() + " ms, session_id " +
           value["session_id"].get<std::string>() + ", run_id " +
           value["run_id"].get<std::string>() + "\n";
-  if (value.contains("error")) add_error(text, value["error"]);
+  if (value.contains("error")) {
+    add_error(text, value["error"], value["stderr"].get_ref<const std::string&>());
+  }
   add_section(text, "stdout", value["stdout"].get<std::string>());
   add_section(text, "stderr", value["stderr"].get<std::string>());
   std::size_t number = 0;
