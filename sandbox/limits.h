@@ -6,7 +6,7 @@
 namespace sandbox {
 
 struct Limits {
-  std::int64_t memory_mb = 1024;  // processes, tmpfs and their page cache together
+  std::int64_t memory_mb = 2048;  // processes, tmpfs and their page cache together
   std::int64_t cpus = 2;
   std::int64_t processes = 256;    // and threads: the kernel counts tasks
   std::int64_t disk_mb = 10240;    // workspace, home and /tmp together

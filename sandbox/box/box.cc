@@ -89,7 +89,6 @@ base::Status Box::start_init() {
   RlimitFallbacks fallbacks;
   // Not beside a cgroup: the rlimit would refuse first, and only the cgroup counts refusals.
   fallbacks.processes = cgroup_->holds_processes().empty();
-  fallbacks.memory = cgroup_->holds_memory().empty();
   fallbacks.cpus = cgroup_->holds_cpus().empty();
   // spec_ goes on to say what was granted: its server compares that, and would start a box that has
   // less anew at each use.

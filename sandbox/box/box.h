@@ -67,7 +67,7 @@ class Box {
   base::UniqueFd tmp_;
   std::vector<base::UniqueFd> tmpfs_;
   base::UniqueFd session_directory_;
-  base::UniqueFd environment_;  // keeps it; not valid without one
+  base::UniqueFd environment_;             // keeps it; not valid without one
   std::unique_ptr<DiskQuota> disk_quota_;  // null: the disk is watched
   std::unique_ptr<Cgroup> cgroup_;
   std::unique_ptr<InitProcess> init_;

@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
 #include "sandbox/box/host_folders.h"
+#include "sandbox/box/machine_view.h"
 #include "sandbox/box/plan_writer.h"
 #include "sandbox/environment.h"
 
@@ -21,6 +23,8 @@ using wire::PlanOp;
 
 constexpr std::int64_t kMegabyte = 1 << 20;
 constexpr const char* kHostName = "hutch";
+constexpr std::int64_t kUntouchedMb = 128;
+constexpr std::int64_t kLeastDataMb = 640;  // below it node does not start its threads
 
 // Entries of the host's /etc that programs need to run. Nothing here names people or secrets.
 constexpr const char* kEtcEntries[] = {"alternatives",
@@ -139,6 +143,11 @@ void add_etc(PlanWriter& plan) {
   plan.add(PlanOp::kFile,
            {"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"});
   plan.add(PlanOp::kFile, {"/etc/resolv.conf", ""});
+  // A commit needs some identity; one in ~/.gitconfig or a repository goes before it. All folders
+  // are the session's own, also those of the host that belong to somebody else.
+  plan.add(PlanOp::kFile, {"/etc/gitconfig",
+                           "[user]\n\tname = user\n\temail = user@hutch.invalid\n"
+                           "[init]\n\tdefaultBranch = main\n[safe]\n\tdirectory = *\n"});
 }
 
 void add_devices(PlanWriter& plan, const Limits& limits) {
@@ -187,6 +196,9 @@ base::Status add_session(PlanWriter& plan, const BoxSpec& spec) {
     add_directory(plan, path);
   if (!spec.environment_directory.empty()) {
     add_bind(plan, spec.environment_directory, kEnvironmentPlace, "r");
+    // Where node looks last, whatever folder the importing file lies in.
+    const std::string modules = std::string(kEnvironmentPlace) + "/node_modules";
+    plan.add(PlanOp::kSymlink, {modules, "/node_modules"});
   }
   // Debian calls it python3 only, and scripts begin with `env python`. Last on PATH: where the host
   // has a python, that is the one.
@@ -245,8 +257,11 @@ void add_limits(PlanWriter& plan, const BoxSpec& spec, const RlimitFallbacks& fa
   add_rlimit(plan, RLIMIT_MEMLOCK, 8 * kMegabyte);
   // One more than asked for: init counts, and hutch put it there.
   if (fallbacks.processes) add_rlimit(plan, RLIMIT_NPROC, limits.processes + 1);
-  // Per process, so only a first line: the watch over all of them is in watchdog.cc.
-  if (fallbacks.memory) add_rlimit(plan, RLIMIT_DATA, (limits.memory_mb + 512) * kMegabyte);
+  // One process that asks for more than the session has is told so, and keeps what it holds; what
+  // all of them really use is held by the cgroup or the watch. Some more, for what a process has
+  // mapped and never touched: 100 MB in a Python with libraries, whatever the session may use.
+  add_rlimit(plan, RLIMIT_DATA,
+             std::max(limits.memory_mb + kUntouchedMb, kLeastDataMb) * kMegabyte);
   if (fallbacks.cpus) plan.add(PlanOp::kCpus, {std::to_string(limits.cpus)});
 }
 
@@ -264,6 +279,7 @@ base::Result<std::string> make_plan(const BoxSpec& spec, const Cgroup::Entrance&
   add_devices(plan, spec.limits);
   add_proc(plan);
   TRY(add_session(plan, spec));
+  add_machine_view(plan, spec.limits);
   TRY(add_host_folders(plan, spec));
   plan.add(PlanOp::kReadOnly, {"/proc/sys"});
   plan.add(PlanOp::kReadOnly, {"/"});

@@ -15,7 +15,6 @@ inline constexpr int kBoxUid = 1000;
 // What the host cannot enforce by cgroup and init must by rlimit.
 struct RlimitFallbacks {
   bool processes = false;
-  bool memory = false;
   bool cpus = false;
 };
 

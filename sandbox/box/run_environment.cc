@@ -10,12 +10,13 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
                                         bool own) {
   const std::string threads = std::to_string(spec.limits.cpus);
   const bool has_environment = !spec.environment_directory.empty();
-  const std::string packages = has_environment ? std::string(kEnvironmentPlace) + "/bin:" : "";
+  const std::string place = kEnvironmentPlace;
+  const std::string packages =
+      has_environment ? place + "/bin:" + place + "/node_modules/.bin:" : "";
   std::map<std::string, std::string> all = {
-      {"PATH",
-       "/home/user/.local/bin:" + packages +
-           "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:"
-           "/run/hutch/bin"},
+      {"PATH", "/home/user/.local/bin:" + packages +
+                   "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:"
+                   "/run/hutch/bin"},
       {"HOME", "/home/user"},
       {"USER", "user"},
       {"LOGNAME", "user"},
@@ -39,7 +40,8 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
       {"OMP_NUM_THREADS", threads},
       {"OPENBLAS_NUM_THREADS", threads},
       {"MKL_NUM_THREADS", threads},
-      {"NUMEXPR_NUM_THREADS", threads}};
+      {"NUMEXPR_NUM_THREADS", threads},
+      {"POLARS_MAX_THREADS", threads}};
   // There pip finds out by itself, and refuses what is asked for in words.
   if (!has_environment) all["PIP_USER"] = "1";
   for (const auto& [name, value] : profile.environment) all[name] = value;

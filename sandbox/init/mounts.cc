@@ -163,6 +163,16 @@ void write_sysctl(const wire::PlanRecord& record) {
   must(::close(fd), "close", path);
 }
 
+// The one in place of the other; both are in the new root.
+void show(const char* file, const char* target) {
+  const int fd =
+      must(::open_tree(AT_FDCWD, InNewRoot(file).get(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC),
+           "open_tree", file);
+  must(::move_mount(fd, "", AT_FDCWD, InNewRoot(target).get(), MOVE_MOUNT_F_EMPTY_PATH), "show",
+       target);
+  must(::close(fd), "close");
+}
+
 // A file reads as empty behind the host's /dev/null, a directory behind an empty tmpfs.
 void mask(const char* target) {
   const InNewRoot path(target);
@@ -212,6 +222,8 @@ void carry_out(const wire::PlanRecord& record, int& bind_index) {
       return mount_terminals(record.fields[0]);
     case wire::PlanOp::kMask:
       return mask(record.fields[0]);
+    case wire::PlanOp::kShow:
+      return show(record.fields[0], record.fields[1]);
     case wire::PlanOp::kSymlink:
       must(::symlink(record.fields[0], InNewRoot(record.fields[1]).get()), "symlink",
            record.fields[1]);

@@ -18,6 +18,7 @@ int plan_field_count(PlanOp op) {
     case PlanOp::kCpus:
       return 1;
     case PlanOp::kDirectory:
+    case PlanOp::kShow:
     case PlanOp::kSymlink:
     case PlanOp::kFile:
     case PlanOp::kSysctl:

@@ -35,6 +35,7 @@ enum class PlanOp : std::uint8_t {
   kProc = 'p',           // target
   kTerminals = 'y',      // target: a devpts of the box's own
   kMask = 'm',           // path in the box that must read as empty; skipped when it is not there
+  kShow = 'v',           // a file in the box, path in the box that must read as that file
   kReadOnly = 'r',       // path in the box to remount read-only
   kSymlink = 'l',        // text of the link, path in the box
   kFile = 'f',           // path in the box, content

@@ -75,6 +75,18 @@ Finding zygote_finding(Settings settings) {
           sandbox::words_of_zygote(directory) + ": sessions fork their Python", ""};
 }
 
+Finding memory_finding(const Settings& settings) {
+  const std::string each = std::to_string(settings.default_limits.memory_mb) + " MB each";
+  if (settings.default_limits.memory_mb >= sandbox::Limits().memory_mb) {
+    return {"memory of sessions", Finding::State::kGood, each, ""};
+  }
+  return {"memory of sessions", Finding::State::kWeaker,
+          each + (settings.default_limits.memory_mb == usual_memory_mb()
+                      ? ": half of what this machine has"
+                      : ", as the configuration says"),
+          "memory_mb in [limits] of the configuration, or create_session's limits, give more"};
+}
+
 // What the exit status says, in words.
 std::string verdict(const std::vector<Finding>& findings) {
   const auto count = [&findings](Finding::State state) {
@@ -112,6 +124,7 @@ base::Result<int> run_doctor(const Settings& settings, bool as_json) {
       findings.push_back(std::move(finding));
     }
   }
+  findings.push_back(memory_finding(settings));
   findings.push_back(zygote_finding(settings));
   if (as_json) {
     std::cout << sandbox::probe::to_json(findings) << "\n";

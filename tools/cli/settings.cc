@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +23,7 @@ using base::Error;
 
 namespace {
 
+constexpr std::int64_t kUsualMemoryLeastMb = 256;
 constexpr std::array kLogLevels{"trace", "debug", "info", "warning", "error"};
 
 std::string first_of(std::initializer_list<std::string> choices) {
@@ -195,7 +197,8 @@ sandbox::HostPlaces never_mounted(const Environment& environment, const Settings
 // What a session gets that asks for nothing is no more than what it could ask for. A value that the
 // configuration leaves out gives way to the one that it has.
 base::Status reconcile_limits(const sandbox::Limits& widest, Settings& settings) {
-  const sandbox::Limits usual;
+  sandbox::Limits usual;
+  usual.memory_mb = usual_memory_mb();
   for (const sandbox::LimitRow& row : sandbox::kLimitRows) {
     std::int64_t& limit = settings.default_limits.*row.member;
     std::int64_t& most = settings.most_limits.*row.member;
@@ -277,6 +280,14 @@ base::Status resolve_template(const Environment& environment, Settings& settings
 
 }  // namespace
 
+std::int64_t usual_memory_mb() {
+  const std::int64_t usual = sandbox::Limits().memory_mb;
+  struct sysinfo info {};
+  if (::sysinfo(&info) != 0) return usual;
+  const auto half = static_cast<std::int64_t>((info.totalram / 2 * info.mem_unit) >> 20);
+  return std::clamp(half, kUsualMemoryLeastMb, usual);
+}
+
 Environment process_environment() {
   return [](const char* name) {
     const char* value = ::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing sets any
@@ -288,6 +299,7 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
   Settings settings;
   for (const sandbox::LimitRow& row : sandbox::kLimitRows)
     settings.most_limits.*row.member = row.most;
+  settings.default_limits.memory_mb = usual_memory_mb();
   settings.most_limits.memory_mb = 16384;
   settings.most_limits.cpus = 64;
   const sandbox::Limits widest = settings.most_limits;

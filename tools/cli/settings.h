@@ -83,6 +83,10 @@ struct Flags {
   std::vector<std::string> mounts;
 };
 
+// memory_mb of a session that asks for nothing, where the configuration does not say: no more than
+// half of what this machine has, for a program that takes all of its session's to leave the rest.
+std::int64_t usual_memory_mb();
+
 // Reads a variable of the environment; empty when it is not set.
 using Environment = std::function<std::string(const char* name)>;
 Environment process_environment();

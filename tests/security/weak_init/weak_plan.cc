@@ -82,6 +82,7 @@ bool replaced_by_host(const PlanRecord& record, const char* layer, const char* t
 bool dropped(const PlanRecord& record) {
   switch (record.op) {
     case PlanOp::kMask:
+    case PlanOp::kShow:
       return is_off("masks");
     case PlanOp::kReadOnly:
       // The host's own /proc/sys may have mounts below it, which cannot be left out of a copy.

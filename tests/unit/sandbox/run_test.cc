@@ -128,7 +128,7 @@ TEST(RunRequest, RoundTripAndBounds) {
 
 TEST(Limits, DefaultsAreTheContract) {
   const Limits limits;
-  EXPECT_EQ(limits_to_json(limits), (json{{"memory_mb", 1024},
+  EXPECT_EQ(limits_to_json(limits), (json{{"memory_mb", 2048},
                                           {"cpus", 2},
                                           {"processes", 256},
                                           {"disk_mb", 10240},
@@ -162,7 +162,7 @@ TEST(Limits, AbsentMembersKeepTheirDefault) {
   const auto result = limits_from_json({{"cpus", 1}}, Limits(), Limits());
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result.value().cpus, 1);
-  EXPECT_EQ(result.value().memory_mb, 1024);
+  EXPECT_EQ(result.value().memory_mb, 2048);
   EXPECT_TRUE(limits_from_json(json(), Limits(), Limits()).ok());
 }
 

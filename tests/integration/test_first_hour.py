@@ -1,0 +1,91 @@
+"""What people run into in their first hour: identities, memory, the size of the machine, errors told twice."""
+
+import pytest
+
+from conftest import needs
+from hutch_client import Client
+
+
+@pytest.fixture(scope="module")
+def small(module_state):
+    """A session that is smaller than the host."""
+    with Client(module_state) as client:
+        session = client.call("create_session", limits={"memory_mb": 600, "cpus": 1})["session_id"]
+        yield lambda code, language="python", **options: client.run(code, language, session_id=session, **options)
+
+
+def said(run):
+    assert run["status"] == "completed", run
+    return run["stdout"].strip()
+
+
+COMMIT = "cd $(mktemp -d) && git init -q && echo a >a && git add a && git commit -qm first && git log --format='%an <%ae>' && git branch --show-current"
+
+
+def test_a_commit_needs_no_identity_and_takes_ones_own(client):
+    needs(client.run("git --version", "bash")["status"] == "completed", "git")
+    assert said(client.run(COMMIT, "bash")) == "user <user@hutch.invalid>\nmain"
+    assert said(client.run(f"git config --global user.name Ada; {COMMIT}", "bash")).startswith("Ada <user@")
+
+
+@pytest.mark.parametrize("allocate", ["bytearray(3 << 30)", "__import__('numpy').zeros(3 << 30, 'u1')",
+                                      "__import__('pandas').DataFrame({'a': range(9)}).loc[[0] * (1 << 28)]"])
+def test_one_allocation_beyond_the_memory_is_an_error_and_costs_nothing(small, allocate):
+    said(small("kept = 'still here'"))
+    run = small(f"more = {allocate}")
+    assert (run["error"]["cause"], run["error"]["survived"]) == ("exception", "variables kept, files kept"), run
+    assert "MemoryError" in run["error"]["name"], run
+    assert said(small("print(kept)")) == "still here"
+
+
+def test_so_it_is_in_javascript(small):
+    small("var kept = 'still here'", "javascript")
+    run = small("new ArrayBuffer(3 * 2 ** 30)", "javascript")
+    assert run["error"]["name"] == "RangeError", run
+    assert said(small("console.log(kept)", "javascript")) == "still here"
+
+
+SIZES = {
+    "free": ("bash", "free -m | awk '/^Mem/ {print $2}'", "600"),
+    "meminfo": ("bash", "awk '/^MemTotal/ {print $2}' /proc/meminfo", str(600 * 1024)),
+    "cpuinfo": ("bash", "grep -c ^processor /proc/cpuinfo", "1"),
+    "nproc": ("bash", "nproc", "1"),
+    "python": ("python", "import os; print(os.cpu_count())", "1"),
+    "node": ("javascript", "const os = require('os'); console.log(os.totalmem() >> 20, require('v8').getHeapStatistics()"
+                           ".heap_size_limit >> 20 <= 600)", "600 true"),
+}
+
+
+@pytest.mark.parametrize("who", SIZES)
+def test_the_machine_looks_as_large_as_the_session(small, who):
+    language, code, size = SIZES[who]
+    needs(who != "free" or small("free", "bash")["status"] == "completed", "free")
+    assert said(small(code, language)) == size
+
+
+def test_the_kernels_own_files_stay_as_they_are(small):
+    assert "ro," in said(small("grep ' /sys' /proc/self/mountinfo || echo ro,", "bash"))
+    run = small("echo 1 >/proc/meminfo || echo 1 >/sys/fs/cgroup/memory.max", "bash")
+    assert run["status"] == "failed" and "denied" in run["stderr"].lower() + "denied" * ("Read-only" in run["stderr"]), run
+
+
+def test_an_error_is_told_once(client):
+    result = client.result("run_code", code="raise ValueError('only once')")
+    text = result["content"][0]["text"]
+    assert text.count("only once") == 2, text  # the line of code, and the message
+    assert "error (exception)\n" in text
+    text = client.result("run_code", code="exit 3", language="bash")["content"][0]["text"]
+    assert "error (exit)" in text and "3" in text
+
+
+def test_after_a_bomb_the_next_run_is_clean(state):
+    with Client(state) as client:
+        made = client.call("create_session", limits={"processes": 40})
+        needs(made["enforcement"]["processes"] != "none", "a limit of processes")
+        session = made["session_id"]
+        run = client.run(":(){ :|:& };:; wait; sleep 20", "bash", session_id=session)
+        assert run["error"]["cause"] == "pids", run
+        run = client.run("raise ValueError('mine')", session_id=session)
+        assert (run["error"]["cause"], run["error"]["name"]) == ("exception", "ValueError"), run
+        left = said(client.run("ps -e --no-headers | wc -l || ls -d /proc/[0-9]* | wc -l", "bash", session_id=session))
+        assert int(left.split()[0]) < 12, left
