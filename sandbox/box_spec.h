@@ -17,9 +17,9 @@ namespace sandbox {
 
 struct BoxSpec {
   std::string session_id;
-  std::string session_directory;  // holds workspace, home, tmp, runs; absolute
-  std::string program_directory;  // holds hutch-init; absolute
-  std::string data_directory;     // holds runners and profiles; absolute
+  std::string session_directory;      // holds workspace, home, tmp, runs; absolute
+  std::string program_directory;      // holds hutch-init; absolute
+  std::string data_directory;         // holds runners and profiles; absolute
   std::string environment_directory;  // absolute; empty: the packages of the host
   Limits limits;
   std::map<std::string, std::string> env;

@@ -54,7 +54,8 @@ std::vector<std::string> template_names(const std::string& directory) {
 base::Result<base::UniqueFd> use_environment(const std::string& environment_directory) {
   auto opened = TRY(base::open_file(AT_FDCWD, environment_directory, O_RDONLY | O_DIRECTORY));
   if (::flock(opened.get(), LOCK_SH | LOCK_NB) != 0) {
-    return Error::from_errno(environment_directory + " is being removed", Error::Kind::kUnavailable);
+    return Error::from_errno(environment_directory + " is being removed",
+                             Error::Kind::kUnavailable);
   }
   return opened;
 }

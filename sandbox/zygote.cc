@@ -62,8 +62,7 @@ void Zygote::ensure() {
 }
 
 base::Status Zygote::attach() {
-  const base::UniqueFd directory =
-      TRY(base::open_file(AT_FDCWD, directory_, O_PATH | O_DIRECTORY));
+  const base::UniqueFd directory = TRY(base::open_file(AT_FDCWD, directory_, O_PATH | O_DIRECTORY));
   base::UniqueFd connection =
       TRY(base::connect_to(directory.get(), wire::kZygoteSocket, kPatience, SOCK_SEQPACKET));
   const wire::ZygoteRequest request(wire::ZygoteMessage::kAttach);

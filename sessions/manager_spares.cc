@@ -62,8 +62,8 @@ void Manager::keep_spares(const std::stop_token& stop) {
 base::Result<Session> Manager::make_spare(const std::stop_token& stop) {
   const Session wanted = new_session(kSparePrincipal, config_.default_limits);
   sandbox_.wait_until_warm(TRY(environment_of(wanted)), stop);
-  const Session session = TRY(store_.create_session(wanted, config_.own_ids,
-                                                    std::numeric_limits<std::int64_t>::max()));
+  const Session session =
+      TRY(store_.create_session(wanted, config_.own_ids, std::numeric_limits<std::int64_t>::max()));
   const auto box = box_of(session);
   // Another server's sweep may have taken it for left over, when this took very long.
   auto now = store_.find_session(kSparePrincipal, session.id);

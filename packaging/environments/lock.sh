@@ -6,5 +6,8 @@ lock() {
   uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --only-binary :all: \
     --no-annotate --no-header --no-emit-index-url -o "$1.txt" "$1.in"
 }
+npm install --prefix code_interpreter.npm --package-lock-only --ignore-scripts --no-audit --no-fund \
+  --omit-lockfile-registry-resolved
 lock code_interpreter
 lock uv
+lock node

@@ -84,7 +84,8 @@ struct ZygoteStart {
 // Executes Python with the script and library of the zygote. Returns when it cannot, with a status.
 int become_zygote(const ZygoteStart& start);
 
-// The host's tree with the environment in it, in namespaces of its own. False with errno.
+// The host's tree, with the environment in it unless that is null, in namespaces of our own. False
+// with errno.
 bool have_own_root(const char* environment);
 
 }  // namespace sandbox::init

@@ -1,9 +1,9 @@
-// The tree of files that a zygote with an environment has: the host's, entry by entry, and the
-// environment at the place where boxes have it, which need not exist on the host. Sources:
+// The tree of files that a zygote has: the host's, entry by entry, and the environment at the place
+// where boxes have it, which need not exist on the host. Programs and libraries, which its copies
+// go on using, are read-only: /proc/self/exe of a copy leads there, not into its box. Sources:
 // user_namespaces(7), mount_namespaces(7), open_tree in <linux/mount.h>.
 //
-// A network namespace of its own comes with it. What a package does while it is imported is done
-// without a network.
+// It has no network either: what a package does while it is imported is done without one.
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -36,7 +36,6 @@ struct Entry {
 Entry g_entries[kEntriesMax];
 int g_count = 0;
 
-// Copies of the zygote go on using these from outside their boxes (/proc/self/exe).
 bool holds_programs(const char* name) {
   for (const char* one : {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"}) {
     if (std::strcmp(name, one) == 0) return true;
@@ -97,18 +96,24 @@ bool take(const char* name) {
   return true;
 }
 
+bool is_left_out(const char* name) {
+  return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0 ||
+         std::strcmp(name, kPlace + 1) == 0;  // ours stands in its place
+}
+
 bool take_all() {
-  DIR* const top = ::opendir("/");
-  if (top == nullptr) return false;
-  bool good = true;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
-  for (const dirent* one = ::readdir(top); good && one != nullptr; one = ::readdir(top)) {
-    if (std::strcmp(one->d_name, ".") == 0 || std::strcmp(one->d_name, "..") == 0) continue;
-    if (std::strcmp(one->d_name, kPlace + 1) == 0) continue;  // ours stands in its place
-    good = take(one->d_name);
+  const int top = ::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (top < 0) return false;
+  alignas(dirent64) static char entries[16 * 1024];
+  while (true) {
+    const ssize_t size = ::getdents64(top, entries, sizeof entries);
+    if (size <= 0) return ::close(top) == 0 && size == 0;
+    for (ssize_t at = 0; at < size;) {
+      const auto* const one = reinterpret_cast<const dirent64*>(entries + at);
+      if (!is_left_out(one->d_name) && !take(one->d_name)) return false;
+      at += one->d_reclen;
+    }
   }
-  (void)::closedir(top);
-  return good;
 }
 
 // In the working directory, which is the new root.
@@ -138,10 +143,14 @@ bool have_own_root(const char* environment) {
   if (!have_own_namespaces() || ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
     return false;
   }
-  const int packages =
-      ::open_tree(AT_FDCWD, environment, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
-  return packages >= 0 && make_read_only(packages) && take_all() && attach_all() &&
-         attach(packages, kPlace + 1) && ::syscall(SYS_pivot_root, ".", ".") == 0 && ::umount2(".", MNT_DETACH) == 0 &&
+  int packages = -1;
+  if (environment != nullptr) {
+    packages = ::open_tree(AT_FDCWD, environment,
+                           OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+    if (packages < 0 || !make_read_only(packages)) return false;
+  }
+  return take_all() && attach_all() && (packages < 0 || attach(packages, kPlace + 1)) &&
+         ::syscall(SYS_pivot_root, ".", ".") == 0 && ::umount2(".", MNT_DETACH) == 0 &&
          ::chdir("/") == 0;
 }
 

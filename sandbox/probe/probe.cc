@@ -52,7 +52,8 @@ std::vector<Finding> probe_host(const HostPaths& paths) {
   const Host host(paths);
   std::vector<Finding> findings = kernel_findings(host);
   for (auto more : {namespace_findings(host), cgroup_findings(host),
-                    surroundings_findings(host, paths.state_directory), program_findings(host, paths.environment_directory)}) {
+                    surroundings_findings(host, paths.state_directory),
+                    program_findings(host, paths.environment_directory)}) {
     std::move(more.begin(), more.end(), std::back_inserter(findings));
   }
   return findings;

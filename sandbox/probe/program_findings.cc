@@ -186,9 +186,8 @@ std::vector<Finding> program_findings(const Host& host, const std::string& envir
   } else {
     findings.push_back({"Python packages", State::kGood, "of " + environment_directory, ""});
   }
-  findings.insert(findings.end(),
-                  {program(host, "JavaScript", "/usr/bin/node", "nodejs"),
-                   typescript(host), program(host, "bash", "/bin/bash", "bash")});
+  findings.insert(findings.end(), {program(host, "JavaScript", "/usr/bin/node", "nodejs"),
+                                   typescript(host), program(host, "bash", "/bin/bash", "bash")});
   return findings;
 }
 

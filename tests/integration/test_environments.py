@@ -206,7 +206,8 @@ def test_a_build_that_is_killed_leaves_the_old_one(workshop):
     (["build", "host", "-r", "/dev/null"], "choose another name"),
     (["build", "../mine", "-r", "/dev/null"], "is no name for an environment"),
     (["rm", "mine"], "there is no environment mine; there are: none"),
-    (["build", "a", "b"], "The following argument was not expected: b"),
+    (["build", "a", "b"], "unrecognized arguments: b"),
+    ([], "the following arguments are required: COMMAND"),
 ])
 def test_what_cannot_be_done_is_told(workshop, arguments, words):
     assert words in workshop(*arguments, good=False)

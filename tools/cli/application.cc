@@ -18,8 +18,8 @@ base::Result<sandbox::SandboxConfig> sandbox_config(const Settings& settings) {
   config.sessions_directory = settings.state_directory + "/sessions";
   config.zygote_directory = settings.zygote_directory;
   if (settings.template_name != sandbox::kHostTemplate) {
-    config.usual_environment = TRY(
-        sandbox::find_environment(settings.environments_directory, settings.template_name));
+    config.usual_environment =
+        TRY(sandbox::find_environment(settings.environments_directory, settings.template_name));
   }
   config.program_directory = TRY(base::executable_directory());
   config.data_directory =

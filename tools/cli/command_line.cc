@@ -96,7 +96,6 @@ struct Choices {
   std::string session_name;
   RunOptions run;
   TokenOptions token;
-  std::vector<std::string> environments;  // arguments of its program
   std::string id;
   std::string target;
   bool as_json = false;
@@ -153,39 +152,16 @@ void add_share(CLI::App& app, Choices& choices) {
 }
 
 void add_environments(CLI::App& app, Choices& choices) {
-  CLI::App* environments =
-      app.add_subcommand("environments", "Packages that sessions have, apart from this machine's");
-  environments->require_subcommand(1);
-  const auto add = [&](const char* name, const char* help) {
-    CLI::App* one = environments->add_subcommand(name, help);
-    one->callback([&choices, name] {
-      choices.environments.insert(choices.environments.begin(), name);
-      choices.command = [&choices](const Settings& settings) {
-        return run_environments(settings, choices.environments);
-      };
-    });
-    return one;
-  };
-  const auto pass_on = [&choices](CLI::App* command, const std::string& option, const char* help) {
-    return command->add_option_function<std::string>(
-        option,
-        [&choices, option](const std::string& value) {
-          if (option.starts_with('-')) choices.environments.push_back(option);
-          choices.environments.push_back(value);
-        },
-        help);
-  };
-  const auto pass_json = [&choices](CLI::App* command) {
-    command->add_flag_callback(
-        "--json", [&choices] { choices.environments.emplace_back("--json"); }, "Print JSON");
-  };
-  pass_json(add("ls", "List them"));
-  CLI::App* build = add("build", "Build or renew one; without a name the one that comes with hutch");
-  pass_on(build, "name", "Its name, for create_session's template");
-  pass_on(build, "-r", "requirements.txt with what it is to have of Python")->check(kNotEmpty);
-  pass_on(build, "--npm", "package.json, beside its package-lock.json, of node")->check(kNotEmpty);
-  pass_json(build);
-  pass_on(add("rm", "Remove one, when nothing uses it any more"), "name", "Its name")->required();
+  CLI::App* environments = app.add_subcommand(
+      "environments", "ls, build, rm: packages that sessions have, apart from this machine's");
+  // Its program knows its arguments, and tells of them.
+  environments->prefix_command()->fallthrough(false);
+  environments->set_help_flag();
+  environments->callback([&choices, environments] {
+    choices.command = [arguments = environments->remaining()](const Settings& settings) {
+      return run_environments(settings, arguments);
+    };
+  });
 }
 
 void add_token(CLI::App& app, Choices& choices) {

@@ -5,6 +5,7 @@ out. Everything happens in a directory of its own, which becomes the environment
 """
 
 import datetime
+import glob
 import hashlib
 import json
 import os
@@ -16,11 +17,12 @@ import sys
 import time
 
 INSIDE = "/environment"  # where sandboxes have it
-FORMAT = 2  # of what is made from the same lists: another one, another id
+FORMAT = 5  # of what is made from the same lists: another one, another id
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
 # For building against them, and for completing what is typed; as much again are tests of the packages.
-NOT_KEPT = ("pyarrow/include", "pyarrow/src", "jedi/third_party")
+NOT_KEPT = ("pyarrow/include", "pyarrow/src", "jedi/third_party", "plotly/labextension")
+SUFFIXES_NOT_KEPT = (".pyx", ".pxd", ".pxi", ".map")  # for compilers, editors and debuggers
 # At every start of its Python: a virtual environment would not look for packages of the user.
 USER_SITE = "user_site.py"
 
@@ -49,7 +51,7 @@ def build(place, name, recipe):
             if lock:
                 uv.install(made, lock)
             if recipe.npm:
-                install_npm(made, recipe.npm, steps)
+                install_npm(made, recipe.npm, uv, steps)
             steps.say("Finishing")
             finish(made, name, identity, uv.version)
             place.publish(made, name, identity)
@@ -116,14 +118,22 @@ class Uv:
                   "-r", file)
         os.unlink(file)
 
+    def npm(self):
+        """Of a node from PyPI: what this machine has of node need not have it."""
+        folder = os.path.join(self._staging, "node")
+        self._run("fetch npm", "pip", "install", "--python", PYTHON, "--target", folder, "--require-hashes",
+                  "--only-binary", ":all:", "-r", os.path.join(HERE, "node.txt"))
+        (node,) = glob.glob(f"{folder}/**/bin/node", recursive=True)
+        return [node, os.path.join(os.path.dirname(node), "../lib/node_modules/npm/bin/npm-cli.js")]
+
     def _run(self, what, *arguments):
         if self._program is None:
             self._program = self._fetch()
         settings = os.environ | {"UV_CACHE_DIR": os.path.join(self._staging, "cache"), "UV_NO_CONFIG": "1",
-                                 "UV_PYTHON_DOWNLOADS": "never"}
+                                 "UV_PYTHON_DOWNLOADS": "never", "UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1"}
         # What pip is told of indexes holds for uv too, which parts places by other characters.
         for ours, theirs, between in (("UV_DEFAULT_INDEX", "PIP_INDEX_URL", " "), ("UV_INDEX", "PIP_EXTRA_INDEX_URL", " "),
-                                      ("UV_FIND_LINKS", "PIP_FIND_LINKS", ",")):
+                                      ("UV_FIND_LINKS", "PIP_FIND_LINKS", ","), ("SSL_CERT_FILE", "PIP_CERT", " ")):
             if os.environ.get(theirs):
                 settings.setdefault(ours, between.join(os.environ[theirs].split()))
         self._follow([self._program, *arguments], what, settings)
@@ -162,13 +172,15 @@ def identity_of(lock, npm):
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def install_npm(made, npm, steps):
+def install_npm(made, npm, uv, steps):
     steps.say("Installing packages of node")
     folder = os.path.dirname(npm)
     for name in ("package.json", "package-lock.json"):
         shutil.copy(os.path.join(folder, name), made)
-    run(["npm", "ci", "--prefix", made, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"],
-        "install the packages of node")
+    command = [shutil.which("npm")] if shutil.which("npm") else uv.npm()
+    settings = os.environ | {"npm_config_cache": os.path.join(os.path.dirname(made), "npm")}
+    run([*command, "ci", "--prefix", made, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"],
+        "install the packages of node", env=settings, stdout=subprocess.DEVNULL)
 
 
 def finish(made, name, identity, uv_version):
@@ -210,7 +222,10 @@ def _version(made):
 def _prune(packages):
     for path in NOT_KEPT:
         shutil.rmtree(os.path.join(packages, path), ignore_errors=True)
-    for folder, names, _files in os.walk(packages):
+    for folder, names, files in os.walk(packages):
+        for file in files:
+            if file.endswith(SUFFIXES_NOT_KEPT):
+                os.unlink(os.path.join(folder, file))
         # Not at the top: there it is a package of that name.
         if folder != packages and "tests" in names:
             shutil.rmtree(os.path.join(folder, "tests"))

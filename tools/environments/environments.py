@@ -27,18 +27,19 @@ def main():
 
 
 def parse():
-    parser = argparse.ArgumentParser(prog="hutch environments")
+    parser = argparse.ArgumentParser(prog="hutch environments", description=__doc__.split("\n\n")[0])
     parser.add_argument("--directory", required=True, help=argparse.SUPPRESS)
-    commands = parser.add_subparsers(dest="command", required=True)
-    ls_ = commands.add_parser("ls")
-    ls_.add_argument("--json", action="store_true")
-    build_ = commands.add_parser("build")
-    build_.add_argument("name", nargs="?", default=DEFAULT)
-    build_.add_argument("-r", "--requirements")
-    build_.add_argument("--npm")
-    build_.add_argument("--json", action="store_true")
-    rm_ = commands.add_parser("rm")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    add = commands.add_parser
+    ls_ = add("ls", help="list them")
+    build_ = add("build", help="build one, or build it anew; without a name the one that comes with hutch")
+    build_.add_argument("name", nargs="?", default=DEFAULT, help="for create_session's template")
+    build_.add_argument("-r", "--requirements", metavar="FILE", help="requirements.txt with what it is to have of Python")
+    build_.add_argument("--npm", metavar="FILE", help="package.json, beside its package-lock.json, of node")
+    rm_ = add("rm", help="remove one; sessions that have it keep it until they end")
     rm_.add_argument("name")
+    for one in (ls_, build_):
+        one.add_argument("--json", action="store_true", help="print JSON")
     return parser.parse_args()
 
 
@@ -62,7 +63,7 @@ def make(place, options):
         if options.name != DEFAULT:
             raise store.Refused(f"what is to be in {options.name}? Name it with -r requirements.txt")
         here = os.path.dirname(os.path.abspath(__file__))
-        recipe = build.Recipe(os.path.join(here, f"{DEFAULT}.txt"), None)
+        recipe = build.Recipe(os.path.join(here, f"{DEFAULT}.txt"), os.path.join(here, f"{DEFAULT}.npm", "package.json"))
     else:
         recipe = build.Recipe(options.requirements, options.npm)
     place.sweep()

@@ -53,7 +53,8 @@ export function makeRequire(main) {
 function missing(name) {
   return notFound(
     `Cannot find package '${name}' (searched node_modules of ${searchFolders().join(', ')}); ` +
-    'there is no network to install it from: npm install it on the machine that runs hutch and put its folder ' +
+    'there is no network to install it from: on the machine that runs hutch `hutch environments build` gives new sessions ' +
+    'what is used most, with --npm package.json what you list; or put its folder ' +
     `into ${WORKSPACE}/node_modules`,
   );
 }
