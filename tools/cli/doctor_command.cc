@@ -78,9 +78,9 @@ Finding zygote_finding(Settings settings) {
 Finding memory_finding(const Settings& settings) {
   const std::string each = std::to_string(settings.default_limits.memory_mb) + " MB each";
   if (settings.default_limits.memory_mb >= sandbox::Limits().memory_mb) {
-    return {"memory of sessions", Finding::State::kGood, each, ""};
+    return {"default memory", Finding::State::kGood, each, ""};
   }
-  return {"memory of sessions", Finding::State::kWeaker,
+  return {"default memory", Finding::State::kWeaker,
           each + (settings.default_limits.memory_mb == usual_memory_mb()
                       ? ": half of what this machine has"
                       : ", as the configuration says"),

@@ -10,7 +10,7 @@ from probes.base import (attempt, contained, escaped, is_read_only, mount_points
                          syscall)
 
 TOP = {"bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr", "etc", "dev", "proc", "run", "tmp",
-       "var", "home", "workspace", "mnt", "runs"}
+       "var", "home", "workspace", "mnt", "runs", "sys", "environment", "node_modules"}
 
 
 def first_that_opens(paths):
@@ -44,7 +44,8 @@ def find_the_state_directory(facts):
 @probe("pivot")
 def paths_that_only_a_host_has(facts):
     """What sandboxes have leaked before; empty where a mask stands."""
-    names = ["/root", "/boot", "/sys", "/var/log", "/var/lib", "/run/docker.sock", "/run/systemd",
+    names = ["/root", "/boot", "/sys/class", "/sys/kernel", "/sys/block", "/sys/firmware", "/sys/fs/bpf",
+             "/var/log", "/var/lib", "/run/docker.sock", "/run/systemd",
              "/run/user", "/dev/mem", "/dev/kmsg", "/dev/sda", "/dev/vda", "/dev/fuse", "/dev/kvm",
              "/dev/loop0", "/dev/disk", "/opt", "/srv", "/media", "/etc/shadow", "/etc/gshadow",
              "/etc/sudoers", "/etc/ssh", "/etc/machine-id", "/etc/hostid", "/etc/kubernetes",
