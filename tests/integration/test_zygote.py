@@ -77,6 +77,15 @@ def test_a_session_comes_from_it(pair):
     assert int(said(client, in_a_start, sessions[1])) > 100
 
 
+def test_no_module_is_there_twice(pair):
+    """One that is imported again beside its warm self has other classes, and what isinstance() says is wrong."""
+    client, sessions = pair
+    code = ("import sys\n(stash,) = [finder for finder in sys.meta_path if hasattr(finder, 'when_published')]\n"
+            "print([name for name, module in stash._modules.items() if sys.modules.get(name, module) is not module])")
+    assert said(client, code, sessions[1]) == "[]"
+    assert said(client, "import functools, inspect; print(inspect.functools is functools)", sessions[1]) == "True"
+
+
 def test_one_of_another_build_is_not_used(state, tmp_path):
     with Client(state, binary=other_build.make(tmp_path), env={"HUTCH_ZYGOTE": "1"}) as theirs:
         forked_session(theirs)

@@ -11,7 +11,7 @@ from stash import Stash
 # In this order: what a package brings with it is published with it. Those of others first, so that
 # their needs from the standard library count as theirs.
 PACKAGES = ("numpy", "pandas", "matplotlib", "matplotlib.pyplot", "matplotlib.backends.backend_agg",
-            "PIL.PngImagePlugin")
+            "PIL.PngImagePlugin", "duckdb")
 STANDARD = ("asyncio", "base64", "collections.abc", "copy", "csv", "datetime", "decimal", "functools",
             "hashlib", "inspect", "itertools", "json", "logging", "math", "pathlib", "pickle", "random",
             "re", "shutil", "sqlite3", "statistics", "string", "subprocess", "tempfile", "textwrap",
@@ -51,7 +51,7 @@ class Runners:
 
 class _Finder:
     # Too slow for what it gives, or the program itself.
-    LEFT_OUT = ("runner", "notebook_shell", "duckdb_engine")
+    LEFT_OUT = ("runner", "notebook_shell")
 
     def __init__(self, directory, folders):
         self._files = {}

@@ -11,6 +11,8 @@ import sys
 
 BEGIN = set(sys.modules)  # what every Python has
 
+# All that this file needs: what it imported once the others are set aside, copies would have twice.
+import _socket  # noqa: E402
 import ctypes  # noqa: E402
 import fcntl  # noqa: E402
 import gc  # noqa: E402
@@ -68,15 +70,13 @@ def watched_files(runners):
 
 
 def listen():
-    import socket
-
     # Through /proc: the path of the directory may be longer than an address can be.
     address = f"/proc/self/fd/{DIRECTORY}/zygote.sock"
     try:
         os.unlink(address)  # of one that was killed: the lock is ours
     except FileNotFoundError:
         pass
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listening = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     listening.setblocking(False)
     before = os.umask(0o177)
     listening.bind(address)
