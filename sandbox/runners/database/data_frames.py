@@ -10,12 +10,16 @@ from hutch_runner.files import quoted, unique
 
 ROWS_AT_ONCE = 50_000
 _TABLE = "frame"
+_ARROW = b"ARROW1"  # what such a file begins with
 _DAYS, _MOMENTS = "DATE", "TIMESTAMP"
 
 
 def as_frame(value):
-    """`value` as a pandas DataFrame whose columns are the table's, or None when it is no table."""
+    """`value` as a DataFrame of pandas whose columns are the table's, or as a table of Arrow; None when it is no table."""
     import sys
+    arrow = _as_arrow(sys, value)
+    if arrow is not None:
+        return arrow
     pandas = sys.modules.get("pandas")
     if pandas is None:
         return None
@@ -33,6 +37,16 @@ def as_frame(value):
         names, value = list(value.columns), value.reset_index(drop=True)
     value.columns = unique("_".join(map(str, n)) if isinstance(n, tuple) else str(n) for n in names)
     return value
+
+
+def _as_arrow(sys, value):
+    """What polars and Arrow have."""
+    polars, pyarrow = sys.modules.get("polars"), sys.modules.get("pyarrow")
+    if polars is not None and isinstance(value, getattr(polars, "DataFrame", ())):
+        return value.to_arrow()
+    if pyarrow is not None and isinstance(value, getattr(pyarrow, "RecordBatch", ())):
+        return pyarrow.Table.from_batches([value])
+    return value if pyarrow is not None and isinstance(value, getattr(pyarrow, "Table", ())) else None
 
 
 class FrameHere:
@@ -82,6 +96,11 @@ class FrameFile:
 
     def fill_duckdb(self, connection, name, hidden):
         try:
+            with open(self._path, "rb") as file:
+                is_arrow = file.read(len(_ARROW)) == _ARROW
+            if is_arrow:
+                connection.register(name, _mapped(self._path))
+                return
             connection.execute(f"CREATE TEMP TABLE {quoted(hidden)} AS SELECT * FROM read_parquet(?)", [self._path])
             connection.execute(f"CREATE TEMP VIEW {quoted(name)} AS SELECT * FROM temp.{quoted(hidden)}")
         finally:
@@ -102,7 +121,11 @@ def have_times(database, tables):
 
 def write_file(frame, kind, path):
     """What FrameFile reads."""
+    if not len(frame.columns):
+        raise ValueError("the DataFrame has no columns")
     if kind == "parquet":
+        if _write_arrow(frame, path):
+            return
         import duckdb
         connection = duckdb.connect(":memory:")
         connection.register(_TABLE, duckdb_ready(frame))
@@ -122,6 +145,7 @@ def write_file(frame, kind, path):
 
 
 def fill_sqlite(database, table, frame, checked, temporary="TEMP"):
+    frame = frame if hasattr(frame, "iloc") else frame.to_pandas()
     columns = [Column(frame.iloc[:, i]) for i in range(frame.shape[1])]
     if not columns:
         raise ValueError("the DataFrame has no columns")
@@ -228,8 +252,28 @@ def _number_of(decimal):
 # --- DuckDB ----------------------------------------------------------------------------------------
 
 
+def _write_arrow(frame, path):
+    """As Arrow's file, which the other process maps: most columns are written as they lie in memory."""
+    try:
+        import pyarrow
+        table = pyarrow.Table.from_pandas(duckdb_ready(frame), preserve_index=False) if hasattr(frame, "iloc") else frame
+        with pyarrow.OSFile(path, "wb") as file, pyarrow.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+        return True
+    except (ImportError, TypeError, ValueError, NotImplementedError):  # of Arrow too: not there, or no type of its own
+        return False
+
+
+def _mapped(path):
+    """The table, whose memory the file is; its name may go."""
+    import pyarrow
+    return pyarrow.ipc.open_file(pyarrow.memory_map(path)).read_all()
+
+
 def duckdb_ready(frame):
     """The DataFrame with what DuckDB refuses made text: columns whose objects are of several kinds."""
+    if not hasattr(frame, "iloc"):
+        return frame  # Arrow's columns have one type each
     mixed = {}
     for i, name in enumerate(frame.columns):
         series = frame.iloc[:, i]

@@ -13,7 +13,9 @@ import time
 
 import duckdb
 
+from hutch_runner import foreign_files
 from hutch_runner.engine import WAIT_SECONDS, WHO_HOLDS_IT, Answer
+from hutch_runner.data_frames import duckdb_ready
 from hutch_runner.parameters import converted, without_numpy
 from hutch_runner.unread_files import words_for_missing
 
@@ -58,6 +60,7 @@ class DuckdbEngine:
         self._path = path
         self._frames = frames
         self._framed = []
+        self._notes = []
         self._attached = False
         self.in_transaction = False  # asking DuckDB would end the transaction
         self._connection = connect()
@@ -87,7 +90,8 @@ class DuckdbEngine:
         self._connection.close()
 
     def take_notes(self):
-        return []
+        notes, self._notes = self._notes, []
+        return notes
 
     # --- the file -----------------------------------------------------------------------------------
 
@@ -146,6 +150,8 @@ class DuckdbEngine:
         return found
 
     def execute(self, statement, parameters=()):
+        if statement.kind == "ATTACH" and self._attach_sqlite(statement.text):
+            return Answer()
         self._add_frames(statement.text)
         cursor = self._execute(statement, converted(parameters, without_numpy))
         if statement.kind == "TRANSACTION":
@@ -188,7 +194,24 @@ class DuckdbEngine:
             if not created or name.lower() != created.group(1).lower().strip('"'):
                 self._add_frame(name)
 
+    def _attach_sqlite(self, text):
+        """DuckDB's own reader of them is an extension, which it would download."""
+        asked = foreign_files.sqlite_to_attach(text)
+        if asked is None:
+            return False
+        path, name = asked
+        count = foreign_files.attach_sqlite(self._connection, path, name, self.check_interrupt)
+        self._notes.append(f"{path} was read into memory as {name}, {count} {'table' if count == 1 else 'tables'}: "
+                           "what is changed there does not reach the file (Python's sqlite3 changes it)")
+        return True
+
     def _add_frame(self, name):
+        if name not in self._framed and foreign_files.is_workbook(name) and not self._is_table(name):
+            frame = foreign_files.read_workbook(name)
+            if frame is not None:
+                self._framed.append(name)
+                self._connection.register(name, duckdb_ready(frame))
+            return frame is not None
         if name in self._framed or _is_a_files(name) or self._is_table(name):
             return False
         frame = self._frames.find(name, self.check_interrupt)

@@ -174,8 +174,8 @@ class FrameServer:
 
 
 def _is_frame(value):
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(value, pandas.DataFrame)
+    return any(isinstance(value, getattr(sys.modules.get(module), name, ()))
+               for module, name in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")))
 
 
 def _say(connection, reply):

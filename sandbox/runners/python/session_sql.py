@@ -26,7 +26,8 @@ class VisibleFrames(FrameSource):
             if name in scope:
                 frame = as_frame(scope[name])
                 if frame is not None:
-                    self.moments |= {c for c, kind in frame.dtypes.items() if kind.kind == "M"}
+                    if hasattr(frame, "dtypes"):
+                        self.moments |= {c for c, kind in frame.dtypes.items() if kind.kind == "M"}
                     return FrameHere(frame)
         return None
 

@@ -40,6 +40,13 @@ def start(tmp_path):
 
 
 @pytest.fixture(scope="module")
+def extras(tmp_path_factory):
+    """One Python of code_interpreter for a module: importing its libraries takes seconds."""
+    for start_one in starter(tmp_path_factory.mktemp("extras")):
+        yield start_one("python", extras=True)
+
+
+@pytest.fixture(scope="module")
 def engine_start(engine, tmp_path_factory):
     """Starts runners of one session that end with the tests of an engine."""
     yield from starter(tmp_path_factory.mktemp("session"))

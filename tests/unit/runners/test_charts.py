@@ -16,11 +16,6 @@ def main_chart(runner, code):
     return ending.main["chart"]
 
 
-@pytest.fixture
-def extras(start):
-    return start("python", extras=True)
-
-
 @pytest.mark.parametrize("code, elements, ticks", [
     ("plt.imshow([[1, 2], [3, 4]])", [{"x": [0, 1], "y": [0, 1], "values": [[1, 2], [3, 4]]}], None),
     ("plt.imshow([[1, 2], [3, 4]], origin='lower', extent=(0, 2, 0, 4))",

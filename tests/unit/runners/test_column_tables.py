@@ -3,11 +3,6 @@
 import pytest
 
 
-@pytest.fixture
-def extras(start):
-    return start("python", extras=True)
-
-
 @pytest.mark.parametrize("code, types", [
     ("import polars as pl; pl.DataFrame({'a': [1, None], 'b': ['x', 'y']})", ["Int64", "String"]),
     ("import pyarrow as pa; pa.table({'a': [1, None], 'b': ['x', 'y']})", ["int64", "string"]),
@@ -34,7 +29,9 @@ def test_of_a_long_one_the_whole_is_a_file(extras, code):
 
 
 def test_how_many_rows_are_shown_is_polars_own_to_say(extras):
-    assert extras.run("import polars as pl; pl.Config.set_tbl_rows(4); pl.DataFrame({'a': range(99)})").main["text"].count("\n") < 15
+    ending = extras.run("import polars as pl; pl.Config.set_tbl_rows(4); pl.DataFrame({'a': range(99)})")
+    extras.run("pl.Config.restore_defaults()")
+    assert ending.main["text"].count("\n") < 15
 
 
 def test_a_picture_is_a_picture(extras):

@@ -96,7 +96,7 @@ def test_failures(javascript, code, name):
 
 def test_a_missing_package_names_the_remedy(javascript):
     message = javascript.run("require('no-such-package')").error["message"]
-    assert "npm install" in message and "/node_modules" in message and "on the machine that runs hutch" in message
+    assert "/node_modules" in message and "on the machine that runs hutch `hutch environments build`" in message
 
 
 def test_a_folder_that_is_searched_is_named_once(javascript):

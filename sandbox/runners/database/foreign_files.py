@@ -1,0 +1,97 @@
+"""What DuckDB reads with extensions that it would have to download: workbooks, and databases of SQLite.
+
+A workbook is a table while a run goes on: 'book.xlsx' is its first sheet, 'book.xlsx#Costs' the one of that name.
+A database of SQLite is copied into one in memory when it is attached; what is changed there stays there.
+"""
+
+import os
+import re
+
+WORKBOOKS = (".xlsx", ".xls", ".xlsb", ".ods")
+_ATTACH = re.compile(r"""\s*ATTACH\s+(?:DATABASE\s+)?(?:IF\s+NOT\s+EXISTS\s+)?'((?:[^']|'')+)'(?:\s+AS\s+("[^"]+"|\w+))?\s*
+                         (?:\([^)]*\))?\s*;?\s*$""", re.IGNORECASE | re.VERBOSE)
+_MAGIC = b"SQLite format 3\0"
+_ROWS_AT_ONCE = 100_000
+
+
+def is_workbook(name):
+    return name.partition("#")[0].lower().endswith(WORKBOOKS)
+
+
+def read_workbook(name):
+    """A DataFrame; None when there is no such file."""
+    path, _, sheet = name.partition("#")
+    if not os.path.isfile(path):
+        return None
+    import pandas
+    import python_calamine  # noqa: F401  pandas would say that it is missing in words of its own
+
+    try:
+        return pandas.read_excel(path, sheet_name=sheet or 0, engine="calamine")
+    except ValueError as error:
+        names = ", ".join(python_calamine.CalamineWorkbook.from_path(path).sheet_names)
+        raise ValueError(f"{path}: {error}; its sheets are: {names}") from None
+
+
+def sqlite_to_attach(text):
+    """Path and name of what an ATTACH wants, where that is a database of SQLite; else None."""
+    asked = _ATTACH.match(text)
+    if asked is None:
+        return None
+    path = asked[1].replace("''", "'").removeprefix("sqlite:")
+    try:
+        with open(path, "rb") as file:
+            if file.read(len(_MAGIC)) != _MAGIC:
+                return None
+    except OSError:
+        return None
+    name = (asked[2] or "").strip('"') or os.path.splitext(os.path.basename(path))[0]
+    return path, name
+
+
+def attach_sqlite(connection, path, name, check_interrupt):
+    """Its tables and views as tables of a database in memory; how many there are."""
+    import sqlite3
+
+    source = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    try:
+        connection.execute(f"ATTACH ':memory:' AS {_quoted(name)}")
+        tables = [row[0] for row in source.execute(
+            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'")]
+        for table in tables:
+            _copy_table(connection, source, name, table, check_interrupt)
+        return len(tables)
+    finally:
+        source.close()
+
+
+def _copy_table(connection, source, database, table, check_interrupt):
+    import pyarrow
+
+    rows = source.execute(f"SELECT * FROM {_quoted(table)}")
+    names, columns = [column[0] for column in rows.description], None
+    target = f"{_quoted(database)}.{_quoted(table)}"
+    while batch := rows.fetchmany(_ROWS_AT_ONCE):
+        check_interrupt()
+        columns = columns or [[] for _ in names]
+        for column, values in zip(columns, zip(*batch)):
+            column.extend(values)
+    made = pyarrow.table([_array(pyarrow, column) for column in columns or [[] for _ in names]], names=names)
+    connection.register("hutch_copied", made)
+    try:
+        connection.execute(f"CREATE TABLE {target} AS SELECT * FROM hutch_copied")
+    finally:
+        connection.unregister("hutch_copied")
+
+
+def _array(pyarrow, values):
+    """SQLite's columns may hold values of any kind: then they are text, as SQLite would print them."""
+    try:
+        return pyarrow.array(values)
+    except pyarrow.ArrowException:
+        return pyarrow.array([None if value is None else value.hex() if isinstance(value, bytes) else str(value)
+                              for value in values])
+
+
+def _quoted(name):
+    return '"' + name.replace('"', '""') + '"'

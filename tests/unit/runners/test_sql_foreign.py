@@ -1,0 +1,62 @@
+"""What DuckDB has no reader for here: workbooks, databases of SQLite, tables of polars and Arrow."""
+
+import sqlite3
+
+import pytest
+
+
+@pytest.fixture(scope="module", params=[0])
+def engine(request):
+    return "DuckDB"
+
+
+@pytest.fixture(scope="module")
+def both(engine_start):
+    return engine_start("python", extras=True), engine_start("sql", extras=True)
+
+
+def rows(sql, query):
+    ending = sql.run(query)
+    assert ending.ok, ending.stderr
+    return [output["json"]["rows"] for output in ending.outputs if "json" in output]
+
+
+def test_tables_of_polars_and_arrow_by_name(both):
+    python, sql = both
+    assert python.run("import polars as pl, pyarrow as pa\np = pl.DataFrame({'a': [1, None]})\nt = pa.table({'k': ['x']})\n"
+                      "b = pa.RecordBatch.from_pydict({'k': [2]})").ok
+    assert rows(sql, "SELECT * FROM p; SELECT * FROM t; SELECT * FROM b") == [[[1], [None]], [["x"]], [[2]]]
+    assert python.run("import hutch\nhutch.sql('SELECT count(*) AS n FROM p')['n'][0]").main["text"] in ("2", "np.int64(2)")
+    assert "those there are: p, t" in sql.run("SELECT * FROM nosuch").stderr
+
+
+def test_what_arrow_has_no_type_for_comes_all_the_same(both):
+    python, sql = both
+    assert python.run("import pandas as pd, decimal\nd = pd.DataFrame({'m': [1, 'two'], 'c': pd.Categorical(['u', None]),"
+                      " 'd': [decimal.Decimal('1.5'), None], 'p': pd.period_range('2024-01', periods=2, freq='M')})").ok
+    assert rows(sql, "SELECT m, c, CAST(d AS DOUBLE) FROM d") == [[["1", "u", 1.5], ["two", None, None]]]
+
+
+def test_a_workbook_is_a_table(both):
+    python, sql = both
+    assert python.run("import pandas as pd\nwith pd.ExcelWriter('b.xlsx') as book:\n"
+                      "    pd.DataFrame({'x': [1, 2]}).to_excel(book, sheet_name='One', index=False)\n"
+                      "    pd.DataFrame({'y': ['a']}).to_excel(book, sheet_name='Two', index=False)").ok
+    assert rows(sql, "SELECT sum(x) FROM 'b.xlsx'; SELECT * FROM 'b.xlsx#Two'") == [[[3]], [["a"]]]
+    assert "b.xlsx: Worksheet named 'Three' not found; its sheets are: One, Two" in sql.run("SELECT * FROM 'b.xlsx#Three'").stderr
+    assert python.run("pd.DataFrame({'x': [10]}).to_excel('b.xlsx', index=False)").ok
+    assert rows(sql, "SELECT sum(x) FROM 'b.xlsx'") == [[[10]]]  # as it is now
+
+
+def test_a_database_of_sqlite_is_attached(both):
+    python, sql = both
+    with sqlite3.connect(python.cwd / "app.db") as database:
+        database.execute("CREATE TABLE users (id INTEGER, name TEXT, mixed)")
+        database.executemany("INSERT INTO users VALUES (?, ?, ?)", [(1, "a", 1), (None, "b", "two")])
+        database.execute("CREATE TABLE none_yet (id INTEGER)")
+    ending = sql.run("ATTACH 'app.db' AS app (TYPE sqlite)")
+    assert ending.ok and "what is changed there does not reach the file" in ending.done["note"]
+    assert rows(sql, "SELECT id, name, mixed FROM app.users; SELECT count(*) FROM app.none_yet") == [
+        [[1, "a", "1"], [None, "b", "two"]], [[0]]]
+    (python.cwd / "other.db").write_text("no database at all")
+    assert not sql.run("ATTACH 'other.db'").ok
