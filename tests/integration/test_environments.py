@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import zipfile
@@ -99,6 +100,9 @@ def test_its_sessions_come_from_its_zygote(state):
                 "import pandas\nprint(pandas.__file__, sum('/pandas/' in str(name) for name in read))")
         assert re.fullmatch(r"/environment/lib/python3.\d+/site-packages/pandas/__init__.py 0",
                             said(client, code, session_id=session["session_id"]))
+        twice = ("import sys\n(stash,) = [finder for finder in sys.meta_path if hasattr(finder, 'when_published')]\n"
+                 "print([name for name, module in stash._modules.items() if sys.modules.get(name, module) is not module])")
+        assert said(client, twice, session_id=session["session_id"]) == "[]"
         (pid,) = zygote.all_pids(state)
         links = {name: os.readlink(f"/proc/{pid}/ns/{name}") for name in ("net", "mnt", "user")}
         assert links["net"] != os.readlink("/proc/self/ns/net") and links["mnt"] != os.readlink("/proc/self/ns/mnt")
@@ -121,11 +125,21 @@ def wheel(folder, version):
             archive.writestr(name, text)
 
 
+def link_or_copy(source, target):
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
 class Workshop:
     def __init__(self, folder):
         self.place = folder / "environments"
         self.wheels = folder / "wheels"
         self.wheels.mkdir()
+        self.place.mkdir()
+        for tool in environments.directory().glob(".uv-*"):  # is not fetched again
+            shutil.copytree(tool, self.place / tool.name, copy_function=link_or_copy)
         self.folder = folder
 
     def settings(self):

@@ -152,13 +152,18 @@ class Uv:
             raise Failed(f"cannot {what}: " + "\n".join(said[-20:]))
 
     def _fetch(self):
-        self._steps.say(f"Fetching uv {self.version}")
-        tool = os.path.join(self._staging, "tool")
-        run([PYTHON, "-m", "venv", tool], "make a virtual environment (on Debian and Ubuntu it takes the package "
-            "python3-venv: apt install python3-venv)", capture_output=True)
-        run([f"{tool}/bin/pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes",
-             "--only-binary", ":all:", "-r", self._requirements], "fetch uv from PyPI")
-        return f"{tool}/bin/uv"
+        """Into the directory of all environments, where the next build finds it."""
+        kept = os.path.join(os.path.dirname(self._staging), f".uv-{self.version}")
+        if not os.path.exists(f"{kept}/bin/uv"):
+            self._steps.say(f"Fetching uv {self.version}")
+            tool = os.path.join(self._staging, "tool")
+            run([PYTHON, "-m", "venv", tool], "make a virtual environment (on Debian and Ubuntu it takes the package "
+                "python3-venv: apt install python3-venv)", capture_output=True)
+            run([f"{tool}/bin/pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes",
+                 "--only-binary", ":all:", "-r", self._requirements], "fetch uv from PyPI")
+            os.makedirs(f"{kept}/bin", exist_ok=True)
+            os.replace(f"{tool}/bin/uv", f"{kept}/bin/uv")  # a program that needs nothing beside it
+        return f"{kept}/bin/uv"
 
 
 def identity_of(lock, npm):

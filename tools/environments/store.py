@@ -3,6 +3,7 @@
 PLACE/<id>/          one environment, complete and never changed: bin, lib, environment.json
 PLACE/<name>         a link to the id that new sandboxes of that name get
 PLACE/.building-*/   being made, locked by its maker
+PLACE/.uv-*/         what builds them, once it was needed
 
 Each sandbox and each warmed Python of an environment holds a shared lock (flock) on its directory:
 what no name leads to and nobody has locked is removed by the next sweep.
