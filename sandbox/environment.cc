@@ -40,6 +40,19 @@ base::Result<std::string> find_environment(const std::string& directory, const s
                                                  known + " (hutch environments build makes one)");
 }
 
+std::string usual_template(const std::string& directory, const std::string& configured) {
+  if (!configured.empty()) return configured;
+  return find_environment(directory, kDefaultEnvironment).ok() ? kDefaultEnvironment
+                                                               : kHostTemplate;
+}
+
+std::int64_t named_since_ms(const std::string& directory, const std::string& name) {
+  struct stat status {};
+  const std::string link = directory + "/" + name;
+  if (::lstat(link.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return 0;
+  return status.st_mtim.tv_sec * 1000LL + status.st_mtim.tv_nsec / 1'000'000;
+}
+
 std::vector<std::string> template_names(const std::string& directory) {
   std::vector<std::string> names = {kHostTemplate};
   const auto opened = base::open_file(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY);

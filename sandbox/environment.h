@@ -2,6 +2,7 @@
 // tools/environments, which also says how a directory of them is laid out (store.py there).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,13 @@ inline constexpr char kDefaultEnvironment[] = "code_interpreter";
 // The directory of the environment that has this name now; `directory` holds all of them.
 // kNotFound names those that are there and how one is made.
 base::Result<std::string> find_environment(const std::string& directory, const std::string& name);
+
+// What a session has that asks for nothing: `configured`, unless that is empty; else the
+// environment that comes with hutch, as soon as it is built.
+std::string usual_template(const std::string& directory, const std::string& configured);
+
+// When the environment of this name was built, milliseconds since the epoch; 0 for what is none.
+std::int64_t named_since_ms(const std::string& directory, const std::string& name);
 
 // Sorted, with "host".
 std::vector<std::string> template_names(const std::string& directory);

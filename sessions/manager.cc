@@ -153,7 +153,8 @@ Session Manager::new_session(const std::string& principal_id, const sandbox::Lim
   session.principal_id = principal_id;
   session.limits = sandbox::wire::print_json(sandbox::limits_to_json(limits));
   session.env = "{}";
-  session.template_name = config_.usual_template;
+  session.template_name =
+      sandbox::usual_template(config_.environments_directory, config_.usual_template);
   session.idle_seconds = config_.idle_seconds;
   session.retention_seconds = config_.retention_seconds;
   session.created_at = session.last_used_at = base::now_ms();

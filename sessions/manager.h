@@ -52,7 +52,7 @@ struct ManagerConfig {
   bool connections_end_with_server = true;
   GrantedFolders folders;
   std::string environments_directory;
-  std::string usual_template = "host";  // of a session that asks for none
+  std::string usual_template;  // of a session that asks for none; empty: see sandbox/environment.h
   std::size_t spare_sessions = 0;  // made ahead of need, as one that asks for nothing special is
   // What others have to clear up goes with each sweep, on its thread.
   std::function<void()> sweep_others = [] {};
@@ -235,6 +235,7 @@ class Manager {
   std::optional<Session> take_spare(const Session& wanted);
   bool is_fit(const Session& spare);
   void end_spare(const Session& spare, const std::string& why);
+  [[nodiscard]] bool has_usual_environment(const Session& spare) const;
   void condemn_unfit_spares();
   void end_spares();
   void sweep_spare(const Session& session);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sandbox/base/clock.h"
+#include "sandbox/environment.h"
 #include "sessions/at_once.h"
 #include "sessions/manager.h"
 
@@ -115,7 +116,7 @@ std::optional<Session> Manager::take_spare(const Session& wanted) {
     const Session& next = spares_.ready.front();
     const bool fits = next.limits == wanted.limits && next.env == wanted.env &&
                       next.host_folders == wanted.host_folders &&
-                      next.template_name == wanted.template_name &&
+                      next.template_name == wanted.template_name && has_usual_environment(next) &&
                       !wanted.lifetime_seconds.has_value();
     if (!fits) return std::nullopt;
     Session taken = std::move(spares_.ready.front());
@@ -138,11 +139,19 @@ bool Manager::is_fit(const Session& spare) {
   return box.ok() && box.value()->resume().ok();
 }
 
+// What is usual may have been built, or built anew, since it was made.
+bool Manager::has_usual_environment(const Session& spare) const {
+  const std::string& directory = config_.environments_directory;
+  return spare.template_name == sandbox::usual_template(directory, config_.usual_template) &&
+         sandbox::named_since_ms(directory, spare.template_name) <= spare.created_at;
+}
+
 // With the lock held.
 void Manager::condemn_unfit_spares() {
   const std::int64_t now = base::now_ms();
   const auto fit = [&](const Session& spare) {
-    return now - spare.created_at < kAgeMaxMs && sandbox_.is_alive(directory_of(spare.id));
+    return now - spare.created_at < kAgeMaxMs && has_usual_environment(spare) &&
+           sandbox_.is_alive(directory_of(spare.id));
   };
   const auto unfit = std::stable_partition(spares_.ready.begin(), spares_.ready.end(), fit);
   spares_.condemned.insert(spares_.condemned.end(), unfit, spares_.ready.end());

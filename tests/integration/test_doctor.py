@@ -12,7 +12,7 @@ from hutch_client import PATIENCE, hutch_binary
 
 LAYERS = ("kernel", "system calls", "seccomp", "Landlock", "overlayfs", "user namespaces", "AppArmor", "/proc",
           "cgroups", "state directory", "Python, SQL", "Python packages", "JavaScript", "TypeScript", "bash",
-          "hutch itself", "a real box", "default memory", "memory_mb", "disk_mb", "pause", "zygote")
+          "hutch itself", "a real box", "environment", "default memory", "memory_mb", "disk_mb", "pause", "zygote")
 
 
 def doctor(state, *arguments, binary=None, env=None):

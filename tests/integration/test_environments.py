@@ -90,6 +90,16 @@ def test_an_unknown_one_is_refused_by_name(interpreter):
         interpreter.call("create_session", template="../" + NAME)
 
 
+def test_a_server_takes_up_what_is_built_while_it_runs(state, tmp_path):
+    needs(environments.python().exists(), environments.MISSING)
+    with Client(state, env={"HUTCH_ENVIRONMENTS_DIR": str(tmp_path / "later")}) as client:
+        assert client.call("create_session")["template"] == "host"
+        (tmp_path / "later").symlink_to(environments.directory())
+        made = client.call("create_session")
+        assert made["template"] == NAME
+        assert said(client, "import sys; print(sys.prefix)", session_id=made["session_id"]) == "/environment"
+
+
 def test_its_sessions_come_from_its_zygote(state):
     needs(environments.python().exists(), environments.MISSING)
     with Client(state, env={"HUTCH_ZYGOTE": "1", "HUTCH_ENVIRONMENTS_DIR": str(environments.directory())}) as client:

@@ -17,9 +17,11 @@ base::Result<sandbox::SandboxConfig> sandbox_config(const Settings& settings) {
   sandbox::SandboxConfig config;
   config.sessions_directory = settings.state_directory + "/sessions";
   config.zygote_directory = settings.zygote_directory;
-  if (settings.template_name != sandbox::kHostTemplate) {
+  const std::string usual =
+      sandbox::usual_template(settings.environments_directory, settings.template_name);
+  if (usual != sandbox::kHostTemplate) {
     config.usual_environment =
-        TRY(sandbox::find_environment(settings.environments_directory, settings.template_name));
+        TRY(sandbox::find_environment(settings.environments_directory, usual));
   }
   config.program_directory = TRY(base::executable_directory());
   config.data_directory =

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <vector>
 
+#include "sandbox/environment.h"
 #include "sandbox/probe/probe.h"
 #include "sandbox/zygote.h"
 #include "tools/cli/commands.h"
@@ -75,6 +76,18 @@ Finding zygote_finding(Settings settings) {
           sandbox::words_of_zygote(directory) + ": sessions fork their Python", ""};
 }
 
+Finding environment_finding(const Settings& settings, const std::string& directory) {
+  const char* layer = "environment";
+  if (!directory.empty()) {
+    return {layer, Finding::State::kGood,
+            sandbox::usual_template(settings.environments_directory, settings.template_name) +
+                ", in " + directory,
+            ""};
+  }
+  return {layer, Finding::State::kWeaker, "none: sessions have the packages of this machine",
+          "hutch environments build"};
+}
+
 Finding memory_finding(const Settings& settings) {
   const std::string each = std::to_string(settings.default_limits.memory_mb) + " MB each";
   if (settings.default_limits.memory_mb >= sandbox::Limits().memory_mb) {
@@ -124,6 +137,7 @@ base::Result<int> run_doctor(const Settings& settings, bool as_json) {
       findings.push_back(std::move(finding));
     }
   }
+  findings.push_back(environment_finding(settings, host.environment_directory));
   findings.push_back(memory_finding(settings));
   findings.push_back(zygote_finding(settings));
   if (as_json) {

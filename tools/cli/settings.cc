@@ -14,7 +14,6 @@
 
 #include "sandbox/base/fd.h"
 #include "sandbox/base/process.h"
-#include "sandbox/environment.h"
 #include "tools/cli/config_file.h"
 
 namespace tools::cli {
@@ -262,7 +261,6 @@ base::Status resolve_spares(const std::string& text, std::int64_t& spares) {
   return base::done();
 }
 
-// Without a choice the one that comes with hutch, where it has been built.
 base::Status resolve_template(const Environment& environment, Settings& settings) {
   std::string directory =
       first_of({environment("HUTCH_ENVIRONMENTS_DIR"), settings.environments_directory});
@@ -271,10 +269,6 @@ base::Status resolve_template(const Environment& environment, Settings& settings
   settings.environments_directory =
       without_last_slashes(TRY(absolute(directory, "the directory of environments")));
   settings.template_name = first_of({environment("HUTCH_TEMPLATE"), settings.template_name});
-  if (!settings.template_name.empty()) return base::done();
-  const bool built =
-      sandbox::find_environment(settings.environments_directory, sandbox::kDefaultEnvironment).ok();
-  settings.template_name = built ? sandbox::kDefaultEnvironment : sandbox::kHostTemplate;
   return base::done();
 }
 

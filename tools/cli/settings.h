@@ -44,7 +44,7 @@ struct Settings {
   std::string state_directory;
   std::string zygote_directory;  // in the state directory
   std::string environments_directory;
-  std::string template_name;  // of sessions that ask for none; resolved
+  std::string template_name;  // of sessions that ask for none; empty: see sandbox/environment.h
   // Where hutch stdio puts what is shared; empty: nowhere; absent: nowhere, since HOME is not set.
   std::optional<std::string> share_directory;
   unsigned user_umask = 022;  // of whoever started hutch, for files made in their directories

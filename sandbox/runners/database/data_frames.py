@@ -256,12 +256,19 @@ def _write_arrow(frame, path):
     """As Arrow's file, which the other process maps: most columns are written as they lie in memory."""
     try:
         import pyarrow
-        table = pyarrow.Table.from_pandas(duckdb_ready(frame), preserve_index=False) if hasattr(frame, "iloc") else frame
+        table = _arrow_of(pyarrow, frame) if hasattr(frame, "iloc") else frame
         with pyarrow.OSFile(path, "wb") as file, pyarrow.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table)
         return True
     except (ImportError, TypeError, ValueError, NotImplementedError):  # of Arrow too: not there, or no type of its own
         return False
+
+
+def _arrow_of(pyarrow, frame):
+    try:
+        return pyarrow.Table.from_pandas(frame, preserve_index=False)
+    except (TypeError, ValueError):  # a column of objects of several kinds, which takes long to find out otherwise
+        return pyarrow.Table.from_pandas(duckdb_ready(frame), preserve_index=False)
 
 
 def _mapped(path):
