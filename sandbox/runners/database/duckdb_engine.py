@@ -7,15 +7,16 @@ transaction that the user has opened.
 
 import os
 import re
-import tempfile
 import threading
 import time
 
 import duckdb
 
 from hutch_runner import foreign_files
+from hutch_runner.duckdb_start import connect
 from hutch_runner.engine import WAIT_SECONDS, WHO_HOLDS_IT, Answer
 from hutch_runner.data_frames import duckdb_ready
+from hutch_runner.frame_queries import Rows
 from hutch_runner.parameters import converted, without_numpy
 from hutch_runner.unread_files import words_for_missing
 
@@ -27,6 +28,8 @@ _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _BEGINS = re.compile(_BLANK + r"(?:BEGIN|START)\b", re.IGNORECASE | re.DOTALL)
 _CREATES = re.compile(_BLANK + r"""CREATE\b[^("]*?\b(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?("[^"]+"|\w+)""",
                       re.IGNORECASE | re.DOTALL)
+_TEMPORARY = re.compile(r"\bTEMP(?:ORARY)?\b", re.IGNORECASE)
+_LEAVES_CONNECTION = {"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE_INTO", "CREATE", "DROP", "ALTER", "COPY", "EXPLAIN", "TRANSACTION"}
 _CHANGES_DATA = {"INSERT", "UPDATE", "DELETE", "MERGE_INTO"}
 
 
@@ -62,6 +65,8 @@ class DuckdbEngine:
         self._framed = []
         self._notes = []
         self._attached = False
+        self._is_plain = True
+        self._macros = None  # not known
         self.in_transaction = False  # asking DuckDB would end the transaction
         self._connection = connect()
 
@@ -152,6 +157,9 @@ class DuckdbEngine:
     def execute(self, statement, parameters=()):
         if statement.kind == "ATTACH" and self._attach_sqlite(statement.text):
             return Answer()
+        asked = None if parameters else self._ask_python(statement)
+        if asked is not None:
+            return Answer(asked[0], Rows(asked[1]))
         self._add_frames(statement.text)
         cursor = self._execute(statement, converted(parameters, without_numpy))
         if statement.kind == "TRANSACTION":
@@ -193,6 +201,27 @@ class DuckdbEngine:
         for name in sorted(names):
             if not created or name.lower() != created.group(1).lower().strip('"'):
                 self._add_frame(name)
+
+    def _ask_python(self, statement):
+        """What is of DataFrames alone is answered where they lie, unless the user has made this connection another one."""
+        if statement.kind == "CREATE":
+            self._macros = None
+        self._is_plain = self._is_plain and statement.kind in _LEAVES_CONNECTION and not _TEMPORARY.search(statement.text)
+        if not self._is_plain or statement.kind != "SELECT" or self.in_transaction:
+            return None
+        try:
+            names = sorted(self._connection.get_table_names(statement.text))
+        except duckdb.Error:
+            return None
+        if not names or any(_is_a_files(name) or self._is_table(name) for name in names) or self._has_macros():
+            return None
+        return self._frames.query(statement.text, names, self.check_interrupt)
+
+    def _has_macros(self):
+        if self._macros is None:
+            self._macros = self._connection.execute(
+                "SELECT 1 FROM duckdb_functions() WHERE NOT internal LIMIT 1").fetchone() is not None
+        return self._macros
 
     def _attach_sqlite(self, text):
         """DuckDB's own reader of them is an extension, which it would download."""
@@ -237,20 +266,6 @@ class DuckdbEngine:
         inside = _LINE.search(str(error))
         line = statement.line + (int(inside.group(1)) - 1 if inside else 0)
         return f"  statement {statement.number}, line {line}\n"
-
-
-def connect():
-    # /dev/shm holds half of what the session may use of memory; on a plain machine, half of it all.
-    shared = os.statvfs("/dev/shm") if os.path.isdir("/dev/shm") else None
-    config = {"python_enable_replacements": "false",  # else it takes the runner's own variables
-              "autoinstall_known_extensions": "false", "autoload_known_extensions": "false",
-              "temp_directory": os.path.join(tempfile.gettempdir(), f".hutch-duckdb-{os.getpid()}"),
-              "threads": os.environ.get("OMP_NUM_THREADS") or str(len(os.sched_getaffinity(0)))}
-    if shared is not None and shared.f_blocks:
-        config["memory_limit"] = f"{max(64, shared.f_blocks * shared.f_frsize >> 20)}MiB"
-    connection = duckdb.connect(":memory:", config=config)
-    connection.execute("SET enable_progress_bar = false")
-    return connection
 
 
 def quoted(name):

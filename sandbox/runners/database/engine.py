@@ -28,6 +28,10 @@ class FrameSource:
         when the name may well be a DataFrame, but cannot be had now."""
         return None
 
+    def query(self, sql, names, check_interrupt):
+        """The answer to a query of the DataFrames `names` alone, as its columns and rows, where they lie; or None."""
+        return None
+
     def busy(self):
         """Whether find() would have to wait."""
         return False

@@ -43,6 +43,7 @@ class PythonFrames(FrameSource):
     def __init__(self, kind):
         self._kind = kind  # of files that the engine reads: sqlite or parquet
         self._why = {}
+        self._queries = None
 
     def find(self, name, check_interrupt):
         import socket  # sessions without DataFrames need none of this
@@ -61,6 +62,12 @@ class PythonFrames(FrameSource):
             if time.monotonic() > deadline:
                 raise LookupError(f"no such table: {name}; if it is a DataFrame: {busy_words()}")
             time.sleep(0.01)
+
+    def query(self, sql, names, check_interrupt):
+        if self._queries is None:
+            from hutch_runner.frame_queries import FrameQueries
+            self._queries = FrameQueries()
+        return self._queries.ask(sql, names, check_interrupt)
 
     def busy(self):
         return bool(busy_run())
@@ -128,23 +135,18 @@ class Replies:
 
     def __init__(self, connection, check_interrupt):
         self._connection = connection
-        self._check_interrupt = check_interrupt
+        self.check_interrupt = check_interrupt
         self._bytes = b""
 
     def next(self, seconds):
         """None when the time is up."""
         deadline = time.monotonic() + seconds
         while b"\n" not in self._bytes:
-            self._check_interrupt()
             if time.monotonic() > deadline:
                 return None
-            try:
-                data = self._connection.recv(1 << 16)
-            except TimeoutError:
-                continue
-            if not data or len(self._bytes) > REPLY_BYTES_MAX:
-                raise OSError("closed")
-            self._bytes += data
+            if len(self._bytes) > REPLY_BYTES_MAX:
+                raise OSError("no line")
+            self._receive()
         line, _, self._bytes = self._bytes.partition(b"\n")
         try:
             reply = json.loads(line)
@@ -153,3 +155,20 @@ class Replies:
         if not isinstance(reply, dict):
             raise OSError("no object")
         return reply
+
+    def bytes(self, count):
+        """What follows a line, once."""
+        while len(self._bytes) < count:
+            self._receive()
+        data, self._bytes = self._bytes[:count], self._bytes[count:]
+        return data
+
+    def _receive(self):
+        self.check_interrupt()
+        try:
+            data = self._connection.recv(1 << 16)
+        except TimeoutError:
+            return
+        if not data:
+            raise OSError("closed")
+        self._bytes += data

@@ -4,12 +4,14 @@
 // beside the others: what one commits, all see.
 
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { FrameReader, frame } from './frames.mjs';
 import { Array, Buffer, Error, JSON, Object, Promise, String } from './intrinsics.mjs';
 
 const RUNNER = fileURLToPath(new URL('../sql/runner.py', import.meta.url));
-const PYTHON = '/usr/bin/python3';
+// That of the environment, which goes before the machine's own: sessions with one have their tables in DuckDB.
+const PYTHON = ['/environment/bin/python3', '/usr/bin/python3'].find((file) => existsSync(file)) ?? '/usr/bin/python3';
 const STDERR_CHARACTERS_MAX = 2000;
 
 // `place` is where hutch.sql() was called: the answer comes from elsewhere.

@@ -10,12 +10,14 @@ import _signal as signal  # without the module around it, which costs a millisec
 import os
 import sys
 import time
+from _thread import _count as count_threads
 from json import JSONDecoder, JSONEncoder
 
 CHILD_SECONDS = 120
 FORK_SECONDS = 5
 REQUEST_BYTES_MAX = 1 << 16
 NAMES_MAX = 20
+LEASES_MAX = 4
 
 # Bound now: user code may replace anything in the modules it can import.
 _fork, _exit_process, _waitpid, _kill = os.fork, os._exit, os.waitpid, os.kill
@@ -29,6 +31,7 @@ class FrameServer:
         self._pid = os.getpid()
         self._socket = None
         self._run_file = -1
+        self._leases = []  # of copies that wait for another question: this end of a pipe each
         os.register_at_fork(after_in_child=self._abandon)
 
     def fileno(self):
@@ -36,6 +39,7 @@ class FrameServer:
 
     def run_begins(self, run_id):
         """Says who is busy: requests that come now are answered after the run."""
+        self._end_leases()
         if self._run_file < 0:
             self._open_run_file()
         self._write_run(run_id)
@@ -94,7 +98,16 @@ class FrameServer:
         except OSError:
             self._run_file = -1  # the code has closed it
 
+    def _end_leases(self):
+        for lease in self._leases:
+            try:
+                os.close(lease)
+            except OSError:
+                pass  # the code has closed it
+        self._leases = []
+
     def _abandon(self):
+        self._end_leases()
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -109,16 +122,32 @@ class FrameServer:
         except OSError:
             self._socket = None  # the code has closed it; the next run makes another
             return
+        lease = end = -1
         try:
+            lease, end = self._new_lease()
             child = _fork()
             if child == 0:
-                self._be_child(connection)
+                self._be_child(connection, lease, end)
+            self._keep_lease(end)
             self._reap(child)
         except OSError as error:
             _say(connection, {"accepted": True})
             _say(connection, {"message": f"Python cannot fork: {error.strerror}"})
         finally:
             connection.close()
+            if lease >= 0:
+                os.close(lease)
+
+    def _new_lease(self):
+        """What a thread may change meanwhile is not to be answered from an old copy."""
+        return os.pipe2(os.O_CLOEXEC) if count_threads() == 0 else (-1, -1)
+
+    def _keep_lease(self, end):
+        if end >= 0:
+            self._leases.append(end)
+        for old in self._leases[:-LEASES_MAX]:
+            os.close(old)
+        del self._leases[:-LEASES_MAX]
 
     def _reap(self, child):
         """It ends at once, unless hooks of user code keep it."""
@@ -133,19 +162,21 @@ class FrameServer:
         except ChildProcessError:
             pass  # somebody else has waited for it: a handler of SIGCHLD
 
-    def _be_child(self, connection):
+    def _be_child(self, connection, lease, end):
         try:
+            if end >= 0:
+                os.close(end)
             if _fork() == 0:
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
                 signal.alarm(CHILD_SECONDS)
                 connection.settimeout(FORK_SECONDS)
-                self._serve(connection)
+                self._serve(connection, lease)
         finally:
             _exit_process(0)
 
-    def _serve(self, connection):
+    def _serve(self, connection, lease):
         _say(connection, {"accepted": True})
         data = b""
         while not data.endswith(b"\n"):
@@ -154,6 +185,10 @@ class FrameServer:
             if not part or len(data) > REQUEST_BYTES_MAX:
                 return
         request = _decode(data.decode())
+        if "query" in request:
+            from hutch_runner.frame_copy import FrameCopy
+            FrameCopy(connection, lease, self._namespace).serve(request)
+            return
         try:
             reply = self._export(request["name"], request["kind"], request["path"])
         except BaseException as error:

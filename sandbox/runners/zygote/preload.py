@@ -30,6 +30,7 @@ class Runners:
         self._directory = directory
         self.folders = [os.path.join(directory, name) for name in {f for fs in FOLDERS.values() for f in fs}]
         self.modules = {}
+        self._duckdb = None
 
     def load(self, language):
         package = type(sys)("hutch_runner")
@@ -45,8 +46,15 @@ class Runners:
                     pass  # IPython's or DuckDB's half, where these are not there
         finally:
             sys.meta_path.remove(finder)
+        self._share_duckdb()
         mine = [name for name in sys.modules if name.partition(".")[0] == "hutch_runner"]
         self.modules[language] = {name: sys.modules.pop(name) for name in mine}
+
+    def _share_duckdb(self):
+        start = sys.modules.get("hutch_runner.duckdb_start")
+        if start is not None:
+            self._duckdb = self._duckdb or start.connect_ahead()
+            start.ahead = self._duckdb
 
 
 class _Finder:
