@@ -78,6 +78,14 @@ def test_sql_is_duckdb(interpreter):
     assert [output["json"]["rows"] for output in run["outputs"]] == [[[3]], [[2]]], run
 
 
+def test_sql_of_javascript_is_the_same_database(interpreter):
+    session = interpreter.call("create_session")["session_id"]
+    interpreter.run("CREATE TABLE t AS SELECT 1 AS a, DECIMAL '2.50' AS d, TIMESTAMP '2024-01-02 03:04:05' AS w", "sql", session_id=session)
+    said(interpreter, "import pandas as pd; df = pd.DataFrame({'a': [1, 2]})", session_id=session)
+    code = "console.log(JSON.stringify(await hutch.sql('SELECT a, d + 1 AS d, w FROM t JOIN df USING (a)')))"
+    assert said(interpreter, code, "javascript", session_id=session) == '[{"a":1,"d":3.5,"w":"2024-01-02 03:04:05"}]'
+
+
 def test_a_missing_package_names_the_way(interpreter):
     assert ("this Python has no nosuch: on the machine that runs hutch `hutch environments build NAME -r requirements.txt`"
             in interpreter.run("import nosuch")["stderr"])

@@ -5,7 +5,7 @@ import math
 import os
 import re
 
-from hutch_runner.cell_kinds import INTEGER_MAX
+from hutch_runner.delimited import INTEGER_MAX
 from hutch_runner.files import quoted, unique
 
 ROWS_AT_ONCE = 50_000

@@ -69,6 +69,7 @@ class DuckdbEngine:
         self._macros = None  # not known
         self.in_transaction = False  # asking DuckDB would end the transaction
         self._connection = connect()
+        self._parser = self._connection.cursor()  # what it refuses would end a transaction of the connection itself
 
     def interrupt(self):
         """Again and again until the run is over: DuckDB forgets it when a query is just about to begin."""
@@ -194,7 +195,7 @@ class DuckdbEngine:
     def _add_frames(self, sql):
         """Before the statement: an unknown table would end the user's transaction."""
         try:
-            names = self._connection.get_table_names(sql)
+            names = self._parser.get_table_names(sql)
         except duckdb.Error:
             return
         created = _CREATES.match(sql)
@@ -210,7 +211,7 @@ class DuckdbEngine:
         if not self._is_plain or statement.kind != "SELECT" or self.in_transaction:
             return None
         try:
-            names = sorted(self._connection.get_table_names(statement.text))
+            names = sorted(self._parser.get_table_names(statement.text))
         except duckdb.Error:
             return None
         if not names or any(_is_a_files(name) or self._is_table(name) for name in names) or self._has_macros():

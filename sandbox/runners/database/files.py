@@ -6,8 +6,7 @@ Triggers refuse to change it, so that nobody takes that for a change of the file
 import json
 import os
 
-from hutch_runner.cell_kinds import INTEGER_MAX
-from hutch_runner.delimited import encoding_of, read_delimited
+from hutch_runner.delimited import INTEGER_MAX, read_delimited
 
 ROWS_BETWEEN_CHECKS = 5000
 
@@ -18,7 +17,6 @@ class FileTables:
     def __init__(self, database, check_interrupt):
         self._database = database
         self._check_interrupt = check_interrupt
-        self.notes = []  # of files that were loaded, until somebody takes them
         self._loaded = {}  # table -> its path, and what stamp_of() it was
 
     def forget_changed(self):
@@ -42,21 +40,19 @@ class FileTables:
     def load(self, name):
         """Makes the table of a file that could be one."""
         stamp = stamp_of(name)
-        table = FileTable(*_READERS[os.path.splitext(name)[1].lower()](name))
-        self._fill(name, table)
+        self._fill(name, *_READERS[os.path.splitext(name)[1].lower()](name))
         self._loaded[name] = (path_of(name), *stamp)
-        self.notes += table.notes
 
-    def _fill(self, name, table):
+    def _fill(self, name, columns, types, rows):
         database = self._database
-        columns = ", ".join(f"{quoted(c)} {t}" for c, t in zip(table.names, table.types))
-        marks = ", ".join("?" * len(table.names))
+        declared = ", ".join(f"{quoted(c)} {t}" for c, t in zip(unique(columns), types))
+        marks = ", ".join("?" * len(columns))
         # A savepoint works inside the user's transaction and outside of one.
         database.execute("SAVEPOINT hutch_load")
         try:
-            database.execute(f"CREATE TEMP TABLE {quoted(name)} ({columns})")
+            database.execute(f"CREATE TEMP TABLE {quoted(name)} ({declared})")
             database.executemany(f"INSERT INTO temp.{quoted(name)} VALUES ({marks})",
-                                 self._checked(table.rows()))
+                                 self._checked(rows()))
             refusal = refusal_to_change(name).replace("'", "''")
             for change in ("INSERT", "UPDATE", "DELETE"):
                 database.execute(f"CREATE TEMP TRIGGER {quoted(_trigger(change, name))} BEFORE {change} "
@@ -72,16 +68,6 @@ class FileTables:
             if number % ROWS_BETWEEN_CHECKS == 0:
                 self._check_interrupt()
             yield row
-
-
-class FileTable:
-    """What a file holds: column names, SQLite types, rows as often as one asks, and what is to be told of them."""
-
-    def __init__(self, names, types, rows, notes=()):
-        self.names = unique(names)
-        self.types = types
-        self.rows = rows
-        self.notes = list(notes)
 
 
 def _trigger(change, name):
@@ -130,7 +116,7 @@ def unique(names):
 
 
 def read_json(path):
-    with open(path, encoding=encoding_of(path)) as file:
+    with open(path, encoding="utf-8-sig") as file:
         try:
             data = json.load(file)
         except ValueError as error:
@@ -143,7 +129,7 @@ def read_json(path):
 
 def read_json_lines(path):
     records = []
-    with open(path, encoding=encoding_of(path)) as file:
+    with open(path, encoding="utf-8-sig") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
                 try:

@@ -5,14 +5,13 @@ import re
 import sqlite3
 
 from hutch_runner.engine import WAIT_SECONDS, Answer
-from hutch_runner.database_files import words_for_file, words_for_table
 from hutch_runner.error_place import offset_of
 from hutch_runner.data_frames import have_times
 from hutch_runner.files import FileTables, quoted
 from hutch_runner.parameters import converted, for_sqlite
 from hutch_runner.sqlite_hints import asked_columns_of, hint, hint_of_lock, hint_of_unseen, hint_of_view, is_called
 from hutch_runner.statements import split_statements
-from hutch_runner.unread_files import has_known_suffix, is_a_files, words_for_unread
+from hutch_runner.unread_files import is_a_files, words_for_unread
 
 STEPS_BETWEEN_CHECKS = 2000  # of SQLite's virtual machine: some microseconds
 UNKNOWN_TABLES_MAX = 20  # files and DataFrames that one statement may name
@@ -65,7 +64,7 @@ class SqliteEngine:
         return split_statements(code)
 
     def take_notes(self):
-        notes, self._files.notes = self._files.notes, []
+        notes = []
         for name in self._framed:
             if self._database.execute("SELECT 1 FROM main.sqlite_schema WHERE name = ?", (name,)).fetchone():
                 notes.append(f"{name} is a table of the database now, and goes before Python's DataFrame of that name")
@@ -105,12 +104,9 @@ class SqliteEngine:
                 if name in tried or len(tried) >= UNKNOWN_TABLES_MAX or self._files.has(name):
                     raise sqlite3.OperationalError(f"{error}{hint_of_unseen(str(error), name, self._framed)}") from None
                 tried.add(name)
-                if in_file := words_for_file(name):
-                    raise sqlite3.OperationalError(f"{error}{in_file}") from None
                 if not self._add_file_or_frame(name, sql):
                     why = words_for_unread(name) if is_a_files(name, sql) else self._frames.why_missing(name)
-                    databases = "" if has_known_suffix(name) else words_for_table(name)
-                    raise sqlite3.OperationalError(f"{error}{why}{words}{databases}") from None
+                    raise sqlite3.OperationalError(f"{error}{why}{words}") from None
 
     def _parameter(self, value):
         return for_sqlite(value, among_times=have_times(self._database, map(_hidden, self._framed)))

@@ -5,31 +5,20 @@ import re
 from hutch_runner.engine import WHO_HOLDS_IT
 from hutch_runner.files import quoted
 
-_TABLES = "tables: SELECT name FROM sqlite_schema"
-_ASKS_FOR_TABLES = re.compile(r"(?:SHOW|DESCRIBE|DESC)\b", re.IGNORECASE)
-_COPIES = re.compile(r"COPY\b", re.IGNORECASE)
+_THIS_IS = (" (this is SQLite: tables are SELECT name FROM sqlite_schema, columns PRAGMA table_info(t), a file is FROM 'file.csv'; "
+            "DuckDB, which has more, comes with `hutch environments build`)")
+_OF_OTHERS = re.compile(r"(?:SHOW|DESCRIBE|DESC|SUMMARIZE|COPY|PIVOT|FROM)\b", re.IGNORECASE)
 _ASKS_FOR_COLUMNS = re.compile(
     r"""\b(?:PRAGMA\s+(?:temp\.)?|pragma_)table_x?info\s*[(=]\s*(?:"([^"]+)"|'([^']+)'|`([^`]+)`|\[([^]]+)\]|([^\W\d]\w*))""",
     re.IGNORECASE)
-_READS_FILE = re.compile(r"(?:read|scan)_\w+", re.IGNORECASE)
 
 
 def hint(message, sql):
-    """What ends an error's message, in brackets; empty when it says enough."""
-    words = ""
+    """What ends the message of an error that another database would not have had."""
     kind, _, name = message.partition(": ")
-    if "syntax error" in message and _ASKS_FOR_TABLES.match(sql):
-        words = f"; {_TABLES}; columns of t: PRAGMA table_info(t)"
-    elif "syntax error" in message and _COPIES.match(sql):
-        words = "; it writes no files: in Python hutch.sql(\"SELECT ...\") is a DataFrame, with .to_csv(\"out.csv\", index=False)"
-    elif kind == "no such function":
-        words = "; what it has: SELECT DISTINCT name FROM pragma_function_list"
-    elif kind == "no such table" and name.lower().startswith("information_schema."):
-        words = f"; {_TABLES}"
-    elif kind == "no such table" and is_called(name, sql):
-        words = ("; to read a file: FROM 'file.csv'" if _READS_FILE.fullmatch(name)
-                 else ", which has no table function of that name")
-    return words and f" (this is SQLite{words})"
+    is_of_others = ("syntax error" in message and _OF_OTHERS.match(sql) or kind == "no such function" or
+                    kind == "no such table" and (name.lower().startswith("information_schema.") or is_called(name, sql)))
+    return _THIS_IS if is_of_others else ""
 
 
 def hint_of_view(message, data_frames):

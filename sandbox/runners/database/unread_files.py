@@ -5,7 +5,7 @@ import os
 from hutch_runner.files import READ_FORMATS
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip")
-_OTHERS = (".parquet", ".xlsx", ".xls", ".txt")
+_DATABASES = (".db", ".db3", ".sqlite", ".sqlite3")
 _WITH_PANDAS = "or read it with pandas in Python, whose DataFrames are tables here"
 
 
@@ -13,10 +13,6 @@ def is_a_files(name, sql):
     """Whether a table's name is a file's, and no DataFrame's. Without quotes, `a.b` may be a table of a database."""
     suffix = os.path.splitext(name)[1].lower()
     return "/" in name or suffix != "" and (suffix in READ_FORMATS or _is_quoted(name, sql) or os.path.exists(name))
-
-
-def has_known_suffix(name):
-    return os.path.splitext(name)[1].lower() in (*READ_FORMATS, *_COMPRESSED, *_OTHERS)
 
 
 def words_for_missing(name):
@@ -33,9 +29,10 @@ def words_for_unread(name):
     formats = f"only {', '.join(formats)} and {last}"
     if suffix in _COMPRESSED:
         return f"; that file is there, but compressed: decompress it first, {_WITH_PANDAS} (SQLite reads {formats})"
-    with_duckdb = ", or begin a new session once Python on the machine that runs hutch has duckdb" if suffix == ".parquet" else ""
+    if suffix in _DATABASES:
+        return f"; that file is there: ATTACH '{name}' AS other, then FROM other.its_table"
     return (f"; that file is there, but SQLite does not read this format, {formats}: turn it into CSV first, "
-            f"{_WITH_PANDAS}{with_duckdb}")
+            f"{_WITH_PANDAS} (DuckDB, which reads more, comes with `hutch environments build`)")
 
 
 def _where(name):

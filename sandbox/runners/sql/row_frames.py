@@ -5,6 +5,7 @@ object with one member: {"integer":"…"}, {"bytes":base64}, {"real":"inf"}.
 """
 
 from hutch_runner.plain_json import INTEGER_EXACT_MAX, plain
+from hutch_runner.tables import without_types
 
 ROWS_AT_ONCE = 1000
 FRAME_CHARACTERS_GOOD = 4 << 20
@@ -47,4 +48,4 @@ def to_code(value):
         return {"integer": str(value)}
     if isinstance(value, float) and not abs(value) < float("inf"):
         return {"real": str(value)}
-    return plain(value)
+    return plain(without_types(value))

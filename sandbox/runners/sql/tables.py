@@ -14,6 +14,7 @@ FILE_BYTES_MAX = 48 << 20  # the state folder is memory, and the host keeps as m
 CELL_CHARACTERS = 200
 BLOB_BYTES = 32
 ROWS_AT_ONCE = 500
+DECIMAL_DIGITS_EXACT = 15  # of a double
 
 _TYPES = {int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB"}
 
@@ -115,9 +116,18 @@ def to_text(value):
 def to_json(value):
     if isinstance(value, bytes):
         return to_text(value)
+    value = without_types(value)
     if isinstance(value, float) and not abs(value) < float("inf"):
         return str(value)
     return plain(value)
+
+
+def without_types(value):
+    """Decimals that a number of JSON holds as it; moments as they are in text, with a space."""
+    kind = type(value)
+    if kind.__module__ == "decimal" and value.is_finite() and len(value.as_tuple().digits) <= DECIMAL_DIGITS_EXACT:
+        return int(value) if value.as_tuple().exponent >= 0 else float(value)
+    return str(value) if kind.__name__ == "datetime" and kind.__module__ == "datetime" else value
 
 
 def to_csv(value):
