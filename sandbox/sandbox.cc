@@ -95,6 +95,18 @@ class LinuxSandbox : public Sandbox {
     }
   }
 
+  void rest() override {
+    const std::lock_guard lock(mutex_);
+    const Zygote* last = nullptr;
+    for (const auto& [_, zygote] : zygotes_) {
+      if (last == nullptr || zygote->last_ensured() > last->last_ensured()) last = zygote.get();
+    }
+    const auto long_ago = std::chrono::steady_clock::now() - config_.zygote_rest;
+    for (const auto& [_, zygote] : zygotes_) {
+      if (zygote.get() != last && zygote->last_ensured() < long_ago) zygote->let_go();
+    }
+  }
+
   base::Result<std::shared_ptr<Box>> start(const BoxSpec& wanted,
                                            const SessionLock& lock) override {
     BoxSpec spec = wanted;

@@ -95,6 +95,9 @@ class Sandbox {
   virtual base::Result<std::shared_ptr<Box>> start(const BoxSpec& spec,
                                                    const SessionLock& lock) = 0;
 
+  // To be called from time to time: gives back what boxes have not needed for a while.
+  virtual void rest() = 0;
+
   // This server needs the box no more: closes its connections to it.
   virtual void let_go(const std::string& session_id) = 0;
 
@@ -117,6 +120,7 @@ struct SandboxConfig {
   enum class Zygote { kOff, kUse, kStart };  // kUse: where another server has started it
   Zygote zygote = Zygote::kOff;
   std::string zygote_directory;  // for its socket, lock and log; ours alone, exists
+  std::chrono::seconds zygote_rest{600};  // unused for so long it ends, unless it was the last used
   // What most sessions will have, so that its zygote is started ahead; empty: the host's packages.
   std::string usual_environment;
 };

@@ -47,6 +47,7 @@ void Zygote::ensure() {
   if (config_.zygote != SandboxConfig::Zygote::kStart) return;
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
+  last_ensured_ = now;
   if (is_open(connection_)) {
     if (now > not_before_) attempts_ = 0;  // it has proved to live
     return;
@@ -59,6 +60,16 @@ void Zygote::ensure() {
   }
   not_before_ = now + kPause * (1 << std::min(attempts_++, kDoublingsMax));
   (void)start();  // what went wrong stands in its log
+}
+
+void Zygote::let_go() {
+  const std::lock_guard lock(mutex_);
+  connection_.reset();
+}
+
+std::chrono::steady_clock::time_point Zygote::last_ensured() const {
+  const std::lock_guard lock(mutex_);
+  return last_ensured_;
 }
 
 base::Status Zygote::attach() {

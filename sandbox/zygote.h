@@ -23,6 +23,10 @@ class Zygote {
   // warm, and when it cannot be, boxes do without. May be called from any thread.
   void ensure();
 
+  // Not needed now: without any server it ends. The next ensure() starts it again.
+  void let_go();
+  [[nodiscard]] std::chrono::steady_clock::time_point last_ensured() const;
+
   // Its own, for its socket, lock and log.
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
@@ -35,8 +39,9 @@ class Zygote {
   const SandboxConfig config_;
   const std::string environment_directory_;  // empty: the host's packages
   const std::string directory_;
-  std::mutex mutex_;
-  base::UniqueFd connection_;     // open for as long as it lives, or while it is being warmed
+  mutable std::mutex mutex_;
+  base::UniqueFd connection_;  // open for as long as it lives, or while it is being warmed
+  Clock::time_point last_ensured_;
   Clock::time_point not_before_;  // of the next attempt
   int attempts_ = 0;              // in a row
 };

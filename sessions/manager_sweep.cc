@@ -26,6 +26,7 @@ void Manager::sweep_from_time_to_time(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     sweep(stop);
     if (!stop.stop_requested()) config_.sweep_others();
+    sandbox_.rest();
     std::unique_lock lock(sweeper_mutex_);
     sweeper_wakeup_.wait_for(lock, stop, config_.sweep_interval, [] { return false; });
   }

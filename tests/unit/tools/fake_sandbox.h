@@ -96,6 +96,7 @@ class FakeSandbox final : public Sandbox {
     started_.push_back(spec);
     return std::shared_ptr<Box>(box);
   }
+  void rest() override {}
   void let_go(const std::string& session_id) override {
     const std::lock_guard lock(mutex_);
     boxes_.erase(session_id);

@@ -1,0 +1,100 @@
+// Which zygotes a server keeps: the one used last, and those of the last minutes.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <chrono>
+#include <filesystem>
+#include <stop_token>
+#include <string>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/wire/zygote_protocol.h"
+
+namespace {
+
+using namespace sandbox;
+
+// Stands for a zygote: takes connections, and tells whether the server's is still open.
+class Listener {
+ public:
+  explicit Listener(const std::string& directory) {
+    std::filesystem::create_directories(directory);
+    listening_ = base::UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string path = directory + "/" + wire::kZygoteSocket;
+    EXPECT_LT(path.size(), sizeof address.sun_path);
+    path.copy(address.sun_path, path.size());
+    EXPECT_EQ(::bind(listening_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::listen(listening_.get(), 8), 0);
+  }
+
+  // The first connection, which is the one that attaches; others only look.
+  void accept() { server_ = base::UniqueFd(::accept(listening_.get(), nullptr, nullptr)); }
+
+  [[nodiscard]] bool is_left() const {
+    wire::ZygoteRequest request;
+    while (true) {
+      pollfd one{server_.get(), POLLIN, 0};
+      if (::poll(&one, 1, 0) == 0) return false;
+      if (::recv(server_.get(), &request, sizeof request, 0) <= 0) return true;
+    }
+  }
+
+ private:
+  base::UniqueFd listening_;
+  base::UniqueFd server_;
+};
+
+class ZygoteRestTest : public ::testing::Test {
+ protected:
+  ZygoteRestTest() {
+    std::string name = "/tmp/hutch-zygote.XXXXXX";
+    directory_ = ::mkdtemp(name.data());
+  }
+  ~ZygoteRestTest() override { std::filesystem::remove_all(directory_); }
+
+  [[nodiscard]] SandboxConfig config(std::chrono::seconds rest) const {
+    SandboxConfig config;
+    config.zygote = SandboxConfig::Zygote::kStart;
+    config.zygote_directory = directory_;
+    config.zygote_rest = rest;
+    return config;
+  }
+
+  std::string directory_;
+};
+
+TEST_F(ZygoteRestTest, TheOneUsedLastIsKept) {
+  Listener of_host(directory_);
+  Listener of_environment(directory_ + "/mine");
+  const auto sandbox = make_sandbox(config(std::chrono::seconds(0)));  // attaches to the host's
+  of_host.accept();
+  sandbox->wait_until_warm("/environments/mine", std::stop_token());
+  of_environment.accept();
+  sandbox->rest();
+  EXPECT_TRUE(of_host.is_left());
+  EXPECT_FALSE(of_environment.is_left());
+  sandbox->wait_until_warm("", std::stop_token());  // which attaches again
+  of_host.accept();                                 // who looked whether it is warm
+  sandbox->rest();
+  EXPECT_TRUE(of_environment.is_left());
+}
+
+TEST_F(ZygoteRestTest, OthersAreKeptForAWhile) {
+  Listener of_host(directory_);
+  Listener of_environment(directory_ + "/mine");
+  const auto sandbox = make_sandbox(config(std::chrono::seconds(600)));
+  of_host.accept();
+  sandbox->wait_until_warm("/environments/mine", std::stop_token());
+  of_environment.accept();
+  sandbox->rest();
+  EXPECT_FALSE(of_host.is_left());
+  EXPECT_FALSE(of_environment.is_left());
+}
+
+}  // namespace
