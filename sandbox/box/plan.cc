@@ -102,9 +102,11 @@ void add_bind(PlanWriter& plan, const std::string& source, const std::string& ta
   plan.add(PlanOp::kBind, {source, target, options, "0", "0"});
 }
 
-base::Status add_programs(PlanWriter& plan) {
+base::Status add_programs(PlanWriter& plan, const std::string& environment_directory) {
   add_directory(plan, "/usr");
-  add_bind(plan, "/usr", "/usr", "r");
+  const std::string own = environment_directory + "/usr";
+  const bool has_own = !environment_directory.empty() && is_directory(own);
+  add_bind(plan, has_own ? own : "/usr", "/usr", has_own ? "rl" : "r");
   for (const char* path : {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}) {
     char target[PATH_MAX];
     const ssize_t size = ::readlink(path, target, sizeof target);
@@ -274,7 +276,7 @@ base::Result<std::string> make_plan(const BoxSpec& spec, const Cgroup::Entrance&
   if (!entrance.directory.empty()) plan.add(PlanOp::kCgroup2, {entrance.directory});
   add_ids(plan, spec);
   plan.add(PlanOp::kHostname, {kHostName});
-  TRY(add_programs(plan));
+  TRY(add_programs(plan, spec.environment_directory));
   add_etc(plan);
   add_devices(plan, spec.limits);
   add_proc(plan);

@@ -76,9 +76,27 @@ void attach(int mount_fd, const char* target) {
        "move_mount", target);
 }
 
+// A mount of two directories, where files of the first hide those of the second. -1 with errno.
+// By descriptor: fsconfig(2) takes 255 bytes, and a colon parts the directories.
+int lay_over(const char* source, const char* below) {
+  const int first = ::open(source, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (first < 0) return -1;
+  char layers[kPathBytesMax];
+  (void)std::snprintf(layers, sizeof layers, "/proc/self/fd/%d:%s", first, below);
+  const int context = ::fsopen("overlay", FSOPEN_CLOEXEC);
+  if (context < 0) fail("overlayfs, which this environment needs, is not there:", below);
+  must(::fsconfig(context, FSCONFIG_SET_STRING, "lowerdir", layers, 0), "lay over", below);
+  must(::fsconfig(context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0), "lay over", below);
+  const int mount_fd = ::fsmount(context, FSMOUNT_CLOEXEC, 0);
+  (void)::close(context);
+  (void)::close(first);
+  return mount_fd;
+}
+
 // -1 with errno.
-int open_source(const char* source, const char* options) {
+int open_source(const char* source, const char* target, const char* options) {
   if (has(options, 's')) return receive_mount();
+  if (has(options, 'l')) return lay_over(source, target);
   unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
   if (!has(options, 'a')) flags |= AT_RECURSIVE;
   return ::open_tree(AT_FDCWD, source, flags);
@@ -89,7 +107,7 @@ int clone_source(const wire::PlanRecord& record) {
   // For messages, which may reach a client far away: not where it is on the host.
   const char* shown = record.fields[1];
   const char* options = record.fields[2];
-  const int fd = open_source(source, options);
+  const int fd = open_source(source, record.fields[1], options);
   if (fd < 0 && errno == ENOENT && has(options, 'o')) return -1;
   if (fd < 0 && errno == EINVAL && has(options, 'a')) {
     fail("another file system is mounted in this folder of the host:", shown);

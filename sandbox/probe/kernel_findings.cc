@@ -117,7 +117,7 @@ Finding overlay(const Host& host) {
     if (line.ends_with("\toverlay")) return {"overlayfs", State::kGood, "there", ""};
   }
   return {"overlayfs", State::kGood,
-          "not loaded (not needed by this version; modprobe overlay loads it)", ""};
+          "not loaded yet: only environments with packages of Debian (--apt) need it", ""};
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ enum class PlanOp : std::uint8_t {
   kBind = 'b',       // source on the host, target in the box, options, device number, inode
                      //   r read-only; o skip when the source is missing; x no programs from here;
                      //   device and inode are "0" when any source at that path will do;
+                     //   l laid over what the host has at the target, by overlayfs;
                      //   a alone: without what is mounted below, now or later; s its mount was
                      //   sent by hutch-box (kMount), in the order of the plan
   kProtect = 'k',    // target of a kBind before it, relative path, device number, inode: is made

@@ -1,4 +1,4 @@
-"""Builds an environment: wheels from PyPI by uv, packages of node by npm; no code of either is run.
+"""Builds an environment: wheels from PyPI by uv, packages of node by npm and of Debian by apt; no code of them is run.
 
 Resolved first, where the list is not locked already; the id is a hash of all that decides what comes
 out. Everything happens in a directory of its own, which becomes the environment by one rename.
@@ -16,6 +16,8 @@ import subprocess
 import sys
 import time
 
+import debian
+
 INSIDE = "/environment"  # where sandboxes have it
 FORMAT = 5  # of what is made from the same lists: another one, another id
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -32,9 +34,10 @@ class Failed(Exception):
 
 
 class Recipe:
-    def __init__(self, requirements, npm):
+    def __init__(self, requirements, npm, apt=()):
         self.requirements = requirements  # a file, or None
         self.npm = npm  # a package.json, or None
+        self.apt = list(apt)  # names of packages
 
 
 def build(place, name, recipe):
@@ -43,7 +46,8 @@ def build(place, name, recipe):
         steps = Steps()
         uv = Uv(staging, steps)
         lock = uv.locked(recipe.requirements) if recipe.requirements else ""
-        identity = identity_of(lock, recipe.npm)
+        debs = listed_debs(recipe.apt, steps)
+        identity = identity_of(lock, recipe.npm, debs)
         if place.manifest(identity) is None:
             made = os.path.join(staging, "environment")
             steps.say("Making a virtual environment")
@@ -52,12 +56,32 @@ def build(place, name, recipe):
                 uv.install(made, lock)
             if recipe.npm:
                 install_npm(made, recipe.npm, uv, steps)
+            if debs:
+                steps.say(f"Downloading and unpacking {len(debs)} packages of Debian")
+                of_debian(debian.install, debs, made, staging)
             steps.say("Finishing")
-            finish(made, name, identity, uv.version)
+            finish(made, name, identity, uv.version, debs)
             place.publish(made, name, identity)
         else:
             place.publish(None, name, identity)
         return place.manifest(identity) | {"directory": place.path(identity)}
+
+
+def listed_debs(names, steps):
+    if not names:
+        return []
+    steps.say(f"Looking for {', '.join(names)}")
+    debs = of_debian(debian.listed, names)
+    if not debs:
+        steps.say("This machine has all of that: sandboxes see it without more")
+    return debs
+
+
+def of_debian(action, *arguments):
+    try:
+        return action(*arguments)
+    except debian.Unavailable as failure:
+        raise Failed(str(failure)) from failure
 
 
 class Steps:
@@ -166,11 +190,13 @@ class Uv:
         return f"{kept}/bin/uv"
 
 
-def identity_of(lock, npm):
+def identity_of(lock, npm, debs):
     with open(os.path.join(HERE, USER_SITE)) as file:
         user_site = file.read()
     what = {"format": FORMAT, "user_site": user_site, "machine": platform.machine(), "requirements": lock,
             "python": subprocess.check_output([PYTHON, "-c", "import sys; print(sys.version_info[:2])"], text=True)}
+    if debs:
+        what["apt"] = debs
     for name in ("package.json", "package-lock.json") if npm else ():
         with open(os.path.join(os.path.dirname(npm), name)) as file:
             what[name] = file.read()
@@ -188,7 +214,7 @@ def install_npm(made, npm, uv, steps):
         "install the packages of node", env=settings, stdout=subprocess.DEVNULL)
 
 
-def finish(made, name, identity, uv_version):
+def finish(made, name, identity, uv_version, debs):
     packages = _site_packages(made)
     if packages:
         _prune(packages)
@@ -203,7 +229,7 @@ def finish(made, name, identity, uv_version):
         if os.path.exists(left):
             os.unlink(left)  # of uv
     manifest = {"id": identity, "format": FORMAT, "name": name, "python": _version(made),
-                "packages": _count(packages, made), "bytes": _bytes(made), "uv": uv_version,
+                "packages": _count(packages, made) + len(debs), "bytes": _bytes(made), "uv": uv_version,
                 "built_at": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")}
     with open(os.path.join(made, "environment.json"), "w") as file:
         json.dump(manifest, file, indent=2)

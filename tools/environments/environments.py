@@ -36,6 +36,7 @@ def parse():
     build_.add_argument("name", nargs="?", default=DEFAULT, help="for create_session's template")
     build_.add_argument("-r", "--requirements", metavar="FILE", help="requirements.txt with what it is to have of Python")
     build_.add_argument("--npm", metavar="FILE", help="package.json, beside its package-lock.json, of node")
+    build_.add_argument("--apt", metavar="PACKAGES", default="", help="packages of Debian or Ubuntu, parted by commas: programs and libraries")
     rm_ = add("rm", help="remove one; sessions that have it keep it until they end")
     rm_.add_argument("name")
     for one in (ls_, build_):
@@ -59,13 +60,14 @@ def ls(place, options):
 
 def make(place, options):
     store.check_name(options.name)
-    if options.requirements is None and options.npm is None:
+    apt = options.apt.replace(",", " ").split()
+    if options.requirements is None and options.npm is None and not apt:
         if options.name != DEFAULT:
-            raise store.Refused(f"what is to be in {options.name}? Name it with -r requirements.txt")
+            raise store.Refused(f"what is to be in {options.name}? Name it with -r requirements.txt, --npm package.json or --apt ffmpeg,pandoc")
         here = os.path.dirname(os.path.abspath(__file__))
         recipe = build.Recipe(os.path.join(here, f"{DEFAULT}.txt"), os.path.join(here, f"{DEFAULT}.npm", "package.json"))
     else:
-        recipe = build.Recipe(options.requirements, options.npm)
+        recipe = build.Recipe(options.requirements, options.npm, apt)
     place.sweep()
     made = build.build(place, options.name, recipe)
     print(json.dumps(made, indent=2) if options.json else
