@@ -119,7 +119,7 @@ struct SandboxConfig {
   // What makes new sessions quick: a Python that has imported much, and forks itself into boxes.
   enum class Zygote { kOff, kUse, kStart };  // kUse: where another server has started it
   Zygote zygote = Zygote::kOff;
-  std::string zygote_directory;  // for its socket, lock and log; ours alone, exists
+  std::string zygote_directory;           // for its socket, lock and log; ours alone, exists
   std::chrono::seconds zygote_rest{600};  // unused for so long it ends, unless it was the last used
   // What most sessions will have, so that its zygote is started ahead; empty: the host's packages.
   std::string usual_environment;

@@ -76,6 +76,13 @@ def plotter(tmp_path_factory):
         yield client
 
 
+@pytest.fixture(scope="module")
+def shared_javascript(tmp_path_factory):
+    """One for a module, for code that leaves nothing another could meet."""
+    for start_one in starter(tmp_path_factory.mktemp("shared")):
+        yield start_one("javascript")
+
+
 @pytest.fixture
 def python(start):
     return start("python")

@@ -21,12 +21,21 @@ def skip_without(runner, module):
         pytest.skip(f"no {module}")
 
 
+@pytest.mark.parametrize("before", ["", "%matplotlib inline", "import pandas as pd; axes = pd.Series([1, 2]).plot(); axes.clear()"])
+def test_each_show_is_a_figure(either, before):
+    check_that_each_show_is_a_figure(either, before)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [
-    "", "%matplotlib inline", "!echo hi", "import IPython", "from IPython.display import display", "import pandas",
-    "import pandas as pd; axes = pd.Series([1, 2]).plot(); axes.clear()", "import matplotlib.backends.backend_agg",
+    "!echo hi", "import IPython", "from IPython.display import display", "import pandas", "import matplotlib.backends.backend_agg",
     "import matplotlib.figure", "import importlib.util; importlib.util.find_spec('matplotlib.pyplot')",
 ])
-def test_each_show_is_a_figure(either, before):
+def test_each_show_is_a_figure_whatever_was_before(either, before):
+    check_that_each_show_is_a_figure(either, before)
+
+
+def check_that_each_show_is_a_figure(either, before):
     skip_without(either, "matplotlib")
     for module in ("IPython", "pandas"):
         if module in before or module == "IPython" and before[:1] in "%!":

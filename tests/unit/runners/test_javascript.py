@@ -34,8 +34,8 @@ import pytest
     ("import.meta.url.startsWith('file://')", "true"),
     ("__dirname === process.cwd()", "true"),
 ])
-def test_last_value(javascript, code, text):
-    ending = javascript.run(code)
+def test_last_value(shared_javascript, code, text):
+    ending = shared_javascript.run(code)
     assert ending.ok, ending
     assert ending.text == text
 

@@ -1,7 +1,5 @@
 """Names that are declared anew, as anything, from run to run; and what const still refuses."""
 
-import itertools
-
 import pytest
 
 from test_javascript import needs_types
@@ -15,13 +13,15 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("first, second", itertools.product(KINDS, KINDS))
-def test_a_name_may_change_its_kind(javascript, first, second):
-    assert javascript.run(KINDS[first].replace("NUMBER", "1")).ok
-    ending = javascript.run(KINDS[second].replace("NUMBER", "2"))
-    assert ending.ok, ending
-    shows = "typeof thing === 'function' && !/^class/.test(thing) ? thing('x') : thing[0] ?? thing.valueOf()"
-    assert javascript.run(shows).text == ("false" if second == "import" else "2")
+@pytest.mark.parametrize("first", KINDS)
+def test_a_name_may_change_its_kind(javascript, first):
+    for number, second in enumerate(KINDS):
+        run = lambda code: javascript.run(code.replace("thing", f"thing{number}"))  # noqa: E731
+        assert run(KINDS[first].replace("NUMBER", "1")).ok
+        ending = run(KINDS[second].replace("NUMBER", "2"))
+        assert ending.ok, (second, ending)
+        shows = "typeof thing === 'function' && !/^class/.test(thing) ? thing('x') : thing[0] ?? thing.valueOf()"
+        assert run(shows).text == ("false" if second == "import" else "2"), second
 
 
 def test_let_without_a_value_begins_anew(javascript):

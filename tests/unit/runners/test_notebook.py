@@ -206,8 +206,8 @@ IMPORTS = "from IPython.display import clear_output, display, update_display, HT
     ("display('a', clear=True); display('b', clear=True)", ["'b'"]),
     ("display('a'); 1", ["'a'", "1"]),
 ])
-def test_outputs_have_their_last_state(notebook, code, texts):
-    assert shown(notebook.run(IMPORTS + code)) == texts
+def test_outputs_have_their_last_state(extras, code, texts):
+    assert shown(extras.run(IMPORTS + code)) == texts
 
 
 def test_what_functions_of_earlier_runs_change(notebook):

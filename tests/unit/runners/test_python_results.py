@@ -264,8 +264,8 @@ def test_large_picture_gets_fewer_dots(python):
     ("plt.boxplot([1, 2, 3, 4, 100])", "box",
      {"label": "1", "min": 1, "first_quartile": 2, "median": 3, "third_quartile": 4, "max": 4, "outliers": [100]}),
 ])
-def test_charts(python, code, kind, element):
-    chart = figures(python, code + "\nplt.xlabel('Time (s)');").outputs[0]["chart"]
+def test_charts(plotter, code, kind, element):
+    chart = figures(plotter, code + "\nplt.xlabel('Time (s)');").outputs[0]["chart"]
     assert chart["type"] == kind
     assert chart["elements"][0] == element
     assert chart["x"]["label"] == "Time (s)" and chart["x"]["unit"] == "s"

@@ -172,6 +172,7 @@ def test_columns_of_nothing_while_python_is_busy(python, patient_sql):
     assert rows(ending) == [] and time.monotonic() - began < 30
 
 
+@pytest.mark.parametrize("engine", ["DuckDB"], indirect=True, scope="module")  # SQLite asks the same way
 def test_python_is_busy(python, sql):
     python.start("import time\nprint('on')\nwhile True: time.sleep(0.05)")
     python.wait_for_stdout("on")

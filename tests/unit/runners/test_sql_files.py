@@ -7,6 +7,17 @@ import pytest
 from test_sql_between_languages import rows
 
 
+@pytest.fixture(scope="module", params=[0])
+def engine(request):
+    return "SQLite"
+
+
+@pytest.fixture(scope="module")
+def sql_beside_frame(engine_start):
+    assert engine_start("python").run("import pandas as pd\nframe = pd.DataFrame({'a': [1]})").ok
+    return engine_start("sql")
+
+
 @pytest.fixture
 def column(sql):
     """column(cells): the values and the type that a column of a CSV has."""
@@ -66,11 +77,11 @@ def test_booleans_are_those_of_json_and_of_data_frames(start, sql):
     ("gone.parquet", ["no such file in /"]), ("gone.csv.gz", ["no such file in /"]), ("gone.txt", ["no such file in /"]),
     ("gone/x", ["no such file in /"]), ("/gone/x.csv", ["no such file"]),
 ])
-def test_files_that_are_not_read_are_named_as_files(start, sql, name, words):
-    assert start("python").run("import pandas as pd\nframe = pd.DataFrame({'a': [1]})").ok
+def test_files_that_are_not_read_are_named_as_files(sql_beside_frame, name, words):
+    sql = sql_beside_frame
     (sql.cwd / "regions.csv.gz").write_bytes(gzip.compress(b"a\n1\n"))
     for folder in ("sub", "folder.csv"):
-        (sql.cwd / folder).mkdir()
+        (sql.cwd / folder).mkdir(exist_ok=True)
     for file in ("data.txt", "p.parquet", "shop.db", "sub/plain"):
         (sql.cwd / file).write_text("a\n1\n")
     for quote in "\"'`":

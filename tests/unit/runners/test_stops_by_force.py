@@ -4,7 +4,9 @@ The runner looks so soon here, whether the code still goes on, that stops arrive
 end as well: in its last instruction, in what leads to the answer, and after it.
 """
 
-import threading
+import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -20,22 +22,14 @@ def hasty(start_altered):
     return start_altered("channel_worker.mjs", "DEAF_AFTER_MS", 1)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def burners():
     """The machine is busy, so that the runner's two threads do not keep step."""
-    done = threading.Event()
-
-    def burn():
-        while not done.is_set():
-            pass
-
-    threads = [threading.Thread(target=burn) for _ in range(3)]
-    for thread in threads:
-        thread.start()
+    burning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
     yield
-    done.set()
-    for thread in threads:
-        thread.join()
+    for one in burning:
+        one.kill()
+        one.wait()
 
 
 @pytest.mark.parametrize("code", [
