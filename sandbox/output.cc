@@ -70,6 +70,20 @@ json checked_output(const json& raw) {
   return output;
 }
 
+bool is_bare(const json& text) {
+  if (!text.is_string()) return false;
+  const auto& words = text.get_ref<const std::string&>();
+  return words.starts_with('<') && words.ends_with('>') && words.find('\n') == words.npos &&
+         (words.ends_with(" object>") || words.find(" object at 0x") != words.npos);
+}
+
+bool is_page(const json& output) {
+  for (const char* other : {"markdown", "latex", "json", "svg", "csv", "chart", "image_path"}) {
+    if (output.contains(other)) return false;
+  }
+  return output.contains("html") && (!output.contains("text") || is_bare(output["text"]));
+}
+
 std::string picture_name(const json& output, const std::string& run_id) {
   return name_in_run(wire::string_or(output, "image_path"), run_id, ".png");
 }

@@ -28,6 +28,12 @@ inline constexpr std::size_t kSeriesPointsMax = 1'000;
 // `files` are the forms that have a file: {<format>: {total_bytes, file}}.
 nlohmann::json checked_output(const nlohmann::json& raw);
 
+// Whether an output is HTML and nothing that says the same in words, numbers or a picture.
+bool is_page(const nlohmann::json& output);
+
+// Whether a text is only what an object says of itself that has none: `<Map object at 0x…>`.
+bool is_bare(const nlohmann::json& text);
+
 // The file of the picture that an output of this run names, <number>.png in the run's folder; empty
 // for none. `output` may be anything: boxes are not believed.
 std::string picture_name(const nlohmann::json& output, const std::string& run_id);

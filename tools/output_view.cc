@@ -29,6 +29,14 @@ std::size_t bytes_of(const json& value) {
                            : sandbox::wire::print_json(value).size();
 }
 
+// Where the page lies that an output is, and is nothing else; empty for any other.
+std::string page_path(const json& output) {
+  json forms = output;
+  if (!forms.contains("files") || !forms["files"].contains("html")) return "";
+  forms["html"] = "";  // it may be in the file only
+  return sandbox::is_page(forms) ? forms["files"]["html"].value("file", "") : "";
+}
+
 // Adds the forms of outputs as long as there is room; `left` may run below zero by none.
 class Filling {
  public:
@@ -55,6 +63,7 @@ class Filling {
       json frame = {{"is_main_result", is_main(output)},
                     {"formats", output.value("formats", json::array())}};
       if (output.contains("image_path")) frame["image_path"] = output["image_path"];
+      if (const std::string path = page_path(output); !path.empty()) frame["html_path"] = path;
       frames.push_back(std::move(frame));
     }
     std::vector<bool> taken(frames.size());

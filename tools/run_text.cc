@@ -32,14 +32,6 @@ void add_section(std::string& text, const char* title, const std::string& body) 
   if (!body.ends_with('\n')) text += '\n';
 }
 
-// What an object says that has no text of its own.
-bool is_bare(const json& text) {
-  if (!text.is_string()) return false;
-  const auto& words = text.get_ref<const std::string&>();
-  return words.starts_with('<') && words.ends_with('>') && words.find('\n') == words.npos &&
-         (words.ends_with(" object>") || words.find(" object at 0x") != words.npos);
-}
-
 // Of all forms the one that is meant to be read; where there is none, the next best.
 void add_prose(std::string& text, const json& output) {
   const char* title = output.value("is_main_result", false) ? "result" : "output";
@@ -47,7 +39,7 @@ void add_prose(std::string& text, const json& output) {
     const auto form = output.find(key);
     if (form == output.end() || *form == "") continue;
     const bool has_more = output.contains("markdown") || output.contains("html");
-    if (key == std::string_view("text") && has_more && is_bare(*form)) continue;
+    if (key == std::string_view("text") && has_more && sandbox::is_bare(*form)) continue;
     return add_section(
         text, title,
         form->is_string() ? form->get<std::string>() : sandbox::wire::print_json(*form));
@@ -66,12 +58,18 @@ void add_chart(std::string& text, json chart) {
 }
 
 void add_output(std::string& text, const json& output, std::size_t number) {
-  add_prose(text, output);
+  const bool is_partial = output.contains("truncated");
+  if (!output.contains("html_path")) {
+    add_prose(text, output);
+  } else if (!is_partial || !output["truncated"].contains("html")) {
+    text += "html of output " + std::to_string(number) + ": " +
+            one_line(output["html_path"].get<std::string>()) + "\n";
+  }
   if (output.contains("chart")) add_chart(text, output["chart"]);
   if (output.contains("image_path")) {
     text += "image: " + one_line(output["image_path"].get<std::string>()) + "\n";
   }
-  if (!output.contains("truncated")) return;
+  if (!is_partial) return;
   for (const auto& [format, where] : output["truncated"].items()) {
     text += format + " of output " + std::to_string(number) + " is " + where["total_bytes"].dump() +
             " bytes; all of it: read_file " + one_line(where["file"].get<std::string>()) + "\n";

@@ -106,8 +106,10 @@ bool keep_whole(Job& job, json& output, const Format& format) {
   json shown = *member;
   const bool fits = shorten(shown, format, whole.size());
   const bool is_whole = fits && shown == *member;
-  if (!is_whole ||
-      (whole.size() > kTinyBytes && job.outputs_bytes + whole.size() > kFilelessBytes)) {
+  // A page is to be opened, not read.
+  const bool is_page_itself = format.name == std::string_view("html") && is_page(output);
+  if (!is_whole || (whole.size() > kTinyBytes &&
+                    (is_page_itself || job.outputs_bytes + whole.size() > kFilelessBytes))) {
     const std::string name = name_of_next(job, format.extension);
     if (!job.parts.contains(format.name) && append(job, name, whole)) {
       output["files"][format.name] = {{"file", path_in_box(job, name)},

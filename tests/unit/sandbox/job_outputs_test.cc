@@ -78,6 +78,20 @@ TEST_F(JobOutputs, AreCheckedAndImagesBecomeFiles) {
   EXPECT_EQ(checked_output(output), output) << "or the server refuses it";
 }
 
+TEST_F(JobOutputs, APageIsAFileOfItsRun) {
+  const std::string page = "<h1>" + std::string(600, 'x') + "</h1>";
+  ASSERT_TRUE(
+      add({{"formats", {"text", "html"}}, {"text", "<a.Map object at 0x7f>"}, {"html", page}}));
+  ASSERT_TRUE(add({{"formats", {"text", "html"}}, {"text", "a\n1"}, {"html", page}}));
+  ASSERT_TRUE(add({{"formats", {"html", "json"}}, {"json", 1}, {"html", page}}));
+  ASSERT_TRUE(add({{"formats", {"html"}}, {"html", "<b>short</b>"}}));
+  EXPECT_EQ(job_.run.outputs[0]["files"]["html"]["file"], in_box("1.html"));
+  EXPECT_EQ(read("1.html"), page);
+  EXPECT_EQ(job_.run.outputs[0]["html"], page);
+  for (const int other : {1, 2, 3})
+    EXPECT_FALSE(job_.run.outputs[other].contains("files")) << other;
+}
+
 TEST_F(JobOutputs, APictureIsANumberedFileOfItsRun) {
   EXPECT_EQ(picture_name({{"image_path", "/runs/run_x/12.png"}}, "run_x"), "12.png");
   for (const char* path : {"/runs/run_y/1.png", "/1.png", "1.png", "/runs/run_x/.png",

@@ -186,6 +186,22 @@ TEST(RunView, OfEachFormAtMostSoMuch) {
   EXPECT_EQ(output["truncated"]["text"]["file"], "/runs/run_x/record.json");
 }
 
+TEST(RunView, APageIsNamedAndNotRead) {
+  sandbox::Run run = finished_run();
+  const std::string page = "<p>" + std::string(5'000, 'x') + "</p>";
+  run.outputs.push_back(
+      {{"formats", {"text", "html"}},
+       {"text", "<a.Map object at 0x7f>"},
+       {"html", page},
+       {"files", {{"html", {{"file", "/runs/run_x/1.html"}, {"total_bytes", 5'007}}}}}});
+  const json value = view_of(run, "");
+  EXPECT_EQ(value["outputs"][0]["html_path"], "/runs/run_x/1.html");
+  EXPECT_EQ(value["outputs"][0]["html"], page);
+  const std::string text = text_of_run(value);
+  EXPECT_NE(text.find("html of output 1: /runs/run_x/1.html\n"), std::string::npos);
+  EXPECT_EQ(text.find("xxx"), std::string::npos);
+}
+
 TEST(RunView, AWholeResultIsBounded) {
   for (const char fill : {'x', '\x01', '"', '\n'}) {
     SCOPED_TRACE(static_cast<int>(fill));
