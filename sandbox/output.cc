@@ -78,10 +78,14 @@ bool is_bare(const json& text) {
 }
 
 bool is_page(const json& output) {
-  for (const char* other : {"markdown", "latex", "json", "svg", "csv", "chart", "image_path"}) {
+  if (!output.contains("html")) return false;
+  for (const char* other : {"markdown", "latex", "svg", "csv", "chart", "image_path"}) {
     if (output.contains(other)) return false;
   }
-  return output.contains("html") && (!output.contains("text") || is_bare(output["text"]));
+  // The specification of a figure that could not be drawn says nothing to a reader; a table does.
+  const auto data = output.find("json");
+  if (data != output.end()) return data->is_object() && !data->contains("rows");
+  return !output.contains("text") || is_bare(output["text"]);
 }
 
 std::string picture_name(const json& output, const std::string& run_id) {

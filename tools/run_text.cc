@@ -59,9 +59,11 @@ void add_chart(std::string& text, json chart) {
 
 void add_output(std::string& text, const json& output, std::size_t number) {
   const bool is_partial = output.contains("truncated");
-  if (!output.contains("html_path")) {
+  const bool is_page = output.contains("html_path");
+  if (!is_page || !sandbox::is_bare(output.value("text", json("<an object>")))) {
     add_prose(text, output);
-  } else if (!is_partial || !output["truncated"].contains("html")) {
+  }
+  if (is_page && (!is_partial || !output["truncated"].contains("html"))) {
     text += "html of output " + std::to_string(number) + ": " +
             one_line(output["html_path"].get<std::string>()) + "\n";
   }

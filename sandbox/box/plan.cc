@@ -23,7 +23,8 @@ using wire::PlanOp;
 
 constexpr std::int64_t kMegabyte = 1 << 20;
 constexpr const char* kHostName = "hutch";
-constexpr std::int64_t kUntouchedMb = 128;
+constexpr std::int64_t kUntouchedMb = 256;
+constexpr std::int64_t kUntouchedMbMax = 2048;
 constexpr std::int64_t kLeastDataMb = 640;  // below it node does not start its threads
 
 // Entries of the host's /etc that programs need to run. Nothing here names people or secrets.
@@ -261,9 +262,11 @@ void add_limits(PlanWriter& plan, const BoxSpec& spec, const RlimitFallbacks& fa
   if (fallbacks.processes) add_rlimit(plan, RLIMIT_NPROC, limits.processes + 1);
   // One process that asks for more than the session has is told so, and keeps what it holds; what
   // all of them really use is held by the cgroup or the watch. Some more, for what a process has
-  // mapped and never touched: 100 MB in a Python with libraries, whatever the session may use.
-  add_rlimit(plan, RLIMIT_DATA,
-             std::max(limits.memory_mb + kUntouchedMb, kLeastDataMb) * kMegabyte);
+  // mapped and never touched, stacks of threads and heaps of libraries: a process that knows how
+  // much that is, as Python's runner does (data_limit.py), may take as much.
+  const std::int64_t data = std::max(limits.memory_mb + kUntouchedMb, kLeastDataMb) * kMegabyte;
+  plan.add(PlanOp::kRlimit, {std::to_string(RLIMIT_DATA), std::to_string(data),
+                             std::to_string(data + kUntouchedMbMax * kMegabyte)});
   if (fallbacks.cpus) plan.add(PlanOp::kCpus, {std::to_string(limits.cpus)});
 }
 

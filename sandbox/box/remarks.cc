@@ -11,8 +11,9 @@ constexpr const char* kNoNetwork =
     "this session has no network but its own loopback: nothing can be downloaded, and trying "
     "again does not help";
 constexpr const char* kManyProcesses =
-    "the session's limit of processes and threads was reached: end those that are not needed, or "
-    "create_session with more (limits.processes)";
+    "the session's limit of processes and threads was reached: what this run had started was "
+    "ended; "
+    "start fewer, or create_session with more (limits.processes)";
 
 constexpr const char* kNoVariables =
     "a background run is a process of its own: it sees the session's files, not its variables";

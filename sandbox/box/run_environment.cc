@@ -41,7 +41,9 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
       {"OPENBLAS_NUM_THREADS", threads},
       {"MKL_NUM_THREADS", threads},
       {"NUMEXPR_NUM_THREADS", threads},
-      {"POLARS_MAX_THREADS", threads}};
+      {"POLARS_MAX_THREADS", threads},
+      // Arrow's heap would take a gigabyte of the process's data at once, and use a part of it.
+      {"MIMALLOC_ARENA_EAGER_COMMIT", "0"}};
   // There pip finds out by itself, and refuses what is asked for in words.
   if (!has_environment) all["PIP_USER"] = "1";
   for (const auto& [name, value] : profile.environment) all[name] = value;

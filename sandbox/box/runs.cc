@@ -336,9 +336,7 @@ void Runs::finish(const JobPointer& job) {
   if (!jobs_.contains(job->run.run_id)) return;  // the box, or a client, was quicker to end it
   context_.loop.cancel(job->deadline);
   context_.loop.cancel(job->escalation);
-  if (job->stop_cause && job->worker != nullptr) {
-    end_processes_since(context_.init, job->worker->pid(), job->started_process_time);
-  }
+  end_what_it_started(*job);
   drop_parts(*job);
   if (job->run.error && job->run.error->cause == Cause::kOom) {
     oom_kills_told_ = context_.oom_kills();

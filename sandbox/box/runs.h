@@ -114,6 +114,7 @@ class Runs {
                   const std::string& blob);
   void on_output(const std::string& run_id);
   void stop(Job& job, Cause cause);
+  void end_what_it_started(const Job& job);
   void interrupt_children(Job& job);
   void escalate(const std::string& run_id, int step);
   void arm_deadline(Job& job, std::int64_t milliseconds);

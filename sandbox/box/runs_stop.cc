@@ -144,6 +144,13 @@ void Runs::stop_all(Cause cause) {
   for (auto& [id, job] : jobs_) stop(*job, cause);
 }
 
+// Of a run that was stopped, or that has filled the process table.
+void Runs::end_what_it_started(const Job& job) {
+  const bool table_was_full = job.run.error && job.run.error->cause == Cause::kPids;
+  if (job.worker == nullptr || !(job.stop_cause || table_was_full)) return;
+  end_processes_since(context_.init, job.worker->pid(), job.started_process_time);
+}
+
 void Runs::end_left_behind() {
   std::set<pid_t> workers;
   for (const auto& [language, slot] : slots_) {

@@ -78,6 +78,24 @@ def test_an_error_is_told_once(client):
     assert "error (exit)" in text and "3" in text
 
 
+@pytest.mark.parametrize("bomb", ["import os, time\nwhile True:\n    if os.fork() == 0: time.sleep(100)",
+                                  "import subprocess\nstarted = [subprocess.Popen(['sleep', '100']) for _ in range(1000)]",
+                                  "import os\nwhile True:\n    if os.fork() == 0: os._exit(0)"])
+def test_a_full_process_table_costs_no_variables(state, bomb):
+    with Client(state) as client:
+        made = client.call("create_session", limits={"processes": 60})
+        needs(made["enforcement"]["processes"] != "none", "a limit of processes")
+        session = made["session_id"]
+        said(client.run("kept = 1", session_id=session))
+        assert said(client.run("globalThis.kept = 2; kept", "javascript", session_id=session)) == ""
+        run = client.run(bomb, session_id=session)
+        assert run["error"]["cause"] == "pids" and "what this run had started was ended" in run["note"], run
+        run = client.run("ps -e --no-headers | wc -l || ls -d /proc/[0-9]* | wc -l", "bash", session_id=session)
+        assert int(said(run).split()[0]) < 12 and "note" not in run, run
+        assert said(client.run("print(kept)", session_id=session)) == "1"
+        assert said(client.run("console.log(kept)", "javascript", session_id=session)) == "2"
+
+
 def test_after_a_bomb_the_next_run_is_clean(state):
     with Client(state) as client:
         made = client.call("create_session", limits={"processes": 40})

@@ -28,6 +28,8 @@ _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _BEGINS = re.compile(_BLANK + r"(?:BEGIN|START)\b", re.IGNORECASE | re.DOTALL)
 _CREATES = re.compile(_BLANK + r"""CREATE\b[^("]*?\b(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?("[^"]+"|\w+)""",
                       re.IGNORECASE | re.DOTALL)
+_SOURCES = re.compile(r"""\b(?:FROM|JOIN|USING)\s+("[^"]+"|[^\W\d]\w*)""", re.IGNORECASE)
+_NAMED_THERE = re.compile(r"(\w+)\s+AS\s+(?:NOT\s+)?(?:MATERIALIZED\s+)?\(", re.IGNORECASE)
 _TEMPORARY = re.compile(r"\bTEMP(?:ORARY)?\b", re.IGNORECASE)
 _LEAVES_CONNECTION = {"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE_INTO", "CREATE", "DROP", "ALTER", "COPY", "EXPLAIN", "TRANSACTION"}
 _CHANGES_DATA = {"INSERT", "UPDATE", "DELETE", "MERGE_INTO"}
@@ -161,7 +163,7 @@ class DuckdbEngine:
         asked = None if parameters else self._ask_python(statement)
         if asked is not None:
             return Answer(asked[0], Rows(asked[1]))
-        self._add_frames(statement.text)
+        self._add_frames(statement)
         cursor = self._execute(statement, converted(parameters, without_numpy))
         if statement.kind == "TRANSACTION":
             self.in_transaction = _BEGINS.match(statement.text) is not None
@@ -192,13 +194,16 @@ class DuckdbEngine:
                     raise KeyboardInterrupt from None
                 raise
 
-    def _add_frames(self, sql):
+    def _add_frames(self, statement):
         """Before the statement: an unknown table would end the user's transaction."""
+        sql = statement.text
         try:
             names = self._parser.get_table_names(sql)
         except duckdb.Error:
-            return
+            names = set()
         created = _CREATES.match(sql)
+        if self.in_transaction and statement.kind in _CHANGES_DATA:  # of which DuckDB lists none
+            names |= {name.strip('"') for name in _SOURCES.findall(sql)} - set(_NAMED_THERE.findall(sql))
         for name in sorted(names):
             if not created or name.lower() != created.group(1).lower().strip('"'):
                 self._add_frame(name)
@@ -252,7 +257,7 @@ class DuckdbEngine:
 
     def _why_missing(self, name):
         if _is_a_files(name):
-            return words_for_missing(name) if "/" in name else ""  # `a.b` may be a table of a schema
+            return words_for_missing(name) if "/" in name or foreign_files.is_workbook(name) else ""  # `a.b` may be a table of a schema
         return self._frames.why_missing(name)
 
     def _is_table(self, name):

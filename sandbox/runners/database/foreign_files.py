@@ -12,6 +12,12 @@ _ATTACH = re.compile(r"""\s*ATTACH\s+(?:DATABASE\s+)?(?:IF\s+NOT\s+EXISTS\s+)?'(
                          (?:\([^)]*\))?\s*;?\s*$""", re.IGNORECASE | re.VERBOSE)
 _MAGIC = b"SQLite format 3\0"
 _ROWS_AT_ONCE = 100_000
+# The first word that a declared type has says what it is (SQLite's own rule, and what others name moments).
+_DECLARED = (("INT", "BIGINT"), ("BOOL", "BOOLEAN"), ("TIMESTAMP", "TIMESTAMP"), ("DATETIME", "TIMESTAMP"), ("DATE", "DATE"), ("CHAR", "VARCHAR"),
+             ("TEXT", "VARCHAR"), ("CLOB", "VARCHAR"), ("BLOB", "BLOB"), ("REAL", "DOUBLE"), ("FLOA", "DOUBLE"), ("DOUB", "DOUBLE"),
+             ("DEC", "DOUBLE"), ("NUM", "DOUBLE"))
+# Than what Arrow makes of the values as SQLite keeps them.
+_MORE_EXACT = {"string": ("TIMESTAMP", "DATE"), "int64": ("BOOLEAN", "DOUBLE")}
 
 
 def is_workbook(name):
@@ -79,9 +85,27 @@ def _copy_table(connection, source, database, table, check_interrupt):
     made = pyarrow.table([_array(pyarrow, column) for column in columns or [[] for _ in names]], names=names)
     connection.register("hutch_copied", made)
     try:
-        connection.execute(f"CREATE TABLE {target} AS SELECT * FROM hutch_copied")
+        connection.execute(f"CREATE TABLE {target} AS SELECT {_as_declared(connection, source, table, made)} FROM hutch_copied")
     finally:
         connection.unregister("hutch_copied")
+
+
+def _as_declared(connection, source, table, made):
+    """The columns with the types that SQLite's are declared with, where all values have them: it holds nobody to them."""
+    declared = dict(source.execute("SELECT name, upper(type) FROM pragma_table_info(?)", (table,)))
+    selected = []
+    for name, kind in zip(made.column_names, map(str, made.schema.types)):
+        wanted = next((ours for word, ours in _DECLARED if word in declared.get(name, "")), "VARCHAR")
+        column = _quoted(name)
+        if kind != "null" and (wanted not in _MORE_EXACT.get(kind, ()) or not _all_can_be(connection, column, wanted)):
+            wanted = None
+        selected.append(column if wanted is None else f"CAST({column} AS {wanted}) AS {column}")
+    return ", ".join(selected)
+
+
+def _all_can_be(connection, column, wanted):
+    value = f"CASE WHEN length({column}) <= 10 THEN {column} END" if wanted == "DATE" else column  # else its time would go
+    return connection.execute(f"SELECT count({column}) = count(TRY_CAST({value} AS {wanted})) FROM hutch_copied").fetchone()[0]
 
 
 def _array(pyarrow, values):

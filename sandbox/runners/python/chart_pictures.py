@@ -6,8 +6,13 @@ _LEGEND_MAX = 12
 _TICKS_MAX = 12
 
 
-def draw(chart):
-    """A PNG; None where there is nothing to draw it from, or with."""
+_DOTS_PER_INCH = 100
+
+
+def draw(chart, kind="png", width=None, height=None, scale=None, downwards=False):
+    """A picture of that kind, of so many pixels times `scale`; None where there is nothing to draw it from, or with.
+
+    `downwards`: the y axis of a chart with one has its first value at the top."""
     if chart is None:
         return None
     from matplotlib.figure import Figure
@@ -15,13 +20,17 @@ def draw(chart):
     parts = _parts(chart)
     columns = 1 if len(parts) == 1 else 2
     rows = -(-len(parts) // columns)
-    figure = Figure(figsize=(8 if columns == 1 else 12, 4.8 * rows), layout="constrained")
+    size = ((width or (800 if columns == 1 else 1200)) / _DOTS_PER_INCH, (height or 480 * rows) / _DOTS_PER_INCH)
+    figure = Figure(figsize=size, layout="constrained")
     for number, part in enumerate(parts, 1):
-        _draw_one(figure.add_subplot(rows, columns, number), part)
+        axes = figure.add_subplot(rows, columns, number)
+        _draw_one(axes, part)
+        if downwards and len(parts) == 1:
+            axes.invert_yaxis()
     if chart["type"] == "composite" and chart.get("title"):
         figure.suptitle(chart["title"])
     buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=100)
+    figure.savefig(buffer, format=kind, dpi=_DOTS_PER_INCH * (scale or 1))
     return buffer.getvalue()
 
 

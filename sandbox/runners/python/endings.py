@@ -1,6 +1,8 @@
 """What `done` says of how a run ended."""
 
+import os
 import sys
+import time
 
 from hutch_runner import imported_files, tracebacks
 from hutch_runner.channel import cut
@@ -8,6 +10,7 @@ from hutch_runner.script_end import QuietInterrupt
 
 MESSAGE_CHARACTERS_MAX = 4_000
 TRACEBACK_CHARACTERS_MAX = 60_000
+REAP_SECONDS = 0.3
 
 
 def describe(failure, interrupts):
@@ -31,6 +34,24 @@ def describe(failure, interrupts):
     if interrupt.noted:
         done.update(ok=False, exit_code=130, interrupted=True)
     return done
+
+
+def is_full_table(done):
+    """Whether no process or thread could be started: hutch then ends what the run has started."""
+    error = done.get("error", {})
+    return (error.get("name") == "BlockingIOError" and "temporarily unavailable" in error["message"]
+            or error.get("name") == "RuntimeError" and "start new thread" in error["message"])
+
+
+def reap_children():
+    """Those that are ended now: dead ones hold their places in the table until somebody has waited for them."""
+    deadline = time.monotonic() + REAP_SECONDS
+    try:
+        while time.monotonic() < deadline:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                time.sleep(0.01)
+    except ChildProcessError:
+        pass  # none is left
 
 
 class Notes:

@@ -21,7 +21,11 @@ def watch(display):
         mixin = getattr(module, "TopLevelMixin", None) or module.Chart
         mixin.show = mixin.display = lambda self, *_arguments, **_options: display(self)
 
-    for name, take in (("plotly.basedatatypes", take_plotly), ("altair", take_altair)):
+    def take_plotly_images(module):
+        if not module.kaleido_available():
+            module.kaleido_available, module.to_image = lambda: True, _plotly_image
+
+    for name, take in (("plotly.basedatatypes", take_plotly), ("plotly.io._kaleido", take_plotly_images), ("altair", take_altair)):
         WhenImported(name, take)
 
 
@@ -55,8 +59,29 @@ def _plotly(figure):
         spec = plain(spec, large=float)  # for plotly they are numbers
     chart = _chart(plotly_charts.chart_of, figure)
     # Its own pictures take a browser.
-    return {"text": _words_for(figure), "png": _picture(chart_pictures.draw, chart),
+    return {"text": _words_for(figure), "png": _picture(lambda drawn: chart_pictures.draw(drawn, downwards=_goes_down(figure)), chart),
             "html": figure.to_html(include_plotlyjs="cdn", full_html=False), "json": spec, "chart": chart}
+
+
+def _goes_down(figure):
+    return str(figure.layout.yaxis.autorange).startswith(("reversed", "max reversed", "min reversed"))
+
+
+def _plotly_image(figure, format=None, width=None, height=None, scale=None, validate=True, **_options):
+    """What to_image() and write_image() of plotly make of kaleido, and so of a browser."""
+    from hutch_runner import plotly_charts
+    if isinstance(figure, dict):
+        figure = sys.modules["plotly.graph_objects"].Figure(figure)
+    chart = _chart(plotly_charts.chart_of, figure)
+    picture = None if chart is None else chart_pictures.draw(
+        chart, (format or "png").lower(), width, height, scale, _goes_down(figure))
+    if picture is None:
+        raise ValueError("no picture of this figure: plotly draws with a browser, which is not here, and without one only usual charts "
+                         "of two dimensions can be drawn; fig.write_html('figure.html') keeps the whole")
+    import warnings
+    warnings.warn("drawn by matplotlib from the figure's data, since plotly's own pictures take a browser: "
+                  "fig.write_html() keeps the figure as it is", stacklevel=2)
+    return picture
 
 
 def _altair(chart):

@@ -5,7 +5,7 @@ import os
 import sys
 
 from hutch_runner import (
-    cells, display, endings, figures, frame_runs, hutch_module, imported_files, library_charts, notebook, script_end, shown,
+    cells, data_limit, display, endings, figures, frame_runs, hutch_module, imported_files, library_charts, notebook, script_end, shown,
     tracebacks)
 from hutch_runner.channel import Channel, ChannelClosed
 from hutch_runner.frame_server import FrameServer
@@ -67,6 +67,7 @@ class Session:
     def answer(self, message):
         if not message.get("background"):
             self.frames.run_begins(str(message.get("run_id", "")))
+        data_limit.renew()
         self.streams.renew()
         before = enter_environment(message.get("env"))
         self.figures.begin()
@@ -91,6 +92,8 @@ class Session:
         self.interrupts.run_is_over()
         self.channel.send(done)
         self.frames.run_is_over()
+        if endings.is_full_table(done):
+            endings.reap_children()
 
     def attempt(self, action):
         """Runs `action`; gives back what it raised, or None."""

@@ -76,6 +76,24 @@ def test_plotly_figures_are_results(extras):
     assert "template" not in ending.main["json"]["layout"] and "plotly" in ending.main["html"]
 
 
+def test_plotly_saves_pictures_without_a_browser(extras):
+    ending = extras.run("import io, plotly.express as px, plotly.io as pio\nfrom PIL import Image\nf = px.bar(x=['a', 'b'], y=[1, 2])\n"
+                        "f.write_image('f.png', width=500, height=400, scale=2); pio.write_image(f, 'f.svg'); f.write_image('f.pdf')\n"
+                        "heads = [open(f'f.{kind}', 'rb').read(5) for kind in ('svg', 'pdf')]\n"
+                        "Image.open('f.png').size, heads, Image.open(io.BytesIO(f.to_image('jpg'))).format")
+    assert ending.text == "((1000, 800), [b'<?xml', b'%PDF-'], 'JPEG')" and "drawn by matplotlib" in ending.stderr
+    ending = extras.run("px.scatter_3d(x=[1], y=[2], z=[3]).write_image('g.png')")
+    assert ending.error["name"] == "ValueError" and "fig.write_html('figure.html') keeps the whole" in ending.error["message"]
+
+
+def test_an_image_of_plotly_is_not_upside_down(extras):
+    extras.run("import io, numpy as np, plotly.express as px\nfrom PIL import Image\n"
+               "def dark(figure):\n    picture = np.asarray(Image.open(io.BytesIO(figure.to_image(format='png'))).convert('L'), float)\n"
+               "    inner = picture[100:-100, 200:400]\n    return inner[:50].mean() < inner[-50:].mean()")
+    assert extras.run("values = [[0, 0], [9, 9]]\ndark(px.imshow(values)), dark(px.imshow(values, origin='lower'))").text == \
+        "(np.True_, np.False_)"
+
+
 def test_plotly_with_several_axes(extras):
     chart = main_chart(extras, "from plotly.subplots import make_subplots\nimport plotly.graph_objects as go\n"
                                "f = make_subplots(1, 2)\nf.add_scatter(y=[1], row=1, col=1)\nf.add_bar(y=[2], row=1, col=2)")

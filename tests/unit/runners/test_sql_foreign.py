@@ -60,3 +60,31 @@ def test_a_database_of_sqlite_is_attached(both):
         [[1, "a", "1"], [None, "b", "two"]], [[0]]]
     (python.cwd / "other.db").write_text("no database at all")
     assert not sql.run("ATTACH 'other.db'").ok
+
+
+def test_columns_of_sqlite_have_the_types_they_are_declared_with(both):
+    python, sql = both
+    with sqlite3.connect(python.cwd / "typed.db") as database:
+        database.execute("CREATE TABLE o (id INTEGER PRIMARY KEY, at DATETIME, day DATE, ok BOOLEAN, amount DECIMAL(10, 2), odd DATE, late DATE)")
+        database.executemany("INSERT INTO o (at, day, ok, amount, odd, late) VALUES (?, ?, ?, ?, ?, ?)",
+                             [("2024-01-02 03:04:05", "2024-01-02", 1, 2, "soon", "2024-01-02 10:00:00"), (None, None, 0, 2.5, None, None)])
+        database.execute("CREATE TABLE none_yet (id INTEGER, name TEXT, price REAL, at DATE)")
+    assert sql.run("ATTACH 'typed.db'").ok
+    assert rows(sql, "SELECT column_name, data_type FROM information_schema.columns WHERE table_catalog = 'typed' ORDER BY table_name, ordinal_position")[0] == [
+        ["id", "BIGINT"], ["name", "VARCHAR"], ["price", "DOUBLE"], ["at", "DATE"], ["id", "BIGINT"], ["at", "TIMESTAMP"], ["day", "DATE"],
+        ["ok", "BOOLEAN"], ["amount", "DOUBLE"], ["odd", "VARCHAR"], ["late", "VARCHAR"]]
+    assert rows(sql, "INSERT INTO typed.none_yet VALUES (1, 'a', 2.5, '2024-01-01'); "
+                     "SELECT sum(amount), count(*) FILTER (WHERE ok), max(\"at\") > DATE '2024-01-01' FROM typed.o") == [[[4.5, 1, True]]]
+
+
+@pytest.mark.parametrize("change, expected", [
+    ("INSERT INTO t SELECT * FROM df", [[1], [1], [2], [2]]), ("UPDATE t SET a = t.a + 10 FROM df WHERE df.a = t.a AND df.a = 2", [[1], [12]]),
+    ("DELETE FROM t USING df WHERE t.a = df.a AND df.a = 1", [[2]]), ("DELETE FROM t WHERE a = 2", [[1]]), ("UPDATE t SET a = a + 1", [[2], [3]]),
+    ("MERGE INTO t USING df ON t.a = df.a WHEN MATCHED THEN DELETE", []), ("INSERT INTO t WITH n AS (SELECT 7 AS a) SELECT a FROM n", [[1], [2], [7]]),
+    ("CREATE TABLE u AS SELECT * FROM df; DROP TABLE u", [[1], [2]]),
+])
+def test_changes_in_a_transaction_see_dataframes(both, change, expected):
+    python, sql = both
+    assert python.run("import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})").ok
+    assert sql.run("CREATE OR REPLACE TABLE t AS SELECT * FROM df").ok
+    assert rows(sql, f"BEGIN; {change}; SELECT a FROM t ORDER BY a; ROLLBACK; SELECT count(*) FROM t") == [expected, [[2]]]

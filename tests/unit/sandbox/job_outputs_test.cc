@@ -83,7 +83,7 @@ TEST_F(JobOutputs, APageIsAFileOfItsRun) {
   ASSERT_TRUE(
       add({{"formats", {"text", "html"}}, {"text", "<a.Map object at 0x7f>"}, {"html", page}}));
   ASSERT_TRUE(add({{"formats", {"text", "html"}}, {"text", "a\n1"}, {"html", page}}));
-  ASSERT_TRUE(add({{"formats", {"html", "json"}}, {"json", 1}, {"html", page}}));
+  ASSERT_TRUE(add({{"formats", {"html", "json"}}, {"json", {{"rows", 1}}}, {"html", page}}));
   ASSERT_TRUE(add({{"formats", {"html"}}, {"html", "<b>short</b>"}}));
   EXPECT_EQ(job_.run.outputs[0]["files"]["html"]["file"], in_box("1.html"));
   EXPECT_EQ(read("1.html"), page);
