@@ -37,6 +37,7 @@ int become_zygote(const ZygoteStart& start) {
                                    "MKL_NUM_THREADS=1",
                                    "NUMEXPR_NUM_THREADS=1",
                                    "JE_ARROW_MALLOC_CONF=background_thread:false",
+                                   "MIMALLOC_ARENA_EAGER_COMMIT=0",  // as run_environment.cc has it
                                    nullptr};
   const char* const python = plain ? "/usr/bin/python3" : "/environment/bin/python3";
   const char* const arguments[] = {python, start.script, start.library, start.directory, nullptr};

@@ -86,6 +86,18 @@ def test_sql_of_javascript_is_the_same_database(interpreter):
     assert said(interpreter, code, "javascript", session_id=session) == '[{"a":1,"d":3.5,"w":"2024-01-02 03:04:05"}]'
 
 
+def test_what_libraries_have_mapped_leaves_room(interpreter):
+    session = interpreter.call("create_session", limits={"memory_mb": 2048})["session_id"]
+    said(interpreter, "import numpy as np, pandas as pd, pyarrow as pa, polars as pl, duckdb, cv2, sklearn.ensemble, altair, vl_convert\n"
+         "pa.table({'a': range(9)}); pl.DataFrame({'a': [1, 2]}).group_by('a').len(); duckdb.sql('SELECT 1').fetchall()\n"
+         "sklearn.ensemble.RandomForestClassifier(n_jobs=-1).fit([[1], [2]] * 50, [1, 2] * 50); cv2.GaussianBlur(np.zeros((99, 99)), (5, 5), 0)\n"
+         "vl_convert.vegalite_to_png({'data': {'values': [{'a': 1}]}, 'mark': 'bar', 'encoding': {'x': {'field': 'a'}}}); None", session_id=session)
+    assert said(interpreter, "room = bytearray(1200 << 20); print(len(room) >> 20)", session_id=session) == "1200"
+    run = interpreter.run("more = bytearray(2000 << 20)", session_id=session)
+    assert run["error"]["name"] == "MemoryError"
+    assert said(interpreter, "print(len(room) >> 20)", session_id=session) == "1200"
+
+
 def test_a_missing_package_names_the_way(interpreter):
     assert ("this Python has no nosuch: on the machine that runs hutch `hutch environments build NAME -r requirements.txt`"
             in interpreter.run("import nosuch")["stderr"])

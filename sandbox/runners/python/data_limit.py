@@ -7,6 +7,7 @@ JavaScript. So much more the limit may be.
 import os
 import resource
 
+_STEP = 32 << 20  # of the limit: less is not worth a change
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _get, _set, _open, _read, _close = resource.getrlimit, resource.setrlimit, os.open, os.read, os.close
 _first = None  # soft and hard limit, and what was mapped in vain: known with the first run, in the box
@@ -23,7 +24,8 @@ def renew():
         if _first is None:
             _first = (soft, untouched)
         if soft >= _first[0]:  # else the code has set one of its own
-            _set(resource.RLIMIT_DATA, (min(_first[0] + max(0, untouched - _first[1]), hard), hard))
+            more = max(0, untouched - _first[1]) // _STEP * _STEP
+            _set(resource.RLIMIT_DATA, (min(_first[0] + more, hard), hard))
     except (OSError, ValueError):
         pass  # the limit stays as it is
 
