@@ -39,7 +39,7 @@ def main():
     parser.add_argument("--broken", action="store_true")  # something failed that is not in the results
     parser.add_argument("--name", default="")
     # Tests wait for boxes more than they compute.
-    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 2)
+    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 3)
     options, rest = parser.parse_known_args()
     if options.verb == "run":
         run(options, rest)
