@@ -78,12 +78,21 @@ void add_output(std::string& text, const json& output, std::size_t number) {
   }
 }
 
+// Whether the traceback says it, be it with the place on a line of its own.
+bool is_told(const std::string& said, const std::string& traceback) {
+  if (traceback.find(said) != std::string::npos) return true;
+  const std::size_t place = said.rfind(" (");
+  return said.ends_with(')') && place != std::string::npos &&
+         traceback.find(said.substr(0, place) + "\n") != std::string::npos;
+}
+
 // Once: where the traceback says it, it is not said before.
 void add_error(std::string& text, const json& failure, const std::string& stderr_text) {
   text += "error (" + failure["cause"].get<std::string>() + ")";
+  const auto& message = failure["message"].get_ref<const std::string&>();
   const std::string said =
-      failure["name"].get<std::string>() + ": " + failure["message"].get<std::string>();
-  text += (stderr_text.find(said) == std::string::npos ? ": " + said : "") + "\n";
+      failure["name"].get<std::string>() + (message.empty() ? "" : ": " + message);
+  text += (is_told(said, stderr_text) ? "" : ": " + said) + "\n";
   for (const char* key : {"survived", "lost"}) {
     const std::string what = failure[key].get<std::string>();
     if (!what.empty()) text += std::string(key) + ": " + what + "\n";

@@ -23,7 +23,7 @@ using wire::PlanOp;
 
 constexpr std::int64_t kMegabyte = 1 << 20;
 constexpr const char* kHostName = "hutch";
-constexpr std::int64_t kUntouchedMb = 256;
+constexpr std::int64_t kUntouchedMb = 128;
 constexpr std::int64_t kUntouchedMbMax = 2048;
 constexpr std::int64_t kLeastDataMb = 640;  // below it node does not start its threads
 

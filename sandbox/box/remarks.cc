@@ -18,6 +18,19 @@ constexpr const char* kManyProcesses =
 constexpr const char* kNoVariables =
     "a background run is a process of its own: it sees the session's files, not its variables";
 
+std::string full_memory(std::int64_t memory_mb) {
+  return "this session's processes may use " + std::to_string(memory_mb) +
+         " MB of memory together: free what is not needed, or create_session with more "
+         "(limits.memory_mb)";
+}
+
+// Of one allocation, which took nothing with it.
+bool asked_for_too_much(const Run& run) {
+  return run.error &&
+         (run.error->name.ends_with("MemoryError") ||
+          run.error->message.find("Array buffer allocation failed") != std::string::npos);
+}
+
 // Of Python and JavaScript; bash and SQL have what runs before have left, also in the background.
 bool misses_a_name(const Run& run) {
   return run.error && (run.error->name == "NameError" || run.error->name == "ReferenceError");
@@ -46,6 +59,7 @@ void add_remarks(Run& run, const Limits& limits, std::string_view stdout_tail,
     add_note(run, kNoNetwork);
   }
   if (run.error && run.error->cause == Cause::kPids) add_note(run, kManyProcesses);
+  if (asked_for_too_much(run)) add_note(run, full_memory(limits.memory_mb));
   if (run.background && misses_a_name(run)) add_note(run, kNoVariables);
   const bool is_disk = run.error && run.error->cause == Cause::kDisk;
   if (is_disk || tells_of_too_large_file(stderr_tail)) add_note(run, full_disk(limits.disk_mb));

@@ -24,9 +24,10 @@ constexpr milliseconds kKillAfter{1500};
 // A fork bomb takes the CPU from everything else for as long as it is asked politely.
 constexpr milliseconds kKillBombAfter{1000};
 
-// A run that finds the process table full waits for room: before the interpreters are ended for it,
-// and in all.
-constexpr int kAttemptsWithInterpreters = 4;
+// A run that finds the process table full waits for room: what was killed may still be dying, then
+// what was left behind is ended for it, then the interpreters; and in all.
+constexpr int kAttemptsWithLeftBehind = 2;
+constexpr int kAttemptsWithInterpreters = 8;
 constexpr int kStartAttemptsMax = 40;
 constexpr milliseconds kStartPause{50};
 
@@ -49,6 +50,7 @@ std::int64_t steady_ms() {
 
 void Runs::stop(Job& job, Cause cause) {
   if (job.stop_cause || job.run.status != RunStatus::kRunning) return;
+  if (job.worker == nullptr && cause == Cause::kPids) return;  // not its fault: it waits for room
   job.stop_cause = cause;
   if (job.worker == nullptr) return;  // room is being made for it: then it ends without a start
   context_.loop.cancel(job.deadline);
@@ -167,7 +169,7 @@ void Runs::end_left_behind() {
 bool Runs::make_room(const JobPointer& job) {
   if (jobs_.size() > 1 || job->start_attempts == kStartAttemptsMax) return false;
   const int attempt = job->start_attempts++;
-  if (attempt == 0) {
+  if (attempt == kAttemptsWithLeftBehind) {
     end_left_behind();
     add_note(job->run,
              "processes that earlier runs left behind were ended to make room for this run");

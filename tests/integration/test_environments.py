@@ -226,6 +226,20 @@ def test_ones_own_is_built_renewed_and_removed(workshop, state):
                       and len(workshop.all()) == 1, "what nobody uses is still there")
 
 
+def test_packages_of_node_need_no_lock(workshop, state):
+    package = workshop.folder / "tiny"
+    package.mkdir()
+    (package / "package.json").write_text('{"name": "tiny", "version": "1.0.0", "main": "index.js"}')
+    (package / "index.js").write_text("module.exports = 7;")
+    subprocess.run(["tar", "-czf", "tiny.tgz", "--transform=s/^tiny/package/", "tiny"], cwd=workshop.folder, check=True)
+    (workshop.folder / "package.json").write_text('{"name": "own", "dependencies": {"tiny": "file:%s/tiny.tgz"}}' % workshop.folder)
+    made = json.loads(workshop("build", "mine", "--npm", str(workshop.folder / "package.json"), "--json"))
+    assert made["packages"] == 1 and not (workshop.folder / "package-lock.json").exists()
+    with Client(state, env={"HUTCH_ENVIRONMENTS_DIR": str(workshop.place)}) as client:
+        session = client.call("create_session", template="mine")["session_id"]
+        assert said(client, "console.log(require('tiny'))", "javascript", session_id=session) == "7"
+
+
 @pytest.mark.slow
 def test_a_build_that_is_killed_leaves_the_old_one(workshop):
     first = workshop.build("1.0")
@@ -247,6 +261,7 @@ def test_a_build_that_is_killed_leaves_the_old_one(workshop):
 @pytest.mark.parametrize("arguments, words", [
     (["build", "mine"], "Name it with -r"),
     (["build", "mine", "-r", "/nonexistent/list"], "cannot read /nonexistent/list: No such file"),
+    (["build", "mine", "--npm", "/nonexistent/package.json"], "cannot read /nonexistent/package.json: No such file"),
     (["build", "host", "-r", "/dev/null"], "choose another name"),
     (["build", "../mine", "-r", "/dev/null"], "is no name for an environment"),
     (["rm", "mine"], "there is no environment mine; there are: none"),

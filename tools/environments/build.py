@@ -47,15 +47,16 @@ def build(place, name, recipe):
         uv = Uv(staging, steps)
         lock = uv.locked(recipe.requirements) if recipe.requirements else ""
         debs = listed_debs(recipe.apt, steps)
-        identity = identity_of(lock, recipe.npm, debs)
+        npm = locked_npm(recipe.npm, staging, uv, steps) if recipe.npm else None
+        identity = identity_of(lock, npm, debs)
         if place.manifest(identity) is None:
             made = os.path.join(staging, "environment")
             steps.say("Making a virtual environment")
             run([PYTHON, "-m", "venv", "--without-pip", made], "make a virtual environment")
             if lock:
                 uv.install(made, lock)
-            if recipe.npm:
-                install_npm(made, recipe.npm, uv, steps)
+            if npm:
+                install_npm(made, npm, uv, steps)
             if debs:
                 steps.say(f"Downloading and unpacking {len(debs)} packages of Debian")
                 of_debian(debian.install, debs, made, staging)
@@ -145,8 +146,9 @@ class Uv:
     def npm(self):
         """Of a node from PyPI: what this machine has of node need not have it."""
         folder = os.path.join(self._staging, "node")
-        self._run("fetch npm", "pip", "install", "--python", PYTHON, "--target", folder, "--require-hashes",
-                  "--only-binary", ":all:", "-r", os.path.join(HERE, "node.txt"))
+        if not os.path.isdir(folder):
+            self._run("fetch npm", "pip", "install", "--python", PYTHON, "--target", folder, "--require-hashes",
+                      "--only-binary", ":all:", "-r", os.path.join(HERE, "node.txt"))
         (node,) = glob.glob(f"{folder}/**/bin/node", recursive=True)
         return [node, os.path.join(os.path.dirname(node), "../lib/node_modules/npm/bin/npm-cli.js")]
 
@@ -203,15 +205,35 @@ def identity_of(lock, npm, debs):
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def locked_npm(npm, staging, uv, steps):
+    """A copy of a package.json with its package-lock.json beside it, made where there is none."""
+    folder = os.path.join(staging, "npm-list")
+    os.mkdir(folder)
+    try:
+        shutil.copy(npm, os.path.join(folder, "package.json"))
+    except OSError as failure:
+        raise Failed(f"cannot read {npm}: {failure.strerror}") from failure
+    lock = os.path.join(os.path.dirname(npm), "package-lock.json")
+    if os.path.exists(lock):
+        shutil.copy(lock, folder)
+    else:
+        steps.say(f"Resolving {os.path.basename(npm)}")
+        run_npm(uv, staging, "find versions of node's packages", "install", "--package-lock-only", "--prefix", folder)
+    return os.path.join(folder, "package.json")
+
+
 def install_npm(made, npm, uv, steps):
     steps.say("Installing packages of node")
-    folder = os.path.dirname(npm)
     for name in ("package.json", "package-lock.json"):
-        shutil.copy(os.path.join(folder, name), made)
+        shutil.copy(os.path.join(os.path.dirname(npm), name), made)
+    run_npm(uv, os.path.dirname(made), "install the packages of node", "ci", "--prefix", made)
+
+
+def run_npm(uv, staging, what, *arguments):
     command = [shutil.which("npm")] if shutil.which("npm") else uv.npm()
-    settings = os.environ | {"npm_config_cache": os.path.join(os.path.dirname(made), "npm")}
-    run([*command, "ci", "--prefix", made, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"],
-        "install the packages of node", env=settings, stdout=subprocess.DEVNULL)
+    settings = os.environ | {"npm_config_cache": os.path.join(staging, "npm")}
+    run([*command, *arguments, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"], what, env=settings,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
 def finish(made, name, identity, uv_version, debs):

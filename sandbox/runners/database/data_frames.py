@@ -43,10 +43,16 @@ def _as_arrow(sys, value):
     """What polars and Arrow have."""
     polars, pyarrow = sys.modules.get("polars"), sys.modules.get("pyarrow")
     if polars is not None and isinstance(value, getattr(polars, "DataFrame", ())):
-        return value.to_arrow()
+        return _of_polars(value)
     if pyarrow is not None and isinstance(value, getattr(pyarrow, "RecordBatch", ())):
         return pyarrow.Table.from_batches([value])
     return value if pyarrow is not None and isinstance(value, getattr(pyarrow, "Table", ())) else None
+
+
+def _of_polars(frame):
+    """By column: the whole is left to polars' threads, and a copy of the process has none."""
+    import pyarrow
+    return pyarrow.table([frame.get_column(name).to_arrow() for name in frame.columns], names=frame.columns)
 
 
 class FrameHere:

@@ -29,6 +29,7 @@ _BEGINS = re.compile(_BLANK + r"(?:BEGIN|START)\b", re.IGNORECASE | re.DOTALL)
 _CREATES = re.compile(_BLANK + r"""CREATE\b[^("]*?\b(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?("[^"]+"|\w+)""",
                       re.IGNORECASE | re.DOTALL)
 _SOURCES = re.compile(r"""\b(?:FROM|JOIN|USING)\s+("[^"]+"|[^\W\d]\w*)""", re.IGNORECASE)
+_QUOTED = re.compile(r"""['"]([^'"\n]+)['"]""")
 _NAMED_THERE = re.compile(r"(\w+)\s+AS\s+(?:NOT\s+)?(?:MATERIALIZED\s+)?\(", re.IGNORECASE)
 _TEMPORARY = re.compile(r"\bTEMP(?:ORARY)?\b", re.IGNORECASE)
 _LEAVES_CONNECTION = {"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE_INTO", "CREATE", "DROP", "ALTER", "COPY", "EXPLAIN", "TRANSACTION"}
@@ -199,11 +200,13 @@ class DuckdbEngine:
         sql = statement.text
         try:
             names = self._parser.get_table_names(sql)
+            can_tell = not self.in_transaction or statement.kind not in _CHANGES_DATA  # of which DuckDB lists none
         except duckdb.Error:
-            names = set()
+            names, can_tell = set(), False
         created = _CREATES.match(sql)
-        if self.in_transaction and statement.kind in _CHANGES_DATA:  # of which DuckDB lists none
+        if not can_tell:
             names |= {name.strip('"') for name in _SOURCES.findall(sql)} - set(_NAMED_THERE.findall(sql))
+            names |= set(filter(foreign_files.is_workbook, _QUOTED.findall(sql)))
         for name in sorted(names):
             if not created or name.lower() != created.group(1).lower().strip('"'):
                 self._add_frame(name)

@@ -33,10 +33,14 @@ def read_workbook(name):
     import python_calamine  # noqa: F401  pandas would say that it is missing in words of its own
 
     try:
-        return pandas.read_excel(path, sheet_name=sheet or 0, engine="calamine")
+        # Text stays text: pandas would make a number of a zip code.
+        frame = pandas.read_excel(path, sheet_name=sheet or 0, engine="calamine", dtype=object, keep_default_na=False, na_values=[""])
     except ValueError as error:
         names = ", ".join(python_calamine.CalamineWorkbook.from_path(path).sheet_names)
         raise ValueError(f"{path}: {error}; its sheets are: {names}") from None
+    if not len(frame.columns):
+        raise ValueError(f"{path}: the sheet {sheet or 'that comes first'} is empty")
+    return frame.infer_objects()
 
 
 def sqlite_to_attach(text):

@@ -50,12 +50,13 @@ class PythonFrames(FrameSource):
         self._why.pop(name, None)
         deadline = time.monotonic() + IDLE_SECONDS
         while True:
+            was_busy = busy_run()  # first: it may come to its end, and listen, before it can be asked for
             try:
                 with connect(socket) as connection:
                     return self._ask(connection, name, check_interrupt)
             except OSError:
                 # It listens from the end of its first run on.
-                if not busy_run():
+                if not was_busy:
                     self._why[name] = "; and Python has not run in this session: there are no DataFrames"
                     return None
             check_interrupt()

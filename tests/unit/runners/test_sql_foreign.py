@@ -30,6 +30,12 @@ def test_tables_of_polars_and_arrow_by_name(both):
     assert "those there are: p, t" in sql.run("SELECT * FROM nosuch").stderr
 
 
+def test_a_frame_of_polars_whose_threads_have_run(start):
+    python, sql = start("python", extras=True), start("sql", extras=True)
+    assert python.run("import polars as pl\np = pl.DataFrame({'a': [1, 2, 2], 'b': ['x', None, 'y']}).group_by('a', maintain_order=True).agg(pl.col('b').last())").ok
+    assert rows(sql, "SELECT a, b FROM p; BEGIN; SELECT a, b FROM p; COMMIT") == [[[1, "x"], [2, "y"]]] * 2
+
+
 def test_what_arrow_has_no_type_for_comes_all_the_same(both):
     python, sql = both
     assert python.run("import pandas as pd, decimal\nd = pd.DataFrame({'m': [1, 'two'], 'c': pd.Categorical(['u', None]),"
@@ -44,6 +50,12 @@ def test_a_workbook_is_a_table(both):
                       "    pd.DataFrame({'y': ['a']}).to_excel(book, sheet_name='Two', index=False)").ok
     assert rows(sql, "SELECT sum(x) FROM 'b.xlsx'; SELECT * FROM 'b.xlsx#Two'") == [[[3]], [["a"]]]
     assert "b.xlsx: Worksheet named 'Three' not found; its sheets are: One, Two" in sql.run("SELECT * FROM 'b.xlsx#Three'").stderr
+    assert rows(sql, "SELECT y FROM 'b.xlsx' one JOIN 'b.xlsx#Two' two ON true WHERE x = 1; SELECT count(*) FROM 'b.xlsx' JOIN (SELECT 2 AS x) o USING (x)") == [[["a"]], [[1]]]
+    assert python.run("d = pd.DataFrame({'x': [2]})").ok and rows(sql, "SELECT count(*) FROM d JOIN 'b.xlsx' USING (x)") == [[[1]]]
+    assert python.run("pd.DataFrame({'zip': ['02134', 'NA', None], 'n': [1, 2.5, 3], 'w': pd.to_datetime(['2024-01-01', None, None])}).to_excel('t.xlsx', index=False)\n"
+                      "pd.DataFrame().to_excel('e.xlsx', index=False)").ok
+    assert rows(sql, "SELECT zip, n + 1, year(w) FROM 't.xlsx'") == [[["02134", 2.0, 2024], ["NA", 3.5, None], [None, 4.0, None]]]
+    assert "e.xlsx: the sheet that comes first is empty" in sql.run("SELECT * FROM 'e.xlsx'").stderr
     assert python.run("pd.DataFrame({'x': [10]}).to_excel('b.xlsx', index=False)").ok
     assert rows(sql, "SELECT sum(x) FROM 'b.xlsx'") == [[[10]]]  # as it is now
 
