@@ -151,6 +151,7 @@ void Runs::end_what_it_started(const Job& job) {
   const bool table_was_full = job.run.error && job.run.error->cause == Cause::kPids;
   if (job.worker == nullptr || !(job.stop_cause || table_was_full)) return;
   end_processes_since(context_.init, job.worker->pid(), job.started_process_time);
+  if (table_was_full && job.run.language == Language::kPython) job.worker->reap_children();
 }
 
 void Runs::end_left_behind() {

@@ -102,6 +102,10 @@ void Worker::send_run(const json& message) {
   channel_->send(message);
 }
 
+void Worker::reap_children() {
+  if (channel_) channel_->send({{"type", "reap"}});
+}
+
 void Worker::interrupt() {
   interrupted_ = true;
   if (interrupt_by_frame_) return channel_->send({{"type", "interrupt"}});

@@ -68,6 +68,8 @@ class Worker {
   void interrupt_group();  // none whose interrupt is a frame
   [[nodiscard]] bool is_interrupted_by_frame() const { return interrupt_by_frame_; }
   void kill_group();
+  // Dead children hold their places in the process table until their parent has waited for them.
+  void reap_children();
   // Whether it has been interrupted since this was last asked.
   [[nodiscard]] bool take_interrupted() { return std::exchange(interrupted_, false); }
 

@@ -36,13 +36,6 @@ def describe(failure, interrupts):
     return done
 
 
-def is_full_table(done):
-    """Whether no process or thread could be started: hutch then ends what the run has started."""
-    error = done.get("error", {})
-    return (error.get("name") == "BlockingIOError" and "temporarily unavailable" in error["message"]
-            or error.get("name") == "RuntimeError" and "start new thread" in error["message"])
-
-
 def reap_children():
     """Those that are ended now: dead ones hold their places in the table until somebody has waited for them."""
     deadline = time.monotonic() + REAP_SECONDS

@@ -63,6 +63,8 @@ class Session:
                 self.answer(message)
             else:
                 self.interrupts.run_is_over()  # answer() does so itself, before it says "done"
+            if message.get("type") == "reap":
+                endings.reap_children()
 
     def answer(self, message):
         if not message.get("background"):
@@ -92,8 +94,6 @@ class Session:
         self.interrupts.run_is_over()
         self.channel.send(done)
         self.frames.run_is_over()
-        if endings.is_full_table(done):
-            endings.reap_children()
 
     def attempt(self, action):
         """Runs `action`; gives back what it raised, or None."""
