@@ -105,7 +105,7 @@ void add_bind(PlanWriter& plan, const std::string& source, const std::string& ta
 
 base::Status add_programs(PlanWriter& plan, const std::string& environment_directory) {
   add_directory(plan, "/usr");
-  const std::string own = environment_directory + "/usr";
+  const std::string own = environment_directory + "/debian/usr";
   const bool has_own = !environment_directory.empty() && is_directory(own);
   add_bind(plan, has_own ? own : "/usr", "/usr", has_own ? "rl" : "r");
   for (const char* path : {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}) {

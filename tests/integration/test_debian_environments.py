@@ -68,6 +68,13 @@ def test_programs_of_debian_are_there_and_nothing_of_them_was_run(repository, st
     assert not os.path.exists("/tmp/hutch-postinst-was-run")
 
 
+def test_a_package_that_the_machine_has_downloaded_already(repository, tmp_path):
+    deb = tmp_path / "debs" / "tiny-tool_2.0-1_all.deb"
+    shutil.copy(deb, tmp_path / "apt/cache/archives/tiny-tool_1%3a2.0-1_all.deb")
+    made = environments(repository, "build", "tools", "--apt", "tiny-tool", "--json")
+    assert made.returncode == 0 and json.loads(made.stdout)["packages"] == 1, made.stderr
+
+
 def test_a_package_that_is_not_known_is_told_of(repository):
     failed = environments(repository, "build", "tools", "--apt", "no-such-tool")
     assert failed.returncode == 1 and "Unable to locate package no-such-tool" in failed.stderr

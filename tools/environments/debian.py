@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import urllib.parse
 
 _URI = re.compile(r"^'[^']+' (?P<file>(?P<name>[^_]+)_(?P<version>[^_]+)_[^_]+\.deb) \d+", re.M)
@@ -22,10 +23,22 @@ class Unavailable(Exception):
 
 def listed(names):
     """What is to be downloaded for these packages on this machine, as pairs of name and version."""
-    said = _run("find the packages", "apt-get", "install", "--print-uris", "-qq", "-y", "--no-install-recommends",
-                "-o", "Debug::NoLocking=1", "--", *names)
+    _refuse_mounts_below_usr()
+    with tempfile.TemporaryDirectory() as cache:  # an empty one: apt does not list what it has in its own
+        os.mkdir(os.path.join(cache, "partial"))
+        said = _run("find the packages", "apt-get", "install", "--print-uris", "-qq", "-y", "--no-install-recommends",
+                    "-o", "Debug::NoLocking=1", "-o", f"Dir::Cache::archives={cache}", "--", *names)
     found = [(match["name"], urllib.parse.unquote(match["version"])) for match in _URI.finditer(said)]
     return sorted(found)
+
+
+def _refuse_mounts_below_usr():
+    """overlayfs takes no directory with mounts in it that it would have to uncover (mount_namespaces(7))."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:
+        for line in mounts:
+            place = line.split()[4]
+            if place.startswith("/usr/"):
+                raise Unavailable(f"cannot add programs to /usr: {place} is a file system of its own there")
 
 
 def install(packages, made, staging):
@@ -43,7 +56,8 @@ def install(packages, made, staging):
         if os.path.isdir(os.path.join(root, name)):
             shutil.copytree(os.path.join(root, name), os.path.join(root, "usr", name), symlinks=True, dirs_exist_ok=True)
     _take_rights(os.path.join(root, "usr"))
-    os.rename(os.path.join(root, "usr"), os.path.join(made, "usr"))
+    os.makedirs(os.path.join(made, "debian"))  # no name that a wheel's data have
+    os.rename(os.path.join(root, "usr"), os.path.join(made, "debian", "usr"))
     shutil.rmtree(root)
 
 

@@ -11,6 +11,7 @@ from hutch_runner.files import quoted, unique
 ROWS_AT_ONCE = 50_000
 _TABLE = "frame"
 _ARROW = b"ARROW1"  # what such a file begins with
+_ALL_ROWS = 4_000_000_000
 _DAYS, _MOMENTS = "DATE", "TIMESTAMP"
 
 
@@ -65,7 +66,7 @@ class FrameHere:
         fill_sqlite(database, table, self._frame, checked)
 
     def fill_duckdb(self, connection, name, _hidden):
-        connection.register(name, duckdb_ready(self._frame))
+        register(connection, name, self._frame)
 
 
 class FrameFile:
@@ -134,7 +135,7 @@ def write_file(frame, kind, path):
             return
         import duckdb
         connection = duckdb.connect(":memory:")
-        connection.register(_TABLE, duckdb_ready(frame))
+        register(connection, _TABLE, frame)
         connection.execute("COPY frame TO '" + path.replace("'", "''") + "' (FORMAT parquet)")
         return
     import sqlite3
@@ -281,6 +282,25 @@ def _mapped(path):
     """The table, whose memory the file is; its name may go."""
     import pyarrow
     return pyarrow.ipc.open_file(pyarrow.memory_map(path)).read_all()
+
+
+def register(connection, name, frame):
+    """As a table of DuckDB, which looks at a thousand of a column's objects, and would cast the others to what these are."""
+    if hasattr(frame, "iloc") and _has_objects(frame):
+        try:
+            import pyarrow
+            frame = _arrow_of(pyarrow, frame)
+        except (ImportError, TypeError, ValueError, NotImplementedError):
+            frame = duckdb_ready(frame)
+            connection.execute(f"SET pandas_analyze_sample = {_ALL_ROWS}")
+    connection.register(name, frame)
+
+
+def _has_objects(frame):
+    """Other than text."""
+    from pandas.api.types import infer_dtype
+    columns = (frame.iloc[:, i] for i in range(frame.shape[1]))
+    return any(column.dtype == object and infer_dtype(column) not in ("string", "empty") for column in columns)
 
 
 def duckdb_ready(frame):

@@ -15,7 +15,7 @@ import duckdb
 from hutch_runner import foreign_files
 from hutch_runner.duckdb_start import connect
 from hutch_runner.engine import WAIT_SECONDS, WHO_HOLDS_IT, Answer
-from hutch_runner.data_frames import duckdb_ready
+from hutch_runner.data_frames import register
 from hutch_runner.frame_queries import Rows
 from hutch_runner.parameters import converted, without_numpy
 from hutch_runner.unread_files import words_for_missing
@@ -248,12 +248,15 @@ class DuckdbEngine:
             frame = foreign_files.read_workbook(name)
             if frame is not None:
                 self._framed.append(name)
-                self._connection.register(name, duckdb_ready(frame))
+                register(self._connection, name, frame)
             return frame is not None
-        if name in self._framed or _is_a_files(name) or self._is_table(name):
+        same = next((other for other in self._framed if other.lower() == name.lower()), None)
+        if name == same or _is_a_files(name) or not same and self._is_table(name):
             return False
         frame = self._frames.find(name, self.check_interrupt)
         if frame is not None:
+            if same:
+                raise ValueError(f"the DataFrames {same} and {name} have one name in SQL, where small letters are as capital ones: give one another")
             self._framed.append(name)
             frame.fill_duckdb(self._connection, name, _hidden(name))
         return frame is not None

@@ -33,10 +33,14 @@ def connect():
     return connection
 
 
+def spill_directory(process):
+    return os.path.join(tempfile.gettempdir(), f".hutch-duckdb-{process}")
+
+
 def _settings():
     settings = {"python_enable_replacements": "false",  # else it takes the runner's own variables
                 "autoinstall_known_extensions": "false", "autoload_known_extensions": "false",
-                "temp_directory": os.path.join(tempfile.gettempdir(), f".hutch-duckdb-{os.getpid()}"),
+                "temp_directory": spill_directory(os.getpid()),
                 "threads": os.environ.get("OMP_NUM_THREADS") or str(len(os.sched_getaffinity(0)))}
     # /dev/shm holds half of what the session may use of memory; on a plain machine, half of it all.
     shared = os.statvfs("/dev/shm") if os.path.isdir("/dev/shm") else None

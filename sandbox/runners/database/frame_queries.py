@@ -10,19 +10,24 @@ import json
 import math
 import os
 import pickle
+import shutil
+import time
 
+from hutch_runner import duckdb_start
 from hutch_runner.python_frames import IDLE_SECONDS, Replies, busy_words, connect
 
 ANSWER_BYTES_MAX = 64 << 20
+END_SECONDS = 1
 # What DuckDB makes values of, beside those that need no name.
 _VALUES = {("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone")} | {
-    ("decimal", "Decimal"), ("uuid", "UUID"), ("uuid", "SafeUUID")}
+    ("decimal", "Decimal"), ("uuid", "UUID"), ("uuid", "SafeUUID"), ("pytz", "_p"), ("pytz", "_UTC")}
 
 
 class FrameQueries:
     def __init__(self):
         self._connection = None
         self._replies = None
+        self._copy = None  # its process
 
     def ask(self, sql, names, check_interrupt):
         """Columns as pairs of name and type, and rows; or None."""
@@ -43,7 +48,8 @@ class FrameQueries:
     def close(self):
         if self._connection is not None:
             self._connection.close()
-        self._connection = self._replies = None
+            _remove_spilled(self._copy)
+        self._connection = self._replies = self._copy = None
 
     def _put(self, question, is_new, check_interrupt):
         if is_new:
@@ -52,8 +58,11 @@ class FrameQueries:
             self._replies = Replies(self._connection, check_interrupt)
         self._replies.check_interrupt = check_interrupt
         self._connection.sendall(json.dumps(question).encode() + b"\n")
-        if is_new and self._replies.next(IDLE_SECONDS) is None:
-            raise LookupError(f"no such table: {question['names'][0]}; if it is a DataFrame: {busy_words()}")
+        if is_new:
+            accepted = self._replies.next(IDLE_SECONDS)
+            if accepted is None:
+                raise LookupError(f"no such table: {question['names'][0]}; if it is a DataFrame: {busy_words()}")
+            self._copy = accepted.get("process")
         return self._replies.next(math.inf)
 
 
@@ -62,6 +71,27 @@ def _answer_of(reply, replies):
         return None
     columns, rows = _Values(io.BytesIO(replies.bytes(reply["size"]))).load()
     return [(str(name), str(kind)) for name, kind in columns], list(rows)
+
+
+def _remove_spilled(process):
+    """What DuckDB had moved out of memory lies there still when its process is ended."""
+    folder = duckdb_start.spill_directory(process)
+    deadline = time.monotonic() + END_SECONDS
+    while os.path.isdir(folder):
+        if _is_over(process):
+            return shutil.rmtree(folder, ignore_errors=True)
+        if time.monotonic() > deadline:
+            return
+        time.sleep(0.001)
+
+
+def _is_over(process):
+    """It has no memory any more, though its parent may not have waited for it yet."""
+    try:
+        with open(f"/proc/{process}/cmdline", "rb") as command:
+            return not command.read(1)
+    except OSError:
+        return True
 
 
 class _Values(pickle.Unpickler):

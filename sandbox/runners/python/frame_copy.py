@@ -22,7 +22,7 @@ class FrameCopy:
         self._lease = lease
         self._namespace = namespace
         self._engine = None
-        self._known = set()
+        self._known = {}  # names as they are written, by those that DuckDB tells apart
 
     def serve(self, question):
         signal.alarm(0)  # a question may take as long as its run
@@ -50,6 +50,8 @@ class FrameCopy:
     def _answer(self, question):
         try:
             os.chdir(question["folder"])
+            if len({name.lower() for name in question["names"]}) < len(question["names"]):
+                return {"ambiguous": True}, b""
             for name in question["names"]:
                 if not self._has(name):
                     return {"missing": name}, b""
@@ -57,6 +59,7 @@ class FrameCopy:
             columns = [(column[0], str(column[1])) for column in self._engine.description or ()]
             rows = self._engine.fetchmany(ROWS_MAX + 1)
             if len(rows) > ROWS_MAX:
+                self._engine.execute("SELECT 1")  # lets go of the rest
                 return {"large": True}, b""
             data = pickle.dumps((columns, rows))
             return {"ok": True, "size": len(data)}, data
@@ -65,15 +68,15 @@ class FrameCopy:
 
     def _has(self, name):
         from hutch_runner import data_frames, duckdb_start
-        if name in self._known:
+        if self._known.get(name.lower()) == name:
             return True
         frame = data_frames.as_frame(self._namespace.get(name))
         if frame is None:
             return False
         if self._engine is None:
             self._engine = duckdb_start.connect()
-        self._engine.register(name, frame)
-        self._known.add(name)
+        data_frames.register(self._engine, name, frame)
+        self._known[name.lower()] = name
         return True
 
 

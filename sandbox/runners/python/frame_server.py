@@ -177,7 +177,7 @@ class FrameServer:
             _exit_process(0)
 
     def _serve(self, connection, lease):
-        _say(connection, {"accepted": True})
+        _say(connection, {"accepted": True, "process": os.getpid()})
         data = b""
         while not data.endswith(b"\n"):
             part = connection.recv(1 << 16)

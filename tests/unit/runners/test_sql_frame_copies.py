@@ -101,9 +101,12 @@ def test_an_interrupted_question_ends_its_copy(start):
     assert rows(sql, "SELECT count(*) FROM df") == [[100_000]]
     sql.start("SELECT count(*) FROM df x, df y, df z WHERE x.a + y.a = z.a")
     sql.wait_until_idle()
+    spilled = sql.home / "tmp" / f".hutch-duckdb-{copies_of(python)[0]}"
+    spilled.mkdir()
     sql.interrupt()
     assert sql.finish().done["interrupted"]
     wait_for_copies(python, 0)
+    assert not spilled.exists()
     assert rows(sql, "SELECT count(*) FROM df") == [[100_000]]
 
 
@@ -131,3 +134,30 @@ def test_threads_of_python_make_no_copy_stay(start):
                       "threading.Thread(target=stop.wait, daemon=True).start()").ok
     assert rows(sql, "SELECT a FROM df") == [[1]]
     wait_for_copies(python, 0)
+
+
+def test_a_rare_object_of_a_long_column_keeps_its_value(both):
+    python, sql = both
+    assert python.run("long = pd.DataFrame({'d': [decimal.Decimal('1.5')] * 10_000, 'i': pd.Series([1] * 10_000, dtype=object)})\n"
+                      "long.at[777, 'd'], long.at[777, 'i'] = decimal.Decimal('1.123456'), 1.5\n"
+                      "text = pd.DataFrame({'s': pd.Series(['x'] * 5000 + [None], dtype=object)})").ok
+    assert rows(sql, "SELECT CAST(sum(d) AS VARCHAR), sum(i) FROM long") == [["14999.623456", 10000.5]]
+    assert rows(sql, "SELECT max(s), count(s) FROM text") == [["x", 5000]]
+    assert "14999.623456" in python.run("import hutch\nhutch.sql('SELECT sum(d) AS s FROM long')").main["text"]
+
+
+def test_names_that_differ_in_capitals_only(both):
+    python, sql = both
+    assert python.run("Df = pd.DataFrame({'a': [20]})").ok
+    assert [rows(sql, f"SELECT sum(a) FROM {name}") for name in ("df", "Df", "df")] == [[[6]], [[20]], [[6]]]
+    told = sql.run("SELECT * FROM df JOIN Df ON true")
+    assert not told.ok and "the DataFrames Df and df have one name in SQL" in told.stderr
+    assert python.run("del Df").ok
+
+
+def test_moments_with_a_zone_are_answered_by_the_copy(start):
+    python, sql = start("python", extras=True), start("sql", extras=True)
+    assert python.run("import pandas as pd\nzoned = pd.DataFrame({'t': pd.to_datetime(['2024-05-01 12:00'], utc=True)})").ok
+    first = rows(sql, "SELECT t FROM zoned")
+    assert first[0][0].startswith("2024-05-01") and len(copies_of(python)) == 1
+    assert rows(sql, "SELECT t FROM zoned") == first
