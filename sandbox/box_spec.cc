@@ -1,6 +1,7 @@
 #include "sandbox/box_spec.h"
 
 #include <algorithm>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -54,6 +55,34 @@ base::Result<Limits> limits_from_json(const json& value, const Limits& defaults,
   return limits;
 }
 
+json rules_to_json(const std::vector<NetworkRule>& rules) {
+  json texts = json::array();
+  for (const NetworkRule& rule : rules) texts.push_back(text_of(rule));
+  return texts;
+}
+
+base::Result<std::vector<NetworkRule>> rules_from_json(const json& value) {
+  std::vector<NetworkRule> rules;
+  if (value.is_null()) return rules;
+  if (!value.is_array()) return base::error(Error::Kind::kInvalid, "hosts must be an array");
+  if (value.size() > kNetworkRulesMax) {
+    return base::error(Error::Kind::kLimit,
+                       "at most " + std::to_string(kNetworkRulesMax) + " hosts can be allowed");
+  }
+  std::set<std::uint16_t> ports;
+  for (const json& text : value) {
+    if (!text.is_string()) return base::error(Error::Kind::kInvalid, "each host must be a string");
+    rules.push_back(TRY(parse_network_rule(text.get_ref<const std::string&>())));
+    ports.insert(rules.back().port);
+  }
+  if (ports.size() > kNetworkPortsMax) {
+    return base::error(Error::Kind::kLimit, "hosts can be allowed on " +
+                                                std::to_string(kNetworkPortsMax - 1) +
+                                                " different ports beside 80 and 443");
+  }
+  return rules;
+}
+
 json spec_to_json(const BoxSpec& spec) {
   json value = {{"session_id", spec.session_id},
                 {"session_directory", spec.session_directory},
@@ -69,7 +98,11 @@ json spec_to_json(const BoxSpec& spec) {
                 {"zygote_directory", spec.zygote_directory},
                 {"python_ahead", spec.python_ahead},
                 {"host_folders", folders_to_json(spec.host_folders)},
+                {"network", rules_to_json(spec.network)},
+                {"network_addresses", spec.network_addresses},
+                {"egress_directory", spec.egress_directory},
                 {"note", spec.note}};
+  if (spec.egress_uid) value["egress_uid"] = *spec.egress_uid;
   if (spec.host_uid) value["host_uid"] = *spec.host_uid;
   if (spec.ends_at_ms) value["ends_at_ms"] = *spec.ends_at_ms;
   return value;
@@ -101,6 +134,15 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   spec.zygote_directory = wire::string_or(value, "zygote_directory");
   spec.python_ahead = wire::boolean_or(value, "python_ahead", false);
   spec.host_folders = TRY(folders_from_json(value.value("host_folders", json())));
+  spec.network = TRY(rules_from_json(value.value("network", json::array())));
+  const json addresses = value.value("network_addresses", json::object());
+  for (const auto& [name, text] : addresses.items()) {
+    if (text.is_string()) spec.network_addresses[name] = text.get<std::string>();
+  }
+  spec.egress_directory = wire::string_or(value, "egress_directory");
+  if (const auto uid = wire::find_integer(value, "egress_uid")) {
+    spec.egress_uid = static_cast<std::uint32_t>(*uid);
+  }
   spec.note = wire::string_or(value, "note");
   if (const auto uid = wire::find_integer(value, "host_uid")) {
     spec.host_uid = static_cast<std::uint32_t>(*uid);

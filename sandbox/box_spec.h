@@ -12,6 +12,7 @@
 #include "sandbox/base/result.h"
 #include "sandbox/host_folder.h"
 #include "sandbox/limits.h"
+#include "sandbox/network_rule.h"
 
 namespace sandbox {
 
@@ -32,14 +33,23 @@ struct BoxSpec {
   std::string zygote_directory;             // of one to be forked from, if it is there; empty: none
   bool python_ahead = false;                // its interpreter starts before a run asks for it
   std::vector<HostFolder> host_folders;
-  std::string note;                        // the first run tells it, if any
-  std::optional<std::int64_t> ends_at_ms;  // hard end of the session, wall clock
+  std::vector<NetworkRule> network;  // what it may reach; empty: nothing but itself
+  std::map<std::string, std::string> network_addresses;  // that the operator gives names of those
+  std::string egress_directory;             // of hutch-egress; absolute; for who has a network
+  std::optional<std::uint32_t> egress_uid;  // as root: whose rights hutch-egress has
+  std::string note;                         // the first run tells it, if any
+  std::optional<std::int64_t> ends_at_ms;   // hard end of the session, wall clock
 };
 
 nlohmann::json spec_to_json(const BoxSpec& spec);
 base::Result<BoxSpec> spec_from_json(const nlohmann::json& value);
 
 nlohmann::json limits_to_json(const Limits& limits);
+
+// Texts, as parse_network_rule() reads them.
+nlohmann::json rules_to_json(const std::vector<NetworkRule>& rules);
+// kInvalid names the one that is none; kLimit when there are too many.
+base::Result<std::vector<NetworkRule>> rules_from_json(const nlohmann::json& value);
 
 // Absent members keep their default. kInvalid names the range of a value outside of it, and the
 // known names for one that is unknown. `most` is the operator's maximum.

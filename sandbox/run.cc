@@ -118,6 +118,14 @@ Run without_results(const Run& run) {
   return brief;
 }
 
+json network_use_to_json(const NetworkUse& use) {
+  json refused = json::array();
+  for (const auto& [host, reason] : use.refused) {
+    refused.push_back({{"host", host}, {"reason", reason}});
+  }
+  return {{"allowed", use.allowed}, {"refused", std::move(refused)}, {"bytes", use.bytes}};
+}
+
 json run_to_json(const Run& run) {
   json value = {{"run_id", run.run_id},
                 {"language", name_of(run.language)},
@@ -141,9 +149,31 @@ json run_to_json(const Run& run) {
   }
   if (run.exit_code) value["exit_code"] = *run.exit_code;
   if (run.error) value["error"] = error_to_json(*run.error);
+  if (!run.network.empty()) value["network"] = network_use_to_json(run.network);
   if (!run.note.empty()) value["note"] = run.note;
   return value;
 }
+
+namespace {
+
+// Of one that a box may have written: what is none of it is left out.
+NetworkUse network_use_from_json(const json& value) {
+  NetworkUse use;
+  if (!value.is_object()) return use;
+  for (const json& host : value.value("allowed", json::array())) {
+    if (host.is_string() && use.allowed.size() < NetworkUse::kListedMax) {
+      use.allowed.push_back(host.get<std::string>());
+    }
+  }
+  for (const json& entry : value.value("refused", json::array())) {
+    if (!entry.is_object() || use.refused.size() == NetworkUse::kListedMax) continue;
+    use.refused.push_back({wire::string_or(entry, "host"), wire::string_or(entry, "reason")});
+  }
+  use.bytes = std::max<std::int64_t>(wire::integer_or(value, "bytes", 0), 0);
+  return use;
+}
+
+}  // namespace
 
 base::Result<Run> run_from_json(const json& value) {
   const auto language = find_language(wire::string_or(value, "language"));
@@ -172,6 +202,7 @@ base::Result<Run> run_from_json(const json& value) {
                                  wire::integer_or(change, "bytes", 0)});
   }
   const auto listed = static_cast<std::int64_t>(run.files_changed.size());
+  run.network = network_use_from_json(value.value("network", json::object()));
   run.files_changed_total =
       std::max(wire::integer_or(value, "files_changed_total", listed), listed);
   return run;

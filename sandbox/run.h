@@ -67,6 +67,20 @@ struct FileChange {
   std::int64_t bytes = 0;
 };
 
+// What a run has asked of the network; hosts as "host:port", each once.
+struct NetworkUse {
+  static constexpr std::size_t kListedMax = 50;  // of each kind
+  struct Refusal {
+    std::string host;
+    std::string reason;
+  };
+  std::vector<std::string> allowed;
+  std::vector<Refusal> refused;
+  std::int64_t bytes = 0;  // both ways, of connections that ended
+
+  [[nodiscard]] bool empty() const { return allowed.empty() && refused.empty() && bytes == 0; }
+};
+
 struct Run {
   // Not in line: they need all of json.hpp.
   Run();
@@ -92,8 +106,11 @@ struct Run {
   std::optional<RunError> error;
   std::vector<FileChange> files_changed;
   std::int64_t files_changed_total = 0;  // of which those are the first
+  NetworkUse network;
   std::string note;
 };
+
+nlohmann::json network_use_to_json(const NetworkUse& use);
 
 // What says which run it is, and how far: what it has given so far may be megabytes.
 Run without_results(const Run& run);

@@ -112,6 +112,7 @@ class LinuxSandbox : public Sandbox {
     BoxSpec spec = wanted;
     spec.program_directory = config_.program_directory;
     spec.data_directory = config_.data_directory;
+    spec.egress_directory = config_.egress_directory;
     spec.detach_seconds = config_.detach_seconds;
     if (config_.zygote != SandboxConfig::Zygote::kOff) {
       Zygote& zygote = zygote_of(spec.environment_directory);

@@ -121,11 +121,12 @@ struct SandboxConfig {
   Zygote zygote = Zygote::kOff;
   std::string zygote_directory;           // for its socket, lock and log; ours alone, exists
   std::chrono::seconds zygote_rest{600};  // unused for so long it ends, unless it was the last used
+  std::string egress_directory;           // for the socket, lock and log of hutch-egress; exists
   // What most sessions will have, so that its zygote is started ahead; empty: the host's packages.
   std::string usual_environment;
 };
 
-// `start` fills program, data and zygote directory of a BoxSpec from the config.
+// `start` fills program, data, zygote and egress directory of a BoxSpec from the config.
 std::unique_ptr<Sandbox> make_sandbox(SandboxConfig config);
 
 }  // namespace sandbox

@@ -25,7 +25,7 @@ base::Result<HostUidRange> host_uids_of(const std::string& state_directory) {
       TRY(sha256_hex(std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino)));
   std::int64_t number = 0;
   std::from_chars(hash.data(), hash.data() + kDigits, number, 16);
-  return HostUidRange{kFirst + number % kStarts, kCount};
+  return HostUidRange{kFirst + number % kStarts, kCount - 1};
 }
 
 }  // namespace sessions

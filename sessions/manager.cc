@@ -184,6 +184,7 @@ base::Result<Session> Manager::make_row(const std::string& principal_id,
   wanted.env = sandbox::wire::print_json(options.env);
   wanted.lifetime_seconds = options.lifetime_seconds;
   wanted.host_folders = TRY(choose_folders(options.filesystem));
+  wanted.network = TRY(choose_network(options.network));
   wanted.unasked = options.unasked;
   if (!options.template_name.empty()) wanted.template_name = options.template_name;
   (void)TRY(environment_of(wanted));
@@ -261,7 +262,7 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::box_of(const Session& sessi
                        "this session's lifetime_seconds are over, and it was deleted with its "
                        "files; create_session makes another");
   }
-  if (auto box = sandbox_.find(session.id); box.ok() && folders_are_known(session.id)) return box;
+  if (auto box = sandbox_.find(session.id); box.ok() && grants_are_known(session.id)) return box;
   const auto lock = lock_of(session.id);
   const std::lock_guard one_at_a_time(*lock);
   const auto deadline = std::chrono::steady_clock::now() + kOthersPatience;
@@ -269,7 +270,7 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::box_of(const Session& sessi
     auto box = sandbox_.find(session.id);
     // One of another version says so, and is left alone.
     if (!box.ok() && box.error().kind == Error::Kind::kUnsupported) return box;
-    if (box.ok() && TRY(has_its_folders(session, *box.value()))) return box;
+    if (box.ok() && TRY(has_its_grants(session, *box.value()))) return box;
     // It may have been deleted since the caller looked, and again until its lock is held.
     if (TRY(find(session.principal_id, session.id)).status == "destroyed") return deleted();
     const auto owned = own(session.id);
@@ -314,6 +315,14 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
   Folders folders = TRY(folders_of(session));
   spec.host_folders = std::move(folders.folders);
   spec.note = std::move(folders.note);
+  Network network = TRY(network_of(session));
+  spec.network = std::move(network.hosts);
+  spec.network_addresses = config_.network.addresses;
+  if (!network.note.empty()) spec.note += (spec.note.empty() ? "" : "; ") + network.note;
+  if (config_.own_ids) {
+    // The one that host_uids_of() leaves.
+    spec.egress_uid = static_cast<std::uint32_t>(config_.own_ids->first + config_.own_ids->count);
+  }
   if (session.lifetime_seconds) {
     spec.ends_at_ms = session.created_at + *session.lifetime_seconds * 1000;
   }
@@ -340,7 +349,7 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& kn
   const auto status = box->status();
   if (status.ok()) {
     TRY(store_.set_isolation(session.id, status.value().isolation));
-    remember_folders(session.id, status.value(), spec.host_folders);
+    remember_grants(session.id, status.value(), spec);
   }
   TRY(store_.set_session_status(session.id, "ready", ""));
   if (TRY(store_.session_is_live(session.id))) return box;

@@ -38,6 +38,16 @@ struct GrantedFolders {
   bool decides = false;
 };
 
+// What of the network this server's operator lets its sessions reach.
+struct GrantedNetwork {
+  std::vector<sandbox::NetworkRule> hosts;
+  // Several under one name, of those that are granted: {"packages": hosts of package indexes}.
+  std::map<std::string, std::vector<sandbox::NetworkRule>> sets;
+  // Of names whose address the operator gives, be it a private one; canonical_host().
+  std::map<std::string, std::string> addresses;
+  bool unasked = false;  // each session that asks for nothing has all; else none
+};
+
 struct ManagerConfig {
   std::string state_directory;  // exists, ours alone
   sandbox::Limits default_limits;
@@ -51,6 +61,7 @@ struct ManagerConfig {
   // whose clients come back after a restart wait for them.
   bool connections_end_with_server = true;
   GrantedFolders folders;
+  GrantedNetwork network;
   std::string environments_directory;
   std::string usual_template;  // of a session that asks for none; empty: see sandbox/environment.h
   std::size_t spare_sessions = 0;  // made ahead of need, as one that asks for nothing special is
@@ -73,6 +84,8 @@ struct SessionOptions {
   // A JSON object: read_only and read_write of names in /mnt, blocked of paths in them; empty: the
   // default.
   std::string filesystem;
+  // A JSON object: allow of hosts and names of sets, block_outbound; empty: the default.
+  std::string network;
   std::map<std::string, std::string> env;
 };
 
@@ -174,6 +187,13 @@ class Manager {
   // Settles runs of dead boxes, ends what is over its time, removes what has no owner.
   void sweep(const std::stop_token& stop);
 
+  // What a session may reach now, and what it is told is missing.
+  struct Network {
+    std::vector<sandbox::NetworkRule> hosts;
+    std::string note;
+  };
+  [[nodiscard]] base::Result<Network> network_of(const Session& session) const;
+
   [[nodiscard]] const ManagerConfig& config() const { return config_; }
   [[nodiscard]] Store& store() { return store_; }
 
@@ -197,19 +217,21 @@ class Manager {
   // For the row of a session that asks for these; nothing: no choice was made.
   [[nodiscard]] base::Result<std::optional<std::string>> choose_folders(
       const std::string& filesystem) const;
+  [[nodiscard]] base::Result<std::optional<std::string>> choose_network(
+      const std::string& network) const;
   // What a session gets of the folders that are granted now, and what it is told is missing.
   struct Folders {
     std::vector<sandbox::HostFolder> folders;
     std::string note;
   };
   [[nodiscard]] base::Result<Folders> folders_of(const Session& session) const;
-  // False when the box of another server has other folders than the session gets here, and so has
-  // been ended. Asks once for each session.
-  base::Result<bool> has_its_folders(const Session& session, sandbox::Box& box);
-  bool folders_are_known(const std::string& session_id);
+  // False when the box of another server has other folders or another network than the session gets
+  // here, and so has been ended. Asks once for each session.
+  base::Result<bool> has_its_grants(const Session& session, sandbox::Box& box);
+  bool grants_are_known(const std::string& session_id);
   // Of a box that has just started: whether it is the one that was to have these.
-  void remember_folders(const std::string& session_id, const sandbox::BoxStatus& status,
-                        const std::vector<sandbox::HostFolder>& folders);
+  void remember_grants(const std::string& session_id, const sandbox::BoxStatus& status,
+                       const sandbox::BoxSpec& spec);
   // Calls with the session's box; again with a new one when it turns out to have just died.
   base::Status with_live_box(const Session& session,
                              const std::function<base::Status(sandbox::Box&)>& call);
@@ -284,7 +306,7 @@ class Manager {
   std::map<std::pair<std::string, std::string>, DefaultSession> connection_sessions_;
   std::map<std::string, std::vector<std::string>> connection_owned_;  // those that end with it
   std::map<std::string, std::weak_ptr<std::mutex>> locks_;            // those in use
-  std::set<std::string> folders_known_;  // of sessions whose box has the folders it is to have
+  std::set<std::string> grants_known_;  // of sessions whose box has what it is to have of them
   struct Spares {
     std::mutex mutex;
     std::condition_variable_any wakeup;

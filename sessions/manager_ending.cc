@@ -22,7 +22,7 @@ base::Status Manager::end_session(const Session& session, const std::string& why
   {
     const std::lock_guard lock(mutex_);
     for (auto& [connection, ids] : connection_owned_) std::erase(ids, session.id);
-    folders_known_.erase(session.id);
+    grants_known_.erase(session.id);
   }
   return bury(session);
 }

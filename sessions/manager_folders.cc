@@ -138,28 +138,6 @@ base::Status block(const json& filesystem, std::vector<HostFolder>& chosen) {
   return base::done();
 }
 
-bool is_within(const HostFolder& folder, const HostFolder& most) {
-  const auto blocked = [&folder](const std::string& path) {
-    return std::find(folder.blocked.begin(), folder.blocked.end(), path) != folder.blocked.end();
-  };
-  return folder.path == most.path && (most.writable || !folder.writable) &&
-         std::all_of(most.blocked.begin(), most.blocked.end(), blocked);
-}
-
-bool all_within(const std::vector<HostFolder>& folders, const std::vector<HostFolder>& most) {
-  return std::all_of(folders.begin(), folders.end(), [&most](const HostFolder& folder) {
-    const HostFolder* other = find_named(most, folder.name);
-    return other != nullptr && is_within(folder, *other);
-  });
-}
-
-// What a box says that it has; one of an older hutch says nothing.
-json folders_in(const sandbox::BoxStatus& status) {
-  const auto isolation = sandbox::wire::parse_json(status.isolation);
-  if (!isolation.ok() || !isolation.value().is_object()) return json::array();
-  return isolation.value().value("host_folders", json::array());
-}
-
 }  // namespace
 
 base::Result<std::optional<std::string>> Manager::choose_folders(const std::string& text) const {
@@ -212,40 +190,6 @@ base::Result<Manager::Folders> Manager::folders_of(const Session& session) const
     result.folders.push_back(checked.value());
   }
   return result;
-}
-
-void Manager::remember_folders(const std::string& session_id, const sandbox::BoxStatus& status,
-                               const std::vector<HostFolder>& folders) {
-  const bool same = folders_in(status) == sandbox::folders_to_json(folders);
-  const std::lock_guard lock(mutex_);
-  if (same) {
-    folders_known_.insert(session_id);
-  } else {
-    folders_known_.erase(session_id);
-  }
-}
-
-bool Manager::folders_are_known(const std::string& session_id) {
-  if (!config_.folders.decides) return true;
-  const std::lock_guard lock(mutex_);
-  return folders_known_.contains(session_id);
-}
-
-base::Result<bool> Manager::has_its_folders(const Session& session, sandbox::Box& box) {
-  if (folders_are_known(session.id)) return true;
-  const sandbox::BoxStatus status = TRY(box.status());
-  const auto present = TRY(sandbox::folders_from_json(folders_in(status)));
-  const Folders wanted = TRY(folders_of(session));
-  const bool too_much = !all_within(present, wanted.folders);
-  // Work that goes on is worth more than a folder that is to come.
-  const bool too_little = !all_within(wanted.folders, present) && status.active.empty();
-  if (too_much || too_little) {
-    TRY(box.shutdown());
-    return false;
-  }
-  const std::lock_guard lock(mutex_);
-  folders_known_.insert(session.id);
-  return true;
 }
 
 }  // namespace sessions

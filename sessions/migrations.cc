@@ -76,11 +76,14 @@ CREATE INDEX IF NOT EXISTS sessions_unburied ON sessions(created_at)
 CREATE INDEX IF NOT EXISTS runs_by_status ON runs(status, queued_at, finished_at);
 )sql";
 
+// Version 8: hosts of the network that a session has asked for, as JSON.
+constexpr std::string_view kNetwork = "ALTER TABLE sessions ADD COLUMN network TEXT";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 7> kScripts{
-      kSchemaSql, kTokens, kSealingKeys, kHostFolders, kUnasked, kBuryAgain, kLiveAlone};
+  static constexpr std::array<std::string_view, 8> kScripts{
+      kSchemaSql, kTokens, kSealingKeys, kHostFolders, kUnasked, kBuryAgain, kLiveAlone, kNetwork};
   return kScripts;
 }
 

@@ -1,9 +1,91 @@
-// install_packages: needs a network, which sessions of this version do not have.
+// install_packages: pip and npm as code would call them, where the session's network allows it.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
+#include "sandbox/network_rule.h"
+#include "sandbox/shortened_text.h"
+#include "tools/run_reply.h"
 #include "tools/tool_kit.h"
 
 namespace tools {
+
+using base::Error;
+
+namespace {
+
+constexpr std::size_t kPackageBytesMax = 500;
+
+struct PackageManager {
+  const char* name;
+  const char* index;    // without which it finds nothing
+  const char* command;  // to which the packages are added
+};
+
+constexpr PackageManager kManagers[] = {
+    {"pip", "pypi.org", "python3 -m pip install --no-input --progress-bar off --"},
+    {"npm", "registry.npmjs.org", "npm install --no-audit --no-fund --"}};
+
+const PackageManager& manager_named(const std::string& name) {
+  return *std::find_if(std::begin(kManagers), std::end(kManagers),
+                       [&name](const PackageManager& manager) { return name == manager.name; });
+}
+
+// As one word of bash.
+base::Result<std::string> quoted(const std::string& package) {
+  if (package.empty() || package.size() > kPackageBytesMax ||
+      std::any_of(package.begin(), package.end(),
+                  [](char c) { return static_cast<unsigned char>(c) < ' '; })) {
+    return base::error(Error::Kind::kInvalid,
+                       "packages: \"" + sandbox::echoed(package) +
+                           "\" is no name of a package, or a version of one");
+  }
+  std::string word = "'";
+  for (const char c : package) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+base::Status check_network(const Services& services, const sessions::Session& session,
+                           const PackageManager& manager) {
+  const auto network = TRY(services.sessions.network_of(session));
+  if (sandbox::allows(network.hosts, manager.index, sandbox::kHttpsPort)) return base::done();
+  return base::error(
+      Error::Kind::kUnsupported,
+      "the network policy of " +
+          (session.id.empty() ? "this connection's session" : "session " + session.id) +
+          " does not allow " + manager.index + ", so " + manager.name +
+          " can install nothing. Whoever runs hutch can allow it: hutch stdio --packages, or "
+          "allow = [\"packages\"] in [network] of the configuration. Until then use what is "
+          "there (in run_code: import importlib.metadata; sorted(d.name for d in "
+          "importlib.metadata.distributions())), or write the package's files into /workspace with "
+          "write_file.");
+}
+
+base::Result<Reply> install(const Services& services, const Arguments& arguments,
+                            mcp::CallContext& context) {
+  const PackageManager& manager = manager_named(arguments.text("manager", "pip"));
+  sandbox::RunRequest request;
+  request.language = sandbox::Language::kBash;
+  request.code = manager.command;
+  const std::vector<std::string> packages = arguments.list("packages");
+  if (packages.empty()) {
+    return base::error(Error::Kind::kInvalid, "packages must name at least one");
+  }
+  for (const std::string& package : packages) {
+    request.code += " " + TRY(quoted(package));
+  }
+  // No box is started only to say no: a session that asks for nothing will have what this one has.
+  if (!arguments.has("session_id")) TRY(check_network(services, sessions::Session(), manager));
+  const sessions::Session session = TRY(session_for(services, arguments, context));
+  TRY(check_network(services, session, manager));
+  const auto most = services.sessions.check_run_seconds(session, sandbox::kRunSecondsMax);
+  request.timeout_seconds = most.ok() ? most.value() : sessions::run_seconds_of(session);
+  Reply reply = TRY(reply_of_new_run(services, session, std::move(request), context));
+  reply.new_session_id = new_session_id(session, services, arguments, context);
+  return reply;
+}
+
+}  // namespace
 
 mcp::Tool install_tool(const Services& services) {
   Definition definition{
@@ -15,25 +97,12 @@ mcp::Tool install_tool(const Services& services) {
        {.name = "manager", .description = "default pip", .values = {"pip", "npm"}}},
       object_schema({{"session_id", "string"}, {"run_id", "string"}, {"status", "string"}},
                     {"session_id", "run_id", "status"}),
-      {.read_only = false, .destructive = false, .idempotent = true}};
-  return make_tool(
-      services, definition,
-      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
-        // No box is started only to say no.
-        const std::string whose =
-            arguments.has("session_id")
-                ? "session " + TRY(session_for(services, arguments, context)).id
-                : std::string("this connection's session");
-        return base::error(
-            base::Error::Kind::kUnsupported,
-            "the network policy of " + whose +
-                " allows nothing (network: {allow: []}), so no package index can be reached. Use "
-                "what is "
-                "installed on the host (in run_code: import importlib.metadata; sorted(d.name for "
-                "d in "
-                "importlib.metadata.distributions())), or write the package's files into "
-                "/workspace with write_file.");
-      });
+      {.read_only = false, .destructive = false, .idempotent = true},
+      mcp::TaskSupport::kOptional};
+  return make_tool(services, definition,
+                   [services](const Arguments& arguments, mcp::CallContext& context) {
+                     return install(services, arguments, context);
+                   });
 }
 
 }  // namespace tools

@@ -44,12 +44,31 @@ Offer::Offer(mcp::Server& server, Services services) {
 
 Offer::~Offer() = default;
 
-std::string instructions(const sessions::GrantedFolders& folders) {
+namespace {
+
+std::string words_of(const sessions::GrantedNetwork& network) {
+  std::string list;
+  for (const auto& [name, hosts] : network.sets) list += (list.empty() ? "" : ", ") + name;
+  for (const sandbox::NetworkRule& rule : network.hosts) {
+    list += (list.empty() ? "" : ", ") + text_of(rule);
+  }
+  if (list.empty()) return "There is no network but loopback.";
+  const std::string packages =
+      network.sets.contains("packages") ? " (install_packages, pip, npm work)" : "";
+  return network.unasked ? "Of the network only this can be reached: " + list + packages + "."
+                         : "create_session's network.allow can have: " + list + packages + ".";
+}
+
+}  // namespace
+
+std::string instructions(const sessions::ManagerConfig& config) {
+  const sessions::GrantedFolders& folders = config.folders;
   std::string text =
       "A Linux computer of your own. run_code runs Python, JavaScript, TypeScript, SQL or bash; "
       "variables, imports and tables stay from call to call, and the last expression's value is "
-      "shown. Files live in /workspace (the working directory) and are kept. There is no "
-      "network but loopback. A run still going after 50 s comes back as status running: follow "
+      "shown. Files live in /workspace (the working directory) and are kept. " +
+      words_of(config.network) +
+      " A run still going after 50 s comes back as status running: follow "
       "it with get_run. Servers and other long work: background: true. Figures come back as "
       "images. Give files to the user with share_file. Results name their session_id: pass it "
       "on to go on in the same session. Unrelated work: create_session.";

@@ -15,6 +15,10 @@ Reply reply_of_run(sessions::Manager& sessions, const sessions::RunState& state,
                    std::optional<std::int64_t> stdout_offset = std::nullopt,
                    std::optional<std::int64_t> stderr_offset = std::nullopt);
 
+// Starts the run and follows it as long as a call may take, or makes it a task. In run_tools.cc.
+base::Result<Reply> reply_of_new_run(const Services& services, const sessions::Session& session,
+                                     sandbox::RunRequest request, mcp::CallContext& context);
+
 // The last line a run has printed to stdout; its status when there is none.
 std::string newest_line(sessions::Manager& sessions, const sessions::RunState& state);
 

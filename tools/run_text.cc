@@ -141,6 +141,18 @@ void add_truncated(std::string& text, const json& truncated) {
   }
 }
 
+void add_network(std::string& text, const json& network) {
+  std::string hosts;
+  for (const json& host : network["allowed"]) hosts += " " + host.get<std::string>();
+  if (!hosts.empty()) {
+    text += "network: reached" + one_line(hosts) + ", " + network["bytes"].dump() + " bytes\n";
+  }
+  for (const json& refusal : network["refused"]) {
+    text += "network: " + one_line(refusal["host"].get<std::string>()) +
+            " refused: " + one_line(refusal["reason"].get<std::string>()) + "\n";
+  }
+}
+
 // Whether a stream goes on behind what is shown of it.
 bool shows_a_part(const json& value) {
   const auto truncated = value.find("truncated");
@@ -168,6 +180,7 @@ std::string text_of_run(const json& value) {
   std::size_t number = 0;
   for (const json& output : value["outputs"]) add_output(text, output, ++number);
   add_changes(text, value);
+  if (value.contains("network")) add_network(text, value["network"]);
   if (value.contains("truncated")) add_truncated(text, value["truncated"]);
   if (value["status"] == "running" || shows_a_part(value)) {
     text += "to read on: get_run with stdout_offset " + value["stdout_next_offset"].dump() +

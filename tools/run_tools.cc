@@ -45,6 +45,7 @@ json run_schema(std::vector<std::string> required = {"session_id", "run_id", "la
                         {"truncated", "object"},
                         {"stdout_next_offset", "integer"},
                         {"stderr_next_offset", "integer"},
+                        {"network", "object"},
                         {"note", "string"}},
                        std::move(required));
 }
@@ -98,6 +99,27 @@ base::Result<RunState> follow(const Services& services, RunState state, mcp::Cal
   return state;
 }
 
+}  // namespace
+
+base::Result<Reply> reply_of_new_run(const Services& services, const sessions::Session& session,
+                                     sandbox::RunRequest request, mcp::CallContext& context) {
+  RunState state = TRY(services.sessions.start_run(session, std::move(request)));
+  const mcp::TaskWish wish = context.task_wish();
+  const bool as_task =
+      wish == mcp::TaskWish::kDemanded || (wish == mcp::TaskWish::kAllowed && state.run.background);
+  if (as_task) return Reply{.structured = {}, .text = {}, .task = task_of_run(state)};
+  if (!state.run.background) state = TRY(follow(services, std::move(state), context));
+  if (!is_terminal(state.run.status) && wish == mcp::TaskWish::kAllowed) {
+    return Reply{.structured = {}, .text = {}, .task = task_of_run(state)};
+  }
+  if (services.changes != nullptr && !state.run.files_changed.empty()) {
+    services.changes->resources_changed(context.principal().id);
+  }
+  return reply_of_run(services.sessions, state);
+}
+
+namespace {
+
 base::Result<std::int64_t> timeout_for(const Services& services, const Arguments& arguments,
                                        const sessions::Session& session) {
   if (const auto given = arguments.find_integer("timeout_seconds")) {
@@ -129,19 +151,7 @@ base::Result<Reply> call_run_code(const Services& services, const Arguments& arg
   sandbox::RunRequest request = TRY(run_request(arguments));
   const sessions::Session session = TRY(session_for(services, arguments, context));
   request.timeout_seconds = TRY(timeout_for(services, arguments, session));
-  RunState state = TRY(services.sessions.start_run(session, std::move(request)));
-  const mcp::TaskWish wish = context.task_wish();
-  const bool as_task =
-      wish == mcp::TaskWish::kDemanded || (wish == mcp::TaskWish::kAllowed && state.run.background);
-  if (as_task) return Reply{.structured = {}, .text = {}, .task = task_of_run(state)};
-  if (!state.run.background) state = TRY(follow(services, std::move(state), context));
-  if (!is_terminal(state.run.status) && wish == mcp::TaskWish::kAllowed) {
-    return Reply{.structured = {}, .text = {}, .task = task_of_run(state)};
-  }
-  if (services.changes != nullptr && !state.run.files_changed.empty()) {
-    services.changes->resources_changed(context.principal().id);
-  }
-  Reply reply = reply_of_run(services.sessions, state);
+  Reply reply = TRY(reply_of_new_run(services, session, std::move(request), context));
   reply.new_session_id = new_session_id(session, services, arguments, context);
   return reply;
 }

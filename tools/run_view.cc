@@ -234,6 +234,7 @@ json structured_run(const RunView& view) {
                 {"outputs", json::array()},
                 {"files_changed", json::array()}};
   if (run.error) value["error"] = shown_error(run);
+  if (!run.network.empty()) value["network"] = sandbox::network_use_to_json(run.network);
   std::string note = note_of(run);
   add_note(add_streams(view, value), note);
   if (!note.empty()) {

@@ -51,38 +51,6 @@ Reply reply_of(json session) {
 
 Reply reply_of(const sessions::SessionState& state) { return reply_of(structured_session(state)); }
 
-bool is_array_of_strings(const json& value) {
-  return value.is_array() && std::all_of(value.begin(), value.end(),
-                                         [](const json& entry) { return entry.is_string(); });
-}
-
-// Whoever misspells a key would believe that it holds.
-base::Status check_network(const json& network) {
-  for (const auto& [key, value] : network.items()) {
-    if (key != "allow" && key != "credentials") {
-      return base::error(Error::Kind::kInvalid, "unknown key network." + sandbox::echoed(key) +
-                                                    "; there are: allow, credentials");
-    }
-    if (value.is_null()) continue;
-    if (!is_array_of_strings(value)) {
-      return base::error(Error::Kind::kInvalid, "network." + key + " must be an array of strings");
-    }
-    if (!value.empty()) {
-      return base::error(
-          Error::Kind::kUnsupported,
-          "network." + key + ": this version gives sessions no network but loopback; leave it out");
-    }
-  }
-  return base::done();
-}
-
-// What this version cannot give is refused, not ignored: a session weaker or blinder than asked
-// for would be a lie.
-base::Status check_unsupported(const Arguments& arguments) {
-  if (arguments.has("network")) TRY(check_network(arguments.object("network")));
-  return base::done();
-}
-
 mcp::Tool create_session(const Services& services) {
   Definition definition{
       "create_session",
@@ -101,7 +69,9 @@ mcp::Tool create_session(const Services& services) {
         .type = Argument::Type::kObject,
         .description = "memory_mb, cpus, processes, disk_mb, files, open_files, run_seconds, "
                        "output_mb"},
-       {.name = "network", .type = Argument::Type::kObject},
+       {.name = "network",
+        .type = Argument::Type::kObject,
+        .description = "allow: hosts; block_outbound"},
        {.name = "filesystem",
         .type = Argument::Type::kObject,
         .description = "read_only, read_write: folders of /mnt; blocked: paths in them"},
@@ -114,7 +84,6 @@ mcp::Tool create_session(const Services& services) {
   return make_tool(
       services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
-        TRY(check_unsupported(arguments));
         sessions::SessionOptions options;
         options.connection_id = context.connection_id();
         options.name = arguments.text("name");
@@ -125,6 +94,9 @@ mcp::Tool create_session(const Services& services) {
         }
         if (arguments.has("filesystem")) {
           options.filesystem = sandbox::wire::print_json(arguments.object("filesystem"));
+        }
+        if (arguments.has("network")) {
+          options.network = sandbox::wire::print_json(arguments.object("network"));
         }
         options.env = arguments.map("env");
         TRY(check_environment(options.env));

@@ -42,11 +42,12 @@ json structured_session(const sessions::SessionState& state) {
                 {"created_at", base::to_rfc3339(session.created_at)},
                 {"last_used_at", base::to_rfc3339(session.last_used_at)},
                 {"limits", parsed_or_empty(session.limits)},
-                {"network", {{"allow", json::array()}}},
                 {"active_runs", json::array()}};
   json isolation = parsed_or_empty(session.isolation.value_or("{}"));
   value["filesystem"] = filesystem_of(isolation.value("host_folders", json()));
   isolation.erase("host_folders");
+  value["network"]["allow"] = isolation.value("network", json::array());
+  isolation.erase("network");
   // As the box that runs found it, or the last one that did.
   if (session.isolation) {
     value["isolation"] = std::move(isolation);
@@ -87,6 +88,9 @@ std::string text_of_session(const json& value, Detail detail) {
       text += "  " + path.get<std::string>() + " " + key + "\n";
     }
   }
+  std::string hosts;
+  for (const json& host : value["network"]["allow"]) hosts += " " + host.get<std::string>();
+  if (!hosts.empty()) text += "  may reach" + hosts + "\n";
   for (const json& run : value["active_runs"]) {
     text += "  " + run["run_id"].get<std::string>() + " " + run["language"].get<std::string>() +
             " " + run["status"].get<std::string>() +

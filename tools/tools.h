@@ -25,8 +25,8 @@ struct Services {
 };
 
 // For the model: what this computer is and how to work with it.
-// `folders` of the host are in every session that asks for nothing else.
-std::string instructions(const sessions::GrantedFolders& folders);
+// With what of the host's folders and network it can have.
+std::string instructions(const sessions::ManagerConfig& config);
 
 class ChangeWatch;
 class RunTasks;

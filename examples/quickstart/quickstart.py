@@ -96,6 +96,15 @@ for attempt in range(100):
 print(page.status, page.readline().decode().strip())
 """
 
+SIZES = """
+import humanize, urllib.request
+try:
+    urllib.request.urlopen("https://example.com")
+except OSError as refusal:
+    print("example.com:", refusal)
+humanize.naturalsize(1_475_000_000)
+"""
+
 LONG = """
 import time
 for i in range(12):
@@ -174,6 +183,19 @@ async def draw_and_recover(hutch: Hutch) -> bool:
     return drawn
 
 
+async def install(hutch: Hutch) -> None:
+    step("It installs a package, and reaches nothing but the package index")
+    installed = await hutch.call("install_packages", packages=["humanize"])
+    if "No module named pip" in installed["stderr"]:
+        return show("no pip on this machine: hutch environments build makes what has it")
+    if installed["status"] != "completed":
+        raise SystemExit(f"quickstart: pip {installed['status']}:\n{installed['stdout']}\n{installed['stderr']}")
+    used = await hutch.run(SIZES)
+    show(installed["stdout"].splitlines()[-1], used["stdout"].rstrip(), used["outputs"][0]["text"],
+         f"reached: {', '.join(installed['network']['allowed'])}; refused: {used['network']['refused'][0]['host']}")
+    same("what the package says", used["outputs"][0]["text"], "'1.5 GB'")
+
+
 async def background_and_share(hutch: Hutch, output: pathlib.Path, files: list[str]) -> None:
     step("It runs a server in the background and uses it")
     server = await hutch.call("run_code", language="bash", background=True,
@@ -211,7 +233,8 @@ async def survive(options, state: str) -> None:
 def print_configuration(hutch: str) -> None:
     step("To use it from Claude Desktop, put this into claude_desktop_config.json")
     print(json.dumps({"mcpServers": {"hutch": {"command": hutch, "args": ["stdio"]}}}, indent=2))
-    print(f"\nand for Claude Code: claude mcp add hutch -- {hutch} stdio\n")
+    print(f"\nand for Claude Code: claude mcp add hutch -- {hutch} stdio\n"
+          "\n`stdio --packages` lets its sessions install packages, `--allow HOST` reach a host.\n")
 
 
 async def main() -> None:
@@ -223,10 +246,11 @@ async def main() -> None:
     state = tempfile.mkdtemp(prefix="hutch-quickstart-")
     started = time.monotonic()
     try:
-        async with Hutch(options.hutch, state, "--share-dir", str(options.output)) as hutch:
+        async with Hutch(options.hutch, state, "--share-dir", str(options.output), "--packages") as hutch:
             step(f"An MCP client starts hutch and finds {len(await hutch.tools())} tools")
             await analyse(hutch, data_set(options.data))
             drawn = await draw_and_recover(hutch)
+            await install(hutch)
             await background_and_share(hutch, options.output, ["monthly.csv"] + ["rain.png"] * drawn)
         await survive(options, state)
     finally:

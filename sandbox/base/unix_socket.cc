@@ -32,9 +32,9 @@ Result<UniqueFd> make_socket(int type) {
 
 }  // namespace
 
-Result<UniqueFd> listen_at(int directory_fd, const std::string& name) {
+Result<UniqueFd> listen_at(int directory_fd, const std::string& name, int type) {
   const sockaddr_un address = TRY(address_of(directory_fd, name));
-  UniqueFd fd = TRY(make_socket(SOCK_STREAM));
+  UniqueFd fd = TRY(make_socket(type));
   if (::unlinkat(directory_fd, name.c_str(), 0) != 0 && errno != ENOENT) {
     return Error::from_errno("unlink stale socket " + name);
   }

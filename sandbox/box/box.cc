@@ -43,8 +43,9 @@ base::Result<std::unique_ptr<Box>> Box::start(EventLoop& loop, BoxSpec spec, int
   TRY(box->open_directories());
   TRY(box->start_init());
   // Before there are threads: each has rights of its own.
-  TRY(keep_needed_capabilities(box->disk_quota_ != nullptr));
+  TRY(keep_needed_capabilities(box->disk_quota_ != nullptr, !box->spec_.network.empty()));
   TRY(box->start_runs());
+  TRY(box->open_network());
   TRY(box->start_control());
   if (box->spec_.python_ahead) {
     // Once the server has heard that the box is there.
@@ -60,6 +61,7 @@ Box::~Box() {
   // In this order: the cgroup goes once it is empty, and servers that wait for the end of the box
   // see their connection close when there is nothing left of it.
   watchdog_.reset();
+  egress_.reset();
   runs_.reset();
   init_.reset();
   cgroup_.reset();
@@ -173,11 +175,22 @@ base::Status Box::start_runs() {
     watchdog_->wake();
     if (control_) control_->run_changed(run_id);
   };
+  context.catch_up_with_network = [this] {
+    if (egress_) egress_->catch_up();
+  };
   context.begins = [this](const Run& run) { interpreter_record_.begins(run); };
   runs_ = std::make_unique<Runs>(std::move(context));
   runs_->tell_next(interpreter_record_.loss());
   runs_->tell_next(spec_.note);
   watchdog_ = TRY(Watchdog::start(loop_, spec_.limits, watched()));
+  return base::done();
+}
+
+base::Status Box::open_network() {
+  if (spec_.network.empty()) return base::done();
+  egress_ = TRY(EgressLink::open(loop_, spec_, init_->take_sockets(), [this](const json& event) {
+    if (runs_) runs_->network_used(event);
+  }));
   return base::done();
 }
 
@@ -260,7 +273,8 @@ json Box::isolation() const {
       {"pause", cgroup_->holds_freeze().empty() ? "SIGSTOP" : cgroup_->holds_freeze()},
       {"disk", (disk_quota_ ? kProjectQuota : kWatch).words},
       {"python", init_->warm() ? "forked from the zygote" : "started"},
-      {"host_folders", folders_to_json(spec_.host_folders)}};
+      {"host_folders", folders_to_json(spec_.host_folders)},
+      {"network", rules_to_json(spec_.network)}};
 }
 
 void Box::limit_reached(Cause cause, const std::string& why) {

@@ -9,6 +9,7 @@
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
 #include "sandbox/box/control.h"
+#include "sandbox/box/egress_link.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/init_process.h"
 #include "sandbox/box/interpreter_record.h"
@@ -36,6 +37,7 @@ class Box {
 
   base::Status open_directories();
   base::Status start_init();
+  base::Status open_network();
   base::Status start_control();
   // What the watchdog is to look after, and whom it tells.
   Watchdog::Watched watched();
@@ -72,6 +74,7 @@ class Box {
   std::unique_ptr<Cgroup> cgroup_;
   std::unique_ptr<InitProcess> init_;
   std::unique_ptr<Runs> runs_;
+  std::unique_ptr<EgressLink> egress_;  // null: it has no network
   std::unique_ptr<Control> control_;
   std::unique_ptr<Watchdog> watchdog_;
   InterpreterRecord interpreter_record_;

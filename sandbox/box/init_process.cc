@@ -79,6 +79,7 @@ void InitProcess::end_process() {
   pid_ = -1;
   pidfd_.reset();
   root_.reset();
+  sockets_.clear();
   socket_.reset();
   warm_ = false;
 }
@@ -163,6 +164,8 @@ base::Status InitProcess::wait_until_ready(Clock::time_point first_answer) {
       pid_ = head.pid;
     } else if (head.type == InitMessage::kRoot) {
       root_ = std::move(fd);
+    } else if (head.type == InitMessage::kListener) {
+      sockets_.push_back(std::move(fd));
     } else if (head.type == InitMessage::kReady) {
       is_ready = true;
       landlock_abi_ = head.value;

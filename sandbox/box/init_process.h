@@ -59,6 +59,8 @@ class InitProcess {
   // be hit by it. Never, when the box ends first.
   void after_signals(std::function<void()> then);
 
+  // The sockets that the plan asks for, in its order, once.
+  [[nodiscard]] std::vector<base::UniqueFd> take_sockets() { return std::move(sockets_); }
   // O_PATH directory descriptor of the box's root.
   [[nodiscard]] int root_fd() const { return root_.get(); }
   [[nodiscard]] pid_t host_pid() const { return pid_; }
@@ -96,6 +98,7 @@ class InitProcess {
   base::UniqueFd socket_;
   base::UniqueFd pidfd_;
   base::UniqueFd root_;
+  std::vector<base::UniqueFd> sockets_;
   bool warm_ = false;
   int landlock_abi_ = 0;
   pid_t pid_ = -1;

@@ -12,6 +12,7 @@
 
 #include "sandbox/box/host_folders.h"
 #include "sandbox/box/machine_view.h"
+#include "sandbox/box/network.h"
 #include "sandbox/box/plan_writer.h"
 #include "sandbox/environment.h"
 
@@ -123,7 +124,7 @@ base::Status add_programs(PlanWriter& plan, const std::string& environment_direc
   return base::done();
 }
 
-void add_etc(PlanWriter& plan) {
+void add_etc(PlanWriter& plan, bool has_network) {
   add_directory(plan, "/etc");
   add_directory(plan, "/etc/ssl");
   for (const std::string entry : kEtcEntries) {
@@ -145,7 +146,7 @@ void add_etc(PlanWriter& plan) {
   plan.add(PlanOp::kFile, {"/etc/hosts", "127.0.0.1 localhost hutch\n::1 localhost\n"});
   plan.add(PlanOp::kFile,
            {"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"});
-  plan.add(PlanOp::kFile, {"/etc/resolv.conf", ""});
+  plan.add(PlanOp::kFile, {"/etc/resolv.conf", has_network ? "nameserver 127.0.0.1\n" : ""});
   // A commit needs some identity; one in ~/.gitconfig or a repository goes before it. All folders
   // are the session's own, also those of the host that belong to somebody else.
   plan.add(PlanOp::kFile, {"/etc/gitconfig",
@@ -280,7 +281,7 @@ base::Result<std::string> make_plan(const BoxSpec& spec, const Cgroup::Entrance&
   add_ids(plan, spec);
   plan.add(PlanOp::kHostname, {kHostName});
   TRY(add_programs(plan, spec.environment_directory));
-  add_etc(plan);
+  add_etc(plan, !spec.network.empty());
   add_devices(plan, spec.limits);
   add_proc(plan);
   TRY(add_session(plan, spec));
@@ -292,6 +293,7 @@ base::Result<std::string> make_plan(const BoxSpec& spec, const Cgroup::Entrance&
   for (const HostFolder& folder : spec.host_folders) {
     if (folder.writable) plan.add(PlanOp::kAccess, {place_of(folder), "w"});
   }
+  add_network(plan, spec);
   add_limits(plan, spec, fallbacks);
   std::string bytes = plan.take();
   if (bytes.size() > wire::kPlanBytesMax) return base::error(Error::Kind::kLimit, "plan too large");

@@ -49,13 +49,13 @@ void add_note(Run& run, const std::string& what) {
   run.note += (run.note.empty() ? "" : "; ") + what;
 }
 
-void add_remarks(Run& run, const Limits& limits, std::string_view stdout_tail,
+void add_remarks(Run& run, const Limits& limits, bool has_network, std::string_view stdout_tail,
                  std::string_view stderr_tail) {
   const auto in_the_error = [&run](bool (*tells)(std::string_view)) {
     return run.error && (tells(run.error->message) || tells(run.error->traceback));
   };
-  if (in_the_error(tells_of_no_network) || tells_of_no_network(stdout_tail) ||
-      tells_of_no_network(stderr_tail)) {
+  if (!has_network && (in_the_error(tells_of_no_network) || tells_of_no_network(stdout_tail) ||
+                       tells_of_no_network(stderr_tail))) {
     add_note(run, kNoNetwork);
   }
   if (run.error && run.error->cause == Cause::kPids) add_note(run, kManyProcesses);

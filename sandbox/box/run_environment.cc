@@ -5,6 +5,14 @@
 #include "sandbox/environment.h"
 
 namespace sandbox::box {
+namespace {
+
+constexpr const char* kCertificates = "/etc/ssl/certs/ca-certificates.crt";
+constexpr const char* kCertificateVariables[] = {
+    "SSL_CERT_FILE",  "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",   "NODE_EXTRA_CA_CERTS",
+    "GIT_SSL_CAINFO", "PIP_CERT",           "npm_config_cafile"};
+
+}  // namespace
 
 std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& profile, const Job& job,
                                         bool own) {
@@ -31,11 +39,7 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
       {"PYTHONUNBUFFERED", "1"},
       {"PIP_BREAK_SYSTEM_PACKAGES", "1"},
       {"npm_config_prefix", "/home/user/.local"},
-      // There is no network: what needs one fails at once, instead of waiting and asking again for
-      // minutes, or looking for newer versions of itself.
       {"PIP_DISABLE_PIP_VERSION_CHECK", "1"},
-      {"PIP_RETRIES", "0"},
-      {"npm_config_fetch_retries", "0"},
       {"npm_config_update_notifier", "false"},
       {"OMP_NUM_THREADS", threads},
       {"OPENBLAS_NUM_THREADS", threads},
@@ -44,6 +48,15 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
       {"POLARS_MAX_THREADS", threads},
       // Arrow's heap would take a gigabyte of the process's data at once, and use a part of it.
       {"MIMALLOC_ARENA_EAGER_COMMIT", "0"}};
+  if (spec.network.empty()) {
+    // What needs a network fails at once, instead of waiting and asking again for minutes.
+    all["PIP_RETRIES"] = "0";
+    all["npm_config_fetch_retries"] = "0";
+  } else {
+    // Programs that bring certificates of their own take the machine's all the same.
+    for (const char* name : kCertificateVariables) all[name] = kCertificates;
+    all["HUTCH_NETWORK"] = "1";  // for what runners say of a package that is missing
+  }
   // There pip finds out by itself, and refuses what is asked for in words.
   if (!has_environment) all["PIP_USER"] = "1";
   for (const auto& [name, value] : profile.environment) all[name] = value;

@@ -46,6 +46,7 @@ class Runs {
     std::function<bool()> disk_used_up = {};                      // or the file system has no room
     std::function<void(const std::string& run_id)> changed = {};  // output, status or end
     std::function<void(const Run& run)> begins = {};
+    std::function<void()> catch_up_with_network = {};  // network_used() hears all until now
   };
 
   explicit Runs(Context context);
@@ -80,6 +81,8 @@ class Runs {
   void note_all(const std::string& what);
   // For the note of the next run: what happened while none was on.
   void tell_next(const std::string& what);
+  // What hutch-egress tells (egress_protocol.h): of all runs that are on, since it knows of none.
+  void network_used(const nlohmann::json& event);
   // While the box is frozen deadlines do not pass, and nothing starts: it could not answer.
   void hold();
   void release();

@@ -35,6 +35,7 @@ int enter_box(const Plan& plan) {
   pivot_into_root();                // the host's tree is gone after this
   set_hostname(plan);
   bring_up_loopback();
+  open_network(plan);  // ports below 1024 need a right; nothing of it stays in the box's hands
   make_root_read_only(plan);
   hand_over_root();  // with hutch-box's limit of descriptors: other boxes of the user use up ours
   leave_keyring();   // keyrings are not namespaced

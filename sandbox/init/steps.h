@@ -38,6 +38,8 @@ void close_further_user_namespaces();
 void pivot_into_root();
 void set_hostname(const Plan& plan);
 void bring_up_loopback();
+// What the plan says of routes and listening sockets, which go to hutch-box. Needs loopback.
+void open_network(const Plan& plan);
 void make_root_read_only(const Plan& plan);
 int open_root_directory();
 void use_cpus(const Plan& plan);

@@ -3,8 +3,8 @@
 // same build, so the layout is that of the machine.
 //
 // Box to init: kMount, kSpawn and kCopy (with descriptors), kSignal, kSignalAll, kBarrier. Init to
-// box: kClone (with the pidfd of init), kRoot (with the box's root directory), kReady, kSpawned,
-// kExited, kStopped, kFailed, kPassed.
+// box: kClone (with the pidfd of init), kRoot (with the box's root directory), kListener, kReady,
+// kSpawned, kExited, kStopped, kFailed, kPassed.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +33,7 @@ enum class InitMessage : std::uint16_t {
   kPassed = 21,    // sequence of the barrier
   kStopped = 22,   // pid: what was spawned has been stopped by a signal
   kRoot = 23,      // before kReady; carries one descriptor, the root directory of the box (O_PATH)
+  kListener = 24,  // before kReady, in the order of the plan; carries one descriptor, a socket
 };
 
 enum class SignalTarget : std::uint16_t { kProcess = 0, kGroup = 1 };

@@ -23,8 +23,10 @@ int plan_field_count(PlanOp op) {
     case PlanOp::kFile:
     case PlanOp::kSysctl:
     case PlanOp::kAccess:
+    case PlanOp::kRoute:
       return 2;
     case PlanOp::kRlimit:
+    case PlanOp::kListen:
       return 3;
     case PlanOp::kIdMap:
     case PlanOp::kTmpfs:

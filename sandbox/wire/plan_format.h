@@ -43,6 +43,8 @@ enum class PlanOp : std::uint8_t {
   kSysctl = 's',         // path below the box's /proc/sys, value
   kRlimit = 'u',         // number of the resource, soft, hard
   kCpus = 'n',           // how many CPUs the box may use
+  kRoute = 'o',          // IPv4 address, prefix length: all its addresses are the box's own
+  kListen = 'q',         // "tcp" or "udp", IPv4 address, port: a socket for hutch-box (kListener)
   kAccess = 'a',         // path in the box, what Landlock allows from there down: r read and run;
                          //   u also write what is there, as a device; w also create and delete
 };

@@ -105,11 +105,17 @@ CASES = [
     ("create_session", {"limits": {"\u00e9" * 100_000: 1}}, "limits are: memory_mb"),
     ("create_session", {"template": "debian"}, "no template"),
     ("create_session", {"template": "\u00e9" * 50}, "no template"),
-    ("create_session", {"network": {"allow": ["pypi.org"]}}, "no network but loopback"),
-    ("create_session", {"network": {"credentials": ["token"]}}, "no network but loopback"),
-    ("create_session", {"network": {"alow": ["pypi.org"]}}, "unknown key network.alow; there are: allow, credentials"),
+    ("create_session", {"network": {"allow": ["pypi.org"]}}, "pypi.org is not allowed here; allowed are: none; whoever runs hutch can"),
+    ("create_session", {"network": {"allow": ["packages"]}}, "packages is not allowed here"),
+    ("create_session", {"network": {"allow": ["http://a.b/"]}}, "without a scheme"),
+    ("create_session", {"network": {"allow": ["*.com"]}}, "allows too much"),
+    ("create_session", {"network": {"allow": ["127.0.0.1"]}}, "is an address: hosts are allowed by name"),
+    ("create_session", {"network": {"allow": ["a.b:0"]}}, "no port from 1 to 65535"),
+    ("create_session", {"network": {"block_outbound": "yes"}}, "block_outbound must be true or false"),
+    ("create_session", {"network": {"credentials": ["token"]}}, "this version keeps none"),
+    ("create_session", {"network": {"alow": ["pypi.org"]}}, "unknown key network.alow; there are: allow, block_outbound, credentials"),
     ("create_session", {"network": {"memory_mb": "x"}}, "unknown key network.memory_mb"),
-    ("create_session", {"network": {"k" * 500_000: []}}, "there are: allow, credentials"),
+    ("create_session", {"network": {"k" * 500_000: []}}, "there are: allow, block_outbound, credentials"),
     ("create_session", {"network": {"allow": "pypi.org"}}, "network.allow must be an array of strings"),
     ("create_session", {"network": {"allow": ""}}, "network.allow must be an array of strings"),
     ("create_session", {"network": {"allow": [1]}}, "network.allow must be an array of strings"),
@@ -215,7 +221,7 @@ def test_nothing_was_lost(prepared):
 
 
 def test_a_network_of_nothing_is_what_there_is(prepared):
-    for nothing in ({}, {"allow": []}, {"allow": [], "credentials": []}, {"allow": None}):
+    for nothing in ({}, {"allow": []}, {"allow": [], "credentials": []}, {"allow": None}, {"block_outbound": True}):
         session = prepared.call("create_session", network=nothing)
         assert session["network"] == {"allow": []}
         prepared.call("delete_session", session_id=session["session_id"])

@@ -105,6 +105,9 @@ TEST(Tidy, LibrariesStayBehindOneFile) {
   for (const fs::path& file : source_files()) {
     if (file.string().starts_with("tests/")) continue;
     for (const std::string& line : lines_of(file)) {
+      EXPECT_TRUE(!line.starts_with("#include <boost/") ||
+                  file.string().starts_with("sandbox/egress/"))
+          << file << ": Boost is hutch-egress's alone";
       for (const auto& [header, allowed] : kOnlyIn) {
         if (line.starts_with("#include <" + header + ">")) {
           EXPECT_TRUE(allowed.contains(file.string())) << file << " includes <" << header << ">";

@@ -36,7 +36,7 @@ flock -n 9 || { say "Waiting for another run on this image"; flock 9; }
 
 # The packages of the libraries that the programs are linked with. The same library may be known to
 # dpkg with and without /usr.
-ldd "$build/bin/hutch" "$build/bin/hutch-box" | awk '$2 == "=>" { print $3 }' | sort -u |
+ldd "$build/bin/hutch" "$build/bin/hutch-box" "$build/bin/hutch-egress" | awk '$2 == "=>" { print $3 }' | sort -u |
   while read -r library; do
     dpkg -S "$library" 2>/dev/null || dpkg -S "/usr$library" 2>/dev/null || dpkg -S "${library#/usr}"
   done | cut -d: -f1 | sort -u >"$vm/libraries.txt"
@@ -54,7 +54,7 @@ fi
 
 say "Packing $build"
 tests=$vm/tests.tar
-tar -cf "$tests" -C "$build" bin/hutch bin/hutch-box bin/hutch-init share weak/bin weak/share
+tar -cf "$tests" -C "$build" bin/hutch bin/hutch-box bin/hutch-egress bin/hutch-init share weak/bin weak/share
 tar -rf "$tests" -C "$top" --exclude=__pycache__ tests/conftest.py tests/pytest.ini tests/support \
   tests/integration tests/security tests/vm
 

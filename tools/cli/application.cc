@@ -1,5 +1,6 @@
 #include "tools/cli/application.h"
 
+#include <arpa/inet.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include "sandbox/base/process.h"
 #include "sandbox/environment.h"
 #include "sandbox/own_ids.h"
+#include "tools/cli/network_sets.h"
 
 namespace tools::cli {
 
@@ -17,6 +19,7 @@ base::Result<sandbox::SandboxConfig> sandbox_config(const Settings& settings) {
   sandbox::SandboxConfig config;
   config.sessions_directory = settings.state_directory + "/sessions";
   config.zygote_directory = settings.zygote_directory;
+  config.egress_directory = settings.state_directory + "/egress";
   const std::string usual =
       sandbox::usual_template(settings.environments_directory, settings.template_name);
   if (usual != sandbox::kHostTemplate) {
@@ -58,12 +61,38 @@ base::Result<sessions::GrantedFolders> granted_folders(const Settings& settings)
   return folders;
 }
 
+base::Result<sessions::GrantedNetwork> granted_network(const Settings& settings) {
+  sessions::GrantedNetwork network;
+  if (settings.mounting == Settings::Mounting::kNone) return network;
+  for (const std::string& text : settings.allow) {
+    if (const auto set = network_set(text)) {
+      network.sets[text] = *set;
+      continue;
+    }
+    auto rule = sandbox::parse_network_rule(text);
+    if (!rule.ok()) return std::move(rule).error().context("allow");
+    network.hosts.push_back(std::move(rule).value());
+  }
+  for (const auto& [name, address] : settings.addresses) {
+    in6_addr parsed{};
+    if (::inet_pton(AF_INET, address.c_str(), &parsed) != 1 &&
+        ::inet_pton(AF_INET6, address.c_str(), &parsed) != 1) {
+      return base::error(Error::Kind::kInvalid,
+                         "network.addresses: " + name + " has no address of version 4 or 6");
+    }
+    network.addresses[TRY(sandbox::canonical_host(name))] = address;
+  }
+  network.unasked = settings.mounting == Settings::Mounting::kAll;
+  return network;
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<Application>> Application::open(const Settings& settings) {
   std::unique_ptr<Application> app(new Application(settings));
   // First, so that nothing is made for a command that says what is refused.
   sessions::GrantedFolders folders = TRY(granted_folders(settings));
+  sessions::GrantedNetwork network = TRY(granted_network(settings));
   TRY(make_directories(settings));
   app->sandbox_ = sandbox::make_sandbox(TRY(sandbox_config(settings)));
   app->store_ = TRY(sessions::Store::open(settings.state_directory + "/hutch.db"));
@@ -76,6 +105,7 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   config.default_limits = settings.default_limits;
   config.most_limits = settings.most_limits;
   config.folders = std::move(folders);
+  config.network = std::move(network);
   config.environments_directory = settings.environments_directory;
   config.usual_template = settings.template_name;
   config.sessions_max = settings.sessions_max;
@@ -85,7 +115,7 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   config.connections_end_with_server = !settings.clients_come_back;
   if (settings.serves) config.spare_sessions = static_cast<std::size_t>(settings.spare_sessions);
   const sessions::HostUidRange ids = TRY(sessions::host_uids_of(settings.state_directory));
-  if (sandbox::can_give_ids(ids.first, ids.count)) config.own_ids = ids;
+  if (sandbox::can_give_ids(ids.first, ids.count + 1)) config.own_ids = ids;
   app->manager_ = TRY(sessions::Manager::open(std::move(config), *app->store_, *app->sandbox_));
   return app;
 }

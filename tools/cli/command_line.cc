@@ -201,10 +201,17 @@ void add_token(CLI::App& app, Choices& choices) {
   });
 }
 
-void add_mount(CLI::App* command, Choices& choices) {
+// What sessions get of this machine and its network.
+void add_grants(CLI::App* command, Choices& choices) {
   command->add_option("--mount", choices.flags.mounts,
                       "[NAME=]PATH[:rw] of a folder that sessions see as /mnt/NAME, read-only "
                       "without :rw; may be repeated");
+  command->add_option("--allow", choices.flags.allow,
+                      "Host that sessions may reach: api.example.com, *.example.com, either with "
+                      ":port; or packages, github; may be repeated");
+  command->add_flag_callback(
+      "--packages", [&choices] { choices.flags.allow.emplace_back("packages"); },
+      "Sessions may install packages: --allow packages");
 }
 
 void add_stdio_and_run(CLI::App& app, Choices& choices) {
@@ -217,7 +224,7 @@ void add_stdio_and_run(CLI::App& app, Choices& choices) {
   stdio->add_option_function<std::string>(
       "--share-dir", [&choices](const std::string& path) { choices.flags.share_directory = path; },
       "Where shared files are put for you to keep, ~/hutch unless given; none: nowhere");
-  add_mount(stdio, choices);
+  add_grants(stdio, choices);
   stdio->callback([&choices] {
     choices.command = [&choices](Settings settings) -> base::Result<int> {
       settings.serves = true;
@@ -238,7 +245,7 @@ void add_stdio_and_run(CLI::App& app, Choices& choices) {
   run->add_option("--save", choices.run.save_directory,
                   "Directory where the pictures and tables it shows are written whole")
       ->check(kNotEmpty);
-  add_mount(run, choices);
+  add_grants(run, choices);
   run->callback([&choices] {
     // Before anything is made for it: it is a usage error.
     const auto language = language_of(choices.run);
@@ -270,7 +277,7 @@ void add_serve(CLI::App& app, Choices& choices) {
                   "A proxy in front does TLS: other than loopback addresses are allowed");
   serve->add_flag("--no-auth", choices.no_auth,
                   "Ask for no token: all users of this machine may run code as you");
-  add_mount(serve, choices);
+  add_grants(serve, choices);
   serve->callback([&choices] {
     choices.command = [&choices](Settings settings) -> base::Result<int> {
       // Its clients are not tied to it as the one of stdio is: they come back after a restart.

@@ -140,6 +140,23 @@ base::Status take_oauth(const std::string& path, const toml::node& node, OauthSe
   return base::done();
 }
 
+base::Status take_network(const std::string& path, const toml::node& node, Settings& settings) {
+  if (!node.is_table()) return wrong(path, node, "network must be a table");
+  for (const auto& [key, entry] : *node.as_table()) {
+    const std::string name(key.str());
+    if (name == "allow") {
+      TRY(take_texts(path, entry, name, settings.allow));
+    } else if (name == "addresses" && entry.is_table()) {
+      for (const auto& [host, address] : *entry.as_table()) {
+        TRY(take_text(path, address, "an address", settings.addresses[std::string(host.str())]));
+      }
+    } else {
+      return wrong(path, entry, "unknown key network." + name);
+    }
+  }
+  return base::done();
+}
+
 base::Status take_mounts(const std::string& path, const toml::node& node, Settings& settings) {
   if (!node.is_table()) return wrong(path, node, "mounts must be a table");
   for (const auto& [key, entry] : *node.as_table()) {
@@ -194,6 +211,8 @@ base::Status read_config_file(const std::string& path, Settings& settings) {
         TRY(take_oauth(path, entry, settings.oauth.emplace()));
       } else if (name == "mounts") {
         TRY(take_mounts(path, entry, settings));
+      } else if (name == "network") {
+        TRY(take_network(path, entry, settings));
       } else if (name == "limits") {
         TRY(take_limits(path, entry, name, settings.default_limits));
       } else if (name == "max_limits") {

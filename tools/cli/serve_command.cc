@@ -138,8 +138,7 @@ base::Result<int> run_serve(Application& app, bool no_auth) {
   const ServeSettings& settings = app.settings().serve;
   mcp::http::ServeOptions options;
   options.address = TRY(address_of(settings, no_auth));
-  mcp::Server server(
-      {"hutch", "hutch", HUTCH_VERSION, instructions(app.sessions().config().folders)});
+  mcp::Server server({"hutch", "hutch", HUTCH_VERSION, instructions(app.sessions().config())});
   TRY(set_door(app, server, no_auth, options));
   options.door.allow_origins = settings.allow_origins;
   options.door.allow_hosts = settings.allow_hosts;

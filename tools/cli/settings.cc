@@ -331,6 +331,9 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
   settings.zygote_directory = state + "/zygote";
   TRY(resolve_template(environment, settings));
   TRY(resolve_mounts(flags, environment, settings.mounts));
+  const auto allow = split(environment("HUTCH_ALLOW"));
+  if (!allow.empty()) settings.allow = allow;
+  if (!flags.allow.empty()) settings.allow = flags.allow;
   // It looks into all homes, which costs time and may have the host mount some.
   if (!settings.mounts.empty()) {
     settings.never_mounted = never_mounted(environment, settings, file);
@@ -340,6 +343,7 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
 
 base::Status make_directories(const Settings& settings) {
   TRY(make_private_directory(settings.state_directory));
+  TRY(make_private_directory(settings.state_directory + "/egress"));
   return make_private_directory(settings.zygote_directory);
 }
 

@@ -16,8 +16,7 @@ namespace tools::cli {
 using base::Error;
 
 base::Result<int> run_stdio(Application& app, const std::string& session_name) {
-  mcp::Server server(
-      {"hutch", "hutch", HUTCH_VERSION, instructions(app.sessions().config().folders)});
+  mcp::Server server({"hutch", "hutch", HUTCH_VERSION, instructions(app.sessions().config())});
   const auto& share_directory = app.settings().share_directory;
   if (!share_directory) {
     spdlog::warn(

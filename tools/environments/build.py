@@ -27,6 +27,7 @@ NOT_KEPT = ("pyarrow/include", "pyarrow/src", "jedi/third_party", "plotly/labext
 SUFFIXES_NOT_KEPT = (".pyx", ".pxd", ".pxi", ".map")  # for compilers, editors and debuggers
 # At every start of its Python: a virtual environment would not look for packages of the user.
 USER_SITE = "user_site.py"
+NPM = "npm.sh"
 
 
 class Failed(Exception):
@@ -193,10 +194,11 @@ class Uv:
 
 
 def identity_of(lock, npm, debs):
-    with open(os.path.join(HERE, USER_SITE)) as file:
-        user_site = file.read()
-    what = {"format": FORMAT, "user_site": user_site, "machine": platform.machine(), "requirements": lock,
+    what = {"format": FORMAT, "machine": platform.machine(), "requirements": lock,
             "python": subprocess.check_output([PYTHON, "-c", "import sys; print(sys.version_info[:2])"], text=True)}
+    for name in (USER_SITE, NPM):
+        with open(os.path.join(HERE, name)) as file:
+            what[name] = file.read()
     if debs:
         what["apt"] = debs
     for name in ("package.json", "package-lock.json") if npm else ():
@@ -244,6 +246,9 @@ def finish(made, name, identity, uv_version, debs):
         with open(os.path.join(packages, "hutch_user_site.pth"), "w") as file:
             file.write("import hutch_user_site\n")
     _rewrite_scripts(made)
+    if os.path.isdir(f"{made}/node_modules/npm"):
+        shutil.copy(os.path.join(HERE, NPM), f"{made}/bin/npm")
+        os.chmod(f"{made}/bin/npm", 0o755)
     for entry in os.scandir(f"{made}/bin"):
         if entry.name.lower().startswith("activate"):
             os.unlink(entry)  # of a path that is gone

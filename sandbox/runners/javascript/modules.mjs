@@ -53,9 +53,11 @@ export function makeRequire(main) {
 function missing(name) {
   return notFound(
     `Cannot find package '${name}' (searched node_modules of ${searchFolders().join(', ')}); ` +
-    'there is no network to install it from: on the machine that runs hutch `hutch environments build` gives new sessions ' +
-    'what is used most, with --npm package.json what you list; or put its folder ' +
-    `into ${WORKSPACE}/node_modules`,
+    (process.env.HUTCH_NETWORK
+      ? "install_packages with manager npm installs it, where the session's network policy allows"
+      : 'on the machine that runs hutch `hutch environments build` gives new sessions what is used most, with ' +
+        '--npm package.json what you list, `hutch stdio --packages` lets sessions install packages; or put its folder ' +
+        `into ${WORKSPACE}/node_modules`),
   );
 }
 

@@ -11,6 +11,7 @@ from hutch_runner.channel import Channel, ChannelClosed
 from hutch_runner.frame_server import FrameServer
 from hutch_runner.interrupts import Interrupts
 from hutch_runner.streams import Streams
+from hutch_runner.user_packages import UserPackages
 
 _environ = os.environ  # user code may put something else in its place
 _exit_process = os._exit
@@ -32,6 +33,7 @@ class Session:
         self.pid = os.getpid()
         self.channel = channel
         self.interrupts = Interrupts(channel)
+        self.packages = UserPackages()
         self.streams = Streams()
         self.namespace = make_main_module()
         self.shown = shown.Shown(self.send_output, lambda output: self.figures.forget_but(output))
@@ -70,6 +72,7 @@ class Session:
         if not message.get("background"):
             self.frames.run_begins(str(message.get("run_id", "")))
         data_limit.renew()
+        self.packages.look()
         self.streams.renew()
         before = enter_environment(message.get("env"))
         self.figures.begin()

@@ -1,5 +1,6 @@
 """Failures as the user should read them: their own frames, named by cell and line."""
 
+import os
 import re
 import sys
 
@@ -47,13 +48,17 @@ def _way_to_get(failure):
             return ""
     except Exception:  # user objects, as above
         return ""
+    if "HUTCH_NETWORK" in os.environ:
+        return (f"(this Python has no {package}: install_packages installs it, where the session's network policy "
+                "allows, under the name that its index has for it)\n")
     own = "`hutch environments build NAME -r requirements.txt`"
     if sys.prefix == "/environment":
         way = f"{own} makes an environment that has it, for create_session's template"
     else:
         way = ("`hutch environments build` gives new sessions what a code interpreter is expected to have, "
                f"{own} what you list")
-    return f"(this Python has no {package}: on the machine that runs hutch {way}; or write its files into /workspace)\n"
+    return (f"(this Python has no {package}: on the machine that runs hutch {way}, `hutch stdio --packages` lets sessions "
+            "install packages; or write its files into /workspace)\n")
 
 
 def _way_to_reload(failure):

@@ -15,7 +15,7 @@ bool says(const Record& run, const std::string& words) {
 TEST(Remarks, NothingIsAddedToWhatNeedsNone) {
   Record run;
   run.error = sandbox::RunError{"ValueError", "bad", "Traceback", Cause::kException, "", ""};
-  sandbox::box::add_remarks(run, {}, "out", "err");
+  sandbox::box::add_remarks(run, {}, false, "out", "err");
   EXPECT_EQ(run.note, "");
 }
 
@@ -24,17 +24,19 @@ TEST(Remarks, NoNetworkIsNamedWhereverItIsMet) {
   raised.note = "earlier";
   raised.error = sandbox::RunError{
       "gaierror", "[Errno -3] Temporary failure in name resolution", "", Cause::kException, "", ""};
-  sandbox::box::add_remarks(raised, {}, "", "");
+  sandbox::box::add_remarks(raised, {}, false, "", "");
   EXPECT_TRUE(says(raised, "earlier; ") && says(raised, "no network"));
   Record program;
-  sandbox::box::add_remarks(program, {}, "", "curl: (6) Could not resolve host: example.com\n");
+  sandbox::box::add_remarks(program, {}, false, "",
+                            "curl: (6) Could not resolve host: example.com\n");
   EXPECT_TRUE(says(program, "no network"));
   Record script;
-  sandbox::box::add_remarks(script, {}, "Error: getaddrinfo EAI_AGAIN example.com", "");
+  sandbox::box::add_remarks(script, {}, false, "Error: getaddrinfo EAI_AGAIN example.com", "");
   EXPECT_TRUE(says(script, "no network"));
   Record pip;
   sandbox::box::add_remarks(
-      pip, {}, "ERROR: Could not find a version that satisfies x (from versions: none)\n", "");
+      pip, {}, false, "ERROR: Could not find a version that satisfies x (from versions: none)\n",
+      "");
   EXPECT_TRUE(says(pip, "no network"));
 }
 
@@ -42,17 +44,17 @@ TEST(Remarks, ABackgroundRunHasNoVariablesOfTheSession) {
   Record run;
   run.error =
       sandbox::RunError{"NameError", "name 'df' is not defined", "", Cause::kException, "", ""};
-  sandbox::box::add_remarks(run, {}, "", "");
+  sandbox::box::add_remarks(run, {}, false, "", "");
   EXPECT_EQ(run.note, "");
   run.background = true;
-  sandbox::box::add_remarks(run, {}, "", "");
+  sandbox::box::add_remarks(run, {}, false, "", "");
   EXPECT_TRUE(says(run, "not its variables"));
 }
 
 TEST(Remarks, TheLimitOfProcessesIsNamed) {
   Record run;
   run.error = sandbox::RunError{"BlockingIOError", "[Errno 11]", "", Cause::kPids, "", ""};
-  sandbox::box::add_remarks(run, {}, "", "");
+  sandbox::box::add_remarks(run, {}, false, "", "");
   EXPECT_TRUE(says(run, "limits.processes"));
 }
 
@@ -62,10 +64,10 @@ TEST(Remarks, TheLimitOfTheDiskIsNamedWithItsValue) {
   Record refused;
   refused.error =
       sandbox::RunError{"OSError", "[Errno 27] File too large", "", Cause::kDisk, "", ""};
-  sandbox::box::add_remarks(refused, limits, "", "");
+  sandbox::box::add_remarks(refused, limits, false, "", "");
   EXPECT_TRUE(says(refused, "64 MB") && says(refused, "limits.disk_mb"));
   Record program;
-  sandbox::box::add_remarks(program, limits, "", "dd: File size limit exceeded\n");
+  sandbox::box::add_remarks(program, limits, false, "", "dd: File size limit exceeded\n");
   EXPECT_TRUE(says(program, "limits.disk_mb"));
 }
 

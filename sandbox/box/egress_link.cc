@@ -1,0 +1,161 @@
+#include "sandbox/box/egress_link.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/process.h"
+#include "sandbox/base/unix_socket.h"
+#include "sandbox/wire/build_id.h"
+#include "sandbox/wire/egress_protocol.h"
+#include "sandbox/wire/json.h"
+
+namespace sandbox::box {
+
+using base::Error;
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr milliseconds kPatience{2000};
+constexpr milliseconds kRetryPause{50};
+constexpr int kDoublingsMax = 6;
+constexpr int kStartAttempts = 40;  // of another box that is starting the door
+constexpr int kStartPauseMs = 25;
+
+}  // namespace
+
+EgressLink::EgressLink(EventLoop& loop, const BoxSpec& spec, std::vector<base::UniqueFd> sockets,
+                       Told told)
+    : loop_(loop), spec_(spec), sockets_(std::move(sockets)), told_(std::move(told)) {}
+
+EgressLink::~EgressLink() {
+  loop_.cancel(retry_);
+  if (connection_.valid()) loop_.forget(connection_.get());
+}
+
+base::Result<std::unique_ptr<EgressLink>> EgressLink::open(EventLoop& loop, const BoxSpec& spec,
+                                                           std::vector<base::UniqueFd> sockets,
+                                                           Told told) {
+  if (sockets.size() != listeners_of(spec).size()) {
+    return base::error(Error::Kind::kInternal, "init came without its sockets");
+  }
+  std::unique_ptr<EgressLink> link(new EgressLink(loop, spec, std::move(sockets), std::move(told)));
+  if (auto connected = link->connect(); !connected.ok()) {
+    return std::move(connected).error().context("give the session its network");
+  }
+  return link;
+}
+
+base::Status EgressLink::connect() {
+  // Boxes of another build have a door of theirs.
+  const std::string place = spec_.egress_directory + "/" + std::string(wire::kBuildId);
+  if (::mkdir(place.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error::from_errno("make " + place);
+  }
+  const base::UniqueFd directory = TRY(base::open_file(AT_FDCWD, place, O_PATH | O_DIRECTORY));
+  for (int attempt = 0;; ++attempt) {
+    auto connection =
+        base::connect_to(directory.get(), wire::kEgressSocket, kPatience, SOCK_SEQPACKET);
+    if (connection.ok()) {
+      connection_ = std::move(connection).value();
+      break;
+    }
+    if (connection.error().kind != Error::Kind::kNotFound || attempt == kStartAttempts) {
+      return std::move(connection).error();
+    }
+    const auto started = start_door(directory.get());
+    if (started.ok()) continue;
+    if (started.error().kind != Error::Kind::kConflict) return started;
+    (void)::poll(nullptr, 0, kStartPauseMs);
+  }
+  TRY(introduce());
+  return loop_.watch(connection_.get(), EPOLLIN, [this](std::uint32_t) { read_events(); });
+}
+
+// kConflict: another box is doing it, or one is there that is about to end.
+base::Status EgressLink::start_door(int directory_fd) {
+  const base::UniqueFd lock =
+      TRY(base::open_file(directory_fd, wire::kEgressLock, O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK)
+      return base::error(Error::Kind::kConflict, "hutch-egress is starting");
+    return Error::from_errno("lock " + spec_.egress_directory);
+  }
+  const base::UniqueFd socket =
+      TRY(base::listen_at(directory_fd, wire::kEgressSocket, SOCK_SEQPACKET));
+  const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDWR));
+  const base::UniqueFd log = TRY(base::open_file(directory_fd, "egress.log",
+                                                 O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600));
+  base::SpawnOptions options;
+  options.arguments = {spec_.program_directory + "/hutch-egress"};
+  if (spec_.egress_uid) options.arguments.push_back("--uid=" + std::to_string(*spec_.egress_uid));
+  options.descriptors = {null.get(), null.get(), log.get(), socket.get(), lock.get()};
+  options.own_session = true;
+  TRY(base::spawn(options));
+  return base::done();
+}
+
+base::Status EgressLink::introduce() {
+  const auto send = [this](const json& message, const int* fds, std::size_t count) {
+    return base::send_packet(connection_.get(), wire::print_json(message), fds, count);
+  };
+  TRY(send({{"op", "open"},
+            {"session_id", spec_.session_id},
+            {"build", wire::kBuildId},
+            {"rules", rules_to_json(spec_.network)},
+            {"addresses", spec_.network_addresses}},
+           nullptr, 0));
+  const std::vector<Listener> listeners = listeners_of(spec_);
+  for (std::size_t i = 0; i < listeners.size(); ++i) {
+    const int fd = sockets_[i].get();
+    TRY(send({{"op", "listener"}, {"kind", listeners[i].kind}, {"port", listeners[i].port}}, &fd,
+             1));
+  }
+  return base::done();
+}
+
+void EgressLink::catch_up() {
+  while (connection_.valid()) {
+    const auto events = base::wait_for(connection_.get(), POLLIN, std::chrono::steady_clock::now());
+    if (!events.ok() || events.value() == 0) return;
+    read_events();
+  }
+}
+
+void EgressLink::read_events() {
+  auto packet = base::receive_packet(connection_.get(), wire::kEgressPacketBytesMax);
+  if (!packet.ok() || packet.value().bytes.empty()) return lost();
+  const auto event = wire::parse_json(packet.value().bytes);
+  if (!event.ok() || !event.value().is_object()) return lost();
+  attempts_ = 0;
+  told_(event.value());
+}
+
+void EgressLink::lost() {
+  loop_.forget(connection_.get());
+  connection_.reset();
+  try_again();
+}
+
+void EgressLink::try_again() {
+  const auto pause = kRetryPause * (1 << std::min(attempts_++, kDoublingsMax));
+  retry_ = loop_.after(pause, [this] {
+    retry_ = 0;
+    if (connect().ok()) return;
+    connection_.reset();
+    try_again();
+  });
+}
+
+}  // namespace sandbox::box

@@ -1,0 +1,54 @@
+// A box's connection to hutch-egress, which is started when nobody answers there. While there is
+// none, what the code sends waits in the box's sockets and leaves nowhere.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/result.h"
+#include "sandbox/box/event_loop.h"
+#include "sandbox/box/network.h"
+#include "sandbox/box_spec.h"
+
+namespace sandbox::box {
+
+class EgressLink {
+ public:
+  using Told = std::function<void(const nlohmann::json& event)>;
+
+  // `sockets` are those of listeners_of(spec), in its order. `told` hears what the door says.
+  static base::Result<std::unique_ptr<EgressLink>> open(EventLoop& loop, const BoxSpec& spec,
+                                                        std::vector<base::UniqueFd> sockets,
+                                                        Told told);
+  ~EgressLink();
+  EgressLink(const EgressLink&) = delete;
+  EgressLink& operator=(const EgressLink&) = delete;
+
+  // What the door has said until now, for who is about to tell of it.
+  void catch_up();
+
+ private:
+  EgressLink(EventLoop& loop, const BoxSpec& spec, std::vector<base::UniqueFd> sockets, Told told);
+
+  base::Status connect();
+  base::Status start_door(int directory_fd);
+  base::Status introduce();
+  void read_events();
+  void lost();
+  void try_again();
+
+  EventLoop& loop_;
+  const BoxSpec& spec_;
+  std::vector<base::UniqueFd> sockets_;
+  Told told_;
+  base::UniqueFd connection_;
+  EventLoop::TimerId retry_ = 0;
+  int attempts_ = 0;
+};
+
+}  // namespace sandbox::box

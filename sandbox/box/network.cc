@@ -1,0 +1,43 @@
+#include "sandbox/box/network.h"
+
+#include <set>
+
+#include "sandbox/wire/egress_protocol.h"
+
+namespace sandbox::box {
+namespace {
+
+constexpr const char* kLoopback = "127.0.0.1";
+constexpr const char* kAnyAddress = "0.0.0.0";
+constexpr const char* kEgressAddress = "198.18.0.0";
+
+}  // namespace
+
+std::vector<Listener> listeners_of(const BoxSpec& spec) {
+  if (spec.network.empty()) return {};
+  std::vector<Listener> listeners = {{"dns_udp", "udp", kLoopback, wire::kDnsPort},
+                                     {"dns_tcp", "tcp", kLoopback, wire::kDnsPort},
+                                     {"proxy", "tcp", kLoopback, wire::kEgressProxyPort}};
+  std::set<std::uint16_t> ports = {kHttpPort, kHttpsPort};
+  for (const NetworkRule& rule : spec.network) {
+    if (rule.port != 0) ports.insert(rule.port);
+  }
+  // What is there already answers there.
+  ports.erase(wire::kEgressProxyPort);
+  ports.erase(wire::kDnsPort);
+  for (const std::uint16_t port : ports) {
+    listeners.push_back({"direct", "tcp", kAnyAddress, port});
+  }
+  return listeners;
+}
+
+void add_network(PlanWriter& plan, const BoxSpec& spec) {
+  if (spec.network.empty()) return;
+  plan.add(wire::PlanOp::kRoute, {kEgressAddress, std::to_string(wire::kEgressPrefixBits)});
+  for (const Listener& listener : listeners_of(spec)) {
+    plan.add(wire::PlanOp::kListen,
+             {listener.protocol, listener.address, std::to_string(listener.port)});
+  }
+}
+
+}  // namespace sandbox::box

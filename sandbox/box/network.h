@@ -1,0 +1,26 @@
+// What a box with a network has of it: addresses on its loopback, and sockets there from which
+// hutch-egress accepts. A box without one has none of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sandbox/box/plan_writer.h"
+#include "sandbox/box_spec.h"
+
+namespace sandbox::box {
+
+struct Listener {
+  const char* kind;      // of egress_protocol.h
+  const char* protocol;  // tcp or udp
+  const char* address;   // in the box
+  std::uint16_t port;
+};
+
+// In the order of the plan, in which init hands them over.
+std::vector<Listener> listeners_of(const BoxSpec& spec);
+
+void add_network(PlanWriter& plan, const BoxSpec& spec);
+
+}  // namespace sandbox::box

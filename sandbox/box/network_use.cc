@@ -1,0 +1,45 @@
+// What hutch-egress tells a box goes to the runs that are on.
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/box/runs.h"
+#include "sandbox/shortened_text.h"
+#include "sandbox/wire/json.h"
+
+namespace sandbox::box {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t kReasonBytesMax = 300;
+
+void add_use(const json& event, const std::string& host, NetworkUse& use) {
+  const std::string kind = wire::string_or(event, "event");
+  if (kind == "closed") {
+    use.bytes += std::max<std::int64_t>(wire::integer_or(event, "sent", 0), 0) +
+                 std::max<std::int64_t>(wire::integer_or(event, "received", 0), 0);
+  } else if (kind == "opened") {
+    const bool known = std::find(use.allowed.begin(), use.allowed.end(), host) != use.allowed.end();
+    if (!known && use.allowed.size() < NetworkUse::kListedMax) use.allowed.push_back(host);
+  } else if (kind == "refused") {
+    const bool known = std::any_of(use.refused.begin(), use.refused.end(),
+                                   [&host](const auto& entry) { return entry.host == host; });
+    if (known || use.refused.size() == NetworkUse::kListedMax) return;
+    use.refused.push_back({host, shortened(wire::string_or(event, "reason"), kReasonBytesMax)});
+  }
+}
+
+}  // namespace
+
+void Runs::network_used(const json& event) {
+  const std::int64_t port = wire::integer_or(event, "port", 0);
+  const std::string host =
+      wire::string_or(event, "host") + (port > 0 ? ":" + std::to_string(port) : "");
+  for (const auto& [id, job] : jobs_) {
+    if (job->run.started_at_ms != 0) add_use(event, host, job->run.network);
+  }
+}
+
+}  // namespace sandbox::box

@@ -1,0 +1,68 @@
+#include "sandbox/egress/addresses.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace sandbox::egress {
+namespace {
+
+namespace ip = boost::asio::ip;
+
+struct Block4 {
+  std::uint32_t network;
+  int bits;
+};
+
+constexpr Block4 kNotPublic4[] = {
+    {0x00000000, 8},   // "this network"
+    {0x0A000000, 8},   // private
+    {0x64400000, 10},  // shared by carriers
+    {0x7F000000, 8},   // loopback
+    {0xA9FE0000, 16},  // link-local, metadata
+    {0xAC100000, 12},  // private
+    {0xC0000000, 24},  // protocol assignments
+    {0xC0586300, 24},  // 6to4 relays
+    {0xC0A80000, 16},  // private
+    {0xC6120000, 15},  // benchmarks, and the names of boxes
+    {0xE0000000, 4},   // multicast
+    {0xF0000000, 4},   // reserved, broadcast
+};
+
+bool is_public4(std::uint32_t address) {
+  return std::none_of(std::begin(kNotPublic4), std::end(kNotPublic4), [address](const Block4& b) {
+    return ((address ^ b.network) >> (32 - b.bits)) == 0;
+  });
+}
+
+std::uint32_t embedded4(const ip::address_v6::bytes_type& bytes, std::size_t offset) {
+  return static_cast<std::uint32_t>(bytes[offset]) << 24 |
+         static_cast<std::uint32_t>(bytes[offset + 1]) << 16 |
+         static_cast<std::uint32_t>(bytes[offset + 2]) << 8 | bytes[offset + 3];
+}
+
+bool starts_with(const ip::address_v6::bytes_type& bytes, std::initializer_list<unsigned> prefix) {
+  std::size_t i = 0;
+  return std::all_of(prefix.begin(), prefix.end(),
+                     [&](unsigned byte) { return bytes[i++] == byte; });
+}
+
+bool is_public6(const ip::address_v6& address) {
+  const auto bytes = address.to_bytes();
+  if (starts_with(bytes, {0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0})) {  // NAT64
+    return is_public4(embedded4(bytes, 12));
+  }
+  if (starts_with(bytes, {0x20, 0x02})) return is_public4(embedded4(bytes, 2));  // 6to4
+  if (starts_with(bytes, {0x20, 0x01, 0, 0})) return false;                      // Teredo
+  // Of all others, only what is global unicast: neither ::, ::1, ::ffff:0:0/96 nor fc00::/7.
+  return (bytes[0] & 0xE0) == 0x20;
+}
+
+}  // namespace
+
+bool is_public(const ip::address& address) {
+  if (address.is_v4()) return is_public4(address.to_v4().to_uint());
+  return is_public6(address.to_v6());
+}
+
+}  // namespace sandbox::egress

@@ -1,0 +1,14 @@
+// Which addresses the door may connect to: those that anybody on the Internet could have. IANA's
+// registries of special-purpose addresses, RFC 6890 and its updates.
+#pragma once
+
+#include <boost/asio/ip/address.hpp>
+
+namespace sandbox::egress {
+
+// False for private, shared, loopback, link-local (where clouds have their metadata), multicast and
+// reserved addresses, and for addresses of version 6 that stand for such one of version 4. True for
+// those of documentation: nobody has them but networks made for tests.
+bool is_public(const boost::asio::ip::address& address);
+
+}  // namespace sandbox::egress

@@ -1,0 +1,24 @@
+// What of Boost.Asio the door is written with: coroutines on one thread.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/error_code.hpp>
+
+namespace sandbox::egress {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+template <typename T>
+using Task = asio::awaitable<T>;
+
+using Socket = asio::ip::tcp::socket;
+
+// For co_await: what goes wrong is in `failure`, and nothing is thrown.
+inline auto into(error_code& failure) { return asio::redirect_error(asio::use_awaitable, failure); }
+
+}  // namespace sandbox::egress

@@ -1,0 +1,51 @@
+// One connection of a box, and the one to the host that belongs to it. Both end together, by a
+// deadline or after a while without a byte.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "sandbox/egress/asio.h"
+
+namespace sandbox::egress {
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Connection(asio::io_context& context, Socket accepted);
+
+  Socket client;
+  Socket upstream;
+  std::string host;  // once it is known
+  std::uint16_t port = 0;
+  std::int64_t sent = 0;      // by the box
+  std::int64_t received = 0;  // and to it
+  Clock::time_point began = Clock::now();
+
+  // From now on it closes after so long without a byte.
+  void allow_silence(std::chrono::seconds most);
+  void close();
+
+  // Carries bytes both ways until both directions have ended; `first` has been read from the client
+  // already. Calls `ended` once.
+  void join(std::string first, std::function<void()> ended);
+
+ private:
+  Task<void> carry(Socket& from, Socket& to, std::int64_t& bytes, std::string first);
+  void look_later(Clock::time_point when);
+
+  asio::steady_timer timer_;
+  Clock::time_point last_byte_ = Clock::now();
+  std::chrono::seconds silence_most_{0};
+  int directions_ = 0;
+  std::function<void()> ended_;
+};
+
+}  // namespace sandbox::egress

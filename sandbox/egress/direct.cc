@@ -1,0 +1,42 @@
+#include "sandbox/egress/direct.h"
+
+#include <optional>
+#include <string>
+
+#include "sandbox/egress/http_relay.h"
+#include "sandbox/egress/session.h"
+#include "sandbox/egress/tls_name.h"
+
+namespace sandbox::egress {
+
+Task<void> serve_direct(std::shared_ptr<Session> session, std::shared_ptr<Connection> connection) {
+  const auto refuse = [&](const std::string& host, const std::string& reason) {
+    session->refuse(host, connection->port, reason);
+    connection->close();
+  };
+  const std::optional<std::string> name = session->name_of(*connection);
+  connection->host = name.value_or("");
+  if (connection->port == kHttpPort) {
+    co_return co_await relay_http(session, connection, {}, nullptr);
+  }
+  std::string first;
+  if (connection->port == kHttpsPort) {
+    const TlsName asked = co_await read_tls_name(*connection, first);
+    if (asked.host.empty()) co_return refuse(connection->host, asked.reason);
+    // Without a name of its own the address is one that an earlier door gave.
+    if (!name) connection->host = asked.host;
+    if (asked.host != connection->host) {
+      co_return refuse(connection->host,
+                       "the client asks this host for another one: " + asked.host);
+    }
+  }
+  if (connection->host.empty()) co_return refuse("", "no name has this address");
+  if (!session->allows(connection->host, connection->port)) {
+    co_return refuse(connection->host, Session::words_of_refusal(connection->host));
+  }
+  const std::string reason = co_await session->open(*connection);
+  if (!reason.empty()) co_return connection->close();
+  session->join(connection, std::move(first));
+}
+
+}  // namespace sandbox::egress

@@ -1,0 +1,106 @@
+#include "sandbox/egress/door.h"
+
+#include <sys/socket.h>
+
+#include <chrono>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/unix_socket.h"
+#include "sandbox/box_spec.h"
+#include "sandbox/wire/build_id.h"
+#include "sandbox/wire/egress_protocol.h"
+#include "sandbox/wire/json.h"
+
+namespace sandbox::egress {
+
+using base::Error;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::chrono::seconds kRestAfter{10};
+
+base::Result<std::map<std::string, asio::ip::address>> addresses_of(const json& value) {
+  std::map<std::string, asio::ip::address> addresses;
+  if (!value.is_object()) return base::error(Error::Kind::kInvalid, "addresses");
+  for (const auto& [host, text] : value.items()) {
+    error_code failure;
+    addresses[host] =
+        asio::ip::make_address(text.is_string() ? text.get<std::string>() : "", failure);
+    if (failure) return base::error(Error::Kind::kInvalid, "addresses");
+  }
+  return addresses;
+}
+
+base::Status take_message(Session& session, const json& message, base::UniqueFd fd) {
+  const std::string op = wire::string_or(message, "op");
+  if (op == "open" || op == "rules") {
+    session.set_addresses(TRY(addresses_of(message.value("addresses", json::object()))));
+    session.set_rules(TRY(rules_from_json(message.value("rules", json::array()))));
+    return base::done();
+  }
+  if (op != "listener" || !fd.valid()) return base::error(Error::Kind::kInvalid, "unknown op");
+  const auto port = wire::integer_or(message, "port", 0);
+  return session.add_listener(wire::string_or(message, "kind"), static_cast<std::uint16_t>(port),
+                              std::move(fd));
+}
+
+}  // namespace
+
+Door::Door(asio::io_context& context, base::UniqueFd socket)
+    : context_(context), upstream_(context), socket_(context, socket.release()), rest_(context) {
+  asio::co_spawn(context_, accept(), asio::detached);
+  rest();
+}
+
+void Door::rest() {
+  rest_.expires_after(kRestAfter);
+  rest_.async_wait([this](error_code failure) {
+    if (!failure && boxes_ == 0) context_.stop();
+  });
+}
+
+Task<void> Door::accept() {
+  while (true) {
+    error_code failure;
+    co_await socket_.async_wait(Channel::wait_read, into(failure));
+    if (failure) co_return context_.stop();
+    const int fd = ::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd < 0) continue;
+    ++boxes_;
+    asio::co_spawn(context_, serve(std::make_shared<Channel>(context_, fd)),
+                   [this](const std::exception_ptr&) {
+                     if (--boxes_ == 0) rest();
+                   });
+  }
+}
+
+Task<void> Door::serve(std::shared_ptr<Channel> box) {
+  // Who does not take what it is told has its network no more.
+  const auto tell = [box](const json& event) {
+    const std::string text = wire::print_json(event);
+    error_code unused;
+    if (box->is_open() &&
+        ::send(box->native_handle(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+      box->close(unused);
+    }
+  };
+  const auto session = std::make_shared<Session>(context_, upstream_, tell);
+  error_code failure;
+  while (true) {
+    co_await box->async_wait(Channel::wait_read, into(failure));
+    if (failure) break;
+    auto packet = base::receive_packet(box->native_handle(), wire::kEgressPacketBytesMax);
+    if (!packet.ok() || packet.value().bytes.empty()) break;
+    const auto message = wire::parse_json(packet.value().bytes);
+    if (!message.ok() || !message.value().is_object()) break;
+    if (!take_message(*session, message.value(), std::move(packet.value().fd)).ok()) break;
+  }
+  session->close();
+  box->close(failure);
+}
+
+}  // namespace sandbox::egress

@@ -1,0 +1,37 @@
+// Plain HTTP, request by request: each is for a host that is allowed, and goes on in a framing of
+// our own (RFC 9112), so that what follows it is what we took for the next one.
+#pragma once
+
+#include <memory>
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+
+#include "sandbox/egress/asio.h"
+
+namespace sandbox::egress {
+
+class Connection;
+class Session;
+
+using HeadParser = boost::beast::http::request_parser<boost::beast::http::empty_body>;
+
+inline constexpr std::uint32_t kHeadBytesMax = 64 * 1024;
+
+// Reads one head; false when there is none to come, or what is there is none: then the client has
+// been told.
+Task<bool> read_head(Connection& connection, boost::beast::flat_buffer& buffer, HeadParser& parser);
+
+// An answer of the door's own, after which the connection ends. The reason stands in the status
+// line too, which is what many clients show.
+Task<void> answer_http(Connection& connection, unsigned status, std::string reason);
+
+// The connection until its end. `first`: a request whose head has been read already, or null; then
+// hosts are as each request names them, as a proxy is asked, else all are for the connection's
+// host.
+Task<void> relay_http(std::shared_ptr<Session> session, std::shared_ptr<Connection> connection,
+                      boost::beast::flat_buffer buffer, std::unique_ptr<HeadParser> first);
+
+}  // namespace sandbox::egress

@@ -1,0 +1,87 @@
+// hutch-egress: the door to the network for all sessions of a state directory that have one. It is
+// the only process of hutch that connects to anything, and it sees no file of a session.
+//
+// Started by hutch-box with its listening socket on descriptor 3 and the locked file that says that
+// there is a door on descriptor 4. Boxes come and go; it ends when there is none for a while.
+#include <grp.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <string_view>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/process.h"
+#include "sandbox/base/result.h"
+#include "sandbox/egress/asio.h"
+#include "sandbox/egress/door.h"
+#include "sandbox/wire/egress_protocol.h"
+
+namespace {
+
+using namespace sandbox;
+using base::Error;
+
+base::Status become(std::string_view id) {
+  uid_t uid = 0;
+  const auto [end, failure] = std::from_chars(id.data(), id.data() + id.size(), uid);
+  if (failure != std::errc() || end != id.data() + id.size() || uid == 0) {
+    return base::error(Error::Kind::kInvalid, "--uid must be the id of a user other than root");
+  }
+  if (::setgroups(0, nullptr) != 0) return Error::from_errno("setgroups");
+  if (::setresgid(uid, uid, uid) != 0) return Error::from_errno("setresgid");
+  if (::setresuid(uid, uid, uid) != 0) return Error::from_errno("setresuid");
+  return base::done();
+}
+
+base::Status give_up_rights(int argc, char** argv) {
+  constexpr std::string_view kUid = "--uid=";
+  base::raise_descriptor_limit();
+  if (argc > 1) {
+    const std::string_view argument = argv[1];
+    if (!argument.starts_with(kUid)) return base::error(Error::Kind::kInvalid, "unknown argument");
+    TRY(become(argument.substr(kUid.size())));
+  }
+  // Of a root that has no other ids to give.
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+  if (::syscall(SYS_capset, &header, none) != 0) return Error::from_errno("capset");
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Error::from_errno("no_new_privs");
+  // Nobody of the same id reads its memory.
+  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return Error::from_errno("dumpable");
+  return base::done();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (::lseek(wire::kEgressListenFd, 0, SEEK_CUR) < 0 && errno == EBADF) {
+    std::fprintf(stderr,
+                 "hutch-egress is started by hutch; there is nothing to do with it by hand\n");
+    return 2;
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  const base::Status status = give_up_rights(argc, argv);
+  if (!status.ok()) {
+    std::fprintf(stderr, "hutch-egress: %s\n", status.error().message.c_str());
+    return 1;
+  }
+  try {
+    egress::asio::io_context context(1);
+    const egress::Door door(context, base::UniqueFd(wire::kEgressListenFd));
+    context.run();
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "hutch-egress: %s\n", failure.what());
+    return 1;
+  }
+  // Not by main's end: threads may be looking up names.
+  ::_exit(0);
+}

@@ -1,0 +1,31 @@
+// The addresses that names have in one box: the first that is free, for as long as the session has
+// its network.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace sandbox::egress {
+
+class Names {
+ public:
+  static constexpr std::size_t kMax = 4096;
+
+  // In host byte order; nothing when there are too many names.
+  std::optional<std::uint32_t> address_of(const std::string& host);
+  // Nothing for an address that no name has.
+  [[nodiscard]] std::optional<std::string> name_of(std::uint32_t address) const;
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+  std::vector<std::string> names_;
+};
+
+// Whether it is one that names are given.
+bool is_given_address(std::uint32_t address);
+
+}  // namespace sandbox::egress

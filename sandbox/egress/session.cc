@@ -1,0 +1,237 @@
+#include "sandbox/egress/session.h"
+
+#include <array>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <nlohmann/json.hpp>
+
+#include "sandbox/egress/direct.h"
+#include "sandbox/egress/dns.h"
+#include "sandbox/egress/proxy.h"
+
+namespace sandbox::egress {
+
+using base::Error;
+using nlohmann::json;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr std::size_t kQueryBytesMax = 4096;
+constexpr seconds kBeginPatience{20};  // until it is known where to, and connected
+constexpr seconds kSilenceMost{3600};
+constexpr seconds kQueriesPatience{10};
+
+template <typename Handle>
+base::Status take_over(Handle& handle, const typename Handle::protocol_type& protocol,
+                       base::UniqueFd socket) {
+  error_code failure;
+  handle.assign(protocol, socket.get(), failure);
+  if (failure) return base::error(Error::Kind::kInvalid, "no such socket: " + failure.message());
+  (void)socket.release();
+  return base::done();
+}
+
+}  // namespace
+
+Session::Session(asio::io_context& context, Upstream& upstream, Tell tell)
+    : context_(context), upstream_(upstream), tell_(std::move(tell)) {}
+
+void Session::set_rules(std::vector<NetworkRule> rules) {
+  rules_ = std::move(rules);
+  // What is not allowed any more ends now.
+  for (const auto& connection : connections_) {
+    if (!connection->host.empty() && !allows(connection->host, connection->port)) {
+      connection->close();
+    }
+  }
+}
+
+void Session::set_addresses(std::map<std::string, asio::ip::address> addresses) {
+  addresses_ = std::move(addresses);
+}
+
+base::Status Session::add_listener(const std::string& kind, std::uint16_t port,
+                                   base::UniqueFd socket) {
+  if (kind == "dns_udp") {
+    packets_ = std::make_shared<asio::ip::udp::socket>(context_);
+    TRY(take_over(*packets_, asio::ip::udp::v4(), std::move(socket)));
+    asio::co_spawn(context_, answer_packets(packets_), asio::detached);
+    return base::done();
+  }
+  Serve serve = nullptr;
+  if (kind == "dns_tcp") serve = &Session::answer_stream;
+  if (kind == "proxy") serve = &serve_proxy;
+  if (kind == "direct") serve = &serve_direct;
+  if (serve == nullptr) return base::error(Error::Kind::kInvalid, "no such kind: " + kind);
+  auto acceptor = std::make_shared<Acceptor>(context_);
+  TRY(take_over(*acceptor, asio::ip::tcp::v4(), std::move(socket)));
+  acceptors_.push_back(acceptor);
+  asio::co_spawn(context_, accept(std::move(acceptor), port, serve), asio::detached);
+  return base::done();
+}
+
+void Session::close() {
+  closed_ = true;
+  error_code unused;
+  for (const auto& acceptor : acceptors_) acceptor->close(unused);
+  if (packets_) packets_->close(unused);
+  for (const auto& connection : connections_) connection->close();
+}
+
+bool Session::allows(const std::string& host, std::uint16_t port) const {
+  return sandbox::allows(rules_, host, port);
+}
+
+std::optional<std::string> Session::name_of(const Connection& connection) const {
+  error_code failure;
+  const auto local = connection.client.local_endpoint(failure);
+  if (failure || !local.address().is_v4()) return std::nullopt;
+  return names_.name_of(local.address().to_v4().to_uint());
+}
+
+std::string Session::words_of_refusal(const std::string& host) {
+  return "not allowed by this session's network policy. Whoever runs hutch can allow it: hutch "
+         "stdio --allow " +
+         host + ", or allow in [network] of the configuration";
+}
+
+void Session::refuse(const std::string& host, std::uint16_t port, const std::string& reason) {
+  if (closed_) return;
+  tell_({{"event", "refused"}, {"host", host}, {"port", port}, {"reason", reason}});
+}
+
+Task<std::string> Session::open(Connection& connection) {
+  std::optional<asio::ip::address> pinned;
+  if (const auto known = addresses_.find(connection.host); known != addresses_.end()) {
+    pinned = known->second;
+  }
+  const auto outcome =
+      co_await upstream_.connect(connection.upstream, connection.host, connection.port, pinned);
+  if (outcome.connected && !closed_) {
+    connection.began = Connection::Clock::now();
+    tell_({{"event", "opened"}, {"host", connection.host}, {"port", connection.port}});
+    co_return "";
+  }
+  refuse(connection.host, connection.port, outcome.reason);
+  co_return outcome.reason;
+}
+
+void Session::join(const std::shared_ptr<Connection>& connection, std::string first) {
+  connection->allow_silence(kSilenceMost);
+  connection->join(std::move(first),
+                   [self = shared_from_this(), connection] { self->finish(connection); });
+}
+
+void Session::tell_closed(Connection& connection) {
+  if (closed_) return;
+  const auto took = Connection::Clock::now() - connection.began;
+  tell_({{"event", "closed"},
+         {"host", connection.host},
+         {"port", connection.port},
+         {"sent", std::exchange(connection.sent, 0)},
+         {"received", std::exchange(connection.received, 0)},
+         {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}});
+}
+
+void Session::finish(const std::shared_ptr<Connection>& connection) {
+  if (closed_) return;
+  tell_closed(*connection);
+  connections_.erase(connection);
+}
+
+Task<void> Session::accept(std::shared_ptr<Acceptor> acceptor, std::uint16_t port, Serve serve) {
+  const auto self = shared_from_this();
+  while (!closed_) {
+    error_code failure;
+    Socket accepted = co_await acceptor->async_accept(into(failure));
+    if (failure == asio::error::operation_aborted || closed_) co_return;
+    if (failure) {
+      // No descriptor is left, most likely: others end meanwhile.
+      asio::steady_timer pause(context_, std::chrono::milliseconds(50));
+      co_await pause.async_wait(into(failure));
+      continue;
+    }
+    start(std::move(accepted), port, serve);
+  }
+}
+
+void Session::start(Socket accepted, std::uint16_t port, Serve serve) {
+  auto connection = std::make_shared<Connection>(context_, std::move(accepted));
+  connection->port = port;
+  if (connections_.size() >= kConnectionsMax) {
+    refuse("", port,
+           "the session has " + std::to_string(kConnectionsMax) +
+               " connections open, which is the most");
+    return connection->close();
+  }
+  connections_.insert(connection);
+  connection->allow_silence(kBeginPatience);
+  asio::co_spawn(context_, serve(shared_from_this(), connection),
+                 [self = shared_from_this(), connection](const std::exception_ptr& failure) {
+                   // One that was joined ends later, and says so itself.
+                   if (failure) connection->close();
+                   if (!connection->client.is_open()) self->connections_.erase(connection);
+                 });
+}
+
+std::optional<std::string> Session::answer(std::string_view query) {
+  return answer_query(query, [this](const std::string& name) {
+    const auto host = canonical_host(name);
+    if (!host.ok() || !allows_host(rules_, host.value())) {
+      refuse(host.ok() ? host.value() : name.substr(0, 255), 0,
+             words_of_refusal(host.ok() ? host.value() : "HOST"));
+      return Lookup{};
+    }
+    const auto address = names_.address_of(host.value());
+    if (address) return Lookup{Lookup::Verdict::kAllowed, *address};
+    refuse(
+        host.value(), 0,
+        "the session has asked for " + std::to_string(Names::kMax) + " names, which is the most");
+    return Lookup{Lookup::Verdict::kTooMany};
+  });
+}
+
+Task<void> Session::answer_packets(std::shared_ptr<asio::ip::udp::socket> socket) {
+  const auto self = shared_from_this();
+  std::array<char, kQueryBytesMax> query;
+  while (!closed_) {
+    error_code failure;
+    asio::ip::udp::endpoint from;
+    const std::size_t size =
+        co_await socket->async_receive_from(asio::buffer(query), from, into(failure));
+    if (failure == asio::error::operation_aborted || closed_) co_return;
+    if (failure) continue;
+    const auto reply = answer({query.data(), size});
+    // Who does not take it asks again.
+    if (reply) socket->send_to(asio::buffer(*reply), from, 0, failure);
+  }
+}
+
+// RFC 1035 4.2.2: each message with its length before it.
+Task<void> Session::answer_stream(std::shared_ptr<Session> session,
+                                  std::shared_ptr<Connection> connection) {
+  std::array<unsigned char, 2> length;
+  std::string message;
+  error_code failure;
+  while (!failure) {
+    connection->allow_silence(kQueriesPatience);
+    co_await asio::async_read(connection->client, asio::buffer(length), into(failure));
+    if (failure) break;
+    message.resize(static_cast<std::size_t>(length[0]) << 8 | length[1]);
+    co_await asio::async_read(connection->client, asio::buffer(message), into(failure));
+    if (failure || message.size() > kQueryBytesMax) break;
+    const auto reply = session->answer(message);
+    if (!reply) break;
+    const std::size_t size = reply->size();
+    const std::string whole =
+        std::string{static_cast<char>(size >> 8), static_cast<char>(size & 0xFF)} + *reply;
+    co_await asio::async_write(connection->client, asio::buffer(whole), into(failure));
+  }
+  connection->close();
+}
+
+}  // namespace sandbox::egress

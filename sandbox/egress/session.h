@@ -1,0 +1,79 @@
+// One session at the door: what it may reach, the sockets in its box, and its connections.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/ip/udp.hpp>
+#include <nlohmann/json_fwd.hpp>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/result.h"
+#include "sandbox/egress/asio.h"
+#include "sandbox/egress/connection.h"
+#include "sandbox/egress/names.h"
+#include "sandbox/egress/upstream.h"
+#include "sandbox/network_rule.h"
+
+namespace sandbox::egress {
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  static constexpr std::size_t kConnectionsMax = 256;
+
+  using Tell = std::function<void(const nlohmann::json& event)>;
+
+  Session(asio::io_context& context, Upstream& upstream, Tell tell);
+
+  void set_rules(std::vector<NetworkRule> rules);
+  // Of names that the operator has given theirs: canonical name to address.
+  void set_addresses(std::map<std::string, asio::ip::address> addresses);
+  // kInvalid: no such kind, or a socket that is none of that kind.
+  base::Status add_listener(const std::string& kind, std::uint16_t port, base::UniqueFd socket);
+  // Of everything that it has: nothing of it comes back.
+  void close();
+
+  // For those who serve its connections.
+  [[nodiscard]] bool allows(const std::string& host, std::uint16_t port) const;
+  [[nodiscard]] std::optional<std::string> name_of(const Connection& connection) const;
+  void refuse(const std::string& host, std::uint16_t port, const std::string& reason);
+  [[nodiscard]] static std::string words_of_refusal(const std::string& host);
+  // Connects to its host; on failure it has been told of, and the reason is returned.
+  Task<std::string> open(Connection& connection);
+  // What it carried, once for each open().
+  void tell_closed(Connection& connection);
+  // From then on nobody looks into it.
+  void join(const std::shared_ptr<Connection>& connection, std::string first);
+
+ private:
+  using Acceptor = asio::ip::tcp::acceptor;
+  using Serve = Task<void> (*)(std::shared_ptr<Session>, std::shared_ptr<Connection>);
+
+  Task<void> accept(std::shared_ptr<Acceptor> acceptor, std::uint16_t port, Serve serve);
+  void start(Socket accepted, std::uint16_t port, Serve serve);
+  Task<void> answer_packets(std::shared_ptr<asio::ip::udp::socket> socket);
+  static Task<void> answer_stream(std::shared_ptr<Session> session,
+                                  std::shared_ptr<Connection> connection);
+  std::optional<std::string> answer(std::string_view query);
+  void finish(const std::shared_ptr<Connection>& connection);
+
+  asio::io_context& context_;
+  Upstream& upstream_;
+  Tell tell_;
+  std::vector<NetworkRule> rules_;
+  std::map<std::string, asio::ip::address> addresses_;
+  Names names_;
+  std::vector<std::shared_ptr<Acceptor>> acceptors_;
+  std::shared_ptr<asio::ip::udp::socket> packets_;
+  std::set<std::shared_ptr<Connection>> connections_;
+  bool closed_ = false;
+};
+
+}  // namespace sandbox::egress

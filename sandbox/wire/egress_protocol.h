@@ -1,0 +1,36 @@
+// What a box and the door to the network (hutch-egress) say to each other, over one SOCK_SEQPACKET
+// connection per box to egress.sock in the door's directory, of which each build has one. A message
+// is one packet of JSON, some with one descriptor. The session has its network for as long as the
+// connection lives.
+//
+// Box to door:
+//   {"op":"open","session_id":"..","build":"..","rules":["host:port"..],
+//      "addresses":{"host":"address"}}                                      first, and once
+//   {"op":"listener","kind":"dns_udp"|"dns_tcp"|"proxy"|"direct","port":n}  with the socket
+//   {"op":"rules","rules":[..],"addresses":{..}}                            from now on
+// Door to box, before what it tells of can be seen in the box:
+//   {"event":"opened","host":"..","port":n}
+//   {"event":"refused","host":"..","port":n,"reason":".."}
+//   {"event":"closed","host":"..","port":n,"sent":n,"received":n,"ms":n}     bytes of the session
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sandbox::wire {
+
+inline constexpr const char* kEgressSocket = "egress.sock";
+inline constexpr const char* kEgressLock = "lock";
+inline constexpr std::size_t kEgressPacketBytesMax = 128 * 1024;
+
+// Descriptors that hutch-egress is started with, after standard error.
+inline constexpr int kEgressListenFd = 3;
+inline constexpr int kEgressLockFd = 4;
+
+// Names are given addresses of 198.18.0.0/15 (RFC 2544), which no host of the Internet has.
+inline constexpr std::uint32_t kEgressNetwork = 0xC6120000;
+inline constexpr int kEgressPrefixBits = 15;
+inline constexpr std::uint16_t kEgressProxyPort = 3128;
+inline constexpr std::uint16_t kDnsPort = 53;
+
+}  // namespace sandbox::wire

@@ -1,0 +1,90 @@
+// What a box has of the host's folders and of the network, beside what its session is to have here.
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/wire/json.h"
+#include "sessions/manager.h"
+
+namespace sessions {
+
+using nlohmann::json;
+using sandbox::HostFolder;
+using sandbox::NetworkRule;
+
+namespace {
+
+struct Grants {
+  std::vector<HostFolder> folders;
+  std::vector<NetworkRule> network;
+};
+
+bool is_within(const HostFolder& folder, const std::vector<HostFolder>& most) {
+  const auto other = std::find_if(most.begin(), most.end(),
+                                  [&](const HostFolder& f) { return f.name == folder.name; });
+  if (other == most.end()) return false;
+  const auto blocked = [&folder](const std::string& path) {
+    return std::find(folder.blocked.begin(), folder.blocked.end(), path) != folder.blocked.end();
+  };
+  return folder.path == other->path && (other->writable || !folder.writable) &&
+         std::all_of(other->blocked.begin(), other->blocked.end(), blocked);
+}
+
+bool are_within(const Grants& grants, const Grants& most) {
+  return std::all_of(grants.folders.begin(), grants.folders.end(),
+                     [&](const HostFolder& folder) { return is_within(folder, most.folders); }) &&
+         std::all_of(grants.network.begin(), grants.network.end(), [&](const NetworkRule& rule) {
+           return sandbox::is_within(rule, most.network);
+         });
+}
+
+// What a box says that it has; one of an older hutch says nothing.
+base::Result<Grants> grants_in(const sandbox::BoxStatus& status) {
+  const auto isolation = sandbox::wire::parse_json(status.isolation);
+  if (!isolation.ok() || !isolation.value().is_object()) return Grants();
+  const json& said = isolation.value();
+  return Grants{TRY(sandbox::folders_from_json(said.value("host_folders", json::array()))),
+                TRY(sandbox::rules_from_json(said.value("network", json::array())))};
+}
+
+}  // namespace
+
+void Manager::remember_grants(const std::string& session_id, const sandbox::BoxStatus& status,
+                              const sandbox::BoxSpec& spec) {
+  const auto present = grants_in(status);
+  const bool same =
+      present.ok() &&
+      folders_to_json(present.value().folders) == folders_to_json(spec.host_folders) &&
+      present.value().network == spec.network;
+  const std::lock_guard lock(mutex_);
+  if (same) {
+    grants_known_.insert(session_id);
+  } else {
+    grants_known_.erase(session_id);
+  }
+}
+
+bool Manager::grants_are_known(const std::string& session_id) {
+  if (!config_.folders.decides) return true;
+  const std::lock_guard lock(mutex_);
+  return grants_known_.contains(session_id);
+}
+
+base::Result<bool> Manager::has_its_grants(const Session& session, sandbox::Box& box) {
+  if (grants_are_known(session.id)) return true;
+  const sandbox::BoxStatus status = TRY(box.status());
+  const Grants present = TRY(grants_in(status));
+  const Grants wanted{TRY(folders_of(session)).folders, TRY(network_of(session)).hosts};
+  const bool too_much = !are_within(present, wanted);
+  // Work that goes on is worth more than a folder that is to come.
+  const bool too_little = !are_within(wanted, present) && status.active.empty();
+  if (too_much || too_little) {
+    TRY(box.shutdown());
+    return false;
+  }
+  const std::lock_guard lock(mutex_);
+  grants_known_.insert(session.id);
+  return true;
+}
+
+}  // namespace sessions

@@ -1,0 +1,134 @@
+// The network: which of the hosts that the operator allows a session may reach. Its row has what
+// was asked for; each time its box starts, that is cut with what is allowed then.
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/shortened_text.h"
+#include "sandbox/wire/json.h"
+#include "sessions/manager.h"
+
+namespace sessions {
+
+using base::Error;
+using nlohmann::json;
+using sandbox::NetworkRule;
+
+namespace {
+
+Error invalid(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
+
+std::string list_of(const GrantedNetwork& granted) {
+  std::string text;
+  for (const auto& [name, hosts] : granted.sets) text += (text.empty() ? "" : ", ") + name;
+  for (const NetworkRule& rule : granted.hosts) {
+    text += (text.empty() ? "" : ", ") + text_of(rule);
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::string remedy(const std::string& name) {
+  return "whoever runs hutch can allow it with --allow " + name +
+         ", or in the configuration with allow = [\"" + name + "\"] in [network]";
+}
+
+// Of a set its hosts, where it is allowed; else the host that the text names.
+base::Result<std::vector<NetworkRule>> hosts_of(const std::string& text,
+                                                const GrantedNetwork& granted) {
+  if (const auto set = granted.sets.find(text); set != granted.sets.end()) return set->second;
+  return std::vector<NetworkRule>{TRY(sandbox::parse_network_rule(text))};
+}
+
+std::vector<NetworkRule> all_of(const GrantedNetwork& granted) {
+  std::vector<NetworkRule> all = granted.hosts;
+  for (const auto& [name, hosts] : granted.sets) all.insert(all.end(), hosts.begin(), hosts.end());
+  return all;
+}
+
+bool are_within(const std::vector<NetworkRule>& hosts, const std::vector<NetworkRule>& most) {
+  return std::all_of(hosts.begin(), hosts.end(),
+                     [&most](const NetworkRule& rule) { return sandbox::is_within(rule, most); });
+}
+
+// Whoever misspells a key would believe that it holds.
+base::Status check_keys(const json& network) {
+  if (!network.is_object()) return invalid("network must be an object");
+  for (const auto& [key, value] : network.items()) {
+    if (key != "allow" && key != "block_outbound" && key != "credentials") {
+      return invalid("unknown key network." + sandbox::echoed(key) +
+                     "; there are: allow, block_outbound, credentials");
+    }
+  }
+  const json block = network.value("block_outbound", json(false));
+  if (!block.is_boolean() && !block.is_null()) {
+    return invalid("network.block_outbound must be true or false");
+  }
+  return base::done();
+}
+
+base::Result<std::vector<std::string>> texts_of(const json& network, const std::string& key) {
+  const json value = network.value(key, json::array());
+  const Error malformed = invalid("network." + key + " must be an array of strings, at most " +
+                                  std::to_string(sandbox::kNetworkRulesMax));
+  std::vector<std::string> texts;
+  if (value.is_null()) return texts;
+  if (!value.is_array() || value.size() > sandbox::kNetworkRulesMax) return malformed;
+  for (const json& entry : value) {
+    if (!entry.is_string()) return malformed;
+    texts.push_back(entry.get<std::string>());
+  }
+  return texts;
+}
+
+}  // namespace
+
+base::Result<std::optional<std::string>> Manager::choose_network(const std::string& text) const {
+  if (text.empty()) return std::optional<std::string>();
+  const json network = TRY(sandbox::wire::parse_json(text));
+  if (network.is_null() || network.empty()) return std::optional<std::string>();
+  TRY(check_keys(network));
+  const GrantedNetwork& granted = config_.network;
+  if (!TRY(texts_of(network, "credentials")).empty()) {
+    return base::error(Error::Kind::kUnsupported,
+                       "network.credentials: this version keeps none; leave it out");
+  }
+  const auto asked = TRY(texts_of(network, "allow"));
+  const bool blocks = network.value("block_outbound", json()) == json(true);
+  if (blocks && !asked.empty()) {
+    return invalid("network.block_outbound is true: then network.allow must be empty");
+  }
+  if (!blocks && !network.contains("allow")) return std::optional<std::string>();
+  for (const std::string& name : asked) {
+    auto hosts = hosts_of(name, granted);
+    if (!hosts.ok()) return std::move(hosts).error().context("network.allow");
+    if (!are_within(hosts.value(), all_of(granted))) {
+      return invalid("network.allow: " + sandbox::echoed(name) +
+                     " is not allowed here; allowed are: " + list_of(granted) + "; " +
+                     remedy(sandbox::echoed(name)));
+    }
+  }
+  return std::optional<std::string>(sandbox::wire::print_json(json{{"allow", asked}}));
+}
+
+base::Result<Manager::Network> Manager::network_of(const Session& session) const {
+  const GrantedNetwork& granted = config_.network;
+  const std::vector<NetworkRule> all = all_of(granted);
+  Network result;
+  if (!session.network) {
+    if (granted.unasked) result.hosts = all;
+    return result;
+  }
+  const json row = TRY(sandbox::wire::parse_json(*session.network));
+  for (const std::string& name : TRY(texts_of(row, "allow"))) {
+    const auto hosts = hosts_of(name, granted);
+    if (!hosts.ok() || !are_within(hosts.value(), all)) {
+      result.note += (result.note.empty() ? "" : "; ") + name +
+                     " cannot be reached, since it is not allowed any more; " + remedy(name);
+      continue;
+    }
+    result.hosts.insert(result.hosts.end(), hosts.value().begin(), hosts.value().end());
+  }
+  return result;
+}
+
+}  // namespace sessions

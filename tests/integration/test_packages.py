@@ -1,0 +1,76 @@
+"""pip and npm in sessions that may reach the package indexes: by install_packages and from code, kept with the session."""
+
+import pytest
+
+import environments
+from conftest import needs
+from hutch_client import Client, ToolError
+
+
+@pytest.fixture(scope="module")
+def open_session(module_state):
+    needs(environments.python().exists(), environments.MISSING)
+    with Client(module_state, "--packages", env={"HUTCH_ENVIRONMENTS_DIR": str(environments.directory())}) as client:
+        yield client
+
+
+def install(client, *packages, **arguments):
+    run = client.call("install_packages", packages=list(packages), **arguments)
+    return client.until_ended(run["run_id"]) if run["status"] in ("queued", "running") else run
+
+
+def test_a_package_is_there_at_once_and_for_every_language(open_session):
+    assert open_session.value("import importlib.util; importlib.util.find_spec('humanize') is None") == "True"
+    run = install(open_session, "humanize>=4,<5")
+    assert run["status"] == "completed", run
+    assert run["network"]["allowed"] and run["network"]["refused"] == [] and run["network"]["bytes"] > 10_000
+    assert open_session.value("import humanize; humanize.naturalsize(10**9)") == "'1.0 GB'"
+    assert open_session.run("python3 -c 'import humanize; print(humanize.__file__)'", "bash")["stdout"].startswith("/home/user/")
+
+
+def test_from_code_another_version_than_the_environment_has(open_session):
+    run = open_session.run("pip install --quiet tabulate==0.8.10 && python3 -c 'import tabulate; print(tabulate.__version__)'",
+                           "bash", timeout_seconds=300)
+    assert run["stdout"] == "0.8.10\n", run
+
+
+def test_a_virtual_environment_of_ones_own(open_session):
+    run = open_session.run("python3 -m venv .venv && .venv/bin/pip install --quiet humanize && "
+                           ".venv/bin/python -c 'import humanize; print(humanize.__file__)'", "bash", timeout_seconds=300)
+    assert run["stdout"].startswith("/workspace/.venv/"), run
+
+
+def test_npm(open_session):
+    run = install(open_session, "is-odd@3", manager="npm")
+    assert run["status"] == "completed", run
+    assert open_session.value("require('is-odd')(3)", "javascript") == "true"
+    assert open_session.value("(await import('is-odd')).default(4)", "javascript") == "false"
+
+
+@pytest.mark.parametrize("packages,says", [
+    ([""], "is no name of a package"), (["a\nb"], "is no name of a package"), (["x" * 501], "is no name of a package"),
+    ([], "at least one"),
+])
+def test_what_is_no_package(open_session, packages, says):
+    with pytest.raises(ToolError, match=says):
+        open_session.call("install_packages", packages=packages)
+
+
+def test_words_of_bash_stay_words(open_session):
+    run = install(open_session, "humanize'; echo BROKEN; '$(echo BROKEN)")
+    assert run["status"] == "failed" and "BROKEN\n" not in run["stdout"], run
+
+
+def test_what_is_not_there_is_told(open_session):
+    run = install(open_session, "no-such-package-of-hutch-tests")
+    assert run["status"] == "failed" and "No matching distribution found" in run["stderr"], run
+
+
+def test_a_missing_import_names_the_tool(open_session):
+    assert "install_packages installs it" in open_session.run("import nosuch")["stderr"]
+
+
+def test_a_session_that_asked_for_nothing_is_refused(open_session):
+    session = open_session.call("create_session", network={"block_outbound": True})["session_id"]
+    with pytest.raises(ToolError, match="hutch stdio --packages"):
+        open_session.call("install_packages", packages=["humanize"], session_id=session)

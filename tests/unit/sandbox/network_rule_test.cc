@@ -1,0 +1,84 @@
+#include "sandbox/network_rule.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace sandbox;
+
+NetworkRule rule(const std::string& text) { return parse_network_rule(text).value(); }
+
+TEST(NetworkRule, HostsHaveOneSpelling) {
+  EXPECT_EQ(canonical_host("API.Example.com.").value(), "api.example.com");
+  EXPECT_EQ(canonical_host("xn--bcher-kva.example").value(), "xn--bcher-kva.example");
+  EXPECT_EQ(canonical_host("a_b.example").value(), "a_b.example");
+  for (const std::string& wrong :
+       {std::string(), std::string("."), std::string("a..b"), std::string(".a"), std::string("a.."),
+        std::string("-a.b"), std::string("a-.b"), std::string("a b"), std::string("a%62.c"),
+        std::string("a\0.b", 4),
+        std::string("b\xC3\xBC"
+                    "cher.example"),
+        std::string("\xEF\xBD\x81.example"),
+        std::string("a\xE3\x80\x82"
+                    "b"),
+        std::string(64, 'a') + ".b", std::string("a/b"), std::string("user@a.b"),
+        std::string("a.b\n"), std::string("*.a.b")}) {
+    EXPECT_FALSE(canonical_host(wrong).ok()) << wrong;
+  }
+  std::string longest;
+  for (int i = 0; i < 126; ++i) longest += "a.";
+  EXPECT_TRUE(canonical_host(longest + "b").ok());
+  EXPECT_FALSE(canonical_host(longest + "bc").ok());
+}
+
+TEST(NetworkRule, AddressesAreNoHosts) {
+  for (const char* address :
+       {"127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0x7f.1", "1.2.3.4.",
+        "example.0x10", "a.1", "::1", "[::1]", "fe80::1%1", "::ffff:127.0.0.1"}) {
+    EXPECT_FALSE(canonical_host(address).ok()) << address;
+    EXPECT_FALSE(parse_network_rule(address).ok()) << address;
+  }
+  EXPECT_TRUE(canonical_host("1.2.3.4.example").ok());
+}
+
+TEST(NetworkRule, AreWrittenAsTheyAreRead) {
+  for (const char* text : {"api.example.com", "*.example.com", "db.example.com:5432",
+                           "*.example.com:8443", "localhost:80"}) {
+    EXPECT_EQ(text_of(rule(text)), text);
+  }
+  for (const char* wrong :
+       {"", "*", "*.com", "*.", "a.*.com", "a.b:", "a.b:0", "a.b:65536", "a.b:+1", "a.b:80x",
+        "https://a.b", "a.b/path", "a.b:80:80", "*.*.example.com"}) {
+    EXPECT_FALSE(parse_network_rule(wrong).ok()) << wrong;
+  }
+}
+
+TEST(NetworkRule, AllowsExactlyWhatItNames) {
+  EXPECT_TRUE(allows(rule("a.example"), "a.example", 80));
+  EXPECT_TRUE(allows(rule("a.example"), "a.example", 443));
+  EXPECT_FALSE(allows(rule("a.example"), "a.example", 8443));
+  EXPECT_FALSE(allows(rule("a.example"), "b.a.example", 443));
+  EXPECT_FALSE(allows(rule("a.example:443"), "a.example", 80));
+  EXPECT_TRUE(allows(rule("*.a.example"), "b.a.example", 443));
+  EXPECT_TRUE(allows(rule("*.a.example"), "c.b.a.example", 443));
+  EXPECT_FALSE(allows(rule("*.a.example"), "a.example", 443));
+  EXPECT_FALSE(allows(rule("*.a.example"), "evila.example", 443));
+  EXPECT_FALSE(allows(rule("*.a.example"), ".a.example", 443));
+  EXPECT_TRUE(allows_host({rule("a.example:22")}, "a.example"));
+  EXPECT_FALSE(allows(std::vector<NetworkRule>(), "a.example", 443));
+}
+
+TEST(NetworkRule, IsWithinWhatAllowsAsMuch) {
+  const std::vector<NetworkRule> most = {rule("a.example"), rule("*.b.example:443"),
+                                         rule("*.c.example")};
+  for (const char* within : {"a.example", "a.example:80", "x.b.example:443", "*.x.b.example:443",
+                             "*.b.example:443", "*.c.example", "y.c.example:80"}) {
+    EXPECT_TRUE(is_within(rule(within), most)) << within;
+  }
+  for (const char* beyond : {"a.example:22", "*.a.example", "b.example:443", "x.b.example",
+                             "x.b.example:80", "c.example", "d.example"}) {
+    EXPECT_FALSE(is_within(rule(beyond), most)) << beyond;
+  }
+}
+
+}  // namespace
