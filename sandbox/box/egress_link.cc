@@ -98,7 +98,8 @@ base::Status EgressLink::start_door(int directory_fd) {
   const base::UniqueFd log = TRY(base::open_file(directory_fd, "egress.log",
                                                  O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600));
   base::SpawnOptions options;
-  options.arguments = {spec_.program_directory + "/hutch-egress"};
+  // Its directory is for who looks at processes.
+  options.arguments = {spec_.program_directory + "/hutch-egress", spec_.egress_directory};
   if (spec_.egress_uid) options.arguments.push_back("--uid=" + std::to_string(*spec_.egress_uid));
   options.descriptors = {null.get(), null.get(), log.get(), socket.get(), lock.get()};
   options.own_session = true;

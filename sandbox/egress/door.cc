@@ -22,6 +22,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::chrono::seconds kRestAfter{10};
+constexpr std::chrono::milliseconds kAcceptPause{50};
 
 base::Result<std::map<std::string, asio::ip::address>> addresses_of(const json& value) {
   std::map<std::string, asio::ip::address> addresses;
@@ -69,7 +70,12 @@ Task<void> Door::accept() {
     co_await socket_.async_wait(Channel::wait_read, into(failure));
     if (failure) co_return context_.stop();
     const int fd = ::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC);
-    if (fd < 0) continue;
+    if (fd < 0) {
+      // No descriptor is left, most likely: others end meanwhile.
+      asio::steady_timer pause(context_, kAcceptPause);
+      co_await pause.async_wait(into(failure));
+      continue;
+    }
     ++boxes_;
     asio::co_spawn(context_, serve(std::make_shared<Channel>(context_, fd)),
                    [this](const std::exception_ptr&) {

@@ -45,8 +45,8 @@ base::Status become(std::string_view id) {
 base::Status give_up_rights(int argc, char** argv) {
   constexpr std::string_view kUid = "--uid=";
   base::raise_descriptor_limit();
-  if (argc > 1) {
-    const std::string_view argument = argv[1];
+  if (argc > 2) {
+    const std::string_view argument = argv[2];
     if (!argument.starts_with(kUid)) return base::error(Error::Kind::kInvalid, "unknown argument");
     TRY(become(argument.substr(kUid.size())));
   }

@@ -109,8 +109,8 @@ Task<std::string> Session::open(Connection& connection) {
   if (const auto known = addresses_.find(connection.host); known != addresses_.end()) {
     pinned = known->second;
   }
-  const auto outcome =
-      co_await upstream_.connect(connection.upstream, connection.host, connection.port, pinned);
+  const auto outcome = co_await upstream_.connect(connection.client, connection.upstream,
+                                                  connection.host, connection.port, pinned);
   if (outcome.connected && !closed_) {
     connection.began = Connection::Clock::now();
     tell_({{"event", "opened"}, {"host", connection.host}, {"port", connection.port}});

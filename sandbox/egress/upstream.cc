@@ -42,7 +42,7 @@ std::vector<asio::ip::address> addresses_of(const std::string& host) {
 
 Upstream::Upstream(asio::io_context&) : threads_(kLookupThreads) {}
 
-Task<Upstream::Addresses> Upstream::look_up(const std::string& host) {
+Task<Upstream::Addresses> Upstream::look_up(std::string host) {
   co_return co_await asio::async_initiate<decltype(asio::use_awaitable), void(Addresses)>(
       [this](auto handler, std::string name) {
         asio::post(threads_, [shared = std::make_shared<decltype(handler)>(std::move(handler)),
@@ -56,7 +56,7 @@ Task<Upstream::Addresses> Upstream::look_up(const std::string& host) {
       asio::use_awaitable, host);
 }
 
-Task<Upstream::Outcome> Upstream::connect(Socket& socket, const std::string& host,
+Task<Upstream::Outcome> Upstream::connect(const Socket& client, Socket& socket, std::string host,
                                           std::uint16_t port,
                                           std::optional<asio::ip::address> pinned) {
   Outcome outcome;
@@ -76,8 +76,8 @@ Task<Upstream::Outcome> Upstream::connect(Socket& socket, const std::string& hos
   }
   for (const auto& address : addresses) {
     error_code failure;
-    co_await socket.async_connect({address, port}, into(failure));
-    if (failure == asio::error::operation_aborted) {
+    if (client.is_open()) co_await socket.async_connect({address, port}, into(failure));
+    if (!client.is_open() || failure == asio::error::operation_aborted) {
       outcome.reason = "the host did not answer in time";
       co_return outcome;
     }

@@ -25,14 +25,14 @@ class Upstream {
   explicit Upstream(asio::io_context& context);
 
   // `host` in its canonical form; allowed already. `pinned`: the address that the operator gives
-  // it, whatever it is. Takes as long as the caller's deadline, which closes the socket.
-  Task<Outcome> connect(Socket& socket, const std::string& host, std::uint16_t port,
+  // it, whatever it is. Takes as long as the caller's deadline, which closes both its sockets.
+  Task<Outcome> connect(const Socket& client, Socket& socket, std::string host, std::uint16_t port,
                         std::optional<asio::ip::address> pinned);
 
  private:
   using Addresses = std::vector<asio::ip::address>;
 
-  Task<Addresses> look_up(const std::string& host);
+  Task<Addresses> look_up(std::string host);
 
   asio::thread_pool threads_;  // getaddrinfo(3) blocks
 };

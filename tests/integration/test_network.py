@@ -37,11 +37,11 @@ def door_of(state):
     found = []
     for pid in filter(str.isdecimal, os.listdir("/proc")):
         try:
-            if os.readlink(f"/proc/{pid}/exe").endswith("/hutch-egress") and \
-                    any(os.readlink(f"/proc/{pid}/fd/{fd}").startswith(state) for fd in os.listdir(f"/proc/{pid}/fd")):
-                found.append(int(pid))
+            command = open(f"/proc/{pid}/cmdline").read().split("\0")
         except OSError:
-            pass
+            continue
+        if command[0].endswith("/hutch-egress") and command[1] == f"{state}/egress":
+            found.append(int(pid))
     return found
 
 
@@ -195,5 +195,8 @@ def test_the_door_has_no_rights_and_no_file_of_a_session(world):
     assert status["CapEff"].strip("0") == status["CapPrm"].strip("0") == "" and status["NoNewPrivs"] == "1"
     if os.geteuid() == 0:
         assert status["Uid"].split()[0] != "0" and status["Groups"].strip() == ""
-    opened = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
-    assert not any("/sessions/" in path or path.endswith("hutch.db") for path in opened), opened
+        opened = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+        assert not any("/sessions/" in path or path.endswith("hutch.db") for path in opened), opened
+    else:  # nobody of the same id may look at what it has open
+        with pytest.raises(PermissionError):
+            os.listdir(f"/proc/{pid}/fd")
