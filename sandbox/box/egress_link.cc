@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -103,7 +104,7 @@ base::Status EgressLink::start_door(int directory_fd) {
   if (spec_.egress_uid) options.arguments.push_back("--uid=" + std::to_string(*spec_.egress_uid));
   options.descriptors = {null.get(), null.get(), log.get(), socket.get(), lock.get()};
   options.own_session = true;
-  TRY(base::spawn(options));
+  door_pid_ = TRY(base::spawn(options));
   return base::done();
 }
 
@@ -150,6 +151,8 @@ void EgressLink::lost() {
 }
 
 void EgressLink::try_again() {
+  // Ours, and it has ended: whoever started it waits for it.
+  if (door_pid_ > 0 && ::waitpid(door_pid_, nullptr, WNOHANG) != 0) door_pid_ = -1;
   const auto pause = kRetryPause * (1 << std::min(attempts_++, kDoublingsMax));
   retry_ = loop_.after(pause, [this] {
     retry_ = 0;

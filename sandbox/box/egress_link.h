@@ -2,6 +2,8 @@
 // none, what the code sends waits in the box's sockets and leaves nowhere.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -49,6 +51,7 @@ class EgressLink {
   base::UniqueFd connection_;
   EventLoop::TimerId retry_ = 0;
   int attempts_ = 0;
+  pid_t door_pid_ = -1;  // of one that this box has started
 };
 
 }  // namespace sandbox::box

@@ -1,6 +1,7 @@
 #include "sandbox/egress/connection.h"
 
 #include <array>
+#include <utility>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -72,7 +73,7 @@ void Connection::join(std::string first, std::function<void()> ended) {
                      if (failure) self->close();
                      if (--self->directions_ > 0) return;
                      self->close();
-                     self->ended_();
+                     std::exchange(self->ended_, {})();
                    });
   };
   go(client, upstream, sent, std::move(first));
@@ -94,7 +95,7 @@ Task<void> Connection::carry(Socket& from, Socket& to, std::int64_t& bytes, std:
     const std::size_t got = from.read_some(asio::buffer(scratch()), failure);
     if (failure == asio::error::would_block) continue;
     if (failure) break;
-    last_byte_ = Clock::now();
+    saw_bytes();
     const std::string_view part(scratch().data(), got);
     const std::size_t written = write_now(to, part, failure);
     if (failure) break;

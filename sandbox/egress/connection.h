@@ -31,6 +31,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // From now on it closes after so long without a byte.
   void allow_silence(std::chrono::seconds most);
+  void saw_bytes() { last_byte_ = Clock::now(); }
   void close();
 
   // Carries bytes both ways until both directions have ended; `first` has been read from the client

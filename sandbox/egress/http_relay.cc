@@ -100,7 +100,7 @@ bool wants_websocket(const http::request_header<>& head) {
 
 // A message from one side to the other, part by part as it comes. False: one of them is gone.
 template <bool kIsRequest>
-Task<bool> forward(Socket& from, beast::flat_buffer& buffer,
+Task<bool> forward(Connection& connection, Socket& from, beast::flat_buffer& buffer,
                    http::parser<kIsRequest, http::buffer_body>& parser, Socket& to,
                    http::message<kIsRequest, http::buffer_body>& message, std::int64_t& bytes) {
   std::array<char, kBodyPartBytes> part;
@@ -119,6 +119,7 @@ Task<bool> forward(Socket& from, beast::flat_buffer& buffer,
       co_await http::async_read_some(from, buffer, parser, into(failure));
       if (failure == http::error::need_buffer) failure.clear();
       if (failure) co_return false;
+      connection.saw_bytes();
       got = part.size() - parser.get().body().size;
       if (got == 0 && !parser.is_done()) continue;
     }
@@ -190,7 +191,7 @@ class HttpRelay {
       out.set(http::field::connection, "Upgrade");
       out.set(http::field::upgrade, "websocket");
     }
-    const bool sent = co_await forward<true>(connection_->client, buffer_, request,
+    const bool sent = co_await forward<true>(*connection_, connection_->client, buffer_, request,
                                              connection_->upstream, out, connection_->sent);
     co_return co_await answer(is_head, is_upgrade, sent && keeps, version);
   }
@@ -235,7 +236,7 @@ class HttpRelay {
         if (failure) co_return false;
         if (switches) co_return co_await switch_protocol();
         if (is_interim) continue;
-      } else if (!co_await forward<false>(connection_->upstream, from_host_, response,
+      } else if (!co_await forward<false>(*connection_, connection_->upstream, from_host_, response,
                                           connection_->client, out, connection_->received)) {
         co_return false;
       }

@@ -59,6 +59,8 @@ base::Status Session::add_listener(const std::string& kind, std::uint16_t port,
   if (kind == "dns_udp") {
     packets_ = std::make_shared<asio::ip::udp::socket>(context_);
     TRY(take_over(*packets_, asio::ip::udp::v4(), std::move(socket)));
+    error_code unused;
+    packets_->non_blocking(true, unused);  // a reply that finds no room is asked for again
     asio::co_spawn(context_, answer_packets(packets_), asio::detached);
     return base::done();
   }
@@ -138,7 +140,6 @@ void Session::tell_closed(Connection& connection) {
 }
 
 void Session::finish(const std::shared_ptr<Connection>& connection) {
-  if (closed_) return;
   tell_closed(*connection);
   connections_.erase(connection);
 }
