@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <string>
 
@@ -33,14 +34,10 @@ std::int64_t sum_of_lines(const std::string& path, std::int64_t (*bytes_of)(std:
   return bytes;
 }
 
-// "sl local rem st tx_queue:rx_queue …", the queues as hexadecimal bytes.
-std::int64_t queued_bytes(std::istringstream& fields) {
-  std::string queues;
-  for (int field = 0; field < 5; ++field) fields >> queues;
-  const auto colon = queues.find(':');
-  if (colon == std::string::npos) return 0;
-  return std::strtoll(queues.c_str(), nullptr, 16) +
-         std::strtoll(queues.c_str() + colon + 1, nullptr, 16);
+std::int64_t queued_in(std::istringstream& fields) {
+  std::string line;
+  std::getline(fields, line);
+  return queued_bytes(line);
 }
 
 // "sk Eth Pid Groups Rmem Wmem …"
@@ -54,12 +51,25 @@ std::int64_t netlink_bytes(std::istringstream& fields) {
 
 }  // namespace
 
+std::int64_t queued_bytes(const std::string& line) {
+  std::istringstream fields(line);
+  std::string queues;
+  for (int field = 0; field < 5; ++field) fields >> queues;
+  const auto colon = queues.find(':');
+  if (colon == std::string::npos) return 0;
+  const auto bytes_of = [](const char* text) {
+    const std::int64_t bytes = std::strtoll(text, nullptr, 16);
+    return bytes > std::numeric_limits<std::int32_t>::max() ? 0 : bytes;
+  };
+  return bytes_of(queues.c_str()) + bytes_of(queues.c_str() + colon + 1);
+}
+
 std::int64_t socket_memory_bytes(pid_t pid) {
   const std::string net = "/proc/" + std::to_string(pid) + "/net/";
   std::int64_t bytes = sum_of_lines(net + "netlink", netlink_bytes);
   const auto add = [&](const char* sockstat, const char* kind, const char* table) {
     if (sockets_in_use(net, sockstat, kind) <= kFewSockets) return;
-    bytes += sum_of_lines(net + table, queued_bytes);
+    bytes += sum_of_lines(net + table, queued_in);
   };
   add("sockstat", "UDP", "udp");
   add("sockstat6", "UDP6", "udp6");

@@ -19,6 +19,7 @@
 #include "sandbox/box/deleted_files.h"
 #include "sandbox/box/process_memory.h"
 #include "sandbox/box/process_tree.h"
+#include "sandbox/box/socket_memory.h"
 #include "sandbox/disk_quota.h"
 #include "sandbox/own_ids.h"
 
@@ -42,6 +43,16 @@ void fill(int fd) {
   const std::string megabyte(kMebibyte, 'x');
   ASSERT_EQ(::write(fd, megabyte.data(), megabyte.size()), static_cast<ssize_t>(kMebibyte));
   ASSERT_EQ(::fsync(fd), 0);  // some file systems give out blocks late
+}
+
+TEST(SocketMemory, WhatIsLessThanNothingIsNothing) {
+  const auto line = [](const std::string& queues) {
+    return "   0: 0100007F:0C38 0100007F:9C40 01 " + queues + " 00:00000000 00000000 1000";
+  };
+  EXPECT_EQ(queued_bytes(line("00001000:00000100")), 0x1100);
+  EXPECT_EQ(queued_bytes(line("FFFFFFF6:00000100")), 0x100);
+  EXPECT_EQ(queued_bytes(line("00000000:FFFFFFFF")), 0);
+  EXPECT_EQ(queued_bytes("   0: nothing"), 0);
 }
 
 TEST(DeletedFiles, AFileCountsOnceItsNameIsGone) {
