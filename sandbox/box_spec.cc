@@ -1,7 +1,6 @@
 #include "sandbox/box_spec.h"
 
 #include <algorithm>
-#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -65,21 +64,11 @@ base::Result<std::vector<NetworkRule>> rules_from_json(const json& value) {
   std::vector<NetworkRule> rules;
   if (value.is_null()) return rules;
   if (!value.is_array()) return base::error(Error::Kind::kInvalid, "hosts must be an array");
-  if (value.size() > kNetworkRulesMax) {
-    return base::error(Error::Kind::kLimit,
-                       "at most " + std::to_string(kNetworkRulesMax) + " hosts can be allowed");
-  }
-  std::set<std::uint16_t> ports;
   for (const json& text : value) {
     if (!text.is_string()) return base::error(Error::Kind::kInvalid, "each host must be a string");
     rules.push_back(TRY(parse_network_rule(text.get_ref<const std::string&>())));
-    ports.insert(rules.back().port);
   }
-  if (ports.size() > kNetworkPortsMax) {
-    return base::error(Error::Kind::kLimit, "hosts can be allowed on " +
-                                                std::to_string(kNetworkPortsMax - 1) +
-                                                " different ports beside 80 and 443");
-  }
+  TRY(check_network_rules(rules));
   return rules;
 }
 

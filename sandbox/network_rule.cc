@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "sandbox/shortened_text.h"
 
@@ -52,6 +53,22 @@ bool covers_host(const NetworkRule& rule, std::string_view host) {
 }
 
 }  // namespace
+
+base::Status check_network_rules(const std::vector<NetworkRule>& rules) {
+  if (rules.size() > kNetworkRulesMax) {
+    return base::error(Error::Kind::kLimit, "at most " + std::to_string(kNetworkRulesMax) +
+                                                " hosts can be allowed, and these are " +
+                                                std::to_string(rules.size()));
+  }
+  std::set<std::uint16_t> ports;
+  for (const NetworkRule& rule : rules) ports.insert(rule.port);
+  if (ports.size() > kNetworkPortsMax) {
+    return base::error(Error::Kind::kLimit, "hosts can be allowed on " +
+                                                std::to_string(kNetworkPortsMax - 1) +
+                                                " different ports beside 80 and 443");
+  }
+  return base::done();
+}
 
 base::Result<std::string> canonical_host(std::string_view text) {
   std::string host(text);

@@ -28,6 +28,8 @@ struct NetworkRule {
 // kInvalid says what is wrong, in words that name the text.
 base::Result<NetworkRule> parse_network_rule(std::string_view text);
 std::string text_of(const NetworkRule& rule);
+// kLimit: more than a session can have.
+base::Status check_network_rules(const std::vector<NetworkRule>& rules);
 
 // The one spelling in which names are compared, asked for and checked in certificates: small
 // letters, no dot at the end, labels as RFC 1123 has them (and "_"). kInvalid for all else: names

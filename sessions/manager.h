@@ -46,6 +46,8 @@ struct GrantedNetwork {
   // Of names whose address the operator gives, be it a private one; canonical_host().
   std::map<std::string, std::string> addresses;
   bool unasked = false;  // each session that asks for nothing has all; else none
+
+  [[nodiscard]] std::vector<sandbox::NetworkRule> all() const;
 };
 
 struct ManagerConfig {

@@ -14,6 +14,12 @@ using base::Error;
 using nlohmann::json;
 using sandbox::NetworkRule;
 
+std::vector<NetworkRule> GrantedNetwork::all() const {
+  std::vector<NetworkRule> all = hosts;
+  for (const auto& [name, rules] : sets) all.insert(all.end(), rules.begin(), rules.end());
+  return all;
+}
+
 namespace {
 
 Error invalid(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
@@ -37,12 +43,6 @@ base::Result<std::vector<NetworkRule>> hosts_of(const std::string& text,
                                                 const GrantedNetwork& granted) {
   if (const auto set = granted.sets.find(text); set != granted.sets.end()) return set->second;
   return std::vector<NetworkRule>{TRY(sandbox::parse_network_rule(text))};
-}
-
-std::vector<NetworkRule> all_of(const GrantedNetwork& granted) {
-  std::vector<NetworkRule> all = granted.hosts;
-  for (const auto& [name, hosts] : granted.sets) all.insert(all.end(), hosts.begin(), hosts.end());
-  return all;
 }
 
 bool are_within(const std::vector<NetworkRule>& hosts, const std::vector<NetworkRule>& most) {
@@ -97,22 +97,26 @@ base::Result<std::optional<std::string>> Manager::choose_network(const std::stri
   if (blocks && !asked.empty()) {
     return invalid("network.block_outbound is true: then network.allow must be empty");
   }
-  if (!blocks && !network.contains("allow")) return std::optional<std::string>();
+  if (!blocks && network.value("allow", json()).is_null()) return std::optional<std::string>();
+  std::vector<NetworkRule> chosen;
   for (const std::string& name : asked) {
     auto hosts = hosts_of(name, granted);
     if (!hosts.ok()) return std::move(hosts).error().context("network.allow");
-    if (!are_within(hosts.value(), all_of(granted))) {
+    if (!are_within(hosts.value(), granted.all())) {
       return invalid("network.allow: " + sandbox::echoed(name) +
                      " is not allowed here; allowed are: " + list_of(granted) + "; " +
                      remedy(sandbox::echoed(name)));
     }
+    chosen.insert(chosen.end(), hosts.value().begin(), hosts.value().end());
   }
+  auto checked = sandbox::check_network_rules(chosen);
+  if (!checked.ok()) return std::move(checked).error().context("network.allow");
   return std::optional<std::string>(sandbox::wire::print_json(json{{"allow", asked}}));
 }
 
 base::Result<Manager::Network> Manager::network_of(const Session& session) const {
   const GrantedNetwork& granted = config_.network;
-  const std::vector<NetworkRule> all = all_of(granted);
+  const std::vector<NetworkRule> all = granted.all();
   Network result;
   if (!session.network) {
     if (granted.unasked) result.hosts = all;

@@ -83,6 +83,10 @@ base::Result<sessions::GrantedNetwork> granted_network(const Settings& settings)
     network.addresses[TRY(sandbox::canonical_host(name))] = address;
   }
   network.unasked = settings.mounting == Settings::Mounting::kAll;
+  if (network.unasked) {
+    auto all = sandbox::check_network_rules(network.all());
+    if (!all.ok()) return std::move(all).error().context("allow");
+  }
   return network;
 }
 

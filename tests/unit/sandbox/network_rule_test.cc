@@ -81,4 +81,20 @@ TEST(NetworkRule, IsWithinWhatAllowsAsMuch) {
   }
 }
 
+TEST(NetworkRule, ASessionHasABoundedNumber) {
+  std::vector<NetworkRule> rules;
+  for (std::size_t i = 0; i < kNetworkRulesMax; ++i) {
+    rules.push_back(rule("h" + std::to_string(i) + ".example"));
+  }
+  EXPECT_TRUE(check_network_rules(rules).ok());
+  rules.push_back(rule("one.more"));
+  EXPECT_EQ(check_network_rules(rules).error().kind, base::Error::Kind::kLimit);
+  rules.clear();
+  for (int port = 1; port < 16; ++port) rules.push_back(rule("a.b:" + std::to_string(port)));
+  rules.push_back(rule("a.b"));
+  EXPECT_TRUE(check_network_rules(rules).ok());
+  rules.push_back(rule("a.b:16"));
+  EXPECT_FALSE(check_network_rules(rules).ok());
+}
+
 }  // namespace
