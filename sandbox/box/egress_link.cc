@@ -31,6 +31,7 @@ namespace {
 constexpr milliseconds kPatience{2000};
 constexpr milliseconds kRetryPause{50};
 constexpr int kDoublingsMax = 6;
+constexpr int kCaughtUpMost = 512;  // code that connects all the time does not hold up its box
 constexpr int kStartAttempts = 40;  // of another box that is starting the door
 constexpr int kStartPauseMs = 25;
 
@@ -76,9 +77,9 @@ base::Status EgressLink::connect() {
       return std::move(connection).error();
     }
     const auto started = start_door(directory.get());
-    if (started.ok()) continue;
-    if (started.error().kind != Error::Kind::kConflict) return started;
-    (void)::poll(nullptr, 0, kStartPauseMs);
+    if (!started.ok() && started.error().kind != Error::Kind::kConflict) return started;
+    // One that was started here listens already; a second one is not started at once.
+    if (!started.ok() || attempt > 0) (void)::poll(nullptr, 0, kStartPauseMs);
   }
   TRY(introduce());
   return loop_.watch(connection_.get(), EPOLLIN, [this](std::uint32_t) { read_events(); });
@@ -86,6 +87,8 @@ base::Status EgressLink::connect() {
 
 // kConflict: another box is doing it, or one is there that is about to end.
 base::Status EgressLink::start_door(int directory_fd) {
+  // Ours, and it has ended: whoever started it waits for it.
+  if (door_pid_ > 0 && ::waitpid(door_pid_, nullptr, WNOHANG) != 0) door_pid_ = -1;
   const base::UniqueFd lock =
       TRY(base::open_file(directory_fd, wire::kEgressLock, O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -128,7 +131,7 @@ base::Status EgressLink::introduce() {
 }
 
 void EgressLink::catch_up() {
-  while (connection_.valid()) {
+  for (int taken = 0; connection_.valid() && taken < kCaughtUpMost; ++taken) {
     const auto events = base::wait_for(connection_.get(), POLLIN, std::chrono::steady_clock::now());
     if (!events.ok() || events.value() == 0) return;
     read_events();
@@ -136,7 +139,7 @@ void EgressLink::catch_up() {
 }
 
 void EgressLink::read_events() {
-  auto packet = base::receive_packet(connection_.get(), wire::kEgressPacketBytesMax);
+  auto packet = base::receive_packet(connection_.get(), wire::kEgressEventBytesMax);
   if (!packet.ok() || packet.value().bytes.empty()) return lost();
   const auto event = wire::parse_json(packet.value().bytes);
   if (!event.ok() || !event.value().is_object()) return lost();
@@ -151,8 +154,6 @@ void EgressLink::lost() {
 }
 
 void EgressLink::try_again() {
-  // Ours, and it has ended: whoever started it waits for it.
-  if (door_pid_ > 0 && ::waitpid(door_pid_, nullptr, WNOHANG) != 0) door_pid_ = -1;
   const auto pause = kRetryPause * (1 << std::min(attempts_++, kDoublingsMax));
   retry_ = loop_.after(pause, [this] {
     retry_ = 0;

@@ -1,8 +1,14 @@
 #include "sandbox/egress/addresses.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
+
+#include <boost/asio/ip/udp.hpp>
+
+#include "sandbox/base/fd.h"
 
 namespace sandbox::egress {
 namespace {
@@ -19,6 +25,7 @@ constexpr Block4 kNotPublic4[] = {
     {0x0A000000, 8},   // private
     {0x64400000, 10},  // shared by carriers
     {0x7F000000, 8},   // loopback
+    {0xA83F8110, 32},  // the host of a virtual machine at Azure, which gives it its secrets
     {0xA9FE0000, 16},  // link-local, metadata
     {0xAC100000, 12},  // private
     {0xC0000000, 24},  // protocol assignments
@@ -63,6 +70,19 @@ bool is_public6(const ip::address_v6& address) {
 bool is_public(const ip::address& address) {
   if (address.is_v4()) return is_public4(address.to_v4().to_uint());
   return is_public6(address.to_v6());
+}
+
+bool is_own(const ip::address& address) {
+  // Who talks to itself does so from the address that it talks to (ip-route(8), table local).
+  constexpr std::uint16_t kAnyPort = 9;
+  const ip::udp::endpoint to(address, kAnyPort);
+  const base::UniqueFd socket(::socket(to.protocol().family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) return false;
+  if (::connect(socket.get(), to.data(), static_cast<socklen_t>(to.size())) != 0) return false;
+  ip::udp::endpoint from;
+  auto size = static_cast<socklen_t>(from.capacity());
+  if (::getsockname(socket.get(), from.data(), &size) != 0) return false;
+  return from.address() == address;
 }
 
 }  // namespace sandbox::egress

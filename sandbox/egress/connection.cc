@@ -1,6 +1,9 @@
 #include "sandbox/egress/connection.h"
 
+#include <sys/socket.h>
+
 #include <array>
+#include <cerrno>
 #include <utility>
 
 #include <boost/asio/co_spawn.hpp>
@@ -24,6 +27,16 @@ std::size_t write_now(Socket& socket, std::string_view bytes, error_code& failur
   const std::size_t written = socket.write_some(asio::buffer(bytes.data(), bytes.size()), failure);
   if (failure == asio::error::would_block) failure.clear();
   return failure ? 0 : written;
+}
+
+enum class Ahead { kBytes, kNothing, kEnd };
+
+// What a read would find.
+Ahead look_ahead(Socket& socket) {
+  char byte = 0;
+  const ssize_t got = ::recv(socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (got > 0) return Ahead::kBytes;
+  return got < 0 && errno == EAGAIN ? Ahead::kNothing : Ahead::kEnd;
 }
 
 }  // namespace
@@ -61,6 +74,24 @@ void Connection::close() {
   upstream.close(unused);
 }
 
+// A client that has sent more, or would, is there.
+bool Connection::has_client() { return look_ahead(client) != Ahead::kEnd; }
+
+bool Connection::has_quiet_upstream() { return look_ahead(upstream) == Ahead::kNothing; }
+
+void Connection::watch_client() {
+  is_watched_ = true;
+  client.async_wait(Socket::wait_read, [self = shared_from_this()](error_code failure) {
+    if (!failure && self->is_watched_ && !self->has_client()) self->close();
+  });
+}
+
+void Connection::leave_client() {
+  error_code unused;
+  is_watched_ = false;
+  client.cancel(unused);
+}
+
 void Connection::join(std::string first, std::function<void()> ended) {
   error_code unused;
   client.non_blocking(true, unused);
@@ -88,7 +119,7 @@ Task<void> Connection::carry(Socket& from, Socket& to, std::int64_t& bytes, std:
       co_await asio::async_write(to, asio::buffer(rest), into(failure));
       if (failure) break;
       bytes += static_cast<std::int64_t>(rest.size());
-      rest = {};
+      std::string().swap(rest);
     }
     co_await from.async_wait(Socket::wait_read, into(failure));
     if (failure) break;

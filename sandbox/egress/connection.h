@@ -28,11 +28,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::int64_t sent = 0;      // by the box
   std::int64_t received = 0;  // and to it
   Clock::time_point began = Clock::now();
+  std::shared_ptr<void> place;  // among those of all sessions
 
   // From now on it closes after so long without a byte.
   void allow_silence(std::chrono::seconds most);
   void saw_bytes() { last_byte_ = Clock::now(); }
   void close();
+  // Until then it closes when the client ends, while nobody reads from it.
+  void watch_client();
+  void leave_client();
+  // Between two messages: whether it has neither ended nor said what nobody has asked for.
+  [[nodiscard]] bool has_quiet_upstream();
 
   // Carries bytes both ways until both directions have ended; `first` has been read from the client
   // already. Calls `ended` once.
@@ -41,10 +47,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   Task<void> carry(Socket& from, Socket& to, std::int64_t& bytes, std::string first);
   void look_later(Clock::time_point when);
+  [[nodiscard]] bool has_client();
 
   asio::steady_timer timer_;
   Clock::time_point last_byte_ = Clock::now();
   std::chrono::seconds silence_most_{0};
+  bool is_watched_ = false;
   int directions_ = 0;
   std::function<void()> ended_;
 };

@@ -17,7 +17,8 @@ Task<void> serve_direct(std::shared_ptr<Session> session, std::shared_ptr<Connec
   const std::optional<std::string> name = session->name_of(*connection);
   connection->host = name.value_or("");
   if (connection->port == kHttpPort) {
-    co_return co_await relay_http(session, connection, {}, nullptr);
+    co_return co_await relay_http(session, connection, boost::beast::flat_buffer(kBufferBytesMax),
+                                  nullptr);
   }
   std::string first;
   if (connection->port == kHttpsPort) {

@@ -1,7 +1,9 @@
 #include "sandbox/egress/door.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include <boost/asio/co_spawn.hpp>
@@ -49,10 +51,21 @@ base::Status take_message(Session& session, const json& message, base::UniqueFd 
                               std::move(fd));
 }
 
+// Each has two descriptors, and those of names and boxes need some too.
+std::size_t connections_at_most() {
+  constexpr std::size_t kMost = 2048;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMost / 4;
+  return std::min<std::size_t>(kMost, limit.rlim_cur / 4);
+}
+
 }  // namespace
 
 Door::Door(asio::io_context& context, base::UniqueFd socket)
-    : context_(context), upstream_(context), socket_(context, socket.release()), rest_(context) {
+    : context_(context),
+      resources_(connections_at_most()),
+      socket_(context, socket.release()),
+      rest_(context) {
   asio::co_spawn(context_, accept(), asio::detached);
   rest();
 }
@@ -85,16 +98,8 @@ Task<void> Door::accept() {
 }
 
 Task<void> Door::serve(std::shared_ptr<Channel> box) {
-  // Who does not take what it is told has its network no more.
-  const auto tell = [box](const json& event) {
-    const std::string text = wire::print_json(event);
-    error_code unused;
-    if (box->is_open() &&
-        ::send(box->native_handle(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-      box->close(unused);
-    }
-  };
-  const auto session = std::make_shared<Session>(context_, upstream_, tell);
+  const auto events = std::make_shared<BoxEvents>(context_, box);
+  const auto session = std::make_shared<Session>(context_, resources_, events);
   error_code failure;
   while (true) {
     co_await box->async_wait(Channel::wait_read, into(failure));

@@ -10,7 +10,7 @@
 #include "sandbox/base/fd.h"
 #include "sandbox/egress/asio.h"
 #include "sandbox/egress/session.h"
-#include "sandbox/egress/upstream.h"
+#include "sandbox/egress/resources.h"
 
 namespace sandbox::egress {
 
@@ -27,7 +27,7 @@ class Door {
   void rest();
 
   asio::io_context& context_;
-  Upstream upstream_;
+  Resources resources_;
   Channel socket_;
   asio::steady_timer rest_;
   std::size_t boxes_ = 0;

@@ -1,18 +1,19 @@
 #include "sandbox/egress/http_relay.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <chrono>
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/serializer.hpp>
 #include <boost/beast/http/write.hpp>
 
+#include "sandbox/egress/http_forward.h"
+#include "sandbox/egress/http_head.h"
 #include "sandbox/egress/session.h"
 
 namespace sandbox::egress {
@@ -21,116 +22,15 @@ namespace {
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
-constexpr std::size_t kBodyPartBytes = 64 * 1024;
 // Not boost::none, which Boost 1.74 takes for less than any length.
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
-constexpr std::chrono::seconds kRequestSilenceMost{3600};
+constexpr std::chrono::seconds kRequestSilenceMost{300};
+constexpr std::chrono::seconds kAnswerSilenceMost{3600};
 constexpr std::chrono::seconds kNextRequest{60};
+constexpr std::chrono::seconds kConnectSilenceMost{30};
 
-// Of one connection only, RFC 9110 7.6.1, and what Connection names besides.
-constexpr http::field kHopByHop[] = {http::field::connection,
-                                     http::field::keep_alive,
-                                     http::field::proxy_authenticate,
-                                     http::field::proxy_authorization,
-                                     http::field::proxy_connection,
-                                     http::field::te,
-                                     http::field::trailer,
-                                     http::field::upgrade};
-
-struct Target {
-  std::string host;
-  std::uint16_t port = kHttpPort;
-  std::string path;  // as the host is asked for it
-};
-
-// "host" or "host:port", of a plain http address.
-bool take_authority(std::string_view text, Target& target) {
-  const std::size_t colon = text.find(':');
-  auto host = canonical_host(text.substr(0, colon));
-  if (!host.ok()) return false;
-  target.host = std::move(host).value();
-  if (colon == std::string_view::npos) return true;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, failure] = std::from_chars(text.data() + colon + 1, end, target.port);
-  return failure == std::errc() && stopped == end && target.port != 0;
-}
-
-std::string_view view(beast::string_view text) { return {text.data(), text.size()}; }
-
-// Whom a request is for. Of a proxy the whole address is asked for; of a host only the path.
-std::optional<Target> target_of(const http::request_header<>& head, bool as_proxy) {
-  constexpr std::string_view kScheme = "http://";
-  const std::string_view asked = view(head.target());
-  Target target;
-  if (as_proxy) {
-    if (!asked.starts_with(kScheme)) return std::nullopt;
-    const std::string_view rest = asked.substr(kScheme.size());
-    const std::size_t slash = std::min(rest.find_first_of("/?"), rest.size());
-    target.path = rest.substr(slash);
-    if (!target.path.starts_with('/')) target.path.insert(0, "/");
-    if (!take_authority(rest.substr(0, slash), target)) return std::nullopt;
-    return target;
-  }
-  if (!asked.starts_with('/') && asked != "*") return std::nullopt;
-  target.path = asked;
-  if (head.count(http::field::host) != 1) return std::nullopt;
-  if (!take_authority(view(head[http::field::host]), target)) return std::nullopt;
-  return target;
-}
-
-template <bool kIsRequest>
-void drop_hop_by_hop(http::header<kIsRequest, http::fields>& head) {
-  const http::token_list named(head[http::field::connection]);
-  std::vector<std::string> names;
-  for (const auto& name : named) names.emplace_back(name);
-  for (const std::string& name : names) {
-    // What frames the body is ours to say.
-    if (!beast::iequals(name, "transfer-encoding") && !beast::iequals(name, "content-length") &&
-        !beast::iequals(name, "host")) {
-      head.erase(name);
-    }
-  }
-  for (const http::field field : kHopByHop) head.erase(field);
-}
-
-bool wants_websocket(const http::request_header<>& head) {
-  return beast::iequals(head[http::field::upgrade], "websocket") &&
-         head.method() == http::verb::get;
-}
-
-// A message from one side to the other, part by part as it comes. False: one of them is gone.
-template <bool kIsRequest>
-Task<bool> forward(Connection& connection, Socket& from, beast::flat_buffer& buffer,
-                   http::parser<kIsRequest, http::buffer_body>& parser, Socket& to,
-                   http::message<kIsRequest, http::buffer_body>& message, std::int64_t& bytes) {
-  std::array<char, kBodyPartBytes> part;
-  error_code failure;
-  http::serializer<kIsRequest, http::buffer_body> serializer(message);
-  message.body().data = nullptr;
-  message.body().more = true;
-  bytes +=
-      static_cast<std::int64_t>(co_await http::async_write_header(to, serializer, into(failure)));
-  if (failure) co_return false;
-  while (!serializer.is_done()) {
-    std::size_t got = 0;
-    if (!parser.is_done()) {
-      parser.get().body().data = part.data();
-      parser.get().body().size = part.size();
-      co_await http::async_read_some(from, buffer, parser, into(failure));
-      if (failure == http::error::need_buffer) failure.clear();
-      if (failure) co_return false;
-      connection.saw_bytes();
-      got = part.size() - parser.get().body().size;
-      if (got == 0 && !parser.is_done()) continue;
-    }
-    message.body().data = got == 0 ? nullptr : part.data();
-    message.body().size = got;
-    message.body().more = !parser.is_done();
-    bytes += static_cast<std::int64_t>(co_await http::async_write(to, serializer, into(failure)));
-    if (failure == http::error::need_buffer) failure.clear();
-    if (failure) co_return false;
-  }
-  co_return true;
+bool is_safe(http::verb method) {  // RFC 9110 9.2.1
+  return method == http::verb::get || method == http::verb::head || method == http::verb::options;
 }
 
 class HttpRelay {
@@ -149,11 +49,13 @@ class HttpRelay {
         head = std::make_unique<HeadParser>();
         if (!co_await read_head(*connection_, buffer_, *head)) break;
       }
-      connection_->allow_silence(kRequestSilenceMost);
       http::request_parser<http::buffer_body> request(std::move(*head));
       request.body_limit(kNoLimit);
       head.reset();
       if (!co_await serve(request)) break;
+      // A connection between two requests holds no memory for them.
+      buffer_.shrink_to_fit();
+      from_host_.shrink_to_fit();
       connection_->allow_silence(kNextRequest);
     }
     end_upstream();
@@ -161,20 +63,36 @@ class HttpRelay {
   }
 
  private:
+  // What of a request its answer depends on.
+  struct Asked {
+    bool is_upgrade;
+    bool is_head;
+    bool is_safe;
+    bool keeps;
+    unsigned version;
+  };
+  enum class Answered { kGoesOn, kLast, kNothing };
   using Request = http::request_parser<http::buffer_body>;
 
   // Whether another request may follow.
   Task<bool> serve(Request& request) {
     const auto target = target_of(request.get().base(), as_proxy_);
+    const auto framing = framing_of<true>(request.get().base());
+    if (!framing) {
+      co_await answer_http(*connection_, 400, "the request says in two ways where it ends");
+      co_return false;
+    }
+    const bool was_open = is_open_;
     const std::string refusal = co_await reach(target);
     if (!refusal.empty()) {
       co_await answer_http(*connection_, is_refused_ ? 403 : 502, refusal);
       co_return false;
     }
-    const bool is_upgrade = wants_websocket(request.get().base());
-    const bool keeps = request.get().keep_alive();
-    const unsigned version = request.get().version();
-    const bool is_head = request.get().method() == http::verb::head;
+    Asked asked{.is_upgrade = wants_websocket(request.get().base()),
+                .is_head = request.get().method() == http::verb::head,
+                .is_safe = is_safe(request.get().method()),
+                .keeps = request.get().keep_alive(),
+                .version = request.get().version()};
     http::request<http::buffer_body> out(std::move(request.get().base()));
     if (beast::iequals(out[http::field::expect], "100-continue")) {
       error_code failure;
@@ -183,78 +101,121 @@ class HttpRelay {
       out.erase(http::field::expect);
     }
     drop_hop_by_hop<true>(out);
+    if (framing->chunked) out.chunked(true);
+    if (framing->length) out.content_length(*framing->length);
     out.version(11);
     out.target(target->path);
     out.set(http::field::host,
             target->host + (target->port == kHttpPort ? "" : ":" + std::to_string(target->port)));
-    if (is_upgrade) {
+    if (asked.is_upgrade) {
       out.set(http::field::connection, "Upgrade");
       out.set(http::field::upgrade, "websocket");
     }
-    const bool sent = co_await forward<true>(*connection_, connection_->client, buffer_, request,
-                                             connection_->upstream, out, connection_->sent);
-    co_return co_await answer(is_head, is_upgrade, sent && keeps, version);
+    // A connection that has served before may have been ended by the host just now.
+    bool may_repeat = was_open && request.is_done() && asked.is_safe;
+    while (true) {
+      const Answered answered = co_await exchange(request, out, asked);
+      if (answered != Answered::kNothing) co_return answered == Answered::kGoesOn;
+      if (!std::exchange(may_repeat, false)) break;
+      end_upstream();
+      if (!(co_await reach(target)).empty()) break;
+    }
+    co_await answer_http(*connection_, 502, "the host ended without an answer");
+    co_return false;
   }
 
-  Task<bool> answer(bool is_head, bool is_upgrade, bool keeps, unsigned version) {
+  Task<Answered> exchange(Request& request, http::request<http::buffer_body>& out, Asked asked) {
+    connection_->allow_silence(kRequestSilenceMost);
+    const auto sent = co_await forward<true>(*connection_, connection_->client, buffer_, request,
+                                             connection_->upstream, out, connection_->sent);
+    if (sent == Forwarded::kSenderGone) co_return Answered::kLast;
+    // A host that takes no more of it may have said why.
+    asked.keeps = asked.keeps && sent == Forwarded::kWhole;
+    connection_->allow_silence(kAnswerSilenceMost);
+    connection_->watch_client();
+    const Answered answered = co_await answer(asked);
+    if (!is_joined_) connection_->leave_client();
+    co_return answered;
+  }
+
+  Task<Answered> answer(Asked asked) {
     while (true) {
       http::response_parser<http::buffer_body> response;
       response.header_limit(kHeadBytesMax);
       response.body_limit(kNoLimit);
-      response.skip(is_head);
+      response.skip(asked.is_head);
       error_code failure;
       co_await http::async_read_header(connection_->upstream, from_host_, response, into(failure));
-      if (failure) {
-        co_await answer_http(*connection_, 502,
-                             "the host ended without an answer: " + failure.message());
-        co_return false;
+      const auto framing = framing_of<false>(response.get().base());
+      if (failure == http::error::end_of_stream || failure == asio::error::connection_reset) {
+        co_return Answered::kNothing;
+      }
+      if (failure || !framing) {
+        std::string reason = "the host's answer says in two ways where it ends";
+        if (failure) reason = "the host's answer is none: " + failure.message();
+        co_await answer_http(*connection_, 502, reason);
+        co_return Answered::kLast;
       }
       const unsigned status = response.get().result_int();
-      const bool switches = status == 101 && is_upgrade;
       const bool is_interim = status / 100 == 1;
-      const bool ends_with_eof = response.need_eof() && !is_head && !is_interim;
+      const bool has_body = !asked.is_head && !is_interim && status != 204 && status != 304;
+      const bool ends_with_eof = has_body && response.need_eof();
       const bool host_keeps = response.keep_alive();
       http::response<http::buffer_body> out(std::move(response.get().base()));
       drop_hop_by_hop<false>(out);
       out.version(11);
-      bool stays = keeps;
-      if (ends_with_eof && version >= 11) out.chunked(true);
-      if (ends_with_eof && version < 11) stays = false;
+      bool stays = asked.keeps;
+      if (has_body && !framing->length) {
+        if (asked.version >= 11) out.chunked(true);
+        if (asked.version < 11) stays = false;
+      } else if (!is_interim && status != 204 && framing->length) {
+        out.content_length(*framing->length);
+      }
+      const bool switches = status == 101 && asked.is_upgrade;
       if (switches) {
         out.set(http::field::connection, "Upgrade");
         out.set(http::field::upgrade, "websocket");
       } else if (!is_interim) {
         out.keep_alive(stays);
       }
-      if (is_interim || is_head) {
-        out.body().data = nullptr;
-        out.body().more = false;
-        http::response_serializer<http::buffer_body> serializer(out);
-        serializer.split(true);
-        connection_->received += static_cast<std::int64_t>(
-            co_await http::async_write_header(connection_->client, serializer, into(failure)));
-        if (failure) co_return false;
-        if (switches) co_return co_await switch_protocol();
+      if (!has_body) {
+        if (!co_await write_head(out)) co_return Answered::kLast;
+        if (switches) {
+          co_await switch_protocol();
+          co_return Answered::kLast;
+        }
         if (is_interim) continue;
-      } else if (!co_await forward<false>(*connection_, connection_->upstream, from_host_, response,
-                                          connection_->client, out, connection_->received)) {
-        co_return false;
+      } else if (co_await forward<false>(*connection_, connection_->upstream, from_host_, response,
+                                         connection_->client, out,
+                                         connection_->received) != Forwarded::kWhole) {
+        co_return Answered::kLast;
       }
       if (!host_keeps || ends_with_eof) end_upstream();
-      co_return stays;
+      co_return stays ? Answered::kGoesOn : Answered::kLast;
     }
   }
 
+  Task<bool> write_head(http::response<http::buffer_body>& out) {
+    out.body().data = nullptr;
+    out.body().more = false;
+    http::response_serializer<http::buffer_body> serializer(out);
+    serializer.split(true);
+    error_code failure;
+    connection_->received += static_cast<std::int64_t>(
+        co_await http::async_write_header(connection_->client, serializer, into(failure)));
+    co_return !failure;
+  }
+
   // From here on nobody looks into it.
-  Task<bool> switch_protocol() {
+  Task<void> switch_protocol() {
     error_code failure;
     const auto early = from_host_.cdata();
     co_await asio::async_write(connection_->client, early, into(failure));
     const auto rest = buffer_.cdata();
+    connection_->leave_client();
     is_joined_ = true;
     is_open_ = false;
     session_->join(connection_, std::string(static_cast<const char*>(rest.data()), rest.size()));
-    co_return false;
   }
 
   // Connects to it where we are not; the reason why not.
@@ -277,8 +238,12 @@ class HttpRelay {
       co_return target->host + ":" + std::to_string(port) + " is " + reason;
     }
     is_refused_ = false;
-    if (is_open_ && connection_->host == target->host && connection_->port == port) co_return "";
+    if (is_open_ && connection_->host == target->host && connection_->port == port &&
+        connection_->has_quiet_upstream()) {
+      co_return "";
+    }
     end_upstream();
+    connection_->allow_silence(kConnectSilenceMost);
     connection_->host = target->host;
     connection_->port = port;
     std::string reason = co_await session_->open(*connection_);
@@ -298,7 +263,7 @@ class HttpRelay {
   std::shared_ptr<Session> session_;
   std::shared_ptr<Connection> connection_;
   beast::flat_buffer buffer_;
-  beast::flat_buffer from_host_;
+  beast::flat_buffer from_host_{kBufferBytesMax};
   const bool as_proxy_;
   const std::string host_;  // of a connection without a proxy; empty: as the requests say
   bool is_open_ = false;

@@ -14,6 +14,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <string_view>
@@ -45,6 +46,8 @@ base::Status become(std::string_view id) {
 base::Status give_up_rights(int argc, char** argv) {
   constexpr std::string_view kUid = "--uid=";
   base::raise_descriptor_limit();
+  // Read by getaddrinfo(3): nobody waits for half a minute for a name server that is not there.
+  if (::setenv("RES_OPTIONS", "timeout:2 attempts:2", 0) != 0) return Error::from_errno("setenv");
   if (argc > 2) {
     const std::string_view argument = argv[2];
     if (!argument.starts_with(kUid)) return base::error(Error::Kind::kInvalid, "unknown argument");
@@ -58,6 +61,18 @@ base::Status give_up_rights(int argc, char** argv) {
   // Nobody of the same id reads its memory.
   if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return Error::from_errno("dumpable");
   return base::done();
+}
+
+// What goes wrong with one connection is not the end of the others.
+void run(egress::asio::io_context& context) {
+  while (true) {
+    try {
+      context.run();
+      return;
+    } catch (const std::exception& failure) {
+      std::fprintf(stderr, "hutch-egress: goes on after %s\n", failure.what());
+    }
+  }
 }
 
 }  // namespace
@@ -77,11 +92,11 @@ int main(int argc, char** argv) {
   try {
     egress::asio::io_context context(1);
     const egress::Door door(context, base::UniqueFd(wire::kEgressListenFd));
-    context.run();
+    run(context);
+    // Before the door's end, which would wait for threads that are looking up names.
+    ::_exit(0);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "hutch-egress: %s\n", failure.what());
     return 1;
   }
-  // Not by main's end: threads may be looking up names.
-  ::_exit(0);
 }

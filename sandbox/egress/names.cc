@@ -1,27 +1,32 @@
 #include "sandbox/egress/names.h"
 
+#include <random>
+
 #include "sandbox/wire/egress_protocol.h"
 
 namespace sandbox::egress {
-namespace {
 
-constexpr std::uint32_t kFirst = 1;  // the network's own address is nobody's
-
-}  // namespace
+Names::Names() {
+  // Neither the network's own address, nor the one of all.
+  constexpr std::uint32_t kAddresses = 1U << (32 - wire::kEgressPrefixBits);
+  std::random_device device;
+  first_ = wire::kEgressNetwork +
+           std::uniform_int_distribution<std::uint32_t>(1, kAddresses - 2 - kMax)(device);
+}
 
 std::optional<std::uint32_t> Names::address_of(const std::string& host) {
   const auto known = numbers_.find(host);
-  if (known != numbers_.end()) return wire::kEgressNetwork + kFirst + known->second;
+  if (known != numbers_.end()) return first_ + known->second;
   if (names_.size() == kMax) return std::nullopt;
   const auto number = static_cast<std::uint32_t>(names_.size());
   numbers_.emplace(host, number);
   names_.push_back(host);
-  return wire::kEgressNetwork + kFirst + number;
+  return first_ + number;
 }
 
 std::optional<std::string> Names::name_of(std::uint32_t address) const {
   if (!is_given_address(address)) return std::nullopt;
-  const std::uint32_t number = address - wire::kEgressNetwork - kFirst;
+  const std::uint32_t number = address - first_;  // of one before it, far too large
   if (number >= names_.size()) return std::nullopt;
   return names_[number];
 }

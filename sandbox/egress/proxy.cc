@@ -37,7 +37,7 @@ std::optional<Authority> authority_of(std::string_view target) {
 }  // namespace
 
 Task<void> serve_proxy(std::shared_ptr<Session> session, std::shared_ptr<Connection> connection) {
-  boost::beast::flat_buffer buffer;
+  boost::beast::flat_buffer buffer(kBufferBytesMax);
   auto head = std::make_unique<HeadParser>();
   if (!co_await read_head(*connection, buffer, *head)) co_return connection->close();
   if (head->get().method() != boost::beast::http::verb::connect) {
@@ -62,12 +62,16 @@ Task<void> serve_proxy(std::shared_ptr<Session> session, std::shared_ptr<Connect
     session->refuse(authority->host, authority->port, reason);
     co_return co_await refuse(403, shown + " is " + reason);
   }
-  const std::string reason = co_await session->open(*connection);
+  // There each request says whom it is for.
+  const bool is_http = authority->port == kHttpPort;
+  std::string reason;
+  if (!is_http) reason = co_await session->open(*connection);
   if (!reason.empty()) co_return co_await refuse(502, shown + ": " + reason);
   constexpr std::string_view kEstablished = "HTTP/1.1 200 Connection established\r\n\r\n";
   error_code failure;
   co_await asio::async_write(connection->client, asio::buffer(kEstablished), into(failure));
   if (failure) co_return connection->close();
+  if (is_http) co_return co_await relay_http(session, connection, std::move(buffer), nullptr);
   const auto left = buffer.cdata();
   std::string first(static_cast<const char*>(left.data()), left.size());
   if (authority->port == kHttpsPort) {

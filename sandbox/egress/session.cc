@@ -11,6 +11,7 @@
 #include "sandbox/egress/direct.h"
 #include "sandbox/egress/dns.h"
 #include "sandbox/egress/proxy.h"
+#include "sandbox/egress/upstream.h"
 
 namespace sandbox::egress {
 
@@ -37,8 +38,11 @@ base::Status take_over(Handle& handle, const typename Handle::protocol_type& pro
 
 }  // namespace
 
-Session::Session(asio::io_context& context, Upstream& upstream, Tell tell)
-    : context_(context), upstream_(upstream), tell_(std::move(tell)) {}
+Session::Session(asio::io_context& context, Resources& resources, std::shared_ptr<BoxEvents> events)
+    : context_(context),
+      resources_(resources),
+      lookups_(context, resources.lookup_threads),
+      events_(std::move(events)) {}
 
 void Session::set_rules(std::vector<NetworkRule> rules) {
   rules_ = std::move(rules);
@@ -102,8 +106,7 @@ std::string Session::words_of_refusal(const std::string& host) {
 }
 
 void Session::refuse(const std::string& host, std::uint16_t port, const std::string& reason) {
-  if (closed_) return;
-  tell_({{"event", "refused"}, {"host", host}, {"port", port}, {"reason", reason}});
+  if (!closed_) events_->tell_refusal(host, port, reason);
 }
 
 Task<std::string> Session::open(Connection& connection) {
@@ -111,15 +114,15 @@ Task<std::string> Session::open(Connection& connection) {
   if (const auto known = addresses_.find(connection.host); known != addresses_.end()) {
     pinned = known->second;
   }
-  const auto outcome = co_await upstream_.connect(connection.client, connection.upstream,
-                                                  connection.host, connection.port, pinned);
-  if (outcome.connected && !closed_) {
+  co_await events_->taken();
+  std::string reason = co_await connect_upstream(connection, lookups_, pinned);
+  if (reason.empty() && !closed_) {
     connection.began = Connection::Clock::now();
-    tell_({{"event", "opened"}, {"host", connection.host}, {"port", connection.port}});
+    events_->tell({{"event", "opened"}, {"host", connection.host}, {"port", connection.port}});
     co_return "";
   }
-  refuse(connection.host, connection.port, outcome.reason);
-  co_return outcome.reason;
+  refuse(connection.host, connection.port, reason);
+  co_return reason.empty() ? "the session has ended" : reason;
 }
 
 void Session::join(const std::shared_ptr<Connection>& connection, std::string first) {
@@ -131,12 +134,12 @@ void Session::join(const std::shared_ptr<Connection>& connection, std::string fi
 void Session::tell_closed(Connection& connection) {
   if (closed_) return;
   const auto took = Connection::Clock::now() - connection.began;
-  tell_({{"event", "closed"},
-         {"host", connection.host},
-         {"port", connection.port},
-         {"sent", std::exchange(connection.sent, 0)},
-         {"received", std::exchange(connection.received, 0)},
-         {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}});
+  events_->tell({{"event", "closed"},
+                 {"host", connection.host},
+                 {"port", connection.port},
+                 {"sent", std::exchange(connection.sent, 0)},
+                 {"received", std::exchange(connection.received, 0)},
+                 {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}});
 }
 
 void Session::finish(const std::shared_ptr<Connection>& connection) {
@@ -147,6 +150,7 @@ void Session::finish(const std::shared_ptr<Connection>& connection) {
 Task<void> Session::accept(std::shared_ptr<Acceptor> acceptor, std::uint16_t port, Serve serve) {
   const auto self = shared_from_this();
   while (!closed_) {
+    co_await events_->taken();
     error_code failure;
     Socket accepted = co_await acceptor->async_accept(into(failure));
     if (failure == asio::error::operation_aborted || closed_) co_return;
@@ -163,9 +167,12 @@ Task<void> Session::accept(std::shared_ptr<Acceptor> acceptor, std::uint16_t por
 void Session::start(Socket accepted, std::uint16_t port, Serve serve) {
   auto connection = std::make_shared<Connection>(context_, std::move(accepted));
   connection->port = port;
-  if (connections_.size() >= kConnectionsMax) {
+  connection->place = resources_.places.take();
+  const bool is_full = connections_.size() >= kConnectionsMax;
+  if (is_full || !connection->place) {
+    const std::size_t most = is_full ? kConnectionsMax : resources_.places.most();
     refuse("", port,
-           "the session has " + std::to_string(kConnectionsMax) +
+           (is_full ? "the session has " : "all sessions together have ") + std::to_string(most) +
                " connections open, which is the most");
     return connection->close();
   }

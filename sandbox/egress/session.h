@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,14 +11,15 @@
 #include <vector>
 
 #include <boost/asio/ip/udp.hpp>
-#include <nlohmann/json_fwd.hpp>
 
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
 #include "sandbox/egress/asio.h"
+#include "sandbox/egress/box_events.h"
 #include "sandbox/egress/connection.h"
+#include "sandbox/egress/lookups.h"
 #include "sandbox/egress/names.h"
-#include "sandbox/egress/upstream.h"
+#include "sandbox/egress/resources.h"
 #include "sandbox/network_rule.h"
 
 namespace sandbox::egress {
@@ -28,16 +28,14 @@ class Session : public std::enable_shared_from_this<Session> {
  public:
   static constexpr std::size_t kConnectionsMax = 256;
 
-  using Tell = std::function<void(const nlohmann::json& event)>;
-
-  Session(asio::io_context& context, Upstream& upstream, Tell tell);
+  Session(asio::io_context& context, Resources& resources, std::shared_ptr<BoxEvents> events);
 
   void set_rules(std::vector<NetworkRule> rules);
   // Of names that the operator has given theirs: canonical name to address.
   void set_addresses(std::map<std::string, asio::ip::address> addresses);
   // kInvalid: no such kind, or a socket that is none of that kind.
   base::Status add_listener(const std::string& kind, std::uint16_t port, base::UniqueFd socket);
-  // Of everything that it has: nothing of it comes back.
+  // Everything that it has: nothing of it comes back.
   void close();
 
   // For those who serve its connections.
@@ -65,8 +63,9 @@ class Session : public std::enable_shared_from_this<Session> {
   void finish(const std::shared_ptr<Connection>& connection);
 
   asio::io_context& context_;
-  Upstream& upstream_;
-  Tell tell_;
+  Resources& resources_;
+  Lookups lookups_;
+  std::shared_ptr<BoxEvents> events_;
   std::vector<NetworkRule> rules_;
   std::map<std::string, asio::ip::address> addresses_;
   Names names_;

@@ -1,95 +1,73 @@
 #include "sandbox/egress/upstream.h"
 
-#include <netdb.h>
-#include <sys/socket.h>
-
 #include <algorithm>
+#include <chrono>
 #include <memory>
 
-#include <boost/asio/associated_executor.hpp>
-#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "sandbox/egress/addresses.h"
 
 namespace sandbox::egress {
 namespace {
 
-constexpr std::size_t kLookupThreads = 4;
-constexpr std::size_t kAddressesMax = 8;
+constexpr std::chrono::seconds kAddressPatience{6};  // three attempts of TCP
 
-std::vector<asio::ip::address> addresses_of(const std::string& host) {
-  std::vector<asio::ip::address> addresses;
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG;
-  addrinfo* list = nullptr;
-  // With a dot at its end no search domain of the host is tried.
-  if (::getaddrinfo((host + ".").c_str(), nullptr, &hints, &list) != 0) return addresses;
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
-  for (const addrinfo* entry = list; entry != nullptr && addresses.size() < kAddressesMax;
-       entry = entry->ai_next) {
-    asio::ip::tcp::endpoint endpoint;
-    if (entry->ai_addrlen > endpoint.capacity()) continue;
-    std::copy_n(reinterpret_cast<const char*>(entry->ai_addr), entry->ai_addrlen,
-                reinterpret_cast<char*>(endpoint.data()));
-    endpoint.resize(entry->ai_addrlen);
-    addresses.push_back(endpoint.address());
+Task<error_code> connect_to(Socket& socket, asio::ip::tcp::endpoint endpoint) {
+  // Of a timer that has gone off already the handler comes all the same.
+  const auto over = std::make_shared<bool>(false);
+  asio::steady_timer limit(socket.get_executor(), kAddressPatience);
+  limit.async_wait([over, &socket](error_code failure) {
+    if (!failure && !*over) socket.cancel(failure);
+  });
+  error_code failure;
+  co_await socket.async_connect(endpoint, into(failure));
+  *over = true;
+  co_return failure;
+}
+
+std::string why_not(const asio::ip::address& address) {
+  if (!is_public(address)) {
+    return "the name stands for " + address.to_string() +
+           ", which is no public address: such are never reached";
   }
-  return addresses;
+  if (is_own(address)) {
+    return "the name stands for " + address.to_string() +
+           ", an address of the machine that hutch runs on: such are never reached";
+  }
+  return "";
 }
 
 }  // namespace
 
-Upstream::Upstream(asio::io_context&) : threads_(kLookupThreads) {}
-
-Task<Upstream::Addresses> Upstream::look_up(std::string host) {
-  co_return co_await asio::async_initiate<decltype(asio::use_awaitable), void(Addresses)>(
-      [this](auto handler, std::string name) {
-        asio::post(threads_, [shared = std::make_shared<decltype(handler)>(std::move(handler)),
-                              name = std::move(name)] {
-          auto found = addresses_of(name);
-          const auto executor = asio::get_associated_executor(*shared);
-          asio::post(executor,
-                     [shared, found = std::move(found)]() mutable { (*shared)(std::move(found)); });
-        });
-      },
-      asio::use_awaitable, host);
-}
-
-Task<Upstream::Outcome> Upstream::connect(const Socket& client, Socket& socket, std::string host,
-                                          std::uint16_t port,
-                                          std::optional<asio::ip::address> pinned) {
-  Outcome outcome;
-  Addresses addresses;
+Task<std::string> connect_upstream(Connection& connection, Lookups& lookups,
+                                   std::optional<asio::ip::address> pinned) {
+  Lookups::Addresses addresses;
   if (pinned) {
     addresses.push_back(*pinned);
   } else {
-    addresses = co_await look_up(host);
+    addresses = co_await lookups.find(connection.host, connection.client);
   }
-  if (addresses.empty()) outcome.reason = "the host of hutch finds no address for this name";
+  std::string reason = "the host of hutch finds no address for this name";
   for (const auto& address : addresses) {
-    if (pinned || is_public(address)) continue;
-    outcome.refused = true;
-    outcome.reason = "the name stands for " + address.to_string() +
-                     ", which is no public address: such are never reached";
-    co_return outcome;
+    if (pinned) break;
+    std::string refusal = why_not(address);
+    if (!refusal.empty()) co_return refusal;
   }
   for (const auto& address : addresses) {
-    error_code failure;
-    if (client.is_open()) co_await socket.async_connect({address, port}, into(failure));
-    if (!client.is_open() || failure == asio::error::operation_aborted) {
-      outcome.reason = "the host did not answer in time";
-      co_return outcome;
+    if (!connection.client.is_open()) co_return "the client has gone, or it took too long";
+    error_code failure = co_await connect_to(connection.upstream, {address, connection.port});
+    if (!connection.client.is_open()) co_return "the client has gone, or it took too long";
+    if (!failure) {
+      connection.upstream.set_option(asio::ip::tcp::no_delay(true), failure);
+      co_return "";
     }
-    outcome.connected = !failure;
-    if (outcome.connected) {
-      socket.set_option(asio::ip::tcp::no_delay(true), failure);
-      co_return outcome;
-    }
-    outcome.reason = "no connection to the host: " + failure.message();
-    socket.close(failure);
+    const bool is_late = failure == asio::error::operation_aborted;
+    reason = "no connection to the host: " +
+             (is_late ? std::string("it did not answer in time") : failure.message());
+    connection.upstream.close(failure);
   }
-  co_return outcome;
+  co_return reason;
 }
 
 }  // namespace sandbox::egress

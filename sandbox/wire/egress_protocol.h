@@ -21,7 +21,8 @@ namespace sandbox::wire {
 
 inline constexpr const char* kEgressSocket = "egress.sock";
 inline constexpr const char* kEgressLock = "lock";
-inline constexpr std::size_t kEgressPacketBytesMax = 128 * 1024;
+inline constexpr std::size_t kEgressPacketBytesMax = 128 * 1024;  // to the door
+inline constexpr std::size_t kEgressEventBytesMax = 16 * 1024;    // from it
 
 // Descriptors that hutch-egress is started with, after standard error.
 inline constexpr int kEgressListenFd = 3;

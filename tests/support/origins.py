@@ -6,13 +6,39 @@ import socketserver
 import threading
 
 
+# Answers of a host that breaks the rules of HTTP, or knows them better than most, by path.
+_ODD = {
+    "/two-codings": b"Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+    "/two-lengths": b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    "/long-extension": b"Transfer-Encoding: chunked\r\n\r\n1;" + b"x" * 200_000 + b"\r\na\r\n0\r\n\r\n",
+    "/long-trailer": b"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\na: " + b"x" * 200_000 + b"\r\n\r\n",
+    "/long-head": b"a: " + b"x" * 200_000 + b"\r\n\r\n",
+}
+
+
 class _Echo(http.server.BaseHTTPRequestHandler):
     """Says what it was asked, and sends back what it was sent."""
 
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
+        if self.path in _ODD:
+            self.close_connection = True
+            return self._write(b"HTTP/1.1 200 OK\r\n" + _ODD[self.path])
+        if self.path == "/nothing":
+            return self._write(b"HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n")
+        if self.path == "/until-you-go":
+            self.server.asked.append("began")
+            self.close_connection = True
+            self.server.asked.append("gone" if self.connection.recv(1) == b"" else "more")
+            return
         self._answer(f"{self.command} {self.path} {self.headers['Host']}\n".encode())
+
+    def _write(self, answer):
+        try:
+            self.wfile.write(answer)
+        except OSError:
+            pass  # it was told enough
 
     do_HEAD = do_GET
 
@@ -32,6 +58,8 @@ class _Echo(http.server.BaseHTTPRequestHandler):
     def _answer(self, body):
         self.server.asked.append(f"{self.command} {self.path} {self.headers['Host']}")
         self.send_response(200)
+        if self.path == "/last":
+            self.close_connection = True  # which it does not say
         if self.path == "/until-the-end":
             self.close_connection = True
         elif self.path == "/chunked":

@@ -98,6 +98,15 @@ TEST(EgressNames, EachHasAnAddressOfItsOwn) {
   EXPECT_EQ(names.address_of("a.example"), a);
 }
 
+TEST(EgressAddresses, OwnOnesAreKnownWhateverTheyAre) {
+  const auto is_own_text = [](const char* text) {
+    return is_own(boost::asio::ip::make_address(text));
+  };
+  EXPECT_TRUE(is_own_text("127.0.0.1"));
+  EXPECT_TRUE(is_own_text("127.9.8.7"));
+  EXPECT_FALSE(is_own_text("192.0.2.1"));
+}
+
 TEST(EgressAddresses, PublicOnesAreReached) {
   const auto is_public_text = [](const char* text) {
     return is_public(boost::asio::ip::make_address(text));
@@ -114,6 +123,7 @@ TEST(EgressAddresses, PublicOnesAreReached) {
                            "100.64.0.1",
                            "127.0.0.1",
                            "127.255.0.1",
+                           "168.63.129.16",
                            "169.254.169.254",
                            "172.16.0.1",
                            "172.31.255.255",

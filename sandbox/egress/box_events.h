@@ -1,0 +1,45 @@
+// What a box is told of its session's connections, in order. A box that does not take it keeps its
+// own connections waiting, and loses nothing but refusals.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <nlohmann/json_fwd.hpp>
+
+#include "sandbox/egress/asio.h"
+
+namespace sandbox::egress {
+
+class BoxEvents : public std::enable_shared_from_this<BoxEvents> {
+ public:
+  using Channel = asio::posix::stream_descriptor;
+
+  // `box` is one end of a SOCK_SEQPACKET connection.
+  BoxEvents(asio::io_context& context, std::shared_ptr<Channel> box);
+
+  void tell(const nlohmann::json& event);
+  // Left out where code asks for what is refused faster than anybody reads it.
+  void tell_refusal(const std::string& host, std::uint16_t port, const std::string& reason);
+  // Until the box has taken all, or has gone. For whoever is about to have more to tell.
+  Task<void> taken();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool send_now(const std::string& packet);
+  Task<void> send_rest();
+
+  std::shared_ptr<Channel> box_;
+  std::deque<std::string> waiting_;
+  asio::steady_timer all_taken_;
+  double refusals_left_;
+  Clock::time_point counted_at_ = Clock::now();
+};
+
+}  // namespace sandbox::egress

@@ -1,0 +1,62 @@
+// One HTTP message from one side to the other, part by part as it comes, in a framing of our own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/serializer.hpp>
+#include <boost/beast/http/write.hpp>
+
+#include "sandbox/egress/asio.h"
+#include "sandbox/egress/connection.h"
+
+namespace sandbox::egress {
+
+inline constexpr std::size_t kBodyPartBytes = 32 * 1024;
+
+enum class Forwarded { kWhole, kSenderGone, kReceiverGone };
+
+// A message from one side to the other, part by part as it comes.
+template <bool kIsRequest>
+Task<Forwarded> forward(
+    Connection& connection, Socket& from, boost::beast::flat_buffer& buffer,
+    boost::beast::http::parser<kIsRequest, boost::beast::http::buffer_body>& parser, Socket& to,
+    boost::beast::http::message<kIsRequest, boost::beast::http::buffer_body>& message,
+    std::int64_t& bytes) {
+  std::array<char, kBodyPartBytes> part;
+  error_code failure;
+  boost::beast::http::serializer<kIsRequest, boost::beast::http::buffer_body> serializer(message);
+  message.body().data = nullptr;
+  message.body().more = true;
+  bytes += static_cast<std::int64_t>(
+      co_await boost::beast::http::async_write_header(to, serializer, into(failure)));
+  if (failure) co_return Forwarded::kReceiverGone;
+  while (!serializer.is_done()) {
+    std::size_t got = 0;
+    if (!parser.is_done()) {
+      parser.get().body().data = part.data();
+      parser.get().body().size = part.size();
+      co_await boost::beast::http::async_read_some(from, buffer, parser, into(failure));
+      if (failure == boost::beast::http::error::need_buffer) failure.clear();
+      if (failure) co_return Forwarded::kSenderGone;
+      connection.saw_bytes();
+      got = part.size() - parser.get().body().size;
+      if (got == 0 && !parser.is_done()) continue;
+    }
+    message.body().data = got == 0 ? nullptr : part.data();
+    message.body().size = got;
+    message.body().more = !parser.is_done();
+    bytes += static_cast<std::int64_t>(
+        co_await boost::beast::http::async_write(to, serializer, into(failure)));
+    if (failure == boost::beast::http::error::need_buffer) failure.clear();
+    if (failure) co_return Forwarded::kReceiverGone;
+  }
+  co_return Forwarded::kWhole;
+}
+
+}  // namespace sandbox::egress

@@ -1,0 +1,29 @@
+// How many connections there may be over all sessions, so that descriptors and memory are left for
+// those that come.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace sandbox::egress {
+
+class Places {
+ public:
+  explicit Places(std::size_t most) : most_(most) {}
+  Places(const Places&) = delete;
+  Places& operator=(const Places&) = delete;
+
+  [[nodiscard]] std::size_t most() const { return most_; }
+  // One place, until it is let go; null when all are taken. This has to outlive it.
+  std::shared_ptr<void> take() {
+    if (taken_ == most_) return nullptr;
+    ++taken_;
+    return {this, [](Places* places) { --places->taken_; }};
+  }
+
+ private:
+  const std::size_t most_;
+  std::size_t taken_ = 0;
+};
+
+}  // namespace sandbox::egress
