@@ -89,6 +89,9 @@ json spec_to_json(const BoxSpec& spec) {
                 {"host_folders", folders_to_json(spec.host_folders)},
                 {"network", rules_to_json(spec.network)},
                 {"network_addresses", spec.network_addresses},
+                {"certificate_bundle", spec.certificate_bundle},
+                {"certificate_roots", spec.certificate_roots},
+                {"certificate_authority", spec.certificate_authority},
                 {"egress_directory", spec.egress_directory},
                 {"note", spec.note}};
   if (spec.egress_uid) value["egress_uid"] = *spec.egress_uid;
@@ -128,6 +131,9 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   for (const auto& [name, text] : addresses.items()) {
     if (text.is_string()) spec.network_addresses[name] = text.get<std::string>();
   }
+  spec.certificate_bundle = wire::string_or(value, "certificate_bundle");
+  spec.certificate_roots = wire::string_or(value, "certificate_roots");
+  spec.certificate_authority = wire::string_or(value, "certificate_authority");
   spec.egress_directory = wire::string_or(value, "egress_directory");
   if (const auto uid = wire::find_integer(value, "egress_uid")) {
     spec.egress_uid = static_cast<std::uint32_t>(*uid);

@@ -35,6 +35,11 @@ struct BoxSpec {
   std::vector<HostFolder> host_folders;
   std::vector<NetworkRule> network;  // what it may reach; empty: nothing but itself
   std::map<std::string, std::string> network_addresses;  // that the operator gives names of those
+  // Files of the host with certificates: what the code's programs trust, what the door does, and
+  // the key and certificate of the authority, where it is to look into TLS. Each empty: none.
+  std::string certificate_bundle;
+  std::string certificate_roots;
+  std::string certificate_authority;
   std::string egress_directory;             // of hutch-egress; absolute; for who has a network
   std::optional<std::uint32_t> egress_uid;  // as root: whose rights hutch-egress has
   std::string note;                         // the first run tells it, if any

@@ -52,6 +52,65 @@ bool covers_host(const NetworkRule& rule, std::string_view host) {
          host[host.size() - rule.host.size() - 1] == '.';
 }
 
+base::Result<std::vector<std::string>> parse_methods(std::string_view list, std::string_view text) {
+  std::vector<std::string> methods;
+  while (true) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    const std::string_view method = list.substr(0, comma);
+    const bool is_word = !method.empty() && std::all_of(method.begin(), method.end(), [](char c) {
+      return (c >= 'A' && c <= 'Z') || c == '-';
+    });
+    if (!is_word) return invalid(text, "has no methods before the space, such as GET,HEAD");
+    methods.emplace_back(method);
+    if (comma == list.size()) break;
+    list.remove_prefix(comma + 1);
+  }
+  std::sort(methods.begin(), methods.end());
+  methods.erase(std::unique(methods.begin(), methods.end()), methods.end());
+  return methods;
+}
+
+// Two spellings of one path, or one that leads out of where it begins: hosts differ in what they
+// take it for.
+bool is_plain_path(std::string_view path) {
+  if (!path.starts_with('/') || path.find("//") != std::string_view::npos) return false;
+  for (std::size_t start = 1; start <= path.size();) {
+    const std::size_t end = std::min(path.find('/', start), path.size());
+    const std::string_view part = path.substr(start, end - start);
+    if (part == "." || part == "..") return false;
+    start = end + 1;
+  }
+  return std::all_of(path.begin(), path.end(), [](char c) {
+    return c > ' ' && c < 0x7F && c != '%' && c != '\\' && c != '?' && c != '#' && c != ';';
+  });
+}
+
+base::Result<std::string> parse_path(std::string_view path, std::string_view text) {
+  const std::string_view before_star = path.substr(0, path.find('*'));
+  if (before_star.size() + 1 < path.size() || !is_plain_path(before_star)) {
+    return invalid(text, "has a path that is none: /v1/models, or /v1/* for all that begin so");
+  }
+  return std::string(path == "/*" ? "" : path);
+}
+
+bool has_method(const NetworkRule& rule, std::string_view method) {
+  return rule.methods.empty() ||
+         std::find(rule.methods.begin(), rule.methods.end(), method) != rule.methods.end();
+}
+
+bool covers_path(std::string_view allowed, std::string_view path) {
+  if (allowed.empty()) return true;
+  if (!is_plain_path(path)) return false;
+  if (!allowed.ends_with('*')) return path == allowed;
+  return path.starts_with(allowed.substr(0, allowed.size() - 1));
+}
+
+bool is_path_within(std::string_view path, std::string_view most) {
+  if (most.empty() || path == most) return true;
+  if (path.empty() || !most.ends_with('*')) return false;
+  return path.starts_with(most.substr(0, most.size() - 1));
+}
+
 }  // namespace
 
 base::Status check_network_rules(const std::vector<NetworkRule>& rules) {
@@ -99,12 +158,20 @@ base::Result<std::string> canonical_host(std::string_view text) {
 base::Result<NetworkRule> parse_network_rule(std::string_view text) {
   NetworkRule rule;
   std::string_view host = text;
-  if (text.find("://") != std::string_view::npos || text.find('/') != std::string_view::npos) {
-    return invalid(text, "is no host: write host or host:port, without a scheme and a path");
+  if (text.find("://") != std::string_view::npos) {
+    return invalid(text, "is no host: write host, host:port or host/path, without a scheme");
   }
-  if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {
-    rule.port = TRY(parse_port(text.substr(colon + 1), text));
-    host = text.substr(0, colon);
+  if (const std::size_t space = host.find(' '); space != std::string_view::npos) {
+    rule.methods = TRY(parse_methods(host.substr(0, space), text));
+    host.remove_prefix(space + 1);
+  }
+  if (const std::size_t slash = host.find('/'); slash != std::string_view::npos) {
+    rule.path = TRY(parse_path(host.substr(slash), text));
+    host = host.substr(0, slash);
+  }
+  if (const std::size_t colon = host.find(':'); colon != std::string_view::npos) {
+    rule.port = TRY(parse_port(host.substr(colon + 1), text));
+    host = host.substr(0, colon);
   }
   if (host.starts_with("*.")) {
     rule.subdomains = true;
@@ -119,8 +186,11 @@ base::Result<NetworkRule> parse_network_rule(std::string_view text) {
 }
 
 std::string text_of(const NetworkRule& rule) {
-  return (rule.subdomains ? "*." : "") + rule.host +
-         (rule.port == 0 ? "" : ":" + std::to_string(rule.port));
+  std::string text;
+  for (const std::string& method : rule.methods) text += (text.empty() ? "" : ",") + method;
+  if (!text.empty()) text += ' ';
+  return text + (rule.subdomains ? "*." : "") + rule.host +
+         (rule.port == 0 ? "" : ":" + std::to_string(rule.port)) + rule.path;
 }
 
 bool allows(const NetworkRule& rule, std::string_view host, std::uint16_t port) {
@@ -139,6 +209,21 @@ bool allows_host(const std::vector<NetworkRule>& rules, std::string_view host) {
                      [&](const NetworkRule& rule) { return covers_host(rule, host); });
 }
 
+bool limits_requests(const std::vector<NetworkRule>& rules, std::string_view host,
+                     std::uint16_t port) {
+  return std::none_of(rules.begin(), rules.end(), [&](const NetworkRule& rule) {
+    return rule.methods.empty() && rule.path.empty() && allows(rule, host, port);
+  });
+}
+
+bool allows_request(const std::vector<NetworkRule>& rules, std::string_view host,
+                    std::uint16_t port, std::string_view method, std::string_view path) {
+  return std::any_of(rules.begin(), rules.end(), [&](const NetworkRule& rule) {
+    return allows(rule, host, port) && has_method(rule, method) &&
+           covers_path(rule.path, path.substr(0, path.find('?')));
+  });
+}
+
 bool is_within(const NetworkRule& rule, const std::vector<NetworkRule>& most) {
   return std::any_of(most.begin(), most.end(), [&rule](const NetworkRule& other) {
     const bool port = other.port == rule.port ||
@@ -147,7 +232,12 @@ bool is_within(const NetworkRule& rule, const std::vector<NetworkRule>& most) {
     const bool host = rule.subdomains ? other.subdomains && (other.host == rule.host ||
                                                              covers_host(other, rule.host))
                                       : covers_host(other, rule.host);
-    return port && host;
+    const bool methods =
+        other.methods.empty() ||
+        (!rule.methods.empty() &&
+         std::all_of(rule.methods.begin(), rule.methods.end(),
+                     [&other](const std::string& m) { return has_method(other, m); }));
+    return port && host && methods && is_path_within(rule.path, other.path);
   });
 }
 

@@ -16,11 +16,15 @@ inline constexpr std::size_t kNetworkPortsMax = 16;   // different ones, 80 and 
 inline constexpr std::uint16_t kHttpPort = 80;
 inline constexpr std::uint16_t kHttpsPort = 443;
 
-// "api.example.com", "*.example.com", either with ":port". Without a port: 80 and 443.
+// "api.example.com", "*.example.com", either with ":port"; without a port: 80 and 443. With methods
+// before it and a path behind it, which may end with "*", only such requests of HTTP:
+// "GET,HEAD api.example.com/v1/*".
 struct NetworkRule {
   std::string host;         // as canonical_host() gives it; of "*.example.com" what follows "*."
   bool subdomains = false;  // one label more, or several; never the host itself
   std::uint16_t port = 0;   // 0: both
+  std::vector<std::string> methods = {};  // in order, each once; none: all
+  std::string path = {};                  // with its "*", if any; empty: all
 
   friend bool operator==(const NetworkRule&, const NetworkRule&) = default;
 };
@@ -36,11 +40,18 @@ base::Status check_network_rules(const std::vector<NetworkRule>& rules);
 // that are not ASCII in their xn-- form only, and no addresses, in whatever spelling.
 base::Result<std::string> canonical_host(std::string_view text);
 
-// `host` as canonical_host() gives it.
+// `host` as canonical_host() gives it. Whether it is reached at all, if only by some requests.
 bool allows(const NetworkRule& rule, std::string_view host, std::uint16_t port);
 bool allows(const std::vector<NetworkRule>& rules, std::string_view host, std::uint16_t port);
 // Whether any port of the host is.
 bool allows_host(const std::vector<NetworkRule>& rules, std::string_view host);
+
+// Whether it is only some requests that it may be reached by, so that each is looked at.
+bool limits_requests(const std::vector<NetworkRule>& rules, std::string_view host,
+                     std::uint16_t port);
+// `path` as the request has it, with what follows "?".
+bool allows_request(const std::vector<NetworkRule>& rules, std::string_view host,
+                    std::uint16_t port, std::string_view method, std::string_view path);
 
 // Whether all that `rule` allows is allowed by one of `most`.
 bool is_within(const NetworkRule& rule, const std::vector<NetworkRule>& most);

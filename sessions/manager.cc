@@ -316,8 +316,7 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
   spec.host_folders = std::move(folders.folders);
   spec.note = std::move(folders.note);
   Network network = TRY(network_of(session));
-  spec.network = std::move(network.hosts);
-  spec.network_addresses = config_.network.addresses;
+  TRY(add_network(std::move(network.hosts), spec));
   if (!network.note.empty()) spec.note += (spec.note.empty() ? "" : "; ") + network.note;
   if (config_.own_ids) {
     // The one that host_uids_of() leaves.

@@ -45,6 +45,7 @@ struct GrantedNetwork {
   std::map<std::string, std::vector<sandbox::NetworkRule>> sets;
   // Of names whose address the operator gives, be it a private one; canonical_host().
   std::map<std::string, std::string> addresses;
+  std::string roots;     // a file of the certificates that the host trusts; empty: none
   bool unasked = false;  // each session that asks for nothing has all; else none
 
   [[nodiscard]] std::vector<sandbox::NetworkRule> all() const;
@@ -195,6 +196,7 @@ class Manager {
     std::string note;
   };
   [[nodiscard]] base::Result<Network> network_of(const Session& session) const;
+  base::Status add_network(std::vector<sandbox::NetworkRule> hosts, sandbox::BoxSpec& spec) const;
 
   [[nodiscard]] const ManagerConfig& config() const { return config_; }
   [[nodiscard]] Store& store() { return store_; }

@@ -6,6 +6,7 @@
 
 #include "sandbox/shortened_text.h"
 #include "sandbox/wire/json.h"
+#include "sessions/certificates.h"
 #include "sessions/manager.h"
 
 namespace sessions {
@@ -133,6 +134,21 @@ base::Result<Manager::Network> Manager::network_of(const Session& session) const
     result.hosts.insert(result.hosts.end(), hosts.value().begin(), hosts.value().end());
   }
   return result;
+}
+
+base::Status Manager::add_network(std::vector<NetworkRule> hosts, sandbox::BoxSpec& spec) const {
+  if (hosts.empty()) return base::done();
+  const bool looks_inside = std::any_of(hosts.begin(), hosts.end(), [](const NetworkRule& rule) {
+    return !rule.methods.empty() || !rule.path.empty();
+  });
+  Certificates certificates = TRY(
+      certificates_for(config_.state_directory + "/egress", config_.network.roots, looks_inside));
+  spec.certificate_bundle = std::move(certificates.bundle);
+  spec.certificate_roots = std::move(certificates.roots);
+  spec.certificate_authority = std::move(certificates.authority);
+  spec.network = std::move(hosts);
+  spec.network_addresses = config_.network.addresses;
+  return base::done();
 }
 
 }  // namespace sessions

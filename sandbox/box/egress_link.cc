@@ -121,6 +121,14 @@ base::Status EgressLink::introduce() {
             {"rules", rules_to_json(spec_.network)},
             {"addresses", spec_.network_addresses}},
            nullptr, 0));
+  const auto send_file = [&](const char* op, const std::string& path) -> base::Status {
+    if (path.empty()) return base::done();
+    const base::UniqueFd file = TRY(base::open_file(AT_FDCWD, path, O_RDONLY));
+    const int fd = file.get();
+    return send({{"op", op}}, &fd, 1);
+  };
+  TRY(send_file("roots", spec_.certificate_roots));
+  TRY(send_file("authority", spec_.certificate_authority));
   const std::vector<Listener> listeners = listeners_of(spec_);
   for (std::size_t i = 0; i < listeners.size(); ++i) {
     const int fd = sockets_[i].get();

@@ -1,5 +1,7 @@
 #include "sandbox/box/network.h"
 
+#include <sys/stat.h>
+
 #include <set>
 
 #include "sandbox/wire/egress_protocol.h"
@@ -9,7 +11,20 @@ namespace {
 
 constexpr const char* kLoopback = "127.0.0.1";
 constexpr const char* kAnyAddress = "0.0.0.0";
+constexpr const char* kCertificatesOfDebian = "/etc/ssl/certs/ca-certificates.crt";
 constexpr const char* kEgressAddress = "198.18.0.0";
+
+void add_certificates(PlanWriter& plan, const BoxSpec& spec) {
+  if (spec.certificate_bundle.empty()) return;
+  const auto bind = [&](const char* place) {
+    plan.add(wire::PlanOp::kBind, {spec.certificate_bundle, place, "r", "0", "0"});
+  };
+  bind(kCertificatesPlace);
+  struct stat status {};
+  if (::lstat(kCertificatesOfDebian, &status) == 0 && S_ISREG(status.st_mode)) {
+    bind(kCertificatesOfDebian);
+  }
+}
 
 }  // namespace
 
@@ -33,6 +48,7 @@ std::vector<Listener> listeners_of(const BoxSpec& spec) {
 
 void add_network(PlanWriter& plan, const BoxSpec& spec) {
   if (spec.network.empty()) return;
+  add_certificates(plan, spec);
   plan.add(wire::PlanOp::kRoute, {kEgressAddress, std::to_string(wire::kEgressPrefixBits)});
   for (const Listener& listener : listeners_of(spec)) {
     plan.add(wire::PlanOp::kListen,

@@ -11,6 +11,10 @@
 
 namespace sandbox::box {
 
+// Where a box with a network has the certificates that its programs trust; besides, where Debian
+// has them.
+inline constexpr const char* kCertificatesPlace = "/run/hutch/certificates.pem";
+
 struct Listener {
   const char* kind;      // of egress_protocol.h
   const char* protocol;  // tcp or udp

@@ -2,15 +2,16 @@
 
 #include <map>
 
+#include "sandbox/box/network.h"
 #include "sandbox/environment.h"
 
 namespace sandbox::box {
 namespace {
 
-constexpr const char* kCertificates = "/etc/ssl/certs/ca-certificates.crt";
 constexpr const char* kCertificateVariables[] = {
-    "SSL_CERT_FILE",  "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",   "NODE_EXTRA_CA_CERTS",
-    "GIT_SSL_CAINFO", "PIP_CERT",           "npm_config_cafile"};
+    "SSL_CERT_FILE",     "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",    "NODE_EXTRA_CA_CERTS",
+    "GIT_SSL_CAINFO",    "PIP_CERT",           "npm_config_cafile", "AWS_CA_BUNDLE",
+    "CARGO_HTTP_CAINFO", "DENO_CERT"};
 
 }  // namespace
 
@@ -54,7 +55,9 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
     all["npm_config_fetch_retries"] = "0";
   } else {
     // Programs that bring certificates of their own take the machine's all the same.
-    for (const char* name : kCertificateVariables) all[name] = kCertificates;
+    if (!spec.certificate_bundle.empty()) {
+      for (const char* name : kCertificateVariables) all[name] = kCertificatesPlace;
+    }
     all["HUTCH_NETWORK"] = "1";  // for what runners say of a package that is missing
   }
   // There pip finds out by itself, and refuses what is asked for in words.

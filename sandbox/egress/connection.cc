@@ -1,7 +1,10 @@
 #include "sandbox/egress/connection.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -14,6 +17,9 @@ namespace sandbox::egress {
 namespace {
 
 constexpr std::size_t kPartBytes = 256 * 1024;
+constexpr std::size_t kSecurePartBytes = 16 * 1024;
+constexpr std::chrono::seconds kClientLook{1};
+constexpr std::chrono::seconds kEndPatience{3};
 
 // What was read and what is written at once lies here: a connection without bytes on their way
 // holds no memory for them. There is one thread.
@@ -44,7 +50,7 @@ Ahead look_ahead(Socket& socket) {
 Connection::Connection(asio::io_context& context, Socket accepted)
     : client(std::move(accepted)), upstream(context), timer_(context) {
   error_code unused;
-  client.set_option(asio::ip::tcp::no_delay(true), unused);
+  client.socket().set_option(asio::ip::tcp::no_delay(true), unused);
 }
 
 void Connection::allow_silence(std::chrono::seconds most) {
@@ -63,43 +69,50 @@ void Connection::look_later(Clock::time_point when) {
     if (failure || !self) return;
     const auto due = self->last_byte_ + self->silence_most_;
     if (due <= Clock::now()) return self->close();
-    self->look_later(due);
+    if (!self->is_watched_) return self->look_later(due);
+    if (!self->has_client()) return self->close();
+    self->look_later(std::min(due, Clock::now() + kClientLook));
   });
 }
 
 void Connection::close() {
-  error_code unused;
   timer_.cancel();
-  client.close(unused);
-  upstream.close(unused);
+  client.close();
+  upstream.close();
 }
 
-// A client that has sent more, or would, is there.
-bool Connection::has_client() { return look_ahead(client) != Ahead::kEnd; }
+Task<void> Connection::end_client() {
+  allow_silence(kEndPatience);
+  co_await client.end();
+}
 
-bool Connection::has_quiet_upstream() { return look_ahead(upstream) == Ahead::kNothing; }
+// Bytes of it may wait to be read all the same. tcp(7)
+bool Connection::has_client() {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  const int fd = client.socket().native_handle();
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return false;
+  return info.tcpi_state == TCP_ESTABLISHED;
+}
+
+bool Connection::has_quiet_upstream() { return look_ahead(upstream.socket()) == Ahead::kNothing; }
 
 void Connection::watch_client() {
   is_watched_ = true;
-  client.async_wait(Socket::wait_read, [self = shared_from_this()](error_code failure) {
-    if (!failure && self->is_watched_ && !self->has_client()) self->close();
-  });
-}
-
-void Connection::leave_client() {
-  error_code unused;
-  is_watched_ = false;
-  client.cancel(unused);
+  look_later(Clock::now() + kClientLook);
 }
 
 void Connection::join(std::string first, std::function<void()> ended) {
   error_code unused;
-  client.non_blocking(true, unused);
-  upstream.non_blocking(true, unused);
+  client.socket().non_blocking(true, unused);
+  upstream.socket().non_blocking(true, unused);
   ended_ = std::move(ended);
   directions_ = 2;
-  const auto go = [this](Socket& from, Socket& to, std::int64_t& bytes, std::string before) {
-    asio::co_spawn(client.get_executor(), carry(from, to, bytes, std::move(before)),
+  const auto go = [this](Stream& from, Stream& to, std::int64_t& bytes, std::string before) {
+    const bool is_secure = client.is_secure() || upstream.is_secure();
+    asio::co_spawn(client.get_executor(),
+                   is_secure ? carry_secure(from, to, bytes, std::move(before))
+                             : carry(from, to, bytes, std::move(before)),
                    [self = shared_from_this()](const std::exception_ptr& failure) {
                      if (failure) self->close();
                      if (--self->directions_ > 0) return;
@@ -111,7 +124,25 @@ void Connection::join(std::string first, std::function<void()> ended) {
   go(upstream, client, received, "");
 }
 
-Task<void> Connection::carry(Socket& from, Socket& to, std::int64_t& bytes, std::string first) {
+Task<void> Connection::carry_secure(Stream& from, Stream& to, std::int64_t& bytes,
+                                    std::string first) {
+  error_code failure;
+  std::string part = std::move(first);
+  while (true) {
+    co_await asio::async_write(to, asio::buffer(part), into(failure));
+    if (failure) co_return close();
+    bytes += static_cast<std::int64_t>(part.size());
+    part.resize(kSecurePartBytes);
+    const std::size_t got = co_await from.async_read_some(asio::buffer(part), into(failure));
+    if (failure) break;
+    saw_bytes();
+    part.resize(got);
+  }
+  if (failure != asio::error::eof) co_return close();
+  co_await to.end();
+}
+
+Task<void> Connection::carry(Stream& from, Stream& to, std::int64_t& bytes, std::string first) {
   error_code failure;
   std::string rest = std::move(first);
   while (true) {
@@ -121,21 +152,21 @@ Task<void> Connection::carry(Socket& from, Socket& to, std::int64_t& bytes, std:
       bytes += static_cast<std::int64_t>(rest.size());
       std::string().swap(rest);
     }
-    co_await from.async_wait(Socket::wait_read, into(failure));
+    co_await from.socket().async_wait(Socket::wait_read, into(failure));
     if (failure) break;
-    const std::size_t got = from.read_some(asio::buffer(scratch()), failure);
+    const std::size_t got = from.socket().read_some(asio::buffer(scratch()), failure);
     if (failure == asio::error::would_block) continue;
     if (failure) break;
     saw_bytes();
     const std::string_view part(scratch().data(), got);
-    const std::size_t written = write_now(to, part, failure);
+    const std::size_t written = write_now(to.socket(), part, failure);
     if (failure) break;
     bytes += static_cast<std::int64_t>(written);
     rest = part.substr(written);
   }
   // Of one that has ended in order, the other direction may go on.
   if (failure != asio::error::eof) co_return close();
-  to.shutdown(Socket::shutdown_send, failure);
+  to.socket().shutdown(Socket::shutdown_send, failure);
 }
 
 }  // namespace sandbox::egress

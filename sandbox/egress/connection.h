@@ -12,6 +12,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "sandbox/egress/asio.h"
+#include "sandbox/egress/stream.h"
 
 namespace sandbox::egress {
 
@@ -21,8 +22,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Connection(asio::io_context& context, Socket accepted);
 
-  Socket client;
-  Socket upstream;
+  Stream client;
+  Stream upstream;
   std::string host;  // once it is known
   std::uint16_t port = 0;
   std::int64_t sent = 0;      // by the box
@@ -34,9 +35,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void allow_silence(std::chrono::seconds most);
   void saw_bytes() { last_byte_ = Clock::now(); }
   void close();
-  // Until then it closes when the client ends, while nobody reads from it.
+  // Tells the client that nothing more comes; it has a few seconds to do the same.
+  Task<void> end_client();
+  // Between the two it closes within a second of the client's end, which nobody reads meanwhile.
   void watch_client();
-  void leave_client();
+  void leave_client() { is_watched_ = false; }
   // Between two messages: whether it has neither ended nor said what nobody has asked for.
   [[nodiscard]] bool has_quiet_upstream();
 
@@ -45,7 +48,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void join(std::string first, std::function<void()> ended);
 
  private:
-  Task<void> carry(Socket& from, Socket& to, std::int64_t& bytes, std::string first);
+  Task<void> carry_secure(Stream& from, Stream& to, std::int64_t& bytes, std::string first);
+  Task<void> carry(Stream& from, Stream& to, std::int64_t& bytes, std::string first);
   void look_later(Clock::time_point when);
   [[nodiscard]] bool has_client();
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sandbox/egress/http_relay.h"
+#include "sandbox/egress/inside.h"
 #include "sandbox/egress/session.h"
 #include "sandbox/egress/tls_name.h"
 
@@ -26,14 +27,14 @@ Task<void> serve_direct(std::shared_ptr<Session> session, std::shared_ptr<Connec
     if (asked.host.empty()) co_return refuse(connection->host, asked.reason);
     // Without a name of its own the address is one that an earlier door gave.
     if (!name) connection->host = asked.host;
-    if (asked.host != connection->host) {
-      co_return refuse(connection->host,
-                       "the client asks this host for another one: " + asked.host);
-    }
+    if (asked.host != connection->host) co_return refuse(connection->host, why_not(asked));
   }
   if (connection->host.empty()) co_return refuse("", "no name has this address");
   if (!session->allows(connection->host, connection->port)) {
     co_return refuse(connection->host, Session::words_of_refusal(connection->host));
+  }
+  if (session->looks_into(connection->host, connection->port)) {
+    co_return co_await serve_inside(session, connection, std::move(first));
   }
   const std::string reason = co_await session->open(*connection);
   if (!reason.empty()) co_return connection->close();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -25,6 +26,7 @@ namespace {
 
 constexpr std::chrono::seconds kRestAfter{10};
 constexpr std::chrono::milliseconds kAcceptPause{50};
+constexpr std::size_t kCertificatesBytesMax = 2 << 20;
 
 base::Result<std::map<std::string, asio::ip::address>> addresses_of(const json& value) {
   std::map<std::string, asio::ip::address> addresses;
@@ -38,13 +40,39 @@ base::Result<std::map<std::string, asio::ip::address>> addresses_of(const json& 
   return addresses;
 }
 
-base::Status take_message(Session& session, const json& message, base::UniqueFd fd) {
+base::Status take_authority(Session& session, Resources& resources, const base::UniqueFd& fd) {
+  const std::string text = TRY(base::read_all(fd.get(), kCertificatesBytesMax));
+  auto& known = resources.authorities[text];
+  if (!known) known = TRY(LeafCertificates::open(text));
+  session.set_authority(known);
+  return base::done();
+}
+
+base::Status take_roots(Session& session, Resources& resources, const base::UniqueFd& fd) {
+  const std::string text = TRY(base::read_all(fd.get(), kCertificatesBytesMax));
+  auto& known = resources.roots[text];
+  if (!known) {
+    auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
+    error_code failure;
+    context->add_certificate_authority(asio::buffer(text), failure);
+    if (failure) return base::error(Error::Kind::kInvalid, "certificates: " + failure.message());
+    SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
+    known = std::move(context);
+  }
+  session.set_roots(known);
+  return base::done();
+}
+
+base::Status take_message(Session& session, Resources& resources, const json& message,
+                          base::UniqueFd fd) {
   const std::string op = wire::string_or(message, "op");
   if (op == "open" || op == "rules") {
     session.set_addresses(TRY(addresses_of(message.value("addresses", json::object()))));
     session.set_rules(TRY(rules_from_json(message.value("rules", json::array()))));
     return base::done();
   }
+  if (op == "authority" && fd.valid()) return take_authority(session, resources, fd);
+  if (op == "roots" && fd.valid()) return take_roots(session, resources, fd);
   if (op != "listener" || !fd.valid()) return base::error(Error::Kind::kInvalid, "unknown op");
   const auto port = wire::integer_or(message, "port", 0);
   return session.add_listener(wire::string_or(message, "kind"), static_cast<std::uint16_t>(port),
@@ -108,7 +136,12 @@ Task<void> Door::serve(std::shared_ptr<Channel> box) {
     if (!packet.ok() || packet.value().bytes.empty()) break;
     const auto message = wire::parse_json(packet.value().bytes);
     if (!message.ok() || !message.value().is_object()) break;
-    if (!take_message(*session, message.value(), std::move(packet.value().fd)).ok()) break;
+    const auto taken =
+        take_message(*session, resources_, message.value(), std::move(packet.value().fd));
+    if (!taken.ok()) {
+      std::fprintf(stderr, "hutch-egress: %s\n", taken.error().message.c_str());
+      break;
+    }
   }
   session->close();
   box->close(failure);

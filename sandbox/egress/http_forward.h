@@ -24,8 +24,8 @@ enum class Forwarded { kWhole, kSenderGone, kReceiverGone };
 // A message from one side to the other, part by part as it comes.
 template <bool kIsRequest>
 Task<Forwarded> forward(
-    Connection& connection, Socket& from, boost::beast::flat_buffer& buffer,
-    boost::beast::http::parser<kIsRequest, boost::beast::http::buffer_body>& parser, Socket& to,
+    Connection& connection, Stream& from, boost::beast::flat_buffer& buffer,
+    boost::beast::http::parser<kIsRequest, boost::beast::http::buffer_body>& parser, Stream& to,
     boost::beast::http::message<kIsRequest, boost::beast::http::buffer_body>& message,
     std::int64_t& bytes) {
   std::array<char, kBodyPartBytes> part;

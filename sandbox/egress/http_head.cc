@@ -25,7 +25,7 @@ constexpr http::field kHopByHop[] = {http::field::connection,
                                      http::field::transfer_encoding,
                                      http::field::content_length};
 
-std::string_view view(beast::string_view text) { return {text.data(), text.size()}; }
+std::string_view text_in(beast::string_view text) { return {text.data(), text.size()}; }
 
 template <typename Number>
 bool read_number(std::string_view text, Number& number) {
@@ -48,7 +48,7 @@ bool take_authority(std::string_view text, Target& target) {
 
 std::optional<Target> target_of(const http::request_header<>& head, bool as_proxy) {
   constexpr std::string_view kScheme = "http://";
-  const std::string_view asked = view(head.target());
+  const std::string_view asked = text_in(head.target());
   Target target;
   if (as_proxy) {
     if (!asked.starts_with(kScheme)) return std::nullopt;
@@ -62,7 +62,7 @@ std::optional<Target> target_of(const http::request_header<>& head, bool as_prox
   if (!asked.starts_with('/') && asked != "*") return std::nullopt;
   target.path = asked;
   if (head.count(http::field::host) != 1) return std::nullopt;
-  if (!take_authority(view(head[http::field::host]), target)) return std::nullopt;
+  if (!take_authority(text_in(head[http::field::host]), target)) return std::nullopt;
   return target;
 }
 
@@ -82,7 +82,7 @@ std::optional<Framing> framing_of(const http::header<kIsRequest, http::fields>& 
     if (!framing.chunked || head.version() < 11) return std::nullopt;
   } else if (lengths == 1) {
     std::uint64_t length = 0;
-    if (!read_number(view(head[http::field::content_length]), length)) return std::nullopt;
+    if (!read_number(text_in(head[http::field::content_length]), length)) return std::nullopt;
     framing.length = length;
   }
   return framing;

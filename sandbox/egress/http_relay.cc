@@ -26,8 +26,11 @@ namespace http = boost::beast::http;
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 constexpr std::chrono::seconds kRequestSilenceMost{300};
 constexpr std::chrono::seconds kAnswerSilenceMost{3600};
+constexpr std::size_t kShownBytesMax = 200;
 constexpr std::chrono::seconds kNextRequest{60};
 constexpr std::chrono::seconds kConnectSilenceMost{30};
+
+std::string_view view(beast::string_view text) { return {text.data(), text.size()}; }
 
 bool is_safe(http::verb method) {  // RFC 9110 9.2.1
   return method == http::verb::get || method == http::verb::head || method == http::verb::options;
@@ -59,7 +62,9 @@ class HttpRelay {
       connection_->allow_silence(kNextRequest);
     }
     end_upstream();
-    if (!is_joined_) connection_->close();
+    if (is_joined_) co_return;
+    co_await connection_->end_client();
+    connection_->close();
   }
 
  private:
@@ -83,7 +88,7 @@ class HttpRelay {
       co_return false;
     }
     const bool was_open = is_open_;
-    const std::string refusal = co_await reach(target);
+    const std::string refusal = co_await reach(target, view(request.get().method_string()));
     if (!refusal.empty()) {
       co_await answer_http(*connection_, is_refused_ ? 403 : 502, refusal);
       co_return false;
@@ -105,8 +110,7 @@ class HttpRelay {
     if (framing->length) out.content_length(*framing->length);
     out.version(11);
     out.target(target->path);
-    out.set(http::field::host,
-            target->host + (target->port == kHttpPort ? "" : ":" + std::to_string(target->port)));
+    out.set(http::field::host, shown_host());
     if (asked.is_upgrade) {
       out.set(http::field::connection, "Upgrade");
       out.set(http::field::upgrade, "websocket");
@@ -118,7 +122,7 @@ class HttpRelay {
       if (answered != Answered::kNothing) co_return answered == Answered::kGoesOn;
       if (!std::exchange(may_repeat, false)) break;
       end_upstream();
-      if (!(co_await reach(target)).empty()) break;
+      if (!(co_await open()).empty()) break;
     }
     co_await answer_http(*connection_, 502, "the host ended without an answer");
     co_return false;
@@ -219,7 +223,7 @@ class HttpRelay {
   }
 
   // Connects to it where we are not; the reason why not.
-  Task<std::string> reach(const std::optional<Target>& target) {
+  Task<std::string> reach(const std::optional<Target>& target, std::string_view method) {
     is_refused_ = true;
     if (!target) {
       const std::string reason = "the request does not say which host it is for, or says it twice";
@@ -237,25 +241,43 @@ class HttpRelay {
       session_->refuse(target->host, port, reason);
       co_return target->host + ":" + std::to_string(port) + " is " + reason;
     }
-    is_refused_ = false;
-    if (is_open_ && connection_->host == target->host && connection_->port == port &&
-        connection_->has_quiet_upstream()) {
-      co_return "";
-    }
-    end_upstream();
-    connection_->allow_silence(kConnectSilenceMost);
+    const bool is_same = connection_->host == target->host && connection_->port == port;
+    if (is_open_ && !(is_same && connection_->has_quiet_upstream())) end_upstream();
     connection_->host = target->host;
     connection_->port = port;
+    if (!session_->allows_request(*connection_, method, target->path)) {
+      std::string reason = std::string(method) + " " + target->path.substr(0, kShownBytesMax) +
+                           " of this host is " + Session::words_of_refusal(target->host);
+      session_->refuse(target->host, port, reason);
+      co_return reason;
+    }
+    is_refused_ = false;
+    if (is_open_) co_return "";
+    co_return co_await open();
+  }
+
+  Task<std::string> open() {
+    connection_->allow_silence(kConnectSilenceMost);
     std::string reason = co_await session_->open(*connection_);
     is_open_ = reason.empty();
+    if (is_open_ && connection_->client.is_secure()) {
+      reason = co_await session_->secure_upstream(*connection_);
+      if (!reason.empty()) end_upstream();
+    }
     co_return reason;
+  }
+
+  // As the host is to be asked for itself.
+  std::string shown_host() const {
+    const bool is_usual =
+        connection_->port == (connection_->client.is_secure() ? kHttpsPort : kHttpPort);
+    return connection_->host + (is_usual ? "" : ":" + std::to_string(connection_->port));
   }
 
   void end_upstream() {
     if (!is_open_) return;
     is_open_ = false;
-    error_code unused;
-    connection_->upstream.close(unused);
+    connection_->upstream.renew();
     from_host_.clear();
     session_->tell_closed(*connection_);
   }
@@ -297,7 +319,7 @@ Task<void> answer_http(Connection& connection, unsigned status, std::string reas
       "\r\nConnection: close\r\n\r\n" + body;
   error_code unused;
   co_await asio::async_write(connection.client, asio::buffer(reply), into(unused));
-  connection.client.shutdown(Socket::shutdown_send, unused);
+  co_await connection.end_client();
 }
 
 Task<void> relay_http(std::shared_ptr<Session> session, std::shared_ptr<Connection> connection,

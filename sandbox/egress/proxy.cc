@@ -8,6 +8,7 @@
 #include <boost/asio/write.hpp>
 
 #include "sandbox/egress/http_relay.h"
+#include "sandbox/egress/inside.h"
 #include "sandbox/egress/session.h"
 #include "sandbox/egress/tls_name.h"
 
@@ -62,25 +63,22 @@ Task<void> serve_proxy(std::shared_ptr<Session> session, std::shared_ptr<Connect
     session->refuse(authority->host, authority->port, reason);
     co_return co_await refuse(403, shown + " is " + reason);
   }
-  // There each request says whom it is for.
-  const bool is_http = authority->port == kHttpPort;
+  const bool is_inside =
+      authority->port == kHttpPort || session->looks_into(authority->host, authority->port);
   std::string reason;
-  if (!is_http) reason = co_await session->open(*connection);
+  if (!is_inside) reason = co_await session->open(*connection);
   if (!reason.empty()) co_return co_await refuse(502, shown + ": " + reason);
   constexpr std::string_view kEstablished = "HTTP/1.1 200 Connection established\r\n\r\n";
   error_code failure;
   co_await asio::async_write(connection->client, asio::buffer(kEstablished), into(failure));
   if (failure) co_return connection->close();
-  if (is_http) co_return co_await relay_http(session, connection, std::move(buffer), nullptr);
   const auto left = buffer.cdata();
   std::string first(static_cast<const char*>(left.data()), left.size());
+  if (is_inside) co_return co_await serve_inside(session, connection, std::move(first));
   if (authority->port == kHttpsPort) {
     const TlsName asked = co_await read_tls_name(*connection, first);
     if (asked.host != connection->host) {
-      session->refuse(connection->host, connection->port,
-                      asked.host.empty()
-                          ? asked.reason
-                          : "the client asks this host for another one: " + asked.host);
+      session->refuse(connection->host, connection->port, why_not(asked));
       session->tell_closed(*connection);
       co_return connection->close();
     }

@@ -1,8 +1,14 @@
 // What all sessions at the door share.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <string>
+
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include "sandbox/egress/leaf_certificates.h"
 #include "sandbox/egress/lookups.h"
 #include "sandbox/egress/places.h"
 
@@ -13,6 +19,9 @@ struct Resources {
 
   asio::thread_pool lookup_threads{Lookups::kThreads};
   Places places;
+  // By their contents: servers whose sessions come here have one, as a rule.
+  std::map<std::string, std::shared_ptr<LeafCertificates>> authorities;
+  std::map<std::string, std::shared_ptr<asio::ssl::context>> roots;
 };
 
 }  // namespace sandbox::egress

@@ -92,9 +92,18 @@ bool Session::allows(const std::string& host, std::uint16_t port) const {
   return sandbox::allows(rules_, host, port);
 }
 
-std::optional<std::string> Session::name_of(const Connection& connection) const {
+bool Session::looks_into(const std::string& host, std::uint16_t port) const {
+  return limits_requests(rules_, host, port);
+}
+
+bool Session::allows_request(const Connection& connection, std::string_view method,
+                             std::string_view path) const {
+  return sandbox::allows_request(rules_, connection.host, connection.port, method, path);
+}
+
+std::optional<std::string> Session::name_of(Connection& connection) const {
   error_code failure;
-  const auto local = connection.client.local_endpoint(failure);
+  const auto local = connection.client.socket().local_endpoint(failure);
   if (failure || !local.address().is_v4()) return std::nullopt;
   return names_.name_of(local.address().to_v4().to_uint());
 }
@@ -123,6 +132,37 @@ Task<std::string> Session::open(Connection& connection) {
   }
   refuse(connection.host, connection.port, reason);
   co_return reason.empty() ? "the session has ended" : reason;
+}
+
+Task<bool> Session::secure_client(Connection& connection, const std::string& first) {
+  std::string reason = "the session came without a certificate authority";
+  if (leaves_) {
+    auto context = leaves_->of(connection.host);
+    if (context.ok()) {
+      const auto held = context.value();
+      const error_code failure = co_await connection.client.accept_tls(*held, first);
+      if (!failure) co_return true;
+      // Most often it does not trust the session's certificates.
+      reason = "the client ends TLS with the door: " + failure.message() +
+               ". It has to trust the certificates in $SSL_CERT_FILE";
+    } else {
+      reason = context.error().message;
+    }
+  }
+  refuse(connection.host, connection.port, reason);
+  co_return false;
+}
+
+Task<std::string> Session::secure_upstream(Connection& connection) {
+  std::string reason = "the session came without certificates to trust";
+  if (roots_) {
+    const auto held = roots_;
+    const error_code failure = co_await connection.upstream.connect_tls(*held, connection.host);
+    if (!failure) co_return "";
+    reason = "no TLS with the host: " + failure.message();
+  }
+  refuse(connection.host, connection.port, reason);
+  co_return reason;
 }
 
 void Session::join(const std::shared_ptr<Connection>& connection, std::string first) {

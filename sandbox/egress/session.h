@@ -17,6 +17,7 @@
 #include "sandbox/egress/asio.h"
 #include "sandbox/egress/box_events.h"
 #include "sandbox/egress/connection.h"
+#include "sandbox/egress/leaf_certificates.h"
 #include "sandbox/egress/lookups.h"
 #include "sandbox/egress/names.h"
 #include "sandbox/egress/resources.h"
@@ -33,6 +34,9 @@ class Session : public std::enable_shared_from_this<Session> {
   void set_rules(std::vector<NetworkRule> rules);
   // Of names that the operator has given theirs: canonical name to address.
   void set_addresses(std::map<std::string, asio::ip::address> addresses);
+  // What it takes to look into TLS: certificates for its clients, and whose it trusts itself.
+  void set_authority(std::shared_ptr<LeafCertificates> leaves) { leaves_ = std::move(leaves); }
+  void set_roots(std::shared_ptr<asio::ssl::context> roots) { roots_ = std::move(roots); }
   // kInvalid: no such kind, or a socket that is none of that kind.
   base::Status add_listener(const std::string& kind, std::uint16_t port, base::UniqueFd socket);
   // Everything that it has: nothing of it comes back.
@@ -40,11 +44,19 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // For those who serve its connections.
   [[nodiscard]] bool allows(const std::string& host, std::uint16_t port) const;
-  [[nodiscard]] std::optional<std::string> name_of(const Connection& connection) const;
+  // Whether requests are looked at one by one, though it be within TLS.
+  [[nodiscard]] bool looks_into(const std::string& host, std::uint16_t port) const;
+  [[nodiscard]] bool allows_request(const Connection& connection, std::string_view method,
+                                    std::string_view path) const;
+  [[nodiscard]] std::optional<std::string> name_of(Connection& connection) const;
   void refuse(const std::string& host, std::uint16_t port, const std::string& reason);
   [[nodiscard]] static std::string words_of_refusal(const std::string& host);
   // Connects to its host; on failure it has been told of, and the reason is returned.
   Task<std::string> open(Connection& connection);
+  // TLS with the client, as the host; false: told of, and it is of no use any more.
+  Task<bool> secure_client(Connection& connection, const std::string& first);
+  // TLS with the host, after open(); the reason why not.
+  Task<std::string> secure_upstream(Connection& connection);
   // What it carried, once for each open().
   void tell_closed(Connection& connection);
   // From then on nobody looks into it.
@@ -68,6 +80,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<BoxEvents> events_;
   std::vector<NetworkRule> rules_;
   std::map<std::string, asio::ip::address> addresses_;
+  std::shared_ptr<LeafCertificates> leaves_;
+  std::shared_ptr<asio::ssl::context> roots_;
   Names names_;
   std::vector<std::shared_ptr<Acceptor>> acceptors_;
   std::shared_ptr<asio::ip::udp::socket> packets_;

@@ -23,6 +23,11 @@ TlsName name_of(const ClientHello& hello) {
 
 }  // namespace
 
+std::string why_not(const TlsName& asked) {
+  return asked.host.empty() ? asked.reason
+                            : "the client asks this host for another one: " + asked.host;
+}
+
 Task<TlsName> read_tls_name(Connection& connection, std::string& first) {
   ClientHello hello;
   auto state = first.empty() ? ClientHello::State::kIncomplete : hello.feed(first);

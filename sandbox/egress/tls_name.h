@@ -13,6 +13,9 @@ struct TlsName {
   std::string reason;  // why it cannot be let through, in words for the session
 };
 
+// Of one that is not the host's: why it goes no further.
+std::string why_not(const TlsName& asked);
+
 // `first`: what has been read from the client, to which is added what is read here. The
 // connection's deadline closes it under a client that sends nothing.
 Task<TlsName> read_tls_name(Connection& connection, std::string& first);

@@ -46,7 +46,7 @@ Task<std::string> connect_upstream(Connection& connection, Lookups& lookups,
   if (pinned) {
     addresses.push_back(*pinned);
   } else {
-    addresses = co_await lookups.find(connection.host, connection.client);
+    addresses = co_await lookups.find(connection.host, connection.client.socket());
   }
   std::string reason = "the host of hutch finds no address for this name";
   for (const auto& address : addresses) {
@@ -56,16 +56,17 @@ Task<std::string> connect_upstream(Connection& connection, Lookups& lookups,
   }
   for (const auto& address : addresses) {
     if (!connection.client.is_open()) co_return "the client has gone, or it took too long";
-    error_code failure = co_await connect_to(connection.upstream, {address, connection.port});
+    error_code failure =
+        co_await connect_to(connection.upstream.socket(), {address, connection.port});
     if (!connection.client.is_open()) co_return "the client has gone, or it took too long";
     if (!failure) {
-      connection.upstream.set_option(asio::ip::tcp::no_delay(true), failure);
+      connection.upstream.socket().set_option(asio::ip::tcp::no_delay(true), failure);
       co_return "";
     }
     const bool is_late = failure == asio::error::operation_aborted;
     reason = "no connection to the host: " +
              (is_late ? std::string("it did not answer in time") : failure.message());
-    connection.upstream.close(failure);
+    connection.upstream.renew();
   }
   co_return reason;
 }

@@ -64,7 +64,8 @@ void make_mount_point(const char* target, bool directory) {
     if (::mkdir(path.get(), 0755) != 0 && errno != EEXIST) fail("mkdir", target);
     return;
   }
-  const int fd = ::open(path.get(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0444);
+  int fd = ::open(path.get(), O_PATH | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) fd = ::open(path.get(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
   must(::close(must(fd, "create mount point", target)), "close");
 }
 

@@ -6,6 +6,8 @@
 // Box to door:
 //   {"op":"open","session_id":"..","build":"..","rules":["host:port"..],
 //      "addresses":{"host":"address"}}                                      first, and once
+//   {"op":"roots"}, {"op":"authority"}  before listeners, with a file of PEM: certificates that the
+//      door trusts; and, where it is to look into TLS, key and certificate of our authority
 //   {"op":"listener","kind":"dns_udp"|"dns_tcp"|"proxy"|"direct","port":n}  with the socket
 //   {"op":"rules","rules":[..],"addresses":{..}}                            from now on
 // Door to box, before what it tells of can be seen in the box:

@@ -3,6 +3,8 @@
 import contextlib
 import http.server
 import socketserver
+import ssl
+import subprocess
 import threading
 
 
@@ -101,6 +103,21 @@ def http_origin():
 
 def plain_origin():
     return _serving(socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Plain))
+
+
+@contextlib.contextmanager
+def tls_origin(folder, host):
+    """HTTP within TLS, with a certificate that whoever takes folder/"roots.pem" for roots trusts."""
+    certificate, key = folder / "roots.pem", folder / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                    "-subj", f"/CN={host}", "-addext", f"subjectAltName=DNS:{host}", "-keyout", key, "-out", certificate],
+                   check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Echo)
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    with _serving(server):
+        yield server
 
 
 def port_of(server):

@@ -9,6 +9,7 @@
 #include "sandbox/base/process.h"
 #include "sandbox/environment.h"
 #include "sandbox/own_ids.h"
+#include "sessions/certificates.h"
 #include "tools/cli/network_sets.h"
 
 namespace tools::cli {
@@ -82,6 +83,7 @@ base::Result<sessions::GrantedNetwork> granted_network(const Settings& settings)
     }
     network.addresses[TRY(sandbox::canonical_host(name))] = address;
   }
+  network.roots = sessions::host_roots();
   network.unasked = settings.mounting == Settings::Mounting::kAll;
   if (network.unasked) {
     auto all = sandbox::check_network_rules(network.all());

@@ -15,7 +15,7 @@ _AT_START = ("PYTHON", "LD_", "LC_", "LANGUAGE", "TZ", "MPL", "GLIBC_", "MALLOC_
              "GOTO_", "MKL_", "KMP_", "BLIS_", "NUMEXPR_", "NPY_", "NUMPY_", "PANDAS_", "OPENSSL_", "SSL_",
              "XDG_", "MATPLOTLIB")
 _OF_EVERY_BOX = {"PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg",
-                 "SSL_CERT_FILE": "/etc/ssl/certs/ca-certificates.crt"}  # with a network; read when it is used
+                 "SSL_CERT_FILE": "/run/hutch/certificates.pem"}  # with a network; read when it is used
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _SET_THREADS = ("openblas_set_num_threads", "openblas_set_num_threads64_", "MKL_Set_Num_Threads",
                 "bli_thread_set_num_threads")

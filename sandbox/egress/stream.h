@@ -1,0 +1,55 @@
+// One side of a connection: bytes as they are, or within TLS from some moment on. It is an
+// AsyncStream in the words of Boost.Beast.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+
+#include "sandbox/egress/asio.h"
+
+namespace sandbox::egress {
+
+class Stream {
+ public:
+  using executor_type = Socket::executor_type;
+
+  explicit Stream(asio::io_context& context) : socket_(context) {}
+  explicit Stream(Socket socket) : socket_(std::move(socket)) {}
+
+  executor_type get_executor() { return socket_.get_executor(); }
+  Socket& socket() { return socket_; }
+  [[nodiscard]] bool is_open() const { return socket_.is_open(); }
+  [[nodiscard]] bool is_secure() const { return tls_ != nullptr; }
+
+  // As the server, of a client whose first bytes have been read.
+  Task<error_code> accept_tls(asio::ssl::context& context, std::string_view first);
+  // As a client of `host`, whose certificate has to be for it.
+  Task<error_code> connect_tls(asio::ssl::context& context, std::string host);
+  // That nothing more comes, in order; bytes of the other side may.
+  Task<void> end();
+  void close();
+  // For another connection; nothing is under way.
+  void renew();
+
+  template <typename Buffers, typename Handler>
+  auto async_read_some(const Buffers& buffers, Handler&& handler) {
+    if (tls_) return tls_->async_read_some(buffers, std::forward<Handler>(handler));
+    return socket_.async_read_some(buffers, std::forward<Handler>(handler));
+  }
+  template <typename Buffers, typename Handler>
+  auto async_write_some(const Buffers& buffers, Handler&& handler) {
+    if (tls_) return tls_->async_write_some(buffers, std::forward<Handler>(handler));
+    return socket_.async_write_some(buffers, std::forward<Handler>(handler));
+  }
+
+ private:
+  Socket socket_;
+  std::unique_ptr<asio::ssl::stream<Socket&>> tls_;
+};
+
+}  // namespace sandbox::egress

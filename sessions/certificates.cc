@@ -1,0 +1,155 @@
+#include "sessions/certificates.h"
+
+#include <fcntl.h>
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/x509v3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+
+#include "sandbox/base/fd.h"
+
+namespace sessions {
+
+using base::Error;
+
+namespace {
+
+constexpr const char* kRootsOfDistributions[] = {
+    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
+constexpr std::size_t kFileBytesMax = 2 << 20;
+constexpr long kGoodForSeconds = 10L * 365 * 24 * 3600;
+constexpr long kClockSkewSeconds = 24 * 3600;
+
+template <auto kFree>
+struct Freeing {
+  void operator()(auto* thing) const { kFree(thing); }
+};
+using Key = std::unique_ptr<EVP_PKEY, Freeing<EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, Freeing<X509_free>>;
+using Text = std::unique_ptr<BIO, Freeing<BIO_free>>;
+
+bool add_extension(X509* certificate, int id, const char* value) {
+  X509V3_CTX context;
+  X509V3_set_ctx(&context, certificate, certificate, nullptr, nullptr, 0);
+  X509_EXTENSION* const extension = X509V3_EXT_conf_nid(nullptr, &context, id, value);
+  if (extension == nullptr) return false;
+  const bool added = X509_add_ext(certificate, extension, -1) == 1;
+  X509_EXTENSION_free(extension);
+  return added;
+}
+
+Certificate self_signed(EVP_PKEY* key) {
+  Certificate made(X509_new());
+  unsigned char serial[8];
+  if (!made || RAND_bytes(serial, sizeof serial) != 1) return nullptr;
+  std::uint64_t number = 0;
+  for (const unsigned char byte : serial) number = number << 8 | byte;
+  X509_NAME* const name = X509_get_subject_name(made.get());
+  const auto* const shown = reinterpret_cast<const unsigned char*>("hutch, for its own sessions");
+  const bool is_made =
+      X509_set_version(made.get(), X509_VERSION_3) == 1 &&
+      ASN1_INTEGER_set_uint64(X509_get_serialNumber(made.get()), number >> 1 | 1) == 1 &&
+      X509_gmtime_adj(X509_getm_notBefore(made.get()), -kClockSkewSeconds) != nullptr &&
+      X509_gmtime_adj(X509_getm_notAfter(made.get()), kGoodForSeconds) != nullptr &&
+      X509_set_pubkey(made.get(), key) == 1 &&
+      X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, shown, -1, -1, 0) == 1 &&
+      X509_set_issuer_name(made.get(), name) == 1 &&
+      add_extension(made.get(), NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
+      add_extension(made.get(), NID_key_usage, "critical,keyCertSign") &&
+      add_extension(made.get(), NID_subject_key_identifier, "hash") &&
+      X509_sign(made.get(), key, EVP_sha256()) > 0;
+  return is_made ? std::move(made) : nullptr;
+}
+
+std::string text_in(BIO* memory) {
+  char* bytes = nullptr;
+  const long size = BIO_get_mem_data(memory, &bytes);
+  return {bytes, static_cast<std::size_t>(size)};
+}
+
+base::Result<std::string> make_authority() {
+  const Key key(EVP_EC_gen("P-256"));
+  const Certificate certificate = key ? self_signed(key.get()) : nullptr;
+  const Text text(BIO_new(BIO_s_mem()));
+  if (!certificate || !text ||
+      PEM_write_bio_PrivateKey(text.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) != 1 ||
+      PEM_write_bio_X509(text.get(), certificate.get()) != 1) {
+    return base::error(Error::Kind::kInternal, "OpenSSL could not make a certificate authority");
+  }
+  return text_in(text.get());
+}
+
+base::Result<std::string> content_of(const std::string& path) {
+  const base::UniqueFd file = TRY(base::open_file(AT_FDCWD, path, O_RDONLY));
+  return base::read_all(file.get(), kFileBytesMax);
+}
+
+// In a file of its own until it is whole. `keep`: what somebody else has put there goes before.
+base::Status put(const std::string& path, const std::string& content, bool keep) {
+  std::string made = path + ".XXXXXX";
+  const base::UniqueFd file(::mkostemp(made.data(), O_CLOEXEC));  // 0600
+  if (!file.valid()) return Error::from_errno("make " + path);
+  base::Status written = base::write_all(file.get(), content);
+  if (written.ok() && ::fsync(file.get()) != 0) written = Error::from_errno("write " + path);
+  if (written.ok() && !keep && ::fchmod(file.get(), 0644) != 0) {
+    written = Error::from_errno("chmod " + path);
+  }
+  const int result = !written.ok() ? 0
+                     : keep        ? ::link(made.c_str(), path.c_str())
+                                   : ::rename(made.c_str(), path.c_str());
+  const int why = errno;
+  (void)::unlink(made.c_str());
+  if (!written.ok() || result == 0 || (keep && why == EEXIST)) return written;
+  errno = why;
+  return Error::from_errno("put " + path);
+}
+
+base::Result<std::string> authority_in(const std::string& path) {
+  if (::access(path.c_str(), F_OK) != 0) {
+    const std::string made = TRY(make_authority());
+    TRY(put(path, made, true));
+  }
+  return content_of(path);
+}
+
+}  // namespace
+
+std::string host_roots() {
+  const char* const chosen = ::getenv("SSL_CERT_FILE");
+  if (chosen != nullptr && ::access(chosen, R_OK) == 0) return chosen;
+  for (const char* path : kRootsOfDistributions) {
+    if (::access(path, R_OK) == 0) return path;
+  }
+  return "";
+}
+
+base::Result<Certificates> certificates_for(const std::string& directory, const std::string& roots,
+                                            bool looks_inside) {
+  if (!looks_inside) return Certificates{roots, roots, ""};
+  if (roots.empty()) {
+    return base::error(Error::Kind::kUnsupported,
+                       "this machine has no certificates to trust, so no host could be verified: "
+                       "install its package ca-certificates, or name a file by SSL_CERT_FILE");
+  }
+  Certificates made{roots, directory + "/certificates.pem", directory + "/authority.pem"};
+  const std::string authority = TRY(authority_in(made.authority));
+  const std::size_t certificate = authority.find("-----BEGIN CERTIFICATE-----");
+  if (certificate == std::string::npos) {
+    return base::error(Error::Kind::kInternal, made.authority +
+                                                   " has no certificate in it; remove it, "
+                                                   "and a new one is made");
+  }
+  const std::string bundle = TRY(content_of(roots)) + "\n" + authority.substr(certificate);
+  const auto present = content_of(made.bundle);
+  if (!present.ok() || present.value() != bundle) TRY(put(made.bundle, bundle, false));
+  return made;
+}
+
+}  // namespace sessions
