@@ -88,6 +88,7 @@ json spec_to_json(const BoxSpec& spec) {
                 {"python_ahead", spec.python_ahead},
                 {"host_folders", folders_to_json(spec.host_folders)},
                 {"network", rules_to_json(spec.network)},
+                {"credentials", credentials_to_json(spec.credentials)},
                 {"network_addresses", spec.network_addresses},
                 {"certificate_bundle", spec.certificate_bundle},
                 {"certificate_roots", spec.certificate_roots},
@@ -127,6 +128,7 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   spec.python_ahead = wire::boolean_or(value, "python_ahead", false);
   spec.host_folders = TRY(folders_from_json(value.value("host_folders", json())));
   spec.network = TRY(rules_from_json(value.value("network", json::array())));
+  spec.credentials = TRY(credentials_from_json(value.value("credentials", json::array())));
   const json addresses = value.value("network_addresses", json::object());
   for (const auto& [name, text] : addresses.items()) {
     if (text.is_string()) spec.network_addresses[name] = text.get<std::string>();

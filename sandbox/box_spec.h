@@ -10,6 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "sandbox/base/result.h"
+#include "sandbox/credential.h"
 #include "sandbox/host_folder.h"
 #include "sandbox/limits.h"
 #include "sandbox/network_rule.h"
@@ -33,7 +34,8 @@ struct BoxSpec {
   std::string zygote_directory;             // of one to be forked from, if it is there; empty: none
   bool python_ahead = false;                // its interpreter starts before a run asks for it
   std::vector<HostFolder> host_folders;
-  std::vector<NetworkRule> network;  // what it may reach; empty: nothing but itself
+  std::vector<NetworkRule> network;     // what it may reach; empty: nothing but itself
+  std::vector<Credential> credentials;  // that the door adds to requests
   std::map<std::string, std::string> network_addresses;  // that the operator gives names of those
   // Files of the host with certificates: what the code's programs trust, what the door does, and
   // the key and certificate of the authority, where it is to look into TLS. Each empty: none.

@@ -1,19 +1,16 @@
 #include "sessions/certificates.h"
 
-#include <fcntl.h>
 #include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <memory>
 
-#include "sandbox/base/fd.h"
+#include "sessions/private_file.h"
 
 namespace sessions {
 
@@ -23,7 +20,6 @@ namespace {
 
 constexpr const char* kRootsOfDistributions[] = {
     "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
-constexpr std::size_t kFileBytesMax = 2 << 20;
 constexpr long kGoodForSeconds = 10L * 365 * 24 * 3600;
 constexpr long kClockSkewSeconds = 24 * 3600;
 
@@ -86,39 +82,6 @@ base::Result<std::string> make_authority() {
   return text_in(text.get());
 }
 
-base::Result<std::string> content_of(const std::string& path) {
-  const base::UniqueFd file = TRY(base::open_file(AT_FDCWD, path, O_RDONLY));
-  return base::read_all(file.get(), kFileBytesMax);
-}
-
-// In a file of its own until it is whole. `keep`: what somebody else has put there goes before.
-base::Status put(const std::string& path, const std::string& content, bool keep) {
-  std::string made = path + ".XXXXXX";
-  const base::UniqueFd file(::mkostemp(made.data(), O_CLOEXEC));  // 0600
-  if (!file.valid()) return Error::from_errno("make " + path);
-  base::Status written = base::write_all(file.get(), content);
-  if (written.ok() && ::fsync(file.get()) != 0) written = Error::from_errno("write " + path);
-  if (written.ok() && !keep && ::fchmod(file.get(), 0644) != 0) {
-    written = Error::from_errno("chmod " + path);
-  }
-  const int result = !written.ok() ? 0
-                     : keep        ? ::link(made.c_str(), path.c_str())
-                                   : ::rename(made.c_str(), path.c_str());
-  const int why = errno;
-  (void)::unlink(made.c_str());
-  if (!written.ok() || result == 0 || (keep && why == EEXIST)) return written;
-  errno = why;
-  return Error::from_errno("put " + path);
-}
-
-base::Result<std::string> authority_in(const std::string& path) {
-  if (::access(path.c_str(), F_OK) != 0) {
-    const std::string made = TRY(make_authority());
-    TRY(put(path, made, true));
-  }
-  return content_of(path);
-}
-
 }  // namespace
 
 std::string host_roots() {
@@ -139,16 +102,15 @@ base::Result<Certificates> certificates_for(const std::string& directory, const 
                        "install its package ca-certificates, or name a file by SSL_CERT_FILE");
   }
   Certificates made{roots, directory + "/certificates.pem", directory + "/authority.pem"};
-  const std::string authority = TRY(authority_in(made.authority));
+  const std::string authority = TRY(private_file(made.authority, make_authority));
   const std::size_t certificate = authority.find("-----BEGIN CERTIFICATE-----");
   if (certificate == std::string::npos) {
     return base::error(Error::Kind::kInternal, made.authority +
                                                    " has no certificate in it; remove it, "
                                                    "and a new one is made");
   }
-  const std::string bundle = TRY(content_of(roots)) + "\n" + authority.substr(certificate);
-  const auto present = content_of(made.bundle);
-  if (!present.ok() || present.value() != bundle) TRY(put(made.bundle, bundle, false));
+  const std::string bundle = TRY(content_of_file(roots)) + "\n" + authority.substr(certificate);
+  TRY(keep_public_file(made.bundle, bundle));
   return made;
 }
 

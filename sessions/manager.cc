@@ -316,8 +316,7 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
   spec.host_folders = std::move(folders.folders);
   spec.note = std::move(folders.note);
   Network network = TRY(network_of(session));
-  TRY(add_network(std::move(network.hosts), spec));
-  if (!network.note.empty()) spec.note += (spec.note.empty() ? "" : "; ") + network.note;
+  TRY(add_network(std::move(network), spec));
   if (config_.own_ids) {
     // The one that host_uids_of() leaves.
     spec.egress_uid = static_cast<std::uint32_t>(config_.own_ids->first + config_.own_ids->count);

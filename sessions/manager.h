@@ -45,6 +45,7 @@ struct GrantedNetwork {
   std::map<std::string, std::vector<sandbox::NetworkRule>> sets;
   // Of names whose address the operator gives, be it a private one; canonical_host().
   std::map<std::string, std::string> addresses;
+  std::vector<std::string> credentials;  // names of those that sessions may use
   std::string roots;     // a file of the certificates that the host trusts; empty: none
   bool unasked = false;  // each session that asks for nothing has all; else none
 
@@ -193,10 +194,12 @@ class Manager {
   // What a session may reach now, and what it is told is missing.
   struct Network {
     std::vector<sandbox::NetworkRule> hosts;
+    std::vector<sandbox::Credential> credentials;
     std::string note;
   };
   [[nodiscard]] base::Result<Network> network_of(const Session& session) const;
-  base::Status add_network(std::vector<sandbox::NetworkRule> hosts, sandbox::BoxSpec& spec) const;
+  base::Status add_credentials(const std::vector<std::string>& names, Network& network) const;
+  base::Status add_network(Network network, sandbox::BoxSpec& spec) const;
 
   [[nodiscard]] const ManagerConfig& config() const { return config_; }
   [[nodiscard]] Store& store() { return store_; }

@@ -17,6 +17,7 @@ namespace {
 struct Grants {
   std::vector<HostFolder> folders;
   std::vector<NetworkRule> network;
+  std::vector<sandbox::Credential> credentials;
 };
 
 bool is_within(const HostFolder& folder, const std::vector<HostFolder>& most) {
@@ -33,9 +34,14 @@ bool is_within(const HostFolder& folder, const std::vector<HostFolder>& most) {
 bool are_within(const Grants& grants, const Grants& most) {
   return std::all_of(grants.folders.begin(), grants.folders.end(),
                      [&](const HostFolder& folder) { return is_within(folder, most.folders); }) &&
-         std::all_of(grants.network.begin(), grants.network.end(), [&](const NetworkRule& rule) {
-           return sandbox::is_within(rule, most.network);
-         });
+         std::all_of(
+             grants.network.begin(), grants.network.end(),
+             [&](const NetworkRule& rule) { return sandbox::is_within(rule, most.network); }) &&
+         std::all_of(grants.credentials.begin(), grants.credentials.end(),
+                     [&](const sandbox::Credential& credential) {
+                       return std::find(most.credentials.begin(), most.credentials.end(),
+                                        credential) != most.credentials.end();
+                     });
 }
 
 // What a box says that it has; one of an older hutch says nothing.
@@ -44,7 +50,8 @@ base::Result<Grants> grants_in(const sandbox::BoxStatus& status) {
   if (!isolation.ok() || !isolation.value().is_object()) return Grants();
   const json& said = isolation.value();
   return Grants{TRY(sandbox::folders_from_json(said.value("host_folders", json::array()))),
-                TRY(sandbox::rules_from_json(said.value("network", json::array())))};
+                TRY(sandbox::rules_from_json(said.value("network", json::array()))),
+                TRY(sandbox::credentials_from_json(said.value("credentials", json::array())))};
 }
 
 }  // namespace
@@ -55,7 +62,7 @@ void Manager::remember_grants(const std::string& session_id, const sandbox::BoxS
   const bool same =
       present.ok() &&
       folders_to_json(present.value().folders) == folders_to_json(spec.host_folders) &&
-      present.value().network == spec.network;
+      present.value().network == spec.network && present.value().credentials == spec.credentials;
   const std::lock_guard lock(mutex_);
   if (same) {
     grants_known_.insert(session_id);
@@ -74,7 +81,9 @@ base::Result<bool> Manager::has_its_grants(const Session& session, sandbox::Box&
   if (grants_are_known(session.id)) return true;
   const sandbox::BoxStatus status = TRY(box.status());
   const Grants present = TRY(grants_in(status));
-  const Grants wanted{TRY(folders_of(session)).folders, TRY(network_of(session)).hosts};
+  Network network = TRY(network_of(session));
+  const Grants wanted{TRY(folders_of(session)).folders, std::move(network.hosts),
+                      std::move(network.credentials)};
   const bool too_much = !are_within(present, wanted);
   // Work that goes on is worth more than a folder that is to come.
   const bool too_little = !are_within(wanted, present) && status.active.empty();

@@ -46,6 +46,14 @@ base::Result<std::vector<NetworkRule>> hosts_of(const std::string& text,
   return std::vector<NetworkRule>{TRY(sandbox::parse_network_rule(text))};
 }
 
+void add_note(const std::string& note, std::string& notes) {
+  notes += (notes.empty() ? "" : "; ") + note;
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 bool are_within(const std::vector<NetworkRule>& hosts, const std::vector<NetworkRule>& most) {
   return std::all_of(hosts.begin(), hosts.end(),
                      [&most](const NetworkRule& rule) { return sandbox::is_within(rule, most); });
@@ -89,16 +97,15 @@ base::Result<std::optional<std::string>> Manager::choose_network(const std::stri
   if (network.is_null() || network.empty()) return std::optional<std::string>();
   TRY(check_keys(network));
   const GrantedNetwork& granted = config_.network;
-  if (!TRY(texts_of(network, "credentials")).empty()) {
-    return base::error(Error::Kind::kUnsupported,
-                       "network.credentials: this version keeps none; leave it out");
-  }
+  const auto credentials = TRY(texts_of(network, "credentials"));
   const auto asked = TRY(texts_of(network, "allow"));
   const bool blocks = network.value("block_outbound", json()) == json(true);
-  if (blocks && !asked.empty()) {
-    return invalid("network.block_outbound is true: then network.allow must be empty");
+  if (blocks && !(asked.empty() && credentials.empty())) {
+    return invalid("network.block_outbound is true: then network.allow and credentials are empty");
   }
-  if (!blocks && network.value("allow", json()).is_null()) return std::optional<std::string>();
+  if (!blocks && credentials.empty() && network.value("allow", json()).is_null()) {
+    return std::optional<std::string>();
+  }
   std::vector<NetworkRule> chosen;
   for (const std::string& name : asked) {
     auto hosts = hosts_of(name, granted);
@@ -112,7 +119,16 @@ base::Result<std::optional<std::string>> Manager::choose_network(const std::stri
   }
   auto checked = sandbox::check_network_rules(chosen);
   if (!checked.ok()) return std::move(checked).error().context("network.allow");
-  return std::optional<std::string>(sandbox::wire::print_json(json{{"allow", asked}}));
+  for (const std::string& name : credentials) {
+    if (!contains(granted.credentials, name)) {
+      return invalid("network.credentials: " + sandbox::echoed(name) +
+                     " is none that sessions may use here; whoever runs hutch can allow it with "
+                     "--credential " +
+                     sandbox::echoed(name));
+    }
+  }
+  return std::optional<std::string>(
+      sandbox::wire::print_json(json{{"allow", asked}, {"credentials", credentials}}));
 }
 
 base::Result<Manager::Network> Manager::network_of(const Session& session) const {
@@ -120,33 +136,65 @@ base::Result<Manager::Network> Manager::network_of(const Session& session) const
   const std::vector<NetworkRule> all = granted.all();
   Network result;
   if (!session.network) {
-    if (granted.unasked) result.hosts = all;
+    if (!granted.unasked) return result;
+    result.hosts = all;
+    TRY(add_credentials(granted.credentials, result));
     return result;
   }
   const json row = TRY(sandbox::wire::parse_json(*session.network));
   for (const std::string& name : TRY(texts_of(row, "allow"))) {
     const auto hosts = hosts_of(name, granted);
     if (!hosts.ok() || !are_within(hosts.value(), all)) {
-      result.note += (result.note.empty() ? "" : "; ") + name +
-                     " cannot be reached, since it is not allowed any more; " + remedy(name);
+      add_note(name + " cannot be reached, since it is not allowed any more; " + remedy(name),
+               result.note);
       continue;
     }
     result.hosts.insert(result.hosts.end(), hosts.value().begin(), hosts.value().end());
   }
+  const auto names = TRY(texts_of(row, "credentials"));
+  TRY(add_credentials(names, result));
   return result;
 }
 
-base::Status Manager::add_network(std::vector<NetworkRule> hosts, sandbox::BoxSpec& spec) const {
-  if (hosts.empty()) return base::done();
-  const bool looks_inside = std::any_of(hosts.begin(), hosts.end(), [](const NetworkRule& rule) {
+base::Status Manager::add_credentials(const std::vector<std::string>& names,
+                                      Network& network) const {
+  for (const std::string& name : names) {
+    if (!contains(config_.network.credentials, name)) {
+      add_note("the credential " + name + " is not one that sessions may use any more",
+               network.note);
+      continue;
+    }
+    auto stored = store_.find_credential(name);
+    if (!stored.ok() && stored.error().kind != Error::Kind::kNotFound) {
+      return std::move(stored).error();
+    }
+    if (!stored.ok()) {
+      add_note(stored.error().message, network.note);
+      continue;
+    }
+    sandbox::Credential& credential = stored.value().credential;
+    // Whoever may use it may reach the host that it is for.
+    if (!are_within({credential.host}, network.hosts)) network.hosts.push_back(credential.host);
+    network.credentials.push_back(std::move(credential));
+  }
+  return base::done();
+}
+
+base::Status Manager::add_network(Network network, sandbox::BoxSpec& spec) const {
+  const auto limits = [](const NetworkRule& rule) {
     return !rule.methods.empty() || !rule.path.empty();
-  });
+  };
+  if (!network.note.empty()) add_note(network.note, spec.note);
+  if (network.hosts.empty()) return base::done();
+  const bool looks_inside = !network.credentials.empty() ||
+                            std::any_of(network.hosts.begin(), network.hosts.end(), limits);
   Certificates certificates = TRY(
       certificates_for(config_.state_directory + "/egress", config_.network.roots, looks_inside));
   spec.certificate_bundle = std::move(certificates.bundle);
   spec.certificate_roots = std::move(certificates.roots);
   spec.certificate_authority = std::move(certificates.authority);
-  spec.network = std::move(hosts);
+  spec.network = std::move(network.hosts);
+  spec.credentials = std::move(network.credentials);
   spec.network_addresses = config_.network.addresses;
   return base::done();
 }

@@ -79,11 +79,25 @@ CREATE INDEX IF NOT EXISTS runs_by_status ON runs(status, queued_at, finished_at
 // Version 8: hosts of the network that a session has asked for, as JSON.
 constexpr std::string_view kNetwork = "ALTER TABLE sessions ADD COLUMN network TEXT";
 
+// Version 9: what hutch-egress adds to requests, for hosts of the network.
+constexpr std::string_view kCredentials = R"sql(
+CREATE TABLE credentials (
+  name TEXT PRIMARY KEY,
+  host TEXT NOT NULL,           -- a rule of the network
+  place TEXT NOT NULL,          -- where in a request: bearer, basic, header:NAME, query:NAME
+  allow_plain INTEGER NOT NULL,
+  source TEXT NOT NULL CHECK (source IN ('value', 'command')),
+  sealed TEXT NOT NULL,         -- value or command, under a key that is not in this file
+  updated_at INTEGER NOT NULL
+) STRICT;
+)sql";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 8> kScripts{
-      kSchemaSql, kTokens, kSealingKeys, kHostFolders, kUnasked, kBuryAgain, kLiveAlone, kNetwork};
+  static constexpr std::array<std::string_view, 9> kScripts{kSchemaSql,   kTokens,  kSealingKeys,
+                                                            kHostFolders, kUnasked, kBuryAgain,
+                                                            kLiveAlone,   kNetwork, kCredentials};
   return kScripts;
 }
 

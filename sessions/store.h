@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sandbox/base/fd.h"
+#include "sandbox/credential.h"
 #include "sandbox/base/result.h"
 #include "sessions/host_uids.h"
 #include "sessions/sqlite.h"
@@ -104,6 +105,13 @@ struct Token {
   std::optional<std::int64_t> revoked_at;
 };
 
+struct StoredCredential {
+  sandbox::Credential credential;
+  std::string source;  // value: it lies under the seal; command: what prints it, each time
+  std::string sealed;  // by sealing.h, bound to its name
+  std::int64_t updated_at = 0;
+};
+
 // How often the use of a token is written down at most.
 inline constexpr std::int64_t kTokenUseMs = 60'000;
 
@@ -138,6 +146,13 @@ class Store {
   base::Result<std::vector<Token>> list_tokens();
   // By id, by the secret, or by a name that only one has.
   base::Result<Token> revoke_token(const std::string& id_or_name, std::int64_t now);
+
+  // In place of the one of that name, if any.
+  base::Status put_credential(const StoredCredential& credential);
+  base::Result<std::vector<StoredCredential>> list_credentials();
+  // kNotFound.
+  base::Result<StoredCredential> find_credential(const std::string& name);
+  base::Status remove_credential(const std::string& name);
 
   // As it is with what was allocated. kConflict when the name is taken, kLimit when the principal
   // has `sessions_max` already.

@@ -52,11 +52,19 @@ std::string words_of(const sessions::GrantedNetwork& network) {
   for (const sandbox::NetworkRule& rule : network.hosts) {
     list += (list.empty() ? "" : ", ") + text_of(rule);
   }
-  if (list.empty()) return "There is no network but loopback.";
+  std::string added;
+  for (const std::string& name : network.credentials) added += (added.empty() ? "" : ", ") + name;
+  if (!added.empty()) {
+    added = " Credentials are added to requests on their way, send none: " + added + ".";
+    if (!network.unasked) added += " Name them in network.credentials.";
+  }
+  if (list.empty() && added.empty()) return "There is no network but loopback.";
+  if (list.empty()) return "Of the network only hosts with a credential can be reached." + added;
   const std::string packages =
       network.sets.contains("packages") ? " (install_packages, pip, npm work)" : "";
-  return network.unasked ? "Of the network only this can be reached: " + list + packages + "."
-                         : "create_session's network.allow can have: " + list + packages + ".";
+  return network.unasked
+             ? "Of the network only this can be reached: " + list + packages + "." + added
+             : "create_session's network.allow can have: " + list + packages + "." + added;
 }
 
 }  // namespace

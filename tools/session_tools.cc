@@ -71,7 +71,7 @@ mcp::Tool create_session(const Services& services) {
                        "output_mb"},
        {.name = "network",
         .type = Argument::Type::kObject,
-        .description = "allow: hosts; block_outbound"},
+        .description = "allow: hosts; credentials: names; block_outbound"},
        {.name = "filesystem",
         .type = Argument::Type::kObject,
         .description = "read_only, read_write: folders of /mnt; blocked: paths in them"},

@@ -48,6 +48,10 @@ json structured_session(const sessions::SessionState& state) {
   isolation.erase("host_folders");
   value["network"]["allow"] = isolation.value("network", json::array());
   isolation.erase("network");
+  for (const json& credential : isolation.value("credentials", json::array())) {
+    value["network"]["credentials"].push_back(credential["name"]);
+  }
+  isolation.erase("credentials");
   // As the box that runs found it, or the last one that did.
   if (session.isolation) {
     value["isolation"] = std::move(isolation);

@@ -274,7 +274,8 @@ json Box::isolation() const {
       {"disk", (disk_quota_ ? kProjectQuota : kWatch).words},
       {"python", init_->warm() ? "forked from the zygote" : "started"},
       {"host_folders", folders_to_json(spec_.host_folders)},
-      {"network", rules_to_json(spec_.network)}};
+      {"network", rules_to_json(spec_.network)},
+      {"credentials", credentials_to_json(spec_.credentials)}};
 }
 
 void Box::limit_reached(Cause cause, const std::string& why) {

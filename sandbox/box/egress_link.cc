@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -119,6 +120,7 @@ base::Status EgressLink::introduce() {
             {"session_id", spec_.session_id},
             {"build", wire::kBuildId},
             {"rules", rules_to_json(spec_.network)},
+            {"credentials", credentials_to_json(spec_.credentials)},
             {"addresses", spec_.network_addresses}},
            nullptr, 0));
   const auto send_file = [&](const char* op, const std::string& path) -> base::Status {
@@ -152,7 +154,40 @@ void EgressLink::read_events() {
   const auto event = wire::parse_json(packet.value().bytes);
   if (!event.ok() || !event.value().is_object()) return lost();
   attempts_ = 0;
+  if (wire::string_or(event.value(), "event") == "wanted") {
+    return hand_over(wire::string_or(event.value(), "credential"));
+  }
   told_(event.value());
+}
+
+// The value goes from the program that unseals it to the door: it is never in this process.
+void EgressLink::hand_over(const std::string& credential) {
+  std::erase_if(handing_over_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
+  const auto started = start_handing_over(credential);
+  const int fd = started.ok() ? started.value().get() : -1;
+  const std::string message = wire::print_json({{"op", "credential"}, {"name", credential}});
+  if (!base::send_packet(connection_.get(), message, &fd, started.ok() ? 1 : 0).ok()) lost();
+}
+
+base::Result<base::UniqueFd> EgressLink::start_handing_over(const std::string& credential) {
+  const bool is_known =
+      std::any_of(spec_.credentials.begin(), spec_.credentials.end(),
+                  [&credential](const Credential& known) { return known.name == credential; });
+  if (!is_known) return base::error(Error::Kind::kInvalid, "no credential of this session");
+  const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDWR));
+  base::Pipe pipe = TRY(base::make_pipe());
+  const std::string state = spec_.egress_directory.substr(0, spec_.egress_directory.rfind('/'));
+  base::SpawnOptions options;
+  options.arguments = {spec_.program_directory + "/hutch",
+                       "--state-dir",
+                       state,
+                       "credential",
+                       "hand-over",
+                       credential};
+  options.descriptors = {null.get(), pipe.write_end.get(), STDERR_FILENO};
+  options.own_session = true;
+  handing_over_.push_back(TRY(base::spawn(options)));
+  return std::move(pipe.read_end);
 }
 
 void EgressLink::lost() {

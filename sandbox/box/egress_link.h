@@ -41,6 +41,8 @@ class EgressLink {
   base::Status start_door(int directory_fd);
   base::Status introduce();
   void read_events();
+  void hand_over(const std::string& credential);
+  base::Result<base::UniqueFd> start_handing_over(const std::string& credential);
   void lost();
   void try_again();
 
@@ -52,6 +54,7 @@ class EgressLink {
   EventLoop::TimerId retry_ = 0;
   int attempts_ = 0;
   pid_t door_pid_ = -1;  // of one that this box has started
+  std::vector<pid_t> handing_over_;
 };
 
 }  // namespace sandbox::box

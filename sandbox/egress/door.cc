@@ -68,7 +68,13 @@ base::Status take_message(Session& session, Resources& resources, const json& me
   const std::string op = wire::string_or(message, "op");
   if (op == "open" || op == "rules") {
     session.set_addresses(TRY(addresses_of(message.value("addresses", json::object()))));
+    session.set_credentials(
+        TRY(credentials_from_json(message.value("credentials", json::array()))));
     session.set_rules(TRY(rules_from_json(message.value("rules", json::array()))));
+    return base::done();
+  }
+  if (op == "credential") {
+    session.take_credential(wire::string_or(message, "name"), std::move(fd));
     return base::done();
   }
   if (op == "authority" && fd.valid()) return take_authority(session, resources, fd);

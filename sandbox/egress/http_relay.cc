@@ -12,6 +12,7 @@
 #include <boost/beast/http/serializer.hpp>
 #include <boost/beast/http/write.hpp>
 
+#include "sandbox/egress/http_credential.h"
 #include "sandbox/egress/http_forward.h"
 #include "sandbox/egress/http_head.h"
 #include "sandbox/egress/session.h"
@@ -115,6 +116,12 @@ class HttpRelay {
       out.set(http::field::connection, "Upgrade");
       out.set(http::field::upgrade, "websocket");
     }
+    const std::string unlent = co_await lend(out);
+    if (!unlent.empty()) {
+      session_->refuse(connection_->host, connection_->port, unlent);
+      co_await answer_http(*connection_, 403, unlent);
+      co_return false;
+    }
     // A connection that has served before may have been ended by the host just now.
     bool may_repeat = was_open && request.is_done() && asked.is_safe;
     while (true) {
@@ -126,6 +133,28 @@ class HttpRelay {
     }
     co_await answer_http(*connection_, 502, "the host ended without an answer");
     co_return false;
+  }
+
+  // Adds the credential of the host, if there is one; why it cannot be.
+  Task<std::string> lend(http::request<http::buffer_body>& out) {
+    redactor_.reset();
+    const auto matching = session_->credentials().of(connection_->host, connection_->port);
+    if (matching.empty()) co_return "";
+    const Credential credential = *matching.front();
+    if (matching.size() > 1) {
+      co_return "the session has two credentials for this host, " + credential.name + " and " +
+          matching[1]->name + ": none is added";
+    }
+    if (!connection_->client.is_secure() && !credential.allows_plain) {
+      co_return "the credential " + credential.name + " is added within TLS only: ask for https";
+    }
+    if (out.method() == http::verb::trace) co_return "TRACE would bring back the credential";
+    const auto value = co_await session_->credentials().value_of(credential.name);
+    if (!value.reason.empty()) {
+      co_return "the credential " + credential.name + " cannot be had: " + value.reason;
+    }
+    redactor_.emplace(add_credential(credential, value.text, out));
+    co_return "";
   }
 
   Task<Answered> exchange(Request& request, http::request<http::buffer_body>& out, Asked asked) {
@@ -167,6 +196,7 @@ class HttpRelay {
       const bool host_keeps = response.keep_alive();
       http::response<http::buffer_body> out(std::move(response.get().base()));
       drop_hop_by_hop<false>(out);
+      if (redactor_) redact_head(*redactor_, out);
       out.version(11);
       bool stays = asked.keeps;
       if (has_body && !framing->length) {
@@ -190,14 +220,16 @@ class HttpRelay {
         }
         if (is_interim) continue;
       } else if (co_await forward<false>(*connection_, connection_->upstream, from_host_, response,
-                                         connection_->client, out,
-                                         connection_->received) != Forwarded::kWhole) {
+                                         connection_->client, out, connection_->received,
+                                         redactor()) != Forwarded::kWhole) {
         co_return Answered::kLast;
       }
       if (!host_keeps || ends_with_eof) end_upstream();
       co_return stays ? Answered::kGoesOn : Answered::kLast;
     }
   }
+
+  const Redactor* redactor() const { return redactor_ ? &*redactor_ : nullptr; }
 
   Task<bool> write_head(http::response<http::buffer_body>& out) {
     out.body().data = nullptr;
@@ -286,6 +318,7 @@ class HttpRelay {
   std::shared_ptr<Connection> connection_;
   beast::flat_buffer buffer_;
   beast::flat_buffer from_host_{kBufferBytesMax};
+  std::optional<Redactor> redactor_;  // of the request that is on
   const bool as_proxy_;
   const std::string host_;  // of a connection without a proxy; empty: as the requests say
   bool is_open_ = false;

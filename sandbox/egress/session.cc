@@ -42,7 +42,10 @@ Session::Session(asio::io_context& context, Resources& resources, std::shared_pt
     : context_(context),
       resources_(resources),
       lookups_(context, resources.lookup_threads),
-      events_(std::move(events)) {}
+      events_(std::move(events)),
+      credentials_(context, [held = events_](const std::string& name) {
+        held->tell({{"event", "wanted"}, {"credential", name}});
+      }) {}
 
 void Session::set_rules(std::vector<NetworkRule> rules) {
   rules_ = std::move(rules);
@@ -93,7 +96,16 @@ bool Session::allows(const std::string& host, std::uint16_t port) const {
 }
 
 bool Session::looks_into(const std::string& host, std::uint16_t port) const {
-  return limits_requests(rules_, host, port);
+  return limits_requests(rules_, host, port) || !credentials_.of(host, port).empty();
+}
+
+void Session::set_credentials(std::vector<Credential> credentials) {
+  credentials_.set(std::move(credentials));
+}
+
+void Session::take_credential(const std::string& name, base::UniqueFd pipe) {
+  asio::co_spawn(context_, credentials_.take(name, std::move(pipe)),
+                 [self = shared_from_this()](const std::exception_ptr&) {});
 }
 
 bool Session::allows_request(const Connection& connection, std::string_view method,

@@ -17,6 +17,7 @@
 #include "sandbox/egress/asio.h"
 #include "sandbox/egress/box_events.h"
 #include "sandbox/egress/connection.h"
+#include "sandbox/egress/credentials.h"
 #include "sandbox/egress/leaf_certificates.h"
 #include "sandbox/egress/lookups.h"
 #include "sandbox/egress/names.h"
@@ -34,6 +35,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void set_rules(std::vector<NetworkRule> rules);
   // Of names that the operator has given theirs: canonical name to address.
   void set_addresses(std::map<std::string, asio::ip::address> addresses);
+  void set_credentials(std::vector<Credential> credentials);
+  void take_credential(const std::string& name, base::UniqueFd pipe);
   // What it takes to look into TLS: certificates for its clients, and whose it trusts itself.
   void set_authority(std::shared_ptr<LeafCertificates> leaves) { leaves_ = std::move(leaves); }
   void set_roots(std::shared_ptr<asio::ssl::context> roots) { roots_ = std::move(roots); }
@@ -57,6 +60,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Task<bool> secure_client(Connection& connection, const std::string& first);
   // TLS with the host, after open(); the reason why not.
   Task<std::string> secure_upstream(Connection& connection);
+  [[nodiscard]] Credentials& credentials() { return credentials_; }
   // What it carried, once for each open().
   void tell_closed(Connection& connection);
   // From then on nobody looks into it.
@@ -78,6 +82,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Resources& resources_;
   Lookups lookups_;
   std::shared_ptr<BoxEvents> events_;
+  Credentials credentials_;
   std::vector<NetworkRule> rules_;
   std::map<std::string, asio::ip::address> addresses_;
   std::shared_ptr<LeafCertificates> leaves_;

@@ -5,7 +5,10 @@
 //
 // Box to door:
 //   {"op":"open","session_id":"..","build":"..","rules":["host:port"..],
-//      "addresses":{"host":"address"}}                                      first, and once
+//      "addresses":{"host":"address"},
+//      "credentials":[{"name","host","place","allow_plain"}..]}             first, and once
+//   {"op":"credential","name":".."}  with a pipe that {"value":".."} or {"error":".."} is read from
+//      until its end; without one there is no such value
 //   {"op":"roots"}, {"op":"authority"}  before listeners, with a file of PEM: certificates that the
 //      door trusts; and, where it is to look into TLS, key and certificate of our authority
 //   {"op":"listener","kind":"dns_udp"|"dns_tcp"|"proxy"|"direct","port":n}  with the socket
@@ -13,6 +16,7 @@
 // Door to box, before what it tells of can be seen in the box:
 //   {"event":"opened","host":"..","port":n}
 //   {"event":"refused","host":"..","port":n,"reason":".."}
+//   {"event":"wanted","credential":".."}                                    the value of
 //   {"event":"closed","host":"..","port":n,"sent":n,"received":n,"ms":n}     bytes of the session
 #pragma once
 

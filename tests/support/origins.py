@@ -24,6 +24,7 @@ class _Echo(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
+        self._note()
         if self.path in _ODD:
             self.close_connection = True
             return self._write(b"HTTP/1.1 200 OK\r\n" + _ODD[self.path])
@@ -34,7 +35,26 @@ class _Echo(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             self.server.asked.append("gone" if self.connection.recv(1) == b"" else "more")
             return
+        if self.path.startswith("/headers"):
+            return self._repeat()
+        if self.path.startswith("/location"):
+            said = "".join(f"{name}={value}&" for name, value in self.headers.items())
+            return self._write(f"HTTP/1.1 200 OK\r\nX-Said: {said} {self.path}\r\nContent-Length: 0\r\n\r\n".encode())
+        if self.path.startswith("/to?"):
+            return self._write(f"HTTP/1.1 302 Found\r\nLocation: {self.path[4:]}\r\nContent-Length: 0\r\n\r\n".encode())
         self._answer(f"{self.command} {self.path} {self.headers['Host']}\n".encode())
+
+    def _note(self):
+        self.server.headers.append({":path": [self.path], **{name: self.headers.get_all(name) for name in self.headers}})
+
+    def _repeat(self):
+        """What it was told, in one piece or byte by byte."""
+        said = f"{self.path}\n{self.headers}".encode()
+        self._write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        size = 1 if "slowly" in self.path else len(said)
+        for at in range(0, len(said), size):
+            self._write(b"%x\r\n%s\r\n" % (len(said[at:at + size]), said[at:at + size]))
+        self._write(b"0\r\n\r\n")
 
     def _write(self, answer):
         try:
@@ -45,6 +65,7 @@ class _Echo(http.server.BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def do_POST(self):
+        self._note()
         self._answer(self._body())
 
     def _body(self):
@@ -89,6 +110,7 @@ class _Plain(socketserver.StreamRequestHandler):
 def _serving(server):
     server.daemon_threads = True
     server.asked = []
+    server.headers = []  # of each request: name to values, and its path
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield server

@@ -83,6 +83,7 @@ base::Result<sessions::GrantedNetwork> granted_network(const Settings& settings)
     }
     network.addresses[TRY(sandbox::canonical_host(name))] = address;
   }
+  network.credentials = settings.credentials;
   network.roots = sessions::host_roots();
   network.unasked = settings.mounting == Settings::Mounting::kAll;
   if (network.unasked) {

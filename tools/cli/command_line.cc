@@ -16,6 +16,7 @@
 #include "sandbox/wire/build_id.h"
 #include "sandbox/wire/json.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/credential_options.h"
 #include "tools/scopes.h"
 #include "tools/text_window.h"
 
@@ -80,8 +81,6 @@ void block_ending_signals() {
 }
 
 constexpr std::int64_t kServeDetachSeconds = 600;
-
-using Command = std::function<base::Result<int>(const Settings&)>;
 
 // A command that needs the whole application.
 Command with_application(std::function<base::Result<int>(Application&)> body) {
@@ -207,8 +206,10 @@ void add_grants(CLI::App* command, Choices& choices) {
                       "[NAME=]PATH[:rw] of a folder that sessions see as /mnt/NAME, read-only "
                       "without :rw; may be repeated");
   command->add_option("--allow", choices.flags.allow,
-                      "Host that sessions may reach: api.example.com, *.example.com, either with "
-                      ":port; or packages, github; may be repeated");
+                      "Host that sessions may reach: api.example.com, *.example.com, with :port, "
+                      "'GET api.example.com/v1/*'; or packages, github; may be repeated");
+  command->add_option("--credential", choices.flags.credentials,
+                      "Of hutch credential: added to requests to its host; may be repeated");
   command->add_flag_callback(
       "--packages", [&choices] { choices.flags.allow.emplace_back("packages"); },
       "Sessions may install packages: --allow packages");
@@ -369,6 +370,7 @@ int main(int argc, char** argv) {
   add_share(app, choices);
   add_environments(app, choices);
   add_token(app, choices);
+  add_credential(app, choices.command);
   CLI::App* doctor = app.add_subcommand("doctor", "What this host offers, and how to get the rest");
   doctor->add_flag("--json", choices.as_json, "Print JSON");
   doctor->callback([&choices] {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "tools/cli/settings.h"
 
 namespace tools::cli {
+
+using Command = std::function<base::Result<int>(const Settings&)>;
 
 base::Result<int> run_stdio(Application& app, const std::string& session_name);
 
@@ -51,6 +54,22 @@ struct TokenOptions {
 base::Result<int> token_create(const Settings& settings, const TokenOptions& options);
 base::Result<int> token_list(const Settings& settings, bool as_json);
 base::Result<int> token_revoke(const Settings& settings, const std::string& id_or_name);
+
+struct CredentialOptions {
+  std::string name;
+  std::string host;
+  std::string place = "bearer";  // as sandbox::take_place() reads it
+  bool allow_plain = false;
+  // Where its value comes from; all empty: standard input.
+  std::string file;
+  std::string variable;
+  std::string command;  // run each time that the value is needed
+};
+base::Result<int> credential_set(const Settings& settings, const CredentialOptions& options);
+base::Result<int> credential_list(const Settings& settings, bool as_json);
+base::Result<int> credential_remove(const Settings& settings, const std::string& name);
+// Prints {"value": ".."} or {"error": ".."}, for hutch-egress.
+base::Result<int> credential_hand_over(const Settings& settings, const std::string& name);
 
 base::Result<int> run_doctor(const Settings& settings, bool as_json);
 

@@ -146,6 +146,8 @@ base::Status take_network(const std::string& path, const toml::node& node, Setti
     const std::string name(key.str());
     if (name == "allow") {
       TRY(take_texts(path, entry, name, settings.allow));
+    } else if (name == "credentials") {
+      TRY(take_texts(path, entry, name, settings.credentials));
     } else if (name == "addresses" && entry.is_table()) {
       for (const auto& [host, address] : *entry.as_table()) {
         TRY(take_text(path, address, "an address", settings.addresses[std::string(host.str())]));

@@ -334,6 +334,7 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
   const auto allow = split(environment("HUTCH_ALLOW"));
   if (!allow.empty()) settings.allow = allow;
   if (!flags.allow.empty()) settings.allow = flags.allow;
+  if (!flags.credentials.empty()) settings.credentials = flags.credentials;
   // It looks into all homes, which costs time and may have the host mount some.
   if (!settings.mounts.empty()) {
     settings.never_mounted = never_mounted(environment, settings, file);

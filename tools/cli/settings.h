@@ -64,7 +64,8 @@ struct Settings {
   sandbox::Limits most_limits;
   std::vector<sandbox::HostFolder> mounts;  // as they were named; checked by those who grant them
   sandbox::HostPlaces never_mounted;
-  std::vector<std::string> allow;  // hosts that sessions may reach, and names of sets of them
+  std::vector<std::string> credentials;  // names of those that sessions may use
+  std::vector<std::string> allow;        // hosts that sessions may reach, and names of sets of them
   std::map<std::string, std::string> addresses;  // of such hosts, where no name service has them
   enum class Mounting { kNone, kAll, kAsked };   // what sessions of this command get
   Mounting mounting = Mounting::kNone;
@@ -84,6 +85,7 @@ struct Flags {
   bool behind_proxy = false;
   std::vector<std::string> mounts;
   std::vector<std::string> allow;
+  std::vector<std::string> credentials;
 };
 
 // memory_mb of a session that asks for nothing, where the configuration does not say: no more than

@@ -46,9 +46,8 @@ TEST(NetworkRule, AreWrittenAsTheyAreRead) {
                            "*.example.com:8443", "localhost:80"}) {
     EXPECT_EQ(text_of(rule(text)), text);
   }
-  for (const char* wrong :
-       {"", "*", "*.com", "*.", "a.*.com", "a.b:", "a.b:0", "a.b:65536", "a.b:+1", "a.b:80x",
-        "https://a.b", "a.b/path", "a.b:80:80", "*.*.example.com"}) {
+  for (const char* wrong : {"", "*", "*.com", "*.", "a.*.com", "a.b:", "a.b:0", "a.b:65536",
+                            "a.b:+1", "a.b:80x", "https://a.b", "a.b:80:80", "*.*.example.com"}) {
     EXPECT_FALSE(parse_network_rule(wrong).ok()) << wrong;
   }
 }
@@ -95,6 +94,41 @@ TEST(NetworkRule, ASessionHasABoundedNumber) {
   EXPECT_TRUE(check_network_rules(rules).ok());
   rules.push_back(rule("a.b:16"));
   EXPECT_FALSE(check_network_rules(rules).ok());
+}
+
+TEST(NetworkRule, RequestsAreLimitedByMethodsAndPaths) {
+  EXPECT_EQ(text_of(rule("POST,GET,GET a.example:8443/v1/*")), "GET,POST a.example:8443/v1/*");
+  EXPECT_EQ(text_of(rule("a.example/*")), "a.example");
+  for (const char* wrong :
+       {"get a.example", "GET,, a.example", " a.example", "GET  a.example", "a.example/a*b",
+        "a.example/../b", "a.example/a//b", "a.example/%61", "a.example/a?b", "a.example/a b"}) {
+    EXPECT_FALSE(parse_network_rule(wrong).ok()) << wrong;
+  }
+  const std::vector<NetworkRule> rules = {rule("GET a.example/v1/*"), rule("POST a.example/v1/x")};
+  const auto allowed = [&](const char* method, const char* path) {
+    return allows_request(rules, "a.example", 443, method, path);
+  };
+  EXPECT_TRUE(allowed("GET", "/v1/y?a=../b"));
+  EXPECT_TRUE(allowed("POST", "/v1/x?y"));
+  for (const char* path : {"/v1", "/v2/", "/v1/../v2", "/v1/./x", "/v1/%2e%2e/v2", "/v1//x",
+                           "/v1/..;/v2", "/v1\\..\\v2", "v1/x", "*", ""}) {
+    EXPECT_FALSE(allowed("GET", path)) << path;
+  }
+  EXPECT_FALSE(allowed("POST", "/v1/y"));
+  EXPECT_FALSE(allowed("get", "/v1/y"));
+  EXPECT_TRUE(limits_requests(rules, "a.example", 443));
+  EXPECT_FALSE(
+      limits_requests({rules[0], rule("*.b.example"), rule("a.example:443")}, "a.example", 443));
+}
+
+TEST(NetworkRule, LimitedOnesAreWithinWiderOnes) {
+  EXPECT_TRUE(is_within(rule("GET a.example/v1/x"), {rule("a.example")}));
+  EXPECT_TRUE(is_within(rule("GET a.example/v1/x"), {rule("GET,POST a.example/v1/*")}));
+  EXPECT_TRUE(is_within(rule("a.example/v1/*"), {rule("a.example/v1/*")}));
+  EXPECT_FALSE(is_within(rule("a.example"), {rule("GET a.example")}));
+  EXPECT_FALSE(is_within(rule("a.example"), {rule("a.example/v1/*")}));
+  EXPECT_FALSE(is_within(rule("PUT a.example/v1/x"), {rule("GET a.example/v1/x")}));
+  EXPECT_FALSE(is_within(rule("a.example/v2"), {rule("a.example/v1/*")}));
 }
 
 }  // namespace

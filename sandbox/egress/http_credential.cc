@@ -1,0 +1,99 @@
+#include "sandbox/egress/http_credential.h"
+
+#include <openssl/evp.h>
+
+#include <cctype>
+#include <string_view>
+
+namespace sandbox::egress {
+namespace {
+
+namespace http = boost::beast::http;
+
+std::string base64(const std::string& text) {
+  std::string encoded(4 * ((text.size() + 2) / 3) + 1, '\0');
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(encoded.data()),
+                                   reinterpret_cast<const unsigned char*>(text.data()),
+                                   static_cast<int>(text.size()));
+  encoded.resize(static_cast<std::size_t>(size));
+  return encoded;
+}
+
+// RFC 3986 2.1
+std::string percent_encoded(const std::string& text) {
+  static constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_' || c == '~') {
+      encoded += c;
+    } else {
+      encoded += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return encoded;
+}
+
+std::string with_parameter(std::string_view target, const std::string& name,
+                           const std::string& value) {
+  const std::size_t mark = std::min(target.find('?'), target.size());
+  std::string changed(target.substr(0, mark));
+  char before = '?';
+  std::string_view rest = mark == target.size() ? "" : target.substr(mark + 1);
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+    if (one.substr(0, one.find('=')) == name || one.empty()) continue;
+    changed += before;
+    changed += one;
+    before = '&';
+  }
+  return changed + before + name + "=" + value;
+}
+
+}  // namespace
+
+std::vector<std::string> add_credential(const Credential& credential, const std::string& value,
+                                        http::request_header<>& head) {
+  // An answer that cannot be read cannot be looked through either.
+  head.set(http::field::accept_encoding, "identity");
+  switch (credential.place) {
+    case Credential::Place::kBearer:
+      head.erase(http::field::authorization);
+      head.set(http::field::authorization, "Bearer " + value);
+      return {value};
+    case Credential::Place::kBasic: {
+      const std::string encoded = base64(value);
+      const std::string password = value.substr(value.find(':') + 1);
+      head.erase(http::field::authorization);
+      head.set(http::field::authorization, "Basic " + encoded);
+      return {value, encoded, password};
+    }
+    case Credential::Place::kHeader:
+      head.erase(credential.field);
+      head.set(credential.field, value);
+      return {value};
+    case Credential::Place::kQuery: {
+      const std::string encoded = percent_encoded(value);
+      const auto target = head.target();
+      head.target(with_parameter({target.data(), target.size()}, credential.field, encoded));
+      return {value, encoded};
+    }
+  }
+  return {};
+}
+
+void redact_head(const Redactor& redactor, http::response_header<>& head) {
+  std::vector<std::pair<std::string, std::string>> fields;
+  bool is_changed = false;
+  for (const auto& field : head) {
+    fields.emplace_back(field.name_string(),
+                        redactor.redacted({field.value().data(), field.value().size()}));
+    is_changed = is_changed || fields.back().second != field.value();
+  }
+  if (!is_changed) return;
+  head.clear();
+  for (const auto& [name, value] : fields) head.insert(name, value);
+}
+
+}  // namespace sandbox::egress

@@ -1,0 +1,94 @@
+// What goes on of an HTTP message, what credentials make of it, and what answers must not bring
+// back.
+#include <gtest/gtest.h>
+
+#include "sandbox/egress/http_credential.h"
+#include "sandbox/egress/http_head.h"
+#include "sandbox/egress/redactor.h"
+
+namespace {
+
+using namespace sandbox;
+using namespace sandbox::egress;
+namespace http = boost::beast::http;
+using Head = http::request_header<>;
+
+Head head_with(std::initializer_list<std::pair<const char*, const char*>> fields) {
+  Head head;
+  head.version(11);
+  head.method(http::verb::post);
+  head.target("/path?key=mine&a=b");
+  for (const auto& [name, value] : fields) head.insert(name, value);
+  return head;
+}
+
+TEST(EgressHttpHead, EndsWhereItSaysOnceAndInOneWay) {
+  const auto framing = [](auto... fields) { return framing_of<true>(head_with({fields...})); };
+  using Field = std::pair<const char*, const char*>;
+  EXPECT_TRUE(framing().has_value());
+  EXPECT_EQ(framing(Field("Content-Length", "12"))->length, 12U);
+  EXPECT_TRUE(framing(Field("Transfer-Encoding", "Chunked"))->chunked);
+  for (const char* length : {"+1", "-1", "1, 1", "0x1", "1 2", "", "99999999999999999999999"}) {
+    EXPECT_FALSE(framing(Field("Content-Length", length))) << length;
+  }
+  for (const char* coding : {"identity", "gzip, chunked", "chunked, chunked", "xchunked", ""}) {
+    EXPECT_FALSE(framing(Field("Transfer-Encoding", coding))) << coding;
+  }
+  EXPECT_FALSE(framing(Field("Content-Length", "1"), Field("Content-Length", "1")));
+  EXPECT_FALSE(framing(Field("Content-Length", "1"), Field("Transfer-Encoding", "chunked")));
+  Head old = head_with({{"Transfer-Encoding", "chunked"}});
+  old.version(10);
+  EXPECT_FALSE(framing_of<true>(old));
+}
+
+TEST(EgressHttpHead, WhatIsOfOneConnectionStaysThere) {
+  Head head = head_with({{"Connection", "close, X-Mine, Host"},
+                         {"X-Mine", "1"},
+                         {"Host", "a.example"},
+                         {"TE", "trailers"},
+                         {"Proxy-Authorization", "Basic x"},
+                         {"Content-Length", "3"},
+                         {"Accept", "*/*"}});
+  drop_hop_by_hop<true>(head);
+  EXPECT_EQ(std::distance(head.begin(), head.end()), 2);
+  EXPECT_EQ(head[http::field::host], "a.example");
+  EXPECT_EQ(head[http::field::accept], "*/*");
+}
+
+TEST(EgressCredential, TakesThePlaceOfWhatTheCodeHasSent) {
+  Credential credential;
+  Head head = head_with({{"Authorization", "a"}, {"authorization", "b"}});
+  EXPECT_EQ(add_credential(credential, "secret", head), std::vector<std::string>{"secret"});
+  EXPECT_EQ(head.count(http::field::authorization), 1U);
+  EXPECT_EQ(head[http::field::authorization], "Bearer secret");
+  EXPECT_EQ(head[http::field::accept_encoding], "identity");
+
+  credential.place = Credential::Place::kBasic;
+  EXPECT_EQ(add_credential(credential, "user:pass", head),
+            (std::vector<std::string>{"user:pass", "dXNlcjpwYXNz", "pass"}));
+  EXPECT_EQ(head[http::field::authorization], "Basic dXNlcjpwYXNz");
+
+  ASSERT_TRUE(take_place("query:key", credential).ok());
+  EXPECT_EQ(add_credential(credential, "a/b", head).back(), "a%2Fb");
+  EXPECT_EQ(head.target(), "/path?a=b&key=a%2Fb");
+  head.target("/");
+  (void)add_credential(credential, "v", head);
+  EXPECT_EQ(head.target(), "/?key=v");
+}
+
+TEST(Redactor, LeavesNoSecretAndNoBeginningOfOne) {
+  const Redactor redactor({"secret-one", "secret-one-longer", "abc"});
+  EXPECT_EQ(redactor.redacted("a secret-one-longer b secret-one c"),
+            "a ***************** b ********** c");
+  std::string text = "xx secret-on";
+  EXPECT_EQ(redactor.redact(text), 9U);
+  EXPECT_EQ(text, "xx secret-on");
+  text = "secret-one secret-onesecre";
+  EXPECT_EQ(redactor.redact(text), 5U);
+  EXPECT_EQ(text, "********** **********secre");
+  text = "abc";
+  EXPECT_EQ(redactor.redact(text), 0U);  // too short to be looked for
+  EXPECT_EQ(text, "abc");
+}
+
+}  // namespace

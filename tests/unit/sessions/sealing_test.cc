@@ -1,0 +1,56 @@
+#include "sessions/sealing.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "sessions/certificates.h"
+#include "sessions/private_file.h"
+#include "tests/support/temporary_directory.h"
+
+namespace {
+
+using namespace sessions;
+
+TEST(Sealing, OpensForWhatItWasSealedFor) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/key";
+  const SealingKey key = sealing_key_in(path).value();
+  EXPECT_EQ(sealing_key_in(path).value(), key);
+  struct stat status {};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+
+  const std::string sealed = seal(key, "text", "for a").value();
+  EXPECT_EQ(sealed.find("text"), std::string::npos);
+  EXPECT_NE(seal(key, "text", "for a").value(), sealed);
+  EXPECT_EQ(unseal(key, sealed, "for a").value(), "text");
+  EXPECT_FALSE(unseal(key, sealed, "for b").ok());
+  EXPECT_FALSE(unseal(SealingKey{}, sealed, "for a").ok());
+  for (const std::string& wrong : {std::string(), std::string("no digits"), sealed + "00",
+                                   sealed.substr(0, sealed.size() - 2)}) {
+    EXPECT_FALSE(unseal(key, wrong, "for a").ok()) << wrong;
+  }
+  EXPECT_EQ(unseal(key, seal(key, "", "x").value(), "x").value(), "");
+}
+
+TEST(Certificates, TheAuthorityIsMadeOnceAndOnlyWhereItIsNeeded) {
+  const TemporaryDirectory directory;
+  const std::string roots = directory.path() + "/roots.pem";
+  ASSERT_TRUE(keep_public_file(roots, "roots\n").ok());
+  const auto passing = certificates_for(directory.path(), roots, false).value();
+  EXPECT_EQ(passing.bundle, roots);
+  EXPECT_EQ(passing.authority, "");
+  const auto looking = certificates_for(directory.path(), roots, true).value();
+  const std::string authority = content_of_file(looking.authority).value();
+  const std::string bundle = content_of_file(looking.bundle).value();
+  EXPECT_NE(authority.find("PRIVATE KEY"), std::string::npos);
+  EXPECT_EQ(bundle.find("PRIVATE KEY"), std::string::npos);
+  EXPECT_EQ(bundle.find("roots\n"), 0U);
+  ASSERT_TRUE(keep_public_file(roots, "others\n").ok());
+  (void)certificates_for(directory.path(), roots, true).value();
+  EXPECT_EQ(content_of_file(looking.authority).value(), authority);
+  EXPECT_EQ(content_of_file(looking.bundle).value().find("others\n"), 0U);
+  EXPECT_FALSE(certificates_for(directory.path(), "", true).ok());
+}
+
+}  // namespace

@@ -1,0 +1,220 @@
+// hutch credential: what the door to the network adds to requests, kept sealed.
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/base/process.h"
+#include "sandbox/wire/json.h"
+#include "sessions/sealing.h"
+#include "sessions/store.h"
+#include "tools/cli/commands.h"
+
+namespace tools::cli {
+
+using base::Error;
+using nlohmann::json;
+
+namespace {
+
+// Shorter ones would be found in answers where nobody has put them.
+constexpr std::size_t kValueBytesMin = 8;
+constexpr std::size_t kValueBytesMax = 8192;
+constexpr std::chrono::seconds kCommandPatience{15};
+
+Error invalid(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
+
+base::Result<std::unique_ptr<sessions::Store>> open_store(const Settings& settings) {
+  TRY(make_directories(settings));
+  return sessions::Store::open(settings.state_directory + "/hutch.db");
+}
+
+base::Result<sessions::SealingKey> key_of(const Settings& settings) {
+  return sessions::sealing_key_in(settings.state_directory + "/credentials.key");
+}
+
+// What a value is not: the end of the line it stood in.
+base::Result<std::string> checked(std::string value) {
+  while (value.ends_with('\n') || value.ends_with('\r')) value.pop_back();
+  const bool is_printable = std::all_of(value.begin(), value.end(), [](char c) {
+    return static_cast<unsigned char>(c) >= ' ' && c != 0x7F;
+  });
+  if (!is_printable) return invalid("the value has characters in it that no header can have");
+  if (value.size() < kValueBytesMin || value.size() > kValueBytesMax) {
+    return invalid("the value must have " + std::to_string(kValueBytesMin) + " to " +
+                   std::to_string(kValueBytesMax) + " bytes");
+  }
+  return value;
+}
+
+// Whoever types it does not show it.
+base::Result<std::string> read_from_terminal() {
+  std::cerr << "Value (not shown): " << std::flush;
+  termios before{};
+  if (::tcgetattr(STDIN_FILENO, &before) != 0) return Error::from_errno("read from the terminal");
+  termios silent = before;
+  silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  (void)::tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent);
+  std::string line;
+  std::getline(std::cin, line);
+  (void)::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
+  std::cerr << "\n";
+  return line;
+}
+
+base::Result<std::string> value_of(const CredentialOptions& options) {
+  if (!options.variable.empty()) {
+    const char* const value = ::getenv(options.variable.c_str());
+    if (value == nullptr) return invalid("there is no variable " + options.variable);
+    return checked(value);
+  }
+  if (!options.file.empty()) {
+    const base::UniqueFd file = TRY(base::open_file(AT_FDCWD, options.file, O_RDONLY));
+    std::string read = TRY(base::read_all(file.get(), kValueBytesMax + 2));
+    return checked(std::move(read));
+  }
+  const bool is_typed = ::isatty(STDIN_FILENO) == 1;
+  std::string read =
+      TRY(is_typed ? read_from_terminal() : base::read_all(STDIN_FILENO, kValueBytesMax + 2));
+  return checked(std::move(read));
+}
+
+base::Status check_name(const std::string& name) {
+  static constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  if (!name.empty() && name.size() <= 64 && name.find_first_not_of(kAllowed) == std::string::npos) {
+    return base::done();
+  }
+  return invalid("the name of a credential is 1 to 64 letters, digits and ._-");
+}
+
+std::string home_of_user() {
+  const passwd* const user = ::getpwuid(::getuid());
+  return user != nullptr ? user->pw_dir : "/";
+}
+
+// What a command of the operator's prints.
+base::Result<std::string> printed_by(const std::string& command) {
+  const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDWR));
+  base::Pipe pipe = TRY(base::make_pipe());
+  base::SpawnOptions options;
+  options.arguments = {"/bin/sh", "-c", command};
+  options.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8",
+                         "HOME=" + home_of_user()};
+  options.descriptors = {null.get(), pipe.write_end.get(), STDERR_FILENO};
+  options.own_session = true;
+  ::signal(SIGCHLD, SIG_DFL);  // else nobody is told how it ended
+  const pid_t pid = TRY(base::spawn(options));
+  pipe.write_end.reset();
+  const auto deadline = std::chrono::steady_clock::now() + kCommandPatience;
+  std::string printed;
+  while (printed.size() <= kValueBytesMax + 2) {
+    const short events = TRY(base::wait_for(pipe.read_end.get(), POLLIN, deadline));
+    char part[4096];
+    const ssize_t got = events == 0 ? -1 : ::read(pipe.read_end.get(), part, sizeof part);
+    if (got < 0) {
+      (void)::kill(-pid, SIGKILL);
+      (void)::waitpid(pid, nullptr, 0);
+      return base::error(Error::Kind::kUnavailable, "its command has not ended in time");
+    }
+    if (got == 0) break;
+    printed.append(part, static_cast<std::size_t>(got));
+  }
+  (void)::kill(-pid, SIGKILL);  // whoever has closed its output and goes on
+  int status = 0;
+  if (::waitpid(pid, &status, 0) != pid || (status != 0 && !WIFSIGNALED(status))) {
+    return base::error(Error::Kind::kUnavailable,
+                       "its command failed with status " + std::to_string(WEXITSTATUS(status)));
+  }
+  return checked(std::move(printed));
+}
+
+base::Result<std::string> value_in(const Settings& settings, const std::string& name) {
+  const auto store = TRY(open_store(settings));
+  const auto stored = TRY(store->find_credential(name));
+  const auto key = TRY(key_of(settings));
+  const std::string text = TRY(sessions::unseal(key, stored.sealed, stored.source + " " + name));
+  return stored.source == "command" ? printed_by(text) : base::Result<std::string>(text);
+}
+
+}  // namespace
+
+base::Result<int> credential_set(const Settings& settings, const CredentialOptions& options) {
+  TRY(check_name(options.name));
+  sessions::StoredCredential stored;
+  sandbox::Credential& credential = stored.credential;
+  credential.name = options.name;
+  credential.host = TRY(sandbox::parse_network_rule(options.host));
+  if (!credential.host.methods.empty() || !credential.host.path.empty()) {
+    return invalid("--host takes a host, without methods and a path");
+  }
+  TRY(sandbox::take_place(options.place, credential));
+  credential.allows_plain = options.allow_plain;
+  stored.source = options.command.empty() ? "value" : "command";
+  const std::string text = options.command.empty() ? TRY(value_of(options)) : options.command;
+  if (options.place == "basic" && stored.source == "value" && text.find(':') == std::string::npos) {
+    return invalid("for --basic the value is user:password");
+  }
+  const auto store = TRY(open_store(settings));
+  const auto key = TRY(key_of(settings));
+  stored.sealed = TRY(sessions::seal(key, text, stored.source + " " + options.name));
+  stored.updated_at = base::now_ms();
+  TRY(store->put_credential(stored));
+  std::cout << options.name << " is added to requests to " << sandbox::text_of(credential.host)
+            << " of sessions that name it, or of all with: hutch stdio --credential "
+            << options.name << "\n";
+  return 0;
+}
+
+base::Result<int> credential_list(const Settings& settings, bool as_json) {
+  const auto store = TRY(open_store(settings));
+  const auto all = TRY(store->list_credentials());
+  json list = json::array();
+  for (const sessions::StoredCredential& stored : all) {
+    list.push_back({{"name", stored.credential.name},
+                    {"host", sandbox::text_of(stored.credential.host)},
+                    {"place", sandbox::text_of_place(stored.credential)},
+                    {"source", stored.source},
+                    {"allow_plain", stored.credential.allows_plain},
+                    {"updated_at", base::to_rfc3339(stored.updated_at)}});
+  }
+  if (as_json) {
+    std::cout << sandbox::wire::print_json(list) << "\n";
+    return 0;
+  }
+  if (all.empty()) std::cout << "no credentials; hutch credential set keeps one\n";
+  for (const json& one : list) {
+    std::cout << one["name"].get<std::string>() << "  " << one["host"].get<std::string>() << "  "
+              << one["place"].get<std::string>() << "  " << one["source"].get<std::string>() << "  "
+              << one["updated_at"].get<std::string>() << "\n";
+  }
+  return 0;
+}
+
+base::Result<int> credential_remove(const Settings& settings, const std::string& name) {
+  const auto store = TRY(open_store(settings));
+  TRY(store->remove_credential(name));
+  std::cout << "removed " << name << "\n";
+  return 0;
+}
+
+base::Result<int> credential_hand_over(const Settings& settings, const std::string& name) {
+  if (::isatty(STDOUT_FILENO) == 1) {
+    return invalid("this is for hutch itself: a credential is shown to nobody");
+  }
+  const auto value = value_in(settings, name);
+  const json answer =
+      value.ok() ? json{{"value", value.value()}} : json{{"error", value.error().message}};
+  TRY(base::write_all(STDOUT_FILENO, sandbox::wire::print_json(answer)));
+  return 0;
+}
+
+}  // namespace tools::cli
