@@ -58,7 +58,7 @@ class Ending:
 class RunnerClient:
     """A started runner. Use as a context manager."""
 
-    def __init__(self, language, home, cwd=None, extra_env=None, program=None):
+    def __init__(self, language, home, cwd=None, extra_env=None, program=None, forks=None):
         self.language = language
         self.home = Path(home)
         self.cwd = Path(cwd or self.home / "workspace")
@@ -69,23 +69,32 @@ class RunnerClient:
         out_read, out_write = os.pipe()
         err_read, err_write = os.pipe()
 
-        def place_channel():  # in the child: first out of the way of the places
-            high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 16) for fd in (their_input, their_output)]
-            for place, fd in enumerate(high, 3):
-                os.dup2(fd, place, inheritable=True)
-                os.close(fd)
-
-        self.process = subprocess.Popen(
-            program or PROGRAMS[language], stdin=subprocess.DEVNULL, stdout=out_write,
-            stderr=err_write, cwd=self.cwd, env={**environment(self.home), **(extra_env or {})},
-            close_fds=False, preexec_fn=place_channel, start_new_session=True)
-        for end in (their_input, their_output, out_write, err_write):
+        ends = their_input, their_output, out_write, err_write
+        start = self._start if forks is None else lambda *ends: self._fork(forks, *ends)
+        self.process = start(program or PROGRAMS[language], extra_env or {}, *ends)
+        for end in ends:
             os.close(end)
         self._incoming = {self._from_runner: bytearray(), out_read: bytearray(), err_read: bytearray()}
         self._open = set(self._incoming)
         self._out, self._err = out_read, err_read
         self.runs = 0
         self.ready = None
+
+    def _start(self, program, extra_env, channel_in, channel_out, out, err):
+        def place_channel():  # in the child: first out of the way of the places
+            high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 16) for fd in (channel_in, channel_out)]
+            for place, fd in enumerate(high, 3):
+                os.dup2(fd, place, inheritable=True)
+                os.close(fd)
+
+        return subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.cwd,
+                                env={**environment(self.home), **extra_env}, close_fds=False, preexec_fn=place_channel,
+                                start_new_session=True)
+
+    def _fork(self, forks, _program, extra_env, channel_in, channel_out, out, err):
+        with open(os.devnull) as null:
+            return forks.start(self.language, self.cwd, {**environment(self.home), **extra_env},
+                               [null.fileno(), out, err, channel_in, channel_out])
 
     def __enter__(self):
         self.ready, _ = self.receive()

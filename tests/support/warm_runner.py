@@ -12,12 +12,17 @@ import os  # noqa: E402
 RUNNERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../sandbox/runners")
 
 
-def main():
+def preloaded(begin):
+    """As the zygote has it: its stash, and the modules of the runners."""
     sys.path[0] = os.path.join(RUNNERS, "zygote")
     import preload
 
     preload.INSIDE = os.path.realpath(RUNNERS)
-    stash, runners = preload.everything(os.path.realpath(RUNNERS), BEGIN)
+    return preload.everything(os.path.realpath(RUNNERS), begin)
+
+
+def main():
+    stash, runners = preloaded(BEGIN)
     sys.path[0], sys.argv = "", [""]
     sys.modules.update(runners.modules["python"])
     sys.meta_path.insert(0, stash)

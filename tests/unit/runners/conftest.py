@@ -9,21 +9,40 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 
 import environments  # noqa: E402
 from runner_client import PROGRAMS, RUNNERS, RunnerClient  # noqa: E402
+from runner_forks import RunnerForks  # noqa: E402
 
 EXTRAS = environments.python()
 
 
-def starter(home):
+@pytest.fixture(scope="session")
+def origins():
+    """Of each interpreter the process that its runners are copies of, from when the first is wanted."""
+    made = {}
+    yield made
+    for forks in made.values():
+        forks.close()
+
+
+def starter(home, request):
     clients = []
+    origins = request.getfixturevalue("origins")
+    is_plain = request.node.get_closest_marker("plain_start") is not None
 
     def start_one(language, **options):
         program = {"javascript": "node", "python": "python3", "sql": "python3"}[language]
         if not shutil.which(program, path="/usr/bin"):
             pytest.skip(f"no /usr/bin/{program} on this machine")
+        interpreter = "/usr/bin/python3"
         if options.pop("extras", False):
             if not EXTRAS.exists():
                 pytest.skip(environments.MISSING)
-            options["program"] = [str(EXTRAS), *PROGRAMS[language][1:]]
+            interpreter = str(EXTRAS)
+        if program == "python3" and not is_plain and not options:
+            if interpreter not in origins:
+                origins[interpreter] = RunnerForks(interpreter)
+            options["forks"] = origins[interpreter]
+        elif interpreter == str(EXTRAS):
+            options["program"] = [interpreter, *PROGRAMS[language][1:]]
         client = RunnerClient(language, home, **options)
         clients.append(client)
         return client.__enter__()
@@ -34,22 +53,22 @@ def starter(home):
 
 
 @pytest.fixture
-def start(tmp_path):
-    """Starts runners that end with the test."""
-    yield from starter(tmp_path)
+def start(tmp_path, request):
+    """Starts runners that end with the test: copies of a warmed one, but in modules that are marked plain_start."""
+    yield from starter(tmp_path, request)
 
 
 @pytest.fixture(scope="module")
-def extras(tmp_path_factory):
+def extras(tmp_path_factory, request):
     """One Python of code_interpreter for a module: importing its libraries takes seconds."""
-    for start_one in starter(tmp_path_factory.mktemp("extras")):
+    for start_one in starter(tmp_path_factory.mktemp("extras"), request):
         yield start_one("python", extras=True)
 
 
 @pytest.fixture(scope="module")
-def engine_start(engine, tmp_path_factory):
+def engine_start(engine, tmp_path_factory, request):
     """Starts runners of one session that end with the tests of an engine."""
-    yield from starter(tmp_path_factory.mktemp("session"))
+    yield from starter(tmp_path_factory.mktemp("session"), request)
 
 
 @pytest.fixture
@@ -77,9 +96,9 @@ def plotter(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def shared_javascript(tmp_path_factory):
+def shared_javascript(tmp_path_factory, request):
     """One for a module, for code that leaves nothing another could meet."""
-    for start_one in starter(tmp_path_factory.mktemp("shared")):
+    for start_one in starter(tmp_path_factory.mktemp("shared"), request):
         yield start_one("javascript")
 
 

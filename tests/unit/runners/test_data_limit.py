@@ -4,6 +4,8 @@ import pytest
 
 from runner_client import PROGRAMS
 
+pytestmark = pytest.mark.plain_start  # the process itself is what is looked at
+
 LIMIT_MB = 600
 
 

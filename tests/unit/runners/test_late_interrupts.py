@@ -5,6 +5,8 @@ import signal
 
 import pytest
 
+pytestmark = pytest.mark.plain_start  # the process itself is what is looked at
+
 ENDLESS = {"python": "while True: pass", "javascript": "while (true) {}",
            "sql": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"}
 SHORT = {"python": "sum(range(200000))", "javascript": "1 + 1", "sql": "SELECT 1"}

@@ -4,6 +4,8 @@ import os
 
 import pytest
 
+pytestmark = pytest.mark.plain_start  # the process itself is what is looked at
+
 
 @pytest.mark.parametrize("code, text", [
     ("1 + 1", "2"),

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.plain_start  # the process itself is what is looked at
+
 SERVER = "import asyncio\nasync def answer(r, w): w.write(b'hi'); w.close()\n"
 
 

@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.plain_start  # the process itself is what is looked at
+
 ROUNDS = 20
 START = "console.log('started');"
 BUSY = "for (const until = Date.now() + {}; Date.now() < until;);"

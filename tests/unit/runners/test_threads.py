@@ -7,6 +7,8 @@ import pytest
 
 from runner_client import PROGRAMS
 
+pytestmark = pytest.mark.plain_start  # the process itself is what is looked at
+
 PYTHONS = ["/usr/bin/python3", *map(str, sorted((Path.home() / ".pyenv/versions").glob("3.1[1-9]*/bin/python3")))]
 
 FOUR = ("import threading\n"
