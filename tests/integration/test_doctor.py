@@ -12,7 +12,7 @@ from hutch_client import PATIENCE, hutch_binary
 
 LAYERS = ("kernel", "system calls", "seccomp", "Landlock", "overlayfs", "user namespaces", "AppArmor", "/proc",
           "cgroups", "state directory", "Python, SQL", "Python packages", "JavaScript", "TypeScript", "bash",
-          "hutch itself", "a real box", "environment", "default memory", "memory_mb", "disk_mb", "pause", "zygote")
+          "hutch itself", "a real box", "network", "environment", "default memory", "memory_mb", "disk_mb", "pause", "zygote")
 
 
 def doctor(state, *arguments, binary=None, env=None):
@@ -42,6 +42,7 @@ def test_of_this_host(state):
     assert findings["a real box"]["state"] == "good", findings["a real box"]
     for finding in findings.values():
         assert finding["state"] != "weaker" or finding["remedy"] or finding["layer"] == "zygote", finding
+    assert findings["network"]["state"] == "good" and "and no other" in findings["network"]["detail"]
     cgroups = findings["cgroups"]["state"] == "good"
     assert (findings["memory_mb"]["level"] == "hard") == cgroups, (findings["memory_mb"], findings["cgroups"])
     # Nothing of the trial stays.

@@ -9,6 +9,7 @@
 #include "sandbox/environment.h"
 #include "sandbox/probe/probe.h"
 #include "sandbox/zygote.h"
+#include "sessions/certificates.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/doctor_proof.h"
 
@@ -117,6 +118,22 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+Finding network_finding(const BoxProof::Trial& tried) {
+  const std::string layer = "network";
+  if (sessions::host_roots().empty()) {
+    return {layer, Finding::State::kWeaker,
+            "no certificates to trust: programs cannot verify any host, and no credential is added",
+            "install ca-certificates, or name a file of them by SSL_CERT_FILE"};
+  }
+  if (tried.works) {
+    return {layer, Finding::State::kGood,
+            "a session reached the name that it was allowed, and no other", ""};
+  }
+  return {layer, Finding::State::kWeaker,
+          "no session can have one: " + tried.said + "; all else works without",
+          "see egress.log below egress in the state directory"};
+}
+
 }  // namespace
 
 base::Result<int> run_doctor(const Settings& settings, bool as_json) {
@@ -133,6 +150,7 @@ base::Result<int> run_doctor(const Settings& settings, bool as_json) {
   if (proof.ok() && proof.value().holds) correct(findings, proof.value());
   findings.push_back(box_finding(proof, findings));
   if (proof.ok()) {
+    findings.push_back(network_finding(proof.value().network));
     for (Finding& finding : limit_findings(proof.value().isolation)) {
       findings.push_back(std::move(finding));
     }

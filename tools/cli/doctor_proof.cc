@@ -30,6 +30,11 @@ constexpr const char* kWalls =
     "grep -q 'CapBnd:.0000000000000000' /proc/self/status; "
     "test $(tail -n +3 /proc/net/dev | wc -l) = 1; echo held";
 
+constexpr const char* kAllowedName = "allowed.invalid";
+constexpr const char* kNames =
+    "getent hosts allowed.invalid | grep -q '^198\\.1[89]\\.' && ! getent hosts refused.invalid && "
+    "echo opens";
+
 // A package that is there may still be for another Python, or lack another package.
 constexpr const char* kPackages = R"python(
 import importlib, importlib.util, platform
@@ -76,13 +81,7 @@ class Prover {
     BoxProof proof;
     proof.isolation = session_.isolation.value_or("");
     std::vector<base::Result<sessions::RunState>> started;
-    for (const Trying& one : kTrials) {
-      sandbox::RunRequest request;
-      request.language = one.language;
-      request.timeout_seconds = kRunSeconds;
-      request.code = one.code;
-      started.push_back(app_.sessions().start_run(session_, std::move(request)));
-    }
+    for (const Trying& one : kTrials) started.push_back(start(one));
     for (std::size_t i = 0; i < started.size(); ++i) {
       std::string output;
       const std::string language = name_of(kTrials[i].language);
@@ -93,7 +92,20 @@ class Prover {
     return proof;
   }
 
+  BoxProof::Trial try_one(const Trying& one) {
+    std::string output;
+    return end_of(start(one), output);
+  }
+
  private:
+  base::Result<sessions::RunState> start(const Trying& one) {
+    sandbox::RunRequest request;
+    request.language = one.language;
+    request.timeout_seconds = kRunSeconds;
+    request.code = one.code;
+    return app_.sessions().start_run(session_, std::move(request));
+  }
+
   BoxProof::Trial end_of(const base::Result<sessions::RunState>& started, std::string& output) {
     if (!started.ok()) return {false, started.error().message};
     const std::string& id = started.value().run.run_id;
@@ -136,6 +148,18 @@ class Prover {
   Application& app_;
   const sessions::Session& session_;
 };
+
+BoxProof::Trial try_network(Application& app) {
+  sessions::SessionOptions wanted;
+  wanted.network = R"({"allow": ["allowed.invalid"]})";
+  auto created = app.sessions().create(app.principal_id(), wanted);
+  if (!created.ok()) return {false, created.error().message};
+  const sessions::Session session = std::move(created).value().session;
+  BoxProof::Trial trial = Prover(app, session).try_one({Language::kBash, kNames});
+  if (trial.works && trial.said != "opens") trial = {false, "names are not answered as allowed"};
+  (void)app.sessions().destroy(app.principal_id(), session.id);
+  return trial;
+}
 
 std::string remedy_for(const sandbox::Enforced& limit) {
   if (limit.level == sandbox::Level::kHard) return "";
@@ -204,10 +228,16 @@ void correct_packages(Finding* finding, const std::vector<std::string>& names, b
 }  // namespace
 
 base::Result<BoxProof> prove_in_a_box(const Settings& settings) {
-  const auto app = TRY(Application::open(settings));
+  Settings granting = settings;
+  granting.mounts.clear();
+  granting.credentials.clear();
+  granting.allow = {kAllowedName};
+  granting.mounting = Settings::Mounting::kAsked;
+  const auto app = TRY(Application::open(granting));
   const auto session = TRY(app->sessions().create(app->principal_id(), {})).session;
   auto proof = Prover(*app, session).prove();
   TRY(app->sessions().destroy(app->principal_id(), session.id));
+  if (proof.ok()) proof.value().network = try_network(*app);
   return proof;
 }
 

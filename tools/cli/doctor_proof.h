@@ -22,6 +22,7 @@ struct BoxProof {
   };
   std::map<std::string, Trial> languages;  // by their names
   std::map<std::string, Trial> packages;   // of Python, those that its box finds
+  Trial network;  // of a session that may reach one name: that it is there, and another one is not
 };
 
 // Makes a session, tries everything in it, deletes it. Takes as long as the interpreters start.
