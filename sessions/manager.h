@@ -201,6 +201,10 @@ class Manager {
   base::Status add_credentials(const std::vector<std::string>& names, Network& network) const;
   base::Status add_network(Network network, sandbox::BoxSpec& spec) const;
 
+  // What its boxes have written down of the network, into the store; and of all that live.
+  base::Status take_journal(const std::string& session_id);
+  base::Status take_journals();
+
   [[nodiscard]] const ManagerConfig& config() const { return config_; }
   [[nodiscard]] Store& store() { return store_; }
 
@@ -314,6 +318,7 @@ class Manager {
   std::map<std::string, std::vector<std::string>> connection_owned_;  // those that end with it
   std::map<std::string, std::weak_ptr<std::mutex>> locks_;            // those in use
   std::set<std::string> grants_known_;  // of sessions whose box has what it is to have of them
+  std::map<std::string, std::int64_t> journal_bytes_;  // of what was taken over
   struct Spares {
     std::mutex mutex;
     std::condition_variable_any wakeup;

@@ -23,7 +23,9 @@ std::vector<NetworkRule> GrantedNetwork::all() const {
 
 namespace {
 
-Error invalid(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
+Error invalid_network(const std::string& message) {
+  return base::error(Error::Kind::kInvalid, message);
+}
 
 std::string list_of(const GrantedNetwork& granted) {
   std::string text;
@@ -60,25 +62,26 @@ bool are_within(const std::vector<NetworkRule>& hosts, const std::vector<Network
 }
 
 // Whoever misspells a key would believe that it holds.
-base::Status check_keys(const json& network) {
-  if (!network.is_object()) return invalid("network must be an object");
+base::Status check_network_keys(const json& network) {
+  if (!network.is_object()) return invalid_network("network must be an object");
   for (const auto& [key, value] : network.items()) {
     if (key != "allow" && key != "block_outbound" && key != "credentials") {
-      return invalid("unknown key network." + sandbox::echoed(key) +
-                     "; there are: allow, block_outbound, credentials");
+      return invalid_network("unknown key network." + sandbox::echoed(key) +
+                             "; there are: allow, block_outbound, credentials");
     }
   }
   const json block = network.value("block_outbound", json(false));
   if (!block.is_boolean() && !block.is_null()) {
-    return invalid("network.block_outbound must be true or false");
+    return invalid_network("network.block_outbound must be true or false");
   }
   return base::done();
 }
 
-base::Result<std::vector<std::string>> texts_of(const json& network, const std::string& key) {
+base::Result<std::vector<std::string>> network_texts(const json& network, const std::string& key) {
   const json value = network.value(key, json::array());
-  const Error malformed = invalid("network." + key + " must be an array of strings, at most " +
-                                  std::to_string(sandbox::kNetworkRulesMax));
+  const Error malformed =
+      invalid_network("network." + key + " must be an array of strings, at most " +
+                      std::to_string(sandbox::kNetworkRulesMax));
   std::vector<std::string> texts;
   if (value.is_null()) return texts;
   if (!value.is_array() || value.size() > sandbox::kNetworkRulesMax) return malformed;
@@ -95,13 +98,14 @@ base::Result<std::optional<std::string>> Manager::choose_network(const std::stri
   if (text.empty()) return std::optional<std::string>();
   const json network = TRY(sandbox::wire::parse_json(text));
   if (network.is_null() || network.empty()) return std::optional<std::string>();
-  TRY(check_keys(network));
+  TRY(check_network_keys(network));
   const GrantedNetwork& granted = config_.network;
-  const auto credentials = TRY(texts_of(network, "credentials"));
-  const auto asked = TRY(texts_of(network, "allow"));
+  const auto credentials = TRY(network_texts(network, "credentials"));
+  const auto asked = TRY(network_texts(network, "allow"));
   const bool blocks = network.value("block_outbound", json()) == json(true);
   if (blocks && !(asked.empty() && credentials.empty())) {
-    return invalid("network.block_outbound is true: then network.allow and credentials are empty");
+    return invalid_network(
+        "network.block_outbound is true: then network.allow and credentials are empty");
   }
   if (!blocks && credentials.empty() && network.value("allow", json()).is_null()) {
     return std::optional<std::string>();
@@ -111,9 +115,9 @@ base::Result<std::optional<std::string>> Manager::choose_network(const std::stri
     auto hosts = hosts_of(name, granted);
     if (!hosts.ok()) return std::move(hosts).error().context("network.allow");
     if (!are_within(hosts.value(), granted.all())) {
-      return invalid("network.allow: " + sandbox::echoed(name) +
-                     " is not allowed here; allowed are: " + list_of(granted) + "; " +
-                     remedy(sandbox::echoed(name)));
+      return invalid_network("network.allow: " + sandbox::echoed(name) +
+                             " is not allowed here; allowed are: " + list_of(granted) + "; " +
+                             remedy(sandbox::echoed(name)));
     }
     chosen.insert(chosen.end(), hosts.value().begin(), hosts.value().end());
   }
@@ -121,10 +125,11 @@ base::Result<std::optional<std::string>> Manager::choose_network(const std::stri
   if (!checked.ok()) return std::move(checked).error().context("network.allow");
   for (const std::string& name : credentials) {
     if (!contains(granted.credentials, name)) {
-      return invalid("network.credentials: " + sandbox::echoed(name) +
-                     " is none that sessions may use here; whoever runs hutch can allow it with "
-                     "--credential " +
-                     sandbox::echoed(name));
+      return invalid_network(
+          "network.credentials: " + sandbox::echoed(name) +
+          " is none that sessions may use here; whoever runs hutch can allow it with "
+          "--credential " +
+          sandbox::echoed(name));
     }
   }
   return std::optional<std::string>(
@@ -142,7 +147,7 @@ base::Result<Manager::Network> Manager::network_of(const Session& session) const
     return result;
   }
   const json row = TRY(sandbox::wire::parse_json(*session.network));
-  for (const std::string& name : TRY(texts_of(row, "allow"))) {
+  for (const std::string& name : TRY(network_texts(row, "allow"))) {
     const auto hosts = hosts_of(name, granted);
     if (!hosts.ok() || !are_within(hosts.value(), all)) {
       add_note(name + " cannot be reached, since it is not allowed any more; " + remedy(name),
@@ -151,7 +156,7 @@ base::Result<Manager::Network> Manager::network_of(const Session& session) const
     }
     result.hosts.insert(result.hosts.end(), hosts.value().begin(), hosts.value().end());
   }
-  const auto names = TRY(texts_of(row, "credentials"));
+  const auto names = TRY(network_texts(row, "credentials"));
   TRY(add_credentials(names, result));
   return result;
 }

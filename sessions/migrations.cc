@@ -92,12 +92,33 @@ CREATE TABLE credentials (
 ) STRICT;
 )sql";
 
+// Version 10: what sessions have asked of the network, see network_journal.h.
+constexpr std::string_view kNetworkRequests = R"sql(
+CREATE TABLE network_requests (
+  session_id TEXT NOT NULL,
+  number INTEGER NOT NULL,      -- of the session, growing: microseconds since the epoch, about
+  verdict TEXT NOT NULL CHECK (verdict IN ('allowed', 'refused')),
+  host TEXT NOT NULL,
+  port INTEGER NOT NULL,        -- 0: a name was asked for
+  method TEXT NOT NULL,         -- empty: nobody has looked
+  path TEXT NOT NULL,
+  status INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  credential TEXT NOT NULL,     -- its name
+  sent_bytes INTEGER NOT NULL,
+  received_bytes INTEGER NOT NULL,
+  ms INTEGER NOT NULL,
+  PRIMARY KEY (session_id, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX network_requests_by_number ON network_requests(number);
+)sql";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 9> kScripts{kSchemaSql,   kTokens,  kSealingKeys,
-                                                            kHostFolders, kUnasked, kBuryAgain,
-                                                            kLiveAlone,   kNetwork, kCredentials};
+  static constexpr std::array<std::string_view, 10> kScripts{
+      kSchemaSql, kTokens,    kSealingKeys, kHostFolders, kUnasked,
+      kBuryAgain, kLiveAlone, kNetwork,     kCredentials, kNetworkRequests};
   return kScripts;
 }
 

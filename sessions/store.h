@@ -15,6 +15,7 @@
 
 #include "sandbox/base/fd.h"
 #include "sandbox/credential.h"
+#include "sandbox/network_journal.h"
 #include "sandbox/base/result.h"
 #include "sessions/host_uids.h"
 #include "sessions/sqlite.h"
@@ -103,6 +104,19 @@ struct Token {
   std::optional<std::int64_t> expires_at;
   std::optional<std::int64_t> last_used_at;  // to within kTokenUseMs
   std::optional<std::int64_t> revoked_at;
+};
+
+struct AuditedRequest {
+  std::string session_id;
+  sandbox::NetworkRequest request;
+};
+
+// Which of them; the newest, when there are more.
+struct RequestsWanted {
+  std::string session;  // id or name; empty: of all
+  bool refused_only = false;
+  std::int64_t after_number = 0;
+  std::int64_t limit = 100;
 };
 
 struct StoredCredential {
@@ -230,6 +244,12 @@ class Store {
   // The last ones, the newest last.
   base::Result<std::vector<AuditEntry>> audit_of_session(const std::string& session_id,
                                                          std::int64_t limit);
+
+  // Those that are there already stay as they are.
+  base::Status add_network_requests(const std::string& session_id,
+                                    const std::vector<sandbox::NetworkRequest>& requests);
+  // The oldest first.
+  base::Result<std::vector<AuditedRequest>> network_requests(const RequestsWanted& wanted);
 
   // 64 hexadecimal digits each, the one to seal with first, made when there is none young enough.
   base::Result<std::vector<std::string>> sealing_keys(std::int64_t now);

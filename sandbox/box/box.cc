@@ -188,7 +188,9 @@ base::Status Box::start_runs() {
 
 base::Status Box::open_network() {
   if (spec_.network.empty()) return base::done();
+  network_journal_.emplace(session_directory_.get());
   egress_ = TRY(EgressLink::open(loop_, spec_, init_->take_sockets(), [this](const json& event) {
+    network_journal_->add(event);
     if (runs_) runs_->network_used(event);
   }));
   return base::done();

@@ -17,6 +17,7 @@
 #include "sandbox/box/runs.h"
 #include "sandbox/box/watchdog.h"
 #include "sandbox/box_spec.h"
+#include "sandbox/network_journal.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/disk_quota.h"
 
@@ -74,6 +75,7 @@ class Box {
   std::unique_ptr<Cgroup> cgroup_;
   std::unique_ptr<InitProcess> init_;
   std::unique_ptr<Runs> runs_;
+  std::optional<NetworkJournal> network_journal_;
   std::unique_ptr<EgressLink> egress_;  // null: it has no network
   std::unique_ptr<Control> control_;
   std::unique_ptr<Watchdog> watchdog_;

@@ -26,8 +26,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Stream upstream;
   std::string host;  // once it is known
   std::uint16_t port = 0;
-  std::int64_t sent = 0;      // by the box
-  std::int64_t received = 0;  // and to it
+  std::int64_t sent = 0;       // by the box
+  std::int64_t received = 0;   // and to it
+  std::int64_t told_sent = 0;  // of these
+  std::int64_t told_received = 0;
+  bool looked_into = false;  // its requests are told of
   Clock::time_point began = Clock::now();
   std::shared_ptr<void> place;  // among those of all sessions
 

@@ -45,7 +45,9 @@ class HttpRelay {
         connection_(std::move(connection)),
         buffer_(std::move(buffer)),
         as_proxy_(as_proxy),
-        host_(connection_->host) {}
+        host_(connection_->host) {
+    connection_->looked_into = true;
+  }
 
   Task<void> run(std::unique_ptr<HeadParser> head) {
     while (true) {
@@ -82,6 +84,7 @@ class HttpRelay {
 
   // Whether another request may follow.
   Task<bool> serve(Request& request) {
+    co_await session_->pace();
     const auto target = target_of(request.get().base(), as_proxy_);
     const auto framing = framing_of<true>(request.get().base());
     if (!framing) {
@@ -124,8 +127,10 @@ class HttpRelay {
     }
     // A connection that has served before may have been ended by the host just now.
     bool may_repeat = was_open && request.is_done() && asked.is_safe;
+    const RequestNote note(*connection_, std::string(view(out.method_string())), target->path);
     while (true) {
       const Answered answered = co_await exchange(request, out, asked);
+      session_->tell_request(*connection_, note, status_, lent_);
       if (answered != Answered::kNothing) co_return answered == Answered::kGoesOn;
       if (!std::exchange(may_repeat, false)) break;
       end_upstream();
@@ -138,6 +143,8 @@ class HttpRelay {
   // Adds the credential of the host, if there is one; why it cannot be.
   Task<std::string> lend(http::request<http::buffer_body>& out) {
     redactor_.reset();
+    lent_.clear();
+    status_ = 0;
     const auto matching = session_->credentials().of(connection_->host, connection_->port);
     if (matching.empty()) co_return "";
     const Credential credential = *matching.front();
@@ -153,6 +160,7 @@ class HttpRelay {
     if (!value.reason.empty()) {
       co_return "the credential " + credential.name + " cannot be had: " + value.reason;
     }
+    lent_ = credential.name;
     redactor_.emplace(add_credential(credential, value.text, out));
     co_return "";
   }
@@ -190,6 +198,7 @@ class HttpRelay {
         co_return Answered::kLast;
       }
       const unsigned status = response.get().result_int();
+      status_ = status;
       const bool is_interim = status / 100 == 1;
       const bool has_body = !asked.is_head && !is_interim && status != 204 && status != 304;
       const bool ends_with_eof = has_body && response.need_eof();
@@ -251,6 +260,7 @@ class HttpRelay {
     connection_->leave_client();
     is_joined_ = true;
     is_open_ = false;
+    connection_->looked_into = false;  // what follows is told of with its end
     session_->join(connection_, std::string(static_cast<const char*>(rest.data()), rest.size()));
   }
 
@@ -318,7 +328,10 @@ class HttpRelay {
   std::shared_ptr<Connection> connection_;
   beast::flat_buffer buffer_;
   beast::flat_buffer from_host_{kBufferBytesMax};
-  std::optional<Redactor> redactor_;  // of the request that is on
+  // Of the request that is on:
+  std::optional<Redactor> redactor_;
+  std::string lent_;  // the credential's name
+  unsigned status_ = 0;
   const bool as_proxy_;
   const std::string host_;  // of a connection without a proxy; empty: as the requests say
   bool is_open_ = false;

@@ -22,6 +22,8 @@ using std::chrono::seconds;
 namespace {
 
 constexpr std::size_t kQueryBytesMax = 4096;
+constexpr int kRequestsPerSecond = 250;
+constexpr int kRequestsAtOnce = 500;
 constexpr seconds kBeginPatience{20};  // until it is known where to, and connected
 constexpr seconds kSilenceMost{3600};
 constexpr seconds kQueriesPatience{10};
@@ -43,9 +45,12 @@ Session::Session(asio::io_context& context, Resources& resources, std::shared_pt
       resources_(resources),
       lookups_(context, resources.lookup_threads),
       events_(std::move(events)),
-      credentials_(context, [held = events_](const std::string& name) {
-        held->tell({{"event", "wanted"}, {"credential", name}});
-      }) {}
+      credentials_(context,
+                   [held = events_](const std::string& name) {
+                     held->tell({{"event", "wanted"}, {"credential", name}});
+                   }),
+      requests_(context, kRequestsPerSecond, kRequestsAtOnce),
+      accepted_(context, kRequestsPerSecond, kRequestsAtOnce) {}
 
 void Session::set_rules(std::vector<NetworkRule> rules) {
   rules_ = std::move(rules);
@@ -189,8 +194,26 @@ void Session::tell_closed(Connection& connection) {
   events_->tell({{"event", "closed"},
                  {"host", connection.host},
                  {"port", connection.port},
-                 {"sent", std::exchange(connection.sent, 0)},
-                 {"received", std::exchange(connection.received, 0)},
+                 {"looked_into", connection.looked_into},
+                 {"sent", connection.sent - std::exchange(connection.told_sent, connection.sent)},
+                 {"received", connection.received -
+                                  std::exchange(connection.told_received, connection.received)},
+                 {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}});
+}
+
+void Session::tell_request(const Connection& connection, const RequestNote& note, unsigned status,
+                           const std::string& credential) {
+  if (closed_) return;
+  const auto took = Connection::Clock::now() - note.began;
+  events_->tell({{"event", "request"},
+                 {"host", connection.host},
+                 {"port", connection.port},
+                 {"method", note.method},
+                 {"path", note.path},
+                 {"status", status},
+                 {"credential", credential},
+                 {"sent", connection.sent - note.sent_before},
+                 {"received", connection.received - note.received_before},
                  {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}});
 }
 
@@ -203,6 +226,7 @@ Task<void> Session::accept(std::shared_ptr<Acceptor> acceptor, std::uint16_t por
   const auto self = shared_from_this();
   while (!closed_) {
     co_await events_->taken();
+    co_await accepted_.turn();
     error_code failure;
     Socket accepted = co_await acceptor->async_accept(into(failure));
     if (failure == asio::error::operation_aborted || closed_) co_return;

@@ -21,10 +21,26 @@
 #include "sandbox/egress/leaf_certificates.h"
 #include "sandbox/egress/lookups.h"
 #include "sandbox/egress/names.h"
+#include "sandbox/egress/pace.h"
 #include "sandbox/egress/resources.h"
 #include "sandbox/network_rule.h"
 
 namespace sandbox::egress {
+
+// A request that is on, as it is to be told of.
+struct RequestNote {
+  RequestNote(const Connection& connection, std::string asked_method, std::string asked_path)
+      : method(std::move(asked_method)),
+        path(std::move(asked_path)),
+        sent_before(connection.sent),
+        received_before(connection.received) {}
+
+  std::string method;
+  std::string path;
+  std::int64_t sent_before;
+  std::int64_t received_before;
+  Connection::Clock::time_point began = Connection::Clock::now();
+};
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
@@ -56,6 +72,10 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] static std::string words_of_refusal(const std::string& host);
   // Connects to its host; on failure it has been told of, and the reason is returned.
   Task<std::string> open(Connection& connection);
+  // Before each request.
+  Task<void> pace() { return requests_.turn(); }
+  void tell_request(const Connection& connection, const RequestNote& note, unsigned status,
+                    const std::string& credential);
   // TLS with the client, as the host; false: told of, and it is of no use any more.
   Task<bool> secure_client(Connection& connection, const std::string& first);
   // TLS with the host, after open(); the reason why not.
@@ -83,6 +103,8 @@ class Session : public std::enable_shared_from_this<Session> {
   Lookups lookups_;
   std::shared_ptr<BoxEvents> events_;
   Credentials credentials_;
+  Pace requests_;
+  Pace accepted_;
   std::vector<NetworkRule> rules_;
   std::map<std::string, asio::ip::address> addresses_;
   std::shared_ptr<LeafCertificates> leaves_;

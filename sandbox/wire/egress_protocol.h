@@ -17,7 +17,10 @@
 //   {"event":"opened","host":"..","port":n}
 //   {"event":"refused","host":"..","port":n,"reason":".."}
 //   {"event":"wanted","credential":".."}                                    the value of
-//   {"event":"closed","host":"..","port":n,"sent":n,"received":n,"ms":n}     bytes of the session
+//   {"event":"closed","host":"..","port":n,"sent":n,"received":n,"ms":n,     bytes of the session
+//      "looked_into":true|false}                     whether its requests have been told of besides
+//   {"event":"request","host":"..","port":n,"method":"..","path":"..","status":n,"sent":n,
+//      "received":n,"ms":n,"credential":"its name"}                          when it is over
 #pragma once
 
 #include <cstddef>

@@ -112,7 +112,7 @@ CASES = [
     ("create_session", {"network": {"allow": ["127.0.0.1"]}}, "is an address: hosts are allowed by name"),
     ("create_session", {"network": {"allow": ["a.b:0"]}}, "no port from 1 to 65535"),
     ("create_session", {"network": {"block_outbound": "yes"}}, "block_outbound must be true or false"),
-    ("create_session", {"network": {"credentials": ["token"]}}, "this version keeps none"),
+    ("create_session", {"network": {"credentials": ["token"]}}, "token is none that sessions may use here"),
     ("create_session", {"network": {"alow": ["pypi.org"]}}, "unknown key network.alow; there are: allow, block_outbound, credentials"),
     ("create_session", {"network": {"memory_mb": "x"}}, "unknown key network.memory_mb"),
     ("create_session", {"network": {"k" * 500_000: []}}, "there are: allow, block_outbound, credentials"),

@@ -16,14 +16,14 @@
 #include "sandbox/wire/build_id.h"
 #include "sandbox/wire/json.h"
 #include "tools/cli/commands.h"
-#include "tools/cli/credential_options.h"
+#include "tools/cli/network_options.h"
 #include "tools/scopes.h"
 #include "tools/text_window.h"
 
 namespace tools::cli {
 namespace {
 
-// The message as a JSON string: whatever it holds, the line stays JSON.
+// As a JSON string: whatever it holds, the line stays JSON.
 class JsonMessage : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,
@@ -37,7 +37,7 @@ class JsonMessage : public spdlog::custom_flag_formatter {
   }
 };
 
-// A variable that a script has left empty is not taken for an option that was not given.
+// A variable that a script has left empty is no option that was not given.
 const CLI::Validator kNotEmpty(
     [](std::string& text) { return std::string(text.empty() ? "must not be empty" : ""); }, "");
 
@@ -371,6 +371,7 @@ int main(int argc, char** argv) {
   add_environments(app, choices);
   add_token(app, choices);
   add_credential(app, choices.command);
+  add_audit(app, choices.command);
   CLI::App* doctor = app.add_subcommand("doctor", "What this host offers, and how to get the rest");
   doctor->add_flag("--json", choices.as_json, "Print JSON");
   doctor->callback([&choices] {

@@ -71,6 +71,15 @@ base::Result<int> credential_remove(const Settings& settings, const std::string&
 // Prints {"value": ".."} or {"error": ".."}, for hutch-egress.
 base::Result<int> credential_hand_over(const Settings& settings, const std::string& name);
 
+struct AuditOptions {
+  std::string session;  // id or name; empty: all
+  bool refused_only = false;
+  bool follow = false;   // goes on until it is ended
+  bool as_json = false;  // an object a line
+  std::int64_t count = 100;
+};
+base::Result<int> run_audit(Application& app, const AuditOptions& options);
+
 base::Result<int> run_doctor(const Settings& settings, bool as_json);
 
 // Parses the command line and runs the command.

@@ -1,4 +1,4 @@
-// hutch credential on the command line.
+// hutch credential and hutch audit on the command line.
 #pragma once
 
 #include "tools/cli/commands.h"
@@ -11,5 +11,6 @@ namespace tools::cli {
 
 // `chosen` becomes the command that was asked for.
 void add_credential(CLI::App& app, Command& chosen);
+void add_audit(CLI::App& app, Command& chosen);
 
 }  // namespace tools::cli

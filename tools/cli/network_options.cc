@@ -1,4 +1,4 @@
-#include "tools/cli/credential_options.h"
+#include "tools/cli/network_options.h"
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -64,6 +64,24 @@ void add_credential(CLI::App& app, Command& chosen) {
   hand_over->add_option("name", *name, "Its name")->required();
   hand_over->callback([&chosen, name] {
     chosen = [name](const Settings& settings) { return credential_hand_over(settings, *name); };
+  });
+}
+
+void add_audit(CLI::App& app, Command& chosen) {
+  const auto options = std::make_shared<AuditOptions>();
+  CLI::App* audit = app.add_subcommand("audit", "What sessions have asked of the network");
+  audit->add_option("--session", options->session, "Only of this one, by id or name");
+  audit->add_flag("--refused", options->refused_only, "Only what was refused");
+  audit->add_option("-n", options->count, "The last so many")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  audit->add_flag("-f,--follow", options->follow, "Go on as more comes");
+  audit->add_flag("--json", options->as_json, "Print an object of JSON a line");
+  audit->callback([&chosen, options] {
+    chosen = [options](const Settings& settings) -> base::Result<int> {
+      const auto application = TRY(Application::open(settings));
+      return run_audit(*application, *options);
+    };
   });
 }
 

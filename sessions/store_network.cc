@@ -1,0 +1,79 @@
+// Requests of sessions to the network, in the store.
+#include <algorithm>
+
+#include "sessions/store.h"
+
+namespace sessions {
+
+namespace {
+
+constexpr std::int64_t kRequestsMax = 200'000;  // of all sessions; the oldest go
+
+}  // namespace
+
+base::Status Store::add_network_requests(const std::string& session_id,
+                                         const std::vector<sandbox::NetworkRequest>& requests) {
+  const std::lock_guard lock(mutex_);
+  Transaction transaction = TRY(Transaction::begin(*database_));
+  for (const sandbox::NetworkRequest& request : requests) {
+    // What was taken over before is there.
+    Statement insert = TRY(database_->prepare(
+        "INSERT OR IGNORE INTO network_requests (session_id, number, verdict, host, port, method, "
+        "path, status, reason, credential, sent_bytes, received_bytes, ms) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+    TRY(insert.bind(session_id)
+            .bind(request.number)
+            .bind(request.verdict)
+            .bind(request.host)
+            .bind(request.port)
+            .bind(request.method)
+            .bind(request.path)
+            .bind(request.status)
+            .bind(request.reason)
+            .bind(request.credential)
+            .bind(request.sent_bytes)
+            .bind(request.received_bytes)
+            .bind(request.ms)
+            .run());
+  }
+  Statement remove =
+      TRY(database_->prepare("DELETE FROM network_requests WHERE number < (SELECT number FROM "
+                             "network_requests ORDER BY number DESC LIMIT 1 OFFSET ?)"));
+  TRY(remove.bind(kRequestsMax).run());
+  return transaction.commit();
+}
+
+base::Result<std::vector<AuditedRequest>> Store::network_requests(const RequestsWanted& wanted) {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(database_->prepare(
+      "SELECT session_id, number, verdict, host, port, method, path, status, reason, credential, "
+      "sent_bytes, received_bytes, ms FROM network_requests WHERE number > ?1 AND (?2 = '' OR "
+      "session_id = ?2 OR session_id IN (SELECT id FROM sessions WHERE name = ?2)) AND (?3 = 0 OR "
+      "verdict = 'refused') ORDER BY number DESC LIMIT ?4"));
+  select.bind(wanted.after_number)
+      .bind(wanted.session)
+      .bind(wanted.refused_only)
+      .bind(wanted.limit);
+  std::vector<AuditedRequest> found;
+  while (TRY(select.step())) {
+    AuditedRequest& one = found.emplace_back();
+    sandbox::NetworkRequest& request = one.request;
+    one.session_id = select.text();
+    request.number = select.integer();
+    request.verdict = select.text();
+    request.host = select.text();
+    request.port = select.integer();
+    request.method = select.text();
+    request.path = select.text();
+    request.status = select.integer();
+    request.reason = select.text();
+    request.credential = select.text();
+    request.sent_bytes = select.integer();
+    request.received_bytes = select.integer();
+    request.ms = select.integer();
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace sessions

@@ -1,0 +1,82 @@
+// hutch audit: what sessions have asked of the network.
+#include <poll.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/wire/json.h"
+#include "tools/cli/commands.h"
+#include "tools/text_window.h"
+
+namespace tools::cli {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int kFollowPauseMs = 500;
+
+std::string time_of(const sandbox::NetworkRequest& request) {
+  return base::to_rfc3339(request.number / 1000);
+}
+
+json as_object(const sessions::AuditedRequest& one) {
+  const sandbox::NetworkRequest& request = one.request;
+  json value = {{"at", time_of(request)},
+                {"session_id", one.session_id},
+                {"verdict", request.verdict},
+                {"host", request.host},
+                {"port", request.port},
+                {"sent_bytes", request.sent_bytes},
+                {"received_bytes", request.received_bytes},
+                {"ms", request.ms}};
+  if (!request.method.empty()) value["method"] = request.method;
+  if (!request.path.empty()) value["path"] = request.path;
+  if (request.status != 0) value["status"] = request.status;
+  if (!request.reason.empty()) value["reason"] = request.reason;
+  if (!request.credential.empty()) value["credential"] = request.credential;
+  return value;
+}
+
+std::string line_of(const sessions::AuditedRequest& one) {
+  const sandbox::NetworkRequest& request = one.request;
+  std::string text = time_of(request) + "  " + one.session_id + "  " + request.verdict + "  ";
+  if (!request.method.empty()) text += request.method + " ";
+  text += request.host;
+  if (request.port != 0) text += ":" + std::to_string(request.port);
+  text += request.path;
+  if (request.status != 0) text += "  " + std::to_string(request.status);
+  if (!request.credential.empty()) text += "  with " + request.credential;
+  if (!request.reason.empty()) text += "  " + request.reason;
+  if (request.verdict == "allowed") {
+    text += "  " + std::to_string(request.sent_bytes) + " bytes out, " +
+            std::to_string(request.received_bytes) + " in, " + std::to_string(request.ms) + " ms";
+  }
+  return one_line(to_utf8(text));
+}
+
+}  // namespace
+
+base::Result<int> run_audit(Application& app, const AuditOptions& options) {
+  sessions::RequestsWanted wanted{.session = options.session,
+                                  .refused_only = options.refused_only,
+                                  .after_number = 0,
+                                  .limit = options.count};
+  while (true) {
+    TRY(app.sessions().take_journals());
+    const auto found = TRY(app.store().network_requests(wanted));
+    for (const sessions::AuditedRequest& one : found) {
+      wanted.after_number = std::max(wanted.after_number, one.request.number);
+      std::cout << (options.as_json ? sandbox::wire::print_json(as_object(one)) : line_of(one))
+                << "\n";
+    }
+    if (!std::cout.flush() || !options.follow) return 0;
+    wanted.limit = std::max<std::int64_t>(options.count, 10'000);
+    (void)::poll(nullptr, 0, kFollowPauseMs);
+  }
+}
+
+}  // namespace tools::cli
