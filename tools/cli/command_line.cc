@@ -17,7 +17,7 @@
 #include "sandbox/wire/json.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/network_options.h"
-#include "tools/scopes.h"
+#include "tools/cli/token_options.h"
 #include "tools/text_window.h"
 
 namespace tools::cli {
@@ -94,7 +94,6 @@ struct Choices {
   Flags flags;
   std::string session_name;
   RunOptions run;
-  TokenOptions token;
   std::string id;
   std::string target;
   bool as_json = false;
@@ -159,43 +158,6 @@ void add_environments(CLI::App& app, Choices& choices) {
   environments->callback([&choices, environments] {
     choices.command = [arguments = environments->remaining()](const Settings& settings) {
       return run_environments(settings, arguments);
-    };
-  });
-}
-
-void add_token(CLI::App& app, Choices& choices) {
-  constexpr std::int64_t kDay = 86400;
-  CLI::App* token = app.add_subcommand("token", "Who may use hutch serve");
-  token->require_subcommand(1);
-  CLI::App* create = token->add_subcommand("create", "Make a bearer token; it is printed last");
-  create->add_option("--name", choices.token.name, "What it is for")->check(kNotEmpty);
-  create
-      ->add_option("--principal", choices.token.principal,
-                   "On whose behalf it acts: sessions, runs and files belong to a principal")
-      ->capture_default_str();
-  create->add_option("--scope", choices.token.scopes, "What it may do; default: everything")
-      ->check(CLI::IsMember({kScopeRead}));
-  create->add_option("--expires-in", choices.token.expires_in_seconds, "As 90d, 12h, 30m, 60s")
-      ->transform(CLI::AsNumberWithUnit(
-          std::map<std::string, std::int64_t>{{"s", 1}, {"m", 60}, {"h", 3600}, {"d", kDay}}))
-      ->check(CLI::Range(std::int64_t{1}, 3660 * kDay));
-  create->callback([&choices] {
-    choices.command = [&choices](const Settings& settings) {
-      return token_create(settings, choices.token);
-    };
-  });
-  CLI::App* list = token->add_subcommand("ls", "List tokens, without their secrets");
-  list->add_flag("--json", choices.as_json, "Print JSON");
-  list->callback([&choices] {
-    choices.command = [&choices](const Settings& settings) {
-      return token_list(settings, choices.as_json);
-    };
-  });
-  CLI::App* revoke = token->add_subcommand("revoke", "End one; servers refuse it at once");
-  revoke->add_option("token", choices.id, "Id or name")->required();
-  revoke->callback([&choices] {
-    choices.command = [&choices](const Settings& settings) {
-      return token_revoke(settings, choices.id);
     };
   });
 }
@@ -369,7 +331,7 @@ int main(int argc, char** argv) {
   add_sessions(app, choices);
   add_share(app, choices);
   add_environments(app, choices);
-  add_token(app, choices);
+  add_token(app, choices.command);
   add_credential(app, choices.command);
   add_audit(app, choices.command);
   CLI::App* doctor = app.add_subcommand("doctor", "What this host offers, and how to get the rest");
