@@ -26,7 +26,7 @@ constexpr PackageManager kManagers[] = {
     {"pip", "pypi.org", "python3 -m pip install --no-input --progress-bar off --"},
     {"npm", "registry.npmjs.org", "npm install --no-audit --no-fund --"}};
 
-const PackageManager& manager_named(const std::string& name) {
+PackageManager manager_named(const std::string& name) {
   return *std::find_if(std::begin(kManagers), std::end(kManagers),
                        [&name](const PackageManager& manager) { return name == manager.name; });
 }
@@ -63,7 +63,7 @@ base::Status check_network(const Services& services, const sessions::Session& se
 
 base::Result<Reply> install(const Services& services, const Arguments& arguments,
                             mcp::CallContext& context) {
-  const PackageManager& manager = manager_named(arguments.text("manager", "pip"));
+  const PackageManager manager = manager_named(arguments.text("manager", "pip"));
   sandbox::RunRequest request;
   request.language = sandbox::Language::kBash;
   request.code = manager.command;
