@@ -27,8 +27,9 @@ pivot_root . old
 umount -l /old
 rmdir /old
 cd /
+certificates=/etc/ssl/certs/ca-certificates.crt
 environment=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8
-  PIP_CERT=/opt/ca.crt NODE_EXTRA_CA_CERTS=/opt/ca.crt)
+  PIP_CERT=$certificates NODE_EXTRA_CA_CERTS=$certificates)
 for name in http_proxy https_proxy no_proxy PIP_INDEX_URL PIP_DEFAULT_TIMEOUT npm_config_registry HUTCH_BUILD_JOBS; do
   [ -z "${!name:-}" ] || environment+=("$name=${!name}")
 done

@@ -63,7 +63,9 @@ git -C "$top" bundle create --quiet "$work/hutch.bundle" HEAD
 reach() {
   cp /etc/resolv.conf /etc/hosts "$1/etc/"
   grep -rlE '^ *Acquire' /etc/apt/apt.conf.d 2>/dev/null | xargs -r cp -t "$1/etc/apt/apt.conf.d"
-  cp /etc/ssl/certs/ca-certificates.crt "$1/opt/ca.crt"
+  echo '127.0.1.1 fresh' >>"$1/etc/hosts"
+  find /usr/local/share/ca-certificates -name '*.crt' -exec cp -t "$1/usr/local/share/ca-certificates" {} +
+  chroot "$1" update-ca-certificates >/dev/null 2>&1
 }
 
 become_person='

@@ -4,9 +4,19 @@ import sys
 
 BEGIN = set(sys.modules)
 
-import warm_runner  # noqa: E402
+import os  # noqa: E402
 
+RUNNERS = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../sandbox/runners"))
 MESSAGE_BYTES = 64 * 1024
+
+
+def preloaded():
+    """As the zygote has it: its stash, and the modules of the runners."""
+    sys.path[0] = os.path.join(RUNNERS, "zygote")
+    import preload
+
+    preload.INSIDE = RUNNERS
+    return preload.everything(RUNNERS, BEGIN)
 
 
 def serve(channel):
@@ -58,12 +68,12 @@ def become(request, descriptors):
 
 
 def main():
-    stash, runners = warm_runner.preloaded(BEGIN)
+    stash, runners = preloaded()
     import child
 
     kept = set(sys.modules)
-    global json, os, select, signal, socket
-    import json, os, select, signal, socket  # noqa: E401  copies of our own, which go again
+    global json, select, signal, socket
+    import json, select, signal, socket  # noqa: E401  copies of our own, which go again
 
     channel = socket.socket(fileno=os.dup(0))
     request, descriptors = serve(channel)

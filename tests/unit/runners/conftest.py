@@ -37,7 +37,7 @@ def starter(home, request):
             if not EXTRAS.exists():
                 pytest.skip(environments.MISSING)
             interpreter = str(EXTRAS)
-        if program == "python3" and not is_plain and not options:
+        if options.pop("copied", program == "python3" and not is_plain and not options):
             if interpreter not in origins:
                 origins[interpreter] = RunnerForks(interpreter)
             options["forks"] = origins[interpreter]
@@ -54,7 +54,8 @@ def starter(home, request):
 
 @pytest.fixture
 def start(tmp_path, request):
-    """Starts runners that end with the test: copies of a warmed one, but in modules that are marked plain_start."""
+    """Starts runners that end with the test: copies of a warmed one, but in modules that are marked plain_start,
+    where `copied` asks for one."""
     yield from starter(tmp_path, request)
 
 

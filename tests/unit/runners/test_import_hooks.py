@@ -8,13 +8,12 @@ import pytest
 pytestmark = pytest.mark.plain_start  # the process itself is what is looked at
 
 RUNNERS = Path(__file__).resolve().parents[3] / "sandbox/runners"
-WARM = ["/usr/bin/python3", str(Path(__file__).resolve().parents[2] / "support/warm_runner.py")]
 TWO = "plt.plot([1, 2]); plt.title('A'); plt.show()\nplt.hist([1, 2, 2, 3]); plt.title('B'); plt.show()"
 
 
-@pytest.fixture(params=["started", "warm"])
+@pytest.fixture(params=["started", "copied"])
 def either(start, request):
-    return start("python", **({"program": WARM} if request.param == "warm" else {}))
+    return start("python", copied=request.param == "copied")
 
 
 def skip_without(runner, module):

@@ -128,8 +128,7 @@ def test_an_interrupt_of_the_wait_counts_when_its_exception_is_lost(python):
 
 
 def test_a_warm_python_waits_and_cleans_up_too(start):
-    from test_import_hooks import WARM
-    python = start("python", program=WARM)
+    python = start("python", copied=True)
     ending = python.run(f"import threading, time\n{LATE}threading.Thread(target=late).start()\n{LEFT}", background=True)
     assert ending.ok and ending.stdout == "late\nend\n" and ending.stderr == ""
     assert (python.cwd / "left.csv").read_text() == "1,2\n"
