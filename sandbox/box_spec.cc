@@ -93,6 +93,8 @@ json spec_to_json(const BoxSpec& spec) {
                 {"certificate_bundle", spec.certificate_bundle},
                 {"certificate_roots", spec.certificate_roots},
                 {"certificate_authority", spec.certificate_authority},
+                {"kept_hosts", spec.kept_hosts},
+                {"downloads_mb", spec.downloads_mb},
                 {"egress_directory", spec.egress_directory},
                 {"note", spec.note}};
   if (spec.egress_uid) value["egress_uid"] = *spec.egress_uid;
@@ -136,6 +138,10 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   spec.certificate_bundle = wire::string_or(value, "certificate_bundle");
   spec.certificate_roots = wire::string_or(value, "certificate_roots");
   spec.certificate_authority = wire::string_or(value, "certificate_authority");
+  for (const json& host : value.value("kept_hosts", json::array())) {
+    if (host.is_string()) spec.kept_hosts.push_back(host.get<std::string>());
+  }
+  spec.downloads_mb = wire::integer_or(value, "downloads_mb", 0);
   spec.egress_directory = wire::string_or(value, "egress_directory");
   if (const auto uid = wire::find_integer(value, "egress_uid")) {
     spec.egress_uid = static_cast<std::uint32_t>(*uid);

@@ -58,6 +58,7 @@ NetworkRequest request_of(const json& value) {
   request.status = wire::integer_or(value, "status", 0);
   request.reason = wire::string_or(value, "reason");
   request.credential = wire::string_or(value, "credential");
+  request.was_kept = wire::boolean_or(value, "kept", false);
   request.sent_bytes = wire::integer_or(value, "sent", 0);
   request.received_bytes = wire::integer_or(value, "received", 0);
   request.ms = wire::integer_or(value, "ms", 0);
@@ -94,6 +95,7 @@ void NetworkJournal::add(const json& event) {
     const std::int64_t value = wire::integer_or(event, name, 0);
     if (value != 0) line[name] = value;
   }
+  if (wire::boolean_or(event, "kept", false)) line["kept"] = true;
   last_number_ = std::max(last_number_ + 1, base::now_ms() * 1000);
   line["number"] = last_number_;
   const std::string text = wire::print_json(line) + "\n";

@@ -25,6 +25,7 @@ struct NetworkRequest {
   std::int64_t status = 0;  // of the answer; 0: none
   std::string reason;       // of a refusal
   std::string credential;   // its name, where one was added
+  bool was_kept = false;    // the answer came from what is kept of earlier ones
   std::int64_t sent_bytes = 0;
   std::int64_t received_bytes = 0;
   std::int64_t ms = 0;

@@ -46,8 +46,11 @@ struct GrantedNetwork {
   // Of names whose address the operator gives, be it a private one; canonical_host().
   std::map<std::string, std::string> addresses;
   std::vector<std::string> credentials;  // names of those that sessions may use
-  std::string roots;     // a file of the certificates that the host trusts; empty: none
-  bool unasked = false;  // each session that asks for nothing has all; else none
+  // Whose answers are kept for all sessions that may reach them, and how much of it at most.
+  std::vector<std::string> kept_hosts;
+  std::int64_t downloads_mb = 0;  // 0: nothing
+  std::string roots;              // a file of the certificates that the host trusts; empty: none
+  bool unasked = false;           // each session that asks for nothing has all; else none
 
   [[nodiscard]] std::vector<sandbox::NetworkRule> all() const;
 };

@@ -191,7 +191,14 @@ base::Status Manager::add_network(Network network, sandbox::BoxSpec& spec) const
   };
   if (!network.note.empty()) add_note(network.note, spec.note);
   if (network.hosts.empty()) return base::done();
-  const bool looks_inside = !network.credentials.empty() ||
+  // Without anybody to trust, nobody can look into it.
+  if (config_.network.downloads_mb > 0 && !config_.network.roots.empty()) {
+    for (const std::string& host : config_.network.kept_hosts) {
+      if (sandbox::allows_host(network.hosts, host)) spec.kept_hosts.push_back(host);
+    }
+  }
+  spec.downloads_mb = config_.network.downloads_mb;
+  const bool looks_inside = !network.credentials.empty() || !spec.kept_hosts.empty() ||
                             std::any_of(network.hosts.begin(), network.hosts.end(), limits);
   Certificates certificates = TRY(
       certificates_for(config_.state_directory + "/egress", config_.network.roots, looks_inside));

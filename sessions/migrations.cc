@@ -113,12 +113,17 @@ CREATE TABLE network_requests (
 CREATE INDEX network_requests_by_number ON network_requests(number);
 )sql";
 
+// Version 11.
+constexpr std::string_view kKeptAnswers = R"sql(
+ALTER TABLE network_requests ADD COLUMN was_kept INTEGER NOT NULL DEFAULT 0;
+)sql";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 10> kScripts{
-      kSchemaSql, kTokens,    kSealingKeys, kHostFolders, kUnasked,
-      kBuryAgain, kLiveAlone, kNetwork,     kCredentials, kNetworkRequests};
+  static constexpr std::array<std::string_view, 11> kScripts{
+      kSchemaSql, kTokens,  kSealingKeys, kHostFolders,     kUnasked,    kBuryAgain,
+      kLiveAlone, kNetwork, kCredentials, kNetworkRequests, kKeptAnswers};
   return kScripts;
 }
 

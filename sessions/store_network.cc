@@ -19,8 +19,8 @@ base::Status Store::add_network_requests(const std::string& session_id,
     // What was taken over before is there.
     Statement insert = TRY(database_->prepare(
         "INSERT OR IGNORE INTO network_requests (session_id, number, verdict, host, port, method, "
-        "path, status, reason, credential, sent_bytes, received_bytes, ms) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+        "path, status, reason, credential, was_kept, sent_bytes, received_bytes, ms) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
     TRY(insert.bind(session_id)
             .bind(request.number)
             .bind(request.verdict)
@@ -31,6 +31,7 @@ base::Status Store::add_network_requests(const std::string& session_id,
             .bind(request.status)
             .bind(request.reason)
             .bind(request.credential)
+            .bind(request.was_kept)
             .bind(request.sent_bytes)
             .bind(request.received_bytes)
             .bind(request.ms)
@@ -47,7 +48,7 @@ base::Result<std::vector<AuditedRequest>> Store::network_requests(const Requests
   const std::lock_guard lock(mutex_);
   Statement select = TRY(database_->prepare(
       "SELECT session_id, number, verdict, host, port, method, path, status, reason, credential, "
-      "sent_bytes, received_bytes, ms FROM network_requests WHERE number > ?1 AND (?2 = '' OR "
+      "was_kept, sent_bytes, received_bytes, ms FROM network_requests WHERE number > ?1 AND (?2 = '' OR "
       "session_id = ?2 OR session_id IN (SELECT id FROM sessions WHERE name = ?2)) AND (?3 = 0 OR "
       "verdict = 'refused') ORDER BY number DESC LIMIT ?4"));
   select.bind(wanted.after_number)
@@ -68,6 +69,7 @@ base::Result<std::vector<AuditedRequest>> Store::network_requests(const Requests
     request.status = select.integer();
     request.reason = select.text();
     request.credential = select.text();
+    request.was_kept = select.integer() != 0;
     request.sent_bytes = select.integer();
     request.received_bytes = select.integer();
     request.ms = select.integer();

@@ -40,9 +40,13 @@ int Draft::open() {
 
 int Draft::fill(std::string_view content, mode_t mode) {
   if (const int failure = open(); failure != 0) return failure;
-  const auto written = write_all(file_.get(), content);
-  if (!written.ok()) return written.error().os_errno;
+  if (const int failure = append(content); failure != 0) return failure;
   return failure_of(::fchmod(file_.get(), mode));
+}
+
+int Draft::append(std::string_view content) {
+  const auto written = write_all(file_.get(), content);
+  return written.ok() ? 0 : written.error().os_errno;
 }
 
 int Draft::copy(int source_fd, std::int64_t bytes, mode_t mode) {

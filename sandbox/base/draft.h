@@ -24,6 +24,9 @@ class Draft {
 
   int fill(std::string_view content, mode_t mode);
 
+  // Behind what is there.
+  int append(std::string_view content);
+
   // The first `bytes` of `source_fd` (borrowed, a regular file), which share their blocks with it
   // where the file system can do that; on disk when it returns. EIO when there are fewer. A file
   // system without modes gives its own.

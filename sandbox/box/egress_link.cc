@@ -99,17 +99,36 @@ base::Status EgressLink::start_door(int directory_fd) {
   }
   const base::UniqueFd socket =
       TRY(base::listen_at(directory_fd, wire::kEgressSocket, SOCK_SEQPACKET));
+  const base::UniqueFd downloads = TRY(open_downloads());
   const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDWR));
   const base::UniqueFd log = TRY(base::open_file(directory_fd, "egress.log",
                                                  O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600));
   base::SpawnOptions options;
   // Its directory is for who looks at processes.
   options.arguments = {spec_.program_directory + "/hutch-egress", spec_.egress_directory};
-  if (spec_.egress_uid) options.arguments.push_back("--uid=" + std::to_string(*spec_.egress_uid));
-  options.descriptors = {null.get(), null.get(), log.get(), socket.get(), lock.get()};
+  if (spec_.egress_uid) {
+    options.arguments.push_back(wire::kEgressUid + std::to_string(*spec_.egress_uid));
+  }
+  options.arguments.push_back(wire::kEgressDownloadsMb + std::to_string(spec_.downloads_mb));
+  options.descriptors = {null.get(),   null.get(), log.get(),
+                         socket.get(), lock.get(), downloads.get()};
   options.own_session = true;
   door_pid_ = TRY(base::spawn(options));
   return base::done();
+}
+
+// Of the doors of all builds, and of nobody else: no box sees it.
+base::Result<base::UniqueFd> EgressLink::open_downloads() const {
+  const std::string place = spec_.egress_directory + "/downloads";
+  if (::mkdir(place.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error::from_errno("make " + place);
+  }
+  base::UniqueFd directory =
+      TRY(base::open_file(AT_FDCWD, place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  if (spec_.egress_uid && ::fchown(directory.get(), *spec_.egress_uid, *spec_.egress_uid) != 0) {
+    return Error::from_errno("give the door " + place);
+  }
+  return directory;
 }
 
 base::Status EgressLink::introduce() {
@@ -121,7 +140,8 @@ base::Status EgressLink::introduce() {
             {"build", wire::kBuildId},
             {"rules", rules_to_json(spec_.network)},
             {"credentials", credentials_to_json(spec_.credentials)},
-            {"addresses", spec_.network_addresses}},
+            {"addresses", spec_.network_addresses},
+            {"kept_hosts", spec_.kept_hosts}},
            nullptr, 0));
   const auto send_file = [&](const char* op, const std::string& path) -> base::Status {
     if (path.empty()) return base::done();

@@ -39,6 +39,7 @@ class EgressLink {
 
   base::Status connect();
   base::Status start_door(int directory_fd);
+  [[nodiscard]] base::Result<base::UniqueFd> open_downloads() const;
   base::Status introduce();
   void read_events();
   void hand_over(const std::string& credential);

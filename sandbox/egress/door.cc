@@ -40,6 +40,15 @@ base::Result<std::map<std::string, asio::ip::address>> addresses_of(const json& 
   return addresses;
 }
 
+base::Result<std::set<std::string>> names_in(const json& message, const char* key) {
+  std::set<std::string> names;
+  for (const json& name : message.value(key, json::array())) {
+    if (!name.is_string()) return base::error(Error::Kind::kInvalid, key);
+    names.insert(name.get<std::string>());
+  }
+  return names;
+}
+
 base::Status take_authority(Session& session, Resources& resources, const base::UniqueFd& fd) {
   const std::string text = TRY(base::read_all(fd.get(), kCertificatesBytesMax));
   auto& known = resources.authorities[text];
@@ -70,6 +79,7 @@ base::Status take_message(Session& session, Resources& resources, const json& me
     session.set_addresses(TRY(addresses_of(message.value("addresses", json::object()))));
     session.set_credentials(
         TRY(credentials_from_json(message.value("credentials", json::array()))));
+    session.set_kept_hosts(TRY(names_in(message, "kept_hosts")));
     session.set_rules(TRY(rules_from_json(message.value("rules", json::array()))));
     return base::done();
   }
@@ -95,9 +105,9 @@ std::size_t connections_at_most() {
 
 }  // namespace
 
-Door::Door(asio::io_context& context, base::UniqueFd socket)
+Door::Door(asio::io_context& context, base::UniqueFd socket, Downloads downloads)
     : context_(context),
-      resources_(connections_at_most()),
+      resources_(connections_at_most(), std::move(downloads)),
       socket_(context, socket.release()),
       rest_(context) {
   asio::co_spawn(context_, accept(), asio::detached);

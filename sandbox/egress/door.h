@@ -17,7 +17,7 @@ namespace sandbox::egress {
 class Door {
  public:
   // `socket` listens. The context stops a while after the last box has gone.
-  Door(asio::io_context& context, base::UniqueFd socket);
+  Door(asio::io_context& context, base::UniqueFd socket, Downloads downloads);
 
  private:
   using Channel = asio::posix::stream_descriptor;

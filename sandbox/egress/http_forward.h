@@ -15,6 +15,7 @@
 
 #include "sandbox/egress/asio.h"
 #include "sandbox/egress/connection.h"
+#include "sandbox/egress/http_download.h"
 #include "sandbox/egress/redactor.h"
 
 namespace sandbox::egress {
@@ -23,13 +24,13 @@ inline constexpr std::size_t kBodyPartBytes = 32 * 1024;
 
 enum class Forwarded { kWhole, kSenderGone, kReceiverGone };
 
-// `redactor`: looks through what it carries, if any.
+// `redactor`: looks through what it carries, if any. `download`: has a copy of it.
 template <bool kIsRequest>
 Task<Forwarded> forward(
     Connection& connection, Stream& from, boost::beast::flat_buffer& buffer,
     boost::beast::http::parser<kIsRequest, boost::beast::http::buffer_body>& parser, Stream& to,
     boost::beast::http::message<kIsRequest, boost::beast::http::buffer_body>& message,
-    std::int64_t& bytes, const Redactor* redactor = nullptr) {
+    std::int64_t& bytes, const Redactor* redactor = nullptr, HttpDownload* download = nullptr) {
   std::array<char, kBodyPartBytes> part;
   error_code failure;
   boost::beast::http::serializer<kIsRequest, boost::beast::http::buffer_body> serializer(message);
@@ -56,6 +57,7 @@ Task<Forwarded> forward(
     if (!more) held = 0;
     const std::size_t ready = filled - held;
     if (ready == 0 && more) continue;
+    if (download != nullptr) download->add({part.data(), ready});
     message.body().data = ready == 0 ? nullptr : part.data();
     message.body().size = ready;
     message.body().more = more;

@@ -13,6 +13,8 @@
 #include <boost/beast/http/write.hpp>
 
 #include "sandbox/egress/http_credential.h"
+#include "sandbox/egress/http_destination.h"
+#include "sandbox/egress/http_download.h"
 #include "sandbox/egress/http_forward.h"
 #include "sandbox/egress/http_head.h"
 #include "sandbox/egress/session.h"
@@ -27,9 +29,8 @@ namespace http = boost::beast::http;
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 constexpr std::chrono::seconds kRequestSilenceMost{300};
 constexpr std::chrono::seconds kAnswerSilenceMost{3600};
-constexpr std::size_t kShownBytesMax = 200;
 constexpr std::chrono::seconds kNextRequest{60};
-constexpr std::chrono::seconds kConnectSilenceMost{30};
+constexpr unsigned kOk = 200;
 
 std::string_view view(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -44,8 +45,8 @@ class HttpRelay {
       : session_(std::move(session)),
         connection_(std::move(connection)),
         buffer_(std::move(buffer)),
-        as_proxy_(as_proxy),
-        host_(connection_->host) {
+        destination_(session_, connection_, as_proxy),
+        as_proxy_(as_proxy) {
     connection_->looked_into = true;
   }
 
@@ -61,10 +62,10 @@ class HttpRelay {
       if (!co_await serve(request)) break;
       // A connection between two requests holds no memory for them.
       buffer_.shrink_to_fit();
-      from_host_.shrink_to_fit();
+      destination_.from_host.shrink_to_fit();
       connection_->allow_silence(kNextRequest);
     }
-    end_upstream();
+    destination_.end();
     if (is_joined_) co_return;
     co_await connection_->end_client();
     connection_->close();
@@ -91,10 +92,9 @@ class HttpRelay {
       co_await answer_http(*connection_, 400, "the request says in two ways where it ends");
       co_return false;
     }
-    const bool was_open = is_open_;
-    const std::string refusal = co_await reach(target, view(request.get().method_string()));
+    const std::string refusal = destination_.admit(target, view(request.get().method_string()));
     if (!refusal.empty()) {
-      co_await answer_http(*connection_, is_refused_ ? 403 : 502, refusal);
+      co_await answer_http(*connection_, 403, refusal);
       co_return false;
     }
     Asked asked{.is_upgrade = wants_websocket(request.get().base()),
@@ -114,30 +114,55 @@ class HttpRelay {
     if (framing->length) out.content_length(*framing->length);
     out.version(11);
     out.target(target->path);
-    out.set(http::field::host, shown_host());
+    out.set(http::field::host, destination_.shown());
     if (asked.is_upgrade) {
       out.set(http::field::connection, "Upgrade");
       out.set(http::field::upgrade, "websocket");
     }
+    const bool asks_host = wants_host_asked(out);
+    const bool may_be_kept = connection_->client.is_secure() &&
+                             session_->keeps(connection_->host) && HttpDownload::begin(out);
     const std::string unlent = co_await lend(out);
     if (!unlent.empty()) {
       session_->refuse(connection_->host, connection_->port, unlent);
       co_await answer_http(*connection_, 403, unlent);
       co_return false;
     }
-    // A connection that has served before may have been ended by the host just now.
-    bool may_repeat = was_open && request.is_done() && asked.is_safe;
     const RequestNote note(*connection_, std::string(view(out.method_string())), target->path);
+    download_.reset();
+    if (may_be_kept) {
+      download_.emplace(session_->downloads(), *connection_, target->path, lent_, out, asks_host);
+      if (download_->is_fresh()) co_return co_await send_kept(note, asked);
+      download_->ask_whether_changed(out);
+    }
+    // A connection that has served before may have been ended by the host just now.
+    bool may_repeat = destination_.is_open() && request.is_done() && asked.is_safe;
+    const std::string unreached = co_await destination_.open();
+    if (!unreached.empty()) {
+      if (download_ && download_->will_do()) co_return co_await send_kept(note, asked);
+      co_await answer_http(*connection_, 502, unreached);
+      co_return false;
+    }
     while (true) {
       const Answered answered = co_await exchange(request, out, asked);
-      session_->tell_request(*connection_, note, status_, lent_);
+      session_->tell_request(*connection_, note, status_, lent_, was_kept());
       if (answered != Answered::kNothing) co_return answered == Answered::kGoesOn;
       if (!std::exchange(may_repeat, false)) break;
-      end_upstream();
-      if (!(co_await open()).empty()) break;
+      destination_.end();
+      if (!(co_await destination_.open()).empty()) break;
     }
     co_await answer_http(*connection_, 502, "the host ended without an answer");
     co_return false;
+  }
+
+  [[nodiscard]] bool was_kept() const { return download_ && download_->was_sent(); }
+
+  // Whether another request may follow.
+  Task<bool> send_kept(const RequestNote& note, Asked asked) {
+    connection_->allow_silence(kAnswerSilenceMost);
+    const bool is_whole = co_await download_->send(*connection_, asked.keeps);
+    session_->tell_request(*connection_, note, kOk, lent_, true);
+    co_return is_whole&& asked.keeps;
   }
 
   // Adds the credential of the host, if there is one; why it cannot be.
@@ -186,7 +211,8 @@ class HttpRelay {
       response.body_limit(kNoLimit);
       response.skip(asked.is_head);
       error_code failure;
-      co_await http::async_read_header(connection_->upstream, from_host_, response, into(failure));
+      co_await http::async_read_header(connection_->upstream, destination_.from_host, response,
+                                       into(failure));
       const auto framing = framing_of<false>(response.get().base());
       if (failure == http::error::end_of_stream || failure == asio::error::connection_reset) {
         co_return Answered::kNothing;
@@ -206,6 +232,12 @@ class HttpRelay {
       http::response<http::buffer_body> out(std::move(response.get().base()));
       drop_hop_by_hop<false>(out);
       if (redactor_) redact_head(*redactor_, out);
+      if (download_ && !is_interim && download_->take_answer(out)) {
+        if (!host_keeps) destination_.end();
+        status_ = kOk;
+        const bool is_whole = co_await download_->send(*connection_, asked.keeps);
+        co_return is_whole&& asked.keeps ? Answered::kGoesOn : Answered::kLast;
+      }
       out.version(11);
       bool stays = asked.keeps;
       if (has_body && !framing->length) {
@@ -228,17 +260,20 @@ class HttpRelay {
           co_return Answered::kLast;
         }
         if (is_interim) continue;
-      } else if (co_await forward<false>(*connection_, connection_->upstream, from_host_, response,
-                                         connection_->client, out, connection_->received,
-                                         redactor()) != Forwarded::kWhole) {
+      } else if (co_await forward<false>(*connection_, connection_->upstream,
+                                         destination_.from_host, response, connection_->client, out,
+                                         connection_->received, redactor(),
+                                         download()) != Forwarded::kWhole) {
         co_return Answered::kLast;
       }
-      if (!host_keeps || ends_with_eof) end_upstream();
+      if (download_) download_->finish();
+      if (!host_keeps || ends_with_eof) destination_.end();
       co_return stays ? Answered::kGoesOn : Answered::kLast;
     }
   }
 
   const Redactor* redactor() const { return redactor_ ? &*redactor_ : nullptr; }
+  HttpDownload* download() { return download_ ? &*download_ : nullptr; }
 
   Task<bool> write_head(http::response<http::buffer_body>& out) {
     out.body().data = nullptr;
@@ -254,88 +289,26 @@ class HttpRelay {
   // From here on nobody looks into it.
   Task<void> switch_protocol() {
     error_code failure;
-    const auto early = from_host_.cdata();
+    const auto early = destination_.from_host.cdata();
     co_await asio::async_write(connection_->client, early, into(failure));
     const auto rest = buffer_.cdata();
     connection_->leave_client();
     is_joined_ = true;
-    is_open_ = false;
+    destination_.hand_over();
     connection_->looked_into = false;  // what follows is told of with its end
     session_->join(connection_, std::string(static_cast<const char*>(rest.data()), rest.size()));
-  }
-
-  // Connects to it where we are not; the reason why not.
-  Task<std::string> reach(const std::optional<Target>& target, std::string_view method) {
-    is_refused_ = true;
-    if (!target) {
-      const std::string reason = "the request does not say which host it is for, or says it twice";
-      session_->refuse(host_, connection_->port, reason);
-      co_return reason;
-    }
-    if (!as_proxy_ && !host_.empty() && target->host != host_) {
-      const std::string reason = "the client asks this host for another one: " + target->host;
-      session_->refuse(host_, connection_->port, reason);
-      co_return reason;
-    }
-    const std::uint16_t port = as_proxy_ ? target->port : connection_->port;
-    if (!session_->allows(target->host, port)) {
-      const std::string reason = Session::words_of_refusal(target->host);
-      session_->refuse(target->host, port, reason);
-      co_return target->host + ":" + std::to_string(port) + " is " + reason;
-    }
-    const bool is_same = connection_->host == target->host && connection_->port == port;
-    if (is_open_ && !(is_same && connection_->has_quiet_upstream())) end_upstream();
-    connection_->host = target->host;
-    connection_->port = port;
-    if (!session_->allows_request(*connection_, method, target->path)) {
-      std::string reason = std::string(method) + " " + target->path.substr(0, kShownBytesMax) +
-                           " of this host is " + Session::words_of_refusal(target->host);
-      session_->refuse(target->host, port, reason);
-      co_return reason;
-    }
-    is_refused_ = false;
-    if (is_open_) co_return "";
-    co_return co_await open();
-  }
-
-  Task<std::string> open() {
-    connection_->allow_silence(kConnectSilenceMost);
-    std::string reason = co_await session_->open(*connection_);
-    is_open_ = reason.empty();
-    if (is_open_ && connection_->client.is_secure()) {
-      reason = co_await session_->secure_upstream(*connection_);
-      if (!reason.empty()) end_upstream();
-    }
-    co_return reason;
-  }
-
-  // As the host is to be asked for itself.
-  std::string shown_host() const {
-    const bool is_usual =
-        connection_->port == (connection_->client.is_secure() ? kHttpsPort : kHttpPort);
-    return connection_->host + (is_usual ? "" : ":" + std::to_string(connection_->port));
-  }
-
-  void end_upstream() {
-    if (!is_open_) return;
-    is_open_ = false;
-    connection_->upstream.renew();
-    from_host_.clear();
-    session_->tell_closed(*connection_);
   }
 
   std::shared_ptr<Session> session_;
   std::shared_ptr<Connection> connection_;
   beast::flat_buffer buffer_;
-  beast::flat_buffer from_host_{kBufferBytesMax};
+  HttpDestination destination_;
   // Of the request that is on:
   std::optional<Redactor> redactor_;
   std::string lent_;  // the credential's name
+  std::optional<HttpDownload> download_;
   unsigned status_ = 0;
   const bool as_proxy_;
-  const std::string host_;  // of a connection without a proxy; empty: as the requests say
-  bool is_open_ = false;
-  bool is_refused_ = false;
   bool is_joined_ = false;
 };
 

@@ -2,7 +2,8 @@
 // the only process of hutch that connects to anything, and it sees no file of a session.
 //
 // Started by hutch-box with its listening socket on descriptor 3 and the locked file that says that
-// there is a door on descriptor 4. Boxes come and go; it ends when there is none for a while.
+// there is a door on descriptor 4, and the directory of downloads on descriptor 5. Boxes come and
+// go; it ends when there is none for a while.
 #include <grp.h>
 #include <linux/capability.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <string_view>
 
 #include "sandbox/base/fd.h"
@@ -24,6 +26,7 @@
 #include "sandbox/base/result.h"
 #include "sandbox/egress/asio.h"
 #include "sandbox/egress/door.h"
+#include "sandbox/egress/downloads.h"
 #include "sandbox/wire/egress_protocol.h"
 
 namespace {
@@ -43,16 +46,27 @@ base::Status become(std::string_view id) {
   return base::done();
 }
 
+// The text behind an option of argv; nothing: it is not there.
+std::optional<std::string_view> option(int argc, char** argv, std::string_view name) {
+  for (int i = 2; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with(name)) return argument.substr(name.size());
+  }
+  return std::nullopt;
+}
+
+std::int64_t downloads_mb(int argc, char** argv) {
+  const std::string_view text = option(argc, argv, wire::kEgressDownloadsMb).value_or("0");
+  std::int64_t megabytes = 0;
+  std::from_chars(text.data(), text.data() + text.size(), megabytes);
+  return megabytes;
+}
+
 base::Status give_up_rights(int argc, char** argv) {
-  constexpr std::string_view kUid = "--uid=";
   base::raise_descriptor_limit();
   // Read by getaddrinfo(3): nobody waits for half a minute for a name server that is not there.
   if (::setenv("RES_OPTIONS", "timeout:2 attempts:2", 0) != 0) return Error::from_errno("setenv");
-  if (argc > 2) {
-    const std::string_view argument = argv[2];
-    if (!argument.starts_with(kUid)) return base::error(Error::Kind::kInvalid, "unknown argument");
-    TRY(become(argument.substr(kUid.size())));
-  }
+  if (const auto uid = option(argc, argv, wire::kEgressUid)) TRY(become(*uid));
   // Of a root that has no other ids to give.
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
@@ -91,7 +105,9 @@ int main(int argc, char** argv) {
   }
   try {
     egress::asio::io_context context(1);
-    const egress::Door door(context, base::UniqueFd(wire::kEgressListenFd));
+    const egress::Door door(context, base::UniqueFd(wire::kEgressListenFd),
+                            egress::Downloads(base::UniqueFd(wire::kEgressDownloadsFd),
+                                              downloads_mb(argc, argv) << 20));
     run(context);
     // Before the door's end, which would wait for threads that are looking up names.
     ::_exit(0);

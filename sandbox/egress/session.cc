@@ -101,7 +101,11 @@ bool Session::allows(const std::string& host, std::uint16_t port) const {
 }
 
 bool Session::looks_into(const std::string& host, std::uint16_t port) const {
-  return limits_requests(rules_, host, port) || !credentials_.of(host, port).empty();
+  return limits_requests(rules_, host, port) || !credentials_.of(host, port).empty() || keeps(host);
+}
+
+bool Session::keeps(const std::string& host) const {
+  return resources_.downloads.keeps() && leaves_ && kept_hosts_.contains(host);
 }
 
 void Session::set_credentials(std::vector<Credential> credentials) {
@@ -202,10 +206,11 @@ void Session::tell_closed(Connection& connection) {
 }
 
 void Session::tell_request(const Connection& connection, const RequestNote& note, unsigned status,
-                           const std::string& credential) {
+                           const std::string& credential, bool was_kept) {
   if (closed_) return;
   const auto took = Connection::Clock::now() - note.began;
   events_->tell({{"event", "request"},
+                 {"kept", was_kept},
                  {"host", connection.host},
                  {"port", connection.port},
                  {"method", note.method},

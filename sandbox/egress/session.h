@@ -52,6 +52,8 @@ class Session : public std::enable_shared_from_this<Session> {
   // Of names that the operator has given theirs: canonical name to address.
   void set_addresses(std::map<std::string, asio::ip::address> addresses);
   void set_credentials(std::vector<Credential> credentials);
+  // Whose answers are kept for all; canonical names.
+  void set_kept_hosts(std::set<std::string> hosts) { kept_hosts_ = std::move(hosts); }
   void take_credential(const std::string& name, base::UniqueFd pipe);
   // What it takes to look into TLS: certificates for its clients, and whose it trusts itself.
   void set_authority(std::shared_ptr<LeafCertificates> leaves) { leaves_ = std::move(leaves); }
@@ -75,7 +77,9 @@ class Session : public std::enable_shared_from_this<Session> {
   // Before each request.
   Task<void> pace() { return requests_.turn(); }
   void tell_request(const Connection& connection, const RequestNote& note, unsigned status,
-                    const std::string& credential);
+                    const std::string& credential, bool was_kept);
+  [[nodiscard]] bool keeps(const std::string& host) const;
+  [[nodiscard]] Downloads& downloads() { return resources_.downloads; }
   // TLS with the client, as the host; false: told of, and it is of no use any more.
   Task<bool> secure_client(Connection& connection, const std::string& first);
   // TLS with the host, after open(); the reason why not.
@@ -107,6 +111,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Pace accepted_;
   std::vector<NetworkRule> rules_;
   std::map<std::string, asio::ip::address> addresses_;
+  std::set<std::string> kept_hosts_;
   std::shared_ptr<LeafCertificates> leaves_;
   std::shared_ptr<asio::ssl::context> roots_;
   Names names_;

@@ -5,7 +5,7 @@
 //
 // Box to door:
 //   {"op":"open","session_id":"..","build":"..","rules":["host:port"..],
-//      "addresses":{"host":"address"},
+//      "addresses":{"host":"address"}, "kept_hosts":["host"..],    whose answers all sessions share
 //      "credentials":[{"name","host","place","allow_plain"}..]}             first, and once
 //   {"op":"credential","name":".."}  with a pipe that {"value":".."} or {"error":".."} is read from
 //      until its end; without one there is no such value
@@ -20,7 +20,8 @@
 //   {"event":"closed","host":"..","port":n,"sent":n,"received":n,"ms":n,     bytes of the session
 //      "looked_into":true|false}                     whether its requests have been told of besides
 //   {"event":"request","host":"..","port":n,"method":"..","path":"..","status":n,"sent":n,
-//      "received":n,"ms":n,"credential":"its name"}                          when it is over
+//      "received":n,"ms":n,"credential":"its name","kept":true|false}        when it is over; whether
+//      the answer was one that is kept
 #pragma once
 
 #include <cstddef>
@@ -36,6 +37,11 @@ inline constexpr std::size_t kEgressEventBytesMax = 16 * 1024;    // from it
 // Descriptors that hutch-egress is started with, after standard error.
 inline constexpr int kEgressListenFd = 3;
 inline constexpr int kEgressLockFd = 4;
+inline constexpr int kEgressDownloadsFd = 5;  // a directory, where answers are kept
+
+// Its options, behind its directory.
+inline constexpr const char* kEgressUid = "--uid=";
+inline constexpr const char* kEgressDownloadsMb = "--downloads-mb=";  // 0: none are kept
 
 // Names are given addresses of 198.18.0.0/15 (RFC 2544), which no host of the Internet has.
 inline constexpr std::uint32_t kEgressNetwork = 0xC6120000;

@@ -6,6 +6,7 @@ import socketserver
 import ssl
 import subprocess
 import threading
+import urllib.parse
 
 
 # Answers of a host that breaks the rules of HTTP, or knows them better than most, by path.
@@ -37,6 +38,8 @@ class _Echo(http.server.BaseHTTPRequestHandler):
             return
         if self.path.startswith("/headers"):
             return self._repeat()
+        if self.path.startswith("/with?"):
+            return self._answer_with(dict(urllib.parse.parse_qsl(self.path.partition("?")[2])))
         if self.path.startswith("/location"):
             said = "".join(f"{name}={value}&" for name, value in self.headers.items())
             return self._write(f"HTTP/1.1 200 OK\r\nX-Said: {said} {self.path}\r\nContent-Length: 0\r\n\r\n".encode())
@@ -46,6 +49,20 @@ class _Echo(http.server.BaseHTTPRequestHandler):
 
     def _note(self):
         self.server.headers.append({":path": [self.path], **{name: self.headers.get_all(name) for name in self.headers}})
+
+    def _answer_with(self, fields):
+        """A body that tells answers apart, of as many bytes as `size` says, and with the fields that are named."""
+        missing = 10 if fields.pop("short", None) else 0
+        size = int(fields.pop("size", 0))
+        changed = self.headers["If-None-Match"] != fields.get("ETag", "")
+        self.server.asked.append("fetched" if changed else "unchanged")
+        body = (f"{len(self.server.asked)} {self.headers['X-Forwarded-Host']}".ljust(size)).encode() if changed else b""
+        self.close_connection = missing > 0
+        self.send_response(200 if changed else 304)
+        for name, value in {**fields, "Content-Length": str(len(body) + missing)}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self._write(body)
 
     def _repeat(self):
         """What it was told, in one piece or byte by byte."""
@@ -115,8 +132,13 @@ def _serving(server):
     try:
         yield server
     finally:
-        server.shutdown()
-        server.server_close()
+        stop(server)
+
+
+def stop(server):
+    """It can be stopped again."""
+    server.shutdown()
+    server.server_close()
 
 
 def http_origin():

@@ -84,6 +84,9 @@ base::Result<sessions::GrantedNetwork> granted_network(const Settings& settings)
     network.addresses[TRY(sandbox::canonical_host(name))] = address;
   }
   network.credentials = settings.credentials;
+  const auto indexes = network_set("packages");
+  for (const sandbox::NetworkRule& index : *indexes) network.kept_hosts.push_back(index.host);
+  network.downloads_mb = settings.downloads_mb;
   network.roots = sessions::host_roots();
   network.unasked = settings.mounting == Settings::Mounting::kAll;
   if (network.unasked) {

@@ -38,6 +38,7 @@ json as_object(const sessions::AuditedRequest& one) {
   if (request.status != 0) value["status"] = request.status;
   if (!request.reason.empty()) value["reason"] = request.reason;
   if (!request.credential.empty()) value["credential"] = request.credential;
+  if (request.was_kept) value["from_cache"] = true;
   return value;
 }
 
@@ -49,6 +50,7 @@ std::string line_of(const sessions::AuditedRequest& one) {
   if (request.port != 0) text += ":" + std::to_string(request.port);
   text += request.path;
   if (request.status != 0) text += "  " + std::to_string(request.status);
+  if (request.was_kept) text += "  from the cache";
   if (!request.credential.empty()) text += "  with " + request.credential;
   if (!request.reason.empty()) text += "  " + request.reason;
   if (request.verdict == "allowed") {
