@@ -42,8 +42,9 @@ struct BoxSpec {
   std::string certificate_bundle;
   std::string certificate_roots;
   std::string certificate_authority;
-  std::vector<std::string> kept_hosts;  // whose answers the door keeps for all sessions
-  std::int64_t downloads_mb = 0;        // at most so many of them
+  std::vector<NetworkRule> private_hosts;   // that may have private addresses
+  std::vector<std::string> kept_hosts;      // whose answers the door keeps for all sessions
+  std::int64_t downloads_mb = 0;            // at most so many of them
   std::string egress_directory;             // of hutch-egress; absolute; for who has a network
   std::optional<std::uint32_t> egress_uid;  // as root: whose rights hutch-egress has
   std::string note;                         // the first run tells it, if any

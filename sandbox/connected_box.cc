@@ -123,6 +123,11 @@ base::Status ConnectedBox::end_with_connection() {
   return base::done();
 }
 
+base::Status ConnectedBox::allow(const std::vector<NetworkRule>& rules, bool take_back) {
+  TRY(call({{"op", "allow"}, {"rules", rules_to_json(rules)}, {"take_back", take_back}}));
+  return base::done();
+}
+
 base::Result<base::UniqueFd> ConnectedBox::root() {
   BoxConnection connection = TRY(take());
   TRY(connection.call({{"op", "root"}}, kPatience));

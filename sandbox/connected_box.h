@@ -41,6 +41,7 @@ class ConnectedBox : public Box {
   base::Status pause() override;
   base::Status resume() override;
   base::Status end_with_connection() override;
+  base::Status allow(const std::vector<NetworkRule>& rules, bool take_back) override;
   base::Result<base::UniqueFd> root() override;
   base::Status take_disk_room(std::int64_t bytes) override;
   base::Status shutdown() override;

@@ -55,6 +55,10 @@ class Box {
   // without a server it ends after some seconds, and not after the server's detach time.
   virtual base::Status end_with_connection() = 0;
 
+  // What its session may reach besides from now on, or not any more. kUnsupported, with the reason:
+  // this box cannot, and the next one will.
+  virtual base::Status allow(const std::vector<NetworkRule>& rules, bool take_back) = 0;
+
   // Room for a file that is to be written from outside, until the box has counted it. kLimit when
   // the session's disk_mb do not leave so much. Where a quota holds the disk, it answers for
   // itself.

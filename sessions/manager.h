@@ -38,6 +38,11 @@ struct GrantedFolders {
   bool decides = false;
 };
 
+struct PackageIndex {
+  std::vector<sandbox::NetworkRule> hosts;       // without the first it finds nothing
+  std::map<std::string, std::string> variables;  // for sessions that may reach that
+};
+
 // What of the network this server's operator lets its sessions reach.
 struct GrantedNetwork {
   std::vector<sandbox::NetworkRule> hosts;
@@ -46,6 +51,12 @@ struct GrantedNetwork {
   // Of names whose address the operator gives, be it a private one; canonical_host().
   std::map<std::string, std::string> addresses;
   std::vector<std::string> credentials;  // names of those that sessions may use
+  // Where pip and npm find packages here, by their names.
+  std::map<std::string, PackageIndex> indexes;
+  // Names of credentials for these, which every session has that may reach them.
+  std::vector<std::string> index_credentials;
+  // Hosts that may have private addresses.
+  std::vector<sandbox::NetworkRule> private_hosts;
   // Whose answers are kept for all sessions that may reach them, and how much of it at most.
   std::vector<std::string> kept_hosts;
   std::int64_t downloads_mb = 0;  // 0: nothing
@@ -202,7 +213,15 @@ class Manager {
   };
   [[nodiscard]] base::Result<Network> network_of(const Session& session) const;
   base::Status add_credentials(const std::vector<std::string>& names, Network& network) const;
+  base::Status add_index_credentials(Network& network) const;
   base::Status add_network(Network network, sandbox::BoxSpec& spec) const;
+
+  // Hosts that the operator allows one session besides, or takes back what was allowed so. It holds
+  // at once, or from the next start of its processes: then this is why.
+  base::Result<std::string> allow(const std::string& principal_id, const std::string& id,
+                                  const std::vector<sandbox::NetworkRule>& rules, bool take_back);
+  // Ends the session's processes, unless something is in progress: kConflict.
+  base::Status restart(const Session& session);
 
   // What its boxes have written down of the network, into the store; and of all that live.
   base::Status take_journal(const std::string& session_id);

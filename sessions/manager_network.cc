@@ -140,10 +140,15 @@ base::Result<Manager::Network> Manager::network_of(const Session& session) const
   const GrantedNetwork& granted = config_.network;
   const std::vector<NetworkRule> all = granted.all();
   Network result;
+  for (const std::string& text : TRY(store_.network_grants(session.id))) {
+    result.hosts.push_back(TRY(sandbox::parse_network_rule(text)));
+  }
   if (!session.network) {
-    if (!granted.unasked) return result;
-    result.hosts = all;
-    TRY(add_credentials(granted.credentials, result));
+    if (granted.unasked) {
+      result.hosts.insert(result.hosts.end(), all.begin(), all.end());
+      TRY(add_credentials(granted.credentials, result));
+    }
+    TRY(add_index_credentials(result));
     return result;
   }
   const json row = TRY(sandbox::wire::parse_json(*session.network));
@@ -158,7 +163,20 @@ base::Result<Manager::Network> Manager::network_of(const Session& session) const
   }
   const auto names = TRY(network_texts(row, "credentials"));
   TRY(add_credentials(names, result));
+  TRY(add_index_credentials(result));
   return result;
+}
+
+base::Status Manager::add_index_credentials(Network& network) const {
+  for (const std::string& name : config_.network.index_credentials) {
+    auto stored = store_.find_credential(name);
+    if (!stored.ok()) return std::move(stored).error();
+    sandbox::Credential& credential = stored.value().credential;
+    if (are_within({credential.host}, network.hosts)) {
+      network.credentials.push_back(std::move(credential));
+    }
+  }
+  return base::done();
 }
 
 base::Status Manager::add_credentials(const std::vector<std::string>& names,
@@ -198,6 +216,11 @@ base::Status Manager::add_network(Network network, sandbox::BoxSpec& spec) const
     }
   }
   spec.downloads_mb = config_.network.downloads_mb;
+  spec.private_hosts = config_.network.private_hosts;
+  for (const auto& [name, index] : config_.network.indexes) {
+    if (!are_within({index.hosts.front()}, network.hosts)) continue;
+    spec.env.insert(index.variables.begin(), index.variables.end());  // not what it has itself
+  }
   const bool looks_inside = !network.credentials.empty() || !spec.kept_hosts.empty() ||
                             std::any_of(network.hosts.begin(), network.hosts.end(), limits);
   Certificates certificates = TRY(

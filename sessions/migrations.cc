@@ -118,12 +118,22 @@ constexpr std::string_view kKeptAnswers = R"sql(
 ALTER TABLE network_requests ADD COLUMN was_kept INTEGER NOT NULL DEFAULT 0;
 )sql";
 
+// Version 12: hosts that the operator has allowed one session besides.
+constexpr std::string_view kNetworkGrants = R"sql(
+CREATE TABLE network_grants (
+  session_id TEXT NOT NULL REFERENCES sessions(id),
+  rule TEXT NOT NULL,           -- "api.example.com:443"
+  granted_at INTEGER NOT NULL,
+  PRIMARY KEY (session_id, rule)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 11> kScripts{
-      kSchemaSql, kTokens,  kSealingKeys, kHostFolders,     kUnasked,    kBuryAgain,
-      kLiveAlone, kNetwork, kCredentials, kNetworkRequests, kKeptAnswers};
+  static constexpr std::array<std::string_view, 12> kScripts{
+      kSchemaSql, kTokens,  kSealingKeys, kHostFolders,     kUnasked,     kBuryAgain,
+      kLiveAlone, kNetwork, kCredentials, kNetworkRequests, kKeptAnswers, kNetworkGrants};
   return kScripts;
 }
 

@@ -246,6 +246,10 @@ class Store {
                                                          std::int64_t limit);
 
   // Those that are there already stay as they are.
+  // Rules that the operator has given one session besides; and gives it, or takes back.
+  base::Result<std::vector<std::string>> network_grants(const std::string& session_id);
+  base::Status set_network_grant(const std::string& session_id, const std::string& rule,
+                                 bool is_granted, std::int64_t now_ms);
   base::Status add_network_requests(const std::string& session_id,
                                     const std::vector<sandbox::NetworkRequest>& requests);
   // The oldest first.

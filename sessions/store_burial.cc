@@ -20,7 +20,9 @@ base::Status Store::set_buried(const std::string& id) {
   for (const char* sql : {"UPDATE sessions SET buried = 1, host_uid = NULL, env = '{}' "
                           "WHERE id = ? AND status = 'destroyed'",
                           "DELETE FROM files WHERE session_id IN (SELECT id FROM sessions WHERE id "
-                          "= ? AND buried)"}) {
+                          "= ? AND buried)",
+                          "DELETE FROM network_grants WHERE session_id IN (SELECT id FROM sessions "
+                          "WHERE id = ? AND buried)"}) {
     Statement statement = TRY(database_->prepare(sql));
     TRY(statement.bind(id).run());
   }

@@ -11,6 +11,29 @@ constexpr std::int64_t kRequestsMax = 200'000;  // of all sessions; the oldest g
 
 }  // namespace
 
+base::Result<std::vector<std::string>> Store::network_grants(const std::string& session_id) {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(database_->prepare(
+      "SELECT rule FROM network_grants WHERE session_id = ? ORDER BY granted_at, rule"));
+  select.bind(session_id);
+  std::vector<std::string> rules;
+  while (TRY(select.step())) rules.push_back(select.text());
+  return rules;
+}
+
+base::Status Store::set_network_grant(const std::string& session_id, const std::string& rule,
+                                      bool is_granted, std::int64_t now_ms) {
+  const std::lock_guard lock(mutex_);
+  if (is_granted) {
+    Statement insert = TRY(database_->prepare(
+        "INSERT OR IGNORE INTO network_grants (session_id, rule, granted_at) VALUES (?, ?, ?)"));
+    return insert.bind(session_id).bind(rule).bind(now_ms).run();
+  }
+  Statement remove =
+      TRY(database_->prepare("DELETE FROM network_grants WHERE session_id = ? AND rule = ?"));
+  return remove.bind(session_id).bind(rule).run();
+}
+
 base::Status Store::add_network_requests(const std::string& session_id,
                                          const std::vector<sandbox::NetworkRequest>& requests) {
   const std::lock_guard lock(mutex_);
@@ -48,7 +71,8 @@ base::Result<std::vector<AuditedRequest>> Store::network_requests(const Requests
   const std::lock_guard lock(mutex_);
   Statement select = TRY(database_->prepare(
       "SELECT session_id, number, verdict, host, port, method, path, status, reason, credential, "
-      "was_kept, sent_bytes, received_bytes, ms FROM network_requests WHERE number > ?1 AND (?2 = '' OR "
+      "was_kept, sent_bytes, received_bytes, ms FROM network_requests WHERE number > ?1 AND (?2 = "
+      "'' OR "
       "session_id = ?2 OR session_id IN (SELECT id FROM sessions WHERE name = ?2)) AND (?3 = 0 OR "
       "verdict = 'refused') ORDER BY number DESC LIMIT ?4"));
   select.bind(wanted.after_number)

@@ -18,13 +18,12 @@ constexpr std::size_t kPackageBytesMax = 500;
 
 struct PackageManager {
   const char* name;
-  const char* index;    // without which it finds nothing
   const char* command;  // to which the packages are added
 };
 
 constexpr PackageManager kManagers[] = {
-    {"pip", "pypi.org", "python3 -m pip install --no-input --progress-bar off --"},
-    {"npm", "registry.npmjs.org", "npm install --no-audit --no-fund --"}};
+    {"pip", "python3 -m pip install --no-input --progress-bar off --"},
+    {"npm", "npm install --no-audit --no-fund --"}};
 
 PackageManager manager_named(const std::string& name) {
   return *std::find_if(std::begin(kManagers), std::end(kManagers),
@@ -48,12 +47,19 @@ base::Result<std::string> quoted(const std::string& package) {
 base::Status check_network(const Services& services, const sessions::Session& session,
                            const PackageManager& manager) {
   const auto network = TRY(services.sessions.network_of(session));
-  if (sandbox::allows(network.hosts, manager.index, sandbox::kHttpsPort)) return base::done();
+  const auto& indexes = services.sessions.config().network.indexes;
+  const auto index = indexes.find(manager.name);
+  std::string host = "its index";
+  if (index != indexes.end()) {
+    const sandbox::NetworkRule& first = index->second.hosts.front();
+    if (sandbox::allows(network.hosts, first.host, first.port)) return base::done();
+    host = first.host;
+  }
   return base::error(
       Error::Kind::kUnsupported,
       "the network policy of " +
           (session.id.empty() ? "this connection's session" : "session " + session.id) +
-          " does not allow " + manager.index + ", so " + manager.name +
+          " does not allow " + host + ", so " + manager.name +
           " can install nothing. Whoever runs hutch can allow it: hutch stdio --packages, or "
           "allow = [\"packages\"] in [network] of the configuration. Until then use what is "
           "there (in run_code: import importlib.metadata; sorted(d.name for d in "

@@ -186,16 +186,6 @@ base::Status Box::start_runs() {
   return base::done();
 }
 
-base::Status Box::open_network() {
-  if (spec_.network.empty()) return base::done();
-  network_journal_.emplace(session_directory_.get());
-  egress_ = TRY(EgressLink::open(loop_, spec_, init_->take_sockets(), [this](const json& event) {
-    network_journal_->add(event);
-    if (runs_) runs_->network_used(event);
-  }));
-  return base::done();
-}
-
 base::Status Box::start_control() {
   base::UniqueFd socket = TRY(base::listen_at(session_directory_.get(), wire::kBoxSocket));
   Control::Actions actions;
@@ -204,6 +194,9 @@ base::Status Box::start_control() {
   actions.pause = [this] { return pause(Pauser::kClient); };
   actions.resume = [this] { return resume(); };
   actions.end_with_connection = [this] { spec_.ends_with_connection = true; };
+  actions.allow = [this](const std::vector<NetworkRule>& rules, bool take_back) {
+    return allow(rules, take_back);
+  };
   actions.status = [this] { return status(); };
   actions.root_fd = [this] { return init_->root_fd(); };
   actions.take_disk_room = [this](std::int64_t bytes) { return watchdog_->take_disk_room(bytes); };

@@ -141,6 +141,11 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     actions_.end_with_connection();
     return json::object();
   }
+  if (op == "allow") {
+    const auto rules = TRY(rules_from_json(request.value("rules", json::array())));
+    TRY(actions_.allow(rules, wire::boolean_or(request, "take_back", false)));
+    return json::object();
+  }
   if (op == "root") {
     hand_over_root(client);
     return json();

@@ -23,6 +23,7 @@ class Control {
     std::function<base::Status()> pause;
     std::function<base::Status()> resume;
     std::function<void()> end_with_connection;
+    std::function<base::Status(const std::vector<NetworkRule>&, bool take_back)> allow;
     std::function<nlohmann::json()> status;
     std::function<int()> root_fd;
     std::function<base::Status(std::int64_t bytes)> take_disk_room;

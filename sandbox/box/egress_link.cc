@@ -40,7 +40,11 @@ constexpr int kStartPauseMs = 25;
 
 EgressLink::EgressLink(EventLoop& loop, const BoxSpec& spec, std::vector<base::UniqueFd> sockets,
                        Told told)
-    : loop_(loop), spec_(spec), sockets_(std::move(sockets)), told_(std::move(told)) {}
+    : loop_(loop),
+      spec_(spec),
+      listeners_(listeners_of(spec)),
+      sockets_(std::move(sockets)),
+      told_(std::move(told)) {}
 
 EgressLink::~EgressLink() {
   loop_.cancel(retry_);
@@ -135,14 +139,9 @@ base::Status EgressLink::introduce() {
   const auto send = [this](const json& message, const int* fds, std::size_t count) {
     return base::send_packet(connection_.get(), wire::print_json(message), fds, count);
   };
-  TRY(send({{"op", "open"},
-            {"session_id", spec_.session_id},
-            {"build", wire::kBuildId},
-            {"rules", rules_to_json(spec_.network)},
-            {"credentials", credentials_to_json(spec_.credentials)},
-            {"addresses", spec_.network_addresses},
-            {"kept_hosts", spec_.kept_hosts}},
-           nullptr, 0));
+  json open = policy();
+  open.update({{"op", "open"}, {"session_id", spec_.session_id}, {"build", wire::kBuildId}});
+  TRY(send(open, nullptr, 0));
   const auto send_file = [&](const char* op, const std::string& path) -> base::Status {
     if (path.empty()) return base::done();
     const base::UniqueFd file = TRY(base::open_file(AT_FDCWD, path, O_RDONLY));
@@ -151,13 +150,32 @@ base::Status EgressLink::introduce() {
   };
   TRY(send_file("roots", spec_.certificate_roots));
   TRY(send_file("authority", spec_.certificate_authority));
-  const std::vector<Listener> listeners = listeners_of(spec_);
-  for (std::size_t i = 0; i < listeners.size(); ++i) {
+  for (std::size_t i = 0; i < listeners_.size(); ++i) {
     const int fd = sockets_[i].get();
-    TRY(send({{"op", "listener"}, {"kind", listeners[i].kind}, {"port", listeners[i].port}}, &fd,
+    TRY(send({{"op", "listener"}, {"kind", listeners_[i].kind}, {"port", listeners_[i].port}}, &fd,
              1));
   }
   return base::done();
+}
+
+bool EgressLink::listens_on(std::uint16_t port) const {
+  return port == 0 || std::any_of(listeners_.begin(), listeners_.end(),
+                                  [port](const Listener& one) { return one.port == port; });
+}
+
+json EgressLink::policy() const {
+  return {{"rules", rules_to_json(spec_.network)},
+          {"credentials", credentials_to_json(spec_.credentials)},
+          {"addresses", spec_.network_addresses},
+          {"private_hosts", rules_to_json(spec_.private_hosts)},
+          {"kept_hosts", spec_.kept_hosts}};
+}
+
+void EgressLink::tell_rules() {
+  if (!connection_.valid()) return;  // the next door is told of them anyway
+  json message = policy();
+  message["op"] = "rules";
+  if (!base::send_packet(connection_.get(), wire::print_json(message), nullptr, 0).ok()) lost();
 }
 
 void EgressLink::catch_up() {

@@ -31,6 +31,11 @@ class EgressLink {
   EgressLink(const EgressLink&) = delete;
   EgressLink& operator=(const EgressLink&) = delete;
 
+  // Whether code that knows no proxy can connect to this port; 0: the usual ones.
+  [[nodiscard]] bool listens_on(std::uint16_t port) const;
+  // The rules in the spec are others now.
+  void tell_rules();
+
   // What the door has said until now, for who is about to tell of it.
   void catch_up();
 
@@ -41,6 +46,7 @@ class EgressLink {
   base::Status start_door(int directory_fd);
   [[nodiscard]] base::Result<base::UniqueFd> open_downloads() const;
   base::Status introduce();
+  [[nodiscard]] nlohmann::json policy() const;
   void read_events();
   void hand_over(const std::string& credential);
   base::Result<base::UniqueFd> start_handing_over(const std::string& credential);
@@ -49,7 +55,8 @@ class EgressLink {
 
   EventLoop& loop_;
   const BoxSpec& spec_;
-  std::vector<base::UniqueFd> sockets_;
+  const std::vector<Listener> listeners_;
+  std::vector<base::UniqueFd> sockets_;  // of these
   Told told_;
   base::UniqueFd connection_;
   EventLoop::TimerId retry_ = 0;

@@ -36,11 +36,17 @@ constexpr Block4 kNotPublic4[] = {
     {0xF0000000, 4},   // reserved, broadcast
 };
 
-bool is_public4(std::uint32_t address) {
-  return std::none_of(std::begin(kNotPublic4), std::end(kNotPublic4), [address](const Block4& b) {
+constexpr Block4 kPrivate4[] = {
+    {0x0A000000, 8}, {0x64400000, 10}, {0xAC100000, 12}, {0xC0A80000, 16}};
+
+template <std::size_t kSize>
+bool is_in(const Block4 (&blocks)[kSize], std::uint32_t address) {
+  return std::any_of(std::begin(blocks), std::end(blocks), [address](const Block4& b) {
     return ((address ^ b.network) >> (32 - b.bits)) == 0;
   });
 }
+
+bool is_public4(std::uint32_t address) { return !is_in(kNotPublic4, address); }
 
 std::uint32_t embedded4(const ip::address_v6::bytes_type& bytes, std::size_t offset) {
   return static_cast<std::uint32_t>(bytes[offset]) << 24 |
@@ -70,6 +76,11 @@ bool is_public6(const ip::address_v6& address) {
 bool is_public(const ip::address& address) {
   if (address.is_v4()) return is_public4(address.to_v4().to_uint());
   return is_public6(address.to_v6());
+}
+
+bool is_private(const ip::address& address) {
+  if (address.is_v4()) return is_in(kPrivate4, address.to_v4().to_uint());
+  return (address.to_v6().to_bytes()[0] & 0xFE) == 0xFC;
 }
 
 bool is_own(const ip::address& address) {

@@ -11,6 +11,9 @@ namespace sandbox::egress {
 // those of documentation: nobody has them but networks made for tests.
 bool is_public(const boost::asio::ip::address& address);
 
+// Of the networks of homes and companies: RFC 1918, RFC 6598, RFC 4193.
+bool is_private(const boost::asio::ip::address& address);
+
 // Whether it is one of this machine's own, whatever range it is of. Nothing is sent to find out.
 bool is_own(const boost::asio::ip::address& address);
 

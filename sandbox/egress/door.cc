@@ -79,6 +79,7 @@ base::Status take_message(Session& session, Resources& resources, const json& me
     session.set_addresses(TRY(addresses_of(message.value("addresses", json::object()))));
     session.set_credentials(
         TRY(credentials_from_json(message.value("credentials", json::array()))));
+    session.set_private_hosts(TRY(rules_from_json(message.value("private_hosts", json::array()))));
     session.set_kept_hosts(TRY(names_in(message, "kept_hosts")));
     session.set_rules(TRY(rules_from_json(message.value("rules", json::array()))));
     return base::done();

@@ -131,8 +131,9 @@ std::optional<std::string> Session::name_of(Connection& connection) const {
 
 std::string Session::words_of_refusal(const std::string& host) {
   return "not allowed by this session's network policy. Whoever runs hutch can allow it: hutch "
-         "stdio --allow " +
-         host + ", or allow in [network] of the configuration";
+         "sessions allow SESSION " +
+         host + " (at once), hutch stdio --allow " + host +
+         ", or allow in [network] of the configuration";
 }
 
 void Session::refuse(const std::string& host, std::uint16_t port, const std::string& reason) {
@@ -145,7 +146,8 @@ Task<std::string> Session::open(Connection& connection) {
     pinned = known->second;
   }
   co_await events_->taken();
-  std::string reason = co_await connect_upstream(connection, lookups_, pinned);
+  const bool may_be_private = sandbox::allows_host(private_hosts_, connection.host);
+  std::string reason = co_await connect_upstream(connection, lookups_, pinned, may_be_private);
   if (reason.empty() && !closed_) {
     connection.began = Connection::Clock::now();
     events_->tell({{"event", "opened"}, {"host", connection.host}, {"port", connection.port}});

@@ -52,6 +52,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // Of names that the operator has given theirs: canonical name to address.
   void set_addresses(std::map<std::string, asio::ip::address> addresses);
   void set_credentials(std::vector<Credential> credentials);
+  void set_private_hosts(std::vector<NetworkRule> hosts) { private_hosts_ = std::move(hosts); }
   // Whose answers are kept for all; canonical names.
   void set_kept_hosts(std::set<std::string> hosts) { kept_hosts_ = std::move(hosts); }
   void take_credential(const std::string& name, base::UniqueFd pipe);
@@ -111,6 +112,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Pace accepted_;
   std::vector<NetworkRule> rules_;
   std::map<std::string, asio::ip::address> addresses_;
+  std::vector<NetworkRule> private_hosts_;
   std::set<std::string> kept_hosts_;
   std::shared_ptr<LeafCertificates> leaves_;
   std::shared_ptr<asio::ssl::context> roots_;

@@ -26,10 +26,11 @@ Task<error_code> connect_to(Socket& socket, asio::ip::tcp::endpoint endpoint) {
   co_return failure;
 }
 
-std::string why_not(const asio::ip::address& address) {
-  if (!is_public(address)) {
+std::string why_not(const asio::ip::address& address, bool may_be_private) {
+  if (!is_public(address) && !(may_be_private && is_private(address))) {
     return "the name stands for " + address.to_string() +
-           ", which is no public address: such are never reached";
+           ", which is no public address: such are reached only where private in [network] of the "
+           "configuration names the host";
   }
   if (is_own(address)) {
     return "the name stands for " + address.to_string() +
@@ -41,7 +42,7 @@ std::string why_not(const asio::ip::address& address) {
 }  // namespace
 
 Task<std::string> connect_upstream(Connection& connection, Lookups& lookups,
-                                   std::optional<asio::ip::address> pinned) {
+                                   std::optional<asio::ip::address> pinned, bool may_be_private) {
   Lookups::Addresses addresses;
   if (pinned) {
     addresses.push_back(*pinned);
@@ -51,7 +52,7 @@ Task<std::string> connect_upstream(Connection& connection, Lookups& lookups,
   std::string reason = "the host of hutch finds no address for this name";
   for (const auto& address : addresses) {
     if (pinned) break;
-    std::string refusal = why_not(address);
+    std::string refusal = why_not(address, may_be_private);
     if (!refusal.empty()) co_return refusal;
   }
   for (const auto& address : addresses) {

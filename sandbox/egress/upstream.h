@@ -17,6 +17,6 @@ namespace sandbox::egress {
 // connection's deadline, which closes both its sockets, ends it all. The result: why not, in words
 // for the session; empty when it is connected.
 Task<std::string> connect_upstream(Connection& connection, Lookups& lookups,
-                                   std::optional<asio::ip::address> pinned);
+                                   std::optional<asio::ip::address> pinned, bool may_be_private);
 
 }  // namespace sandbox::egress

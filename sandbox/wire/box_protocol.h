@@ -16,6 +16,9 @@
 //                                                            "isolation":{..}}
 //   {"op":"pause"} {"op":"resume"}                        {"ok":true}
 //   {"op":"end_with_connection"}                          {"ok":true}
+//   {"op":"allow","rules":["host:port"..],"take_back":b}  {"ok":true}, from now on; unsupported
+//   when
+//                                                            only a new box could have it
 //   {"op":"root"}                                         {"ok":true}, then one byte that carries
 //                                                            the descriptor of the box's root
 //   {"op":"disk_room","bytes":n}                          {"ok":true}, or a limit

@@ -5,6 +5,7 @@
 //
 // Box to door:
 //   {"op":"open","session_id":"..","build":"..","rules":["host:port"..],
+//      "private_hosts":["host:port"..],                            which may have private addresses
 //      "addresses":{"host":"address"}, "kept_hosts":["host"..],    whose answers all sessions share
 //      "credentials":[{"name","host","place","allow_plain"}..]}             first, and once
 //   {"op":"credential","name":".."}  with a pipe that {"value":".."} or {"error":".."} is read from
@@ -12,7 +13,7 @@
 //   {"op":"roots"}, {"op":"authority"}  before listeners, with a file of PEM: certificates that the
 //      door trusts; and, where it is to look into TLS, key and certificate of our authority
 //   {"op":"listener","kind":"dns_udp"|"dns_tcp"|"proxy"|"direct","port":n}  with the socket
-//   {"op":"rules","rules":[..],"addresses":{..}}                            from now on
+//   {"op":"rules","rules":[..],"addresses":{..},"credentials":[..],..}  from now on, as in open
 // Door to box, before what it tells of can be seen in the box:
 //   {"event":"opened","host":"..","port":n}
 //   {"event":"refused","host":"..","port":n,"reason":".."}
@@ -20,8 +21,8 @@
 //   {"event":"closed","host":"..","port":n,"sent":n,"received":n,"ms":n,     bytes of the session
 //      "looked_into":true|false}                     whether its requests have been told of besides
 //   {"event":"request","host":"..","port":n,"method":"..","path":"..","status":n,"sent":n,
-//      "received":n,"ms":n,"credential":"its name","kept":true|false}        when it is over; whether
-//      the answer was one that is kept
+//      "received":n,"ms":n,"credential":"its name","kept":true|false}        when it is over;
+//      whether the answer was one that is kept
 #pragma once
 
 #include <cstddef>

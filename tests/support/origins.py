@@ -26,6 +26,8 @@ class _Echo(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         self._note()
+        if self.path in self.server.files:
+            return self._send_file(*self.server.files[self.path])
         if self.path in _ODD:
             self.close_connection = True
             return self._write(b"HTTP/1.1 200 OK\r\n" + _ODD[self.path])
@@ -49,6 +51,17 @@ class _Echo(http.server.BaseHTTPRequestHandler):
 
     def _note(self):
         self.server.headers.append({":path": [self.path], **{name: self.headers.get_all(name) for name in self.headers}})
+
+    def _send_file(self, content, login=None):
+        if login and self.headers["Authorization"] != login:
+            self.send_response(401)
+            self.send_header("Content-Length", "0")
+            return self.end_headers()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html" if content.startswith(b"<") else "application/octet-stream")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self._write(content)
 
     def _answer_with(self, fields):
         """A body that tells answers apart, of as many bytes as `size` says, and with the fields that are named."""
@@ -126,7 +139,9 @@ class _Plain(socketserver.StreamRequestHandler):
 @contextlib.contextmanager
 def _serving(server):
     server.daemon_threads = True
+    server.handle_error = lambda *_: None  # clients that go are no news
     server.asked = []
+    server.files = {}  # path to content, and the Authorization that it wants, if any
     server.headers = []  # of each request: name to values, and its path
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -160,6 +175,7 @@ def tls_origin(folder, host):
     context.load_cert_chain(certificate, key)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Echo)
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    server.certificate = certificate.read_text()
     with _serving(server):
         yield server
 

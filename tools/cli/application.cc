@@ -1,6 +1,5 @@
 #include "tools/cli/application.h"
 
-#include <arpa/inet.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -9,8 +8,8 @@
 #include "sandbox/base/process.h"
 #include "sandbox/environment.h"
 #include "sandbox/own_ids.h"
-#include "sessions/certificates.h"
-#include "tools/cli/network_sets.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/granted_network.h"
 
 namespace tools::cli {
 
@@ -62,50 +61,20 @@ base::Result<sessions::GrantedFolders> granted_folders(const Settings& settings)
   return folders;
 }
 
-base::Result<sessions::GrantedNetwork> granted_network(const Settings& settings) {
-  sessions::GrantedNetwork network;
-  if (settings.mounting == Settings::Mounting::kNone) return network;
-  for (const std::string& text : settings.allow) {
-    if (const auto set = network_set(text)) {
-      network.sets[text] = *set;
-      continue;
-    }
-    auto rule = sandbox::parse_network_rule(text);
-    if (!rule.ok()) return std::move(rule).error().context("allow");
-    network.hosts.push_back(std::move(rule).value());
-  }
-  for (const auto& [name, address] : settings.addresses) {
-    in6_addr parsed{};
-    if (::inet_pton(AF_INET, address.c_str(), &parsed) != 1 &&
-        ::inet_pton(AF_INET6, address.c_str(), &parsed) != 1) {
-      return base::error(Error::Kind::kInvalid,
-                         "network.addresses: " + name + " has no address of version 4 or 6");
-    }
-    network.addresses[TRY(sandbox::canonical_host(name))] = address;
-  }
-  network.credentials = settings.credentials;
-  const auto indexes = network_set("packages");
-  for (const sandbox::NetworkRule& index : *indexes) network.kept_hosts.push_back(index.host);
-  network.downloads_mb = settings.downloads_mb;
-  network.roots = sessions::host_roots();
-  network.unasked = settings.mounting == Settings::Mounting::kAll;
-  if (network.unasked) {
-    auto all = sandbox::check_network_rules(network.all());
-    if (!all.ok()) return std::move(all).error().context("allow");
-  }
-  return network;
-}
-
 }  // namespace
 
 base::Result<std::unique_ptr<Application>> Application::open(const Settings& settings) {
   std::unique_ptr<Application> app(new Application(settings));
   // First, so that nothing is made for a command that says what is refused.
   sessions::GrantedFolders folders = TRY(granted_folders(settings));
-  sessions::GrantedNetwork network = TRY(granted_network(settings));
+  std::vector<PackageIndexes::Login> logins;
+  sessions::GrantedNetwork network = TRY(granted_network(settings, logins));
   TRY(make_directories(settings));
   app->sandbox_ = sandbox::make_sandbox(TRY(sandbox_config(settings)));
   app->store_ = TRY(sessions::Store::open(settings.state_directory + "/hutch.db"));
+  for (const auto& [credential, value] : logins) {
+    TRY(keep_credential(settings, *app->store_, {credential, "value", "", 0}, value));
+  }
   app->principal_id_ = TRY(app->store_->ensure_principal("local"));
   app->share_ = TRY(share::FileShare::open(settings.state_directory + "/shared", *app->store_));
   app->share_->sweep();  // also for a command that ends before the manager has swept

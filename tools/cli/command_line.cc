@@ -126,6 +126,7 @@ void add_sessions(CLI::App& app, Choices& choices) {
       });
     });
   }
+  add_allow(*sessions, choices.command);
 }
 
 void add_share(CLI::App& app, Choices& choices) {

@@ -40,6 +40,18 @@ enum class SessionAction { kList, kShow, kRemove, kPause, kResume };
 base::Result<int> run_sessions(Application& app, SessionAction action, const std::string& id,
                                bool as_json);
 
+// In words for the shell; those of the sessions are for clients, and name their tools.
+base::Result<int> or_no_such_session(base::Result<int> done);
+
+struct AllowOptions {
+  std::string session;             // by id or name
+  std::vector<std::string> hosts;  // rules, or names of sets
+  bool take_back = false;
+  bool restart = false;  // its processes, where they cannot have it else
+  bool as_json = false;
+};
+base::Result<int> allow_session(Application& app, const AllowOptions& options);
+
 base::Result<int> share_list(Application& app, bool as_json);
 // Copies the shared file to `target`, or into it where that is a directory; "-" is standard output.
 base::Result<int> share_get(Application& app, const std::string& id, const std::string& target);
@@ -65,6 +77,10 @@ struct CredentialOptions {
   std::string variable;
   std::string command;  // run each time that the value is needed
 };
+// In place of the one of that name; `text` is its value, or the command that prints it, as
+// credential.source says.
+base::Status keep_credential(const Settings& settings, sessions::Store& store,
+                             sessions::StoredCredential credential, const std::string& text);
 base::Result<int> credential_set(const Settings& settings, const CredentialOptions& options);
 base::Result<int> credential_list(const Settings& settings, bool as_json);
 base::Result<int> credential_remove(const Settings& settings, const std::string& name);

@@ -148,6 +148,8 @@ base::Status take_network(const std::string& path, const toml::node& node, Setti
       TRY(take_texts(path, entry, name, settings.allow));
     } else if (name == "credentials") {
       TRY(take_texts(path, entry, name, settings.credentials));
+    } else if (name == "private") {
+      TRY(take_texts(path, entry, name, settings.private_hosts));
     } else if (name == "downloads_mb") {
       TRY(take_number(path, entry, name, 0, 1 << 20, settings.downloads_mb));
     } else if (name == "addresses" && entry.is_table()) {

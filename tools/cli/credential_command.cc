@@ -1,7 +1,6 @@
 // hutch credential: what the door to the network adds to requests, kept sealed.
 #include <fcntl.h>
 #include <pwd.h>
-#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "sessions/sealing.h"
 #include "sessions/store.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/program_output.h"
 
 namespace tools::cli {
 
@@ -101,40 +101,14 @@ std::string home_of_user() {
   return user != nullptr ? user->pw_dir : "/";
 }
 
-// What a command of the operator's prints.
 base::Result<std::string> printed_by(const std::string& command) {
-  const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDWR));
-  base::Pipe pipe = TRY(base::make_pipe());
   base::SpawnOptions options;
   options.arguments = {"/bin/sh", "-c", command};
   options.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8",
                          "HOME=" + home_of_user()};
-  options.descriptors = {null.get(), pipe.write_end.get(), STDERR_FILENO};
-  options.own_session = true;
-  ::signal(SIGCHLD, SIG_DFL);  // else nobody is told how it ended
-  const pid_t pid = TRY(base::spawn(options));
-  pipe.write_end.reset();
-  const auto deadline = std::chrono::steady_clock::now() + kCommandPatience;
-  std::string printed;
-  while (printed.size() <= kValueBytesMax + 2) {
-    const short events = TRY(base::wait_for(pipe.read_end.get(), POLLIN, deadline));
-    char part[4096];
-    const ssize_t got = events == 0 ? -1 : ::read(pipe.read_end.get(), part, sizeof part);
-    if (got < 0) {
-      (void)::kill(-pid, SIGKILL);
-      (void)::waitpid(pid, nullptr, 0);
-      return base::error(Error::Kind::kUnavailable, "its command has not ended in time");
-    }
-    if (got == 0) break;
-    printed.append(part, static_cast<std::size_t>(got));
-  }
-  (void)::kill(-pid, SIGKILL);  // whoever has closed its output and goes on
-  int status = 0;
-  if (::waitpid(pid, &status, 0) != pid || (status != 0 && !WIFSIGNALED(status))) {
-    return base::error(Error::Kind::kUnavailable,
-                       "its command failed with status " + std::to_string(WEXITSTATUS(status)));
-  }
-  return checked(std::move(printed));
+  auto printed = output_of(std::move(options), kValueBytesMax + 2, kCommandPatience);
+  if (printed.ok()) return checked(std::move(printed).value());
+  return base::error(printed.error().kind, "its command " + printed.error().message);
 }
 
 base::Result<std::string> value_in(const Settings& settings, const std::string& name) {
@@ -146,6 +120,15 @@ base::Result<std::string> value_in(const Settings& settings, const std::string& 
 }
 
 }  // namespace
+
+base::Status keep_credential(const Settings& settings, sessions::Store& store,
+                             sessions::StoredCredential credential, const std::string& text) {
+  const auto key = TRY(key_of(settings));
+  const std::string purpose = credential.source + " " + credential.credential.name;
+  credential.sealed = TRY(sessions::seal(key, text, purpose));
+  credential.updated_at = base::now_ms();
+  return store.put_credential(credential);
+}
 
 base::Result<int> credential_set(const Settings& settings, const CredentialOptions& options) {
   TRY(check_name(options.name));
@@ -164,10 +147,7 @@ base::Result<int> credential_set(const Settings& settings, const CredentialOptio
     return invalid("for --basic the value is user:password");
   }
   const auto store = TRY(open_store(settings));
-  const auto key = TRY(key_of(settings));
-  stored.sealed = TRY(sessions::seal(key, text, stored.source + " " + options.name));
-  stored.updated_at = base::now_ms();
-  TRY(store->put_credential(stored));
+  TRY(keep_credential(settings, *store, stored, text));
   std::cout << options.name << " is added to requests to " << sandbox::text_of(credential.host)
             << " of sessions that name it, or of all with: hutch stdio --credential "
             << options.name << "\n";

@@ -67,6 +67,26 @@ void add_credential(CLI::App& app, Command& chosen) {
   });
 }
 
+void add_allow(CLI::App& sessions, Command& chosen) {
+  const auto options = std::make_shared<AllowOptions>();
+  CLI::App* allow = sessions.add_subcommand("allow", "Let one reach a host, from now on");
+  allow->add_option("session", options->session, "Id or name")->required();
+  allow
+      ->add_option("host", options->hosts,
+                   "api.example.com, *.example.com, with :port; or packages, github")
+      ->required();
+  allow->add_flag("--take-back", options->take_back, "Not any more what was allowed so");
+  allow->add_flag("--restart", options->restart,
+                  "End its processes now where they cannot have it else; files stay");
+  allow->add_flag("--json", options->as_json, "Print JSON");
+  allow->callback([&chosen, options] {
+    chosen = [options](const Settings& settings) -> base::Result<int> {
+      const auto application = TRY(Application::open(settings));
+      return allow_session(*application, *options);
+    };
+  });
+}
+
 void add_audit(CLI::App& app, Command& chosen) {
   const auto options = std::make_shared<AuditOptions>();
   CLI::App* audit = app.add_subcommand("audit", "What sessions have asked of the network");

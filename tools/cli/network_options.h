@@ -1,4 +1,4 @@
-// hutch credential and hutch audit on the command line.
+// hutch credential, hutch sessions allow and hutch audit on the command line.
 #pragma once
 
 #include "tools/cli/commands.h"
@@ -11,6 +11,7 @@ namespace tools::cli {
 
 // `chosen` becomes the command that was asked for.
 void add_credential(CLI::App& app, Command& chosen);
+void add_allow(CLI::App& sessions, Command& chosen);
 void add_audit(CLI::App& app, Command& chosen);
 
 }  // namespace tools::cli

@@ -132,9 +132,11 @@ base::Result<int> act(Application& app, SessionAction action, const std::string&
 
 base::Result<int> run_sessions(Application& app, SessionAction action, const std::string& id,
                                bool as_json) {
-  auto done = act(app, action, id, as_json);
+  return or_no_such_session(act(app, action, id, as_json));
+}
+
+base::Result<int> or_no_such_session(base::Result<int> done) {
   if (done.ok() || done.error().kind != base::Error::Kind::kNotFound) return done;
-  // The message of the sessions is for clients, and names their tools.
   return base::error(base::Error::Kind::kNotFound,
                      "no such session, or it was deleted; `hutch sessions ls` shows those there "
                      "are");

@@ -66,7 +66,8 @@ struct Settings {
   sandbox::HostPlaces never_mounted;
   std::vector<std::string> credentials;  // names of those that sessions may use
   std::vector<std::string> allow;        // hosts that sessions may reach, and names of sets of them
-  std::int64_t downloads_mb = 2048;      // of packages, kept for all sessions
+  std::vector<std::string> private_hosts;        // of these, those that may have private addresses
+  std::int64_t downloads_mb = 2048;              // of packages, kept for all sessions
   std::map<std::string, std::string> addresses;  // of such hosts, where no name service has them
   enum class Mounting { kNone, kAll, kAsked };   // what sessions of this command get
   Mounting mounting = Mounting::kNone;

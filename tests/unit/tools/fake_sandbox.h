@@ -55,6 +55,7 @@ class FakeBox final : public Box {
   base::Status pause() override { return base::done(); }
   base::Status resume() override { return base::done(); }
   base::Status end_with_connection() override { return base::done(); }
+  base::Status allow(const std::vector<NetworkRule>&, bool) override { return base::done(); }
   base::Result<base::UniqueFd> root() override {
     return base::open_file(AT_FDCWD, directory_, O_PATH | O_DIRECTORY);
   }

@@ -1,0 +1,105 @@
+"""Clients of all kinds, told of a proxy or not: each reaches what is allowed, through TLS that nobody looks into and through TLS that
+is, and is refused elsewhere."""
+
+import shutil
+
+import pytest
+
+import environments
+from conftest import needs
+from hutch_client import Client
+from origins import http_origin, port_of, tls_origin
+from test_network import PROXY, refused
+
+TOLD = f"export http_proxy={PROXY} https_proxy={PROXY} HTTP_PROXY={PROXY} HTTPS_PROXY={PROXY}; "
+WAYS = {"plain": "http://web.test:{0.web}/v1/x", "through": "https://api.test:{0.api}/v1/x", "looked-into": "https://api.test:{0.inside}/v1/x"}
+
+# Each prints what URL answers, and fails when there is nothing.
+CLIENTS = {
+    "curl": "curl -fsS URL",
+    "wget": "wget -qO- URL",
+    "git": "git ls-remote URL",
+    "urllib": "python3 -c \"import urllib.request as u; print(u.urlopen('URL').read().decode())\"",
+    "requests": "python3 -c \"import requests; r = requests.get('URL'); r.raise_for_status(); print(r.text)\"",
+    "httpx": "python3 -c \"import httpx; r = httpx.get('URL'); r.raise_for_status(); print(r.text)\"",
+    "aiohttp": """python3 -c "
+import aiohttp, asyncio
+async def main():
+    async with aiohttp.ClientSession(trust_env=True, raise_for_status=True) as session:
+        print(await (await session.get('URL')).text())
+asyncio.run(main())" """,
+    "fetch": "node -e \"fetch('URL').then(async (r) => { if (!r.ok) throw r.status; console.log(await r.text()) })\"",
+    "node:https": "node -e \"require('URL'.split(':')[0]).get('URL', (r) => { r.pipe(process.stdout); if (r.statusCode !== 200) process.exitCode = 1 })\"",
+}
+# They need what is installed for them first, or take long to be made.
+SLOW = {
+    "axios": "node -e \"require('axios').get('URL').then((r) => console.log(r.data))\"",
+    "undici": "node -e \"require('undici').request('URL').then(async (r) => { if (r.statusCode !== 200) throw r.statusCode; console.log(await r.body.text()) })\"",
+    "go": "/usr/local/go/bin/go run get.go URL",
+}
+GO = """package main
+import ("fmt"; "io"; "net/http"; "os")
+func main() {
+  answer, failure := http.Get(os.Args[1])
+  if failure != nil { panic(failure) }
+  if answer.StatusCode != 200 { panic(answer.Status) }
+  body, _ := io.ReadAll(answer.Body)
+  fmt.Println(string(body))
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def world(module_state, tmp_path_factory):
+    needs(environments.python().exists(), environments.MISSING)
+    folder = tmp_path_factory.mktemp("clients")
+    with http_origin() as web, tls_origin(folder, "api.test") as api, tls_origin(folder, "api.test") as inside:
+        config = folder / "config.toml"
+        trusted = folder / "trusted.pem"
+        trusted.write_text((folder / "roots.pem").read_text() + api.certificate)
+        config.write_text(f"""
+[network]
+allow = ["packages", "web.test:{port_of(web)}", "api.test:{port_of(api)}", "GET api.test:{port_of(inside)}/v1/*"]
+[network.addresses]
+"web.test" = "127.0.0.1"
+"api.test" = "127.0.0.1"
+"other.test" = "127.0.0.1"
+""")
+        with Client(module_state, env={"HUTCH_CONFIG": str(config), "SSL_CERT_FILE": str(trusted), "HUTCH_ENVIRONMENTS_DIR": str(environments.directory())}) as client:
+            client.web, client.api, client.inside = port_of(web), port_of(api), port_of(inside)
+            yield client
+
+
+@pytest.mark.parametrize("told", ["", TOLD], ids=["direct", "proxy"])
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_client(world, name, told):
+    check(world, name, CLIENTS[name], told)
+
+
+def check(world, name, command, told):
+    if name in ("wget",) and not shutil.which(name, path="/usr/bin"):
+        pytest.skip(f"no /usr/bin/{name} on this machine")
+    for url in WAYS.values():
+        url = url.format(world)
+        # What the host answers is no repository: git says so, with what it has read.
+        run = world.run(told + command.replace("URL", url) + " 2>&1", "bash")
+        reached = "GET /v1/x" in run["stdout"] or name == "git" and "not valid" in run["stdout"]
+        assert reached and (run["network"]["refused"] == []), (url, run)
+        other = url.replace("web.test", "other.test").replace("api.test", "other.test")
+        run = world.run(told + command.replace("URL", other) + " 2>&1", "bash")
+        assert run["status"] == "failed" and "GET /" not in run["stdout"], (other, run)
+        assert any(host.startswith("other.test") for host in refused(run)), (other, run)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("told", ["", TOLD], ids=["direct", "proxy"])
+@pytest.mark.parametrize("name", SLOW)
+def test_a_client_that_is_installed_first(world, name, told):
+    if name == "go":
+        if world.run("test -x /usr/local/go/bin/go", "bash")["status"] == "failed":
+            pytest.skip("no Go on this machine")
+        world.call("write_file", path="get.go", content=GO)
+    else:
+        run = world.run(f"[ -d node_modules/{name} ] || npm install --silent {name}", "bash", timeout_seconds=300)
+        assert run["status"] == "completed", run
+    check(world, name, SLOW[name], told)

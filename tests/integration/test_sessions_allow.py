@@ -1,0 +1,90 @@
+"""hutch sessions allow: a host for one session while it lives, and back again."""
+
+import json
+import subprocess
+
+import pytest
+
+from hutch_client import Client, hutch_binary
+from origins import http_origin, port_of
+from test_network import refused
+
+
+@pytest.fixture(scope="module")
+def world(module_state, tmp_path_factory):
+    with http_origin() as web, http_origin() as other:
+        config = tmp_path_factory.mktemp("allow") / "config.toml"
+        config.write_text(f"""
+[network]
+allow = ["web.test:{port_of(web)}"]
+[network.addresses]
+"web.test" = "127.0.0.1"
+"more.test" = "127.0.0.1"
+""")
+        with Client(module_state, env={"HUTCH_CONFIG": str(config)}) as client:
+            client.port, client.other = port_of(web), port_of(other)
+            yield client
+
+
+def allow(client, *arguments, status=0):
+    """Without the server's own flags and configuration, as in another shell."""
+    done = subprocess.run([hutch_binary(), "--state-dir", client.state, "sessions", "allow", *arguments], capture_output=True, text=True,
+                          timeout=60)
+    assert done.returncode == status, done
+    return done.stdout + done.stderr
+
+
+def ask(client, session, host="more.test", port=None):
+    return client.run(f"curl -sS http://{host}:{port or client.port}/", "bash", session_id=session)
+
+
+def test_a_host_for_a_session_that_lives(world):
+    session = world.call("create_session", name="living")["session_id"]
+    world.run("kept = 1", session_id=session)
+    run = ask(world, session)
+    assert run["status"] == "failed" and "hutch sessions allow SESSION more.test (at once)" in refused(run)["more.test"], run
+    assert allow(world, "living", f"more.test:{world.port}") == f"living may reach more.test:{world.port}\n"
+    assert ask(world, session)["stdout"].startswith("GET / more.test")
+    assert world.run("print(kept)", session_id=session)["stdout"] == "1\n", "nothing was started anew"
+    allow(world, "living", "--take-back", f"more.test:{world.port}")
+    assert ask(world, session)["status"] == "failed"
+    assert ask(world, session, "web.test")["status"] == "completed", "what the configuration allows stays"
+
+
+def test_what_was_allowed_outlives_its_processes(world):
+    session = world.call("create_session", name="again")["session_id"]
+    allow(world, session, f"more.test:{world.port}")
+    assert ask(world, session)["status"] == "completed"
+    world.call("delete_session", session_id=world.call("create_session")["session_id"])
+    subprocess.run([hutch_binary(), "--state-dir", world.state, "sessions", "allow", session, f"more.test:{world.other}", "--restart"], check=True)
+    assert ask(world, session)["status"] == "completed" and ask(world, session, port=world.other)["status"] == "completed"
+    said = subprocess.run([hutch_binary(), "--state-dir", world.state, "sessions", "show", session], capture_output=True, text=True, check=True).stdout
+    assert "network_allowed" in said and f"more.test:{world.other}" in said
+
+
+def test_a_session_without_a_network_has_it_from_its_next_start(world):
+    session = world.call("create_session", network={"block_outbound": True})["session_id"]
+    world.run("kept = 1", session_id=session)
+    said = json.loads(allow(world, session, f"more.test:{world.port}", "--json"))
+    assert said == {"session_id": session, "rules": [f"more.test:{world.port}"], "allowed": True, "holds": "next_start",
+                    "reason": "its processes were started without a network"}
+    assert ask(world, session)["status"] == "failed"
+    assert allow(world, session, f"more.test:{world.port}", "--restart").endswith(f"may reach more.test:{world.port}\n")
+    assert ask(world, session)["status"] == "completed"
+    assert ask(world, session, "web.test")["status"] == "failed", "nothing besides"
+
+
+@pytest.mark.parametrize("rule,why", [
+    ("more.test:{0.other}", "nothing takes connections to port {0.other} in it"),
+    ("GET more.test:{0.port}/public/*", "its processes do not trust the door"),
+])
+def test_what_a_box_cannot_have_any_more(world, rule, why):
+    session = world.call("create_session")["session_id"]
+    said = allow(world, session, rule.format(world))
+    assert "from the next start of its processes on: " + why.format(world) in said and "--restart" in said
+
+
+def test_what_is_no_session_and_no_host(world):
+    assert "no such session" in allow(world, "nobody", "more.test", status=1)
+    assert "127.0.0.1" in allow(world, "living", "127.0.0.1", status=1)
+    assert "--help" in allow(world, "living", status=2)

@@ -1,0 +1,101 @@
+#include "tools/cli/granted_network.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+
+#include "sessions/certificates.h"
+#include "tools/cli/network_sets.h"
+
+namespace tools::cli {
+
+using base::Error;
+using sandbox::NetworkRule;
+
+namespace {
+
+constexpr const char* kPackages = "packages";
+
+base::Result<std::map<std::string, std::string>> checked_addresses(const Settings& settings) {
+  std::map<std::string, std::string> checked;
+  for (const auto& [name, address] : settings.addresses) {
+    in6_addr parsed{};
+    if (::inet_pton(AF_INET, address.c_str(), &parsed) != 1 &&
+        ::inet_pton(AF_INET6, address.c_str(), &parsed) != 1) {
+      return base::error(Error::Kind::kInvalid,
+                         "network.addresses: " + name + " has no address of version 4 or 6");
+    }
+    checked[TRY(sandbox::canonical_host(name))] = address;
+  }
+  return checked;
+}
+
+NetworkRule https(const std::string& host) {
+  return {.host = host, .subdomains = false, .port = sandbox::kHttpsPort};
+}
+
+void add_index(const std::string& name, const std::string& usual_host,
+               PackageIndexes::Manager manager, sessions::GrantedNetwork& network) {
+  const bool is_usual = manager.hosts.empty();
+  if (is_usual) manager.hosts = {https(usual_host)};
+  std::vector<NetworkRule>& set = network.sets[kPackages];
+  // What stands in the place of the usual one is there so that nothing comes from that.
+  if (!is_usual) std::erase(set, https(usual_host));
+  for (const NetworkRule& host : manager.hosts) {
+    if (std::find(set.begin(), set.end(), host) == set.end()) set.push_back(host);
+    network.kept_hosts.push_back(host.host);
+    if (!is_usual) network.private_hosts.push_back(host);
+  }
+  network.indexes[name] = {std::move(manager.hosts), std::move(manager.variables)};
+}
+
+base::Status add_indexes(const Settings& settings, sessions::GrantedNetwork& network,
+                         std::vector<PackageIndexes::Login>& logins) {
+  PackageIndexes indexes;
+  if (network.sets.contains(kPackages)) {
+    indexes = TRY(package_indexes(settings));
+  }
+  add_index("pip", "pypi.org", std::move(indexes.pip), network);
+  add_index("npm", "registry.npmjs.org", std::move(indexes.npm), network);
+  network.kept_hosts.emplace_back("files.pythonhosted.org");
+  logins = std::move(indexes.logins);
+  for (const auto& login : logins) network.index_credentials.push_back(login.credential.name);
+  return base::done();
+}
+
+}  // namespace
+
+base::Result<sessions::GrantedNetwork> granted_network(const Settings& settings,
+                                                       std::vector<PackageIndexes::Login>& logins) {
+  sessions::GrantedNetwork network;
+  if (settings.mounting == Settings::Mounting::kNone) return network;
+  for (const std::string& text : settings.allow) {
+    if (const auto set = network_set(text)) {
+      network.sets[text] = *set;
+      continue;
+    }
+    auto rule = sandbox::parse_network_rule(text);
+    if (!rule.ok()) return std::move(rule).error().context("allow");
+    network.hosts.push_back(std::move(rule).value());
+  }
+  network.addresses = TRY(checked_addresses(settings));
+  for (const std::string& text : settings.private_hosts) {
+    auto rule = sandbox::parse_network_rule(text);
+    if (!rule.ok()) return std::move(rule).error().context("private");
+    network.private_hosts.push_back(std::move(rule).value());
+  }
+  const bool may_install = network.sets.contains(kPackages);
+  TRY(add_indexes(settings, network, logins));
+  if (!may_install) network.sets.erase(kPackages);
+  network.credentials = settings.credentials;
+  network.downloads_mb = settings.downloads_mb;
+  network.roots = sessions::host_roots();
+  network.unasked = settings.mounting == Settings::Mounting::kAll;
+  if (network.unasked) {
+    auto all = sandbox::check_network_rules(network.all());
+    if (!all.ok()) return std::move(all).error().context("allow");
+  }
+  return network;
+}
+
+}  // namespace tools::cli
