@@ -183,7 +183,7 @@ TEST_F(BurialTest, AnOlderDatabaseIsCleanedAndShrinksToo) {
     const auto database = Database::open(path()).value();
     ASSERT_TRUE(database
                     ->execute("ALTER TABLE sessions DROP COLUMN network; DROP TABLE credentials; "
-                              "DROP TABLE network_requests; "
+                              "DROP TABLE network_requests; DROP TABLE network_grants; "
                               "PRAGMA auto_vacuum = NONE; "
                               "VACUUM; PRAGMA user_version = 5")
                     .ok());
