@@ -1,5 +1,6 @@
 """Drives one language runner outside a box, as hutch-box does inside: pipes as descriptors 3 and 4."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -111,6 +112,9 @@ class RunnerClient:
             if _failure == (None, None, None):
                 raise AssertionError("the runner did not end with its channel") from None
         finally:
+            # What it has started ends with it, as in a box.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
             os.close(self._out)
             os.close(self._err)
 
