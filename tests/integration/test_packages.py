@@ -34,6 +34,17 @@ def test_from_code_another_version_than_the_environment_has(open_session):
     assert run["stdout"] == "0.8.10\n", run
 
 
+def test_a_newer_version_of_what_was_imported_is_told(open_session):
+    session = open_session.call("create_session")["session_id"]
+    assert "note" not in open_session.run("import tabulate, idna", session_id=session)
+    open_session.run("pip install --quiet --no-deps tabulate==0.8.10 humanize", "bash", session_id=session, timeout_seconds=300)
+    run = open_session.run("tabulate.__version__", session_id=session)
+    assert run["note"] == "tabulate 0.8.10 was installed after import, and what runs is the code from before: a run with restart: true takes it up"
+    assert "note" not in open_session.run("1", session_id=session)
+    run = open_session.run("import tabulate; print(tabulate.__version__)", session_id=session, restart=True)
+    assert run["stdout"] == "0.8.10\n" and "installed after import" not in run.get("note", ""), run
+
+
 def test_a_virtual_environment_of_ones_own(open_session):
     run = open_session.run("python3 -m venv .venv && .venv/bin/pip install --quiet humanize && "
                            ".venv/bin/python -c 'import humanize; print(humanize.__file__)'", "bash", timeout_seconds=300)

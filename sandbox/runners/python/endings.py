@@ -50,8 +50,9 @@ def reap_children():
 class Notes:
     """What the user should know of what a cell ran, or has left, that does not show otherwise."""
 
-    def __init__(self, cells):
+    def __init__(self, cells, packages):
         self._cells = cells
+        self._packages = packages
         self._leftovers = None
 
     def add_to(self, done):
@@ -60,7 +61,7 @@ class Notes:
             of_files = imported_files.note_of(tree, self._cells.namespace) if done["ok"] and tree is not None else ""
         except Exception:  # user objects
             of_files = ""
-        notes = [note for note in (of_files, self._of_loop()) if note]
+        notes = [note for note in (of_files, self._packages.take_note(), self._of_loop()) if note]
         return {**done, "note": "; ".join(notes)} if notes else done
 
     def _of_loop(self):

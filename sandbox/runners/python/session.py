@@ -39,7 +39,7 @@ class Session:
         self.shown = shown.Shown(self.send_output, lambda output: self.figures.forget_but(output))
         self.notebook = notebook.Notebook(self.namespace, self.display, self.emit_bundle, self.shown.clear)
         self.cells = cells.Cells(self.namespace, self.interrupts, self.notebook)
-        self.notes = endings.Notes(self.cells)
+        self.notes = endings.Notes(self.cells, self.packages)
         self.figures = figures.Figures(self.shown.add)
         self.frames = FrameServer(self.namespace)
         hutch_module.install(self.interrupts)
