@@ -93,6 +93,7 @@ json spec_to_json(const BoxSpec& spec) {
                 {"certificate_bundle", spec.certificate_bundle},
                 {"certificate_roots", spec.certificate_roots},
                 {"certificate_authority", spec.certificate_authority},
+                {"network_quota", quota_to_json(spec.network_quota)},
                 {"private_hosts", rules_to_json(spec.private_hosts)},
                 {"kept_hosts", spec.kept_hosts},
                 {"downloads_mb", spec.downloads_mb},
@@ -139,6 +140,7 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   spec.certificate_bundle = wire::string_or(value, "certificate_bundle");
   spec.certificate_roots = wire::string_or(value, "certificate_roots");
   spec.certificate_authority = wire::string_or(value, "certificate_authority");
+  spec.network_quota = TRY(quota_from_json(value.value("network_quota", json::object())));
   spec.private_hosts = TRY(rules_from_json(value.value("private_hosts", json::array())));
   for (const json& host : value.value("kept_hosts", json::array())) {
     if (host.is_string()) spec.kept_hosts.push_back(host.get<std::string>());

@@ -336,6 +336,7 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& kn
   sandbox_.sweep(session.id, directory, lock);
   // One that cannot be settled now is tried again by whoever asks for it.
   for (const Run& row : TRY(store_.unfinished_runs(session.id))) (void)settle(row, Owner::kUs);
+  if (config_.network.quota.bytes_left) TRY(take_journal(session.id));
   const sandbox::BoxSpec spec = TRY(spec_of(session));
   auto started = sandbox_.start(spec, lock);
   if (!started.ok()) {

@@ -60,6 +60,7 @@ struct GrantedNetwork {
   // Whose answers are kept for all sessions that may reach them, and how much of it at most.
   std::vector<std::string> kept_hosts;
   std::int64_t downloads_mb = 0;  // 0: nothing
+  sandbox::NetworkQuota quota;    // of each session
   std::string roots;              // a file of the certificates that the host trusts; empty: none
   bool unasked = false;           // each session that asks for nothing has all; else none
 

@@ -216,6 +216,10 @@ base::Status Manager::add_network(Network network, sandbox::BoxSpec& spec) const
     }
   }
   spec.downloads_mb = config_.network.downloads_mb;
+  spec.network_quota = config_.network.quota;
+  if (spec.network_quota.bytes_left) {
+    *spec.network_quota.bytes_left -= TRY(store_.network_bytes(spec.session_id));
+  }
   spec.private_hosts = config_.network.private_hosts;
   for (const auto& [name, index] : config_.network.indexes) {
     if (!are_within({index.hosts.front()}, network.hosts)) continue;

@@ -252,6 +252,8 @@ class Store {
                                  bool is_granted, std::int64_t now_ms);
   base::Status add_network_requests(const std::string& session_id,
                                     const std::vector<sandbox::NetworkRequest>& requests);
+  // That one session has sent and received, as far as its journal was taken over.
+  base::Result<std::int64_t> network_bytes(const std::string& session_id);
   // The oldest first.
   base::Result<std::vector<AuditedRequest>> network_requests(const RequestsWanted& wanted);
 

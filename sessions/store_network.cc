@@ -67,6 +67,16 @@ base::Status Store::add_network_requests(const std::string& session_id,
   return transaction.commit();
 }
 
+base::Result<std::int64_t> Store::network_bytes(const std::string& session_id) {
+  const std::lock_guard lock(mutex_);
+  Statement select =
+      TRY(database_->prepare("SELECT coalesce(sum(sent_bytes + received_bytes), 0) FROM "
+                             "network_requests WHERE session_id = ?"));
+  select.bind(session_id);
+  TRY(select.step());
+  return select.integer();
+}
+
 base::Result<std::vector<AuditedRequest>> Store::network_requests(const RequestsWanted& wanted) {
   const std::lock_guard lock(mutex_);
   Statement select = TRY(database_->prepare(

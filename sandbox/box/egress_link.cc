@@ -164,9 +164,12 @@ bool EgressLink::listens_on(std::uint16_t port) const {
 }
 
 json EgressLink::policy() const {
+  NetworkQuota quota = spec_.network_quota;
+  if (quota.bytes_left) *quota.bytes_left -= bytes_used_;
   return {{"rules", rules_to_json(spec_.network)},
           {"credentials", credentials_to_json(spec_.credentials)},
           {"addresses", spec_.network_addresses},
+          {"quota", quota_to_json(quota)},
           {"private_hosts", rules_to_json(spec_.private_hosts)},
           {"kept_hosts", spec_.kept_hosts}};
 }
@@ -194,6 +197,10 @@ void EgressLink::read_events() {
   attempts_ = 0;
   if (wire::string_or(event.value(), "event") == "wanted") {
     return hand_over(wire::string_or(event.value(), "credential"));
+  }
+  if (wire::string_or(event.value(), "event") == "closed") {
+    bytes_used_ +=
+        wire::integer_or(event.value(), "sent", 0) + wire::integer_or(event.value(), "received", 0);
   }
   told_(event.value());
 }

@@ -63,6 +63,7 @@ class EgressLink {
   int attempts_ = 0;
   pid_t door_pid_ = -1;  // of one that this box has started
   std::vector<pid_t> handing_over_;
+  std::int64_t bytes_used_ = 0;  // as the door has told of them
 };
 
 }  // namespace sandbox::box

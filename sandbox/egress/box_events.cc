@@ -34,14 +34,19 @@ void BoxEvents::tell(const nlohmann::json& event) {
       asio::detached);
 }
 
-void BoxEvents::tell_refusal(const std::string& host, std::uint16_t port,
-                             const std::string& reason) {
+void BoxEvents::tell_refusal(const std::string& host, std::uint16_t port, const std::string& reason,
+                             const AskedFor& asked) {
   const auto now = Clock::now();
   const std::chrono::duration<double> since = now - std::exchange(counted_at_, now);
   refusals_left_ = std::min(kRefusalsAtOnce, refusals_left_ + since.count() * kRefusalsPerSecond);
   if (refusals_left_ < 1 || !waiting_.empty()) return;
   refusals_left_ -= 1;
-  tell({{"event", "refused"}, {"host", host}, {"port", port}, {"reason", reason}});
+  tell({{"event", "refused"},
+        {"host", host},
+        {"port", port},
+        {"method", asked.method},
+        {"path", asked.path},
+        {"reason", reason}});
 }
 
 Task<void> BoxEvents::taken() {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -15,6 +16,17 @@
 #include "sandbox/egress/asio.h"
 
 namespace sandbox::egress {
+
+// What was asked of the host, where somebody has looked.
+struct AskedFor {
+  AskedFor() = default;
+  // As much of it as an event has room for.
+  AskedFor(std::string_view whole_method, std::string_view whole_path)
+      : method(whole_method.substr(0, 32)), path(whole_path.substr(0, 2048)) {}
+
+  std::string method;
+  std::string path;
+};
 
 class BoxEvents : public std::enable_shared_from_this<BoxEvents> {
  public:
@@ -25,7 +37,8 @@ class BoxEvents : public std::enable_shared_from_this<BoxEvents> {
 
   void tell(const nlohmann::json& event);
   // Left out where code asks for what is refused faster than anybody reads it.
-  void tell_refusal(const std::string& host, std::uint16_t port, const std::string& reason);
+  void tell_refusal(const std::string& host, std::uint16_t port, const std::string& reason,
+                    const AskedFor& asked);
   // Until the box has taken all, or has gone. For whoever is about to have more to tell.
   Task<void> taken();
 

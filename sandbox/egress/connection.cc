@@ -47,8 +47,13 @@ Ahead look_ahead(Socket& socket) {
 
 }  // namespace
 
-Connection::Connection(asio::io_context& context, Socket accepted)
-    : client(std::move(accepted)), upstream(context), timer_(context) {
+Connection::Connection(asio::io_context& context, Socket accepted,
+                       const std::shared_ptr<Meter>& meter)
+    : client(std::move(accepted)),
+      upstream(context),
+      sent(meter),
+      received(meter),
+      timer_(context) {
   error_code unused;
   client.socket().set_option(asio::ip::tcp::no_delay(true), unused);
 }
@@ -108,7 +113,7 @@ void Connection::join(std::string first, std::function<void()> ended) {
   upstream.socket().non_blocking(true, unused);
   ended_ = std::move(ended);
   directions_ = 2;
-  const auto go = [this](Stream& from, Stream& to, std::int64_t& bytes, std::string before) {
+  const auto go = [this](Stream& from, Stream& to, ByteCount& bytes, std::string before) {
     const bool is_secure = client.is_secure() || upstream.is_secure();
     asio::co_spawn(client.get_executor(),
                    is_secure ? carry_secure(from, to, bytes, std::move(before))
@@ -124,8 +129,7 @@ void Connection::join(std::string first, std::function<void()> ended) {
   go(upstream, client, received, "");
 }
 
-Task<void> Connection::carry_secure(Stream& from, Stream& to, std::int64_t& bytes,
-                                    std::string first) {
+Task<void> Connection::carry_secure(Stream& from, Stream& to, ByteCount& bytes, std::string first) {
   error_code failure;
   std::string part = std::move(first);
   while (true) {
@@ -142,7 +146,7 @@ Task<void> Connection::carry_secure(Stream& from, Stream& to, std::int64_t& byte
   co_await to.end();
 }
 
-Task<void> Connection::carry(Stream& from, Stream& to, std::int64_t& bytes, std::string first) {
+Task<void> Connection::carry(Stream& from, Stream& to, ByteCount& bytes, std::string first) {
   error_code failure;
   std::string rest = std::move(first);
   while (true) {

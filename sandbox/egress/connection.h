@@ -12,6 +12,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "sandbox/egress/asio.h"
+#include "sandbox/egress/meter.h"
 #include "sandbox/egress/stream.h"
 
 namespace sandbox::egress {
@@ -20,14 +21,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Connection(asio::io_context& context, Socket accepted);
+  Connection(asio::io_context& context, Socket accepted, const std::shared_ptr<Meter>& meter);
 
   Stream client;
   Stream upstream;
   std::string host;  // once it is known
   std::uint16_t port = 0;
-  std::int64_t sent = 0;       // by the box
-  std::int64_t received = 0;   // and to it
+  ByteCount sent;              // by the box
+  ByteCount received;          // and to it
   std::int64_t told_sent = 0;  // of these
   std::int64_t told_received = 0;
   bool looked_into = false;  // its requests are told of
@@ -51,8 +52,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void join(std::string first, std::function<void()> ended);
 
  private:
-  Task<void> carry_secure(Stream& from, Stream& to, std::int64_t& bytes, std::string first);
-  Task<void> carry(Stream& from, Stream& to, std::int64_t& bytes, std::string first);
+  Task<void> carry_secure(Stream& from, Stream& to, ByteCount& bytes, std::string first);
+  Task<void> carry(Stream& from, Stream& to, ByteCount& bytes, std::string first);
   void look_later(Clock::time_point when);
   [[nodiscard]] bool has_client();
 

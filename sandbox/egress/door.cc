@@ -80,6 +80,10 @@ base::Status take_message(Session& session, Resources& resources, const json& me
     session.set_credentials(
         TRY(credentials_from_json(message.value("credentials", json::array()))));
     session.set_private_hosts(TRY(rules_from_json(message.value("private_hosts", json::array()))));
+    // Once: what it has used meanwhile is not given back.
+    if (op == "open") {
+      session.set_quota(TRY(quota_from_json(message.value("quota", json::object()))));
+    }
     session.set_kept_hosts(TRY(names_in(message, "kept_hosts")));
     session.set_rules(TRY(rules_from_json(message.value("rules", json::array()))));
     return base::done();

@@ -27,15 +27,16 @@ std::string HttpDestination::admit(const std::optional<Target>& target, std::str
     session_->refuse(host_, connection_->port, reason);
     return reason;
   }
+  const AskedFor asked(method, target->path);
   if (!as_proxy_ && !host_.empty() && target->host != host_) {
     std::string reason = "the client asks this host for another one: " + target->host;
-    session_->refuse(host_, connection_->port, reason);
+    session_->refuse(host_, connection_->port, reason, asked);
     return reason;
   }
   const std::uint16_t port = as_proxy_ ? target->port : connection_->port;
   if (!session_->allows(target->host, port)) {
     const std::string reason = Session::words_of_refusal(target->host);
-    session_->refuse(target->host, port, reason);
+    session_->refuse(target->host, port, reason, asked);
     return target->host + ":" + std::to_string(port) + " is " + reason;
   }
   const bool is_same = connection_->host == target->host && connection_->port == port;
@@ -45,7 +46,7 @@ std::string HttpDestination::admit(const std::optional<Target>& target, std::str
   if (session_->allows_request(*connection_, method, target->path)) return "";
   std::string reason = std::string(method) + " " + target->path.substr(0, kShownBytesMax) +
                        " of this host is " + Session::words_of_refusal(target->host);
-  session_->refuse(target->host, port, reason);
+  session_->refuse(target->host, port, reason, asked);
   return reason;
 }
 

@@ -30,7 +30,7 @@ Task<Forwarded> forward(
     Connection& connection, Stream& from, boost::beast::flat_buffer& buffer,
     boost::beast::http::parser<kIsRequest, boost::beast::http::buffer_body>& parser, Stream& to,
     boost::beast::http::message<kIsRequest, boost::beast::http::buffer_body>& message,
-    std::int64_t& bytes, const Redactor* redactor = nullptr, HttpDownload* download = nullptr) {
+    ByteCount& bytes, const Redactor* redactor = nullptr, HttpDownload* download = nullptr) {
   std::array<char, kBodyPartBytes> part;
   error_code failure;
   boost::beast::http::serializer<kIsRequest, boost::beast::http::buffer_body> serializer(message);

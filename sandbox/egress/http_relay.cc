@@ -128,7 +128,7 @@ class HttpRelay {
       co_await answer_http(*connection_, 403, unlent);
       co_return false;
     }
-    const RequestNote note(*connection_, std::string(view(out.method_string())), target->path);
+    const RequestNote note(*connection_, view(out.method_string()), target->path);
     download_.reset();
     if (may_be_kept) {
       download_.emplace(session_->downloads(), *connection_, target->path, lent_, out, asks_host);

@@ -27,6 +27,7 @@
 #include "sandbox/egress/asio.h"
 #include "sandbox/egress/door.h"
 #include "sandbox/egress/downloads.h"
+#include "sandbox/egress/posture.h"
 #include "sandbox/wire/egress_protocol.h"
 
 namespace {
@@ -74,7 +75,7 @@ base::Status give_up_rights(int argc, char** argv) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Error::from_errno("no_new_privs");
   // Nobody of the same id reads its memory.
   if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return Error::from_errno("dumpable");
-  return base::done();
+  return egress::restrict_calls();
 }
 
 // What goes wrong with one connection is not the end of the others.

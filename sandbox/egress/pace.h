@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -15,10 +16,15 @@ class Pace {
   using Clock = std::chrono::steady_clock;
 
   // `at_once` of them may come together after a while without any.
-  Pace(asio::io_context& context, int per_second, int at_once)
-      : context_(context),
-        interval_(std::chrono::nanoseconds(std::chrono::seconds(1)) / per_second),
-        slack_(interval_ * at_once) {}
+  Pace(asio::io_context& context, std::int64_t per_second, std::int64_t at_once)
+      : context_(context) {
+    set(per_second, at_once);
+  }
+
+  void set(std::int64_t per_second, std::int64_t at_once) {
+    interval_ = std::chrono::nanoseconds(std::chrono::seconds(1)) / per_second;
+    slack_ = interval_ * at_once;
+  }
 
   Task<void> turn() {
     const auto now = Clock::now();
@@ -31,8 +37,8 @@ class Pace {
 
  private:
   asio::io_context& context_;
-  const std::chrono::nanoseconds interval_;
-  const std::chrono::nanoseconds slack_;
+  std::chrono::nanoseconds interval_;
+  std::chrono::nanoseconds slack_;
   Clock::time_point next_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <nlohmann/json.hpp>
@@ -22,8 +23,9 @@ using std::chrono::seconds;
 namespace {
 
 constexpr std::size_t kQueryBytesMax = 4096;
-constexpr int kRequestsPerSecond = 250;
-constexpr int kRequestsAtOnce = 500;
+constexpr const char* kUsedUp =
+    "the session has used up what it may send and receive: session_mb in [network] of the "
+    "configuration";
 constexpr seconds kBeginPatience{20};  // until it is known where to, and connected
 constexpr seconds kSilenceMost{3600};
 constexpr seconds kQueriesPatience{10};
@@ -49,8 +51,8 @@ Session::Session(asio::io_context& context, Resources& resources, std::shared_pt
                    [held = events_](const std::string& name) {
                      held->tell({{"event", "wanted"}, {"credential", name}});
                    }),
-      requests_(context, kRequestsPerSecond, kRequestsAtOnce),
-      accepted_(context, kRequestsPerSecond, kRequestsAtOnce) {}
+      requests_(context, quota_.requests_per_second, 2 * quota_.requests_per_second),
+      accepted_(context, quota_.requests_per_second, 2 * quota_.requests_per_second) {}
 
 void Session::set_rules(std::vector<NetworkRule> rules) {
   rules_ = std::move(rules);
@@ -60,6 +62,25 @@ void Session::set_rules(std::vector<NetworkRule> rules) {
       connection->close();
     }
   }
+}
+
+void Session::set_quota(const NetworkQuota& quota) {
+  quota_ = quota;
+  for (Pace* pace : {&requests_, &accepted_}) {
+    pace->set(quota.requests_per_second, 2 * quota.requests_per_second);
+  }
+  if (!quota.bytes_left) return;
+  // Later: whoever counts goes on with its connection.
+  meter_->set(*quota.bytes_left, [weak = weak_from_this(), &context = context_] {
+    asio::post(context, [weak] {
+      if (const auto self = weak.lock()) self->use_up();
+    });
+  });
+}
+
+void Session::use_up() {
+  refuse("", 0, kUsedUp);
+  for (const auto& connection : connections_) connection->close();
 }
 
 void Session::set_addresses(std::map<std::string, asio::ip::address> addresses) {
@@ -136,8 +157,9 @@ std::string Session::words_of_refusal(const std::string& host) {
          ", or allow in [network] of the configuration";
 }
 
-void Session::refuse(const std::string& host, std::uint16_t port, const std::string& reason) {
-  if (!closed_) events_->tell_refusal(host, port, reason);
+void Session::refuse(const std::string& host, std::uint16_t port, const std::string& reason,
+                     const AskedFor& asked) {
+  if (!closed_) events_->tell_refusal(host, port, reason, asked);
 }
 
 Task<std::string> Session::open(Connection& connection) {
@@ -146,6 +168,10 @@ Task<std::string> Session::open(Connection& connection) {
     pinned = known->second;
   }
   co_await events_->taken();
+  if (meter_->is_used_up()) {
+    refuse(connection.host, connection.port, kUsedUp);
+    co_return kUsedUp;
+  }
   const bool may_be_private = sandbox::allows_host(private_hosts_, connection.host);
   std::string reason = co_await connect_upstream(connection, lookups_, pinned, may_be_private);
   if (reason.empty() && !closed_) {
@@ -197,14 +223,16 @@ void Session::join(const std::shared_ptr<Connection>& connection, std::string fi
 void Session::tell_closed(Connection& connection) {
   if (closed_) return;
   const auto took = Connection::Clock::now() - connection.began;
-  events_->tell({{"event", "closed"},
-                 {"host", connection.host},
-                 {"port", connection.port},
-                 {"looked_into", connection.looked_into},
-                 {"sent", connection.sent - std::exchange(connection.told_sent, connection.sent)},
-                 {"received", connection.received -
-                                  std::exchange(connection.told_received, connection.received)},
-                 {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}});
+  events_->tell(
+      {{"event", "closed"},
+       {"host", connection.host},
+       {"port", connection.port},
+       {"looked_into", connection.looked_into},
+       {"sent",
+        connection.sent - std::exchange(connection.told_sent, std::int64_t{connection.sent})},
+       {"received", connection.received -
+                        std::exchange(connection.told_received, std::int64_t{connection.received})},
+       {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}});
 }
 
 void Session::tell_request(const Connection& connection, const RequestNote& note, unsigned status,
@@ -215,8 +243,8 @@ void Session::tell_request(const Connection& connection, const RequestNote& note
                  {"kept", was_kept},
                  {"host", connection.host},
                  {"port", connection.port},
-                 {"method", note.method},
-                 {"path", note.path},
+                 {"method", note.asked.method},
+                 {"path", note.asked.path},
                  {"status", status},
                  {"credential", credential},
                  {"sent", connection.sent - note.sent_before},
@@ -248,12 +276,13 @@ Task<void> Session::accept(std::shared_ptr<Acceptor> acceptor, std::uint16_t por
 }
 
 void Session::start(Socket accepted, std::uint16_t port, Serve serve) {
-  auto connection = std::make_shared<Connection>(context_, std::move(accepted));
+  auto connection = std::make_shared<Connection>(context_, std::move(accepted), meter_);
   connection->port = port;
   connection->place = resources_.places.take();
-  const bool is_full = connections_.size() >= kConnectionsMax;
+  const auto connections_most = static_cast<std::size_t>(quota_.connections);
+  const bool is_full = connections_.size() >= connections_most;
   if (is_full || !connection->place) {
-    const std::size_t most = is_full ? kConnectionsMax : resources_.places.most();
+    const std::size_t most = is_full ? connections_most : resources_.places.most();
     refuse("", port,
            (is_full ? "the session has " : "all sessions together have ") + std::to_string(most) +
                " connections open, which is the most");

@@ -23,20 +23,17 @@
 #include "sandbox/egress/names.h"
 #include "sandbox/egress/pace.h"
 #include "sandbox/egress/resources.h"
+#include "sandbox/network_quota.h"
 #include "sandbox/network_rule.h"
 
 namespace sandbox::egress {
 
 // A request that is on, as it is to be told of.
 struct RequestNote {
-  RequestNote(const Connection& connection, std::string asked_method, std::string asked_path)
-      : method(std::move(asked_method)),
-        path(std::move(asked_path)),
-        sent_before(connection.sent),
-        received_before(connection.received) {}
+  RequestNote(const Connection& connection, std::string_view method, std::string_view path)
+      : asked(method, path), sent_before(connection.sent), received_before(connection.received) {}
 
-  std::string method;
-  std::string path;
+  AskedFor asked;
   std::int64_t sent_before;
   std::int64_t received_before;
   Connection::Clock::time_point began = Connection::Clock::now();
@@ -44,8 +41,6 @@ struct RequestNote {
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  static constexpr std::size_t kConnectionsMax = 256;
-
   Session(asio::io_context& context, Resources& resources, std::shared_ptr<BoxEvents> events);
 
   void set_rules(std::vector<NetworkRule> rules);
@@ -53,6 +48,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void set_addresses(std::map<std::string, asio::ip::address> addresses);
   void set_credentials(std::vector<Credential> credentials);
   void set_private_hosts(std::vector<NetworkRule> hosts) { private_hosts_ = std::move(hosts); }
+  void set_quota(const NetworkQuota& quota);
   // Whose answers are kept for all; canonical names.
   void set_kept_hosts(std::set<std::string> hosts) { kept_hosts_ = std::move(hosts); }
   void take_credential(const std::string& name, base::UniqueFd pipe);
@@ -71,7 +67,8 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] bool allows_request(const Connection& connection, std::string_view method,
                                     std::string_view path) const;
   [[nodiscard]] std::optional<std::string> name_of(Connection& connection) const;
-  void refuse(const std::string& host, std::uint16_t port, const std::string& reason);
+  void refuse(const std::string& host, std::uint16_t port, const std::string& reason,
+              const AskedFor& asked = {});
   [[nodiscard]] static std::string words_of_refusal(const std::string& host);
   // Connects to its host; on failure it has been told of, and the reason is returned.
   Task<std::string> open(Connection& connection);
@@ -101,6 +98,7 @@ class Session : public std::enable_shared_from_this<Session> {
   static Task<void> answer_stream(std::shared_ptr<Session> session,
                                   std::shared_ptr<Connection> connection);
   std::optional<std::string> answer(std::string_view query);
+  void use_up();
   void finish(const std::shared_ptr<Connection>& connection);
 
   asio::io_context& context_;
@@ -108,8 +106,10 @@ class Session : public std::enable_shared_from_this<Session> {
   Lookups lookups_;
   std::shared_ptr<BoxEvents> events_;
   Credentials credentials_;
+  NetworkQuota quota_;
   Pace requests_;
   Pace accepted_;
+  std::shared_ptr<Meter> meter_ = std::make_shared<Meter>();
   std::vector<NetworkRule> rules_;
   std::map<std::string, asio::ip::address> addresses_;
   std::vector<NetworkRule> private_hosts_;

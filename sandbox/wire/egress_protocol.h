@@ -5,6 +5,7 @@
 //
 // Box to door:
 //   {"op":"open","session_id":"..","build":"..","rules":["host:port"..],
+//      "quota":{"requests_per_second":n,"connections":n,"bytes_left":n},
 //      "private_hosts":["host:port"..],                            which may have private addresses
 //      "addresses":{"host":"address"}, "kept_hosts":["host"..],    whose answers all sessions share
 //      "credentials":[{"name","host","place","allow_plain"}..]}             first, and once
@@ -16,7 +17,7 @@
 //   {"op":"rules","rules":[..],"addresses":{..},"credentials":[..],..}  from now on, as in open
 // Door to box, before what it tells of can be seen in the box:
 //   {"event":"opened","host":"..","port":n}
-//   {"event":"refused","host":"..","port":n,"reason":".."}
+//   {"event":"refused","host":"..","port":n,"method":"..","path":"..","reason":".."}
 //   {"event":"wanted","credential":".."}                                    the value of
 //   {"event":"closed","host":"..","port":n,"sent":n,"received":n,"ms":n,     bytes of the session
 //      "looked_into":true|false}                     whether its requests have been told of besides

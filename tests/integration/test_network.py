@@ -195,6 +195,7 @@ def test_the_door_has_no_rights_and_no_file_of_a_session(world):
     (pid,) = door_of(world.state)
     status = dict(line.split(":\t", 1) for line in open(f"/proc/{pid}/status").read().splitlines() if ":\t" in line)
     assert status["CapEff"].strip("0") == status["CapPrm"].strip("0") == "" and status["NoNewPrivs"] == "1"
+    assert (status["Seccomp"], status["Seccomp_filters"]) == ("2", "3")
     if os.geteuid() == 0:
         assert status["Uid"].split()[0] != "0" and status["Groups"].strip() == ""
         opened = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]

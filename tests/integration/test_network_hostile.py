@@ -62,6 +62,15 @@ def test_requests_without_end(world, same_door, head, body):
     world.run(f"print(ask(('POST http://{world.web}/ HTTP/1.1\\r\\nHost: {world.web}\\r\\n{head}\\r\\n\\r\\n').encode(), {body}))", "python")
 
 
+@pytest.mark.parametrize("line", ["'GET http://{web}/' + '\\x22' * 15_000", "'GET http://other.test/' + '\\x22' * 15_000", "'M' * 15_000 + ' http://{web}/'"])
+def test_a_long_request_ends_no_other_connection(world, same_door, line):
+    run = world.run(f"""import http.client
+kept = http.client.HTTPConnection('127.0.0.1', 3128)
+def again(): kept.request('GET', 'http://{world.web}/kept'); return kept.getresponse().read().decode()
+print(again(), ask(({line.format(web=world.web)} + ' HTTP/1.1\\r\\nHost: {world.web}\\r\\nConnection: close\\r\\n\\r\\n').encode()), again(), kept.sock is not None)""")
+    assert run["stdout"].count("GET /kept") == 2 and run["stdout"].endswith("True\n"), run
+
+
 @pytest.mark.parametrize("lines", [
     "Transfer-Encoding: identity\\r\\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\\r\\nTransfer-Encoding: chunked",
     "Transfer-Encoding: chunked\\r\\nTransfer-Encoding: identity", "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: chunked, chunked",

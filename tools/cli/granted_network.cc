@@ -89,6 +89,8 @@ base::Result<sessions::GrantedNetwork> granted_network(const Settings& settings,
   if (!may_install) network.sets.erase(kPackages);
   network.credentials = settings.credentials;
   network.downloads_mb = settings.downloads_mb;
+  network.quota = settings.network_quota;
+  if (settings.session_mb > 0) network.quota.bytes_left = settings.session_mb << 20;
   network.roots = sessions::host_roots();
   network.unasked = settings.mounting == Settings::Mounting::kAll;
   if (network.unasked) {

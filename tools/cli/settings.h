@@ -12,6 +12,7 @@
 #include "sandbox/host_folder.h"
 #include "sandbox/host_places.h"
 #include "sandbox/limits.h"
+#include "sandbox/network_quota.h"
 
 namespace tools::cli {
 
@@ -66,7 +67,9 @@ struct Settings {
   sandbox::HostPlaces never_mounted;
   std::vector<std::string> credentials;  // names of those that sessions may use
   std::vector<std::string> allow;        // hosts that sessions may reach, and names of sets of them
-  std::vector<std::string> private_hosts;        // of these, those that may have private addresses
+  std::vector<std::string> private_hosts;  // of these, those that may have private addresses
+  std::int64_t session_mb = 0;             // that one session may send and receive; 0: no limit
+  sandbox::NetworkQuota network_quota;
   std::int64_t downloads_mb = 2048;              // of packages, kept for all sessions
   std::map<std::string, std::string> addresses;  // of such hosts, where no name service has them
   enum class Mounting { kNone, kAll, kAsked };   // what sessions of this command get

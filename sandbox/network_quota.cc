@@ -1,0 +1,31 @@
+#include "sandbox/network_quota.h"
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/wire/json.h"
+
+namespace sandbox {
+
+using base::Error;
+using nlohmann::json;
+
+json quota_to_json(const NetworkQuota& quota) {
+  json value = {{"requests_per_second", quota.requests_per_second},
+                {"connections", quota.connections}};
+  if (quota.bytes_left) value["bytes_left"] = *quota.bytes_left;
+  return value;
+}
+
+base::Result<NetworkQuota> quota_from_json(const json& value) {
+  NetworkQuota quota;
+  quota.requests_per_second =
+      wire::integer_or(value, "requests_per_second", quota.requests_per_second);
+  quota.connections = wire::integer_or(value, "connections", quota.connections);
+  quota.bytes_left = wire::find_integer(value, "bytes_left");
+  if (quota.requests_per_second < 1 || quota.connections < 1) {
+    return base::error(Error::Kind::kInvalid, "a quota of the network that is none");
+  }
+  return quota;
+}
+
+}  // namespace sandbox

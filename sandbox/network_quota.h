@@ -1,0 +1,25 @@
+// How much of the network a session may use.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "sandbox/base/result.h"
+
+namespace sandbox {
+
+struct NetworkQuota {
+  std::int64_t requests_per_second = 250;  // as connections are, too; twice as many at once
+  std::int64_t connections = 256;
+  std::optional<std::int64_t> bytes_left;  // both ways; nothing: as many as it likes
+
+  friend bool operator==(const NetworkQuota&, const NetworkQuota&) = default;
+};
+
+nlohmann::json quota_to_json(const NetworkQuota& quota);
+// kInvalid: a number that none can be.
+base::Result<NetworkQuota> quota_from_json(const nlohmann::json& value);
+
+}  // namespace sandbox

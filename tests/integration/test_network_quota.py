@@ -1,0 +1,66 @@
+"""How much of the network one session may use, as the operator says it."""
+
+import subprocess
+
+import pytest
+
+from hutch_client import Client, hutch_binary
+from origins import http_origin, plain_origin, port_of, tls_origin
+from test_network import refused
+
+
+@pytest.fixture(scope="module")
+def world(module_state, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("quota")
+    with http_origin() as web, plain_origin() as plain, tls_origin(folder, "api.test") as api:
+        config = folder / "config.toml"
+        config.write_text(f"""
+[network]
+allow = ["web.test:{port_of(web)}", "plain.test:{port_of(plain)}", "api.test:{port_of(api)}"]
+session_mb = 2
+connections = 3
+requests_per_second = 20
+[network.addresses]
+"web.test" = "127.0.0.1"
+"plain.test" = "127.0.0.1"
+"api.test" = "127.0.0.1"
+""")
+        with Client(module_state, env={"HUTCH_CONFIG": str(config), "SSL_CERT_FILE": str(folder / "roots.pem")}) as client:
+            client.web, client.plain, client.api = f"web.test:{port_of(web)}", f"plain.test:{port_of(plain)}", f"api.test:{port_of(api)}"
+            client.asked = web.asked
+            yield client
+
+
+@pytest.mark.parametrize("url", ["http://{0.web}", "https://{0.api}"], ids=["looked-into", "passed-through"])
+def test_bytes_that_are_used_up(world, url):
+    url = url.format(world)
+    session = world.call("create_session")["session_id"]
+    run = world.run(f"head -c 600000 /dev/zero > sent; curl -sS --data-binary @sent {url}/ | wc -c", "bash", session_id=session)
+    assert run["stdout"] == "600000\n", run
+    run = world.run(f"head -c 20000000 /dev/zero > more; curl -sS --data-binary @more {url}/ | wc -c", "bash", session_id=session)
+    assert int(run["stdout"]) < 2 << 20 and "session_mb in [network]" in refused(run)[""], run
+    again = f"curl -sS {url}/"
+    run = world.run(again, "bash", session_id=session)
+    assert run["status"] == "failed" or "has used up" in run["stdout"], run
+    assert any("has used up" in reason for reason in refused(run).values()), run
+    # With its processes it does not begin anew.
+    subprocess.run([hutch_binary(), "--state-dir", world.state, "sessions", "allow", session, "other.test:9999", "--restart"], check=True,
+                   capture_output=True)
+    run = world.run(again, "bash", session_id=session)
+    assert any("has used up" in reason for reason in refused(run).values()), run
+    run = world.run(again, "bash", session_id=world.call("create_session")["session_id"])
+    assert "GET /" in run["stdout"], "other sessions have theirs"
+
+
+def test_connections_at_once(world):
+    session = world.call("create_session")["session_id"]
+    run = world.run(f"import socket\nhost, port = '{world.plain}'.split(':')\nkept = [socket.create_connection((host, int(port)), 20) for _ in range(4)]\n"
+                    "for one in kept: one.settimeout(20)\nprint([one.recv(100) for one in kept].count(b'hello\\n'))", session_id=session)
+    assert run["stdout"] == "3\n" and "3 connections open, which is the most" in str(run["network"]["refused"]), run
+
+
+def test_requests_a_second(world):
+    session = world.call("create_session")["session_id"]
+    run = world.run(f"import time, http.client\nc = http.client.HTTPConnection('{world.web}')\nbegan = time.monotonic()\n"
+                    "for _ in range(80):\n    c.request('GET', '/'); c.getresponse().read()\nprint(time.monotonic() - began)", session_id=session)
+    assert float(run["stdout"]) > 1.5, "40 at once, then 20 a second"
