@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kHeader = "header:";
 constexpr std::string_view kQuery = "query:";
+constexpr std::string_view kSigned = "sigv4";
 constexpr std::size_t kFieldBytesMax = 64;
 
 // RFC 9110 5.6.2: a token. What frames a message, or says whom it is for, is never replaced.
@@ -44,6 +45,8 @@ std::string text_of_place(const Credential& credential) {
       return std::string(kHeader) + credential.field;
     case Credential::Place::kQuery:
       return std::string(kQuery) + credential.field;
+    case Credential::Place::kSigned:
+      return std::string(kSigned);
   }
   return "";
 }
@@ -51,9 +54,9 @@ std::string text_of_place(const Credential& credential) {
 base::Status take_place(std::string_view text, Credential& credential) {
   using Place = Credential::Place;
   credential.field.clear();
-  if (text == "bearer" || text == "basic") {
-    credential.place = text == "bearer" ? Place::kBearer : Place::kBasic;
-    return base::done();
+  for (const Place place : {Place::kBearer, Place::kBasic, Place::kSigned}) {
+    credential.place = place;
+    if (text == text_of_place(credential)) return base::done();
   }
   const bool is_header = text.starts_with(kHeader);
   if (is_header || text.starts_with(kQuery)) {

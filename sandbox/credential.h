@@ -20,7 +20,8 @@ struct Credential {
     kBearer,  // Authorization: Bearer VALUE, RFC 6750
     kBasic,   // Authorization: Basic, of a value "user:password", RFC 7617
     kHeader,  // a field of its own
-    kQuery    // a parameter of the address
+    kQuery,   // a parameter of the address
+    kSigned   // AWS Signature Version 4, of a value "id:secret" or "id:secret:token"
   };
 
   std::string name;
@@ -32,7 +33,7 @@ struct Credential {
   friend bool operator==(const Credential&, const Credential&) = default;
 };
 
-// "bearer", "basic", "header:X-Api-Key", "query:key".
+// "bearer", "basic", "header:X-Api-Key", "query:key", "sigv4".
 std::string text_of_place(const Credential& credential);
 // kInvalid: it is none of these.
 base::Status take_place(std::string_view text, Credential& credential);

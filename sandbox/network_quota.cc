@@ -11,7 +11,10 @@ using nlohmann::json;
 
 json quota_to_json(const NetworkQuota& quota) {
   json value = {{"requests_per_second", quota.requests_per_second},
-                {"connections", quota.connections}};
+                {"connections", quota.connections},
+                {"principal_id", quota.principal_id},
+                {"principal_requests_per_second", quota.principal_requests_per_second},
+                {"principal_connections", quota.principal_connections}};
   if (quota.bytes_left) value["bytes_left"] = *quota.bytes_left;
   return value;
 }
@@ -21,8 +24,16 @@ base::Result<NetworkQuota> quota_from_json(const json& value) {
   quota.requests_per_second =
       wire::integer_or(value, "requests_per_second", quota.requests_per_second);
   quota.connections = wire::integer_or(value, "connections", quota.connections);
+  quota.principal_id = wire::string_or(value, "principal_id");
+  quota.principal_requests_per_second =
+      wire::integer_or(value, "principal_requests_per_second", quota.principal_requests_per_second);
+  quota.principal_connections =
+      wire::integer_or(value, "principal_connections", quota.principal_connections);
   quota.bytes_left = wire::find_integer(value, "bytes_left");
-  if (quota.requests_per_second < 1 || quota.connections < 1) {
+  for (const std::int64_t rate :
+       {quota.requests_per_second, quota.connections, quota.principal_requests_per_second,
+        quota.principal_connections}) {
+    if (rate > 0) continue;
     return base::error(Error::Kind::kInvalid, "a quota of the network that is none");
   }
   return quota;

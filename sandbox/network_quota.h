@@ -1,8 +1,9 @@
-// How much of the network a session may use.
+// How much of the network a session may use, and all sessions of its principal together.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -14,6 +15,9 @@ struct NetworkQuota {
   std::int64_t requests_per_second = 250;  // as connections are, too; twice as many at once
   std::int64_t connections = 256;
   std::optional<std::int64_t> bytes_left;  // both ways; nothing: as many as it likes
+  std::string principal_id;
+  std::int64_t principal_requests_per_second = 1000;
+  std::int64_t principal_connections = 1024;
 
   friend bool operator==(const NetworkQuota&, const NetworkQuota&) = default;
 };

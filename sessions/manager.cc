@@ -317,6 +317,7 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
   spec.note = std::move(folders.note);
   Network network = TRY(network_of(session));
   TRY(add_network(std::move(network), spec));
+  spec.network_quota.principal_id = session.principal_id;
   if (config_.own_ids) {
     // The one that host_uids_of() leaves.
     spec.egress_uid = static_cast<std::uint32_t>(config_.own_ids->first + config_.own_ids->count);

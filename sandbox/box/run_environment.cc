@@ -54,6 +54,11 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
     all["PIP_RETRIES"] = "0";
     all["npm_config_fetch_retries"] = "0";
   } else {
+    // Clients of AWS ask for nothing without a key; the door signs with the one that it has.
+    for (const Credential& credential : spec.credentials) {
+      if (credential.place != Credential::Place::kSigned) continue;
+      all["AWS_ACCESS_KEY_ID"] = all["AWS_SECRET_ACCESS_KEY"] = "added-by-hutch";
+    }
     // Programs that bring certificates of their own take the machine's all the same.
     if (!spec.certificate_bundle.empty()) {
       for (const char* name : kCertificateVariables) all[name] = kCertificatesPlace;

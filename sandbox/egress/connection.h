@@ -13,6 +13,7 @@
 
 #include "sandbox/egress/asio.h"
 #include "sandbox/egress/meter.h"
+#include "sandbox/egress/principal_share.h"
 #include "sandbox/egress/stream.h"
 
 namespace sandbox::egress {
@@ -34,6 +35,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool looked_into = false;  // its requests are told of
   Clock::time_point began = Clock::now();
   std::shared_ptr<void> place;  // among those of all sessions
+  std::shared_ptr<PrincipalShare> share;
+  std::shared_ptr<void> place_of_principal;  // in the share, which outlives it
 
   // From now on it closes after so long without a byte.
   void allow_silence(std::chrono::seconds most);

@@ -1,17 +1,16 @@
 #include "sandbox/egress/downloads.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <ctime>
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/egress/digest.h"
 #include "sandbox/wire/json.h"
 
 namespace sandbox::egress {
@@ -92,16 +91,7 @@ Downloads::Downloads(base::UniqueFd directory, std::int64_t bytes_most)
 std::string Downloads::key_of(std::span<const std::string> parts) {
   std::string whole;
   for (const std::string& part : parts) whole += std::to_string(part.size()) + ":" + part;
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
-  unsigned size = 0;
-  if (EVP_Digest(whole.data(), whole.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
-    return "";
-  }
-  static constexpr char kHexDigits[] = "0123456789abcdef";
-  std::string key;
-  for (unsigned i = 0; i < size; ++i)
-    key += {kHexDigits[digest[i] >> 4], kHexDigits[digest[i] & 15]};
-  return key;
+  return sha256_in_hex(whole);
 }
 
 std::optional<Downloads::Kept> Downloads::find(const std::string& key) {

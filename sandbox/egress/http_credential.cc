@@ -2,8 +2,9 @@
 
 #include <openssl/evp.h>
 
-#include <cctype>
 #include <string_view>
+
+#include "sandbox/egress/percent_encoding.h"
 
 namespace sandbox::egress {
 namespace {
@@ -16,21 +17,6 @@ std::string base64(const std::string& text) {
                                    reinterpret_cast<const unsigned char*>(text.data()),
                                    static_cast<int>(text.size()));
   encoded.resize(static_cast<std::size_t>(size));
-  return encoded;
-}
-
-// RFC 3986 2.1
-std::string percent_encoded(const std::string& text) {
-  static constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string encoded;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_' || c == '~') {
-      encoded += c;
-    } else {
-      encoded += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
   return encoded;
 }
 
@@ -79,6 +65,8 @@ std::vector<std::string> add_credential(const Credential& credential, const std:
       head.target(with_parameter({target.data(), target.size()}, credential.field, encoded));
       return {value, encoded};
     }
+    case Credential::Place::kSigned:
+      break;  // by sign(), which knows the body
   }
   return {};
 }

@@ -17,6 +17,7 @@
 #include "sandbox/egress/http_download.h"
 #include "sandbox/egress/http_forward.h"
 #include "sandbox/egress/http_head.h"
+#include "sandbox/egress/http_loan.h"
 #include "sandbox/egress/session.h"
 
 namespace sandbox::egress {
@@ -61,6 +62,7 @@ class HttpRelay {
       head.reset();
       if (!co_await serve(request)) break;
       // A connection between two requests holds no memory for them.
+      loan_.reset();
       buffer_.shrink_to_fit();
       destination_.from_host.shrink_to_fit();
       connection_->allow_silence(kNextRequest);
@@ -122,7 +124,9 @@ class HttpRelay {
     const bool asks_host = wants_host_asked(out);
     const bool may_be_kept = connection_->client.is_secure() &&
                              session_->keeps(connection_->host) && HttpDownload::begin(out);
-    const std::string unlent = co_await lend(out);
+    status_ = 0;
+    loan_.emplace(*session_, *connection_);
+    const std::string unlent = co_await loan_->add(request, buffer_, out);
     if (!unlent.empty()) {
       session_->refuse(connection_->host, connection_->port, unlent);
       co_await answer_http(*connection_, 403, unlent);
@@ -131,7 +135,8 @@ class HttpRelay {
     const RequestNote note(*connection_, view(out.method_string()), target->path);
     download_.reset();
     if (may_be_kept) {
-      download_.emplace(session_->downloads(), *connection_, target->path, lent_, out, asks_host);
+      download_.emplace(session_->downloads(), *connection_, target->path, loan_->name(), out,
+                        asks_host);
       if (download_->is_fresh()) co_return co_await send_kept(note, asked);
       download_->ask_whether_changed(out);
     }
@@ -145,7 +150,7 @@ class HttpRelay {
     }
     while (true) {
       const Answered answered = co_await exchange(request, out, asked);
-      session_->tell_request(*connection_, note, status_, lent_, was_kept());
+      session_->tell_request(*connection_, note, status_, loan_->name(), was_kept());
       if (answered != Answered::kNothing) co_return answered == Answered::kGoesOn;
       if (!std::exchange(may_repeat, false)) break;
       destination_.end();
@@ -161,39 +166,19 @@ class HttpRelay {
   Task<bool> send_kept(const RequestNote& note, Asked asked) {
     connection_->allow_silence(kAnswerSilenceMost);
     const bool is_whole = co_await download_->send(*connection_, asked.keeps);
-    session_->tell_request(*connection_, note, kOk, lent_, true);
+    session_->tell_request(*connection_, note, kOk, loan_->name(), true);
     co_return is_whole&& asked.keeps;
-  }
-
-  // Adds the credential of the host, if there is one; why it cannot be.
-  Task<std::string> lend(http::request<http::buffer_body>& out) {
-    redactor_.reset();
-    lent_.clear();
-    status_ = 0;
-    const auto matching = session_->credentials().of(connection_->host, connection_->port);
-    if (matching.empty()) co_return "";
-    const Credential credential = *matching.front();
-    if (matching.size() > 1) {
-      co_return "the session has two credentials for this host, " + credential.name + " and " +
-          matching[1]->name + ": none is added";
-    }
-    if (!connection_->client.is_secure() && !credential.allows_plain) {
-      co_return "the credential " + credential.name + " is added within TLS only: ask for https";
-    }
-    if (out.method() == http::verb::trace) co_return "TRACE would bring back the credential";
-    const auto value = co_await session_->credentials().value_of(credential.name);
-    if (!value.reason.empty()) {
-      co_return "the credential " + credential.name + " cannot be had: " + value.reason;
-    }
-    lent_ = credential.name;
-    redactor_.emplace(add_credential(credential, value.text, out));
-    co_return "";
   }
 
   Task<Answered> exchange(Request& request, http::request<http::buffer_body>& out, Asked asked) {
     connection_->allow_silence(kRequestSilenceMost);
-    const auto sent = co_await forward<true>(*connection_, connection_->client, buffer_, request,
-                                             connection_->upstream, out, connection_->sent);
+    Forwarded sent = Forwarded::kWhole;
+    if (loan_->has_body()) {
+      sent = co_await loan_->send(out);
+    } else {
+      sent = co_await forward<true>(*connection_, connection_->client, buffer_, request,
+                                    connection_->upstream, out, connection_->sent);
+    }
     if (sent == Forwarded::kSenderGone) co_return Answered::kLast;
     // A host that takes no more of it may have said why.
     asked.keeps = asked.keeps && sent == Forwarded::kWhole;
@@ -231,7 +216,7 @@ class HttpRelay {
       const bool host_keeps = response.keep_alive();
       http::response<http::buffer_body> out(std::move(response.get().base()));
       drop_hop_by_hop<false>(out);
-      if (redactor_) redact_head(*redactor_, out);
+      if (loan_->redactor() != nullptr) redact_head(*loan_->redactor(), out);
       if (download_ && !is_interim && download_->take_answer(out)) {
         if (!host_keeps) destination_.end();
         status_ = kOk;
@@ -262,7 +247,7 @@ class HttpRelay {
         if (is_interim) continue;
       } else if (co_await forward<false>(*connection_, connection_->upstream,
                                          destination_.from_host, response, connection_->client, out,
-                                         connection_->received, redactor(),
+                                         connection_->received, loan_->redactor(),
                                          download()) != Forwarded::kWhole) {
         co_return Answered::kLast;
       }
@@ -272,7 +257,6 @@ class HttpRelay {
     }
   }
 
-  const Redactor* redactor() const { return redactor_ ? &*redactor_ : nullptr; }
   HttpDownload* download() { return download_ ? &*download_ : nullptr; }
 
   Task<bool> write_head(http::response<http::buffer_body>& out) {
@@ -304,8 +288,7 @@ class HttpRelay {
   beast::flat_buffer buffer_;
   HttpDestination destination_;
   // Of the request that is on:
-  std::optional<Redactor> redactor_;
-  std::string lent_;  // the credential's name
+  std::optional<HttpLoan> loan_;
   std::optional<HttpDownload> download_;
   unsigned status_ = 0;
   const bool as_proxy_;

@@ -75,6 +75,7 @@ base::Status give_up_rights(int argc, char** argv) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Error::from_errno("no_new_privs");
   // Nobody of the same id reads its memory.
   if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return Error::from_errno("dumpable");
+  TRY(egress::restrict_files(wire::kEgressDownloadsFd));
   return egress::restrict_calls();
 }
 

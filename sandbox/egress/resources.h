@@ -12,6 +12,7 @@
 #include "sandbox/egress/leaf_certificates.h"
 #include "sandbox/egress/lookups.h"
 #include "sandbox/egress/places.h"
+#include "sandbox/egress/principal_share.h"
 
 namespace sandbox::egress {
 
@@ -19,9 +20,19 @@ struct Resources {
   Resources(std::size_t connections_most, Downloads kept)
       : places(connections_most), downloads(std::move(kept)) {}
 
+  // The same for all sessions of a principal while one of them is here.
+  std::shared_ptr<PrincipalShare> share_of(asio::io_context& context, const NetworkQuota& quota) {
+    std::erase_if(shares, [](const auto& entry) { return entry.second.expired(); });
+    auto share = shares[quota.principal_id].lock();
+    if (!share) share = std::make_shared<PrincipalShare>(context, quota);
+    shares[quota.principal_id] = share;
+    return share;
+  }
+
   asio::thread_pool lookup_threads{Lookups::kThreads};
   Places places;
   Downloads downloads;
+  std::map<std::string, std::weak_ptr<PrincipalShare>> shares;  // by its id
   // By their contents: servers whose sessions come here have one, as a rule.
   std::map<std::string, std::shared_ptr<LeafCertificates>> authorities;
   std::map<std::string, std::shared_ptr<asio::ssl::context>> roots;

@@ -64,11 +64,17 @@ void Session::set_rules(std::vector<NetworkRule> rules) {
   }
 }
 
+Task<void> Session::pace() {
+  co_await requests_.turn();
+  if (const auto share = share_) co_await share->requests.turn();
+}
+
 void Session::set_quota(const NetworkQuota& quota) {
   quota_ = quota;
   for (Pace* pace : {&requests_, &accepted_}) {
     pace->set(quota.requests_per_second, 2 * quota.requests_per_second);
   }
+  share_ = resources_.share_of(context_, quota);
   if (!quota.bytes_left) return;
   // Later: whoever counts goes on with its connection.
   meter_->set(*quota.bytes_left, [weak = weak_from_this(), &context = context_] {
@@ -275,17 +281,27 @@ Task<void> Session::accept(std::shared_ptr<Acceptor> acceptor, std::uint16_t por
   }
 }
 
+std::string Session::take_place(Connection& connection) {
+  const auto most = static_cast<std::size_t>(quota_.connections);
+  if (connections_.size() >= most) return "the session has " + std::to_string(most);
+  connection.share = share_;
+  if (share_) {
+    connection.place_of_principal = share_->connections.take();
+    if (!connection.place_of_principal) {
+      return "the sessions of its principal have " + std::to_string(share_->connections.most());
+    }
+  }
+  connection.place = resources_.places.take();
+  if (connection.place) return "";
+  return "all sessions together have " + std::to_string(resources_.places.most());
+}
+
 void Session::start(Socket accepted, std::uint16_t port, Serve serve) {
   auto connection = std::make_shared<Connection>(context_, std::move(accepted), meter_);
   connection->port = port;
-  connection->place = resources_.places.take();
-  const auto connections_most = static_cast<std::size_t>(quota_.connections);
-  const bool is_full = connections_.size() >= connections_most;
-  if (is_full || !connection->place) {
-    const std::size_t most = is_full ? connections_most : resources_.places.most();
-    refuse("", port,
-           (is_full ? "the session has " : "all sessions together have ") + std::to_string(most) +
-               " connections open, which is the most");
+  const std::string full = take_place(*connection);
+  if (!full.empty()) {
+    refuse("", port, full + " connections open, which is the most");
     return connection->close();
   }
   connections_.insert(connection);

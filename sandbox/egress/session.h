@@ -72,8 +72,10 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] static std::string words_of_refusal(const std::string& host);
   // Connects to its host; on failure it has been told of, and the reason is returned.
   Task<std::string> open(Connection& connection);
+  // Of requests whose bodies have to be read before they are sent.
+  [[nodiscard]] Places& held_bodies() { return held_bodies_; }
   // Before each request.
-  Task<void> pace() { return requests_.turn(); }
+  Task<void> pace();
   void tell_request(const Connection& connection, const RequestNote& note, unsigned status,
                     const std::string& credential, bool was_kept);
   [[nodiscard]] bool keeps(const std::string& host) const;
@@ -89,10 +91,13 @@ class Session : public std::enable_shared_from_this<Session> {
   void join(const std::shared_ptr<Connection>& connection, std::string first);
 
  private:
+  static constexpr std::size_t kHeldBodiesMost = 4;
   using Acceptor = asio::ip::tcp::acceptor;
   using Serve = Task<void> (*)(std::shared_ptr<Session>, std::shared_ptr<Connection>);
 
   Task<void> accept(std::shared_ptr<Acceptor> acceptor, std::uint16_t port, Serve serve);
+  // Who has as many connections as may be, and how many; empty: there is a place.
+  std::string take_place(Connection& connection);
   void start(Socket accepted, std::uint16_t port, Serve serve);
   Task<void> answer_packets(std::shared_ptr<asio::ip::udp::socket> socket);
   static Task<void> answer_stream(std::shared_ptr<Session> session,
@@ -106,9 +111,11 @@ class Session : public std::enable_shared_from_this<Session> {
   Lookups lookups_;
   std::shared_ptr<BoxEvents> events_;
   Credentials credentials_;
+  Places held_bodies_{kHeldBodiesMost};
   NetworkQuota quota_;
   Pace requests_;
   Pace accepted_;
+  std::shared_ptr<PrincipalShare> share_;
   std::shared_ptr<Meter> meter_ = std::make_shared<Meter>();
   std::vector<NetworkRule> rules_;
   std::map<std::string, asio::ip::address> addresses_;

@@ -177,7 +177,8 @@ def beside(port, proxy=None, certificate=None):
 def within(stack, folder, port, rule):
     """In a session that may reach it by this rule."""
     config = folder / f"{len(rule)}.toml"
-    config.write_text(f'[network]\nallow = ["{rule}"]\n[network.addresses]\n"api.test" = "127.0.0.1"\n')
+    rates = "requests_per_second = 1000000\nprincipal_requests_per_second = 1000000\n"
+    config.write_text(f'[network]\nallow = ["{rule}"]\n{rates}[network.addresses]\n"api.test" = "127.0.0.1"\n')
     state = stack.enter_context(tempfile.TemporaryDirectory(prefix="hutch-bench-"))
     client = stack.enter_context(Client(state, env={"HUTCH_CONFIG": str(config), "SSL_CERT_FILE": str(folder / "origin.pem")}))
     session = client.call("create_session", template="host")["session_id"]

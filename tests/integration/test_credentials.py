@@ -1,7 +1,10 @@
 """Credentials: the door adds them to requests for their host, and the code that makes these never sees one."""
 
 import base64
+import hashlib
+import hmac
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -26,7 +29,7 @@ def world(module_state, tmp_path_factory):
     folder = tmp_path_factory.mktemp("credentials")
     with tls_origin(folder, "*.api.test") as api, http_origin() as web:
         port = port_of(api)
-        names = ["token", "basic", "field", "query", "vault", "twice-a", "twice-b", "plain", "never"]
+        names = ["token", "basic", "field", "query", "vault", "twice-a", "twice-b", "plain", "never", "signed"]
         config = folder / "config.toml"
         hosts = [f"{name}.api.test" for name in (*names, "twice", "other")] + ["web.test"]
         config.write_text(f"[network]\nallow = [\"other.api.test:{port}\", \"web.test:{port_of(web)}\"]\ncredentials = {json.dumps(names)}\n"
@@ -35,6 +38,7 @@ def world(module_state, tmp_path_factory):
             module_state, "set", name, "--host", host or f"{name}.api.test:{port}", *more, value=value)
         set_one("token")
         set_one("basic", "--basic", value=f"user:{PASSWORD}\n")
+        set_one("signed", "--sigv4", value=f"AKIDTEST:{SECRET}:{SECRET}-token")
         set_one("field", "--header", "X-Api-Key")
         set_one("query", "--query", "key")
         set_one("vault", "--command", f"cat {folder}/vault", value=None)
@@ -53,6 +57,46 @@ def asked(world, name, path="/", options=""):
     world.api.headers.clear()
     run = world.run(f"curl -sS {options} 'https://{name}.api.test:{world.port}{path}'", "bash")
     return world.api.headers[-1] if world.api.headers else None, run
+
+
+def signature_of(got, method, path, body):
+    """As AWS would make it, from what the host got (the IAM User Guide, "Create a signed request")."""
+    scope, names = re.match(r"AWS4-HMAC-SHA256 Credential=AKIDTEST/([^,]*), SignedHeaders=([^,]*), ", got["authorization"][0]).groups()
+    fields = "".join(f"{name}:{' '.join(got[name][0].split())}\n" for name in names.split(";"))
+    payload = got.get("x-amz-content-sha256", [hashlib.sha256(body).hexdigest()])[0]
+    path, _, query = path.partition("?")
+    request = "\n".join([method, path, query, fields, names, payload])
+    key = f"AWS4{SECRET}".encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    text = "\n".join(["AWS4-HMAC-SHA256", got["x-amz-date"][0], scope, hashlib.sha256(request.encode()).hexdigest()])
+    return scope, hmac.new(key, text.encode(), "sha256").hexdigest()
+
+
+@pytest.mark.parametrize("service", ["s3", "dynamodb"])
+def test_a_request_is_signed_anew(world, service):
+    body = b'{"TableName": "t"}'
+    signing = f"--aws-sigv4 aws:amz:eu-west-1:{service} --user any:key --data-binary '{body.decode()}'"
+    got, run = asked(world, "signed", "/a/b?x=1&y=%20", signing)
+    got = {name.lower(): values for name, values in got.items()}
+    scope, signature = signature_of(got, "POST", "/a/b?x=1&y=%20", body)
+    assert scope.endswith(f"/eu-west-1/{service}/aws4_request") and got["authorization"][0].endswith(f"Signature={signature}"), (got, run)
+    assert got["x-amz-security-token"] == [f"{SECRET}-token"]
+    assert run["stdout"] == body.decode(), run
+    _, run = asked(world, "signed", "/headers", signing.partition("--data")[0])
+    assert "AKIDTEST" in run["stdout"] and SECRET not in run["stdout"] and "Signature=****" in run["stdout"], run
+
+
+def test_what_cannot_be_signed_is_not_sent(world):
+    got, run = asked(world, "signed", "/")
+    assert got is None and "so that region and service are known" in run["stdout"], run
+    signing = "--aws-sigv4 aws:amz:eu-west-1:sqs --user any:key"
+    got, run = asked(world, "signed", "/", f"{signing} -H 'x-amz-content-sha256: STREAMING-AWS4-HMAC-SHA256-PAYLOAD'")
+    assert got is None and "as a whole" in run["stdout"], run
+    world.run("head -c 9000000 /dev/zero > long", "bash")
+    got, run = asked(world, "signed", "/", f"{signing} -T long -H Expect:")
+    assert got is None and "longer than 8 MiB" in str(run), run
+    assert world.run("echo $AWS_ACCESS_KEY_ID", "bash")["stdout"] == "added-by-hutch\n"
 
 
 def test_a_bearer_token(world):

@@ -19,6 +19,7 @@ def world(module_state, tmp_path_factory):
 allow = ["web.test:{port_of(web)}", "plain.test:{port_of(plain)}", "api.test:{port_of(api)}"]
 session_mb = 2
 connections = 3
+principal_connections = 5
 requests_per_second = 20
 [network.addresses]
 "web.test" = "127.0.0.1"
@@ -52,11 +53,23 @@ def test_bytes_that_are_used_up(world, url):
     assert "GET /" in run["stdout"], "other sessions have theirs"
 
 
+OPEN = """
+import socket
+host, port = '{0.plain}'.split(':')
+kept = [socket.create_connection((host, int(port)), 20) for _ in range({1})]
+for one in kept: one.settimeout(20)
+print([one.recv(100) for one in kept].count(b'hello\\n'))
+"""
+
+
 def test_connections_at_once(world):
-    session = world.call("create_session")["session_id"]
-    run = world.run(f"import socket\nhost, port = '{world.plain}'.split(':')\nkept = [socket.create_connection((host, int(port)), 20) for _ in range(4)]\n"
-                    "for one in kept: one.settimeout(20)\nprint([one.recv(100) for one in kept].count(b'hello\\n'))", session_id=session)
-    assert run["stdout"] == "3\n" and "3 connections open, which is the most" in str(run["network"]["refused"]), run
+    first, second = (world.call("create_session")["session_id"] for _ in range(2))
+    run = world.run(OPEN.format(world, 4), session_id=first)
+    assert run["stdout"] == "3\n" and "the session has 3 connections open, which is the most" in str(run["network"]["refused"]), run
+    run = world.run(OPEN.format(world, 3), session_id=second)
+    assert run["stdout"] == "2\n" and "of its principal have 5 connections open" in str(run["network"]["refused"]), run
+    for session in (first, second):
+        world.call("delete_session", session_id=session)
 
 
 def test_requests_a_second(world):

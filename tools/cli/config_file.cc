@@ -156,6 +156,11 @@ base::Status take_network(const std::string& path, const toml::node& node, Setti
       TRY(take_number(path, entry, name, 1, 1'000'000, settings.network_quota.requests_per_second));
     } else if (name == "connections") {
       TRY(take_number(path, entry, name, 1, 100'000, settings.network_quota.connections));
+    } else if (name == "principal_requests_per_second") {
+      TRY(take_number(path, entry, name, 1, 1'000'000,
+                      settings.network_quota.principal_requests_per_second));
+    } else if (name == "principal_connections") {
+      TRY(take_number(path, entry, name, 1, 100'000, settings.network_quota.principal_connections));
     } else if (name == "downloads_mb") {
       TRY(take_number(path, entry, name, 0, 1 << 20, settings.downloads_mb));
     } else if (name == "addresses" && entry.is_table()) {

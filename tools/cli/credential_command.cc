@@ -143,8 +143,12 @@ base::Result<int> credential_set(const Settings& settings, const CredentialOptio
   credential.allows_plain = options.allow_plain;
   stored.source = options.command.empty() ? "value" : "command";
   const std::string text = options.command.empty() ? TRY(value_of(options)) : options.command;
-  if (options.place == "basic" && stored.source == "value" && text.find(':') == std::string::npos) {
+  const bool is_pair = stored.source == "command" || text.find(':') != std::string::npos;
+  if (options.place == "basic" && !is_pair) {
     return invalid("for --basic the value is user:password");
+  }
+  if (options.place == "sigv4" && !is_pair) {
+    return invalid("for --sigv4 the value is id:secret, or id:secret:token");
   }
   const auto store = TRY(open_store(settings));
   TRY(keep_credential(settings, *store, stored, text));

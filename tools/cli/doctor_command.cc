@@ -118,6 +118,12 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// It reads none of the variables by which programs find the certificates of a session.
+std::string java_words() {
+  if (::access("/usr/bin/java", X_OK) != 0) return "";  // /usr is that of sessions, too
+  return "; not with Java where requests are looked into: it trusts a store of its own";
+}
+
 Finding network_finding(const BoxProof::Trial& tried) {
   const std::string layer = "network";
   if (sessions::host_roots().empty()) {
@@ -127,7 +133,7 @@ Finding network_finding(const BoxProof::Trial& tried) {
   }
   if (tried.works) {
     return {layer, Finding::State::kGood,
-            "a session reached the name that it was allowed, and no other", ""};
+            "a session reached the name that it was allowed, and no other" + java_words(), ""};
   }
   return {layer, Finding::State::kWeaker,
           "no session can have one: " + tried.said + "; all else works without",

@@ -26,6 +26,9 @@ void add_set(CLI::App& credential, Command& chosen) {
   place->add_option_function<std::string>(
       "--query", [options](const std::string& name) { options->place = "query:" + name; },
       "In this parameter of the address");
+  place->add_flag_callback(
+      "--sigv4", [options] { options->place = "sigv4"; },
+      "Requests to AWS are signed with it, a value id:secret or id:secret:token");
   place->require_option(0, 1);
   set->add_flag("--allow-plain", options->allow_plain, "Also within plain HTTP, for all to read");
   auto* source = set->add_option_group("Where the value comes from");

@@ -1,0 +1,46 @@
+// Requests signed for AWS and what speaks like it: Signature Version 4 (the IAM User Guide,
+// "Signature Version 4 for API requests").
+#pragma once
+
+#include <ctime>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/beast/http/fields.hpp>
+#include <boost/beast/http/message.hpp>
+
+namespace sandbox::egress {
+
+struct SigningKey {
+  std::string id;
+  std::string secret;
+  std::string token;  // of a key for a while; else empty
+};
+
+struct SigningScope {
+  std::string region;
+  std::string service;
+};
+
+// Of "id:secret", "id:secret:token", or what a credential process of the AWS command line prints.
+std::optional<SigningKey> signing_key_of(const std::string& value);
+
+// As the code itself has signed the request, with whatever key it has; else as the name of a host
+// at amazonaws.com tells it. Nothing: neither does.
+std::optional<SigningScope> signing_scope_of(const boost::beast::http::request_header<>& head,
+                                             std::string_view host);
+
+// What the request says of its body: its hash, or that it is not signed. Empty: nothing, so that it
+// has to be hashed. Nothing: parts that are signed one by one, which nobody can sign anew.
+std::optional<std::string> payload_told_by(const boost::beast::http::request_header<>& head,
+                                           const SigningScope& scope);
+
+// In place of any signature that is there. `head` has the host and the target as they are sent.
+// Returns what no answer may bring back.
+std::vector<std::string> sign(const SigningKey& key, const SigningScope& scope,
+                              const std::string& payload, std::time_t now,
+                              boost::beast::http::request_header<>& head);
+
+}  // namespace sandbox::egress

@@ -1,0 +1,21 @@
+// What the sessions of one principal have together, however many they are.
+#pragma once
+
+#include "sandbox/egress/asio.h"
+#include "sandbox/egress/pace.h"
+#include "sandbox/egress/places.h"
+#include "sandbox/network_quota.h"
+
+namespace sandbox::egress {
+
+struct PrincipalShare {
+  PrincipalShare(asio::io_context& context, const NetworkQuota& quota)
+      : connections(static_cast<std::size_t>(quota.principal_connections)),
+        requests(context, quota.principal_requests_per_second,
+                 2 * quota.principal_requests_per_second) {}
+
+  Places connections;
+  Pace requests;
+};
+
+}  // namespace sandbox::egress
