@@ -39,6 +39,8 @@ Task<Forwarded> forward(
   bytes += static_cast<std::int64_t>(
       co_await boost::beast::http::async_write_header(to, serializer, into(failure)));
   if (failure) co_return Forwarded::kReceiverGone;
+  // Else it reads as much as the head was long, again and again.
+  if (!parser.is_done()) buffer.reserve(buffer.max_size());
   std::size_t held = 0;  // at the beginning of the part, of the one before
   while (!serializer.is_done()) {
     std::size_t filled = held;
