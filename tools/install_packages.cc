@@ -1,5 +1,6 @@
 // install_packages: pip and npm as code would call them, where the session's network allows it.
 #include <algorithm>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -22,8 +23,9 @@ struct PackageManager {
 };
 
 constexpr PackageManager kManagers[] = {
-    {"pip", "python3 -m pip install --no-input --progress-bar off --"},
-    {"npm", "npm install --no-audit --no-fund --"}};
+    {"pip", "python3 -m pip install --no-input --progress-bar off"},
+    {"npm", "npm install --no-audit --no-fund"}};
+constexpr const char* kApt = "apt";
 
 PackageManager manager_named(const std::string& name) {
   return *std::find_if(std::begin(kManagers), std::end(kManagers),
@@ -42,6 +44,41 @@ base::Result<std::string> quoted(const std::string& package) {
   std::string word = "'";
   for (const char c : package) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return word + "'";
+}
+
+// pip's own spelling of a file that names packages, as people write it.
+std::optional<std::string> requirements_in(const std::string& package) {
+  for (const std::string option : {"-r ", "--requirement ", "--requirement="}) {
+    if (package.starts_with(option)) return package.substr(option.size());
+  }
+  return std::nullopt;
+}
+
+base::Result<std::string> command_of(const PackageManager& manager,
+                                     const std::vector<std::string>& packages) {
+  std::string files;
+  std::string names;
+  for (const std::string& package : packages) {
+    const auto file = manager.name == std::string_view("pip") ? requirements_in(package)
+                                                              : std::optional<std::string>();
+    if (file) {
+      files += " -r " + TRY(quoted(*file));
+    } else {
+      names += " " + TRY(quoted(package));
+    }
+  }
+  return manager.command + files + (names.empty() ? "" : " --" + names);
+}
+
+base::Error no_apt() {
+  return base::error(
+      Error::Kind::kUnsupported,
+      "apt changes the root of the file system, which sessions can only read. Whoever runs hutch "
+      "can "
+      "make an environment with its packages: hutch environments build NAME --apt PACKAGE,..., "
+      "then "
+      "create_session with template NAME. Without that: a program that is one file can be written "
+      "into /workspace, and many are also packages of pip or npm.");
 }
 
 base::Status check_network(const Services& services, const sessions::Session& session,
@@ -69,17 +106,16 @@ base::Status check_network(const Services& services, const sessions::Session& se
 
 base::Result<Reply> install(const Services& services, const Arguments& arguments,
                             mcp::CallContext& context) {
-  const PackageManager manager = manager_named(arguments.text("manager", "pip"));
-  sandbox::RunRequest request;
-  request.language = sandbox::Language::kBash;
-  request.code = manager.command;
+  const std::string name = arguments.text("manager", "pip");
+  if (name == kApt) return no_apt();
+  const PackageManager manager = manager_named(name);
   const std::vector<std::string> packages = arguments.list("packages");
   if (packages.empty()) {
     return base::error(Error::Kind::kInvalid, "packages must name at least one");
   }
-  for (const std::string& package : packages) {
-    request.code += " " + TRY(quoted(package));
-  }
+  sandbox::RunRequest request;
+  request.language = sandbox::Language::kBash;
+  request.code = TRY(command_of(manager, packages));
   // No box is started only to say no: a session that asks for nothing will have what this one has.
   if (!arguments.has("session_id")) TRY(check_network(services, sessions::Session(), manager));
   const sessions::Session session = TRY(session_for(services, arguments, context));
@@ -98,9 +134,13 @@ mcp::Tool install_tool(const Services& services) {
       "install_packages",
       "Install packages",
       "Installs packages into the session, where its network policy allows.",
-      {{.name = "packages", .type = Argument::Type::kStringList, .required = true, .most = 100},
+      {{.name = "packages",
+        .type = Argument::Type::kStringList,
+        .required = true,
+        .description = "numpy>=2, \"-r requirements.txt\"",
+        .most = 100},
        session_argument(),
-       {.name = "manager", .description = "default pip", .values = {"pip", "npm"}}},
+       {.name = "manager", .description = "default pip", .values = {"pip", "npm", kApt}}},
       object_schema({{"session_id", "string"}, {"run_id", "string"}, {"status", "string"}},
                     {"session_id", "run_id", "status"}),
       {.read_only = false, .destructive = false, .idempotent = true},

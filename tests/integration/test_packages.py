@@ -51,6 +51,15 @@ def test_a_virtual_environment_of_ones_own(open_session):
     assert run["stdout"].startswith("/workspace/.venv/"), run
 
 
+def test_a_file_of_requirements(open_session):
+    session = open_session.call("create_session")["session_id"]
+    open_session.call("write_file", path="needs these.txt", content="humanize==4.9.0\n", session_id=session)
+    run = install(open_session, "-r needs these.txt", "tabulate==0.8.10", session_id=session)
+    assert run["status"] == "completed", run
+    run = open_session.run("from importlib.metadata import version\nprint(version('humanize'), version('tabulate'))", session_id=session)
+    assert run["stdout"] == "4.9.0 0.8.10\n", run
+
+
 def test_npm(open_session):
     run = install(open_session, "is-odd@3", manager="npm")
     assert run["status"] == "completed", run
