@@ -34,8 +34,8 @@ struct Job {
   std::int64_t started_process_time = 0;  // process_clock()
   std::int64_t oom_kills_before = 0;
   std::int64_t pids_refused_before = 0;
-  std::string bash_state_before;    // bash_state_version()
-  std::optional<Cause> stop_cause;  // why the box is ending it, if it is
+  std::int64_t bash_state_before = 0;  // bash_state_number()
+  std::optional<Cause> stop_cause;     // why the box is ending it, if it is
   bool group_interrupted = false;
   int start_attempts = 0;
   std::size_t outputs_bytes = 0;  // of the record

@@ -18,7 +18,7 @@ namespace sandbox::box {
 using nlohmann::json;
 
 namespace {
-constexpr std::size_t kReadBytes = 256 * 1024;
+constexpr std::size_t kReadBytesAtOnce = 256 * 1024;
 // No run needs many more frames than this; what goes on beyond it, or between runs, is read slowly,
 // since no limit of the session counts the work that hutch-box has with it.
 constexpr std::size_t kBytesAtOnceMax = 16U << 20;
@@ -87,7 +87,7 @@ void RunnerChannel::stop_writing() {
 }
 
 void RunnerChannel::read_some() {
-  static char buffer[kReadBytes];  // one thread
+  static char buffer[kReadBytesAtOnce];  // one thread
   const ssize_t got = ::read(ours_.reads.get(), buffer, sizeof buffer);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) {

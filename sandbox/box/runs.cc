@@ -98,7 +98,7 @@ void Runs::start_ahead(Language language) {
   if (slot.worker || !make_enterable(context_.workspace_fd).ok()) return;
   Job nobodys;
   nobodys.run.language = language;
-  if (auto worker = start_worker(nobodys, false); worker.ok()) {
+  if (auto worker = start_worker(nobodys, For::kManyRuns); worker.ok()) {
     slot.worker = std::move(worker).value();
   }
 }
@@ -167,7 +167,7 @@ void Runs::begin(const JobPointer& job) {
   job->started_process_time = process_clock();
   job->oom_kills_before = context_.oom_kills();
   job->pids_refused_before = context_.pids_refused();
-  job->bash_state_before = bash_state_version(context_.init.root_fd());
+  job->bash_state_before = bash_state_number(context_.init.root_fd());
   if (const auto started = start_process(*job); !started.ok()) {
     const int why = started.error().os_errno;
     // ETIMEDOUT: the code of the box stopped it before it became a program.
@@ -187,14 +187,15 @@ base::Status Runs::start_process(Job& job) {
   const bool own = job.request.background || profile.process == Profile::Process::kPerRun;
   Slot& slot = slots_[interpreter_of(job.run.language)];
   if (own) {
-    job.own_worker = TRY(start_worker(job, true));
+    job.own_worker = take_next_worker(job);
+    if (!job.own_worker) job.own_worker = TRY(start_worker(job, For::kOneRun));
     job.worker = job.own_worker.get();
   } else {
     if (slot.worker && (job.request.restart || !slot.worker->usable())) {
       slot.worker->kill_group();
       retire(std::move(slot.worker));
     }
-    if (!slot.worker) slot.worker = TRY(start_worker(job, false));
+    if (!slot.worker) slot.worker = TRY(start_worker(job, For::kManyRuns));
     job.worker = slot.worker.get();
   }
   const auto tell = [this, id = job.run.run_id] { on_output(id); };
@@ -212,13 +213,19 @@ base::Status Runs::start_process(Job& job) {
   return base::done();
 }
 
-base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, bool own) {
+base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, For whom) {
+  const bool own = whom != For::kManyRuns;
   Worker::Start start;
   start.profile = TRY(profiles_.of(job.run.language));
   start.environment = environment_of(context_.spec, start.profile, job, own);
   if (start.profile.process == Profile::Process::kPerRun) start.code = &job.request.code;
   start.owner = context_.spec.host_uid;
   if (!own) start.runs = StreamReader::Runs::kMany;
+  if (whom == For::kNextRun) {
+    start.code = nullptr;
+    start.code_follows = true;
+    start.extra_arguments = {"--ahead"};
+  }
   if (start.code != nullptr && job.request.background) start.extra_arguments = {"--background"};
   if (start.code != nullptr && job.request.restart) start.extra_arguments = {"--restart"};
   const std::string key = own ? job.run.run_id : name_of(interpreter_of(job.run.language));
@@ -270,9 +277,10 @@ void Runs::on_output(const std::string& run_id) {
 }
 
 std::size_t Runs::interpreters() const {
-  return static_cast<std::size_t>(std::count_if(slots_.begin(), slots_.end(), [](const auto& slot) {
-    return slot.second.worker != nullptr;
-  }));
+  return static_cast<std::size_t>(
+             std::count_if(slots_.begin(), slots_.end(),
+                           [](const auto& slot) { return slot.second.worker != nullptr; })) +
+         (next_worker_ ? 1 : 0);
 }
 
 Observed Runs::observe(const Job& job) const {
@@ -280,7 +288,7 @@ Observed Runs::observe(const Job& job) const {
   observed.stop_cause = job.stop_cause;
   observed.children_interrupted = job.group_interrupted;
   observed.own_process = job.own_worker != nullptr;
-  observed.bash_state_kept = bash_state_version(context_.init.root_fd()) != job.bash_state_before;
+  observed.bash_state_kept = bash_state_number(context_.init.root_fd()) != job.bash_state_before;
   observed.out_of_memory = context_.oom_kills() > job.oom_kills_before;
   observed.disk_used_up = context_.disk_used_up();
   observed.forks_refused = context_.pids_refused() > job.pids_refused_before;
@@ -293,6 +301,7 @@ Observed Runs::observe(const Job& job) const {
 }
 
 void Runs::process_exited(pid_t pid, int wait_status) {
+  if (next_worker_exited(pid)) return;
   for (auto& [language, slot] : slots_) {
     if (!slot.worker || slot.worker->pid() != pid) continue;
     const JobPointer job = slot.current;
@@ -392,6 +401,9 @@ void Runs::finish(const JobPointer& job) {
     }
   }
   start_next(interpreter);
+  if (interpreter == Language::kBash && !job->run.background) {
+    context_.loop.after(milliseconds(0), [this] { prepare_next_worker(); });
+  }
   if (jobs_.empty()) {
     context_.loop.after(milliseconds(0), [fd = context_.runs_fd] { prepare_job_files(fd); });
   }

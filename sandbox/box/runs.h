@@ -112,7 +112,13 @@ class Runs {
   [[nodiscard]] bool make_room(const JobPointer& job);
   void try_again(const JobPointer& job);
   base::Status start_process(Job& job);
-  base::Result<std::unique_ptr<Worker>> start_worker(const Job& job, bool own);
+  enum class For { kManyRuns, kOneRun, kNextRun };
+  base::Result<std::unique_ptr<Worker>> start_worker(const Job& job, For whom);
+  // The shell of the next run, which waits for its code.
+  void prepare_next_worker();
+  [[nodiscard]] std::unique_ptr<Worker> take_next_worker(const Job& job);
+  void drop_next_worker();
+  [[nodiscard]] bool next_worker_exited(pid_t pid);
   void on_message(const std::string& worker_key, const nlohmann::json& message,
                   const std::string& blob);
   void on_output(const std::string& run_id);
@@ -136,6 +142,9 @@ class Runs {
   std::shared_ptr<KeptOutputs> kept_outputs_;  // also of what runs have left behind
   LeftStreams left_streams_{kLeftStreamsMax};
   std::map<Language, Slot> slots_;
+  std::unique_ptr<Worker> next_worker_;  // of bash
+  std::int64_t next_worker_state_ = 0;   // bash_state_number(), as it has loaded it
+  EventLoop::TimerId next_worker_end_ = 0;
   std::unordered_map<std::string, JobPointer> jobs_;  // not ended yet, by run_id
   std::deque<Run> ended_;
   std::string note_for_next_;

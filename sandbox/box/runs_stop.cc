@@ -162,6 +162,7 @@ void Runs::end_left_behind() {
   for (const auto& [id, job] : jobs_) {
     if (job->own_worker) workers.insert(job->own_worker->pid());
   }
+  if (next_worker_) workers.insert(next_worker_->pid());
   end_all_processes_but(context_.init, workers);
 }
 

@@ -41,11 +41,16 @@ base::Result<std::unique_ptr<Worker>> Worker::start(EventLoop& loop, InitProcess
   const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDONLY));
   SpawnRequest request;
   request.descriptors = {null.get(), out.write_end.get(), err.write_end.get()};
-  base::UniqueFd code;
+  base::Pipe told;
   RunnerChannel::Ends channel;
-  if (start.code != nullptr) {
-    code = TRY(base::make_memory_file("code", *start.code));
-    request.descriptors.push_back(code.get());
+  if (start.code != nullptr || start.code_follows) {
+    worker->code_ = TRY(base::make_memory_file("code", start.code_follows ? "" : *start.code));
+    request.descriptors.push_back(worker->code_.get());
+    if (start.code_follows) {
+      told = TRY(base::make_pipe());
+      request.descriptors.push_back(told.read_end.get());
+      worker->code_is_there_ = std::move(told.write_end);
+    }
   } else {
     worker->began_ = false;
     TRY(worker->open_channel(std::move(events), channel));
@@ -59,6 +64,7 @@ base::Result<std::unique_ptr<Worker>> Worker::start(EventLoop& loop, InitProcess
   request.environment = start.environment;
   request.copy = start.profile.copied;
   worker->pid_ = TRY(init.spawn(request));
+  if (!start.code_follows) worker->code_.reset();
   worker->out_ = TRY(StreamReader::start(loop, std::move(out.read_end), start.runs));
   worker->err_ = TRY(StreamReader::start(loop, std::move(err.read_end), start.runs));
   return worker;
@@ -95,6 +101,16 @@ Worker::~Worker() {
   loop_.cancel(hang_up_);
   if (out_) out_->stop_telling();
   if (err_) err_->stop_telling();
+}
+
+base::Status Worker::give_code(const std::string& code) {
+  TRY(base::write_all(code_.get(), code));
+  // The description, and with it the place in the file, is shared with the process.
+  if (::lseek(code_.get(), 0, SEEK_SET) != 0) return base::Error::from_errno("lseek");
+  TRY(base::write_all(code_is_there_.get(), "\n"));
+  code_is_there_.reset();
+  code_.reset();
+  return base::done();
 }
 
 void Worker::send_run(const json& message) {

@@ -36,6 +36,8 @@ class Worker {
     // For a process per run: the code, which it reads from descriptor 3. Else it gets a channel, as
     // descriptors 3 (to read from) and 4.
     const std::string* code = nullptr;
+    // The same, of code that give_code() brings: descriptor 4 has a line then.
+    bool code_follows = false;
     StreamReader::Runs runs = StreamReader::Runs::kOne;
     // Whose the pipes of its output are, so that it can open /dev/stdout; nothing: ours.
     std::optional<uid_t> owner;
@@ -49,6 +51,9 @@ class Worker {
 
   // The message of a run; its process has a channel.
   void send_run(const nlohmann::json& message);
+
+  // Once, to a process that was started without its code.
+  base::Status give_code(const std::string& code);
 
   // For good: what it has said and nobody has read yet is no answer to anybody.
   void stop_listening() {
@@ -87,6 +92,8 @@ class Worker {
   InitProcess& init_;
   pid_t pid_ = -1;
   std::unique_ptr<RunnerChannel> channel_;
+  base::UniqueFd code_;  // that follows
+  base::UniqueFd code_is_there_;
   EventLoop::TimerId hang_up_ = 0;
   bool interrupt_by_frame_ = false;
   bool interrupted_ = false;

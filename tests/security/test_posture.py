@@ -10,7 +10,8 @@ from stage import AS_ROOT, PLACE, Box, Stage, server, stage, switch_off  # noqa:
 
 # What each path's process is known by, in its arguments.
 PATHS = {"python": r"python3 /run/hutch/runners/python/runner\.py", "javascript": r"node .*runner\.mjs",
-         "sql": r"python3 /run/hutch/runners/sql/runner\.py", "bash": r"^bash .*/runners/bash/state\.sh",
+         "sql": r"python3 /run/hutch/runners/sql/runner\.py", "bash": r"^/bin/bash .*/runners/bash/state\.sh --background",
+         "the next bash": r"^/bin/bash .*/runners/bash/state\.sh --ahead",
          "a program of bash": "sleep 3001", "a program of python": "sleep 3002",
          "a program of javascript": "sleep 3003", "a shell": "^/bin/sh -c sleep 3004",
          "a program of a shell": "^sleep 3004", "a daemon": "sleep 3005"}

@@ -1,34 +1,103 @@
-# Loading and saving what bash keeps from run to run. Sourced by run.sh, before user code.
+# Loading and saving what bash keeps from run to run: `. state.sh [--background | --restart | --ahead]`
+# before user code (profiles/bash.json), which is read from descriptor 3.
 #
-# The state is the working directory, variables, functions, aliases and options. It is written
-# beside the old one and renamed when the code ends, however it ends: a run that is killed leaves
-# the state of the run before. With --background it is read and not written, with --restart it is
-# written and not read.
+# The state is the working directory, variables, functions, aliases and options. It is in the newer of
+# two files that is whole, whose first and last line is its number: the older one is written when the
+# code ends, however it ends, so that a run that is killed leaves the state of the run before. With
+# --background it is read and not written, with --restart written and not read. With --ahead the code
+# is there once descriptor 4 says so.
+#
+# The text of `bash -c` sources this, loads the state and evaluates the code as one compound command: no
+# alias that the state brings can get into it. It is no function: `declare` in the state and in the code
+# must not make locals. Messages begin with "bash: line N:", where N is the line of the code.
+#
+# Nothing here starts a process where it can be helped: that takes longer than all else. What a builtin
+# prints goes through the file that is about to be written.
 #
 # Names that begin with __hutch are ours. Commands here carry `builtin` or `command`: the user may
 # have functions and aliases of any name.
 
 __hutch_state=${HUTCH_STATE_DIR:-/run/hutch/state}/bash
 __hutch_run_env=" ${HUTCH_RUN_ENV:-} "
-__hutch_saves=true
-__hutch_loads=true
-[ "${2:-}" = --background ] && __hutch_saves=false
-[ "${2:-}" = --restart ] && __hutch_loads=false
+__hutch_mode=${2:-}
 __hutch_user_trap=
 __hutch_user_interrupt=-
+__hutch_traps=
+__hutch_trapped=
+__hutch_locals=
 __hutch_carried=()
+__hutch_text=
+
+# What bash sets itself, and what belongs to this process alone.
+declare -A __hutch_never=([BASH]=1 [BASHOPTS]=1 [BASHPID]=1 [BASH_ALIASES]=1 [BASH_ARGC]=1 [BASH_ARGV]=1 [BASH_ARGV0]=1
+  [BASH_CMDS]=1 [BASH_COMMAND]=1 [BASH_EXECUTION_STRING]=1 [BASH_LINENO]=1 [BASH_MONOSECONDS]=1 [BASH_REMATCH]=1
+  [BASH_SOURCE]=1 [BASH_SUBSHELL]=1 [BASH_TRAPSIG]=1 [BASH_VERSINFO]=1 [BASH_VERSION]=1 [BASH_XTRACEFD]=1 [COMP_CWORD]=1
+  [COMP_KEY]=1 [COMP_LINE]=1 [COMP_POINT]=1 [COMP_TYPE]=1 [COMP_WORDBREAKS]=1 [COMP_WORDS]=1 [EPOCHREALTIME]=1
+  [EPOCHSECONDS]=1 [OPTARG]=1 [OPTERR]=1 [OPTIND]=1 [_]=1 [DIRSTACK]=1 [EUID]=1 [FUNCNAME]=1 [GROUPS]=1 [HISTCMD]=1
+  [HOSTNAME]=1 [HOSTTYPE]=1 [LINENO]=1 [MACHTYPE]=1 [OSTYPE]=1 [PIPESTATUS]=1 [PPID]=1 [PWD]=1 [RANDOM]=1 [SECONDS]=1
+  [SHELLOPTS]=1 [SHLVL]=1 [SRANDOM]=1 [UID]=1)
 
 # The environment as the host gave it. What the code leaves as it is need not be saved, so that a
 # later change of the host's is seen.
 declare -A __hutch_given=()
-while IFS= read -r __hutch_name; do
-  case $__hutch_name in HUTCH_*) unset -v "$__hutch_name" ;; *) __hutch_given[$__hutch_name]=${!__hutch_name-} ;; esac
-done < <(compgen -e)
-unset -v __hutch_name
+mapfile -d '' -t __hutch_entries </proc/self/environ
+for __hutch_name in "${__hutch_entries[@]}"; do
+  case ${__hutch_name%%=*} in
+    HUTCH_*) unset -v "${__hutch_name%%=*}" ;;
+    *[!A-Za-z0-9_]* | [0-9]* | '') ;;
+    *) __hutch_given[${__hutch_name%%=*}]=${__hutch_name#*=} ;;
+  esac
+done
+unset -v __hutch_name __hutch_entries
 set --
+
+# Which file has the newest whole state, and its text.
+__hutch_find() {
+  local first text number
+  __hutch_number=0 __hutch_target=$__hutch_state.0 __hutch_text=
+  for number in 0 1; do
+    IFS= builtin read -r first 2>/dev/null <"$__hutch_state.$number" || continue
+    [[ $first == '#'+([0-9]) && ${first#?} -gt $__hutch_number ]] || continue
+    IFS= builtin read -r -d '' text <"$__hutch_state.$number"
+    [[ $text == *$'\n'"$first"$'\n' ]] || continue
+    __hutch_number=${first#?} __hutch_target=$__hutch_state.$((1 - number)) __hutch_text=$text
+  done
+  [ "$__hutch_mode" != --restart ] || __hutch_text=
+}
+
+# The other options are those of bash itself, so that only what differs is said.
+__hutch_set_options() {
+  local name IFS=:
+  for name in $__hutch_own_shopt; do [[ :$2: == *:$name:* ]] || builtin shopt -u "$name"; done
+  for name in $2; do [[ :$__hutch_own_shopt: == *:$name:* ]] || builtin shopt -s "$name"; done
+  for name in $__hutch_own_set; do [[ :$1: == *:$name:* ]] || builtin set +o "$name"; done
+  for name in $1; do
+    case $name in
+      # What a script sets to be strict or chatty is for that script. A later run would end without a
+      # word at the first grep that finds nothing.
+      errexit | nounset | pipefail | xtrace | verbose | noexec | onecmd | monitor | interactive | privileged) ;;
+      *) [[ :$__hutch_own_set: == *:$name:* ]] || builtin set -o "$name" ;;
+    esac
+  done
+}
+
+# Of a bash that was started ahead: the code, once it is there.
+__hutch_await() {
+  local before=${OLDPWD-} had=${OLDPWD+x}
+  local REPLY
+  IFS= builtin read -r -u 4 || { builtin echo "bash: the code of this run did not come" >&2; builtin exit 125; }
+  exec 4<&-
+  SECONDS=0
+  [[ . -ef $PWD ]] && builtin return
+  builtin cd -- "$PWD" 2>/dev/null || __hutch_gone=$PWD
+  [ -z "$had" ] || OLDPWD=$before
+}
 
 # What is left to do when the state has been loaded.
 __hutch_enter() {
+  [ "$__hutch_mode" != --ahead ] || __hutch_await
+  IFS= builtin read -r -d '' -u 3 __hutch_code
+  exec 3<&-
   if [ -n "${__hutch_gone:-}" ]; then
     builtin echo "bash: the working directory $__hutch_gone is gone: starting in /workspace" >&2
     builtin cd /workspace 2>/dev/null || builtin cd /
@@ -40,19 +109,18 @@ __hutch_enter() {
   # It finds the status of the script in $?: what sets it again, after them, fires none of them.
   # A run that is stopped gets SIGINT again while it keeps its state: of ours that ends nothing.
   builtin trap '{
-    __hutch_status=$? __hutch_set=$-
+    __hutch_status=$? __hutch_set=$- __hutch_shellopts=$SHELLOPTS __hutch_bashopts=$BASHOPTS
     builtin trap "" INT
     builtin set +T
-    __hutch_traps="builtin $(builtin trap -p ERR)
+    [[ -z $__hutch_trapped && $__hutch_code != *builtin* && $__hutch_code != *command* ]] || __hutch_traps="builtin $(builtin trap -p ERR)
       builtin $(builtin trap -p RETURN)
       builtin $(builtin trap -p DEBUG)"
     builtin trap - ERR DEBUG RETURN
     [[ $__hutch_set != *T* ]] || builtin set -T
-    __hutch_options=$(builtin set +o; builtin shopt -p)
     builtin set +eux
-    __hutch_locals=$(builtin local -p)
+    [ ${#FUNCNAME[@]} -eq 0 ] || __hutch_locals=$(builtin local -p)
   } >/dev/null 2>&1
-  [[ -n $__hutch_user_trap && $__hutch_user_trap$__hutch_traps == *exit* ]] && __hutch_save
+  [[ -n $__hutch_user_trap && $__hutch_user_trap$__hutch_traps == *exit* ]] && __hutch_save && __hutch_find
   [ -z "$__hutch_user_trap" ] || builtin eval "builtin trap -- ${__hutch_user_interrupt@Q} INT
     $__hutch_traps
     { (builtin exit $__hutch_status) && (builtin exit); } >/dev/null 2>&1
@@ -80,32 +148,23 @@ __hutch_enter_run_env() {
 # apart: loaded as such, they would make the same code fail the second time.
 __hutch_choose_variables() {
   local __hutch_name
-  while IFS= builtin read -r __hutch_name; do
-    case $__hutch_name in
-      # What bash sets itself, and what belongs to this process alone.
-      __hutch* | HUTCH_* | BASH | BASHOPTS | BASHPID | BASH_ALIASES | BASH_ARGC | BASH_ARGV | BASH_ARGV0 | BASH_CMDS | \
-        BASH_COMMAND | BASH_EXECUTION_STRING | BASH_LINENO | BASH_MONOSECONDS | BASH_REMATCH | BASH_SOURCE | \
-        BASH_SUBSHELL | BASH_TRAPSIG | BASH_VERSINFO | BASH_VERSION | BASH_XTRACEFD | COMP_CWORD | COMP_KEY | \
-        COMP_LINE | COMP_POINT | COMP_TYPE | COMP_WORDBREAKS | COMP_WORDS | EPOCHREALTIME | EPOCHSECONDS | OPTARG | \
-        OPTERR | OPTIND | _ | DIRSTACK | EUID | FUNCNAME | GROUPS | HISTCMD | HOSTNAME | HOSTTYPE | LINENO | MACHTYPE | \
-        OSTYPE | PIPESTATUS | PPID | PWD | RANDOM | SECONDS | SHELLOPTS | SHLVL | SRANDOM | UID) continue ;;
-    esac
-    [[ $__hutch_run_env == *" $__hutch_name "* ]] && continue
+  for __hutch_name in "${__hutch_all[@]}"; do
+    [[ $__hutch_name == __hutch* || $__hutch_name == HUTCH_* || -n ${__hutch_never[$__hutch_name]-} ||
+      $__hutch_run_env == *" $__hutch_name "* ]] && continue
     if [[ -v __hutch_given[$__hutch_name] && -v $__hutch_name && ${!__hutch_name} == "${__hutch_given[$__hutch_name]}" &&
       ${!__hutch_name@a} == x ]]; then
       continue
     fi
     if [[ ${!__hutch_name@a} == *r* ]]; then __hutch_frozen+=("$__hutch_name"); else __hutch_names+=("$__hutch_name"); fi
-  done < <(builtin compgen -v)
+  done
+  builtin return 0
 }
 
 __hutch_print_state() {
-  local -a __hutch_names=() __hutch_frozen=()
   local __hutch_name __hutch_text __hutch_flags
-  __hutch_choose_variables
   # Functions may hold its patterns, which are syntax errors without it. The options come last: some of
   # them would change how the rest is read.
-  builtin printf 'shopt -s extglob\n__hutch_before=%s\n' "$__hutch_status"
+  builtin printf '#%s\nshopt -s extglob\n__hutch_before=%s\n' "$1" "$__hutch_status"
   builtin printf 'cd -- %q || __hutch_gone=%q\n' "$PWD" "$PWD"
   builtin umask -p
   for __hutch_name in "${!__hutch_given[@]}"; do
@@ -121,30 +180,25 @@ __hutch_print_state() {
     builtin printf 'declare -%s %s\n' "${__hutch_flags:--}" "$__hutch_text"
   done
   [ ${#__hutch_carried[@]} -eq 0 ] || builtin printf '%s\n' "${__hutch_carried[@]}"
-  while IFS=' ' builtin read -r _ __hutch_flags __hutch_name; do
+  for __hutch_text in "${__hutch_functions[@]}"; do
+    __hutch_name=${__hutch_text##* }
     [[ $__hutch_name == __hutch_* || $__hutch_name == trap ]] && continue
     builtin declare -f "$__hutch_name"
-    [[ $__hutch_flags == *x* ]] && builtin printf 'export -f %s\n' "$__hutch_name"
-  done < <(builtin declare -F)
+    [[ ${__hutch_text% *} == *-*x* ]] && builtin printf 'export -f %s\n' "$__hutch_name"
+  done
   builtin alias -p
-  # What a script sets to be strict or chatty is for that script. A later run would end without a
-  # word at the first grep that finds nothing.
-  while IFS= builtin read -r __hutch_text; do
-    case $__hutch_text in
-      *errexit | *nounset | *pipefail | *xtrace | *verbose | *noexec | *monitor | *interactive* | \
-        *restricted* | *login_shell) ;;
-      *) builtin printf '%s\n' "$__hutch_text" ;;
-    esac
-  done <<<"$__hutch_options"
+  builtin printf 'shopt -u extglob\n__hutch_set_options %q %q\n#%s\n' "$__hutch_shellopts" "$__hutch_bashopts" "$1"
 }
 
 __hutch_save() {
-  $__hutch_saves || return 0
+  [ "$__hutch_mode" != --background ] || return 0
   # No local may have the name of something that is saved, least of all PATH.
-  local __hutch_new=$__hutch_state/state.$$
-  { [ -d "$__hutch_state" ] || PATH=/usr/bin:/bin command mkdir -p "$__hutch_state"; } &&
-    __hutch_print_state >"$__hutch_new" &&
-    PATH=/usr/bin:/bin command mv -f "$__hutch_new" "$__hutch_state/state" ||
+  local -a __hutch_all=() __hutch_functions=() __hutch_names=() __hutch_frozen=()
+  { [ -d "${__hutch_state%/*}" ] || PATH=/usr/bin:/bin command mkdir -p "${__hutch_state%/*}"; } &&
+    builtin compgen -v >|"$__hutch_target" && builtin mapfile -t __hutch_all <"$__hutch_target" &&
+    builtin declare -F >|"$__hutch_target" && builtin mapfile -t __hutch_functions <"$__hutch_target" &&
+    __hutch_choose_variables &&
+    __hutch_print_state $((__hutch_number + 1)) >|"$__hutch_target" ||
     builtin echo "bash: working directory and variables of this run could not be kept" >&2
 }
 
@@ -189,13 +243,17 @@ trap() {
       EXIT | 0) if [ "$action" = - ]; then __hutch_user_trap=; else __hutch_user_trap=$action; fi ;;
       *)
         others+=("$signal")
-        case ${signal^^} in INT | SIGINT | 2) __hutch_user_interrupt=$action ;; esac
+        case ${signal^^} in
+          INT | SIGINT | 2) __hutch_user_interrupt=$action ;;
+          ERR | DEBUG | RETURN) __hutch_trapped=true ;;
+        esac
         ;;
     esac
   done
   [ ${#others[@]} -eq 0 ] || builtin trap -- "$action" "${others[@]}"
 }
 
-IFS= read -r -d '' -u 3 __hutch_code || true
-exec 3<&-
+__hutch_own_set=$SHELLOPTS
 shopt -s expand_aliases
+__hutch_own_shopt=$BASHOPTS
+__hutch_find

@@ -1,5 +1,6 @@
 """The bash runner: a process per run, the state a file."""
 
+import json
 import os
 import signal
 import subprocess
@@ -9,7 +10,8 @@ import pytest
 
 from runner_client import RUNNERS, environment
 
-PROGRAM = ["/bin/bash", "--noprofile", "--norc", str(RUNNERS / "bash/run.sh")]
+PROFILE = json.loads((RUNNERS.parent / "profiles/bash.json").read_text())
+PROGRAM = [part.replace("/run/hutch/runners", str(RUNNERS)) for part in PROFILE["program"]]
 
 
 def place(fd):
