@@ -13,7 +13,6 @@
 #include "sandbox/box/bash_state.h"
 #include "sandbox/box/job_outputs.h"
 #include "sandbox/box/remarks.h"
-#include "sandbox/box/run_environment.h"
 #include "sandbox/box/run_processes.h"
 #include "sandbox/wire/json.h"
 
@@ -213,33 +212,6 @@ base::Status Runs::start_process(Job& job) {
   return base::done();
 }
 
-base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, For whom) {
-  const bool own = whom != For::kManyRuns;
-  Worker::Start start;
-  start.profile = TRY(profiles_.of(job.run.language));
-  start.environment = environment_of(context_.spec, start.profile, job, own);
-  if (start.profile.process == Profile::Process::kPerRun) start.code = &job.request.code;
-  start.owner = context_.spec.host_uid;
-  if (!own) start.runs = StreamReader::Runs::kMany;
-  if (whom == For::kNextRun) {
-    start.code = nullptr;
-    start.code_follows = true;
-    start.extra_arguments = {"--ahead"};
-  }
-  if (start.code != nullptr && job.request.background) start.extra_arguments = {"--background"};
-  if (start.code != nullptr && job.request.restart) start.extra_arguments = {"--restart"};
-  const std::string key = own ? job.run.run_id : name_of(interpreter_of(job.run.language));
-  Worker::Events events;
-  events.message = [this, key](const json& message, const std::string& blob) {
-    on_message(key, message, blob);
-  };
-  events.broken = [this, key](const std::string& why) {
-    if (const JobPointer current = job_of_worker(key))
-      add_note(current->run, "interpreter: " + why);
-  };
-  return Worker::start(context_.loop, context_.init, start, std::move(events));
-}
-
 Runs::JobPointer Runs::job_of_worker(const std::string& worker_key) {
   if (const auto job = jobs_.find(worker_key); job != jobs_.end()) return job->second;
   const auto language = find_language(worker_key);
@@ -274,13 +246,6 @@ void Runs::on_output(const std::string& run_id) {
     stop(job, Cause::kOutput);
   }
   context_.changed(run_id);
-}
-
-std::size_t Runs::interpreters() const {
-  return static_cast<std::size_t>(
-             std::count_if(slots_.begin(), slots_.end(),
-                           [](const auto& slot) { return slot.second.worker != nullptr; })) +
-         (next_worker_ ? 1 : 0);
 }
 
 Observed Runs::observe(const Job& job) const {
@@ -326,14 +291,6 @@ void Runs::process_exited(pid_t pid, int wait_status) {
     finish(job);
     return;
   }
-}
-
-void Runs::retire(std::unique_ptr<Worker> worker) {
-  if (!worker) return;
-  // The next run of this language has another worker, and is answered by that one only.
-  worker->stop_listening();
-  // Often called from one of its own callbacks: it must outlive them.
-  context_.loop.after(milliseconds(0), [keep = std::shared_ptr<Worker>(std::move(worker))] {});
 }
 
 void Runs::remember(const Run& run) {
