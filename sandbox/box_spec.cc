@@ -72,6 +72,12 @@ base::Result<std::vector<NetworkRule>> rules_from_json(const json& value) {
   return rules;
 }
 
+json names_of(const std::vector<Language>& languages) {
+  json names = json::array();
+  for (const Language language : languages) names.push_back(name_of(language));
+  return names;
+}
+
 json spec_to_json(const BoxSpec& spec) {
   json value = {{"session_id", spec.session_id},
                 {"session_directory", spec.session_directory},
@@ -85,7 +91,7 @@ json spec_to_json(const BoxSpec& spec) {
                 {"paused_max_seconds", spec.paused_max_seconds},
                 {"ends_with_connection", spec.ends_with_connection},
                 {"zygote_directory", spec.zygote_directory},
-                {"python_ahead", spec.python_ahead},
+                {"ahead", names_of(spec.ahead)},
                 {"host_folders", folders_to_json(spec.host_folders)},
                 {"network", rules_to_json(spec.network)},
                 {"credentials", credentials_to_json(spec.credentials)},
@@ -129,7 +135,12 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   spec.paused_max_seconds = wire::integer_or(value, "paused_max_seconds", spec.paused_max_seconds);
   spec.ends_with_connection = wire::boolean_or(value, "ends_with_connection", false);
   spec.zygote_directory = wire::string_or(value, "zygote_directory");
-  spec.python_ahead = wire::boolean_or(value, "python_ahead", false);
+  for (const json& name : value.value("ahead", json::array())) {
+    if (!name.is_string()) continue;
+    if (const auto language = find_language(name.get_ref<const std::string&>())) {
+      spec.ahead.push_back(*language);
+    }
+  }
   spec.host_folders = TRY(folders_from_json(value.value("host_folders", json())));
   spec.network = TRY(rules_from_json(value.value("network", json::array())));
   spec.credentials = TRY(credentials_from_json(value.value("credentials", json::array())));

@@ -15,6 +15,7 @@
 #include "sandbox/limits.h"
 #include "sandbox/network_quota.h"
 #include "sandbox/network_rule.h"
+#include "sandbox/run.h"
 
 namespace sandbox {
 
@@ -33,7 +34,7 @@ struct BoxSpec {
   std::int64_t paused_max_seconds = 86400;  // then it ends, and only its files stay
   bool ends_with_connection = false;        // see Box::end_with_connection() in sandbox.h
   std::string zygote_directory;             // of one to be forked from, if it is there; empty: none
-  bool python_ahead = false;                // its interpreter starts before a run asks for it
+  std::vector<Language> ahead;              // whose interpreters start before a run asks for them
   std::vector<HostFolder> host_folders;
   std::vector<NetworkRule> network;     // what it may reach; empty: nothing but itself
   std::vector<Credential> credentials;  // that the door adds to requests

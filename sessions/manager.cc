@@ -307,7 +307,7 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
   spec.limits = TRY(sandbox::limits_from_json(limits, sandbox::Limits(), widest));
   const json env = TRY(sandbox::wire::parse_json(session.env));
   for (const auto& [name, value] : env.items()) spec.env[name] = value.get<std::string>();
-  spec.python_ahead = session.principal_id == kSparePrincipal;
+  if (session.principal_id == kSparePrincipal) spec.ahead = TRY(languages_ahead());
   if (session.host_uid) spec.host_uid = static_cast<std::uint32_t>(*session.host_uid);
   spec.idle_seconds = session.idle_seconds;
   spec.paused_max_seconds = config_.paused_max_seconds;

@@ -292,6 +292,7 @@ class Manager {
   bool is_fit(const Session& spare);
   void end_spare(const Session& spare, const std::string& why);
   [[nodiscard]] bool has_usual_environment(const Session& spare) const;
+  [[nodiscard]] base::Result<std::vector<sandbox::Language>> languages_ahead() const;
   void condemn_unfit_spares();
   void end_spares();
   void sweep_spare(const Session& session);

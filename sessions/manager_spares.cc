@@ -22,6 +22,8 @@ constexpr int kDoublingsMax = 6;
 constexpr std::int64_t kMakingMs = 60'000;
 // An older one may have in its memory what was replaced on the host since.
 constexpr std::int64_t kAgeMaxMs = 3'600'000;
+// What was used so lately is started in it, Python in any case.
+constexpr std::int64_t kLanguageUseMs = 3'600'000;
 // A box that is well answers in milliseconds: who asks for a session does not wait for another.
 constexpr milliseconds kAnswerPatience{500};
 
@@ -144,6 +146,15 @@ bool Manager::has_usual_environment(const Session& spare) const {
   const std::string& directory = config_.environments_directory;
   return spare.template_name == sandbox::usual_template(directory, config_.usual_template) &&
          sandbox::named_since_ms(directory, spare.template_name) <= spare.created_at;
+}
+
+base::Result<std::vector<sandbox::Language>> Manager::languages_ahead() const {
+  std::vector<sandbox::Language> ahead = {sandbox::Language::kPython};
+  for (const std::string& name : TRY(store_.recent_languages(base::now_ms() - kLanguageUseMs))) {
+    const auto language = sandbox::find_language(name);
+    if (language && *language != sandbox::Language::kPython) ahead.push_back(*language);
+  }
+  return ahead;
 }
 
 // With the lock held.

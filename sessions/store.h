@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -178,6 +179,8 @@ class Store {
   base::Status ensure_spare_principal();
   base::Result<Session> adopt_session(const std::string& spare_id, const Session& wanted,
                                       std::int64_t sessions_max);
+  // Of the newest runs of all principals, those since then.
+  base::Result<std::set<std::string>> recent_languages(std::int64_t since_ms);
   // Destroys it, unless somebody has it already: then false.
   base::Result<bool> withdraw_spare(const std::string& spare_id, const std::string& why);
   // By id or, among those not destroyed, by name. kNotFound, the same for foreign and unknown.

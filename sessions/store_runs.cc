@@ -197,6 +197,17 @@ base::Result<std::map<std::string, std::int64_t>> Store::count_all_sessions() {
   return counts;
 }
 
+base::Result<std::set<std::string>> Store::recent_languages(std::int64_t since_ms) {
+  const std::lock_guard lock(mutex_);
+  Statement rows = TRY(database_->prepare(
+      "SELECT DISTINCT language FROM (SELECT language, queued_at FROM runs ORDER BY rowid DESC "
+      "LIMIT 200) WHERE queued_at >= ?"));
+  rows.bind(since_ms);
+  std::set<std::string> languages;
+  while (TRY(rows.step())) languages.insert(rows.text());
+  return languages;
+}
+
 base::Result<std::vector<Run>> Store::unfinished_runs(const std::string& session_id) {
   const std::lock_guard lock(mutex_);
   Statement select =

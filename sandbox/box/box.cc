@@ -47,11 +47,8 @@ base::Result<std::unique_ptr<Box>> Box::start(EventLoop& loop, BoxSpec spec, int
   TRY(box->start_runs());
   TRY(box->open_network());
   TRY(box->start_control());
-  if (box->spec_.python_ahead) {
-    // Once the server has heard that the box is there.
-    loop.after(std::chrono::milliseconds(0),
-               [raw = box.get()] { raw->runs_->start_ahead(Language::kPython); });
-  }
+  // Once the server has heard that the box is there.
+  loop.after(std::chrono::milliseconds(0), [raw = box.get()] { raw->runs_->start_ahead(); });
   loop.after(kLifeInterval, [raw = box.get()] { raw->check_life(); });
   return box;
 }

@@ -208,6 +208,7 @@ bool Control::answer_wait(Client& client, bool time_is_up) {
         wire::error_reply(base::error(Error::Kind::kNotFound, "no such run in this box")));
   } else {
     client.connection->reply({{"ok", true}, {"run", run_to_json(*run)}});
+    if (is_terminal(run->status)) actions_.runs().end_was_told();
   }
   return true;
 }

@@ -10,14 +10,18 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/box/bash_state.h"
+#include "sandbox/box/ending.h"
 #include "sandbox/box/run_environment.h"
 #include "sandbox/box/runs.h"
 
 namespace sandbox::box {
 namespace {
 
-constexpr std::chrono::seconds kNextShellMost{60};  // unused, it is a megabyte for nothing
-constexpr std::int64_t kNextShellPidsMin = 32;      // of whose limit it takes one
+// Unused, a shell is a megabyte for nothing, and a node 40.
+constexpr std::chrono::seconds kUnusedMost{60};
+// A server mostly waits for the end of a run, and is not to wait for the next shell, too.
+constexpr std::chrono::milliseconds kTellingMost{10};
+constexpr std::int64_t kNextShellPidsMin = 32;  // of whose limit it takes one
 
 }  // namespace
 
@@ -38,7 +42,7 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, For who
   if (start.code != nullptr && job.request.restart) start.extra_arguments = {"--restart"};
   const std::string key = own ? job.run.run_id : name_of(interpreter_of(job.run.language));
   Worker::Events events;
-  events.message = [this, key](const json& message, const std::string& blob) {
+  events.message = [this, key](const nlohmann::json& message, const std::string& blob) {
     on_message(key, message, blob);
   };
   events.broken = [this, key](const std::string& why) {
@@ -57,6 +61,39 @@ void Runs::retire(std::unique_ptr<Worker> worker) {
                       [keep = std::shared_ptr<Worker>(std::move(worker))] {});
 }
 
+void Runs::start_ahead() {
+  for (const Language language : context_.spec.ahead) {
+    if (language == Language::kBash) {
+      prepare_next_worker();
+      context_.loop.cancel(next_worker_end_);  // it waits for the first run of any
+    } else {
+      Slot& slot = slots_[interpreter_of(language)];
+      if (slot.worker) continue;
+      Job nobodys;
+      nobodys.run.language = language;
+      auto worker = start_worker(nobodys, For::kManyRuns);
+      if (!worker.ok()) continue;
+      slot.worker = std::move(worker).value();
+    }
+    // A Python is a copy of the zygote, and what agents use most.
+    if (language != Language::kPython) unused_.insert(interpreter_of(language));
+  }
+}
+
+void Runs::end_unused_soon() {
+  if (unused_.empty() || unused_end_ != 0) return;
+  unused_end_ = context_.loop.after(kUnusedMost, [this] {
+    for (const Language language : std::exchange(unused_, {})) {
+      if (language == Language::kBash) {
+        drop_next_worker();
+      } else if (Slot& slot = slots_[language]; slot.worker) {
+        slot.worker->kill_group();
+        retire(std::move(slot.worker));
+      }
+    }
+  });
+}
+
 void Runs::prepare_next_worker() {
   const Slot& slot = slots_[Language::kBash];
   if (next_worker_ || slot.current || held_ || closed_) return;
@@ -67,16 +104,31 @@ void Runs::prepare_next_worker() {
   auto worker = start_worker(nobodys, For::kNextRun);
   if (!worker.ok()) return;  // the run will find out why
   next_worker_ = std::move(worker).value();
-  next_worker_end_ = context_.loop.after(kNextShellMost, [this] {
+  next_worker_end_ = context_.loop.after(kUnusedMost, [this] {
     next_worker_end_ = 0;
     drop_next_worker();
   });
+}
+
+void Runs::prepare_next_worker_soon() {
+  if (next_worker_start_ != 0) return;
+  next_worker_start_ = context_.loop.after(kTellingMost, [this] {
+    next_worker_start_ = 0;
+    prepare_next_worker();
+  });
+}
+
+void Runs::end_was_told() {
+  if (next_worker_start_ == 0) return;
+  context_.loop.cancel(next_worker_start_);
+  context_.loop.after(std::chrono::milliseconds(0), [this] { prepare_next_worker(); });
 }
 
 std::unique_ptr<Worker> Runs::take_next_worker(const Job& job) {
   if (!next_worker_ || job.run.language != Language::kBash || job.request.background) {
     return nullptr;
   }
+  unused_.erase(Language::kBash);
   const bool fits = !job.request.restart && job.request.env.empty() &&
                     job.bash_state_before == next_worker_state_;
   if (!fits || !next_worker_->give_code(job.request.code).ok()) {
@@ -85,6 +137,24 @@ std::unique_ptr<Worker> Runs::take_next_worker(const Job& job) {
   }
   context_.loop.cancel(next_worker_end_);
   return std::move(next_worker_);
+}
+
+void Runs::take_output_of(Job& job) {
+  const auto tell = [this, id = job.run.run_id] { on_output(id); };
+  job.worker->out().set_target(job.out, tell);
+  job.worker->err().set_target(job.err, tell);
+}
+
+// In another process, where the one that had waited for the code was killed before it came to it.
+bool Runs::begin_again(Job& job) {
+  if (job.stop_cause || job.own_worker->has_read_code() || job.request.code.empty()) return false;
+  auto worker = start_worker(job, For::kOneRun);
+  if (!worker.ok()) return false;
+  retire(std::move(job.own_worker));
+  job.own_worker = std::move(worker).value();
+  job.worker = job.own_worker.get();
+  take_output_of(job);
+  return true;
 }
 
 void Runs::drop_next_worker() {

@@ -92,16 +92,6 @@ base::Status Runs::submit(RunRequest request) {
   return base::done();
 }
 
-void Runs::start_ahead(Language language) {
-  Slot& slot = slots_[interpreter_of(language)];
-  if (slot.worker || !make_enterable(context_.workspace_fd).ok()) return;
-  Job nobodys;
-  nobodys.run.language = language;
-  if (auto worker = start_worker(nobodys, For::kManyRuns); worker.ok()) {
-    slot.worker = std::move(worker).value();
-  }
-}
-
 const Run* Runs::find(const std::string& run_id) {
   if (const auto job = jobs_.find(run_id); job != jobs_.end()) {
     Job& found = *job->second;
@@ -160,6 +150,7 @@ void Runs::begin(const JobPointer& job) {
   if (job->request.restart) add_note(job->run, kRestarted);
   tell_what_was_lost(*job);
   context_.begins(job->run);
+  end_unused_soon();
   job->run.started_at_ms = base::now_ms();
   stops_ = 0;
   job->started_file_time_ns = FileChanges::file_time_ns();
@@ -195,11 +186,10 @@ base::Status Runs::start_process(Job& job) {
       retire(std::move(slot.worker));
     }
     if (!slot.worker) slot.worker = TRY(start_worker(job, For::kManyRuns));
+    unused_.erase(interpreter_of(job.run.language));
     job.worker = slot.worker.get();
   }
-  const auto tell = [this, id = job.run.run_id] { on_output(id); };
-  job.worker->out().set_target(job.out, tell);
-  job.worker->err().set_target(job.err, tell);
+  take_output_of(job);
   if (profile.process == Profile::Process::kPerSession) {
     job.worker->send_run({{"type", "run"},
                           {"run_id", job.run.run_id},
@@ -285,6 +275,7 @@ void Runs::process_exited(pid_t pid, int wait_status) {
   for (const auto& [id, entry] : jobs_) {
     const JobPointer job = entry;
     if (!job->own_worker || job->own_worker->pid() != pid) continue;
+    if (begin_again(*job)) return;
     job->own_worker->out().drain();
     job->own_worker->err().drain();
     end_by_exit(job->run, wait_status, observe(*job));
@@ -359,7 +350,7 @@ void Runs::finish(const JobPointer& job) {
   }
   start_next(interpreter);
   if (interpreter == Language::kBash && !job->run.background) {
-    context_.loop.after(milliseconds(0), [this] { prepare_next_worker(); });
+    prepare_next_worker_soon();
   }
   if (jobs_.empty()) {
     context_.loop.after(milliseconds(0), [fd = context_.runs_fd] { prepare_job_files(fd); });

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -54,9 +55,9 @@ class Runs {
 
   // kLimit when too many wait or run, kUnsupported when the host has no such interpreter.
   base::Status submit(RunRequest request);
-  // The interpreter of that language, before a run asks for it. When it cannot be, that run says
-  // why.
-  void start_ahead(Language language);
+  // The interpreters that the specification names, before a run asks for them. Of one that cannot
+  // start, its first run says why; one that no run wants ends soon after the first of any.
+  void start_ahead();
   // Null when this box never had it, or long ago.
   [[nodiscard]] const Run* find(const std::string& run_id);
   base::Status cancel(const std::string& run_id);
@@ -83,6 +84,8 @@ class Runs {
   void tell_next(const std::string& what);
   // What hutch-egress tells (egress_protocol.h): of all runs that are on, since it knows of none.
   void network_used(const nlohmann::json& event);
+  // A server knows of a run's end: what is done ahead of the next one no longer delays that.
+  void end_was_told();
   // While the box is frozen deadlines do not pass, and nothing starts: it could not answer.
   void hold();
   void release();
@@ -116,9 +119,13 @@ class Runs {
   base::Result<std::unique_ptr<Worker>> start_worker(const Job& job, For whom);
   // The shell of the next run, which waits for its code.
   void prepare_next_worker();
+  void prepare_next_worker_soon();
   [[nodiscard]] std::unique_ptr<Worker> take_next_worker(const Job& job);
   void drop_next_worker();
   [[nodiscard]] bool next_worker_exited(pid_t pid);
+  void end_unused_soon();
+  bool begin_again(Job& job);
+  void take_output_of(Job& job);
   void on_message(const std::string& worker_key, const nlohmann::json& message,
                   const std::string& blob);
   void on_output(const std::string& run_id);
@@ -144,7 +151,10 @@ class Runs {
   std::map<Language, Slot> slots_;
   std::unique_ptr<Worker> next_worker_;  // of bash
   std::int64_t next_worker_state_ = 0;   // bash_state_number(), as it has loaded it
+  EventLoop::TimerId next_worker_start_ = 0;
   EventLoop::TimerId next_worker_end_ = 0;
+  std::set<Language> unused_;  // interpreters that were started ahead
+  EventLoop::TimerId unused_end_ = 0;
   std::unordered_map<std::string, JobPointer> jobs_;  // not ended yet, by run_id
   std::deque<Run> ended_;
   std::string note_for_next_;

@@ -109,8 +109,11 @@ base::Status Worker::give_code(const std::string& code) {
   if (::lseek(code_.get(), 0, SEEK_SET) != 0) return base::Error::from_errno("lseek");
   TRY(base::write_all(code_is_there_.get(), "\n"));
   code_is_there_.reset();
-  code_.reset();
   return base::done();
+}
+
+bool Worker::has_read_code() const {
+  return !code_.valid() || ::lseek(code_.get(), 0, SEEK_CUR) != 0;
 }
 
 void Worker::send_run(const json& message) {

@@ -54,6 +54,9 @@ class Worker {
 
   // Once, to a process that was started without its code.
   base::Status give_code(const std::string& code);
+  // False of one that has ended before it could. What the code does to descriptor 3 shows here,
+  // too.
+  [[nodiscard]] bool has_read_code() const;
 
   // For good: what it has said and nobody has read yet is no answer to anybody.
   void stop_listening() {
@@ -92,7 +95,7 @@ class Worker {
   InitProcess& init_;
   pid_t pid_ = -1;
   std::unique_ptr<RunnerChannel> channel_;
-  base::UniqueFd code_;  // that follows
+  base::UniqueFd code_;  // that follows, or has
   base::UniqueFd code_is_there_;
   EventLoop::TimerId hang_up_ = 0;
   bool interrupt_by_frame_ = false;

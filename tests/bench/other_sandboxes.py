@@ -1,7 +1,7 @@
 """What runs the same code beside hutch: bubblewrap, runc, gVisor, plain Python, a Jupyter kernel.
 
 Those of one_shots() have one_shot(code): the seconds of a new process or container that runs `code`
-to its end. A kernel has first(code) and warm(code). What this machine lacks is left out, and a line
+to its end; plain processes and bubblewrap of other languages than Python, too. A kernel has first(code) and warm(code). What this machine lacks is left out, and a line
 says so.
 """
 
@@ -15,6 +15,9 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VENV = ROOT / "build" / "bench-venv"
 PYTHON = "/usr/bin/python3"
+SQLITE = "import sqlite3, sys; print(sqlite3.connect(':memory:').execute(sys.argv[1]).fetchall())"
+PROGRAMS = {"python": [PYTHON, "-c"], "javascript": ["/usr/bin/node", "-e"], "bash": ["/bin/bash", "-c"],
+            "sql": [PYTHON, "-c", SQLITE]}
 LINKS = [(name, f"usr/{name}") for name in ("bin", "lib", "lib64", "sbin")
          if pathlib.Path(f"/{name}").is_symlink()]
 
@@ -28,10 +31,10 @@ def finish(command, **options):
 
 
 class Plain:
-    name = "python3 -c"
+    name = "plain"
 
-    def one_shot(self, code):
-        return finish([PYTHON, "-c", code])
+    def one_shot(self, code, language="python"):
+        return finish([*PROGRAMS[language], code])
 
 
 class Bubblewrap:
@@ -44,8 +47,8 @@ class Bubblewrap:
         for name, target in LINKS:
             self.command += ["--symlink", target, f"/{name}"]
 
-    def one_shot(self, code):
-        return finish([*self.command, PYTHON, "-c", code])
+    def one_shot(self, code, language="python"):
+        return finish([*self.command, *PROGRAMS[language], code])
 
 
 class Containers:

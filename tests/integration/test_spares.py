@@ -274,3 +274,49 @@ def test_a_wrong_number_is_refused(state, wrong):
                            capture_output=True, text=True, timeout=60 * PATIENCE,
                            env={**os.environ, "HUTCH_SPARE_SESSIONS": wrong})
     assert ended.returncode == 2 and "HUTCH_SPARE_SESSIONS must be from 0 to 100" in ended.stderr
+
+
+def interpreters_of(state, session):
+    """By what they run, as processes of the host."""
+    below = {pid: command(pid) for pid in descendants(box_of(state, session))}
+    return {name: {pid for pid, line in below.items() if mark in line}
+            for name, mark in (("python", b"python/runner.py"), ("javascript", b"runner.mjs"), ("sql", b"sql/runner.py"),
+                               ("bash", b"--ahead"))}
+
+
+def use_all_languages(client, state):
+    spares(state)
+    for language, code in (("javascript", "1"), ("sql", "SELECT 1"), ("bash", "true")):
+        client.run(code, language=language)
+    spares(state)
+    client.call("create_session")  # the spare of before then
+    [spare] = spares(state)
+    wait_until(lambda: all(interpreters_of(state, spare).values()), "not all are started")
+    return spare
+
+
+def test_languages_that_were_used_lately_are_started_in_it_too(state):
+    with server(state) as client:
+        spare = use_all_languages(client, state)
+        before = interpreters_of(state, spare)
+        assert client.call("create_session", name="mine")["session_id"] == spare
+        assert client.run("6 * 7", language="javascript", session_id="mine")["outputs"][-1]["text"] == "42"
+        assert client.run("SELECT 6 * 7 AS n", language="sql", session_id="mine")["status"] == "completed"
+        assert client.call("run_code", code="echo 42", language="bash", session_id="mine")["stdout"] == "42\n"
+        after = interpreters_of(state, spare)
+        assert after["javascript"] == before["javascript"] and after["sql"] == before["sql"]
+
+
+@pytest.mark.slow
+def test_those_that_its_session_does_not_use_end(state):
+    with server(state) as client:
+        spare = use_all_languages(client, state)
+        assert client.call("create_session", name="mine")["session_id"] == spare
+        client.run("1", session_id="mine")
+        until = time.monotonic() + 120
+        while any(interpreters_of(state, spare)[name] for name in ("javascript", "sql", "bash")):
+            assert time.monotonic() < until, "they are still there"
+            time.sleep(1)
+        assert interpreters_of(state, spare)["python"]
+        assert client.run("6 * 7", language="javascript", session_id="mine")["outputs"][-1]["text"] == "42"
+        assert not client.run("1", language="javascript", session_id="mine").get("note")

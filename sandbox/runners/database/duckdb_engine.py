@@ -149,7 +149,7 @@ class DuckdbEngine:
         if code.lstrip().startswith("."):
             raise ValueError("commands with a dot belong to the duckdb shell; for a list of tables: SHOW TABLES")
         found, start, line, counted = [], 0, 1, 0
-        for number, parsed in enumerate(duckdb.extract_statements(code), 1):
+        for number, parsed in enumerate(self._parser.extract_statements(code), 1):
             text = parsed.query
             at = code.find(text, start)
             at, start = (at, at + len(text)) if at >= 0 else (start, start)

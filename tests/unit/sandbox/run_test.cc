@@ -176,7 +176,7 @@ TEST(BoxSpec, RoundTrip) {
   spec.host_uid = 1'900'000'007;
   spec.ends_at_ms = 99;
   spec.limits.cpus = 1;
-  spec.python_ahead = true;
+  spec.ahead = {Language::kPython, Language::kBash};
   const auto again = spec_from_json(spec_to_json(spec));
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(spec_to_json(again.value()), spec_to_json(spec));
