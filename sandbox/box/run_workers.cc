@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/box/bash_state.h"
-#include "sandbox/box/ending.h"
+#include "sandbox/box/remarks.h"
 #include "sandbox/box/run_environment.h"
 #include "sandbox/box/runs.h"
 
