@@ -181,7 +181,7 @@ base::Result<Run> run_from_json(const json& value) {
   if (!language || !status) return invalid("run: no known language or status");
   Run run;
   run.run_id = wire::string_or(value, "run_id");
-  if (!base::is_random_id(run.run_id, "run_")) return invalid("run: no run_id");
+  if (!base::is_short_id(run.run_id, "run_")) return invalid("run: no run_id");
   run.language = *language;
   run.status = *status;
   run.background = wire::boolean_or(value, "background", false);
@@ -223,7 +223,7 @@ base::Result<RunRequest> request_from_json(const json& value) {
   if (!language) return invalid("run request: no known language");
   RunRequest request;
   request.run_id = wire::string_or(value, "run_id");
-  if (!base::is_random_id(request.run_id, "run_")) return invalid("run request: no run_id");
+  if (!base::is_short_id(request.run_id, "run_")) return invalid("run request: no run_id");
   request.language = *language;
   request.code = wire::string_or(value, "code");
   request.timeout_seconds = wire::integer_or(value, "timeout_seconds", 0);

@@ -149,7 +149,7 @@ std::shared_ptr<std::mutex> Manager::lock_of_files(const Session& session) {
 
 Session Manager::new_session(const std::string& principal_id, const sandbox::Limits& limits) const {
   Session session;
-  session.id = base::random_id("session_");
+  session.id = base::short_id("session_");
   session.principal_id = principal_id;
   session.limits = sandbox::wire::print_json(sandbox::limits_to_json(limits));
   session.env = "{}";

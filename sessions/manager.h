@@ -155,6 +155,9 @@ class Manager {
   // The default session of a connection, made on first use.
   base::Result<Session> session_of_connection(const std::string& principal_id,
                                               const std::string& connection_id);
+  [[nodiscard]] bool is_of_connection(const std::string& principal_id,
+                                      const std::string& connection_id,
+                                      const std::string& session_id);
   // The id of that session, once: for the first result that comes of it.
   std::optional<std::string> take_introduction(const std::string& principal_id,
                                                const std::string& connection_id);

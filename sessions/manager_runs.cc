@@ -48,7 +48,7 @@ constexpr std::chrono::milliseconds kShortRun{20};
 }  // namespace
 
 base::Result<RunState> Manager::start_run(const Session& session, sandbox::RunRequest request) {
-  request.run_id = base::random_id("run_");
+  request.run_id = base::short_id("run_");
   Run row;
   row.id = request.run_id;
   row.session_id = session.id;

@@ -87,7 +87,7 @@ void Manager::sweep_directories(const std::stop_token& stop) {
     }
   }
   for (const std::string& name : base::names_in(parent.value().get())) {
-    if (!base::is_random_id(name, "session_")) continue;
+    if (!base::is_short_id(name, "session_")) continue;
     const auto owned = store_.session_is_live(name);
     if (!owned.ok() || owned.value()) continue;
     const auto lock = sandbox::SessionLock::take(directory_of(name));

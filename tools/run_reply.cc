@@ -27,7 +27,8 @@ constexpr std::size_t kImagesMax = 20;
 constexpr std::int64_t kPollMs = 2000;
 
 // Adds the pictures to a reply that has everything else: in order, as many as there is room for.
-void add_images(Reply& reply, sessions::Manager& sessions, const RunState& state) {
+void add_images(Reply& reply, sessions::Manager& sessions, const RunState& state,
+                SessionName session_name) {
   const std::size_t taken = mcp::print(reply.structured).size() + mcp::print(reply.text).size();
   // Four characters of base64 for three bytes.
   std::size_t room = std::min(static_cast<std::size_t>(kImagesBytesMax),
@@ -52,12 +53,12 @@ void add_images(Reply& reply, sessions::Manager& sessions, const RunState& state
   reply.structured["note"] = note + std::to_string(left_out) + " of " + std::to_string(pictures) +
                              " images are left out to keep this result small: read_file shows "
                              "them by their image_path";
-  reply.text = text_of_run(reply.structured);
+  reply.text = text_of_run(reply.structured, session_name);
 }
 
 }  // namespace
 
-Reply reply_of_run(sessions::Manager& sessions, const RunState& state,
+Reply reply_of_run(sessions::Manager& sessions, const RunState& state, SessionName session_name,
                    std::optional<std::int64_t> stdout_offset,
                    std::optional<std::int64_t> stderr_offset) {
   const RunView view{state.session_id, state.run,
@@ -69,8 +70,8 @@ Reply reply_of_run(sessions::Manager& sessions, const RunState& state,
                      stdout_offset, stderr_offset};
   Reply reply;
   reply.structured = structured_run(view);
-  reply.text = text_of_run(reply.structured);
-  if (is_terminal(state.run.status)) add_images(reply, sessions, state);
+  reply.text = text_of_run(reply.structured, session_name);
+  if (is_terminal(state.run.status)) add_images(reply, sessions, state, session_name);
   return reply;
 }
 

@@ -6,12 +6,14 @@
 
 #include "mcp/tasks.h"
 #include "sessions/manager.h"
+#include "tools/run_view.h"
 #include "tools/tool_kit.h"
 
 namespace tools {
 
 // With its figures once it has ended. Offsets as in RunView.
 Reply reply_of_run(sessions::Manager& sessions, const sessions::RunState& state,
+                   SessionName session_name = SessionName::kShown,
                    std::optional<std::int64_t> stdout_offset = std::nullopt,
                    std::optional<std::int64_t> stderr_offset = std::nullopt);
 

@@ -166,12 +166,13 @@ bool shows_a_part(const json& value) {
 
 }  // namespace
 
-std::string text_of_run(const json& value) {
+std::string text_of_run(const json& value, SessionName session_name) {
   std::string text = value["status"].get<std::string>();
-  if (!value["exit_code"].is_null()) text += ", exit code " + value["exit_code"].dump();
-  text += ", " + value["duration_ms"].dump() + " ms, session_id " +
-          value["session_id"].get<std::string>() + ", run_id " +
-          value["run_id"].get<std::string>() + "\n";
+  const json& exit_code = value["exit_code"];
+  if (!exit_code.is_null() && exit_code != 0) text += ", exit code " + exit_code.dump();
+  text += ", " + value["duration_ms"].dump() + " ms, " + value["run_id"].get<std::string>();
+  if (session_name == SessionName::kShown) text += " in " + value["session_id"].get<std::string>();
+  text += "\n";
   if (value.contains("error")) {
     add_error(text, value["error"], value["stderr"].get_ref<const std::string&>());
   }

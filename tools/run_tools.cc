@@ -69,6 +69,14 @@ class ProgressReport {
   const Clock::time_point started_ = Clock::now();
 };
 
+// One that a call without session_id would be of needs no name; a stateless one is told with its
+// first result.
+SessionName session_name_of(const Services& services, const mcp::CallContext& context,
+                            const RunState& state) {
+  return is_default_session(services, context, state.session_id) ? SessionName::kUnderstood
+                                                                 : SessionName::kShown;
+}
+
 // Follows a foreground run until it ends or is handed over.
 base::Result<RunState> follow(const Services& services, RunState state, mcp::CallContext& context) {
   const auto hand_over = context.received_at() + kHandOverAfter;
@@ -115,7 +123,7 @@ base::Result<Reply> reply_of_new_run(const Services& services, const sessions::S
   if (services.changes != nullptr && !state.run.files_changed.empty()) {
     services.changes->resources_changed(context.principal().id);
   }
-  return reply_of_run(services.sessions, state);
+  return reply_of_run(services.sessions, state, session_name_of(services, context, state));
 }
 
 namespace {
@@ -278,7 +286,8 @@ mcp::Tool get_run(const Services& services) {
         options.wakes = options.timeout.count() > 0;
         const RunState state = TRY(services.sessions.wait_run(
             context.principal().id, arguments.text("run_id"), options, context.cancelled()));
-        return reply_of_run(services.sessions, state, out, err);
+        return reply_of_run(services.sessions, state, session_name_of(services, context, state),
+                            out, err);
       });
 }
 
@@ -295,7 +304,7 @@ mcp::Tool cancel_run(const Services& services) {
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         const RunState state =
             TRY(services.sessions.cancel_run(context.principal().id, arguments.text("run_id")));
-        return reply_of_run(services.sessions, state);
+        return reply_of_run(services.sessions, state, session_name_of(services, context, state));
       });
 }
 

@@ -34,7 +34,11 @@ struct RunView {
 // {session_id, run_id, language, status, ..} as in the contract.
 nlohmann::json structured_run(const RunView& view);
 
+// Whether the text says which session the run is of: not where that is the connection's own.
+enum class SessionName { kShown, kUnderstood };
+
 // The same for a reader: made from structured_run()'s result alone.
-std::string text_of_run(const nlohmann::json& structured);
+std::string text_of_run(const nlohmann::json& structured,
+                        SessionName session_name = SessionName::kShown);
 
 }  // namespace tools

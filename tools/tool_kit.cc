@@ -210,6 +210,16 @@ base::Result<sessions::Session> old_session_for(const Services& services,
   return session_for(services, arguments, context);
 }
 
+bool is_default_session(const Services& services, const mcp::CallContext& context,
+                        const std::string& session_id) {
+  const std::string& principal = context.principal().id;
+  if (services.session_name.empty()) {
+    return services.sessions.is_of_connection(principal, context.connection_id(), session_id);
+  }
+  const auto named = services.sessions.find(principal, services.session_name);
+  return named.ok() && named.value().id == session_id;
+}
+
 std::string new_session_id(const sessions::Session& session, const Services& services,
                            const Arguments& arguments, const mcp::CallContext& context) {
   return is_stateless(services, arguments, context) ? session.id : std::string();

@@ -88,6 +88,9 @@ base::Result<sessions::Session> session_for(const Services& services, const Argu
 base::Result<sessions::Session> old_session_for(const Services& services,
                                                 const Arguments& arguments,
                                                 const mcp::CallContext& context);
+// Whether session_for() gives this one to calls of the connection without session_id.
+bool is_default_session(const Services& services, const mcp::CallContext& context,
+                        const std::string& session_id);
 // For Reply: empty unless session_for() has made `session` for this call alone.
 std::string new_session_id(const sessions::Session& session, const Services& services,
                            const Arguments& arguments, const mcp::CallContext& context);

@@ -1,6 +1,8 @@
 // What of Boost.Asio the door is written with: coroutines on one thread.
 #pragma once
 
+#include <utility>  // which awaitable.hpp of Boost 1.74 lacks
+
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>

@@ -126,7 +126,7 @@ def processes_of(server, sessions):
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             parents[int(folder.name)] = int(re.sub(r".*\) . ", "", (folder / "stat").read_text()).split()[0])
-            if set(re.findall(r"session_[0-9a-f]+", (folder / "cgroup").read_text())) & wanted:
+            if set(re.findall(r"session_\w+", (folder / "cgroup").read_text())) & wanted:
                 parents[int(folder.name)] = server
         except (OSError, ValueError):
             pass  # ended meanwhile

@@ -61,7 +61,7 @@ def target(request, state):
 
 
 def session_in(answer):
-    return {"session_id": re.search(r"\bsession_[0-9a-f]{32}\b", answer["text"])[0]}
+    return {"session_id": re.search(r"\bsession_\w{12}\b", answer["text"])[0]}
 
 
 def size_of(image):
@@ -127,7 +127,7 @@ def test_a_call_that_is_given_up_ends_its_run(target):
         session = session_in(bridge.call("create_session"))
         bridge.call("run_code", code="word = 'kept'", **session)
         told = bridge.give_up("run_code", code=COUNTING, timeout_seconds=600, **session)
-        run_id = re.search(r"\brun_[0-9a-f]{32}\b", told)[0]
+        run_id = re.search(r"\brun_\w{12}\b", told)[0]
         ended = bridge.call("get_run", run_id=run_id, wait_seconds=40)
         assert ended["text"].startswith("cancelled"), ended
         assert "'kept'" in bridge.call("run_code", code="word", **session)["text"]

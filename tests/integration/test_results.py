@@ -234,6 +234,20 @@ def test_lines_that_were_written_over_are_told_of(client):
     assert "note" not in client.run("print('a\\r')")
 
 
+def test_a_plain_answer_costs_a_model_few_tokens(state):
+    with Client(state) as client:
+        first, second = (client.result("run_code", code="1+1") for _ in range(2))
+        text = first["content"][0]["text"]
+        assert len(text) <= 160 and first["structuredContent"]["session_id"] in text, text
+        text = second["content"][0]["text"]
+        assert text == f"completed, {second['structuredContent']['duration_ms']} ms, {second['structuredContent']['run_id']}\nresult:\n2\n"
+        other = client.call("create_session")["session_id"]
+        named = client.result("run_code", code="raise SystemExit(3)", session_id=other)["content"][0]["text"]
+        assert named.startswith("failed, exit code 3, ") and f" in {other}\n" in named, named
+        again = client.result("get_run", run_id=second["structuredContent"]["run_id"])["content"][0]["text"]
+        assert again == text
+
+
 def test_what_tools_keep_for_themselves_is_counted_not_listed(client):
     run = client.result("run_code", code="import os\nos.makedirs('p/.git/objects')\n"
                         "for i in range(30): open(f'p/.git/objects/{i}', 'w').write('x')\nopen('p/mine.txt', 'w').write('y')")

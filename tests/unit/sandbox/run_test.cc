@@ -185,6 +185,19 @@ TEST(BoxSpec, RoundTrip) {
   EXPECT_FALSE(spec_from_json(value).ok());
 }
 
+TEST(ShortId, HasThePrefixAndDiffersAndOlderOnesAreStillIds) {
+  const std::string id = base::short_id("run_");
+  EXPECT_EQ(id.size(), std::string("run_").size() + 12);
+  EXPECT_NE(id, base::short_id("run_"));
+  EXPECT_TRUE(base::is_short_id(id, "run_"));
+  EXPECT_TRUE(base::is_short_id(base::random_id("run_"), "run_"));
+  EXPECT_FALSE(base::is_random_id(id, "run_"));
+  for (const char* other : {"run_", "run_0123456789a", "run_0123456789abc", "run_01234567/9ab",
+                            "run_0123456789aB", "run_0123456789al", "session_0123456789ab"}) {
+    EXPECT_FALSE(base::is_short_id(other, "run_")) << other;
+  }
+}
+
 TEST(RandomId, HasThePrefixAndDiffers) {
   const std::string a = base::random_id("run_");
   EXPECT_TRUE(base::is_random_id(a, "run_"));
