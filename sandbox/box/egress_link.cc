@@ -87,7 +87,8 @@ base::Status EgressLink::connect() {
     if (!started.ok() || attempt > 0) (void)::poll(nullptr, 0, kStartPauseMs);
   }
   TRY(introduce());
-  return loop_.watch(connection_.get(), EPOLLIN, [this](std::uint32_t) { read_events(); });
+  // The end of a run, seen in the same look, may have taken all that was there: reading would wait.
+  return loop_.watch(connection_.get(), EPOLLIN, [this](std::uint32_t) { catch_up(); });
 }
 
 // kConflict: another box is doing it, or one is there that is about to end.

@@ -2,8 +2,10 @@
 
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <set>
 
+#include "sandbox/environment.h"
 #include "sandbox/wire/egress_protocol.h"
 
 namespace sandbox::box {
@@ -14,15 +16,35 @@ constexpr const char* kAnyAddress = "0.0.0.0";
 constexpr const char* kCertificatesOfDebian = "/etc/ssl/certs/ca-certificates.crt";
 constexpr const char* kEgressAddress = "198.18.0.0";
 
+// Below the environment: the copy of certificates that Python's certifi brings, which programs name themselves.
+std::vector<std::string> certificates_of_certifi(const std::string& environment_directory) {
+  std::vector<std::string> places;
+  std::error_code ignored;
+  for (const auto& python :
+       std::filesystem::directory_iterator(environment_directory + "/lib", ignored)) {
+    const std::string place =
+        "/lib/" + python.path().filename().string() + "/site-packages/certifi/cacert.pem";
+    struct stat status {};
+    if (::lstat((environment_directory + place).c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+      places.push_back(place);
+    }
+  }
+  return places;
+}
+
 void add_certificates(PlanWriter& plan, const BoxSpec& spec) {
   if (spec.certificate_bundle.empty()) return;
-  const auto bind = [&](const char* place) {
+  const auto bind = [&](const std::string& place) {
     plan.add(wire::PlanOp::kBind, {spec.certificate_bundle, place, "r", "0", "0"});
   };
   bind(kCertificatesPlace);
   struct stat status {};
   if (::lstat(kCertificatesOfDebian, &status) == 0 && S_ISREG(status.st_mode)) {
     bind(kCertificatesOfDebian);
+  }
+  if (spec.environment_directory.empty()) return;
+  for (const std::string& place : certificates_of_certifi(spec.environment_directory)) {
+    bind(kEnvironmentPlace + place);
   }
 }
 

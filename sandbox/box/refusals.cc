@@ -27,6 +27,11 @@ constexpr std::string_view kNoNetworkWords[] = {"Temporary failure in name resol
                                                 "Could not resolve 'http",
                                                 "(from versions: none)"};
 
+constexpr std::string_view kUnreachableWords[] = {"Network is unreachable", "ENETUNREACH"};
+constexpr std::string_view kRefusedWords[] = {"Connection refused", "ECONNREFUSED",
+                                              "Couldn't connect to server"};
+constexpr std::string_view kOwnHost[] = {"localhost", "127.0.0.1", "::1", "ECONNREFUSED 127."};
+
 template <std::size_t kCount>
 bool has_any(std::string_view text, const std::string_view (&words)[kCount]) {
   return std::any_of(std::begin(words), std::end(words), [text](std::string_view word) {
@@ -48,6 +53,14 @@ bool tells_of_full_disk(std::string_view text) {
 bool tells_of_too_large_file(std::string_view text) { return has_any(text, kTooLargeWords); }
 
 bool tells_of_no_network(std::string_view text) { return has_any(text, kNoNetworkWords); }
+
+bool tells_of_unreachable_address(std::string_view text) {
+  return has_any(text, kUnreachableWords);
+}
+
+bool tells_of_closed_port(std::string_view text) {
+  return has_any(text, kRefusedWords) && !has_any(text, kOwnHost);
+}
 
 bool is_too_large_error(std::string_view message) {
   return std::any_of(std::begin(kTooLargeErrors), std::end(kTooLargeErrors),

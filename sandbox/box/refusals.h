@@ -21,5 +21,8 @@ bool tells_of_too_large_file(std::string_view text);
 
 // No route, or nobody who knows names.
 bool tells_of_no_network(std::string_view text);
+bool tells_of_unreachable_address(std::string_view text);
+// Where the text does not say that it is the session itself that was asked.
+bool tells_of_closed_port(std::string_view text);
 
 }  // namespace sandbox::box

@@ -8,8 +8,14 @@ namespace sandbox::box {
 namespace {
 
 constexpr const char* kNoNetwork =
-    "this session has no network but its own loopback: nothing can be downloaded, and trying "
-    "again does not help";
+    "this session has no network but its own loopback: trying again does not help. Who runs hutch "
+    "may allow hosts (hutch stdio --allow HOST, --packages for pip and npm; allow in [network] of "
+    "the configuration)";
+constexpr const char* kByNameOnly =
+    "this session reaches allowed hosts by their names, never by an address";
+constexpr const char* kOtherPort =
+    "of an allowed host only the ports of its rule answer: 80 and 443 unless it names one "
+    "(--allow HOST:PORT)";
 constexpr const char* kManyProcesses =
     "the session's limit of processes and threads was reached: what this run had started was "
     "ended; "
@@ -54,10 +60,12 @@ void add_remarks(Run& run, const Limits& limits, bool has_network, std::string_v
   const auto in_the_error = [&run](bool (*tells)(std::string_view)) {
     return run.error && (tells(run.error->message) || tells(run.error->traceback));
   };
-  if (!has_network && (in_the_error(tells_of_no_network) || tells_of_no_network(stdout_tail) ||
-                       tells_of_no_network(stderr_tail))) {
-    add_note(run, kNoNetwork);
-  }
+  const auto anywhere = [&](bool (*tells)(std::string_view)) {
+    return in_the_error(tells) || tells(stdout_tail) || tells(stderr_tail);
+  };
+  if (!has_network && anywhere(tells_of_no_network)) add_note(run, kNoNetwork);
+  if (has_network && anywhere(tells_of_unreachable_address)) add_note(run, kByNameOnly);
+  if (has_network && anywhere(tells_of_closed_port)) add_note(run, kOtherPort);
   if (run.error && run.error->cause == Cause::kPids) add_note(run, kManyProcesses);
   if (asked_for_too_much(run)) add_note(run, full_memory(limits.memory_mb));
   if (run.background && misses_a_name(run)) add_note(run, kNoVariables);

@@ -41,8 +41,10 @@ std::string with_parameter(std::string_view target, const std::string& name,
 
 std::vector<std::string> add_credential(const Credential& credential, const std::string& value,
                                         http::request_header<>& head) {
-  // An answer that cannot be read cannot be looked through either.
+  // An answer that cannot be read cannot be looked through either, nor one that comes in pieces.
   head.set(http::field::accept_encoding, "identity");
+  head.erase(http::field::range);
+  head.erase(http::field::if_range);
   switch (credential.place) {
     case Credential::Place::kBearer:
       head.erase(http::field::authorization);
@@ -72,12 +74,16 @@ std::vector<std::string> add_credential(const Credential& credential, const std:
 }
 
 void redact_head(const Redactor& redactor, http::response_header<>& head) {
+  const auto redacted = [&redactor](const auto& text) {
+    return redactor.redacted({text.data(), text.size()});
+  };
+  head.reason(redacted(head.reason()));
   std::vector<std::pair<std::string, std::string>> fields;
   bool is_changed = false;
   for (const auto& field : head) {
-    fields.emplace_back(field.name_string(),
-                        redactor.redacted({field.value().data(), field.value().size()}));
-    is_changed = is_changed || fields.back().second != field.value();
+    fields.emplace_back(redacted(field.name_string()), redacted(field.value()));
+    is_changed = is_changed || fields.back().first != field.name_string() ||
+                 fields.back().second != field.value();
   }
   if (!is_changed) return;
   head.clear();

@@ -197,9 +197,11 @@ Task<bool> Session::secure_client(Connection& connection, const std::string& fir
       const auto held = context.value();
       const error_code failure = co_await connection.client.accept_tls(*held, first);
       if (!failure) co_return true;
+      reason = "the client ends TLS with the door: " + failure.message();
       // Most often it does not trust the session's certificates.
-      reason = "the client ends TLS with the door: " + failure.message() +
-               ". It has to trust the certificates in $SSL_CERT_FILE";
+      reason += failure.message().find("no application protocol") != std::string::npos
+                    ? ". Where requests are looked into it has to speak HTTP/1.1"
+                    : ". It has to trust the certificates in $SSL_CERT_FILE";
     } else {
       reason = context.error().message;
     }

@@ -120,13 +120,24 @@ def test_other_places(world):
     assert SECRET not in run["stdout"] and "*" * len(SECRET) in run["stdout"]
 
 
-@pytest.mark.parametrize("path", ["/headers", "/headers-slowly", "/location"])
+@pytest.mark.parametrize("path", ["/headers", "/headers-slowly", "/location", "/reason"])
 def test_an_answer_that_repeats_it_is_redacted(world, path):
     for name in ("token", "basic", "field", "query"):
         got, run = asked(world, name, path, "-i")
         text = run["stdout"]
         assert "****" in text and SECRET not in text and PASSWORD not in text, run
         assert base64.b64encode(f"user:{PASSWORD}".encode()).decode() not in text
+
+
+def test_a_name_that_repeats_it_is_redacted(world):
+    got, run = asked(world, "token", "/field", "-i")
+    assert "****" in run["stdout"] and SECRET not in run["stdout"], run
+
+
+def test_an_answer_is_not_had_in_pieces(world):
+    """Of which none would be the value."""
+    got, run = asked(world, "token", "/headers", "-H 'Range: bytes=0-9' -H 'If-Range: x'")
+    assert got and "Range" not in got and "If-Range" not in got, run
 
 
 def test_only_its_own_host_gets_it(world):

@@ -1,10 +1,13 @@
 """pip and npm in sessions that may reach the package indexes: by install_packages and from code, kept with the session."""
 
+import json
+import subprocess
+
 import pytest
 
 import environments
 from conftest import needs
-from hutch_client import Client, ToolError
+from hutch_client import Client, ToolError, hutch_binary
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +68,32 @@ def test_npm(open_session):
     assert run["status"] == "completed", run
     assert open_session.value("require('is-odd')(3)", "javascript") == "true"
     assert open_session.value("(await import('is-odd')).default(4)", "javascript") == "false"
+
+
+@pytest.mark.slow
+def test_packages_with_native_code_and_the_second_session(open_session):
+    """Work in one session; the next one has their files from the door's own copy."""
+    packages = ["scikit-learn==1.6.*", "pyarrow<22", "pillow<12"]
+    use = ("import io, PIL.Image, pyarrow, sklearn.linear_model as m\nimage = io.BytesIO(); PIL.Image.new('RGB', (3, 2)).save(image, 'PNG')\n"
+           "print(m.LinearRegression().fit([[1], [2]], [2, 4]).predict([[3]]).round(3), pyarrow.array([1, 2]).sum(), PIL.Image.open(image).size, "
+           "all(m.__file__.startswith('/home/user/') for m in (pyarrow, PIL, m)))")
+    for _ in range(2):
+        session = open_session.call("create_session")["session_id"]
+        run = install(open_session, *packages, session_id=session)
+        assert run["status"] == "completed", run
+        run = open_session.run(use, session_id=session, timeout_seconds=300)
+        assert run["stdout"] == "[6.] 3 (3, 2) True\n", run
+    done = subprocess.run([hutch_binary(), "--state-dir", open_session.state, "audit", "--json", "-n", "1000"], capture_output=True, text=True, timeout=60)
+    wheels = [entry for entry in map(json.loads, done.stdout.splitlines()) if entry["session_id"] == session and entry["path"].endswith(".whl")]
+    assert len(wheels) >= 3 and all(entry["from_cache"] for entry in wheels), wheels
+
+
+def test_a_failed_install_changes_nothing(open_session):
+    session = open_session.call("create_session")["session_id"]
+    run = install(open_session, "humanize==4.8.0", "no-such-package-of-hutch-tests", session_id=session)
+    assert run["status"] == "failed", run
+    run = open_session.run("find /home/user -name 'humanize*' | wc -l", "bash", session_id=session)
+    assert run["stdout"] == "0\n", run
 
 
 @pytest.mark.parametrize("packages,says", [

@@ -1,7 +1,10 @@
 """Hosts of a test's own network: servers on this machine's loopback under names that a configuration gives an address."""
 
+import base64
 import contextlib
+import hashlib
 import http.server
+import re
 import socketserver
 import ssl
 import subprocess
@@ -42,12 +45,37 @@ class _Echo(http.server.BaseHTTPRequestHandler):
             return self._repeat()
         if self.path.startswith("/with?"):
             return self._answer_with(dict(urllib.parse.parse_qsl(self.path.partition("?")[2])))
+        if self.path == "/ws":
+            return self._repeat_frames()
+        if self.path == "/events":
+            return self._send_events()
+        if self.path.startswith(("/reason", "/field")):
+            said = "-".join(self.headers.values()) + self.path
+            status, name = (said, "X-Said") if self.path.startswith("/reason") else ("OK", re.sub(r"[^\w-]", "-", said))
+            return self._write(f"HTTP/1.1 200 {status}\r\n{name}: 1\r\nContent-Length: 0\r\n\r\n".encode())
         if self.path.startswith("/location"):
             said = "".join(f"{name}={value}&" for name, value in self.headers.items())
             return self._write(f"HTTP/1.1 200 OK\r\nX-Said: {said} {self.path}\r\nContent-Length: 0\r\n\r\n".encode())
         if self.path.startswith("/to?"):
             return self._write(f"HTTP/1.1 302 Found\r\nLocation: {self.path[4:]}\r\nContent-Length: 0\r\n\r\n".encode())
+        if self.path == "/next":
+            self.server.next_event.release()
         self._answer(f"{self.command} {self.path} {self.headers['Host']}\n".encode())
+
+    def _repeat_frames(self):
+        accept = base64.b64encode(hashlib.sha1((self.headers["Sec-WebSocket-Key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest())
+        self._write(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " + accept + b"\r\n\r\n")
+        self.close_connection = True
+        while part := self.connection.recv(1 << 16):
+            self._write(part)
+
+    def _send_events(self):
+        """The next one is sent when somebody asks for /next: who waits for the whole waits for ever."""
+        self._write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for number in range(3):
+            self._write(b"9\r\ndata: %d\n\n\r\n" % number)
+            self.server.next_event.acquire(timeout=60)
+        self._write(b"0\r\n\r\n")
 
     def _note(self):
         self.server.headers.append({":path": [self.path], **{name: self.headers.get_all(name) for name in self.headers}})
@@ -141,6 +169,7 @@ def _serving(server):
     server.daemon_threads = True
     server.handle_error = lambda *_: None  # clients that go are no news
     server.asked = []
+    server.next_event = threading.Semaphore(0)
     server.files = {}  # path to content, and the Authorization that it wants, if any
     server.headers = []  # of each request: name to values, and its path
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -118,10 +118,11 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// It reads none of the variables by which programs find the certificates of a session.
-std::string java_words() {
-  if (::access("/usr/bin/java", X_OK) != 0) return "";  // /usr is that of sessions, too
-  return "; not with Java where requests are looked into: it trusts a store of its own";
+// What reads none of the variables by which programs find the certificates of a session.
+std::string exceptions() {
+  const bool has_java = ::access("/usr/bin/java", X_OK) == 0;  // /usr is that of sessions, too
+  return std::string("; where requests are looked into, not with ") +
+         (has_java ? "Java, " : "") + "certifi of other environments or HTTP/2 alone";
 }
 
 Finding network_finding(const BoxProof::Trial& tried) {
@@ -133,7 +134,7 @@ Finding network_finding(const BoxProof::Trial& tried) {
   }
   if (tried.works) {
     return {layer, Finding::State::kGood,
-            "a session reached the name that it was allowed, and no other" + java_words(), ""};
+            "a session reached the name that it was allowed, and no other" + exceptions(), ""};
   }
   return {layer, Finding::State::kWeaker,
           "no session can have one: " + tried.said + "; all else works without",

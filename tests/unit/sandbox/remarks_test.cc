@@ -40,6 +40,26 @@ TEST(Remarks, NoNetworkIsNamedWhereverItIsMet) {
   EXPECT_TRUE(says(pip, "no network"));
 }
 
+TEST(Remarks, TheFlagThatOpensANetworkIsNamed) {
+  Record run;
+  sandbox::box::add_remarks(run, {}, false, "", "curl: (6) Could not resolve host: example.com\n");
+  EXPECT_TRUE(says(run, "--allow HOST") && says(run, "--packages"));
+}
+
+TEST(Remarks, WhatANetworkByNameLeavesOutIsNamed) {
+  Record by_address;
+  sandbox::box::add_remarks(by_address, {}, true, "", "curl: (7) Network is unreachable");
+  EXPECT_TRUE(says(by_address, "by their names"));
+  Record port;
+  sandbox::box::add_remarks(port, {}, true, "",
+                            "curl: (7) Failed to connect to up.test port 8080 after 0 ms: "
+                            "Couldn't connect to server");
+  EXPECT_TRUE(says(port, "--allow HOST:PORT"));
+  Record own;
+  sandbox::box::add_remarks(own, {}, true, "", "connect ECONNREFUSED 127.0.0.1:5432");
+  EXPECT_EQ(own.note, "");
+}
+
 TEST(Remarks, ABackgroundRunHasNoVariablesOfTheSession) {
   Record run;
   run.error =
