@@ -201,7 +201,7 @@ base::Result<std::set<std::string>> Store::recent_languages(std::int64_t since_m
   const std::lock_guard lock(mutex_);
   Statement rows = TRY(database_->prepare(
       "SELECT DISTINCT language FROM (SELECT language, queued_at FROM runs ORDER BY rowid DESC "
-      "LIMIT 200) WHERE queued_at >= ?"));
+      "LIMIT 2000) WHERE queued_at >= ?"));
   rows.bind(since_ms);
   std::set<std::string> languages;
   while (TRY(rows.step())) languages.insert(rows.text());

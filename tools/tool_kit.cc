@@ -16,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kEarlierShown = 3;
+constexpr std::size_t kEarlierShown = 2;
 
 json text_block(const std::string& text) { return {{"type", "text"}, {"text", text}}; }
 
@@ -29,10 +29,10 @@ mcp::ToolResult failure(const base::Error& error) {
 
 std::string line_of(const sessions::EarlierSession& earlier) {
   const sessions::Session& session = earlier.session;
-  return session.id + (session.name ? " \"" + one_line(*session.name) + "\"" : "") +
-         ", last used " + base::to_rfc3339(session.last_used_at) + ", " +
-         std::to_string(earlier.entries) + (earlier.has_more ? " or more" : "") +
-         (earlier.entries == 1 ? " entry" : " entries") + " in /workspace";
+  // "2026-11-24": who goes on with one looks at its files.
+  const std::string day = base::to_rfc3339(session.last_used_at).substr(0, 10);
+  return (session.name ? "\"" + one_line(*session.name) + "\"" : session.id) + " (" + day + ", " +
+         std::to_string(earlier.entries) + (earlier.has_more ? "+" : "") + ")";
 }
 
 // A model that begins anew does not know of what it, or another one, did before.
@@ -42,12 +42,12 @@ void introduce(const Services& services, const mcp::CallContext& context, Reply&
   const auto id = services.sessions.take_introduction(principal, context.connection_id());
   if (!id) return;
   if (!reply.structured->contains("session_id")) reply.structured["session_id"] = *id;
-  std::string said = "session " + *id + " is this connection's default";
+  std::string said = "default session: " + *id;
   // Without them the result is still a result.
   const auto earlier = services.sessions.earlier_with_files(principal, *id, kEarlierShown);
   if (earlier.ok() && !earlier.value().empty()) {
-    said += "; earlier sessions that hold files (pass session_id to go on in one): ";
-    for (const sessions::EarlierSession& one : earlier.value()) said += line_of(one) + "; ";
+    said += "; earlier ones with files: ";
+    for (const sessions::EarlierSession& one : earlier.value()) said += line_of(one) + ", ";
     said.resize(said.size() - 2);
   }
   add_note(reply, said);

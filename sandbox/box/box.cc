@@ -240,6 +240,7 @@ void Box::used() {
   last_use_ = steady_clock::now();
   // A box that cannot be thawed fails the run that follows, which says so better than this could.
   (void)resume();
+  if (runs_) runs_->end_unused_soon();
 }
 
 json Box::status() {

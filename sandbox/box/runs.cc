@@ -150,7 +150,6 @@ void Runs::begin(const JobPointer& job) {
   if (job->request.restart) add_note(job->run, kRestarted);
   tell_what_was_lost(*job);
   context_.begins(job->run);
-  end_unused_soon();
   job->run.started_at_ms = base::now_ms();
   stops_ = 0;
   job->started_file_time_ns = FileChanges::file_time_ns();

@@ -89,6 +89,9 @@ class Runs {
   // While the box is frozen deadlines do not pass, and nothing starts: it could not answer.
   void hold();
   void release();
+  // Somebody has this session, and uses it: interpreters that were started ahead for a language that it
+  // has no runs in end soon.
+  void end_unused_soon();
   // Files may have been written from outside: look again before the next run.
   void files_touched() { files_touched_ = true; }
 
@@ -123,7 +126,6 @@ class Runs {
   [[nodiscard]] std::unique_ptr<Worker> take_next_worker(const Job& job);
   void drop_next_worker();
   [[nodiscard]] bool next_worker_exited(pid_t pid);
-  void end_unused_soon();
   bool begin_again(Job& job);
   void take_output_of(Job& job);
   void on_message(const std::string& worker_key, const nlohmann::json& message,

@@ -62,7 +62,7 @@ class Bench:
             self.sides["second"] = self._start("second", options.second_binary or options.binary, options.second_set)
         wanted = set(options.only)
         with_others = not options.no_others
-        self.one_shots = other_sandboxes.one_shots(folder) if with_others and wanted & set("abdh") else []
+        self.one_shots = other_sandboxes.one_shots(folder) if with_others and wanted & set("abcdh") else []
         self.jupyter = other_sandboxes.jupyter() if with_others and wanted & set("abc") else None
         self.sdk = self._start_sdk(options) if with_others and wanted & set("acd") else None
 
@@ -82,14 +82,15 @@ class Bench:
         if self.jupyter:
             self.jupyter.close()
 
-    def compare(self, what, measures, rounds=None):
+    def compare(self, what, measures, rounds=None, pause=True):
         """`measures` are functions by side that give seconds; each round calls each once."""
         times = self.times.setdefault(what, {})
         for _ in range(rounds or self.options.rounds):
             for side, measure in measures.items():
                 taken = times.setdefault(side, [])
                 if sum(taken) < SIDE_SECONDS_MAX * 1000:
-                    settle()
+                    if pause:
+                        settle()
                     taken.append(measure() * 1000)
         self.show(what)
 
@@ -118,7 +119,7 @@ class Bench:
 
     def _first(self, what, code):
         measures = {side: lambda client=client: first_answer(client, code) for side, client in self.sides.items()}
-        if self.sdk and what == "a":
+        if self.sdk:
             measures[self.sdk.name] = lambda: self.sdk.first(code)
         for other in self.one_shots:
             measures[other.name] = lambda other=other: other.one_shot(code)
@@ -136,6 +137,7 @@ class Bench:
                         for side, client in self.sides.items()}
             self.compare(f"d: {language}, new session", measures | self._beside(first, language, "first"))
             self._warm(f"d: {language}, warm", language)
+        self._warm("d: bash, warm, one call after the other", "bash", pause=False)
 
     def _beside(self, code, language, what):
         """The same code through the SDK, and in a process of its own."""
@@ -145,7 +147,7 @@ class Bench:
             measures[self.sdk.name] = lambda: getattr(self.sdk, what)(code, language)
         return measures
 
-    def _warm(self, what, language, before=None):
+    def _warm(self, what, language, before=None, pause=True):
         first, code = LANGUAGES[language]
         first = before or first
         measures = {}
@@ -157,7 +159,7 @@ class Bench:
             measures |= self._beside(code, language, "warm")
         if self.jupyter and what == "c":
             measures["Jupyter"] = lambda: self.jupyter.warm(code, 1)[0]
-        self.compare(what, measures, self.options.rounds * 4)
+        self.compare(what, measures, self.options.rounds * 4, pause)
 
     def e(self):
         print(f"\n(e) {TITLES['e']}: {self.options.burst} at once, from the request to the first print(1)")
@@ -166,7 +168,7 @@ class Bench:
             self.fact("e", side, median_ms=statistics.median(taken) * 1000, longest_ms=max(taken) * 1000,
                       failures=failures)
         ours = self.facts["e"]["hutch"]
-        self.aim("e", "median under 500 ms, no failure", ours["median_ms"] < 500 and ours["failures"] == 0)
+        self.aim("e", "median at most 600 ms, no failure", ours["median_ms"] <= 600 and ours["failures"] == 0)
 
     def f(self):
         print(f"\n(f) {TITLES['f']}: create, print(1), delete, for {self.options.seconds} s, four at a time")
@@ -174,14 +176,14 @@ class Bench:
             done, failures = sustained(client, self.options.seconds, PRINT, 4)
             self.fact("f", side, a_minute=done * 60 / self.options.seconds, failures=failures)
         ours = self.facts["f"]["hutch"]
-        self.aim("f", "at least 3,000 a minute on two cores", ours["a_minute"] >= 3000 and ours["failures"] == 0)
+        self.aim("f", "at least 6,000 a minute on two cores", ours["a_minute"] >= 6000 and ours["failures"] == 0)
 
     def g(self):
         print(f"\n(g) {TITLES['g']}: {self.options.live} live ones, idle, with pandas; PSS in MiB")
         for side, client in self.sides.items():
             self.fact("g", side, **live_sessions(client, self.options.live, PANDAS))
         ours = self.facts["g"]["hutch"]
-        self.aim("g", "at most 12 MiB PSS a session", ours["a_session"] <= 12)
+        self.aim("g", "at most 8 MiB PSS a session", ours["a_session"] <= 8)
         self.aim("g", "500 live sessions in 8 GiB", ours["fit_in_8_GiB"] >= 500)
 
     def h(self):
@@ -199,6 +201,8 @@ class Bench:
         print(f"\n(i) {TITLES['i']}: inside of what the same program does outside, in the same file system")
         for side, client in self.sides.items():
             self.fact("i", side, **file_throughput(client, self.folder, min(5, self.options.rounds)))
+        slower = self.facts["i"]["hutch"]["large_reads"]
+        self.aim("i", f"reads at 0.95 of outside or better: {1 / slower:.2f}", slower <= 1 / 0.95)
 
     def j(self):
         self._warm("j", "python", TEN_THOUSAND_FILES)

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 
 import pytest
 
@@ -204,15 +205,15 @@ def test_the_first_result_names_the_session_and_earlier_ones_with_files(state):
         assert said in result["content"][0]["text"]
         own = result["structuredContent"]["session_id"]
         assert own in said and own not in (first, named)
-        assert f'{named} "project"' in said and "2 entries" in said and first in said and empty not in said
-        assert said.index(first) < said.index(named), "the one that was used last comes first"
+        assert re.search(r'"project" \(20\d\d-\d\d-\d\d, 2\)', said) and first in said and empty not in said and '"empty"' not in said
+        assert said.index(first) < said.index("project"), "the one that was used last comes first"
         again = client.result("run_code", code="1")
-        assert "note" not in again["structuredContent"] and named not in again["content"][0]["text"]
+        assert "note" not in again["structuredContent"] and "project" not in again["content"][0]["text"]
         assert again["structuredContent"]["session_id"] == own
         assert client.run("open('a').read()", session_id="project")["outputs"][0]["text"] == "'1'"
 
 
-def test_of_many_earlier_sessions_three_are_named(state):
+def test_of_many_earlier_sessions_two_are_named(state):
     with Client(state) as client:
         ids = []
         for number in range(5):
@@ -221,7 +222,7 @@ def test_of_many_earlier_sessions_three_are_named(state):
         client.call("delete_session", session_id=ids[4])
     with Client(state) as client:
         said = client.run("1")["note"]
-        assert sum(one in said for one in ids) == 3 and ids[4] not in said
+        assert [name for name in ("s0", "s1", "s2", "s3", "s4") if f'"{name}"' in said] == ["s2", "s3"]
         assert client.call("run_code", code="1", session_id="s0").get("note") is None
 
 
@@ -279,7 +280,7 @@ def test_a_result_names_its_own_session(state):
         with pytest.raises(ToolError):
             client.call("read_file", path="nothing")  # whose reply does not name the connection's session
         made = client.call("create_session", name="other")
-        assert "is this connection's default" in made["note"] and made["session_id"] not in made["note"]
+        assert "default session: " in made["note"] and made["session_id"] not in made["note"]
         listed = {one["name"]: one["session_id"] for one in client.call("list_sessions")["sessions"]}
         assert made["session_id"] == listed["other"]
 

@@ -75,7 +75,7 @@ __hutch_set_options() {
     case $name in
       # What a script sets to be strict or chatty is for that script. A later run would end without a
       # word at the first grep that finds nothing.
-      errexit | nounset | pipefail | xtrace | verbose | noexec | onecmd | monitor | interactive | privileged) ;;
+      errexit | nounset | pipefail | xtrace | verbose | noexec | onecmd | monitor | interactive | privileged | posix) ;;
       *) [[ :$__hutch_own_set: == *:$name:* ]] || builtin set -o "$name" ;;
     esac
   done
@@ -98,6 +98,8 @@ __hutch_enter() {
   [ "$__hutch_mode" != --ahead ] || __hutch_await
   IFS= builtin read -r -d '' -u 3 __hutch_code
   exec 3<&-
+  # Under `set -a`, which lasts: code is nothing that programs are to have in their environment.
+  builtin export -n __hutch_code
   if [ -n "${__hutch_gone:-}" ]; then
     builtin echo "bash: the working directory $__hutch_gone is gone: starting in /workspace" >&2
     builtin cd /workspace 2>/dev/null || builtin cd /
@@ -144,6 +146,20 @@ __hutch_enter_run_env() {
   done
 }
 
+# Adds to `__hutch_names` those that are declared and have no value: arrays to be filled, numbers, exports. The lines
+# of `declare -p` in `__hutch_all` that name one may also be of another's value, and then there is no such variable.
+__hutch_choose_declared() {
+  local __hutch_name
+  for __hutch_name in "${__hutch_all[@]}"; do
+    [[ $__hutch_name == 'declare -'+([^nr ])' '+([A-Za-z0-9_]) ]] || continue
+    __hutch_name=${__hutch_name##* }
+    [[ -v $__hutch_name || $__hutch_name == __hutch* || $__hutch_name == HUTCH_* || -n ${__hutch_never[$__hutch_name]-} ||
+      $__hutch_run_env == *" $__hutch_name "* ]] && continue
+    builtin declare -p "$__hutch_name" >/dev/null 2>&1 && __hutch_names+=("$__hutch_name")
+  done
+  builtin return 0
+}
+
 # Names of the variables to save, as the array `__hutch_names`; those the code has made read-only
 # apart: loaded as such, they would make the same code fail the second time.
 __hutch_choose_variables() {
@@ -164,13 +180,13 @@ __hutch_print_state() {
   local __hutch_name __hutch_text __hutch_flags
   # Functions may hold its patterns, which are syntax errors without it. The options come last: some of
   # them would change how the rest is read.
-  builtin printf '#%s\nshopt -s extglob\n__hutch_before=%s\n' "$1" "$__hutch_status"
+  builtin printf '#%s\n\\builtin shopt -s extglob\n__hutch_before=%s\n' "$1" "$__hutch_status"
   builtin printf 'cd -- %q || __hutch_gone=%q\n' "$PWD" "$PWD"
   builtin umask -p
   for __hutch_name in "${!__hutch_given[@]}"; do
     [[ -v $__hutch_name || $__hutch_run_env == *" $__hutch_name "* ]] || builtin printf 'unset -v %s\n' "$__hutch_name"
   done
-  [ ${#__hutch_names[@]} -eq 0 ] || builtin declare -p "${__hutch_names[@]}"
+  [[ ${#__hutch_names[@]} -eq 0 ]] || builtin declare -p "${__hutch_names[@]}"
   for __hutch_name in "${__hutch_frozen[@]}"; do
     __hutch_text=$(builtin declare -p "$__hutch_name")
     __hutch_flags=${__hutch_text#declare -}
@@ -179,7 +195,7 @@ __hutch_print_state() {
     __hutch_flags=${__hutch_flags//r/}
     builtin printf 'declare -%s %s\n' "${__hutch_flags:--}" "$__hutch_text"
   done
-  [ ${#__hutch_carried[@]} -eq 0 ] || builtin printf '%s\n' "${__hutch_carried[@]}"
+  [[ ${#__hutch_carried[@]} -eq 0 ]] || builtin printf '%s\n' "${__hutch_carried[@]}"
   for __hutch_text in "${__hutch_functions[@]}"; do
     __hutch_name=${__hutch_text##* }
     [[ $__hutch_name == __hutch_* || $__hutch_name == trap ]] && continue
@@ -187,7 +203,7 @@ __hutch_print_state() {
     [[ ${__hutch_text% *} == *-*x* ]] && builtin printf 'export -f %s\n' "$__hutch_name"
   done
   builtin alias -p
-  builtin printf 'shopt -u extglob\n__hutch_set_options %q %q\n#%s\n' "$__hutch_shellopts" "$__hutch_bashopts" "$1"
+  builtin printf '\\builtin shopt -u extglob\n__hutch_set_options %q %q\n#%s\n' "$__hutch_shellopts" "$__hutch_bashopts" "$1"
 }
 
 __hutch_save() {
@@ -198,7 +214,9 @@ __hutch_save() {
     builtin compgen -v >|"$__hutch_target" && builtin mapfile -t __hutch_all <"$__hutch_target" &&
     builtin declare -F >|"$__hutch_target" && builtin mapfile -t __hutch_functions <"$__hutch_target" &&
     __hutch_choose_variables &&
-    __hutch_print_state $((__hutch_number + 1)) >|"$__hutch_target" ||
+    builtin declare -p >|"$__hutch_target" && builtin mapfile -t __hutch_all <"$__hutch_target" &&
+    __hutch_choose_declared &&
+    __hutch_print_state "$((__hutch_number + 1))" >|"$__hutch_target" ||
     builtin echo "bash: working directory and variables of this run could not be kept" >&2
 }
 
