@@ -282,7 +282,7 @@ def test_text_says_the_same_as_structured_content(shared):
     result = shared.result("run_code", code="print('printed')\n'value'")
     text = result["content"][0]["text"]
     run = result["structuredContent"]
-    for part in (run["run_id"], run["session_id"], "printed", "'value'", "completed"):
+    for part in (run["run_id"], "printed", "'value'", "completed"):
         assert part in text
 
 

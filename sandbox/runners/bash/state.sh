@@ -11,13 +11,14 @@
 # alias that the state brings can get into it. It is no function: `declare` in the state and in the code
 # must not make locals. Messages begin with "bash: line N:", where N is the line of the code.
 #
-# Nothing here starts a process where it can be helped: that takes longer than all else. What a builtin
-# prints goes through the file that is about to be written.
+# Nothing here starts a process where it can be helped: that takes longer than all else.
 #
 # Names that begin with __hutch are ours. Commands here carry `builtin` or `command`: the user may
 # have functions and aliases of any name.
 
 __hutch_state=${HUTCH_STATE_DIR:-/run/hutch/state}/bash
+# Where builtins print what is to be read again: in memory, where opening a file costs nothing.
+__hutch_listed=${HUTCH_STATE_DIR:-/dev/shm}/.bash
 __hutch_run_env=" ${HUTCH_RUN_ENV:-} "
 __hutch_mode=${2:-}
 __hutch_user_trap=
@@ -34,9 +35,11 @@ declare -A __hutch_never=([BASH]=1 [BASHOPTS]=1 [BASHPID]=1 [BASH_ALIASES]=1 [BA
   [BASH_SOURCE]=1 [BASH_SUBSHELL]=1 [BASH_TRAPSIG]=1 [BASH_VERSINFO]=1 [BASH_VERSION]=1 [BASH_XTRACEFD]=1 [COMP_CWORD]=1
   [COMP_KEY]=1 [COMP_LINE]=1 [COMP_POINT]=1 [COMP_TYPE]=1 [COMP_WORDBREAKS]=1 [COMP_WORDS]=1 [EPOCHREALTIME]=1
   [EPOCHSECONDS]=1 [OPTARG]=1 [OPTERR]=1 [OPTIND]=1 [_]=1 [DIRSTACK]=1 [EUID]=1 [FUNCNAME]=1 [GROUPS]=1 [HISTCMD]=1
-  [HOSTNAME]=1 [HOSTTYPE]=1 [LINENO]=1 [MACHTYPE]=1 [OSTYPE]=1 [PIPESTATUS]=1 [PPID]=1 [PWD]=1 [RANDOM]=1 [SECONDS]=1
+  [HOSTNAME]=1 [HOSTTYPE]=1 [LINENO]=1 [MACHTYPE]=1 [OSTYPE]=1 [PIPESTATUS]=1 [PPID]=1 [RANDOM]=1 [SECONDS]=1
   [SHELLOPTS]=1 [SHLVL]=1 [SRANDOM]=1 [UID]=1)
 
+__hutch_own=("${!__hutch_never[@]}")
+__hutch_never[PWD]=1
 # The environment as the host gave it. What the code leaves as it is need not be saved, so that a
 # later change of the host's is seen.
 declare -A __hutch_given=()
@@ -48,6 +51,15 @@ for __hutch_name in "${__hutch_entries[@]}"; do
     *) __hutch_given[${__hutch_name%%=*}]=${__hutch_name#*=} ;;
   esac
 done
+# That, and what bash sets itself, as `declare -p` has it: what is still the same then needs no second look. Of values
+# of several lines nothing.
+declare -A __hutch_same=()
+if { [ "$__hutch_mode" != --background ] && [ -d "${__hutch_listed%/*}" ] && declare -p >|"$__hutch_listed"; } 2>/dev/null; then
+  mapfile -t __hutch_entries <"$__hutch_listed"
+  for __hutch_name in "${__hutch_entries[@]}"; do
+    [[ $__hutch_name != 'declare -'*@([!\\]\"|\)) ]] || __hutch_same[$__hutch_name]=1
+  done
+fi
 unset -v __hutch_name __hutch_entries
 set --
 
@@ -146,32 +158,35 @@ __hutch_enter_run_env() {
   done
 }
 
-# Adds to `__hutch_names` those that are declared and have no value: arrays to be filled, numbers, exports. The lines
-# of `declare -p` in `__hutch_all` that name one may also be of another's value, and then there is no such variable.
-__hutch_choose_declared() {
-  local __hutch_name
-  for __hutch_name in "${__hutch_all[@]}"; do
-    [[ $__hutch_name == 'declare -'+([^nr ])' '+([A-Za-z0-9_]) ]] || continue
-    __hutch_name=${__hutch_name##* }
-    [[ -v $__hutch_name || $__hutch_name == __hutch* || $__hutch_name == HUTCH_* || -n ${__hutch_never[$__hutch_name]-} ||
-      $__hutch_run_env == *" $__hutch_name "* ]] && continue
-    builtin declare -p "$__hutch_name" >/dev/null 2>&1 && __hutch_names+=("$__hutch_name")
-  done
-  builtin return 0
-}
-
-# Names of the variables to save, as the array `__hutch_names`; those the code has made read-only
-# apart: loaded as such, they would make the same code fail the second time.
-__hutch_choose_variables() {
-  local __hutch_name
-  for __hutch_name in "${__hutch_all[@]}"; do
-    [[ $__hutch_name == __hutch* || $__hutch_name == HUTCH_* || -n ${__hutch_never[$__hutch_name]-} ||
-      $__hutch_run_env == *" $__hutch_name "* ]] && continue
-    if [[ -v __hutch_given[$__hutch_name] && -v $__hutch_name && ${!__hutch_name} == "${__hutch_given[$__hutch_name]}" &&
-      ${!__hutch_name@a} == x ]]; then
+# What of the lines of `declare -p` and `declare -F` in `__hutch_all` is to be saved: `__hutch_names`; those that the
+# code has made read-only apart, since loaded as such they would make the same code fail the second time; and
+# `__hutch_functions`. A line may also be one of another's value: then there is no such variable, or it is one anyway.
+__hutch_choose() {
+  local __hutch_line __hutch_flags __hutch_name
+  local -A __hutch_seen=()
+  for __hutch_line in "${__hutch_all[@]}"; do
+    [[ ${__hutch_line:9:10} == *' __hutch'* || -n ${__hutch_same[$__hutch_line]-} || $__hutch_line != 'declare -'* ]] && continue
+    # Of long lines the beginning: patterns take the square of what they look at.
+    __hutch_name=${__hutch_line:9:250}
+    __hutch_flags=${__hutch_name%% *}
+    __hutch_name=${__hutch_name#* }
+    __hutch_name=${__hutch_name%%=*}
+    if [[ $__hutch_flags == f* ]]; then
+      [[ $__hutch_name == trap ]] || __hutch_functions+=("$__hutch_line")
       continue
     fi
-    if [[ ${!__hutch_name@a} == *r* ]]; then __hutch_frozen+=("$__hutch_name"); else __hutch_names+=("$__hutch_name"); fi
+    [[ $__hutch_name == *[!A-Za-z0-9_]* || -z $__hutch_name ||
+      -n ${__hutch_never[$__hutch_name]-} ]] && continue
+    [[ $__hutch_flags == x && -n ${__hutch_given[$__hutch_name]-} && ${!__hutch_name-} == "${__hutch_given[$__hutch_name]}" &&
+      ${!__hutch_name@a} == x ]] && continue
+    [[ $__hutch_name == HUTCH_* || $__hutch_run_env == *" $__hutch_name "* || -n ${__hutch_seen[$__hutch_name]-} ]] && continue
+    builtin declare -p "$__hutch_name" >/dev/null 2>&1 || continue
+    __hutch_seen[$__hutch_name]=1
+    if [[ ${!__hutch_name@a} == *r* ]]; then
+      __hutch_frozen+=("$__hutch_name")
+    elif [[ -v $__hutch_name || $__hutch_flags != *[rn]* ]]; then
+      __hutch_names+=("$__hutch_name")
+    fi
   done
   builtin return 0
 }
@@ -198,8 +213,7 @@ __hutch_print_state() {
   [[ ${#__hutch_carried[@]} -eq 0 ]] || builtin printf '%s\n' "${__hutch_carried[@]}"
   for __hutch_text in "${__hutch_functions[@]}"; do
     __hutch_name=${__hutch_text##* }
-    [[ $__hutch_name == __hutch_* || $__hutch_name == trap ]] && continue
-    builtin declare -f "$__hutch_name"
+    builtin declare -f "$__hutch_name" 2>/dev/null || continue
     [[ ${__hutch_text% *} == *-*x* ]] && builtin printf 'export -f %s\n' "$__hutch_name"
   done
   builtin alias -p
@@ -211,12 +225,8 @@ __hutch_save() {
   # No local may have the name of something that is saved, least of all PATH.
   local -a __hutch_all=() __hutch_functions=() __hutch_names=() __hutch_frozen=()
   { [ -d "${__hutch_state%/*}" ] || PATH=/usr/bin:/bin command mkdir -p "${__hutch_state%/*}"; } &&
-    builtin compgen -v >|"$__hutch_target" && builtin mapfile -t __hutch_all <"$__hutch_target" &&
-    builtin declare -F >|"$__hutch_target" && builtin mapfile -t __hutch_functions <"$__hutch_target" &&
-    __hutch_choose_variables &&
-    builtin declare -p >|"$__hutch_target" && builtin mapfile -t __hutch_all <"$__hutch_target" &&
-    __hutch_choose_declared &&
-    __hutch_print_state "$((__hutch_number + 1))" >|"$__hutch_target" ||
+    { builtin declare -p; builtin declare -F; } >|"$__hutch_listed" && builtin mapfile -t __hutch_all <"$__hutch_listed" &&
+    __hutch_choose && __hutch_print_state "$((__hutch_number + 1))" >|"$__hutch_target" ||
     builtin echo "bash: working directory and variables of this run could not be kept" >&2
 }
 
@@ -233,6 +243,8 @@ __hutch_leave() {
     __hutch_line=${__hutch_line#declare -* }
     [ -z "$__hutch_line" ] || builtin unset -v "${__hutch_line%%=*}"
   done <<<"$__hutch_locals"
+  # What bash sets itself is not looked through, name by name.
+  builtin unset -v "${__hutch_own[@]}" 2>/dev/null
   __hutch_save
   builtin exit "$__hutch_status"
 }
