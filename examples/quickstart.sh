@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packaging/install-packages.sh build runtime example
-packaging/build.sh release hutch
+packaging/compile.sh release hutch
 packaging/apparmor/install.sh --if-needed build/release/bin
 build/release/bin/hutch environments build ||
   echo "Without it sessions have this machine's own packages; the same command makes it later" >&2

@@ -1,11 +1,14 @@
 #include "share/mime.h"
 
 #include <magic.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>
+
+#include "sandbox/base/process.h"
 
 namespace share {
 namespace {
@@ -66,11 +69,22 @@ std::string type_in(const Types& types, std::string_view filename) {
 
 using Magic = std::unique_ptr<magic_set, decltype(&::magic_close)>;
 
+// Of programs that carry the library inside, which reads no other version's; null: the machine's.
+const char* types_beside_the_program() {
+  static const std::string kPath = [] {
+    const auto programs = base::executable_directory();
+    if (!programs.ok()) return std::string();
+    const std::string path = programs.value() + "/../share/hutch/magic.mgc";
+    return ::access(path.c_str(), R_OK) == 0 ? path : std::string();
+  }();
+  return kPath.empty() ? nullptr : kPath.c_str();
+}
+
 // A handle may be used by one thread at a time (libmagic(3)).
 magic_set* magic_of_this_thread() {
   thread_local const Magic kMagic = [] {
     Magic magic(::magic_open(MAGIC_MIME_TYPE), &::magic_close);
-    if (magic && ::magic_load(magic.get(), nullptr) != 0) magic.reset();
+    if (magic && ::magic_load(magic.get(), types_beside_the_program()) != 0) magic.reset();
     return magic;
   }();
   return kMagic.get();

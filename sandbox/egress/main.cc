@@ -22,6 +22,7 @@
 #include <string_view>
 
 #include "sandbox/base/fd.h"
+#include "sandbox/base/name_service.h"
 #include "sandbox/base/process.h"
 #include "sandbox/base/result.h"
 #include "sandbox/egress/asio.h"
@@ -99,6 +100,7 @@ int main(int argc, char** argv) {
                  "hutch-egress is started by hutch; there is nothing to do with it by hand\n");
     return 2;
   }
+  base::use_built_in_names();
   ::signal(SIGPIPE, SIG_IGN);
   const base::Status status = give_up_rights(argc, argv);
   if (!status.ok()) {

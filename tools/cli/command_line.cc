@@ -11,6 +11,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "sandbox/base/name_service.h"
 #include "sandbox/base/process.h"
 #include "sandbox/shortened_text.h"
 #include "sandbox/wire/build_id.h"
@@ -58,6 +59,7 @@ void set_up_logging(const Settings& settings) {
 
 // The umask of whoever started it.
 mode_t set_up_process() {
+  base::use_built_in_names();
   // A session with more descriptors on their way than we may have open would take away ours
   // (unix(7)).
   base::raise_descriptor_limit();

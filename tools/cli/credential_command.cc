@@ -98,7 +98,9 @@ base::Status check_name(const std::string& name) {
 
 std::string home_of_user() {
   const passwd* const user = ::getpwuid(::getuid());
-  return user != nullptr ? user->pw_dir : "/";
+  if (user != nullptr) return user->pw_dir;
+  const char* const home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): one thread
+  return home != nullptr ? home : "/";
 }
 
 base::Result<std::string> printed_by(const std::string& command) {

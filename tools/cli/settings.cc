@@ -22,6 +22,7 @@ using base::Error;
 
 namespace {
 
+constexpr const char* kMachineConfig = "/etc/hutch/config.toml";
 constexpr std::int64_t kUsualMemoryLeastMb = 256;
 constexpr std::array kLogLevels{"trace", "debug", "info", "warning", "error"};
 
@@ -272,6 +273,19 @@ base::Status resolve_template(const Environment& environment, Settings& settings
   return base::done();
 }
 
+// Whether it is, or nobody can tell.
+bool may_be_there(const std::string& path) {
+  return ::access(path.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+// The user's own, else that of the machine.
+std::string usual_config_file(const Environment& environment) {
+  const std::string config = environment("XDG_CONFIG_HOME");
+  const std::string own =
+      (config.empty() ? environment("HOME") + "/.config" : config) + "/hutch/config.toml";
+  return may_be_there(own) ? own : kMachineConfig;
+}
+
 }  // namespace
 
 std::int64_t usual_memory_mb() {
@@ -300,12 +314,9 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
   std::string file = first_of({flags.config_file, environment("HUTCH_CONFIG")});
   const bool named = !file.empty();
   if (named) file = TRY(absolute(file, "the configuration"));
-  if (!named) {
-    const std::string config = environment("XDG_CONFIG_HOME");
-    file = (config.empty() ? environment("HOME") + "/.config" : config) + "/hutch/config.toml";
-  }
+  if (!named) file = usual_config_file(environment);
   // The default one need not be there; one that is there and cannot be read is told of.
-  if (named || ::access(file.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR)) {
+  if (named || may_be_there(file)) {
     TRY(read_config_file(file, settings));
     TRY(reconcile_limits(widest, settings));
   }

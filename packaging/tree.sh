@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Builds the self-contained programs and lays them out as they are shipped: build/packages/tree, with bin and
+# share, that runs wherever it lies. Every kind of package is made from it.
+#
+#   packaging/tree.sh
+#
+# Two calls give the same bytes: times are those of the commit, or SOURCE_DATE_EPOCH.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+packaging/install-packages.sh build package
+packaging/static-libraries.sh
+packaging/compile.sh portable hutch
+
+tree=build/packages/tree
+rm -rf "$tree"
+cmake --install build/portable --prefix "$tree" --strip >/dev/null
+# Of one version of Python, which may be another one there: who installs compiles them (deb), or nobody does.
+find "$tree" -name __pycache__ -prune -exec rm -rf {} +
+install -m 644 /usr/lib/file/magic.mgc "$tree/share/hutch/"
+install -m 755 -D packaging/apparmor/install.sh "$tree/share/hutch/apparmor/install.sh"
+install -m 644 packaging/apparmor/hutch "$tree/share/hutch/apparmor/"
+install -m 644 packaging/as_root.sh "$tree/share/hutch/"
+install -m 644 -D README.md SECURITY.md CHANGELOG.md LICENSE -t "$tree/share/doc/hutch"
+packaging/licences.sh | gzip -n9 >"$tree/share/doc/hutch/THIRD_PARTY_LICENSES.gz"
+chmod -R u=rwX,go=rX "$tree"
+find "$tree" -exec touch -h -d "@$(packaging/epoch.sh)" {} +
