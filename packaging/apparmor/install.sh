@@ -1,7 +1,7 @@
 #!/bin/sh
 # Loads the AppArmor profile of hutch, now and at every boot.
 #
-#   sudo packaging/apparmor/install.sh                hutch in /usr/bin, /usr/local/bin or /opt/hutch/bin
+#   sudo packaging/apparmor/install.sh                hutch in a directory that the profile names
 #   sudo packaging/apparmor/install.sh DIRECTORY...   and hutch in each DIRECTORY, such as build/release/bin
 #   packaging/apparmor/install.sh --print [DIRECTORY...]      only shows the profile
 #   packaging/apparmor/install.sh --if-needed DIRECTORY...    as who will run hutch there: does it by sudo, where

@@ -36,7 +36,7 @@ def build(directory):
 
 def test_it_is_for_directories_of_root_only():
     text = profile().stdout
-    assert directories(text) == ["/usr/bin", "/usr/local/bin", "/opt/hutch/bin"]
+    assert directories(text) == ["/usr/bin", "/usr/lib/hutch/bin", "/usr/local/bin", "/opt/hutch/bin"]
     (attached,) = [line.split()[2] for line in text.splitlines() if line.startswith("profile ")]
     assert attached == "@{hutch_bin}/hutch{,-box,-init}"
 
@@ -45,7 +45,7 @@ def test_a_build_is_named_by_its_one_path(tmp_path):
     made = build(tmp_path / "bin")
     (tmp_path / "link").symlink_to(made)
     text = profile(tmp_path / "link").stdout
-    assert directories(text)[3:] == [str(made.resolve())]
+    assert directories(text)[4:] == [str(made.resolve())]
     if parser := shutil.which("apparmor_parser", path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
         # Parsers before version 4 know neither that ABI nor user namespaces.
         old = "\n".join(line for line in text.splitlines() if "abi" not in line and "userns" not in line)
@@ -61,7 +61,7 @@ def test_what_means_something_in_a_profile_is_refused(tmp_path, name):
 
 def test_several_builds_are_named_and_each_once(tmp_path):
     first, second = build(tmp_path / "first"), build(tmp_path / "second")
-    assert directories(profile(first, second, first).stdout)[3:] == [str(first), str(second)]
+    assert directories(profile(first, second, first).stdout)[4:] == [str(first), str(second)]
     one_is_none = profile(first, tmp_path)
     assert one_is_none.returncode == 1 and f"no hutch in {tmp_path}" in one_is_none.stderr and not one_is_none.stdout
 
@@ -72,7 +72,7 @@ def test_builds_of_earlier_calls_stay_while_they_are_there(tmp_path):
     installed.write_text(profile(first, second).stdout)
     (first / "hutch-init").unlink()
     text = profile(third, HUTCH_APPARMOR_INSTALLED=str(installed)).stdout
-    assert directories(text)[:3] == directories(profile().stdout) and directories(text)[3:] == [str(second), str(third)]
+    assert directories(text)[:4] == directories(profile().stdout) and directories(text)[4:] == [str(second), str(third)]
     # What an earlier version attached is not kept: the rest is this version's.
     installed.write_text(installed.read_text().replace("userns,", "capability,"))
     assert profile(third, HUTCH_APPARMOR_INSTALLED=str(installed)).stdout == text
@@ -112,13 +112,13 @@ def test_where_it_is_needed_sudo_does_it_once(tmp_path, host):
     done = host(first, second)
     assert done.returncode == 0 and "as root: without it" in done.stdout.splitlines()[0], done
     installed = (tmp_path / "installed").read_text()
-    assert directories(installed)[3:] == [str(first), str(second)] and (tmp_path / "loaded").read_text() == installed
+    assert directories(installed)[4:] == [str(first), str(second)] and (tmp_path / "loaded").read_text() == installed
     again = host(second)
     assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
     assert len((tmp_path / "asked").read_text().splitlines()) == 1
     third = build(tmp_path / "third")
     assert host(third).returncode == 0
-    assert directories((tmp_path / "installed").read_text())[3:] == [str(first), str(second), str(third)]
+    assert directories((tmp_path / "installed").read_text())[4:] == [str(first), str(second), str(third)]
     # Of an earlier version of the profile nothing is known.
     (tmp_path / "installed").write_text(installed.replace("{,-box,-init}", ""))
     assert host(second).returncode == 0 and directories((tmp_path / "installed").read_text()) == directories(installed)

@@ -148,3 +148,34 @@ def test_a_share_is_written_into_a_directory_and_never_over_a_file(hutch, shared
     plain = hutch("share", "get", shared_file)
     assert plain.returncode == 1
     assert plain.stderr == "hutch: report.txt exists already, and nothing is replaced: give another name with -o\n"
+
+
+def test_the_manual_has_every_command_and_option(hutch):
+    page = hutch("manual")
+    assert page.returncode == 0 and page.stdout.startswith(".TH HUTCH 1"), page
+    text = page.stdout.replace("\\-", "-")
+    for said in (".SS hutch stdio\n", ".SS hutch sessions allow", ".SS hutch token create", "\n.B --mount VALUE\n", "\n.B -f, --follow\n"):
+        assert said in text, said
+    assert "hand-over" not in text and ".SS hutch manual" not in text
+
+
+@pytest.mark.parametrize("line,among,others", [
+    (["hutch", ""], {"stdio", "serve", "doctor", "--config"}, {"--mount", "manual"}),
+    (["hutch", "sessions", ""], {"ls", "pause", "allow"}, {"stdio"}),
+    (["hutch", "sessions", "ls", "--j"], {"--json"}, {"--config"}),
+    (["hutch", "--log-level", "stdio", "--m"], {"--mount"}, {"--listen"}),
+])
+def test_bash_completes(hutch, line, among, others):
+    script = hutch("completion", "bash").stdout
+    words = " ".join(f"'{word}'" for word in line)
+    done = subprocess.run(["bash", "-c", f"{script}\nCOMP_WORDS=({words}); COMP_CWORD={len(line) - 1}; _hutch; printf '%s\\n' \"${{COMPREPLY[@]}}\""],
+                          capture_output=True, text=True, timeout=60)
+    offered = set(done.stdout.split())
+    assert among <= offered and not others & offered, done
+
+
+def test_other_shells(hutch):
+    assert hutch("completion", "zsh").stdout.startswith("#compdef hutch")
+    assert "complete -c hutch" in hutch("completion", "fish").stdout
+    refused = hutch("completion", "csh")
+    assert refused.returncode == 2 and "csh" in refused.stderr

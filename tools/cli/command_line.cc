@@ -17,6 +17,7 @@
 #include "sandbox/wire/build_id.h"
 #include "sandbox/wire/json.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/manual.h"
 #include "tools/cli/network_options.h"
 #include "tools/cli/token_options.h"
 #include "tools/text_window.h"
@@ -258,6 +259,26 @@ void add_serve(CLI::App& app, Choices& choices) {
   });
 }
 
+// For packages and shells; in no list of commands.
+void add_manual(CLI::App& app, Choices& choices) {
+  app.add_subcommand("manual", "Print the manual page")->group("")->callback([&app, &choices] {
+    choices.command = [&app](const Settings&) -> base::Result<int> {
+      std::cout << manual_page(app, HUTCH_VERSION);
+      return 0;
+    };
+  });
+  CLI::App* completion = app.add_subcommand("completion", "Print what a shell completes words by");
+  completion->add_option("shell", choices.id, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->callback([&app, &choices] {
+    choices.command = [&app, &choices](const Settings&) -> base::Result<int> {
+      std::cout << completion_for(choices.id, app);
+      return 0;
+    };
+  });
+}
+
 // "ls, show, rm": what may stand behind a command that needs another one.
 std::string commands_of(const CLI::App& app) {
   std::string names;
@@ -344,6 +365,7 @@ int main(int argc, char** argv) {
       return run_doctor(settings, choices.as_json);
     };
   });
+  add_manual(app, choices);
   const std::string version =
       std::string("hutch ") + HUTCH_VERSION + "\nbuild " + sandbox::wire::kBuildId;
   app.set_version_flag("--version", version, "Print the version");
