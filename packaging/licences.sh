@@ -19,6 +19,7 @@ libsqlite3-dev SQLite
 libssl-dev OpenSSL
 libstdc++-12-dev GCC runtime libraries
 libtomlplusplus-dev toml++
+libyaml-cpp-dev yaml-cpp
 nlohmann-json3-dev JSON for Modern C++
 zlib1g-dev zlib'
 

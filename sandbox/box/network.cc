@@ -16,7 +16,8 @@ constexpr const char* kAnyAddress = "0.0.0.0";
 constexpr const char* kCertificatesOfDebian = "/etc/ssl/certs/ca-certificates.crt";
 constexpr const char* kEgressAddress = "198.18.0.0";
 
-// Below the environment: the copy of certificates that Python's certifi brings, which programs name themselves.
+// Below the environment: the copy of certificates that Python's certifi brings, which programs name
+// themselves.
 std::vector<std::string> certificates_of_certifi(const std::string& environment_directory) {
   std::vector<std::string> places;
   std::error_code ignored;

@@ -89,8 +89,8 @@ class Runs {
   // While the box is frozen deadlines do not pass, and nothing starts: it could not answer.
   void hold();
   void release();
-  // Somebody has this session, and uses it: interpreters that were started ahead for a language that it
-  // has no runs in end soon.
+  // Somebody has this session, and uses it: interpreters that were started ahead for a language
+  // that it has no runs in end soon.
   void end_unused_soon();
   // Files may have been written from outside: look again before the next run.
   void files_touched() { files_touched_ = true; }

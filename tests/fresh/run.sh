@@ -3,7 +3,10 @@
 # a Debian 12 and an Ubuntu 24.04: examples/quickstart.sh as a user with sudo, twice, and tests/run.sh
 # as such a user on the Debian and as root on the Ubuntu. The kernel is this host's.
 #
-#   tests/fresh/run.sh [SYSTEM [quickstart|tests]]      bookworm and noble, and both scripts, unless named
+#   tests/fresh/run.sh [SYSTEM [quickstart|tests|package|tarball]]    bookworm and noble, and all four, unless named
+#
+# `package` installs the .deb on such a machine, which never saw a compiler, has `hutch setup` tell a client, and
+# removes and purges it again; `tarball` unpacks the other one, also on bullseye, trixie and jammy.
 #
 # HUTCH_VM_DEBIAN_MIRROR and HUTCH_FRESH_UBUNTU_MIRROR are where their packages come from. Exit status
 # 77, with the reason, where this host cannot make such a machine; with CI=true that is a failure.
@@ -42,12 +45,12 @@ ubuntu_keys() {
 make_root() {
   local options=()
   case $1 in
-    bookworm) options=(bookworm "$work/root.tar" ${HUTCH_VM_DEBIAN_MIRROR:+"$HUTCH_VM_DEBIAN_MIRROR"}) ;;
-    noble)
+    bullseye | bookworm | trixie) options=("$1" "$work/root.tar" ${HUTCH_VM_DEBIAN_MIRROR:+"$HUTCH_VM_DEBIAN_MIRROR"}) ;;
+    jammy | noble)
       ubuntu_keys || skip "the keys of Ubuntu cannot be had"
       # apt reads the keys as root: this tree may lie where nobody else can.
       options=(--components=main,universe "--keyring=$work/ubuntu.gpg"
-        '--aptopt=APT::Sandbox::User "root"' noble "$work/root.tar" "$ubuntu")
+        '--aptopt=APT::Sandbox::User "root"' "$1" "$work/root.tar" "$ubuntu")
       ;;
     *) echo "tests/fresh/run.sh: no system $1; see its first lines" >&2; exit 2 ;;
   esac
@@ -82,7 +85,7 @@ machine() {
   mkdir "$root"
   tar -xf "$work/root.tar" --numeric-owner -C "$root"
   reach "$root"
-  cp "$work/hutch.bundle" "$root/opt/"
+  cp "$work/hutch.bundle" ${packages[@]+"${packages[@]}"} "$root/opt/"
   printf '%s\n' "$3" >"$root/opt/$2.sh"
   printf '%s\n' "$script" >"$root/opt/script.sh"
   unshare --mount --pid --uts --ipc --fork --kill-child -- "$here/enter.sh" "$root" </dev/null
@@ -105,6 +108,56 @@ quickstart() {
     test -z "$(git -C hutch status --porcelain)"'
 }
 
+# What `packaging/build.sh` has made, once for all systems, lies in /opt of each machine.
+packages=()
+make_packages() {
+  [ ${#packages[@]} -eq 0 ] || return 0
+  say "The packages"
+  "$top/packaging/build.sh" deb tarball >"$work/packages.log" 2>&1 || { tail -n 30 "$work/packages.log" >&2; exit 1; }
+  packages=("$top"/build/packages/*.deb "$top"/build/packages/*.tar.xz)
+}
+
+package() {
+  make_packages
+  say "The Debian package: two commands to an answer, and out again"
+  machine package person '
+    mkdir -p .cursor
+    sudo apt-get update -qq
+    sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq /opt/hutch_*.deb >apt.log 2>&1 || { tail apt.log; exit 1; }
+    SECONDS=0
+    hutch setup --yes
+    test $SECONDS -lt 60
+    grep -q /usr/bin/hutch .cursor/mcp.json
+    printf "console.log(6 * 7)" | hutch run -l js - | grep -x 42
+    man -w hutch 2>/dev/null || test -e /usr/share/man/man1/hutch.1.gz || grep -q path-exclude /etc/dpkg/dpkg.cfg.d/* 2>/dev/null
+    test "$(stat -c %U:%a /etc/hutch/config.toml)" = root:644
+    getent passwd hutch
+    hutch setup --remove --yes
+    test ! -e .cursor/mcp.json
+    sudo apt-get remove -y -qq hutch >/dev/null 2>&1
+    test ! -e /usr/bin/hutch; test ! -e /usr/lib/hutch; test -e /etc/hutch/config.toml; test -d .local/state/hutch
+    sudo apt-get purge -y -qq hutch >/dev/null 2>&1
+    test ! -e /etc/hutch; test -z "$(getent passwd hutch)"; test ! -e /var/lib/hutch; test ! -e /etc/apparmor.d/hutch'
+}
+
+tarball() {
+  make_packages
+  say "The tarball"
+  machine tarball root '
+    apt-get update -qq && apt-get install -y -qq --no-install-recommends python3 xz-utils >/dev/null 2>&1
+    useradd -m person
+    tar -C /home/person -xf /opt/hutch-*.tar.xz
+    printf "print(6 * 7)" > code.py
+    for who in root person; do
+      home=/root; [ $who = root ] || home=/home/person
+      for language in python bash; do
+        code="print(6 * 7)"; [ $language = python ] || code="echo \$((6 * 7))"
+        printf "%s" "$code" | setpriv --reuid $who --regid $who --init-groups env HOME=$home \
+          /home/person/hutch-*/bin/hutch run -l $language - | grep -x 42
+      done
+    done'
+}
+
 tests() {
   local who=root
   [ "$1" = noble ] || who=person
@@ -116,6 +169,6 @@ tests() {
 
 for system in ${1:-bookworm noble}; do
   make_root "$system"
-  for part in ${2:-quickstart tests}; do "$part" "$system"; done
+  for part in ${2:-quickstart tests package tarball}; do "$part" "$system"; done
 done
-say "${1:-bookworm and noble}, ${2:-quickstart and tests}: as it should be, from a clean clone"
+say "${1:-bookworm and noble}, ${2:-everything}: as it should be, from a clean clone"

@@ -2,10 +2,12 @@
 
 import os
 import re
+import time
 
 import pytest
 
 import posture
+from server_process import PATIENCE
 from stage import AS_ROOT, PLACE, Box, Stage, server, stage, switch_off  # noqa: F401 (the fixture)
 
 # What each path's process is known by, in its arguments.
@@ -35,14 +37,21 @@ class Processes:
             box.client.until_output(run["run_id"], "up")
         namespace = box.run("import os; print(os.readlink('/proc/self/ns/pid'))")["stdout"].strip()
         self.facts = {**box.facts, "session": box.session}
+        # A program that a shell has just begun may still be the shell.
+        until = time.monotonic() + 30 * PATIENCE
+        while set(PATHS) - set(self._look(namespace)) and time.monotonic() < until:
+            time.sleep(0.05)
+        self.init = int(posture.status(self.pids["python"][0])["PPid"])
+        for name in [name for name, pids in self.pids.items() if self.init in pids]:
+            del self.pids[name]  # which root sees in the namespace as well
+
+    def _look(self, namespace):
         self.pids = {}
         for pid in posture.processes_of(namespace):
             line = posture.read(pid, "cmdline").replace("\0", " ").strip()
             self.pids.setdefault(next((name for name, words in PATHS.items() if re.search(words, line)),
                                       line), []).append(pid)
-        self.init = int(posture.status(self.pids["python"][0])["PPid"])
-        for name in [name for name, pids in self.pids.items() if self.init in pids]:
-            del self.pids[name]  # which root sees in the namespace as well
+        return self.pids
 
     def all(self):
         return [(name, pid) for name, pids in self.pids.items() for pid in pids]

@@ -38,7 +38,8 @@ const std::map<std::string, std::set<std::string>> kOnlyIn = {
     {"magic.h", {"share/mime.cc"}},
     {"httplib.h", {"mcp/http/library.cc"}},
     {"curl/curl.h", {"mcp/auth/https_fetch.cc"}},
-    {"toml++/toml.h", {"tools/cli/config_file.cc"}},
+    {"toml++/toml.h", {"tools/cli/config_file.cc", "tools/setup/toml_text.cc"}},
+    {"yaml-cpp/yaml.h", {"tools/setup/yaml_text.cc"}},
 };
 
 std::vector<fs::path> source_files() {

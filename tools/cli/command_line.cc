@@ -19,6 +19,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/manual.h"
 #include "tools/cli/network_options.h"
+#include "tools/cli/setup_options.h"
 #include "tools/cli/token_options.h"
 #include "tools/text_window.h"
 
@@ -352,6 +353,7 @@ int main(int argc, char** argv) {
   app.add_option("--log-format", choices.flags.log_format, "text, json")->check(kNotEmpty);
   add_stdio_and_run(app, choices);
   add_serve(app, choices);
+  add_setup(app, choices.command);
   add_sessions(app, choices);
   add_share(app, choices);
   add_environments(app, choices);

@@ -96,6 +96,15 @@ struct AuditOptions {
 };
 base::Result<int> run_audit(Application& app, const AuditOptions& options);
 
+struct SetupOptions {
+  std::vector<std::string> clients;    // ids; empty: all that are here
+  std::vector<std::string> arguments;  // of hutch stdio, for the entry
+  bool list = false;
+  bool remove = false;
+  bool yes = false;  // nobody is asked
+};
+base::Result<int> run_setup(const Settings& settings, const SetupOptions& options);
+
 base::Result<int> run_doctor(const Settings& settings, bool as_json);
 
 // Parses the command line and runs the command.

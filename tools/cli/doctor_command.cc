@@ -121,8 +121,8 @@ std::string variable(const char* name) {
 // What reads none of the variables by which programs find the certificates of a session.
 std::string exceptions() {
   const bool has_java = ::access("/usr/bin/java", X_OK) == 0;  // /usr is that of sessions, too
-  return std::string("; where requests are looked into, not with ") +
-         (has_java ? "Java, " : "") + "certifi of other environments or HTTP/2 alone";
+  return std::string("; where requests are looked into, not with ") + (has_java ? "Java, " : "") +
+         "certifi of other environments or HTTP/2 alone";
 }
 
 Finding network_finding(const BoxProof::Trial& tried) {

@@ -77,7 +77,8 @@ std::string table_of(const CLI::App& app, const std::string& line) {
     for (const std::string& name : option->get_lnames()) follows += " --" + name;
   }
   std::string table = line + "\t" + follows + "\n";
-  for (const CLI::App* one : shown_commands(app)) table += table_of(*one, line + " " + one->get_name());
+  for (const CLI::App* one : shown_commands(app))
+    table += table_of(*one, line + " " + one->get_name());
   return table;
 }
 
@@ -117,7 +118,8 @@ std::string manual_page(const CLI::App& app, const std::string& version) {
        << "[\\fIOPTION\\fR]... \\fICOMMAND\\fR [\\fIARGUMENT\\fR]...\n.SH DESCRIPTION\n"
        << roff(app.get_description()) << ".\n.SH OPTIONS\n";
   for (const CLI::Option* option : shown_options(app)) {
-    page << ".TP\n.B " << roff(words_of(*option)) << "\n" << roff(option->get_description()) << "\n";
+    page << ".TP\n.B " << roff(words_of(*option)) << "\n"
+         << roff(option->get_description()) << "\n";
   }
   page << ".SH COMMANDS\n";
   for (const CLI::App* one : shown_commands(app)) describe(page, *one, "hutch " + one->get_name());
@@ -131,8 +133,8 @@ std::string completion_for(const std::string& shell, const CLI::App& app) {
   const std::string table = table_of(app, "hutch");  // has neither quotes nor backslashes
   if (shell == "bash") return "_hutch_table='" + table + "'\n" + kBash;
   if (shell == "zsh") {
-    return "#compdef hutch\nautoload -Uz bashcompinit && bashcompinit\n_hutch_table='" + table + "'\n" +
-           kBash;
+    return "#compdef hutch\nautoload -Uz bashcompinit && bashcompinit\n_hutch_table='" + table +
+           "'\n" + kBash;
   }
   if (shell != "fish") return "";
   std::string script = "set -g _hutch_table";

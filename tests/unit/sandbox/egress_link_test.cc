@@ -40,12 +40,14 @@ TEST(EgressLink, WaitsForNothingThatWasTakenInTheSameLook) {
                     }).value();
   const base::UniqueFd door(::accept(listener.get(), nullptr, nullptr));
   const auto pipe = base::make_pipe().value();
-  ASSERT_TRUE(loop->watch(pipe.read_end.get(), EPOLLIN, [&](std::uint32_t) {
-                    loop->forget(pipe.read_end.get());
-                    link->catch_up();
-                    EXPECT_EQ(heard, 1);
-                    loop->after(std::chrono::milliseconds(50), [&] { loop->stop(); });
-                  }).ok());
+  ASSERT_TRUE(loop->watch(pipe.read_end.get(), EPOLLIN,
+                          [&](std::uint32_t) {
+                            loop->forget(pipe.read_end.get());
+                            link->catch_up();
+                            EXPECT_EQ(heard, 1);
+                            loop->after(std::chrono::milliseconds(50), [&] { loop->stop(); });
+                          })
+                  .ok());
   ASSERT_EQ(::write(pipe.write_end.get(), "x", 1), 1);
   ASSERT_TRUE(base::send_packet(door.get(), R"({"event": "opened"})", nullptr, 0).ok());
   ASSERT_TRUE(loop->run().ok());

@@ -1,0 +1,153 @@
+"""hutch setup: an entry in clients' own configuration files, a run through it, and out again to the byte."""
+
+import json
+import os
+import pathlib
+import stat
+import subprocess
+import tomllib
+
+import pytest
+
+from hutch_client import hutch_binary
+
+CLIENTS = json.loads((pathlib.Path(__file__).parents[2] / "tools/setup/clients.json").read_text())
+
+
+@pytest.fixture
+def home(tmp_path):
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"
+
+
+def setup(home, *arguments, text="", **variables):
+    return subprocess.run([hutch_binary(), "setup", *arguments], input=text, capture_output=True, text=True, timeout=180,
+                          env={"HOME": str(home), "PATH": "/usr/bin:/bin", **variables})
+
+
+def cursor(home, text=None):
+    file = home / ".cursor/mcp.json"
+    file.parent.mkdir(exist_ok=True)
+    if text is not None:
+        file.write_bytes(text.encode())
+    return file
+
+
+def test_from_nothing_to_an_answer_and_back(home):
+    file = cursor(home)
+    done = setup(home, "--yes", "--packages", "--mount", "/srv:rw")
+    assert done.returncode == 0, done
+    entry = json.loads(file.read_text())["mcpServers"]["hutch"]
+    assert entry == {"command": hutch_binary(), "args": ["stdio", "--mount", "/srv:rw", "--packages"]} or "--packages" in entry["args"]
+    assert '+    "hutch": {' in done.stdout and "/dev/null" in done.stdout
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    again = setup(home, "--yes", "--mount", "/srv:rw", "--packages")
+    assert again.returncode == 0 and "has it already" in again.stdout, again
+    gone = setup(home, "--remove", "--yes")
+    assert gone.returncode == 0 and not file.exists() and not list((home / ".local/state/hutch/setup").iterdir()), gone
+
+
+def test_a_run_through_the_entry_is_the_proof(home):
+    cursor(home)
+    done = setup(home, "--yes")
+    assert done.returncode == 0 and "Trying it as Cursor will start it... hutch " in done.stdout and "has run code" in done.stdout, done
+    with pytest.raises(StopIteration):  # nothing is left of it
+        next(path for path in (home / ".local/state/hutch/sessions").iterdir() if (path / "box.sock").exists())
+
+
+@pytest.mark.parametrize("client", [row["id"] for row in CLIENTS])
+def test_each_client_by_name(home, client):
+    row = next(row for row in CLIENTS if row["id"] == client)
+    file = pathlib.Path(row["file"].replace("~", str(home)).replace("$CONFIG", str(home / ".config")))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    before = {"json": '{\n  // mine\n  "theme": "dark",\n}\n', "toml": '# mine\nmodel = "x"\n', "yaml": "# mine\nGOOSE_MODEL: x\n"}[row["format"]]
+    file.write_text(before)
+    done = setup(home, "--client", client, "--yes")
+    assert done.returncode == 0 and row["next"] in done.stdout, done
+    text = file.read_text()
+    assert "mine" in text and hutch_binary() in text
+    if row["format"] == "toml":
+        assert tomllib.loads(text)["mcp_servers"]["hutch"]["args"] == ["stdio"]
+    assert (home / f".local/state/hutch/setup/{client}.before").read_text() == before
+    assert setup(home, "--client", client, "--remove", "--yes").returncode == 0 and file.read_text() == before
+
+
+def test_what_others_wrote_since_stays(home):
+    file = cursor(home, '{"mcpServers": {"a": {}}}')
+    assert setup(home, "--yes").returncode == 0
+    file.write_text(file.read_text().replace('"a": {}', '"a": {}, "b": {}'))
+    assert setup(home, "--remove", "--yes").returncode == 0
+    assert file.read_text() == '{"mcpServers": {"a": {}, "b": {}}}'
+
+
+@pytest.mark.parametrize("text,says", [
+    ('{"mcpServers": {', "is left as it is"), ("[]", "no map"), ('{"mcpServers": []}', "is no object"),
+    ('{"mcpServers": {"hutch": {"command": "other"}}}', "setup did not write it"),
+])
+def test_what_cannot_be_changed_is_left_alone(home, text, says):
+    file = cursor(home, text)
+    done = setup(home, "--yes")
+    assert done.returncode == 1 and says in done.stderr and file.read_text() == text, done
+
+
+def test_an_entry_that_was_changed_by_hand_is_not_taken_out(home):
+    file = cursor(home, "{}")
+    assert setup(home, "--yes").returncode == 0
+    file.write_text(changed := file.read_text().replace("stdio", "serve"))
+    done = setup(home, "--remove", "--yes")
+    assert done.returncode == 1 and "take it out there" in done.stderr and file.read_text() == changed
+
+
+def test_a_link_stays_a_link(home):
+    (home / "dotfiles").mkdir()
+    kept = home / "dotfiles/mcp.json"
+    kept.write_text("{}")
+    kept.chmod(0o640)
+    cursor(home).symlink_to(kept)
+    assert setup(home, "--yes").returncode == 0
+    assert cursor(home).is_symlink() and "hutch" in kept.read_text() and stat.S_IMODE(kept.stat().st_mode) == 0o640
+    assert setup(home, "--remove", "--yes").returncode == 0 and kept.read_text() == "{}"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes what nobody may write")
+def test_a_file_that_may_not_be_written(home):
+    file = cursor(home, "{}")
+    file.chmod(0o400)
+    done = setup(home, "--yes")
+    assert done.returncode == 1 and str(file) in done.stderr and file.read_text() == "{}"
+    assert not (home / ".local/state/hutch/setup/cursor.json").exists()
+
+
+def test_nobody_is_changed_unasked(home):
+    file = cursor(home, "{}")
+    done = setup(home)
+    assert done.returncode == 1 and "--yes" in done.stderr and file.read_text() == "{}"
+    none = setup(home.parent)
+    assert none.returncode == 1 and "no MCP client" in none.stderr
+    unknown = setup(home, "--client", "emacs")
+    assert unknown.returncode == 1 and "claude-code" in unknown.stderr
+    listed = setup(home, "--list")
+    assert "* cursor" in listed.stdout and "  zed" in listed.stdout
+
+
+def test_it_works_without_a_terminal_asked_at_one(home):
+    """An answer is read from a terminal only."""
+    file = cursor(home, "{}")
+    done = subprocess.run(["script", "-qec", f"{hutch_binary()} setup", "/dev/null"], input="n\n", capture_output=True, text=True, timeout=60,
+                          env={"HOME": str(home), "PATH": "/usr/bin:/bin"})
+    assert "Write this? [y/N]" in done.stdout and file.read_text() == "{}", done
+
+
+def test_clients_of_windows_start_it_through_wsl(home, tmp_path):
+    """The table alone: where such a Windows would be is no place of a test's own."""
+    rows = [row for row in CLIENTS if "windows_file" in row]
+    assert rows and all(row["windows_file"].startswith(("$APPDATA/", "$PROFILE/")) and row.get("windows_signs") for row in rows)
+
+
+def test_the_launcher_that_brought_it_is_written(home):
+    """As of uvx or npx, which keep no program in one place: that it cannot be started here is told."""
+    file = cursor(home, "{}")
+    done = setup(home, "--yes", HUTCH_LAUNCHER="/nowhere/uvx hutch-mcp")
+    entry = json.loads(file.read_text())["mcpServers"]["hutch"]
+    assert entry == {"command": "/nowhere/uvx", "args": ["hutch-mcp", "stdio"]}
+    assert done.returncode == 1 and "/nowhere/uvx" in done.stderr, done

@@ -1,0 +1,207 @@
+// hutch setup: an entry in the configuration of each MCP client that is here, and a run through it.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include "sandbox/base/process.h"
+#include "sandbox/environment.h"
+#include "sessions/private_file.h"
+#include "tools/cli/commands.h"
+#include "tools/setup/change.h"
+#include "tools/setup/client.h"
+#include "tools/setup/trial.h"
+
+namespace tools::cli {
+
+using base::Error;
+using setup::Change;
+using setup::Client;
+
+namespace {
+
+constexpr const char* kClientsFile = "/setup/clients.json";
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
+  return value == nullptr ? "" : value;
+}
+
+// As clients can start it for good: what stands in the PATH stays where it is when hutch is
+// replaced.
+base::Result<std::string> own_path() {
+  const std::string own = TRY(base::executable_directory()) + "/hutch";
+  std::istringstream directories(variable("PATH"));
+  for (std::string one; std::getline(directories, one, ':');) {
+    std::error_code ignored;
+    const std::string path = one + "/hutch";
+    if (one.starts_with('/') && std::filesystem::equivalent(path, own, ignored)) return path;
+  }
+  return own;
+}
+
+// What a client starts: those who brought hutch here know better how it is started again.
+base::Result<std::vector<std::string>> words_to_start(const SetupOptions& options) {
+  std::vector<std::string> words;
+  std::istringstream launcher(variable("HUTCH_LAUNCHER"));
+  for (std::string word; launcher >> word;) words.push_back(word);
+  if (words.empty()) words.push_back(TRY(own_path()));
+  words.emplace_back("stdio");
+  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
+  return words;
+}
+
+base::Result<std::vector<Client>> chosen_clients(const std::vector<Client>& known,
+                                                 const SetupOptions& options) {
+  std::vector<Client> chosen;
+  for (const std::string& id : options.clients) {
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&id](const Client& client) { return client.id == id; });
+    if (found == known.end()) {
+      std::string ids;
+      for (const Client& client : known) ids += (ids.empty() ? "" : ", ") + client.id;
+      return base::error(Error::Kind::kInvalid, "no client " + id + " is known; there are: " + ids);
+    }
+    chosen.push_back(*found);
+  }
+  if (!options.clients.empty()) return chosen;
+  std::copy_if(known.begin(), known.end(), std::back_inserter(chosen),
+               [](const Client& client) { return client.is_there; });
+  return chosen;
+}
+
+int list_clients(const std::vector<Client>& clients) {
+  for (const Client& client : clients) {
+    std::cout << (client.is_there ? "* " : "  ") << client.id
+              << std::string(client.id.size() < 24 ? 24 - client.id.size() : 1, ' ') << client.title
+              << "\n    " << client.file << "\n";
+  }
+  std::cout << "* seems to be on this machine\n";
+  return 0;
+}
+
+base::Result<bool> agrees(const SetupOptions& options, const std::string& question) {
+  if (options.yes) return true;
+  if (::isatty(STDIN_FILENO) != 1) {
+    return base::error(Error::Kind::kInvalid,
+                       "nobody can be asked here: --yes writes without asking");
+  }
+  std::cout << question << " [y/N] " << std::flush;
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+enum class Did { kNothing, kWrote, kFailed };
+
+// Of one client; the others go on.
+base::Result<Did> add_to(const Client& client, const std::string& records,
+                         const SetupOptions& options) {
+  const Change change = TRY(setup::plan_addition(client, records));
+  if (!change.is_needed) {
+    std::cout << client.title << ": " << change.file << " has it already\n";
+    return Did::kNothing;
+  }
+  std::cout << client.title << ":\n" << setup::difference(change) << std::flush;
+  if (!TRY(agrees(options, "Write this?"))) return Did::kNothing;
+  TRY(setup::apply_addition(client, records, change));
+  std::cout << "Written";
+  if (change.was_there) {
+    std::cout << "; as it was before: " << setup::kept_copy(client, records);
+  }
+  std::cout << "\n" << client.next << ".\n\n";
+  return Did::kWrote;
+}
+
+base::Result<Did> remove_from(const Client& client, const std::string& records,
+                              const SetupOptions& options) {
+  const Change change = TRY(setup::plan_removal(client, records));
+  if (change.is_needed) {
+    std::cout << client.title << ":\n" << setup::difference(change) << std::flush;
+    if (!TRY(agrees(options, "Take it out?"))) return Did::kNothing;
+  }
+  TRY(setup::apply_removal(client, records, change));
+  std::cout << client.title << ": " << (change.is_needed ? "taken out of " : "nothing of it in ")
+            << change.file << "\n";
+  return change.is_needed ? Did::kWrote : Did::kNothing;
+}
+
+// Reads the entry back: what stands there is what the client will do.
+base::Status try_client(const Client& client, const std::string& home) {
+  const std::string text = TRY(sessions::content_of_file(client.file));
+  const auto document = TRY(setup::parse_document(client.format, text));
+  setup::Keys keys = client.keys;
+  keys.emplace_back(setup::kEntryName);
+  const auto words = setup::words_of_entry(setup::value_at(document, keys));
+  std::cout << "Trying it as " << client.title << " will start it... " << std::flush;
+  const auto tried = setup::try_entry(words, home);
+  if (!tried.ok()) {
+    std::cout << "\n";
+    return tried.error();
+  }
+  std::cout << tried.value().server << " has run code, in " << tried.value().took.count()
+            << " ms\n";
+  return base::done();
+}
+
+// What sessions would have besides.
+void tell_of_environment(const Settings& settings) {
+  const std::string usual =
+      sandbox::usual_template(settings.environments_directory, settings.template_name);
+  if (usual != sandbox::kHostTemplate) return;
+  std::cout
+      << "\nSessions have the packages of this machine. `hutch environments build` gives them a "
+         "hundred more\n(pandas, matplotlib, DuckDB, ...): 1.5 GB, in a minute or two.\n";
+}
+
+}  // namespace
+
+base::Result<int> run_setup(const Settings& settings, const SetupOptions& options) {
+  const auto config = TRY(sandbox_config(settings));
+  setup::Places places;
+  places.home = variable("HOME");
+  if (places.home.empty()) return base::error(Error::Kind::kInvalid, "HOME is not set");
+  places.config = variable("XDG_CONFIG_HOME");
+  if (places.config.empty()) places.config = places.home + "/.config";
+  places.search_path = variable("PATH");
+  if (!variable("WSL_DISTRO_NAME").empty()) places.windows_profile = setup::windows_profile();
+  const auto words = TRY(words_to_start(options));
+  const auto known = TRY(setup::known_clients(config.data_directory + kClientsFile, places, words));
+  if (options.list) return list_clients(known);
+  const auto clients = TRY(chosen_clients(known, options));
+  if (clients.empty()) {
+    return base::error(
+        Error::Kind::kNotFound,
+        "no MCP client that is known was found here; `hutch setup --list` shows them, and "
+        "--client NAME writes for one that comes later");
+  }
+  TRY(make_directories(settings));
+  const std::string records = settings.state_directory + "/setup";
+  std::vector<Client> written;
+  int status = 0;
+  for (const Client& client : clients) {
+    const auto did =
+        options.remove ? remove_from(client, records, options) : add_to(client, records, options);
+    if (!did.ok()) {
+      std::cerr << "hutch: " << client.title << ": " << did.error().message << "\n";
+      status = 1;
+    } else if (did.value() == Did::kWrote) {
+      written.push_back(client);
+    }
+  }
+  if (options.remove || written.empty()) return status;
+  const auto tried = try_client(written.front(), places.home);
+  if (!tried.ok()) {
+    std::cerr << "hutch: " << tried.error().message << "; what this machine lacks:\n\n"
+              << std::flush;
+    (void)TRY(run_doctor(settings, false));
+    return 1;
+  }
+  tell_of_environment(settings);
+  return status;
+}
+
+}  // namespace tools::cli

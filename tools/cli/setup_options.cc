@@ -1,0 +1,40 @@
+#include "tools/cli/setup_options.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+namespace tools::cli {
+
+void add_setup(CLI::App& app, Command& chosen) {
+  const auto options = std::make_shared<SetupOptions>();
+  CLI::App* setup =
+      app.add_subcommand("setup", "Tell the MCP clients of this machine about hutch, and try it");
+  setup->add_option("--client", options->clients,
+                    "Only this one: claude-code, cursor, vscode, ...; may be repeated");
+  setup->add_flag("--list", options->list, "List the clients that are known, and where they are");
+  setup->add_flag("--remove", options->remove, "Take it out again, to the byte");
+  setup->add_flag("-y,--yes", options->yes, "Ask nothing");
+  // What the clients are to start it with.
+  const auto pass = [setup, options](const char* name, const char* help) {
+    setup->add_option_function<std::vector<std::string>>(
+        name,
+        [options, name](const std::vector<std::string>& values) {
+          for (const std::string& value : values) {
+            options->arguments.insert(options->arguments.end(), {name, value});
+          }
+        },
+        help);
+  };
+  pass("--mount", "Folder that its sessions see, as of hutch stdio; may be repeated");
+  pass("--allow", "Host that they may reach, as of hutch stdio; may be repeated");
+  pass("--credential", "Of hutch credential, as of hutch stdio; may be repeated");
+  pass("--session", "Name of a lasting session to use");
+  setup->add_flag_callback(
+      "--packages", [options] { options->arguments.emplace_back("--packages"); },
+      "Sessions may install packages");
+  setup->callback([&chosen, options] {
+    chosen = [options](const Settings& settings) { return run_setup(settings, *options); };
+  });
+}
+
+}  // namespace tools::cli

@@ -1,0 +1,45 @@
+// The MCP clients that hutch knows, where they keep their configuration, and how an entry looks
+// there.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "tools/setup/document.h"
+
+namespace tools::setup {
+
+struct Client {
+  std::string id;     // "claude-code"
+  std::string title;  // "Claude Code"
+  std::string file;   // absolute; need not be there
+  Format format = Format::kJson;
+  Keys keys;              // of the map that its servers are in
+  std::string entry;      // as it would be written for hutch: JSON, its names in order
+  std::string next;       // what is left to do for whoever uses it
+  bool is_there = false;  // signs of it are on this machine
+};
+
+// Of a user, or of the Windows that this Linux runs in.
+struct Places {
+  std::string home;
+  std::string config;                // XDG_CONFIG_HOME, or ~/.config
+  std::string search_path;           // PATH
+  std::string windows_profile = {};  // /mnt/c/Users/NAME; empty: no Windows around
+};
+
+// Whose profile of Windows is seen from here, when this is WSL and just one has signs of a client;
+// else "".
+std::string windows_profile(const std::string& users = "/mnt/c/Users");
+
+// `words`: the command that starts hutch for a client, and its arguments. Clients of Windows, with
+// "-windows" behind their id, start it through wsl.exe. kInvalid: the table is broken.
+base::Result<std::vector<Client>> known_clients(const std::string& table_file, const Places& places,
+                                                const std::vector<std::string>& words);
+
+// The command and the arguments that an entry names, in whatever way; empty for what is none.
+std::vector<std::string> words_of_entry(const nlohmann::json& entry);
+
+}  // namespace tools::setup

@@ -1,0 +1,38 @@
+// A client's configuration as text in which one entry is put without touching the rest: comments,
+// order and spelling stay, so that taking it out again leaves the same bytes.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "sandbox/base/result.h"
+
+namespace tools::setup {
+
+enum class Format { kJson, kToml, kYaml };  // JSON as editors have it: comments, commas at the end
+
+// Of a map that is no root: its name in each one around it.
+using Keys = std::vector<std::string>;
+
+struct Insertion {
+  std::size_t at = 0;  // byte of the text before which it goes
+  std::string text;
+};
+
+// The value of the text, an object; an empty text is an empty one. Scalars of YAML are strings.
+// kInvalid says where and why it is none.
+base::Result<nlohmann::json> parse_document(Format format, const std::string& text);
+
+// The value at `keys`, null where there is none.
+nlohmann::json value_at(const nlohmann::json& document, const Keys& keys);
+
+// Where `entry` goes so that it is the one called `name` in the map at `keys`, which may not be
+// there yet. kUnsupported: not without writing other parts anew. REQUIRES: the text can be parsed,
+// and has no such entry.
+base::Result<Insertion> place_entry(Format format, const std::string& text, const Keys& keys,
+                                    const std::string& name, const nlohmann::ordered_json& entry);
+
+}  // namespace tools::setup

@@ -1,0 +1,18 @@
+// YAML, in which an entry is written as the JSON that it also is.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "tools/setup/document.h"
+
+namespace tools::setup {
+
+// Scalars are strings.
+base::Result<nlohmann::json> parse_yaml(const std::string& text);
+
+base::Result<Insertion> place_in_yaml(const std::string& text, const Keys& keys,
+                                      const std::string& name, const nlohmann::ordered_json& entry);
+
+}  // namespace tools::setup
