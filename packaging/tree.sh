@@ -10,6 +10,14 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packaging/install-packages.sh build package
 packaging/static-libraries.sh
+. packaging/version.sh
+venv=build/packages/venv
+if ! cmp -s packaging/requirements.txt "$venv/requirements.txt"; then
+  rm -rf "$venv"
+  /usr/bin/python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check -r packaging/requirements.txt
+  cp packaging/requirements.txt "$venv/"
+fi
 packaging/compile.sh portable hutch
 
 tree=build/packages/tree
@@ -23,5 +31,7 @@ install -m 644 packaging/apparmor/hutch "$tree/share/hutch/apparmor/"
 install -m 644 packaging/as_root.sh "$tree/share/hutch/"
 install -m 644 -D README.md SECURITY.md CHANGELOG.md LICENSE -t "$tree/share/doc/hutch"
 packaging/licences.sh | gzip -n9 >"$tree/share/doc/hutch/THIRD_PARTY_LICENSES.gz"
+packaging/licences.sh --list | "$venv/bin/python" packaging/sbom.py "$(hutch_version)" "$(packaging/epoch.sh)" \
+  >"$tree/share/doc/hutch/hutch.spdx.json"
 chmod -R u=rwX,go=rX "$tree"
 find "$tree" -exec touch -h -d "@$(packaging/epoch.sh)" {} +

@@ -118,6 +118,11 @@ base::Status ConnectedBox::resume() {
   return base::done();
 }
 
+base::Status ConnectedBox::taken() {
+  TRY(call({{"op", "taken"}}));
+  return base::done();
+}
+
 base::Status ConnectedBox::end_with_connection() {
   TRY(call({{"op", "end_with_connection"}}));
   return base::done();

@@ -51,6 +51,10 @@ class Box {
   virtual base::Status pause() = 0;
   virtual base::Status resume() = 0;
 
+  // Its session was a spare one and is somebody's: what was started for whom it may concern, and is
+  // not used, ends soon.
+  virtual base::Status taken() = 0;
+
   // Its session is one without a name, of a connection that has ended, or ends with this server:
   // without a server it ends after some seconds, and not after the server's detach time.
   virtual base::Status end_with_connection() = 0;

@@ -96,9 +96,10 @@ base::Result<Session> Manager::take_row(const Session& wanted) {
     auto adopted = store_.adopt_session(spare->id, wanted, config_.sessions_max);
     const bool gone = !adopted.ok() && adopted.error().kind == base::Error::Kind::kNotFound;
     // Made for nobody, its box does not know. One that cannot be told waits longer than it need.
-    if (adopted.ok() && wanted.ends_with_connection && config_.connections_end_with_server) {
+    if (adopted.ok()) {
       if (const auto box = sandbox_.find(spare->id); box.ok()) {
-        (void)box.value()->end_with_connection();
+        const bool ends = wanted.ends_with_connection && config_.connections_end_with_server;
+        (void)(ends ? box.value()->end_with_connection() : box.value()->taken());
       }
     }
     const std::lock_guard lock(spares_.mutex);

@@ -1,5 +1,6 @@
 #include "sandbox/base/clock.h"
 #include "tools/change_watch.h"
+#include "tools/languages.h"
 #include "tools/run_tasks.h"
 #include "tools/sandbox_resources.h"
 #include "tools/tool_kit.h"
@@ -72,7 +73,8 @@ std::string words_of(const sessions::GrantedNetwork& network) {
 std::string instructions(const sessions::ManagerConfig& config) {
   const sessions::GrantedFolders& folders = config.folders;
   std::string text =
-      "A Linux computer of your own. run_code runs Python, JavaScript, TypeScript, SQL or bash; "
+      "A Linux computer of your own. run_code runs " + words_of_languages(languages_there(config)) +
+      "; "
       "variables, imports and tables stay from call to call, and the last expression's value is "
       "shown. Files live in /workspace (the working directory) and are kept. " +
       words_of(config.network) +

@@ -6,6 +6,7 @@
 
 #include "sandbox/base/clock.h"
 #include "sandbox/wire/json.h"
+#include "tools/languages.h"
 #include "tools/run_reply.h"
 #include "tools/text_window.h"
 #include "tools/tool_kit.h"
@@ -173,7 +174,7 @@ mcp::Tool run_code(const Services& services) {
       {{.name = "code", .required = true, .least = 1, .most = sandbox::kCodeBytesMax},
        {.name = "language",
         .description = "default python",
-        .values = {"python", "javascript", "typescript", "sql", "bash"}},
+        .values = languages_there(services.sessions.config())},
        session_argument(),
        {.name = "timeout_seconds",
         .type = Argument::Type::kInteger,

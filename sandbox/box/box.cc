@@ -190,7 +190,11 @@ base::Status Box::start_control() {
   actions.used = [this] { used(); };
   actions.pause = [this] { return pause(Pauser::kClient); };
   actions.resume = [this] { return resume(); };
-  actions.end_with_connection = [this] { spec_.ends_with_connection = true; };
+  actions.taken = [this] { runs_->end_unused_soon(); };
+  actions.end_with_connection = [this] {
+    spec_.ends_with_connection = true;
+    runs_->end_unused_soon();
+  };
   actions.allow = [this](const std::vector<NetworkRule>& rules, bool take_back) {
     return allow(rules, take_back);
   };

@@ -137,6 +137,10 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     TRY(op == "pause" ? actions_.pause() : actions_.resume());
     return json::object();
   }
+  if (op == "taken") {
+    actions_.taken();
+    return json::object();
+  }
   if (op == "end_with_connection") {
     actions_.end_with_connection();
     return json::object();

@@ -19,6 +19,9 @@ namespace {
 
 // Unused, a shell is a megabyte for nothing, and a node 40.
 constexpr std::chrono::seconds kUnusedMost{60};
+// Where sessions are made one after the other, none of them sits so long before it is taken: nobody
+// starts a node for each.
+constexpr std::chrono::milliseconds kAheadPause{500};
 // A server mostly waits for the end of a run, and is not to wait for the next shell, too.
 constexpr std::chrono::milliseconds kTellingMost{10};
 constexpr std::int64_t kNextShellPidsMin = 32;  // of whose limit it takes one
@@ -62,25 +65,35 @@ void Runs::retire(std::unique_ptr<Worker> worker) {
 }
 
 void Runs::start_ahead() {
-  for (const Language language : context_.spec.ahead) {
-    if (language == Language::kBash) {
-      prepare_next_worker();
-      context_.loop.cancel(next_worker_end_);  // it waits for the first run of any
-    } else {
-      Slot& slot = slots_[interpreter_of(language)];
-      if (slot.worker) continue;
-      Job nobodys;
-      nobodys.run.language = language;
-      auto worker = start_worker(nobodys, For::kManyRuns);
-      if (!worker.ok()) continue;
-      slot.worker = std::move(worker).value();
+  const auto& ahead = context_.spec.ahead;
+  // A copy of the zygote, and what agents use most.
+  if (std::ranges::find(ahead, Language::kPython) != ahead.end()) start_ahead(Language::kPython);
+  ahead_start_ = context_.loop.after(kAheadPause, [this] {
+    ahead_start_ = 0;
+    for (const Language language : context_.spec.ahead) {
+      if (language == Language::kPython) continue;
+      start_ahead(language);
+      unused_.insert(interpreter_of(language));
     }
-    // A Python is a copy of the zygote, and what agents use most.
-    if (language != Language::kPython) unused_.insert(interpreter_of(language));
+  });
+}
+
+void Runs::start_ahead(Language language) {
+  if (language == Language::kBash) {
+    prepare_next_worker();
+    context_.loop.cancel(next_worker_end_);  // it waits for the first run of any
+    return;
   }
+  Slot& slot = slots_[interpreter_of(language)];
+  if (slot.worker) return;
+  Job nobodys;
+  nobodys.run.language = language;
+  auto worker = start_worker(nobodys, For::kManyRuns);
+  if (worker.ok()) slot.worker = std::move(worker).value();
 }
 
 void Runs::end_unused_soon() {
+  context_.loop.cancel(ahead_start_);
   if (unused_.empty() || unused_end_ != 0) return;
   unused_end_ = context_.loop.after(kUnusedMost, [this] {
     for (const Language language : std::exchange(unused_, {})) {

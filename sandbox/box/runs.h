@@ -89,7 +89,7 @@ class Runs {
   // While the box is frozen deadlines do not pass, and nothing starts: it could not answer.
   void hold();
   void release();
-  // Somebody has this session, and uses it: interpreters that were started ahead for a language
+  // Somebody has this session: interpreters that were started ahead for a language
   // that it has no runs in end soon.
   void end_unused_soon();
   // Files may have been written from outside: look again before the next run.
@@ -118,6 +118,7 @@ class Runs {
   [[nodiscard]] bool make_room(const JobPointer& job);
   void try_again(const JobPointer& job);
   base::Status start_process(Job& job);
+  void start_ahead(Language language);
   enum class For { kManyRuns, kOneRun, kNextRun };
   base::Result<std::unique_ptr<Worker>> start_worker(const Job& job, For whom);
   // The shell of the next run, which waits for its code.
@@ -157,6 +158,7 @@ class Runs {
   EventLoop::TimerId next_worker_end_ = 0;
   std::set<Language> unused_;  // interpreters that were started ahead
   EventLoop::TimerId unused_end_ = 0;
+  EventLoop::TimerId ahead_start_ = 0;
   std::unordered_map<std::string, JobPointer> jobs_;  // not ended yet, by run_id
   std::deque<Run> ended_;
   std::string note_for_next_;

@@ -15,6 +15,7 @@
 //   {"op":"status"}                                       {"ok":true,"paused":b,"active":[run..],
 //                                                            "isolation":{..}}
 //   {"op":"pause"} {"op":"resume"}                        {"ok":true}
+//   {"op":"taken"}                                        {"ok":true}
 //   {"op":"end_with_connection"}                          {"ok":true}
 //   {"op":"allow","rules":["host:port"..],"take_back":b}  {"ok":true}, from now on; unsupported
 //   when

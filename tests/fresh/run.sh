@@ -3,10 +3,11 @@
 # a Debian 12 and an Ubuntu 24.04: examples/quickstart.sh as a user with sudo, twice, and tests/run.sh
 # as such a user on the Debian and as root on the Ubuntu. The kernel is this host's.
 #
-#   tests/fresh/run.sh [SYSTEM [quickstart|tests|package|tarball]]    bookworm and noble, and all four, unless named
+#   tests/fresh/run.sh [SYSTEM [quickstart|tests|package|tarball|registries]]    bookworm and noble, and all five, unless named
 #
 # `package` installs the .deb on such a machine, which never saw a compiler, has `hutch setup` tell a client, and
-# removes and purges it again; `tarball` unpacks the other one, also on bullseye, trixie and jammy.
+# removes and purges it again; `tarball` unpacks the other one, also on bullseye, trixie and jammy; `registries` has what
+# PyPI and npm would have.
 #
 # HUTCH_VM_DEBIAN_MIRROR and HUTCH_FRESH_UBUNTU_MIRROR are where their packages come from. Exit status
 # 77, with the reason, where this host cannot make such a machine; with CI=true that is a failure.
@@ -113,8 +114,8 @@ packages=()
 make_packages() {
   [ ${#packages[@]} -eq 0 ] || return 0
   say "The packages"
-  "$top/packaging/build.sh" deb tarball >"$work/packages.log" 2>&1 || { tail -n 30 "$work/packages.log" >&2; exit 1; }
-  packages=("$top"/build/packages/*.deb "$top"/build/packages/*.tar.xz)
+  "$top/packaging/build.sh" deb tarball wheel npm >"$work/packages.log" 2>&1 || { tail -n 30 "$work/packages.log" >&2; exit 1; }
+  packages=("$top"/build/packages/*.{deb,tar.xz,whl,tgz})
 }
 
 package() {
@@ -158,6 +159,22 @@ tarball() {
     done'
 }
 
+registries() {
+  make_packages
+  say "The wheel and the npm package"
+  machine registries person '
+    sudo apt-get update -qq
+    sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-venv nodejs npm >/dev/null 2>&1
+    python3 -m venv venv
+    venv/bin/pip install --quiet --disable-pip-version-check /opt/hutch_mcp-*.whl uv
+    mkdir .cursor
+    PATH=$PWD/venv/bin:$PATH hutch-mcp setup --yes
+    grep -q venv/bin .cursor/mcp.json || grep -q hutch_mcp .cursor/mcp.json
+    venv/bin/uvx --from "$(echo /opt/hutch_mcp-*.whl)" hutch-mcp version
+    npm install --silent --no-fund --no-audit --prefix node /opt/hutch-mcp-*.tgz
+    printf "print(6 * 7)" | node/node_modules/.bin/hutch-mcp run - | grep -x 42'
+}
+
 tests() {
   local who=root
   [ "$1" = noble ] || who=person
@@ -169,6 +186,6 @@ tests() {
 
 for system in ${1:-bookworm noble}; do
   make_root "$system"
-  for part in ${2:-quickstart tests package tarball}; do "$part" "$system"; done
+  for part in ${2:-quickstart tests package tarball registries}; do "$part" "$system"; done
 done
 say "${1:-bookworm and noble}, ${2:-everything}: as it should be, from a clean clone"

@@ -49,3 +49,16 @@ def test_what_needs_one_of_them_says_how_to_get_it(server, package):
     for told in (run["stderr"], run["error"]["traceback"]):
         assert f"(this Python has no {package}: on the machine that runs hutch `hutch environments build`" in told
     assert server.run("2 + 2")["outputs"][0]["text"] == "4", "the interpreter goes on"
+
+
+def test_without_node_nobody_is_told_of_javascript(state, tmp_path):
+    said = why_not()
+    needs(not said, f"a mount namespace of our own ({said.strip()})")
+    (tmp_path / "none").touch(0o644)
+    binary = changed_hutch(tmp_path, f"mount --bind {tmp_path}/none /usr/bin/node")
+    with Client(state, binary=binary) as client:
+        tool = next(tool for tool in client.request("tools/list")["tools"] if tool["name"] == "run_code")
+        assert tool["inputSchema"]["properties"]["language"]["enum"] == ["python", "sql", "bash"]
+        assert "runs Python, SQL or bash;" in client.initialized["instructions"]
+        assert client.run("SELECT 6 * 7", "sql")["status"] == "completed"
+    end_boxes(state)

@@ -312,7 +312,6 @@ def test_those_that_its_session_does_not_use_end(state):
     with server(state) as client:
         spare = use_all_languages(client, state)
         assert client.call("create_session", name="mine")["session_id"] == spare
-        client.call("write_file", session_id="mine", path="a", content="b")
         until = time.monotonic() + 120
         while any(interpreters_of(state, spare)[name] for name in ("javascript", "sql", "bash")):
             assert time.monotonic() < until, "they are still there"

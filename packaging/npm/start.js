@@ -1,0 +1,23 @@
+#!/usr/bin/env node
+// Starts the program that this package carries: `npx hutch-mcp stdio`. It has our descriptors, and our signals.
+'use strict';
+const { spawn } = require('child_process');
+const path = require('path');
+
+const environment = { ...process.env };
+// What npx has fetched may be gone tomorrow: clients are to start it by npx again.
+if (__dirname.split(path.sep).includes('_npx')) environment.HUTCH_LAUNCHER ??= 'npx -y hutch-mcp';
+const child = spawn(path.join(__dirname, 'tree', 'bin', 'hutch'), process.argv.slice(2), { stdio: 'inherit', env: environment });
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+child.on('error', (error) => {
+  console.error(`hutch-mcp: ${error.message}`);
+  process.exit(1);
+});
+child.on('exit', (code, signal) => {
+  if (signal) {
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  } else {
+    process.exit(code);
+  }
+});

@@ -1,0 +1,3 @@
+from hutch_mcp import main
+
+main()
