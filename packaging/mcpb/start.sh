@@ -11,7 +11,11 @@ while [ "$count" -gt 0 ]; do
   count=$((count - 1))
   case $folder in [A-Za-z]:*) folder=$(wslpath -u "$folder") ;; esac # from Windows
   # What was not chosen may come as nothing, or as its own name.
-  case $folder in '' | '${'*) ;; *) set -- "$@" --mount "$folder$mode" ;; esac
+  case $folder in
+    '' | '${'*) ;;
+    */data | */data/) set -- "$@" --mount "your-data=$folder$mode" ;; # /mnt/data is the session's own
+    *) set -- "$@" --mount "$folder$mode" ;;
+  esac
 done
 [ "${HUTCH_BUNDLE_PACKAGES:-}" != true ] || set -- "$@" --packages
 for name in HUTCH_SHARE_DIR HUTCH_ALLOW; do

@@ -1,5 +1,6 @@
 #include "tools/cli/application.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -14,6 +15,30 @@
 namespace tools::cli {
 
 using base::Error;
+
+namespace {
+
+// A box of root's is made without root's right to enter whatever others keep closed.
+base::Status check_reach(const std::string& directory) {
+  if (::geteuid() != 0) return base::done();
+  for (std::size_t end = directory.size(); end != 0 && end != std::string::npos;
+       end = directory.rfind('/', end - 1)) {
+    const std::string part = directory.substr(0, end);
+    struct stat status {};
+    if (::stat(part.c_str(), &status) != 0 || status.st_uid == 0) continue;
+    if ((status.st_mode & S_IXOTH) != 0 ||
+        (status.st_gid == 0 && (status.st_mode & S_IXGRP) != 0)) {
+      continue;
+    }
+    return base::error(Error::Kind::kUnsupported,
+                       part +
+                           " is closed to all but its owner, and hutch lies in it: root's sessions "
+                           "cannot reach it there. Install it elsewhere, or run it as that user");
+  }
+  return base::done();
+}
+
+}  // namespace
 
 base::Result<sandbox::SandboxConfig> sandbox_config(const Settings& settings) {
   sandbox::SandboxConfig config;
@@ -42,6 +67,7 @@ base::Result<sandbox::SandboxConfig> sandbox_config(const Settings& settings) {
                          needed + " is missing: hutch needs its helpers beside it");
     }
   }
+  TRY(check_reach(config.data_directory));
   return config;
 }
 
