@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# hutch_VERSION_amd64.deb, for Debian 11 and Ubuntu 20.04 and all that came after: apt install ./FILE.
+# hutch_VERSION_amd64.deb, for Debian 11 and Ubuntu 22.04 and all that came after: apt install ./FILE.
 # What it has beside the programs is in this folder; where it lies is below.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -35,7 +35,7 @@ sed -e "s/@VERSION@/$version/" -e "s/@SIZE@/$size/" -e "s/@ARCHITECTURE@/$(dpkg 
   packaging/deb/control >"$root/DEBIAN/control"
 echo /etc/hutch/config.toml >"$root/DEBIAN/conffiles"
 install -m 755 packaging/deb/{postinst,prerm,postrm} "$root/DEBIAN/"
-(cd "$root" && find usr etc -type f -print0 | sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
+(cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
 chmod -R u=rwX,go=rX "$root"
 find "$root" -exec touch -h -d "@$epoch" {} +
 SOURCE_DATE_EPOCH=$epoch dpkg-deb --root-owner-group -Zxz -z9 -Sextreme --build "$root" "$file" >/dev/null

@@ -4,22 +4,28 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 mode=
 [ "${HUTCH_BUNDLE_WRITABLE:-}" != true ] || mode=:rw
+names=' data ' # which is the session's own
 count=$#
 while [ "$count" -gt 0 ]; do
   folder=$1
   shift
   count=$((count - 1))
-  case $folder in [A-Za-z]:*) folder=$(wslpath -u "$folder") ;; esac # from Windows
   # What was not chosen may come as nothing, or as its own name.
-  case $folder in
-    '' | '${'*) ;;
-    */data | */data/) set -- "$@" --mount "your-data=$folder$mode" ;; # /mnt/data is the session's own
-    *) set -- "$@" --mount "$folder$mode" ;;
-  esac
+  case $folder in '' | '${'*) continue ;; [A-Za-z]:* | '\\'*) folder=$(wslpath -u "$folder") ;; esac
+  if [ ! -d "$folder" ]; then
+    echo "hutch: $folder is not there any more, and is left out" >&2
+    continue
+  fi
+  # A name for /mnt that hutch takes, and that no other folder has.
+  name=$(basename "$folder" | tr -c 'A-Za-z0-9._\n-' '-' | sed 's/^[.-]*//')
+  name=${name:-folder}
+  while case $names in *" $name "*) true ;; *) false ;; esac; do name=$name-2; done
+  names="$names$name "
+  set -- "$@" --mount "$name=$folder$mode"
 done
 [ "${HUTCH_BUNDLE_PACKAGES:-}" != true ] || set -- "$@" --packages
-for name in HUTCH_SHARE_DIR HUTCH_ALLOW; do
-  eval "value=\${$name:-}"
-  case $value in '' | '${'*) unset "$name" ;; esac
+for variable in HUTCH_SHARE_DIR HUTCH_ALLOW; do
+  eval "value=\${$variable:-}"
+  case $value in '' | '${'*) unset "$variable" ;; esac
 done
 exec "$here/hutch/bin/hutch" stdio "$@"

@@ -21,7 +21,7 @@ def home(tmp_path):
 
 
 def setup(home, *arguments, text="", **variables):
-    return subprocess.run([hutch_binary(), "setup", *arguments], input=text, capture_output=True, text=True, timeout=180,
+    return subprocess.run([hutch_binary(), "setup", *arguments], input=text, capture_output=True, text=True, timeout=180, cwd=home,
                           env={"HOME": str(home), "PATH": "/usr/bin:/bin", **variables})
 
 
@@ -38,10 +38,10 @@ def test_from_nothing_to_an_answer_and_back(home):
     done = setup(home, "--yes", "--packages", "--mount", "/srv:rw")
     assert done.returncode == 0, done
     entry = json.loads(file.read_text())["mcpServers"]["hutch"]
-    assert entry == {"command": hutch_binary(), "args": ["stdio", "--mount", "/srv:rw", "--packages"]} or "--packages" in entry["args"]
+    assert entry["command"] == hutch_binary() and sorted(entry["args"]) == ["--mount", "--packages", "/srv:rw", "stdio"]
     assert '+    "hutch": {' in done.stdout and "/dev/null" in done.stdout
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    again = setup(home, "--yes", "--mount", "/srv:rw", "--packages")
+    again = setup(home, "--yes", "--packages", "--mount", "/srv:rw")
     assert again.returncode == 0 and "has it already" in again.stdout, again
     gone = setup(home, "--remove", "--yes")
     assert gone.returncode == 0 and not file.exists() and not list((home / ".local/state/hutch/setup").iterdir()), gone
@@ -80,6 +80,42 @@ def test_what_others_wrote_since_stays(home):
     assert file.read_text() == '{"mcpServers": {"a": {}, "b": {}}}'
 
 
+@pytest.mark.parametrize("indent", [2, 4, None])
+def test_a_client_that_writes_its_file_anew(home, indent):
+    file = cursor(home, '{"mcpServers": {"a": {}}}')
+    assert setup(home, "--yes").returncode == 0
+    written = json.loads(file.read_text())
+    file.write_text(json.dumps({"first": 1, **written}, indent=indent))
+    assert setup(home, "--remove", "--yes").returncode == 0
+    assert json.loads(file.read_text()) == {"first": 1, "mcpServers": {"a": {}}}
+
+
+def test_other_arguments_take_the_place_of_earlier_ones(home):
+    file = cursor(home, "{}")
+    (home / "tables").mkdir()
+    (home / "mine").mkdir()
+    assert setup(home, "--yes").returncode == 0
+    done = setup(home, "--yes", "--mount", "tables:rw", "--mount", f"own={home}/mine")
+    assert done.returncode == 0 and '-      "args": ["stdio"]' in done.stdout, done
+    assert json.loads(file.read_text())["mcpServers"]["hutch"]["args"] == ["stdio", "--mount", f"{home}/tables:rw", "--mount", f"own={home}/mine"]
+    assert (home / ".local/state/hutch/setup/cursor.before").read_text() == "{}"
+    assert setup(home, "--remove", "--yes").returncode == 0 and file.read_text() == "{}"
+
+
+def test_arguments_that_hutch_refuses_are_not_written(home):
+    file = cursor(home, "{}")
+    done = setup(home, "--yes", "--mount", "/nothing/there")
+    assert done.returncode == 1 and "nothing was written" in done.stderr and "/nothing/there" in done.stderr, done
+    assert file.read_text() == "{}"
+
+
+def test_where_a_variable_puts_a_clients_files(home):
+    (home / "elsewhere").mkdir()
+    (home / ".claude").mkdir()
+    assert setup(home, "--client", "claude-code", "--yes", CLAUDE_CONFIG_DIR=str(home / "elsewhere")).returncode == 0
+    assert "hutch" in (home / "elsewhere/.claude.json").read_text() and not (home / ".claude.json").exists()
+
+
 @pytest.mark.parametrize("text,says", [
     ('{"mcpServers": {', "is left as it is"), ("[]", "no map"), ('{"mcpServers": []}', "is no object"),
     ('{"mcpServers": {"hutch": {"command": "other"}}}', "setup did not write it"),
@@ -107,6 +143,12 @@ def test_a_link_stays_a_link(home):
     assert setup(home, "--yes").returncode == 0
     assert cursor(home).is_symlink() and "hutch" in kept.read_text() and stat.S_IMODE(kept.stat().st_mode) == 0o640
     assert setup(home, "--remove", "--yes").returncode == 0 and kept.read_text() == "{}"
+
+
+def test_a_link_to_nothing_is_left(home):
+    cursor(home).symlink_to(home / "nowhere/mcp.json")
+    done = setup(home, "--yes")
+    assert done.returncode == 1 and cursor(home).is_symlink() and not (home / "nowhere").exists(), done
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes what nobody may write")
@@ -147,6 +189,8 @@ def test_clients_of_windows_start_it_through_wsl(home, tmp_path):
 def test_the_launcher_that_brought_it_is_written(home):
     """As of uvx or npx, which keep no program in one place: that it cannot be started here is told."""
     file = cursor(home, "{}")
+    refused = setup(home, "--yes", HUTCH_LAUNCHER="none")
+    assert refused.returncode == 1 and "install it first" in refused.stderr and file.read_text() == "{}"
     done = setup(home, "--yes", HUTCH_LAUNCHER="/nowhere/uvx hutch-mcp")
     entry = json.loads(file.read_text())["mcpServers"]["hutch"]
     assert entry == {"command": "/nowhere/uvx", "args": ["hutch-mcp", "stdio"]}

@@ -30,6 +30,17 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// Where the PATH has the program; else its name.
+std::string path_of(const std::string& program) {
+  std::istringstream directories(variable("PATH"));
+  for (std::string one;
+       program.find('/') == std::string::npos && std::getline(directories, one, ':');) {
+    const std::string path = one + "/" + program;
+    if (one.starts_with('/') && ::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return program;
+}
+
 // As clients can start it for good: what stands in the PATH stays where it is when hutch is
 // replaced.
 base::Result<std::string> own_path() {
@@ -48,6 +59,14 @@ base::Result<std::vector<std::string>> words_to_start(const SetupOptions& option
   std::vector<std::string> words;
   std::istringstream launcher(variable("HUTCH_LAUNCHER"));
   for (std::string word; launcher >> word;) words.push_back(word);
+  if (words == std::vector<std::string>{"none"}) {
+    return base::error(
+        Error::Kind::kInvalid,
+        "this hutch is a copy that may be gone tomorrow: install it first (uv tool install "
+        "FILE, pip install FILE, npm install -g FILE), then hutch-mcp setup");
+  }
+  // Clients of the desktop have a short PATH.
+  if (!words.empty()) words[0] = path_of(words[0]);
   if (words.empty()) words.push_back(TRY(own_path()));
   words.emplace_back("stdio");
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
@@ -95,7 +114,7 @@ base::Result<bool> agrees(const SetupOptions& options, const std::string& questi
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-enum class Did { kNothing, kWrote, kFailed };
+enum class Did { kNothing, kHas, kWrote };
 
 // Of one client; the others go on.
 base::Result<Did> add_to(const Client& client, const std::string& records,
@@ -103,7 +122,7 @@ base::Result<Did> add_to(const Client& client, const std::string& records,
   const Change change = TRY(setup::plan_addition(client, records));
   if (!change.is_needed) {
     std::cout << client.title << ": " << change.file << " has it already\n";
-    return Did::kNothing;
+    return Did::kHas;
   }
   std::cout << client.title << ":\n" << setup::difference(change) << std::flush;
   if (!TRY(agrees(options, "Write this?"))) return Did::kNothing;
@@ -135,7 +154,8 @@ base::Status try_client(const Client& client, const std::string& home) {
   const auto document = TRY(setup::parse_document(client.format, text));
   setup::Keys keys = client.keys;
   keys.emplace_back(setup::kEntryName);
-  const auto words = setup::words_of_entry(setup::value_at(document, keys));
+  auto words = setup::words_of_entry(setup::value_at(document, keys));
+  if (!words.empty()) words[0] = path_of(words[0]);
   std::cout << "Trying it as " << client.title << " will start it... " << std::flush;
   const auto tried = setup::try_entry(words, home);
   if (!tried.ok()) {
@@ -167,7 +187,11 @@ base::Result<int> run_setup(const Settings& settings, const SetupOptions& option
   places.config = variable("XDG_CONFIG_HOME");
   if (places.config.empty()) places.config = places.home + "/.config";
   places.search_path = variable("PATH");
-  if (!variable("WSL_DISTRO_NAME").empty()) places.windows_profile = setup::windows_profile();
+  places.variable = [](const std::string& name) {
+    return name.empty() ? "" : variable(name.c_str());
+  };
+  places.distribution = variable("WSL_DISTRO_NAME");
+  if (!places.distribution.empty()) places.windows_profile = setup::windows_profile();
   const auto words = TRY(words_to_start(options));
   const auto known = TRY(setup::known_clients(config.data_directory + kClientsFile, places, words));
   if (options.list) return list_clients(known);
@@ -179,6 +203,15 @@ base::Result<int> run_setup(const Settings& settings, const SetupOptions& option
         "--client NAME writes for one that comes later");
   }
   TRY(make_directories(settings));
+  if (!options.remove && !options.arguments.empty()) {
+    // Before anything is written: hutch itself says what is wrong with them.
+    auto tried_first = words;
+    tried_first[0] = path_of(tried_first[0]);
+    if (auto tried = setup::try_entry(tried_first, places.home); !tried.ok()) {
+      return std::move(tried).error().context(
+          "nothing was written, as hutch does not start with these arguments");
+    }
+  }
   const std::string records = settings.state_directory + "/setup";
   std::vector<Client> written;
   int status = 0;
@@ -188,7 +221,7 @@ base::Result<int> run_setup(const Settings& settings, const SetupOptions& option
     if (!did.ok()) {
       std::cerr << "hutch: " << client.title << ": " << did.error().message << "\n";
       status = 1;
-    } else if (did.value() == Did::kWrote) {
+    } else if (did.value() != Did::kNothing) {
       written.push_back(client);
     }
   }

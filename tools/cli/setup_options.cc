@@ -1,9 +1,25 @@
 #include "tools/cli/setup_options.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 
 namespace tools::cli {
+namespace {
+
+// "[NAME=]PATH[:rw]" as it means the same wherever a client starts hutch.
+std::string from_anywhere(const std::string& mount) {
+  const std::size_t equals = mount.find('=');
+  const bool is_named = equals != std::string::npos && mount.find('/') > equals;
+  const std::size_t begin = is_named ? equals + 1 : 0;
+  if (mount.compare(begin, 1, "/") == 0 || mount.compare(begin, 1, "~") == 0) return mount;
+  std::error_code failure;
+  const auto whole = std::filesystem::absolute(mount.substr(begin), failure);
+  if (failure) return mount;
+  return mount.substr(0, begin) + whole.lexically_normal().string();
+}
+
+}  // namespace
 
 void add_setup(CLI::App& app, Command& chosen) {
   const auto options = std::make_shared<SetupOptions>();
@@ -20,7 +36,9 @@ void add_setup(CLI::App& app, Command& chosen) {
         name,
         [options, name](const std::vector<std::string>& values) {
           for (const std::string& value : values) {
-            options->arguments.insert(options->arguments.end(), {name, value});
+            const bool is_mount = std::string(name) == "--mount";
+            options->arguments.insert(options->arguments.end(),
+                                      {name, is_mount ? from_anywhere(value) : value});
           }
         },
         help);

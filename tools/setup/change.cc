@@ -37,7 +37,9 @@ base::Result<Text> read_config(const std::string& path) {
   if (failure) return base::error(Error::Kind::kInvalid, path + ": " + failure.message());
   auto file = base::open_file(AT_FDCWD, found.path, O_RDONLY | O_NONBLOCK);
   if (!file.ok()) {
-    if (file.error().os_errno == ENOENT) return found;
+    struct stat link {};
+    const bool dangles = ::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
+    if (file.error().os_errno == ENOENT && !dangles) return found;
     return std::move(file).error();
   }
   struct stat status {};
@@ -91,10 +93,9 @@ base::Error in_file(base::Error&& error, const std::string& path) {
   return std::move(error).context(path + " is left as it is");
 }
 
-// Of the document as its format has it: YAML's scalars are strings.
-bool says_the_same(const json& there, const Client& client) {
-  if (client.format != Format::kYaml) return there == json::parse(client.entry);
-  const auto parsed = parse_document(Format::kYaml, client.entry);
+// Of the document as its format has it: YAML's scalars are strings. `entry` is JSON.
+bool says_the_same(const json& there, const std::string& entry, Format format) {
+  const auto parsed = parse_document(format == Format::kYaml ? format : Format::kJson, entry);
   return parsed.ok() && there == parsed.value();
 }
 
@@ -116,6 +117,23 @@ base::Status make_directories_of(const std::string& path) {
 
 }  // namespace
 
+namespace {
+
+base::Result<std::string> taken_out(const Client& client, const json& record, const Text& now) {
+  const auto document = TRY(parse_document(client.format, now.text));
+  const json there = value_at(document, whole_keys(client));
+  const std::string written = sandbox::wire::string_or(record, "entry");
+  if (!written.empty() && says_the_same(there, written, client.format)) {
+    auto rest = without_entry(client.format, now.text, client.keys, kEntryName);
+    if (rest.ok()) return rest;
+  }
+  return base::error(
+      Error::Kind::kConflict,
+      "the entry \"hutch\" of " + now.path + " is not as setup has written it: take it out there");
+}
+
+}  // namespace
+
 base::Result<Change> plan_addition(const Client& client, const std::string& records) {
   const Text old = TRY(read_config(client.file));
   Change change;
@@ -125,22 +143,28 @@ base::Result<Change> plan_addition(const Client& client, const std::string& reco
   auto document = parse_document(client.format, old.text);
   if (!document.ok()) return in_file(std::move(document).error(), old.path);
   const json there = value_at(document.value(), whole_keys(client));
+  std::string rest = old.text;
   if (!there.is_null()) {
-    change.is_needed = false;
-    if (says_the_same(there, client)) return change;
-    const bool ours = !TRY(read_record(client, records)).is_null();
-    return base::error(Error::Kind::kConflict,
-                       old.path + " has another entry \"hutch\" already; " +
-                           (ours ? "hutch setup --remove --client " + client.id + " takes it out"
-                                 : "setup did not write it: take it out there, then try again"));
+    change.is_needed = !says_the_same(there, client.entry, client.format);
+    if (!change.is_needed) return change;
+    // One that setup has written gives way to what is asked for now.
+    const auto removal = plan_removal(client, records);
+    if (TRY(read_record(client, records)).is_null() || !removal.ok()) {
+      return base::error(Error::Kind::kConflict,
+                         old.path +
+                             " has another entry \"hutch\" already, and setup did not write it so: "
+                             "take it out there, then try again");
+    }
+    rest = removal.value().after;
   }
-  auto insertion = place_entry(client.format, old.text, client.keys, kEntryName,
+  auto insertion = place_entry(client.format, rest, client.keys, kEntryName,
                                nlohmann::ordered_json::parse(client.entry));
   if (!insertion.ok()) {
     return in_file(std::move(insertion).error(), old.path)
         .context("add by hand " + client.entry + " as \"hutch\"");
   }
   change.insertion = insertion.value();
+  change.after = rest;
   change.after.insert(change.insertion.at, change.insertion.text);
   change.stays = true;
   return change;
@@ -153,11 +177,16 @@ base::Status apply_addition(const Client& client, const std::string& records,
   TRY(make_directories_of(change.file));
   TRY(make_directories_of(record_file(client, records)));
   // The record first: what it says is looked for, and may not be there.
-  const json record = {{"file", change.file},
-                       {"was_there", change.was_there},
-                       {"at", change.insertion.at},
-                       {"text", change.insertion.text}};
-  if (change.was_there) TRY(write_whole(kept_copy(client, records), change.before, 0600));
+  const json earlier = TRY(read_record(client, records));
+  const json record = {
+      {"file", change.file},
+      {"was_there", sandbox::wire::boolean_or(earlier, "was_there", change.was_there)},
+      {"at", change.insertion.at},
+      {"text", change.insertion.text},
+      {"entry", client.entry}};
+  if (change.was_there && earlier.is_null()) {
+    TRY(write_whole(kept_copy(client, records), change.before, 0600));
+  }
   TRY(write_whole(record_file(client, records), sandbox::wire::print_json(record), 0600));
   auto written = write_whole(change.file, change.after, old.mode);
   if (!written.ok()) {
@@ -185,16 +214,16 @@ base::Result<Change> plan_removal(const Client& client, const std::string& recor
   auto at = static_cast<std::size_t>(sandbox::wire::integer_or(record, "at", 0));
   if (text.empty() || now.text.compare(std::min(at, now.text.size()), text.size(), text) != 0) {
     at = text.empty() ? std::string::npos : now.text.find(text);
-    if (at == std::string::npos || now.text.find(text, at + 1) != std::string::npos) {
-      return base::error(Error::Kind::kConflict,
-                         "the entry \"hutch\" of " + now.path +
-                             " is not as setup has written it: take it out there");
+    if (at != std::string::npos && now.text.find(text, at + 1) != std::string::npos) {
+      at = std::string::npos;
     }
   }
-  change.after.erase(at, text.size());
+  if (at != std::string::npos) change.after.erase(at, text.size());
+  // A client that writes its file anew lays it out in its own way, or puts others where we began.
+  if (at == std::string::npos || !parse_document(client.format, change.after).ok()) {
+    change.after = TRY(taken_out(client, record, now));
+  }
   change.stays = sandbox::wire::boolean_or(record, "was_there", true) || !change.after.empty();
-  auto rest = parse_document(client.format, change.after);
-  if (!rest.ok()) return in_file(std::move(rest).error(), now.path);
   return change;
 }
 

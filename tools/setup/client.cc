@@ -68,6 +68,10 @@ Client client_of(const ordered_json& row, const Places& places,
   client.id = row.at("id");
   client.title = row.at("title");
   client.file = whole(row.at("file"), places);
+  const std::string elsewhere = places.variable(row.value("directory_variable", ""));
+  if (elsewhere.starts_with('/')) {
+    client.file = elsewhere + client.file.substr(client.file.rfind('/'));
+  }
   client.format = format_of(row.at("format"));
   client.keys = row.at("keys").get<Keys>();
   client.entry = filled(row.at("entry"), words).dump();
@@ -105,7 +109,7 @@ base::Result<std::vector<Client>> known_clients(const std::string& table_file, c
   try {
     for (const ordered_json& row : table) clients.push_back(client_of(row, places, words));
     if (places.windows_profile.empty()) return clients;
-    std::vector<std::string> from_windows = {"wsl.exe", "-e"};
+    std::vector<std::string> from_windows = {"wsl.exe", "-d", places.distribution, "-e"};
     from_windows.insert(from_windows.end(), words.begin(), words.end());
     for (const ordered_json& row : table) {
       if (!row.contains("windows_file")) continue;

@@ -2,6 +2,7 @@
 // there.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,11 @@ struct Places {
   std::string config;                // XDG_CONFIG_HOME, or ~/.config
   std::string search_path;           // PATH
   std::string windows_profile = {};  // /mnt/c/Users/NAME; empty: no Windows around
+  std::string distribution = {};     // of WSL, as Windows calls it
+  // Of the environment: some clients keep their files where it says.
+  std::function<std::string(const std::string& name)> variable = [](const std::string&) {
+    return std::string();
+  };
 };
 
 // Whose profile of Windows is seen from here, when this is WSL and just one has signs of a client;

@@ -88,6 +88,29 @@ json value_at(const json& document, const Keys& keys) {
   return *value;
 }
 
+base::Result<std::string> without_entry(Format format, const std::string& text, const Keys& keys,
+                                        const std::string& name) {
+  json wanted = TRY(parse_document(format, text));
+  std::string rest;
+  if (format == Format::kJson) rest = without_in_json(text, keys, name);
+  if (format == Format::kYaml) rest = without_in_yaml(text, keys, name);
+  json* map = &wanted;
+  for (const std::string& key : keys) map = &(*map)[key];
+  if (map->is_object()) map->erase(name);
+  const auto left = parse_document(format, rest);
+  json emptied = wanted;  // a map without its last entry is none in YAML
+  if (map->is_object() && map->empty()) {
+    json* last = &emptied;
+    for (const std::string& key : keys) last = &(*last)[key];
+    *last = nullptr;
+  }
+  if (rest.empty() || !left.ok() || (left.value() != wanted && left.value() != emptied)) {
+    return base::error(Error::Kind::kUnsupported,
+                       "it cannot be taken out without changing the rest");
+  }
+  return rest;
+}
+
 base::Result<Insertion> place_entry(Format format, const std::string& text, const Keys& keys,
                                     const std::string& name, const ordered_json& entry) {
   const json before = TRY(parse_document(format, text));

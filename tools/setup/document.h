@@ -35,4 +35,9 @@ nlohmann::json value_at(const nlohmann::json& document, const Keys& keys);
 base::Result<Insertion> place_entry(Format format, const std::string& text, const Keys& keys,
                                     const std::string& name, const nlohmann::ordered_json& entry);
 
+// The text without the entry, wherever a client has put it when it wrote its file anew.
+// kUnsupported: its format is none of which that can be told, or the rest would change.
+base::Result<std::string> without_entry(Format format, const std::string& text, const Keys& keys,
+                                        const std::string& name);
+
 }  // namespace tools::setup

@@ -41,16 +41,21 @@ std::size_t after_value(const std::string& text, std::size_t at) {
   return at;
 }
 
-// Where the value of the last member of that name begins, in the object that begins at `at`;
-// npos without one.
-std::size_t find_member(const std::string& text, std::size_t at, const std::string& name) {
-  std::size_t found = std::string::npos;
+struct Member {
+  std::size_t key = std::string::npos;  // where its name begins; npos: there is none
+  std::size_t value = std::string::npos;
+};
+
+// The last member of that name, in the object that begins at `at`.
+Member find_member(const std::string& text, std::size_t at, const std::string& name) {
+  Member found;
   at = after_blanks(text, at + 1);
   while (at < text.size() && text[at] == '"') {
+    const std::size_t begin = at;
     const std::size_t end = after_string(text, at);
     const auto key = ordered_json::parse(text.substr(at, end - at), nullptr, false);
     at = after_blanks(text, after_blanks(text, end) + 1);  // the colon
-    if (key.is_string() && key.get<std::string>() == name) found = at;
+    if (key.is_string() && key.get<std::string>() == name) found = {begin, at};
     at = after_blanks(text, after_value(text, at));
     if (at < text.size() && text[at] == ',') at = after_blanks(text, at + 1);
   }
@@ -131,7 +136,7 @@ base::Result<Insertion> place_in_json(const std::string& text, const Keys& keys,
   }
   std::size_t depth = 0;
   for (; depth < keys.size(); ++depth) {
-    const std::size_t inner = find_member(strict, object, keys[depth]);
+    const std::size_t inner = find_member(strict, object, keys[depth]).value;
     if (inner == std::string::npos) break;
     if (strict[inner] != '{') {
       return base::error(Error::Kind::kInvalid, keys[depth] + " is there and is no object");
@@ -152,6 +157,24 @@ base::Result<Insertion> place_in_json(const std::string& text, const Keys& keys,
     added += line_end + repeated(unit, depth);
   }
   return Insertion{object + 1, added};
+}
+
+std::string without_in_json(const std::string& text, const Keys& keys, const std::string& name) {
+  const std::string strict = strict_json(text);
+  std::size_t object = after_blanks(strict, 0);
+  for (const std::string& key : keys) {
+    object = find_member(strict, object, key).value;
+    if (object == std::string::npos || strict[object] != '{') return "";
+  }
+  const Member member = find_member(strict, object, name);
+  if (member.key == std::string::npos) return "";
+  std::size_t begin = strict.find_last_not_of(kBlanks, member.key - 1);  // a brace or a comma
+  std::size_t end = after_value(strict, member.value);
+  const std::size_t next = after_blanks(strict, end);
+  if (strict[begin] != ',') ++begin;
+  if (strict[begin] != ',' && next < strict.size() && strict[next] == ',') end = next + 1;
+  std::string rest = text;
+  return rest.erase(begin, end - begin);
 }
 
 }  // namespace tools::setup

@@ -15,4 +15,7 @@ std::string strict_json(std::string text);
 base::Result<Insertion> place_in_json(const std::string& text, const Keys& keys,
                                       const std::string& name, const nlohmann::ordered_json& entry);
 
+// Without that member and one comma; empty: there is none.
+std::string without_in_json(const std::string& text, const Keys& keys, const std::string& name);
+
 }  // namespace tools::setup

@@ -75,4 +75,22 @@ base::Result<Insertion> place_in_yaml(const std::string& text, const Keys& keys,
                      keys[0] + " is there and is no map that could be added to");
 }
 
+std::string without_in_yaml(const std::string& text, const Keys& keys, const std::string& name) {
+  const YAML::Node map = YAML::Load(text)[keys[0]];
+  if (!map || !map.IsMap() || map.Style() == YAML::EmitterStyle::Flow) return "";
+  for (const auto& member : map) {
+    if (member.first.as<std::string>() != name) continue;
+    const auto key = static_cast<std::size_t>(member.first.Mark().pos);
+    const std::size_t begin = line_begin(text, key);
+    std::size_t end = key;
+    do {  // its own line, and all that are further in
+      end = std::min(text.find('\n', end), text.size() - 1) + 1;
+    } while (end < text.size() &&
+             std::min(text.find_first_not_of(' ', end), text.size()) - end > key - begin);
+    std::string rest = text;
+    return rest.erase(begin, end - begin);
+  }
+  return "";
+}
+
 }  // namespace tools::setup

@@ -15,4 +15,7 @@ base::Result<nlohmann::json> parse_yaml(const std::string& text);
 base::Result<Insertion> place_in_yaml(const std::string& text, const Keys& keys,
                                       const std::string& name, const nlohmann::ordered_json& entry);
 
+// Without the lines of that entry, in a map of one entry a line; empty: there is none.
+std::string without_in_yaml(const std::string& text, const Keys& keys, const std::string& name);
+
 }  // namespace tools::setup

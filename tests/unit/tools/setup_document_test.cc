@@ -160,12 +160,47 @@ class Author {
   int count_ = 0;
 };
 
+// Wherever it is and however it is written: it goes, and the rest is as it was.
+void take_out(Format format, const std::string& text, const Keys& keys) {
+  const auto rest = tools::setup::without_entry(format, text, keys, "hutch");
+  ASSERT_TRUE(rest.ok()) << rest.error().message << "\n" << text;
+  json wanted = tools::setup::parse_document(format, text).value();
+  json* map = &wanted;
+  for (const std::string& key : keys) map = &(*map)[key];
+  map->erase("hutch");
+  const json left = tools::setup::parse_document(format, rest.value()).value();
+  if (map->empty() && format == Format::kYaml) *map = nullptr;
+  EXPECT_EQ(left, wanted) << text << "\n" << rest.value();
+}
+
+TEST(SetupDocument, TakenOutWhereAClientHasWrittenItsFileAnew) {
+  for (const char* text :
+       {R"({"mcpServers":{"hutch":{"a":[1,2]}}})",
+        R"({"mcpServers": {"a": 1, "hutch": {}, "b": 2}, "c": 3})",
+        "{\n \"mcpServers\": {\n  \"a\": 1, // one\n  \"hutch\": 2 /* two */,\n }\n}\n",
+        R"({"mcpServers":{"a":1,"hutch":"}"}})"}) {
+    take_out(Format::kJson, text, {"mcpServers"});
+  }
+  for (const char* text :
+       {"extensions:\n  hutch:\n    args:\n    - stdio\n    cmd: x\n  other:\n    a: b\nmodel: c\n",
+        "extensions:\n  other: {}\n  hutch: {a: b}\n\nmodel: c\n",
+        "extensions:\n  hutch:\n    a: b"}) {
+    take_out(Format::kYaml, text, {"extensions"});
+  }
+  EXPECT_FALSE(tools::setup::without_entry(Format::kYaml, "extensions: {hutch: {a: b}}\n",
+                                           {"extensions"}, "hutch")
+                   .ok());
+}
+
 TEST(SetupDocument, AnyJsonAtAll) {
   for (unsigned seed = 0; seed < 2000; ++seed) {
     Author author(seed);
     const std::string text =
         author.gap() + author.object(0, seed % 2 == 0 ? "mcpServers" : "") + author.gap();
-    added(Format::kJson, text, {"mcpServers"});
+    const std::string changed = added(Format::kJson, text, {"mcpServers"});
+    take_out(Format::kJson, changed, {"mcpServers"});
+    take_out(Format::kJson, tools::setup::parse_document(Format::kJson, changed).value().dump(),
+             {"mcpServers"});
     if (HasFailure()) FAIL() << "seed " << seed;
   }
 }
