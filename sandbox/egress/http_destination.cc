@@ -14,11 +14,11 @@ constexpr std::chrono::seconds kConnectSilenceMost{30};
 }  // namespace
 
 HttpDestination::HttpDestination(std::shared_ptr<Session> session,
-                                 std::shared_ptr<Connection> connection, bool as_proxy)
+                                 std::shared_ptr<Connection> connection, Requests requests)
     : from_host(kBufferBytesMax),
       session_(std::move(session)),
       connection_(std::move(connection)),
-      as_proxy_(as_proxy),
+      requests_(requests),
       host_(connection_->host) {}
 
 std::string HttpDestination::admit(const std::optional<Target>& target, std::string_view method) {
@@ -28,19 +28,23 @@ std::string HttpDestination::admit(const std::optional<Target>& target, std::str
     return reason;
   }
   const AskedFor asked(method, target->path);
-  if (!as_proxy_ && !host_.empty() && target->host != host_) {
+  const bool as_proxy = requests_ == Requests::kOfProxy;
+  if (!as_proxy && !host_.empty() && target->host != host_) {
     std::string reason = "the client asks this host for another one: " + target->host;
     session_->refuse(host_, connection_->port, reason, asked);
     return reason;
   }
-  const std::uint16_t port = as_proxy_ ? target->port : connection_->port;
+  const std::uint16_t port = as_proxy ? target->port : connection_->port;
   if (!session_->allows(target->host, port)) {
     const std::string reason = Session::words_of_refusal(target->host);
     session_->refuse(target->host, port, reason, asked);
     return target->host + ":" + std::to_string(port) + " is " + reason;
   }
   const bool is_same = connection_->host == target->host && connection_->port == port;
-  if (is_open_ && !(is_same && connection_->has_quiet_upstream())) end();
+  if (is_open_ && requests_ != Requests::kAtOnce &&
+      !(is_same && connection_->has_quiet_upstream())) {
+    end();
+  }
   connection_->host = target->host;
   connection_->port = port;
   if (session_->allows_request(*connection_, method, target->path)) return "";

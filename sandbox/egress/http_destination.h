@@ -17,8 +17,14 @@ namespace sandbox::egress {
 
 class HttpDestination {
  public:
+  enum class Requests {
+    kOneByOne,  // for the connection's host
+    kOfProxy,   // for the host that each names
+    kAtOnce     // for the connection's host, several together
+  };
+
   HttpDestination(std::shared_ptr<Session> session, std::shared_ptr<Connection> connection,
-                  bool as_proxy);
+                  Requests requests);
 
   // Whether the session may make this request; else why not, which has been told of.
   std::string admit(const std::optional<Target>& target, std::string_view method);
@@ -36,7 +42,7 @@ class HttpDestination {
  private:
   std::shared_ptr<Session> session_;
   std::shared_ptr<Connection> connection_;
-  const bool as_proxy_;
+  const Requests requests_;
   const std::string host_;  // of a connection without a proxy; empty: as the requests say
   bool is_open_ = false;
 };

@@ -20,29 +20,50 @@ constexpr std::size_t kSignedBodyMost = std::size_t{8} << 20;
 
 }  // namespace
 
-Task<std::string> HttpLoan::add(Parser& parser, boost::beast::flat_buffer& buffer, Request& out) {
+Task<HttpLoan::Found> HttpLoan::find(http::verb method) {
   const auto matching = session_.credentials().of(connection_.host, connection_.port);
-  if (matching.empty()) co_return "";
+  Found found;
+  if (matching.empty()) co_return found;
   const Credential credential = *matching.front();
   if (matching.size() > 1) {
-    co_return "the session has two credentials for this host, " + credential.name + " and " +
-        matching[1]->name + ": none is added";
+    found.reason = "the session has two credentials for this host, " + credential.name + " and " +
+                   matching[1]->name + ": none is added";
+  } else if (!connection_.client.is_secure() && !credential.allows_plain) {
+    found.reason = "the credential " + credential.name + " is added within TLS only: ask for https";
+  } else if (method == http::verb::trace) {
+    found.reason = "TRACE would bring back the credential";
   }
-  if (!connection_.client.is_secure() && !credential.allows_plain) {
-    co_return "the credential " + credential.name + " is added within TLS only: ask for https";
-  }
-  if (out.method() == http::verb::trace) co_return "TRACE would bring back the credential";
-  const auto value = co_await session_.credentials().value_of(credential.name);
+  if (!found.reason.empty()) co_return found;
+  auto value = co_await session_.credentials().value_of(credential.name);
   if (!value.reason.empty()) {
-    co_return "the credential " + credential.name + " cannot be had: " + value.reason;
+    found.reason = "the credential " + credential.name + " cannot be had: " + value.reason;
+    co_return found;
   }
   name_ = credential.name;
-  if (credential.place == Credential::Place::kSigned) {
-    const std::string reason = co_await add_signature(parser, buffer, out, value.text);
-    if (reason.empty()) co_return "";
-    co_return "the credential " + credential.name + " cannot sign this request: " + reason;
+  found.value = std::move(value.text);
+  found.credential = credential;
+  co_return found;
+}
+
+Task<std::string> HttpLoan::add(http::request_header<>& out) {
+  const Found found = co_await find(out.method());
+  if (!found.credential) co_return found.reason;
+  if (found.credential->place == Credential::Place::kSigned) {
+    co_return "the credential " + name_ + " signs requests of HTTP/1.1 only";
   }
-  redactor_.emplace(add_credential(credential, value.text, out));
+  redactor_.emplace(add_credential(*found.credential, found.value, out));
+  co_return "";
+}
+
+Task<std::string> HttpLoan::add(Parser& parser, boost::beast::flat_buffer& buffer, Request& out) {
+  const Found found = co_await find(out.method());
+  if (!found.credential) co_return found.reason;
+  if (found.credential->place == Credential::Place::kSigned) {
+    const std::string reason = co_await add_signature(parser, buffer, out, found.value);
+    if (reason.empty()) co_return "";
+    co_return "the credential " + name_ + " cannot sign this request: " + reason;
+  }
+  redactor_.emplace(add_credential(*found.credential, found.value, out));
   co_return "";
 }
 

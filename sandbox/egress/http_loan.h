@@ -29,6 +29,8 @@ class HttpLoan {
   // Adds the credential of the host to `out`, if there is one; why it cannot be. What is signed has
   // to be read first: it comes from `parser` then, and send() has it.
   Task<std::string> add(Parser& parser, boost::beast::flat_buffer& buffer, Request& out);
+  // The same of requests that nobody reads before they are sent: none of these is signed.
+  Task<std::string> add(boost::beast::http::request_header<>& out);
   Task<Forwarded> send(Request& out);
   [[nodiscard]] bool has_body() const { return body_.has_value(); }
   // Its name; empty: there is none.
@@ -36,6 +38,12 @@ class HttpLoan {
   [[nodiscard]] const Redactor* redactor() const { return redactor_ ? &*redactor_ : nullptr; }
 
  private:
+  struct Found {
+    std::optional<Credential> credential;
+    std::string value;
+    std::string reason;  // why there is none
+  };
+  Task<Found> find(boost::beast::http::verb method);
   Task<std::string> add_signature(Parser& parser, boost::beast::flat_buffer& buffer, Request& out,
                                   const std::string& value);
   Task<std::string> read_body(Parser& parser, boost::beast::flat_buffer& buffer);

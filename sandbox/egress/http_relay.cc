@@ -46,7 +46,9 @@ class HttpRelay {
       : session_(std::move(session)),
         connection_(std::move(connection)),
         buffer_(std::move(buffer)),
-        destination_(session_, connection_, as_proxy),
+        destination_(
+            session_, connection_,
+            as_proxy ? HttpDestination::Requests::kOfProxy : HttpDestination::Requests::kOneByOne),
         as_proxy_(as_proxy) {
     connection_->looked_into = true;
   }

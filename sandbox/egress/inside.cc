@@ -4,6 +4,7 @@
 
 #include <boost/asio/buffer.hpp>
 
+#include "sandbox/egress/http2_relay.h"
 #include "sandbox/egress/http_relay.h"
 #include "sandbox/egress/session.h"
 #include "sandbox/egress/tls_name.h"
@@ -44,6 +45,7 @@ Task<void> serve_inside(std::shared_ptr<Session> session, std::shared_ptr<Connec
     co_return connection->close();
   }
   if (!co_await session->secure_client(*connection, first)) co_return connection->close();
+  if (connection->client.speaks_http2()) co_return co_await relay_http2(session, connection);
   co_await relay_http(session, connection, buffer_of(""), nullptr);
 }
 

@@ -200,7 +200,7 @@ Task<bool> Session::secure_client(Connection& connection, const std::string& fir
       reason = "the client ends TLS with the door: " + failure.message();
       // Most often it does not trust the session's certificates.
       reason += failure.message().find("no application protocol") != std::string::npos
-                    ? ". Where requests are looked into it has to speak HTTP/1.1"
+                    ? ". Where requests are looked into it has to speak HTTP/1.1 or HTTP/2"
                     : ". It has to trust the certificates in $SSL_CERT_FILE";
     } else {
       reason = context.error().message;
@@ -214,9 +214,12 @@ Task<std::string> Session::secure_upstream(Connection& connection) {
   std::string reason = "the session came without certificates to trust";
   if (roots_) {
     const auto held = roots_;
-    const error_code failure = co_await connection.upstream.connect_tls(*held, connection.host);
+    const error_code failure = co_await connection.upstream.connect_tls(
+        *held, connection.host, connection.client.speaks_http2());
     if (!failure) co_return "";
-    reason = "no TLS with the host: " + failure.message();
+    reason = failure == asio::error::no_protocol_option
+                 ? "the host does not speak HTTP/2, and the client nothing else"
+                 : "no TLS with the host: " + failure.message();
   }
   refuse(connection.host, connection.port, reason);
   co_return reason;
@@ -245,18 +248,28 @@ void Session::tell_closed(Connection& connection) {
 
 void Session::tell_request(const Connection& connection, const RequestNote& note, unsigned status,
                            const std::string& credential, bool was_kept) {
+  tell_request(connection, note,
+               {.status = status,
+                .credential = credential,
+                .was_kept = was_kept,
+                .sent = connection.sent - note.sent_before,
+                .received = connection.received - note.received_before});
+}
+
+void Session::tell_request(const Connection& connection, const RequestNote& note,
+                           const RequestEnd& end) {
   if (closed_) return;
   const auto took = Connection::Clock::now() - note.began;
   events_->tell({{"event", "request"},
-                 {"kept", was_kept},
+                 {"kept", end.was_kept},
                  {"host", connection.host},
                  {"port", connection.port},
                  {"method", note.asked.method},
                  {"path", note.asked.path},
-                 {"status", status},
-                 {"credential", credential},
-                 {"sent", connection.sent - note.sent_before},
-                 {"received", connection.received - note.received_before},
+                 {"status", end.status},
+                 {"credential", end.credential},
+                 {"sent", end.sent},
+                 {"received", end.received},
                  {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}});
 }
 

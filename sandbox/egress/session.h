@@ -76,6 +76,15 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] Places& held_bodies() { return held_bodies_; }
   // Before each request.
   Task<void> pace();
+  struct RequestEnd {
+    unsigned status = 0;
+    std::string credential;  // the name of the one that was added
+    bool was_kept = false;
+    std::int64_t sent = 0;
+    std::int64_t received = 0;
+  };
+  void tell_request(const Connection& connection, const RequestNote& note, const RequestEnd& end);
+  // Of one that has had the connection for itself.
   void tell_request(const Connection& connection, const RequestNote& note, unsigned status,
                     const std::string& credential, bool was_kept);
   [[nodiscard]] bool keeps(const std::string& host) const;

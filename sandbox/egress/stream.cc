@@ -17,18 +17,32 @@ Task<error_code> Stream::accept_tls(asio::ssl::context& context, std::string_vie
   co_return failure;
 }
 
-Task<error_code> Stream::connect_tls(asio::ssl::context& context, std::string host) {
+Task<error_code> Stream::connect_tls(asio::ssl::context& context, std::string host,
+                                     bool for_http2) {
   using Tls = asio::ssl::stream<Socket&>;
   tls_ = std::make_unique<Tls>(socket_, context);
   error_code failure;
   if (SSL_set_tlsext_host_name(tls_->native_handle(), host.c_str()) != 1) {
     co_return asio::error::invalid_argument;
   }
+  static constexpr unsigned char kHttp2[] = "\x02h2";
+  if (for_http2 && SSL_set_alpn_protos(tls_->native_handle(), kHttp2, sizeof kHttp2 - 1) != 0) {
+    co_return asio::error::invalid_argument;
+  }
   tls_->set_verify_mode(asio::ssl::verify_peer, failure);
   tls_->set_verify_callback(asio::ssl::host_name_verification(host), failure);
   if (failure) co_return failure;
   co_await tls_->async_handshake(Tls::client, into(failure));
+  if (!failure && for_http2 && !speaks_http2()) failure = asio::error::no_protocol_option;
   co_return failure;
+}
+
+bool Stream::speaks_http2() const {
+  if (!tls_) return false;
+  const unsigned char* name = nullptr;
+  unsigned size = 0;
+  SSL_get0_alpn_selected(tls_->native_handle(), &name, &size);
+  return std::string_view(reinterpret_cast<const char*>(name), size) == "h2";
 }
 
 Task<void> Stream::end() {

@@ -25,11 +25,13 @@ class Stream {
   Socket& socket() { return socket_; }
   [[nodiscard]] bool is_open() const { return socket_.is_open(); }
   [[nodiscard]] bool is_secure() const { return tls_ != nullptr; }
+  [[nodiscard]] bool speaks_http2() const;  // as was agreed with TLS (RFC 7301)
 
   // As the server, of a client whose first bytes have been read.
   Task<error_code> accept_tls(asio::ssl::context& context, std::string_view first);
-  // As a client of `host`, whose certificate has to be for it.
-  Task<error_code> connect_tls(asio::ssl::context& context, std::string host);
+  // As a client of `host`, whose certificate has to be for it; as a client of HTTP/2 it takes no
+  // other protocol.
+  Task<error_code> connect_tls(asio::ssl::context& context, std::string host, bool for_http2);
   // That nothing more comes, in order; bytes of the other side may.
   Task<void> end();
   void close();

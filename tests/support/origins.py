@@ -10,6 +10,7 @@ import ssl
 import subprocess
 import threading
 import urllib.parse
+from pathlib import Path
 
 
 # Answers of a host that breaks the rules of HTTP, or knows them better than most, by path.
@@ -193,13 +194,30 @@ def plain_origin():
     return _serving(socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Plain))
 
 
-@contextlib.contextmanager
-def tls_origin(folder, host):
-    """HTTP within TLS, with a certificate that whoever takes folder/"roots.pem" for roots trusts."""
+def make_certificate(folder, host):
+    """Whoever takes folder/"roots.pem" for roots trusts it."""
     certificate, key = folder / "roots.pem", folder / "key.pem"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
                     "-subj", f"/CN={host}", "-addext", f"subjectAltName=DNS:{host}", "-keyout", key, "-out", certificate],
                    check=True, capture_output=True)
+    return certificate, key
+
+
+@contextlib.contextmanager
+def http2_origin(folder, host):
+    """Its port."""
+    certificate, key = make_certificate(folder, host)
+    with subprocess.Popen(["node", Path(__file__).with_name("http2_origin.js"), key, certificate], stdout=subprocess.PIPE, text=True) as server:
+        try:
+            yield int(server.stdout.readline())
+        finally:
+            server.kill()
+
+
+@contextlib.contextmanager
+def tls_origin(folder, host):
+    """HTTP within TLS, with a certificate that whoever takes folder/"roots.pem" for roots trusts."""
+    certificate, key = make_certificate(folder, host)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Echo)

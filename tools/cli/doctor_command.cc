@@ -122,7 +122,7 @@ std::string variable(const char* name) {
 std::string exceptions() {
   const bool has_java = ::access("/usr/bin/java", X_OK) == 0;  // /usr is that of sessions, too
   return std::string("; where requests are looked into, not with ") + (has_java ? "Java, " : "") +
-         "certifi of other environments or HTTP/2 alone";
+         "certifi of other environments";
 }
 
 Finding network_finding(const BoxProof::Trial& tried) {

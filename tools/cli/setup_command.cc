@@ -7,6 +7,8 @@
 #include <iostream>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
 #include "sandbox/base/process.h"
 #include "sandbox/environment.h"
 #include "sessions/private_file.h"
