@@ -18,9 +18,17 @@ struct NetworkQuota {
   std::string principal_id;
   std::int64_t principal_requests_per_second = 1000;
   std::int64_t principal_connections = 1024;
+  std::optional<std::int64_t> principal_bytes_a_day;  // both ways, by UTC; nothing: no limit
+  // Of these, when the box began:
+  std::int64_t principal_bytes_left = 0;
+  std::int64_t principal_day = 0;
 
   friend bool operator==(const NetworkQuota&, const NetworkQuota&) = default;
 };
+
+// Days since the epoch.
+std::int64_t utc_day_of(std::int64_t unix_ms);
+std::int64_t utc_day_now();
 
 nlohmann::json quota_to_json(const NetworkQuota& quota);
 // kInvalid: a number that none can be.

@@ -316,8 +316,7 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
   spec.host_folders = std::move(folders.folders);
   spec.note = std::move(folders.note);
   Network network = TRY(network_of(session));
-  TRY(add_network(std::move(network), spec));
-  spec.network_quota.principal_id = session.principal_id;
+  TRY(add_network(std::move(network), session, spec));
   if (config_.own_ids) {
     // The one that host_uids_of() leaves.
     spec.egress_uid = static_cast<std::uint32_t>(config_.own_ids->first + config_.own_ids->count);
@@ -337,7 +336,11 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& kn
   sandbox_.sweep(session.id, directory, lock);
   // One that cannot be settled now is tried again by whoever asks for it.
   for (const Run& row : TRY(store_.unfinished_runs(session.id))) (void)settle(row, Owner::kUs);
-  if (config_.network.quota.bytes_left) TRY(take_journal(session.id));
+  if (config_.network.quota.principal_bytes_a_day) {
+    TRY(take_journals());
+  } else if (config_.network.quota.bytes_left) {
+    TRY(take_journal(session.id));
+  }
   const sandbox::BoxSpec spec = TRY(spec_of(session));
   auto started = sandbox_.start(spec, lock);
   if (!started.ok()) {

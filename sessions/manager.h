@@ -60,7 +60,7 @@ struct GrantedNetwork {
   // Whose answers are kept for all sessions that may reach them, and how much of it at most.
   std::vector<std::string> kept_hosts;
   std::int64_t downloads_mb = 0;  // 0: nothing
-  sandbox::NetworkQuota quota;    // of each session
+  sandbox::NetworkQuota quota;    // of each session; the principal is theirs who ask for nothing
   std::string roots;              // a file of the certificates that the host trusts; empty: none
   bool unasked = false;           // each session that asks for nothing has all; else none
 
@@ -218,7 +218,7 @@ class Manager {
   [[nodiscard]] base::Result<Network> network_of(const Session& session) const;
   base::Status add_credentials(const std::vector<std::string>& names, Network& network) const;
   base::Status add_index_credentials(Network& network) const;
-  base::Status add_network(Network network, sandbox::BoxSpec& spec) const;
+  base::Status add_network(Network network, const Session& session, sandbox::BoxSpec& spec) const;
 
   // Hosts that the operator allows one session besides, or takes back what was allowed so. It holds
   // at once, or from the next start of its processes: then this is why.

@@ -203,7 +203,8 @@ base::Status Manager::add_credentials(const std::vector<std::string>& names,
   return base::done();
 }
 
-base::Status Manager::add_network(Network network, sandbox::BoxSpec& spec) const {
+base::Status Manager::add_network(Network network, const Session& session,
+                                  sandbox::BoxSpec& spec) const {
   const auto limits = [](const NetworkRule& rule) {
     return !rule.methods.empty() || !rule.path.empty();
   };
@@ -216,9 +217,19 @@ base::Status Manager::add_network(Network network, sandbox::BoxSpec& spec) const
     }
   }
   spec.downloads_mb = config_.network.downloads_mb;
-  spec.network_quota = config_.network.quota;
+  spec.network_quota = config_.network.quota;  // a spare is for that principal
+  if (session.principal_id != kSparePrincipal) {
+    spec.network_quota.principal_id = session.principal_id;
+  }
   if (spec.network_quota.bytes_left) {
     *spec.network_quota.bytes_left -= TRY(store_.network_bytes(spec.session_id));
+  }
+  if (spec.network_quota.principal_bytes_a_day) {
+    sandbox::NetworkQuota& quota = spec.network_quota;
+    quota.principal_day = sandbox::utc_day_now();
+    quota.principal_bytes_left =
+        *quota.principal_bytes_a_day -
+        TRY(store_.network_bytes_on(quota.principal_id, quota.principal_day));
   }
   spec.private_hosts = config_.network.private_hosts;
   for (const auto& [name, index] : config_.network.indexes) {

@@ -128,12 +128,26 @@ CREATE TABLE network_grants (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// Version 13: what has been sent and received, whatever becomes of the audit.
+constexpr std::string_view kNetworkUse = R"sql(
+ALTER TABLE sessions ADD COLUMN network_bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE sessions SET network_bytes = coalesce((SELECT sum(sent_bytes + received_bytes)
+  FROM network_requests WHERE session_id = sessions.id), 0);
+CREATE TABLE network_days (
+  principal_id TEXT NOT NULL REFERENCES principals(id),
+  day INTEGER NOT NULL,         -- since the epoch, by UTC
+  bytes INTEGER NOT NULL,
+  PRIMARY KEY (principal_id, day)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 12> kScripts{
-      kSchemaSql, kTokens,  kSealingKeys, kHostFolders,     kUnasked,     kBuryAgain,
-      kLiveAlone, kNetwork, kCredentials, kNetworkRequests, kKeptAnswers, kNetworkGrants};
+  static constexpr std::array<std::string_view, 13> kScripts{
+      kSchemaSql,   kTokens,        kSealingKeys, kHostFolders, kUnasked,
+      kBuryAgain,   kLiveAlone,     kNetwork,     kCredentials, kNetworkRequests,
+      kKeptAnswers, kNetworkGrants, kNetworkUse};
   return kScripts;
 }
 

@@ -248,15 +248,17 @@ class Store {
   base::Result<std::vector<AuditEntry>> audit_of_session(const std::string& session_id,
                                                          std::int64_t limit);
 
-  // Those that are there already stay as they are.
   // Rules that the operator has given one session besides; and gives it, or takes back.
   base::Result<std::vector<std::string>> network_grants(const std::string& session_id);
   base::Status set_network_grant(const std::string& session_id, const std::string& rule,
                                  bool is_granted, std::int64_t now_ms);
+  // Those that are there already stay as they are.
   base::Status add_network_requests(const std::string& session_id,
                                     const std::vector<sandbox::NetworkRequest>& requests);
   // That one session has sent and received, as far as its journal was taken over.
   base::Result<std::int64_t> network_bytes(const std::string& session_id);
+  // That all sessions of a principal have on one day (utc_day_of()).
+  base::Result<std::int64_t> network_bytes_on(const std::string& principal_id, std::int64_t day);
   // The oldest first.
   base::Result<std::vector<AuditedRequest>> network_requests(const RequestsWanted& wanted);
 
@@ -270,6 +272,8 @@ class Store {
   base::Result<bool> shrink();
 
  private:
+  base::Status count_network_bytes(const std::string& session_id,
+                                   const sandbox::NetworkRequest& request);
   Store(std::unique_ptr<Database> database, base::UniqueFd schema_lock)
       : schema_lock_(std::move(schema_lock)), database_(std::move(database)) {}
 

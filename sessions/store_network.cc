@@ -1,6 +1,7 @@
 // Requests of sessions to the network, in the store.
 #include <algorithm>
 
+#include "sandbox/network_quota.h"
 #include "sessions/store.h"
 
 namespace sessions {
@@ -8,6 +9,8 @@ namespace sessions {
 namespace {
 
 constexpr std::int64_t kRequestsMax = 200'000;  // of all sessions; the oldest go
+constexpr std::int64_t kNumbersPerMs = 1000;
+constexpr std::int64_t kDaysKept = 31;
 
 }  // namespace
 
@@ -43,22 +46,22 @@ base::Status Store::add_network_requests(const std::string& session_id,
     Statement insert = TRY(database_->prepare(
         "INSERT OR IGNORE INTO network_requests (session_id, number, verdict, host, port, method, "
         "path, status, reason, credential, was_kept, sent_bytes, received_bytes, ms) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-    TRY(insert.bind(session_id)
-            .bind(request.number)
-            .bind(request.verdict)
-            .bind(request.host)
-            .bind(request.port)
-            .bind(request.method)
-            .bind(request.path)
-            .bind(request.status)
-            .bind(request.reason)
-            .bind(request.credential)
-            .bind(request.was_kept)
-            .bind(request.sent_bytes)
-            .bind(request.received_bytes)
-            .bind(request.ms)
-            .run());
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING 1"));
+    insert.bind(session_id)
+        .bind(request.number)
+        .bind(request.verdict)
+        .bind(request.host)
+        .bind(request.port)
+        .bind(request.method)
+        .bind(request.path)
+        .bind(request.status)
+        .bind(request.reason)
+        .bind(request.credential)
+        .bind(request.was_kept)
+        .bind(request.sent_bytes)
+        .bind(request.received_bytes)
+        .bind(request.ms);
+    if (TRY(insert.step())) TRY(count_network_bytes(session_id, request));
   }
   Statement remove =
       TRY(database_->prepare("DELETE FROM network_requests WHERE number < (SELECT number FROM "
@@ -67,14 +70,37 @@ base::Status Store::add_network_requests(const std::string& session_id,
   return transaction.commit();
 }
 
+base::Status Store::count_network_bytes(const std::string& session_id,
+                                        const sandbox::NetworkRequest& request) {
+  const std::int64_t bytes = request.sent_bytes + request.received_bytes;
+  if (bytes == 0) return base::done();
+  Statement session =
+      TRY(database_->prepare("UPDATE sessions SET network_bytes = network_bytes + ? WHERE id = ?"));
+  TRY(session.bind(bytes).bind(session_id).run());
+  const std::int64_t day = sandbox::utc_day_of(request.number / kNumbersPerMs);
+  Statement principal = TRY(
+      database_->prepare("INSERT INTO network_days (principal_id, day, bytes) SELECT principal_id, "
+                         "?, ? FROM sessions WHERE id = ? ON CONFLICT (principal_id, day) DO "
+                         "UPDATE SET bytes = bytes + excluded.bytes"));
+  TRY(principal.bind(day).bind(bytes).bind(session_id).run());
+  Statement remove = TRY(database_->prepare("DELETE FROM network_days WHERE day < ?"));
+  return remove.bind(day - kDaysKept).run();
+}
+
 base::Result<std::int64_t> Store::network_bytes(const std::string& session_id) {
   const std::lock_guard lock(mutex_);
-  Statement select =
-      TRY(database_->prepare("SELECT coalesce(sum(sent_bytes + received_bytes), 0) FROM "
-                             "network_requests WHERE session_id = ?"));
+  Statement select = TRY(database_->prepare("SELECT network_bytes FROM sessions WHERE id = ?"));
   select.bind(session_id);
-  TRY(select.step());
-  return select.integer();
+  return TRY(select.step()) ? select.integer() : 0;
+}
+
+base::Result<std::int64_t> Store::network_bytes_on(const std::string& principal_id,
+                                                   std::int64_t day) {
+  const std::lock_guard lock(mutex_);
+  Statement select =
+      TRY(database_->prepare("SELECT bytes FROM network_days WHERE principal_id = ? AND day = ?"));
+  select.bind(principal_id).bind(day);
+  return TRY(select.step()) ? select.integer() : 0;
 }
 
 base::Result<std::vector<AuditedRequest>> Store::network_requests(const RequestsWanted& wanted) {

@@ -8,25 +8,33 @@
 #include <memory>
 #include <utility>
 
+#include "sandbox/egress/daily_meter.h"
+
 namespace sandbox::egress {
 
 class Meter {
  public:
   // `used_up` is called while somebody counts.
-  void set(std::int64_t bytes_left, std::function<void()> used_up) {
-    left_ = bytes_left;
-    used_up_ = std::move(used_up);
-  }
+  explicit Meter(std::function<void()> used_up) : used_up_(std::move(used_up)) {}
+
+  void set(std::int64_t bytes_left) { left_ = bytes_left; }
+  // What is counted here is counted there, too, and ends with that.
+  void set_daily(std::shared_ptr<DailyMeter> daily) { daily_ = std::move(daily); }
   void add(std::int64_t bytes) {
-    const bool was_used_up = is_used_up();
     left_ -= bytes;
-    if (is_used_up() && !was_used_up && used_up_) used_up_();
+    if (daily_) daily_->add(bytes);
+    const bool was_told = is_told_;
+    is_told_ = is_used_up() || is_used_up_today();
+    if (is_told_ && !was_told) used_up_();
   }
   [[nodiscard]] bool is_used_up() const { return left_ <= 0; }
+  [[nodiscard]] bool is_used_up_today() const { return daily_ && daily_->is_used_up(); }
 
  private:
   std::int64_t left_ = std::numeric_limits<std::int64_t>::max();
   std::function<void()> used_up_;
+  std::shared_ptr<DailyMeter> daily_;
+  bool is_told_ = false;
 };
 
 // Of one direction of a connection.

@@ -1,7 +1,10 @@
 // What the sessions of one principal have together, however many they are.
 #pragma once
 
+#include <memory>
+
 #include "sandbox/egress/asio.h"
+#include "sandbox/egress/daily_meter.h"
 #include "sandbox/egress/pace.h"
 #include "sandbox/egress/places.h"
 #include "sandbox/network_quota.h"
@@ -16,6 +19,7 @@ struct PrincipalShare {
 
   Places connections;
   Pace requests;
+  std::shared_ptr<DailyMeter> bytes = std::make_shared<DailyMeter>(&utc_day_now);
 };
 
 }  // namespace sandbox::egress

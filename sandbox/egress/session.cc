@@ -26,6 +26,9 @@ constexpr std::size_t kQueryBytesMax = 4096;
 constexpr const char* kUsedUp =
     "the session has used up what it may send and receive: session_mb in [network] of the "
     "configuration";
+constexpr const char* kUsedUpToday =
+    "the sessions of this principal have used up what they may send and receive today (UTC): "
+    "principal_daily_mb in [network] of the configuration";
 constexpr seconds kBeginPatience{20};  // until it is known where to, and connected
 constexpr seconds kSilenceMost{3600};
 constexpr seconds kQueriesPatience{10};
@@ -52,7 +55,13 @@ Session::Session(asio::io_context& context, Resources& resources, std::shared_pt
                      held->tell({{"event", "wanted"}, {"credential", name}});
                    }),
       requests_(context, quota_.requests_per_second, 2 * quota_.requests_per_second),
-      accepted_(context, quota_.requests_per_second, 2 * quota_.requests_per_second) {}
+      accepted_(context, quota_.requests_per_second, 2 * quota_.requests_per_second),
+      // Later: whoever counts goes on with its connection.
+      meter_(std::make_shared<Meter>([this, &context] {
+        asio::post(context, [weak = weak_from_this()] {
+          if (const auto self = weak.lock()) self->use_up();
+        });
+      })) {}
 
 void Session::set_rules(std::vector<NetworkRule> rules) {
   rules_ = std::move(rules);
@@ -75,17 +84,21 @@ void Session::set_quota(const NetworkQuota& quota) {
     pace->set(quota.requests_per_second, 2 * quota.requests_per_second);
   }
   share_ = resources_.share_of(context_, quota);
-  if (!quota.bytes_left) return;
-  // Later: whoever counts goes on with its connection.
-  meter_->set(*quota.bytes_left, [weak = weak_from_this(), &context = context_] {
-    asio::post(context, [weak] {
-      if (const auto self = weak.lock()) self->use_up();
-    });
-  });
+  if (quota.bytes_left) meter_->set(*quota.bytes_left);
+  if (!quota.principal_bytes_a_day) return;
+  share_->bytes->allow({.day = quota.principal_day,
+                        .bytes_left = quota.principal_bytes_left,
+                        .bytes_a_day = *quota.principal_bytes_a_day});
+  meter_->set_daily(share_->bytes);
+}
+
+std::string Session::why_used_up() const {
+  if (meter_->is_used_up()) return kUsedUp;
+  return meter_->is_used_up_today() ? kUsedUpToday : "";
 }
 
 void Session::use_up() {
-  refuse("", 0, kUsedUp);
+  refuse("", 0, why_used_up());
   for (const auto& connection : connections_) connection->close();
 }
 
@@ -174,9 +187,9 @@ Task<std::string> Session::open(Connection& connection) {
     pinned = known->second;
   }
   co_await events_->taken();
-  if (meter_->is_used_up()) {
-    refuse(connection.host, connection.port, kUsedUp);
-    co_return kUsedUp;
+  if (const std::string used_up = why_used_up(); !used_up.empty()) {
+    refuse(connection.host, connection.port, used_up);
+    co_return used_up;
   }
   const bool may_be_private = sandbox::allows_host(private_hosts_, connection.host);
   std::string reason = co_await connect_upstream(connection, lookups_, pinned, may_be_private);

@@ -113,6 +113,7 @@ class Session : public std::enable_shared_from_this<Session> {
                                   std::shared_ptr<Connection> connection);
   std::optional<std::string> answer(std::string_view query);
   void use_up();
+  [[nodiscard]] std::string why_used_up() const;  // empty: it may go on
   void finish(const std::shared_ptr<Connection>& connection);
 
   asio::io_context& context_;
@@ -125,7 +126,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Pace requests_;
   Pace accepted_;
   std::shared_ptr<PrincipalShare> share_;
-  std::shared_ptr<Meter> meter_ = std::make_shared<Meter>();
+  std::shared_ptr<Meter> meter_;
   std::vector<NetworkRule> rules_;
   std::map<std::string, asio::ip::address> addresses_;
   std::vector<NetworkRule> private_hosts_;

@@ -5,6 +5,7 @@ ssl-bump and mitmproxy, in turns.
 
 Needs nginx, squid-openssl and mitmproxy of Debian; ways whose program is missing are left out and named. The client is the same
 program everywhere, in a session for hutch's and beside it for the others; milliseconds are medians of one request at a time.
+At the end: what it costs sessions that are granted nothing.
 """
 
 import argparse
@@ -77,6 +78,7 @@ CASES = {
     "1 kB, kept, 50 at once": ("/small", True, 20, 50),
     "1 kB, new, 50 at once": ("/small", False, 4, 50),
     "30 MB": ("/large", True, 6, 1),
+    "30 MB, 50 at once": ("/large", True, 1, 50),
 }
 
 
@@ -193,6 +195,43 @@ def within(stack, folder, port, rule):
     return ask
 
 
+def session_ms(client, **options):
+    began = time.perf_counter()
+    session = client.call("create_session", template="host", **options)["session_id"]
+    assert client.run("print(1)", session_id=session)["stdout"] == "1\n"
+    client.call("delete_session", session_id=session)
+    return (time.perf_counter() - began) * 1000
+
+
+def doors_of(state):
+    """hutch-egress is started with its directory, which is in the state directory."""
+    commands = [path.read_bytes() for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    return sum(b"hutch-egress" in command and str(state).encode() in command for command in commands)
+
+
+def compare_closed(folder, rounds):
+    """A session that is granted nothing, where others may be granted something, beside one where nobody is."""
+    config = folder / "granting.toml"
+    config.write_text('[network]\nallow = ["api.test:9"]\n[network.addresses]\n"api.test" = "127.0.0.1"\n')
+    with contextlib.ExitStack() as stack:
+        states = [stack.enter_context(tempfile.TemporaryDirectory(prefix="hutch-bench-")) for _ in range(2)]
+        none = stack.enter_context(Client(states[0]))
+        granting = stack.enter_context(Client(states[1], env={"HUTCH_CONFIG": str(config)}))
+        ways = {"nothing to grant": lambda: session_ms(none), "granted nothing": lambda: session_ms(granting, network={"allow": []})}
+        seen = {name: [] for name in ways}
+        for number in range(20 * rounds):
+            for name, ask in ways.items():
+                seen[name].append(ask())
+        first = None
+        for name, values in seen.items():
+            median = statistics.median(values)
+            first = first or median
+            print(f"{'create, print, delete':<24} {name:<17} {median:8.2f} ms   {median / first:5.2f}")
+        print(f"processes of the door: {doors_of(states[0])} and {doors_of(states[1])}; with a session that is granted a host: ", end="")
+        granting.run("print(1)")
+        print(doors_of(states[1]))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
@@ -220,6 +259,7 @@ def main():
                     if number > 0:  # the first is for certificates that are made once
                         seen[case][name].append(answer)
         report(seen)
+        compare_closed(folder, options.rounds)
 
 
 def report(seen):
@@ -229,7 +269,7 @@ def report(seen):
             ms = statistics.median(value for answer in answers for value in answer["ms"])
             rate = statistics.median(answer["bytes"] / answer["seconds"] / 1e6 for answer in answers)
             direct = direct or (ms, rate)
-            if case == "30 MB":
+            if case.startswith("30 MB"):
                 print(f"{case:<24} {name:<15} {rate:8.0f} MB/s   {rate / direct[1]:5.2f} of direct")
             else:
                 print(f"{case:<24} {name:<15} {ms:8.2f} ms     {ms - direct[0]:+7.2f} ms")

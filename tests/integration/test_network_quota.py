@@ -28,7 +28,7 @@ requests_per_second = 20
 """)
         with Client(module_state, env={"HUTCH_CONFIG": str(config), "SSL_CERT_FILE": str(folder / "roots.pem")}) as client:
             client.web, client.plain, client.api = f"web.test:{port_of(web)}", f"plain.test:{port_of(plain)}", f"api.test:{port_of(api)}"
-            client.asked = web.asked
+            client.asked, client.folder = web.asked, folder
             yield client
 
 
@@ -60,6 +60,26 @@ kept = [socket.create_connection((host, int(port)), 20) for _ in range({1})]
 for one in kept: one.settimeout(20)
 print([one.recv(100) for one in kept].count(b'hello\\n'))
 """
+
+
+def test_bytes_of_a_day_that_all_sessions_have_together(world, state):
+    config = world.folder / "daily.toml"
+    config.write_text((world.folder / "config.toml").read_text().replace("session_mb = 2", "principal_daily_mb = 1"))
+    fetch = f"head -c 400000 /dev/zero > sent; curl -sS --data-binary @sent http://{world.web}/ | wc -c"
+    environment = {"HUTCH_CONFIG": str(config), "SSL_CERT_FILE": str(world.folder / "roots.pem")}
+    with Client(state, env=environment) as client:
+        sessions = [client.call("create_session")["session_id"] for _ in range(2)]
+        assert client.run(fetch, "bash", session_id=sessions[0])["stdout"] == "400000\n"
+        run = client.run(fetch, "bash", session_id=sessions[1])
+        assert int(run["stdout"]) < 400_000 and "principal_daily_mb" in refused(run)[""], run
+        run = client.run(f"curl -sS http://{world.web}/", "bash", session_id=sessions[0])
+        assert any("today (UTC)" in reason for reason in refused(run).values()), run
+        for session in sessions:
+            client.call("delete_session", session_id=session)
+    # No server, no box and no door is left that could know.
+    with Client(state, env=environment) as client:
+        run = client.run(f"curl -sS http://{world.web}/", "bash")
+        assert any("today (UTC)" in reason for reason in refused(run).values()), run
 
 
 def test_connections_at_once(world):

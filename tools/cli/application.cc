@@ -111,6 +111,7 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   config.most_limits = settings.most_limits;
   config.folders = std::move(folders);
   config.network = std::move(network);
+  config.network.quota.principal_id = app->principal_id_;
   config.environments_directory = settings.environments_directory;
   config.usual_template = settings.template_name;
   config.sessions_max = settings.sessions_max;

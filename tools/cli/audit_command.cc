@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <iostream>
+#include <set>
+#include <string>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -18,6 +21,7 @@ using nlohmann::json;
 namespace {
 
 constexpr int kFollowPauseMs = 500;
+constexpr std::int64_t kLateMost = 60'000'000;  // of numbers, which are microseconds
 
 std::string time_of(const sandbox::NetworkRequest& request) {
   return base::to_rfc3339(request.number / 1000);
@@ -67,15 +71,21 @@ base::Result<int> run_audit(Application& app, const AuditOptions& options) {
                                   .refused_only = options.refused_only,
                                   .after_number = 0,
                                   .limit = options.count};
+  std::set<std::pair<std::int64_t, std::string>> told;
   while (true) {
     TRY(app.sessions().take_journals());
     const auto found = TRY(app.store().network_requests(wanted));
     for (const sessions::AuditedRequest& one : found) {
-      wanted.after_number = std::max(wanted.after_number, one.request.number);
+      if (!told.insert({one.request.number, one.session_id}).second) continue;
       std::cout << (options.as_json ? sandbox::wire::print_json(as_object(one)) : line_of(one))
                 << "\n";
     }
     if (!std::cout.flush() || !options.follow) return 0;
+    // Of several sessions one may tell of an earlier request later.
+    while (told.size() > 1 && told.begin()->first < told.rbegin()->first - kLateMost) {
+      told.erase(told.begin());
+    }
+    if (!told.empty()) wanted.after_number = told.begin()->first - 1;
     wanted.limit = std::max<std::int64_t>(options.count, 10'000);
     (void)::poll(nullptr, 0, kFollowPauseMs);
   }

@@ -152,6 +152,8 @@ base::Status take_network(const std::string& path, const toml::node& node, Setti
       TRY(take_texts(path, entry, name, settings.private_hosts));
     } else if (name == "session_mb") {
       TRY(take_number(path, entry, name, 0, 1LL << 40, settings.session_mb));
+    } else if (name == "principal_daily_mb") {
+      TRY(take_number(path, entry, name, 0, 1LL << 40, settings.principal_daily_mb));
     } else if (name == "requests_per_second") {
       TRY(take_number(path, entry, name, 1, 1'000'000, settings.network_quota.requests_per_second));
     } else if (name == "connections") {

@@ -91,6 +91,9 @@ base::Result<sessions::GrantedNetwork> granted_network(const Settings& settings,
   network.downloads_mb = settings.downloads_mb;
   network.quota = settings.network_quota;
   if (settings.session_mb > 0) network.quota.bytes_left = settings.session_mb << 20;
+  if (settings.principal_daily_mb > 0) {
+    network.quota.principal_bytes_a_day = settings.principal_daily_mb << 20;
+  }
   network.roots = sessions::host_roots();
   network.unasked = settings.mounting == Settings::Mounting::kAll;
   if (network.unasked) {
