@@ -186,7 +186,7 @@ def test_modules_of_the_workspace_go_first(pair):
     assert said(client, "import csv; print(csv.reader.__name__)", session) == "reader"
 
 
-@pytest.mark.parametrize("when", ["before the interpreter", "while it runs"])
+@pytest.mark.parametrize("when", ["before the interpreter", "among many", "while it runs"])
 def test_packages_of_the_user_go_first(pair, when):
     client, _ = pair
     session = new_session(client)
@@ -194,6 +194,8 @@ def test_packages_of_the_user_go_first(pair, when):
         assert said(client, "print('started')", session) == "started"
     said(client, "d=$(python3 -c 'import site; print(site.getusersitepackages())')\nmkdir -p $d/pandas $d/own_thing\n"
          "echo 'mine = \"of the user\"' | tee $d/pandas/__init__.py > $d/own_thing/__init__.py", session, "bash")
+    if when == "among many":
+        said(client, "cd $(python3 -c 'import site; print(site.getusersitepackages())') && touch other{1..600}.py", session, "bash")
     code = "import pandas; print(pandas.mine)"
     if when == "while it runs":  # as in a plain start: the folder was not there
         code = "import site, sys; sys.path.insert(1, site.getusersitepackages()); " + code

@@ -54,7 +54,7 @@ def needs_a_start(stash):
         return True
     if any(os.path.exists(os.path.expanduser(file)) for file in _SETTINGS):
         return True
-    return any(stash.is_shadowed(top) for top in stash.packages())
+    return stash.is_any_shadowed()
 
 
 def add_user_site():

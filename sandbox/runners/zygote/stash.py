@@ -8,8 +8,11 @@ of that name, in its workspace or installed by its user, it leaves the import to
 import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec
+from itertools import islice
 
 _SUFFIXES = (".py", ".pyc", *EXTENSION_SUFFIXES)
+_ENTRIES_MAX = 500
+_FILLERS = 20
 _STANDARD = sys.stdlib_module_names | {"builtins"}
 
 
@@ -61,11 +64,35 @@ class Stash:
             module = sys.modules.pop(name, None)
             if module is not None and name not in not_kept:
                 self._modules[name] = module
-
-    def packages(self):
-        """Top-level names that are not of the standard library."""
+        # What a copy touches it copies a page of memory for: names that it goes through lie together,
+        # and what can be known of all of them is known here.
+        own = dict(zip(self._known, _copies(self._known)))
+        self._modules = {own[name]: module for name, module in self._modules.items()}
+        self._group_of = {own[name]: group for name, group in self._group_of.items()}
+        self._members = {group: [own[name] for name in names] for group, names in self._members.items()}
         tops = {name.partition(".")[0] for name in self._modules}
-        return {top for top in tops - _STANDARD if not top.startswith("_")}
+        self._tops = frozenset(top for top in tops - _STANDARD if not top.startswith("_"))
+
+    def is_any_shadowed(self):
+        """Whether that is so of a package that is not of the standard library."""
+        return any(self.is_shadowed(top) for top in self._tops_to_look_for())
+
+    def _tops_to_look_for(self):
+        """Those that folders which only the session has may have; of few entries it looks at these."""
+        found = set()
+        for folder in self._session_folders():
+            try:
+                with os.scandir(folder or ".") as entries:
+                    names = [entry.name for entry in islice(entries, _ENTRIES_MAX)]
+            except OSError:
+                names = [None]  # an archive, or what else it may be
+            if len(names) == _ENTRIES_MAX or None in names:
+                return self._tops
+            found.update(name.partition(".")[0] for name in names)
+        return found & self._tops
+
+    def _session_folders(self):
+        return [folder for folder in sys.path if folder not in self._path and isinstance(folder, str)]
 
     def peek(self, name):
         return self._modules.get(name, sys.modules.get(name))
@@ -93,9 +120,7 @@ class Stash:
 
     def is_shadowed(self, top):
         """Whether a folder that only the session has on its path has such a module."""
-        for folder in sys.path:
-            if folder in self._path or not isinstance(folder, str):
-                continue
+        for folder in self._session_folders():
             if folder and os.path.isfile(folder):
                 return True  # an archive may hold anything
             start = os.path.join(folder, top)
@@ -124,6 +149,14 @@ class Stash:
             if module is not None and sys.modules.setdefault(name, module) is module:
                 published.append((name, module))
         return published
+
+
+def _copies(names):
+    """On as few pages as they need: what is free elsewhere is filled meanwhile."""
+    fillers = [" " * len(name) for name in names for _ in range(_FILLERS)]
+    copies = [f" {name}"[1:] for name in names]
+    del fillers
+    return copies
 
 
 class _Loader:
