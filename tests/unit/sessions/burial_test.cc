@@ -181,12 +181,14 @@ TEST_F(BurialTest, AnOlderDatabaseIsCleanedAndShrinksToo) {
   store_.reset();
   {
     const auto database = Database::open(path()).value();
-    ASSERT_TRUE(database
-                    ->execute("ALTER TABLE sessions DROP COLUMN network; DROP TABLE credentials; "
-                              "DROP TABLE network_requests; DROP TABLE network_grants; "
-                              "PRAGMA auto_vacuum = NONE; "
-                              "VACUUM; PRAGMA user_version = 5")
-                    .ok());
+    ASSERT_TRUE(
+        database
+            ->execute("ALTER TABLE sessions DROP COLUMN network; DROP TABLE credentials; "
+                      "ALTER TABLE sessions DROP COLUMN network_bytes; DROP TABLE network_days; "
+                      "DROP TABLE network_requests; DROP TABLE network_grants; "
+                      "PRAGMA auto_vacuum = NONE; "
+                      "VACUUM; PRAGMA user_version = 5")
+            .ok());
     Statement old =
         database->prepare("UPDATE runs SET record = ? || '\"marmalade' || hex(zeroblob(1000000))")
             .value();
