@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds what people install, into build/packages. Two builds of one commit give the same bytes.
 #
-#   packaging/build.sh KIND...     deb tarball mcpb wheel npm registry, or all
+#   packaging/build.sh KIND...     deb tarball mcpb wheel npm registry, or all (of these); oci, an image
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 kinds=("$@")

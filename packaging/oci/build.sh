@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# hutch-VERSION-oci.tar, an image for `docker load`, `podman load` or a registry (skopeo copy oci-archive:FILE docker://…).
+# hutch-VERSION-oci.tar, an image, and hutch-chart-VERSION.tgz, which runs it in Kubernetes. The image is for `docker load`, `podman load` or a registry (skopeo copy oci-archive:FILE docker://…).
 # Needs root, or the ids of /etc/subuid, to unpack Debian's packages.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -39,3 +39,15 @@ buildah "${storage[@]}" bud --quiet --isolation chroot --timestamp "$epoch" --fo
 buildah "${storage[@]}" push --quiet "hutch:$version" "oci-archive:$file:hutch:$version"
 rm -rf "$work"
 echo "$file"
+
+# The chart for Kubernetes, as `helm package` lays it out.
+chart=build/packages/hutch-chart-$version.tgz
+rm -rf build/packages/chart
+mkdir build/packages/chart
+cp -r packaging/oci/chart build/packages/chart/hutch
+sed -i "s/^\(version\|appVersion\): .*/\1: $version/" build/packages/chart/hutch/Chart.yaml
+chmod -R u=rwX,go=rX build/packages/chart
+tar --sort=name --owner=0 --group=0 --numeric-owner --format=gnu --mtime="@$epoch" -C build/packages/chart -c hutch |
+  gzip -n9 >"$chart"
+rm -rf build/packages/chart
+echo "$chart"

@@ -115,7 +115,8 @@ make_packages() {
   [ ${#packages[@]} -eq 0 ] || return 0
   say "The packages"
   "$top/packaging/build.sh" deb tarball wheel npm >"$work/packages.log" 2>&1 || { tail -n 30 "$work/packages.log" >&2; exit 1; }
-  packages=("$top"/build/packages/*.{deb,tar.xz,whl,tgz})
+  python3 "$here/upgrade.py" make "$top"/build/packages/hutch_*.deb "$work/next.deb"
+  packages=("$top"/build/packages/*.{deb,tar.xz,whl,tgz} "$work/next.deb" "$here/upgrade.py")
 }
 
 package() {
@@ -133,6 +134,7 @@ package() {
     man -w hutch 2>/dev/null || test -e /usr/share/man/man1/hutch.1.gz || grep -q path-exclude /etc/dpkg/dpkg.cfg.d/* 2>/dev/null
     test "$(stat -c %U:%a /etc/hutch/config.toml)" = root:644
     getent passwd hutch
+    python3 /opt/upgrade.py try /opt/next.deb "$(echo /opt/hutch_*.deb)"
     hutch setup --remove --yes
     test ! -e .cursor/mcp.json
     sudo apt-get remove -y -qq hutch >/dev/null 2>&1

@@ -1,9 +1,15 @@
 """What people run into in their first hour: identities, memory, the size of the machine, errors told twice."""
 
+import os
+import pathlib
+import shutil
+import subprocess
+
 import pytest
 
 from conftest import needs
-from hutch_client import Client
+from copies import needs_copies_to_start
+from hutch_client import Client, hutch_binary
 
 
 @pytest.fixture(scope="module")
@@ -107,3 +113,21 @@ def test_after_a_bomb_the_next_run_is_clean(state):
         assert (run["error"]["cause"], run["error"]["name"]) == ("exception", "ValueError"), run
         left = said(client.run("ps -e --no-headers | wc -l || ls -d /proc/[0-9]* | wc -l", "bash", session_id=session))
         assert int(left.split()[0]) < 12, left
+
+
+def test_in_a_closed_home_it_works_for_its_owner_and_says_so_to_root(state, tmp_path):
+    """Root's sessions run under other ids, and what hutch has for them lies in that home."""
+    needs_copies_to_start()
+    home = tmp_path / "home"
+    home.mkdir()
+    built = pathlib.Path(hutch_binary()).resolve().parent.parent
+    for folder in ("bin", "share"):
+        shutil.copytree(built / folder, home / folder)
+    home.chmod(0o700)
+    run = [home / "bin/hutch", "--state-dir", state, "run", "-"]
+    done = subprocess.run(run, input="print(6 * 7)", capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "42\n"), done
+    if os.geteuid() == 0:
+        os.chown(home, 65534, 65534)
+        done = subprocess.run(run, input="print(6 * 7)", capture_output=True, text=True, timeout=120)
+        assert done.returncode != 0 and f"{home} is closed to all but its owner" in done.stderr, done

@@ -180,12 +180,6 @@ def test_it_works_without_a_terminal_asked_at_one(home):
     assert "Write this? [y/N]" in done.stdout and file.read_text() == "{}", done
 
 
-def test_clients_of_windows_start_it_through_wsl(home, tmp_path):
-    """The table alone: where such a Windows would be is no place of a test's own."""
-    rows = [row for row in CLIENTS if "windows_file" in row]
-    assert rows and all(row["windows_file"].startswith(("$APPDATA/", "$PROFILE/")) and row.get("windows_signs") for row in rows)
-
-
 def test_the_launcher_that_brought_it_is_written(home):
     """As of uvx or npx, which keep no program in one place: that it cannot be started here is told."""
     file = cursor(home, "{}")

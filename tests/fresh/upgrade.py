@@ -1,0 +1,92 @@
+"""A newer package while a session lives: the session goes on as it was, and whoever starts next uses the newer programs.
+
+    upgrade.py make OLD.deb NEW.deb     the same programs as another build, of a later version
+    upgrade.py try NEW.deb OLD.deb      with OLD.deb installed; installs by sudo
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+
+class Server:
+    def __init__(self):
+        self.process = subprocess.Popen(["hutch", "stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.number = 0
+        self.request("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "upgrade", "version": "1"})
+        self.send(method="notifications/initialized")
+
+    def send(self, **message):
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        self.process.stdin.flush()
+
+    def request(self, method, **params):
+        self.number += 1
+        self.send(id=self.number, method=method, params=params)
+        while True:
+            answer = json.loads(self.process.stdout.readline())
+            if answer.get("id") == self.number:
+                return answer["result"]
+
+    def call(self, tool, **arguments):
+        result = self.request("tools/call", name=tool, arguments=arguments)
+        assert not result.get("isError"), result
+        return result["structuredContent"]
+
+    def said(self, session, language, code):
+        run = self.call("run_code", session_id=session, language=language, code=code)
+        assert run["status"] == "completed", run
+        return run["stdout"]
+
+    def end(self):
+        self.process.stdin.close()
+        assert self.process.wait(60) == 0
+
+
+def make(old, new):
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["dpkg-deb", "-R", old, folder], check=True)
+        control = pathlib.Path(folder, "DEBIAN/control")
+        control.write_text(re.sub(r"^(Version: .*)$", r"\1+next", control.read_text(), flags=re.MULTILINE))
+        programs = pathlib.Path(folder, "usr/lib/hutch/bin")
+        build = re.search("^build ([0-9a-f]{64})$", subprocess.run([programs / "hutch", "version"], check=True, capture_output=True, text=True).stdout,
+                          re.MULTILINE)[1].encode()
+        for program in programs.iterdir():
+            program.write_bytes(program.read_bytes().replace(build, build[::-1]))
+        subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "-b", folder, new], check=True, capture_output=True)
+
+
+def install(package):
+    subprocess.run(["sudo", "dpkg", "-i", package], check=True, capture_output=True)
+
+
+def attempt(new, old):
+    before = Server()
+    session = before.call("create_session", name="kept")["session_id"]
+    assert before.said(session, "python", "x = 41; print(x)") == "41\n"
+    before.said(session, "bash", "cd /tmp; export WHERE=here")
+    install(new)
+    assert before.said(session, "python", "x += 1; print(x)") == "42\n"
+    assert before.said(session, "bash", "echo $PWD $WHERE") == "/tmp here\n"
+    assert before.said(session, "python", "import json, sqlite3, csv; print(sqlite3.connect(':memory:').execute('select 7').fetchone()[0])") == "7\n"
+    after = Server()
+    assert after.said(session, "python", "x += 1; print(x)") == "43\n", "the box lives"
+    fresh = after.call("create_session")["session_id"]
+    assert after.said(fresh, "python", "print(6 * 7)") == "42\n"
+    # One that was started before has programs of the other version now: it serves what lives, and says so of what does not.
+    answer = before.request("tools/call", name="create_session", arguments={})
+    print("a new session of the server from before:", answer["content"][0]["text"][:200])
+    before.end()
+    after.end()
+    install(old)
+    again = Server()
+    assert again.said(session, "python", "x += 1; print(x)") == "44\n"
+    again.call("delete_session", session_id=session)
+    again.end()
+
+
+if __name__ == "__main__":
+    {"make": make, "try": attempt}[sys.argv[1]](*sys.argv[2:])
