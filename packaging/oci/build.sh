@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# hutch-VERSION-oci.tar, an image, and hutch-chart-VERSION.tgz, which runs it in Kubernetes. The image is for `docker load`, `podman load` or a registry (skopeo copy oci-archive:FILE docker://…).
+# hutch-VERSION-oci.tar, an image for `docker load`, `podman load` or a registry (skopeo copy oci-archive:FILE docker://…),
+# and hutch-chart-VERSION.tgz, which runs it in Kubernetes.
 # Needs root, or the ids of /etc/subuid, to unpack Debian's packages.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -3,11 +3,11 @@
 # a Debian 12 and an Ubuntu 24.04: examples/quickstart.sh as a user with sudo, twice, and tests/run.sh
 # as such a user on the Debian and as root on the Ubuntu. The kernel is this host's.
 #
-#   tests/fresh/run.sh [SYSTEM [quickstart|tests|package|tarball|registries]]    bookworm and noble, and all five, unless named
+#   tests/fresh/run.sh [SYSTEM [quickstart|tests|package|tarball|registries|image]]    bookworm and noble, and all five, unless named
 #
 # `package` installs the .deb on such a machine, which never saw a compiler, has `hutch setup` tell a client, and
 # removes and purges it again; `tarball` unpacks the other one, also on bullseye, trixie and jammy; `registries` has what
-# PyPI and npm would have.
+# PyPI and npm would have. `image`, without a name once at the end, has the container image.
 #
 # HUTCH_VM_DEBIAN_MIRROR and HUTCH_FRESH_UBUNTU_MIRROR are where their packages come from. Exit status
 # 77, with the reason, where this host cannot make such a machine; with CI=true that is a failure.
@@ -178,6 +178,31 @@ registries() {
     printf "print(6 * 7)" | node/node_modules/.bin/hutch-mcp run - | grep -x 42'
 }
 
+# As a container runtime starts it that was told what SECURITY.md says: the namespaces, an ordinary user, no capability.
+image() {
+  say "The image"
+  "$top/packaging/build.sh" oci >"$work/packages.log" 2>&1 || { tail -n 30 "$work/packages.log" >&2; exit 1; }
+  skopeo copy --quiet "oci-archive:$(echo "$top"/build/packages/hutch-*-oci.tar)" "dir:$work/layers"
+  local root=$work/image
+  mkdir "$root"
+  python3 -c 'import json, sys; print(*(layer["digest"][7:] for layer in json.load(sys.stdin)["layers"]), sep="\n")' \
+    <"$work/layers/manifest.json" | while read -r layer; do tar -xf "$work/layers/$layer" --numeric-owner -C "$root"; done
+  cat >"$root/opt/script.sh" <<'END'
+cd /home/agent
+as_agent() {
+  setpriv --reuid 1000 --regid 1000 --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all \
+    env HOME=/home/agent "$@"
+}
+set -o pipefail
+echo "import pandas, matplotlib; print(6 * 7)" | as_agent hutch run - | grep -x 42
+echo "console.log(6 * 7)" | as_agent hutch run -l js - | grep -x 42
+echo "echo \$((6 * 7)); grep NoNewPrivs /proc/self/status" | as_agent hutch run -l bash - | grep -x 42
+as_agent hutch doctor | grep "a real box       good"
+END
+  unshare --mount --pid --uts --ipc --fork --kill-child -- "$here/enter.sh" "$root" </dev/null
+  rm -rf --one-file-system "$root" "$work/layers"
+}
+
 tests() {
   local who=root
   [ "$1" = noble ] || who=person
@@ -191,4 +216,5 @@ for system in ${1:-bookworm noble}; do
   make_root "$system"
   for part in ${2:-quickstart tests package tarball registries}; do "$part" "$system"; done
 done
+[ $# -gt 0 ] || image
 say "${1:-bookworm and noble}, ${2:-everything}: as it should be, from a clean clone"

@@ -1,4 +1,5 @@
-"""A newer package while a session lives: the session goes on as it was, and whoever starts next uses the newer programs.
+"""A newer package while a session lives: the session goes on as it was for its server, and whoever starts next uses the
+newer programs; so does who goes back to the older ones.
 
     upgrade.py make OLD.deb NEW.deb     the same programs as another build, of a later version
     upgrade.py try NEW.deb OLD.deb      with OLD.deb installed; installs by sudo
@@ -66,24 +67,28 @@ def install(package):
 def attempt(new, old):
     before = Server()
     session = before.call("create_session", name="kept")["session_id"]
-    assert before.said(session, "python", "x = 41; print(x)") == "41\n"
+    assert before.said(session, "python", "x = 41; open('kept', 'w').write('file'); print(x)") == "41\n"
     before.said(session, "bash", "cd /tmp; export WHERE=here")
     install(new)
     assert before.said(session, "python", "x += 1; print(x)") == "42\n"
     assert before.said(session, "bash", "echo $PWD $WHERE") == "/tmp here\n"
     assert before.said(session, "python", "import json, sqlite3, csv; print(sqlite3.connect(':memory:').execute('select 7').fetchone()[0])") == "7\n"
     after = Server()
-    assert after.said(session, "python", "x += 1; print(x)") == "43\n", "the box lives"
     fresh = after.call("create_session")["session_id"]
     assert after.said(fresh, "python", "print(6 * 7)") == "42\n"
-    # One that was started before has programs of the other version now: it serves what lives, and says so of what does not.
+    assert before.said(session, "python", "x += 1; print(x)") == "43\n", "what others start is no matter to it"
+    # The newer one takes the session over with a box of its own, when it is asked for it: files stay, and it says what does not.
+    run = after.call("run_code", session_id=session, language="python", code="print(open('kept').read(), 'x' in globals())")
+    assert run["stdout"] == "file False\n" and "replaced by another build" in run["note"], run
+    assert after.said(session, "python", "x = 1; print(x)") == "1\n"
+    # The server from before has programs of the newer version beside it now.
     answer = before.request("tools/call", name="create_session", arguments={})
-    print("a new session of the server from before:", answer["content"][0]["text"][:200])
+    print("a new session of the server from before:", answer["content"][0]["text"][:300])
     before.end()
     after.end()
     install(old)
     again = Server()
-    assert again.said(session, "python", "x += 1; print(x)") == "44\n"
+    assert again.said(session, "python", "print(open('kept').read())") == "file\n"
     again.call("delete_session", session_id=session)
     again.end()
 
