@@ -167,6 +167,7 @@ bool EgressLink::listens_on(std::uint16_t port) const {
 json EgressLink::policy() const {
   NetworkQuota quota = spec_.network_quota;
   if (quota.bytes_left) *quota.bytes_left -= bytes_used_;
+  if (quota.principal_day == utc_day_now()) quota.principal_bytes_left -= bytes_used_;
   return {{"rules", rules_to_json(spec_.network)},
           {"credentials", credentials_to_json(spec_.credentials)},
           {"addresses", spec_.network_addresses},

@@ -21,6 +21,11 @@ class DailyMeter {
   // Several sessions say it, each as it was when its box began: what has been counted here since is
   // not given back.
   void allow(const DailyAllowance& allowance) {
+    begin_day();
+    if (is_bounded_ && allowance.day < now_.day) {  // that day is over
+      now_.bytes_a_day = allowance.bytes_a_day;
+      return;
+    }
     const bool is_same_day = is_bounded_ && allowance.day == now_.day;
     const std::int64_t left = now_.bytes_left;
     now_ = allowance;

@@ -17,9 +17,12 @@ struct Http2Exchange {
 
   const std::int32_t client_id;
   std::int32_t host_id = 0;  // once it has gone there
+  Http2Fields fields;        // of the request, until it is its turn
   Http2Body request;
   Http2Body answer;
   bool is_grpc = false;
+  bool is_head = false;
+  int interim_answers = 0;
   bool is_answered = false;    // the answer's head has gone
   bool drops_request = false;  // what comes of it yet goes nowhere
   bool has_client = true;      // its stream is open

@@ -1,6 +1,7 @@
 #include "sandbox/egress/http2_relay.h"
 
 #include <chrono>
+#include <deque>
 #include <map>
 #include <string>
 #include <utility>
@@ -19,6 +20,8 @@ namespace http = boost::beast::http;
 
 constexpr std::chrono::seconds kSilenceWithRequests{3600};
 constexpr std::chrono::seconds kSilenceWithout{60};
+constexpr std::chrono::seconds kLastBytes{3};
+constexpr int kInterimAnswersMost = 8;
 // Of requests that a client has taken back, some may still be waiting for their turn.
 constexpr std::size_t kBegunMost = std::size_t{4} * Http2Side::kRequestsAtOnceMost;
 
@@ -40,7 +43,7 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
 
   Task<void> run() {
     connection_->allow_silence(kSilenceWithout);
-    start(client_.write(), [](Http2Relay& self) { self.end(); });
+    start(client_.write(), [](Http2Relay& self) { self.finish_client(); });
     co_await client_.read();
     end();
   }
@@ -94,8 +97,17 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
     host_.close();
     opened_.cancel();
     connection_->close();
+    waiting_.clear();
     for (const auto& [id, exchange] : by_client_) tell(*exchange);
-    if (reached_ == Reached::kYes) session_->tell_closed(*connection_);
+    if (was_opened_) session_->tell_closed(*connection_);
+  }
+
+  // All has been sent; what a client says yet is read, or it would lose what has not come to it.
+  void finish_client() {
+    if (is_over_) return;
+    connection_->allow_silence(kLastBytes);
+    error_code unused;
+    connection_->client.socket().shutdown(Socket::shutdown_send, unused);
   }
 
   static Exchange find(const std::map<std::int32_t, Exchange>& among, std::int32_t id) {
@@ -111,7 +123,9 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
       return end_request(id);
     }
     if (says_farewell_) return client_.reset(id, NGHTTP2_REFUSED_STREAM);
-    if (begun_ >= kBegunMost) return client_.reset(id, NGHTTP2_ENHANCE_YOUR_CALM);
+    if (begun_ + by_host_.size() >= kBegunMost) {
+      return client_.reset(id, NGHTTP2_ENHANCE_YOUR_CALM);
+    }
     const auto exchange = std::make_shared<Http2Exchange>(id);
     exchange->request.is_whole = is_last;
     exchange->request.taken = [this, id, raw = exchange.get()](std::size_t bytes) {
@@ -119,9 +133,23 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
       client_.consume(id, bytes);
     };
     by_client_[id] = exchange;
-    connection_->allow_silence(kSilenceWithRequests);
-    ++begun_;
-    start(serve(exchange, std::move(fields)), [](Http2Relay& self) { --self.begun_; });
+    if (reached_ != Reached::kSoon) connection_->allow_silence(kSilenceWithRequests);
+    exchange->fields = std::move(fields);
+    waiting_.push_back(exchange);
+    if (!std::exchange(is_pacing_, true)) start(begin_in_turn(), nullptr);
+  }
+
+  // One after another: those that are taken back meanwhile are none.
+  Task<void> begin_in_turn() {
+    while (!waiting_.empty()) {
+      co_await session_->pace();
+      if (waiting_.empty()) break;
+      const Exchange next = waiting_.front();
+      waiting_.pop_front();
+      ++begun_;
+      start(serve(next), [](Http2Relay& self) { --self.begun_; });
+    }
+    is_pacing_ = false;
   }
 
   void take_request_data(std::int32_t id, std::string_view part) {
@@ -143,14 +171,15 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
     const Exchange exchange = find(by_client_, id);
     if (!exchange) return;
     exchange->has_client = false;
+    const bool is_unsent = !exchange->request.is_whole || exchange->request.size() > 0;
     drop_request(*exchange);
-    if (exchange->has_host) {
-      host_.consume(exchange->host_id, exchange->answer.size());
-      if (!exchange->answer.is_whole || error != NGHTTP2_NO_ERROR) {
-        host_.reset(exchange->host_id, NGHTTP2_CANCEL);
-      }
+    if (exchange->host_id > 0) host_.consume(exchange->host_id, exchange->answer.size());
+    if (exchange->has_host &&
+        (is_unsent || !exchange->answer.is_whole || error != NGHTTP2_NO_ERROR)) {
+      host_.reset(exchange->host_id, NGHTTP2_CANCEL);
     }
     by_client_.erase(id);
+    std::erase(waiting_, exchange);
     tell(*exchange);
     if (by_client_.empty()) connection_->allow_silence(kSilenceWithout);
   }
@@ -161,12 +190,11 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
     exchange.request.drop();
   }
 
-  Task<void> serve(Exchange exchange, Http2Fields fields) {
-    co_await session_->pace();
-    if (!exchange->has_client || is_over_) co_return;
-    auto head = request_in(fields);
+  Task<void> serve(Exchange exchange) {
+    auto head = request_in(std::exchange(exchange->fields, {}));
     if (!head) co_return refuse(*exchange, 400, "this is no request for this host");
     exchange->is_grpc = is_grpc(*head);
+    exchange->is_head = head->method() == http::verb::head;
     const auto target = target_of(*head, false);
     const auto method = head->method_string();
     const std::string refusal = destination_.admit(target, {method.data(), method.size()});
@@ -182,9 +210,8 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
       co_return refuse(*exchange, 403, unlent);
     }
     // Messages within gRPC may be compressed too.
-    if (exchange->redactor() != nullptr && exchange->is_grpc) {
-      head->set("grpc-accept-encoding", "identity");
-    }
+    if (exchange->redactor() != nullptr) head->set("grpc-accept-encoding", "identity");
+    if (!exchange->has_client || is_over_) co_return;
     const std::string unreached = co_await reach();
     if (!exchange->has_client || is_over_) co_return;
     if (!unreached.empty()) co_return refuse(*exchange, 502, unreached);
@@ -200,22 +227,26 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
 
   // Connects to the host, once; why it cannot be had, which has been told of.
   Task<std::string> reach() {
-    while (reached_ == Reached::kSoon) {
+    while (reached_ == Reached::kSoon && !is_over_) {
       error_code unused;
       co_await opened_.async_wait(into(unused));
     }
-    if (reached_ != Reached::kNot) co_return unreached_;
+    if (reached_ != Reached::kNot || is_over_) co_return unreached_;
     reached_ = Reached::kSoon;
     unreached_ = co_await destination_.open();
     reached_ = unreached_.empty() ? Reached::kYes : Reached::kNever;
     opened_.cancel();
-    if (is_over_) co_return "the client has gone";
-    connection_->allow_silence(kSilenceWithRequests);
+    if (is_over_) {
+      if (unreached_.empty()) session_->tell_closed(*connection_);
+      co_return "the client has gone";
+    }
+    connection_->allow_silence(by_client_.empty() ? kSilenceWithout : kSilenceWithRequests);
     if (!unreached_.empty()) {
       say_farewell();
       co_return unreached_;
     }
-    start(host_.write(), nullptr);
+    was_opened_ = true;
+    start(host_.write(), [](Http2Relay& self) { self.lose_host(); });
     start(host_.read(), [](Http2Relay& self) { self.lose_host(); });
     co_return "";
   }
@@ -227,6 +258,7 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
     exchange.status = status;
     Http2Body& body = exchange.answer;
     const Http2Fields head = own_answer(exchange.is_grpc, status, reason, body.bytes);
+    if (exchange.is_head) body.bytes.clear();
     exchange.end_answer();
     client_.answer(exchange.client_id, head, body.bytes.empty() ? nullptr : &body);
   }
@@ -237,7 +269,14 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
     const Exchange exchange = find(by_host_, id);
     if (!exchange || !exchange->has_client) return;
     auto head = answer_in(fields);
-    if (exchange->redactor() != nullptr) redact_head(*exchange->redactor(), head);
+    if (exchange->redactor() != nullptr) {
+      if (is_encoded(head)) {
+        host_.reset(id, NGHTTP2_CANCEL);
+        return refuse(*exchange, 502,
+                      "the host has compressed its answer: nobody could say what is in it");
+      }
+      redact_head(*exchange->redactor(), head);
+    }
     Http2Fields out = fields_of(head);
     exchange->received += size_of(out);
     if (exchange->is_answered) {
@@ -246,7 +285,12 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
       return end_answer(id);
     }
     const unsigned status = head.result_int();
-    if (status / 100 == 1) return client_.answer_interim(exchange->client_id, out);
+    if (status / 100 == 1) {
+      if (++exchange->interim_answers > kInterimAnswersMost) {
+        return host_.reset(id, NGHTTP2_ENHANCE_YOUR_CALM);
+      }
+      return client_.answer_interim(exchange->client_id, out);
+    }
     exchange->is_answered = true;
     exchange->status = status;
     exchange->answer.is_whole = is_last;
@@ -259,7 +303,9 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
 
   void take_answer_data(std::int32_t id, std::string_view part) {
     const Exchange exchange = find(by_host_, id);
-    if (!exchange || !exchange->has_client) return host_.consume(id, part.size());
+    if (!exchange || !exchange->has_client || exchange->answer.is_whole) {
+      return host_.consume(id, part.size());
+    }
     exchange->add_to_answer(part);
     client_.go_on(exchange->client_id, exchange->answer);
   }
@@ -288,14 +334,18 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
     if (!std::exchange(says_farewell_, true)) client_.say_farewell();
   }
 
-  // Its connection has ended.
+  // Its connection has ended, or is of no use any more.
   void lose_host() {
-    if (is_over_) return;
+    if (is_over_ || std::exchange(reached_, Reached::kNever) == Reached::kNever) return;
+    unreached_ = "the host has ended the connection";
     host_.close();
+    connection_->upstream.close();
     say_farewell();
     for (const auto& [id, exchange] : std::exchange(by_host_, {})) {
       exchange->has_host = false;
-      if (!exchange->has_client || exchange->answer.is_whole) continue;
+      if (!exchange->has_client) continue;
+      drop_request(*exchange);
+      if (exchange->answer.is_whole) continue;
       if (!exchange->is_answered) {
         refuse(*exchange, 502, "the host ended without an answer");
       } else {
@@ -324,7 +374,10 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
   Http2Side client_;
   Http2Side host_;
   std::string unreached_;
+  std::deque<Exchange> waiting_;  // for their turn
   std::size_t begun_ = 0;
+  bool is_pacing_ = false;
+  bool was_opened_ = false;
   Reached reached_ = Reached::kNot;
   bool says_farewell_ = false;
   bool is_over_ = false;

@@ -16,6 +16,9 @@ constexpr std::int32_t kStreamWindowBytes = 128 * 1024;
 constexpr std::int32_t kConnectionWindowBytes = 512 * 1024;
 constexpr std::size_t kFrameWriteBytes = 32 * 1024;
 constexpr std::size_t kFrameReadBytes = 16 * 1024;
+// Of frames and of heads that wait for a peer who reads nothing: windows bound bodies alone.
+constexpr std::size_t kFramesQueuedMost = 1000;
+constexpr std::size_t kHeadsQueuedBytesMost = 4 << 20;
 constexpr std::size_t kFieldOverheadBytes = 32;  // RFC 9113 6.5.2
 
 std::vector<nghttp2_nv> view_of(const Http2Fields& fields) {
@@ -189,7 +192,9 @@ Task<void> Http2Side::read() {
     connection_.saw_bytes();
     const ssize_t used = nghttp2_session_mem_recv(session_.get(), part.data(), got);
     wake_.cancel();
-    if (used < 0) co_return;
+    if (used < 0 || nghttp2_session_get_outbound_queue_size(session_.get()) > kFramesQueuedMost) {
+      co_return;
+    }
   }
 }
 
@@ -199,6 +204,7 @@ bool Http2Side::collect(std::string& out) {
     const std::uint8_t* bytes = nullptr;
     const ssize_t size = nghttp2_session_mem_send(session_.get(), &bytes);
     if (size < 0) close();
+    if (size == 0) heads_queued_bytes_ = 0;
     if (size <= 0) break;
     out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
   }
@@ -222,6 +228,12 @@ Task<void> Http2Side::write() {
   }
 }
 
+void Http2Side::count(const Http2Fields& head) {
+  for (const auto& [name, value] : head) heads_queued_bytes_ += name.size() + value.size();
+  if (heads_queued_bytes_ > kHeadsQueuedBytesMost) close();
+  wake_.cancel();
+}
+
 void Http2Side::close() {
   is_over_ = true;
   wake_.cancel();
@@ -230,7 +242,7 @@ void Http2Side::close() {
 std::int32_t Http2Side::request(const Http2Fields& head, Http2Body* body) {
   const auto view = view_of(head);
   const Provider provider(body);
-  wake_.cancel();
+  count(head);
   return nghttp2_submit_request(session_.get(), nullptr, view.data(), view.size(), provider.get(),
                                 nullptr);
 }
@@ -239,14 +251,14 @@ void Http2Side::answer(std::int32_t id, const Http2Fields& head, Http2Body* body
   const auto view = view_of(head);
   const Provider provider(body);
   (void)nghttp2_submit_response(session_.get(), id, view.data(), view.size(), provider.get());
-  wake_.cancel();
+  count(head);
 }
 
 void Http2Side::answer_interim(std::int32_t id, const Http2Fields& head) {
   const auto view = view_of(head);
   (void)nghttp2_submit_headers(session_.get(), NGHTTP2_FLAG_NONE, id, nullptr, view.data(),
                                view.size(), nullptr);
-  wake_.cancel();
+  count(head);
 }
 
 void Http2Side::go_on(std::int32_t id, Http2Body& body) {

@@ -92,6 +92,7 @@ class Http2Side {
   struct Calls;
 
   bool collect(std::string& out);
+  void count(const Http2Fields& head);
 
   Connection& connection_;
   Stream& stream_;
@@ -101,6 +102,7 @@ class Http2Side {
   std::unique_ptr<nghttp2_session, Free> session_;
   Http2Fields head_;  // that is coming
   std::size_t head_bytes_ = 0;
+  std::size_t heads_queued_bytes_ = 0;
   bool is_over_ = false;
 };
 

@@ -165,6 +165,52 @@ def test_many_at_once_and_some_taken_back(world):
     assert statuses == [200] * 200 and after["status"] == 200
 
 
+def test_answers_that_are_taken_back_leave_room_for_others(world):
+    """More of them than a connection's window has, each as large as its stream's: they had all come."""
+    (begun, after), _ = answers_of(world, f"""
+      const session = http2.connect('https://{world.at("token")}', {{settings: {{initialWindowSize: 1000}}}});
+      session.on('error', () => {{}});
+      let begun = 0;
+      for (let i = 0; i < 16; i++) await new Promise((done) => {{
+        const stream = session.request({{':path': '/big?100000'}});
+        stream.on('error', () => {{}});
+        stream.on('response', async () => {{ begun++; await ask(session, '/x'); stream.close(http2.constants.NGHTTP2_CANCEL); done(); }});
+      }});
+      session.destroy();
+      return [begun, await once('{world.at("token")}', '/big?1000000')];""")
+    assert begun == 16 and after["size"] == 1_000_000, (begun, after)
+
+
+def test_what_nobody_can_look_through_is_not_passed_on_with_a_credential(world):
+    (secret, early), _ = answers_of(world, f"""
+      return [await once('{world.at("token")}', '/encoded'),
+              await once('{world.at("token")}', '/early', {{body: Buffer.alloc(1 << 20)}})];""")
+    assert secret["status"] == 502 and "compressed" in secret["body"], secret
+    assert early["status"] == 413 and early["body"] == "too large", early
+
+
+def test_a_flood_of_requests_ends_its_own_connection(world):
+    """Who reads nothing and takes back what it asks has no memory of the door for it."""
+    run = world.run(f"""
+import socket, ssl, struct
+host, port = '{world.at("token")}'.split(':')
+context = ssl.create_default_context(); context.set_alpn_protocols(['h2'])
+s = context.wrap_socket(socket.create_connection((host, int(port)), 60), server_hostname=host)
+s.sendall(b'PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n' + struct.pack('>IBBI', 0, 4, 0, 0)[1:])
+block = b'\\x82\\x87\\x84\\x01' + bytes([len(host)]) + host.encode()
+sent = 0
+try:
+    for number in range(200_000):
+        s.sendall(struct.pack('>IBBI', len(block), 1, 5, 2 * number + 1)[1:] + block)
+        sent += 1
+except OSError: pass
+print(sent < 200_000)
+""", "python", timeout_seconds=60)
+    assert run["stdout"] == "True\n", run
+    (after,), _ = answers_of(world, f"return [await once('{world.at('token')}', '/after')];")
+    assert after["status"] == 200, after
+
+
 def test_the_audit_has_each_request(world, module_state):
     world.run(f"await once('{world.at('token')}', '/echo?audited', {{body: 'four'}})", "javascript")
     world.state = module_state

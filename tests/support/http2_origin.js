@@ -34,6 +34,11 @@ const answers = {
     stream.end('after');
   },
   '/trailers-only': (stream) => stream.respond({ ':status': 200, 'grpc-status': '5' }, { endStream: true }),
+  '/encoded': (stream) => {
+    stream.respond({ ':status': 200, 'grpc-encoding': 'gzip' });
+    stream.end('what nobody can look through');
+  },
+  '/early': (stream) => { stream.respond({ ':status': 413 }); stream.end('too large'); },
   '/reset': (stream) => stream.close(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM),
   '/gone': (stream) => stream.session.destroy(),
 };

@@ -65,6 +65,8 @@ TEST(MeterTest, ADayThatIsOverIsNotCountedAgainstTheNext) {
   EXPECT_TRUE(daily.is_used_up());
   daily.allow({.day = 8, .bytes_left = 40, .bytes_a_day = 50});
   EXPECT_TRUE(daily.is_used_up());
+  daily.allow({.day = 7, .bytes_left = 40, .bytes_a_day = 50});
+  EXPECT_TRUE(daily.is_used_up()) << "a box of yesterday gives nothing back";
 }
 
 }  // namespace
