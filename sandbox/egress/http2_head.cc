@@ -110,14 +110,6 @@ Http2Fields fields_of(const http::response_header<>& head) {
   return fields;
 }
 
-bool is_encoded(const http::response_header<>& head) {
-  const auto is_plain = [&head](beast::string_view name) {
-    const auto value = head[name];
-    return value.empty() || beast::iequals(value, "identity");
-  };
-  return !is_plain("content-encoding") || !is_plain("grpc-encoding");
-}
-
 bool is_grpc(const http::request_header<>& head) {
   constexpr std::string_view kGrpc = "application/grpc";
   return beast::iequals(head[http::field::content_type].substr(0, kGrpc.size()),

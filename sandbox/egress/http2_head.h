@@ -30,9 +30,6 @@ Http2Fields fields_of(const boost::beast::http::response_header<>& head);
 // answer without a body. `body`: what belongs to it, if anything.
 Http2Fields own_answer(bool is_grpc, unsigned status, std::string_view reason, std::string& body);
 
-// Nothing of it can be looked for then.
-bool is_encoded(const boost::beast::http::response_header<>& head);
-
 bool is_grpc(const boost::beast::http::request_header<>& head);
 
 }  // namespace sandbox::egress

@@ -272,8 +272,7 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
     if (exchange->redactor() != nullptr) {
       if (is_encoded(head)) {
         host_.reset(id, NGHTTP2_CANCEL);
-        return refuse(*exchange, 502,
-                      "the host has compressed its answer: nobody could say what is in it");
+        return refuse(*exchange, 502, kUnreadableAnswer);
       }
       redact_head(*exchange->redactor(), head);
     }

@@ -73,6 +73,14 @@ std::vector<std::string> add_credential(const Credential& credential, const std:
   return {};
 }
 
+bool is_encoded(const http::response_header<>& head) {
+  const auto is_plain = [&head](beast::string_view name) {
+    const auto value = head[name];
+    return value.empty() || beast::iequals(value, "identity");
+  };
+  return !is_plain("content-encoding") || !is_plain("grpc-encoding");
+}
+
 void redact_head(const Redactor& redactor, http::response_header<>& head) {
   const auto redacted = [&redactor](const auto& text) {
     return redactor.redacted({text.data(), text.size()});

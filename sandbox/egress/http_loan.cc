@@ -51,6 +51,7 @@ Task<std::string> HttpLoan::add(http::request_header<>& out) {
   if (found.credential->place == Credential::Place::kSigned) {
     co_return "the credential " + name_ + " signs requests of HTTP/1.1 only";
   }
+  is_told_ = true;
   redactor_.emplace(add_credential(*found.credential, found.value, out));
   co_return "";
 }
@@ -63,6 +64,7 @@ Task<std::string> HttpLoan::add(Parser& parser, boost::beast::flat_buffer& buffe
     if (reason.empty()) co_return "";
     co_return "the credential " + name_ + " cannot sign this request: " + reason;
   }
+  is_told_ = true;
   redactor_.emplace(add_credential(*found.credential, found.value, out));
   co_return "";
 }
@@ -86,6 +88,7 @@ Task<std::string> HttpLoan::add_signature(Parser& parser, boost::beast::flat_buf
   }
   // An answer that cannot be read cannot be looked through either.
   out.set(http::field::accept_encoding, "identity");
+  is_told_ = !key->token.empty();
   redactor_.emplace(sign(*key, *scope, *payload, std::time(nullptr), out));
   co_return "";
 }

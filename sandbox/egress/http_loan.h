@@ -36,6 +36,8 @@ class HttpLoan {
   // Its name; empty: there is none.
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Redactor* redactor() const { return redactor_ ? &*redactor_ : nullptr; }
+  // The host was given a secret itself, not only what was made with it for this request.
+  [[nodiscard]] bool is_told() const { return is_told_; }
 
  private:
   struct Found {
@@ -52,6 +54,7 @@ class HttpLoan {
   Connection& connection_;
   std::string name_;
   std::optional<Redactor> redactor_;
+  bool is_told_ = false;
   std::optional<std::string> body_;
   std::shared_ptr<void> place_;  // of the body
 };

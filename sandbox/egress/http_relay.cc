@@ -218,6 +218,10 @@ class HttpRelay {
       const bool host_keeps = response.keep_alive();
       http::response<http::buffer_body> out(std::move(response.get().base()));
       drop_hop_by_hop<false>(out);
+      if (has_body && loan_->is_told() && is_encoded(out)) {
+        co_await answer_http(*connection_, 502, kUnreadableAnswer);
+        co_return Answered::kLast;
+      }
       if (loan_->redactor() != nullptr) redact_head(*loan_->redactor(), out);
       if (download_ && !is_interim && download_->take_answer(out)) {
         if (!host_keeps) destination_.end();

@@ -29,7 +29,7 @@ def world(module_state, tmp_path_factory):
     folder = tmp_path_factory.mktemp("credentials")
     with tls_origin(folder, "*.api.test") as api, http_origin() as web:
         port = port_of(api)
-        names = ["token", "basic", "field", "query", "vault", "twice-a", "twice-b", "plain", "never", "signed"]
+        names = ["token", "basic", "field", "query", "vault", "twice-a", "twice-b", "plain", "never", "signed", "key-alone"]
         config = folder / "config.toml"
         hosts = [f"{name}.api.test" for name in (*names, "twice", "other")] + ["web.test"]
         config.write_text(f"[network]\nallow = [\"other.api.test:{port}\", \"web.test:{port_of(web)}\"]\ncredentials = {json.dumps(names)}\n"
@@ -39,6 +39,7 @@ def world(module_state, tmp_path_factory):
         set_one("token")
         set_one("basic", "--basic", value=f"user:{PASSWORD}\n")
         set_one("signed", "--sigv4", value=f"AKIDTEST:{SECRET}:{SECRET}-token")
+        set_one("key-alone", "--sigv4", value=f"AKIDTEST:{SECRET}")
         set_one("field", "--header", "X-Api-Key")
         set_one("query", "--query", "key")
         set_one("vault", "--command", f"cat {folder}/vault", value=None)
@@ -132,6 +133,16 @@ def test_an_answer_that_repeats_it_is_redacted(world, path):
 def test_a_name_that_repeats_it_is_redacted(world):
     got, run = asked(world, "token", "/field", "-i")
     assert "****" in run["stdout"] and SECRET not in run["stdout"], run
+
+
+def test_an_answer_that_nobody_could_look_through_is_refused(world):
+    got, run = asked(world, "token", "/compressed", "--compressed -i")
+    assert got and " 502 " in run["stdout"] and "compressed" in run["stdout"] and SECRET not in run["stdout"], run
+    signing = "--compressed --aws-sigv4 aws:amz:eu-west-1:s3 --user x:y"
+    _, run = asked(world, "signed", "/compressed", f"-i {signing}")
+    assert " 502 " in run["stdout"], "with a token, which goes out"
+    _, run = asked(world, "key-alone", "/compressed", signing)
+    assert "Signature=" in run["stdout"] and SECRET not in run["stdout"], run
 
 
 def test_an_answer_is_not_had_in_pieces(world):

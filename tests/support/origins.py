@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import gzip
 import hashlib
 import http.server
 import re
@@ -44,6 +45,8 @@ class _Echo(http.server.BaseHTTPRequestHandler):
             return
         if self.path.startswith("/headers"):
             return self._repeat()
+        if self.path == "/compressed":
+            return self._repeat_compressed()
         if self.path.startswith("/with?"):
             return self._answer_with(dict(urllib.parse.parse_qsl(self.path.partition("?")[2])))
         if self.path == "/ws":
@@ -105,6 +108,11 @@ class _Echo(http.server.BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self._write(body)
+
+    def _repeat_compressed(self):
+        """What it was told, compressed whether the client can read that or not."""
+        said = gzip.compress(str(self.headers).encode())
+        self._write(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(said) + said)
 
     def _repeat(self):
         """What it was told, in one piece or byte by byte."""
