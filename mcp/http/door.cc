@@ -118,18 +118,16 @@ bool Door::check_place(const Request& request, Response& refusal) const {
   return false;
 }
 
-bool Door::check_token(Request& request, Response& refusal) const {
+std::optional<auth::Challenge> Door::check_token(Request& request) const {
   if (request.headers.count("Authorization") > 1) {
-    refusal = refuse(400, "more than one Authorization header");
-    return false;
+    return auth::Challenge{400, "", "more than one Authorization header"};
   }
   auto decision = options_.authenticate(request.header("Authorization"));
   if (auto* principal = std::get_if<Principal>(&decision)) {
     request.principal = std::move(*principal);
-    return true;
+    return std::nullopt;
   }
-  refusal = refuse(std::get<auth::Challenge>(decision));
-  return false;
+  return std::get<auth::Challenge>(std::move(decision));
 }
 
 void Door::add_cross_origin(const Request& request, Response& response) const {

@@ -2,6 +2,7 @@
 // request's body is read before this.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,8 +26,8 @@ class Door {
 
   // False: `refusal` says why, or answers a browser that asks beforehand.
   bool check_place(const Request& request, Response& refusal) const;
-  // Puts the principal into `request`.
-  bool check_token(Request& request, Response& refusal) const;
+  // Puts the principal into `request`; or why there is none.
+  std::optional<auth::Challenge> check_token(Request& request) const;
   // What lets a script of an allowed origin read the response.
   void add_cross_origin(const Request& request, Response& response) const;
 

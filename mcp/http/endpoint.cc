@@ -1,61 +1,120 @@
 #include "mcp/http/endpoint.h"
 
-#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "mcp/http/status.h"
 
 namespace mcp::http {
 namespace {
 
-bool fits(const Route& route, const std::string& path) {
-  if (route.path.ends_with('/') && route.path.size() > 1) return path.starts_with(route.path);
-  return path == route.path;
+Response refuse_as(const Route& route, int status, const std::string& message) {
+  return route.refusal ? route.refusal(status, message) : refuse(status, message);
 }
 
-// An empty method takes them all.
-bool takes(const Route& route, const std::string& method) {
-  return route.method.empty() || route.method == method ||
-         (route.method == "GET" && method == "HEAD");
+Response refuse_as(const Route& route, const auth::Challenge& challenge) {
+  Response response = refuse(challenge);
+  if (!route.refusal) return response;
+  Response own = route.refusal(challenge.status, challenge.message);
+  own.headers.insert(own.headers.end(), response.headers.begin(), response.headers.end());
+  return own;
+}
+
+// What a client can do about a status that the transport gave.
+std::string reason_of(int status) {
+  switch (status) {
+    case kTooLarge:
+      return "the body is larger than this path takes";
+    case kRequestTimeout:
+      return "the body came too slowly, or not at all";
+    case kUnavailable:
+      return "too much is being sent here at once: try again";
+    case kInternalError:
+      return "hutch failed at this: its log says more";
+    default:
+      return "the body cannot be read as its headers say";
+  }
 }
 
 }  // namespace
 
-const Route* Endpoint::find(const Request& request) const {
-  const Route* found = nullptr;
-  for (const Route& route : routes_) {
-    if (!fits(route, request.path)) continue;
-    if (takes(route, request.method)) return &route;
-    found = &route;  // the path is right, the method is not
+std::optional<Handler::Body> Endpoint::admit(Request& head, Response& refusal) {
+  Routes::Found found = routes_.find(head.method, head.path);
+  if (!come_in(head, found, refusal)) {
+    door_.add_cross_origin(head, refusal);
+    return std::nullopt;
   }
-  return found;
+  head.parameters = std::move(found.parameters);
+  return Body{found.route->body_bytes, found.route->takes_parts};
 }
 
-bool Endpoint::admit(Request& head, Response& refusal) {
-  const Route* route = find(head);
-  bool in = door_.check_place(head, refusal);
-  if (in && route == nullptr) {
+bool Endpoint::come_in(Request& head, const Routes::Found& found, Response& refusal) const {
+  if (!door_.check_place(head, refusal)) return false;
+  if (found.route == nullptr) {
     refusal = refuse(404, "nothing is served here: MCP is at /mcp");
-    in = false;
-  } else if (in && !takes(*route, head.method)) {
-    refusal = refuse(405, "this path takes " + route->method);
-    refusal.headers.emplace_back("Allow", route->method);
-    in = false;
-  } else if (in && !route->public_) {
-    in = door_.check_token(head, refusal);
+    return false;
   }
-  if (!in) door_.add_cross_origin(head, refusal);
-  return in;
+  const Route& route = *found.route;
+  if (!found.takes_method) {
+    refusal = refuse_as(route, 405, "this path takes " + found.allow);
+    refusal.headers.emplace_back("Allow", found.allow);
+    return false;
+  }
+  if (route.access == Route::Access::kPublic) return true;
+  auto challenge = door_.check_token(head);
+  const bool changes = route.access == Route::Access::kChanges;
+  if (!challenge && changes && options_.may_change) challenge = options_.may_change(head.principal);
+  if (challenge) refusal = refuse_as(route, *challenge);
+  return !challenge;
+}
+
+Response Endpoint::refused(const Request& head, int status) {
+  const auto found = routes_.find(head.method, head.path);
+  Response response;
+  if (found.route != nullptr && found.route->refusal) {
+    response = found.route->refusal(status, reason_of(status));
+  }
+  response.status = status;
+  door_.add_cross_origin(head, response);
+  return response;
 }
 
 Response Endpoint::handle(Request request) {
-  Response response = find(request)->answer(request);
+  const Route& route = *routes_.find(request.method, request.path).route;
+  return route.takes_long ? answer_later(route, std::move(request)) : answer(route, request);
+}
+
+Response Endpoint::answer(const Route& route, const Request& request) const {
+  Response response;
+  try {
+    response = route.answer(request);
+  } catch (const std::exception&) {
+    response = refuse_as(route, kInternalError, reason_of(kInternalError));
+  }
   door_.add_cross_origin(request, response);
+  return response;
+}
+
+Response Endpoint::answer_later(const Route& route, Request request) const {
+  Response response;
+  const auto shared = std::make_shared<const Request>(std::move(request));
+  response.later = [this, &route, shared](const std::function<void(Response)>& done) {
+    const bool is_taken = options_.run(
+        shared->principal.id, [this, &route, shared, done] { done(answer(route, *shared)); });
+    if (is_taken) return;
+    Response busy = refuse_as(route, kTooMany, "too many calls are waiting: try again");
+    busy.headers.emplace_back("Retry-After", "1");
+    door_.add_cross_origin(*shared, busy);
+    done(std::move(busy));
+  };
   return response;
 }
 
 void Endpoint::answered(const Request& request, int status, bool streams) {
   const auto took = std::chrono::steady_clock::now() - request.begun;
-  const Route* route = find(request);
+  const Route* route = routes_.find(request.method, request.path).route;
   metrics_.count(route == nullptr ? "other" : route->path, status, took);
-  if (on_access_) on_access_({request, status, streams, took});
+  if (options_.on_access) options_.on_access({request, status, streams, took});
 }
 
 }  // namespace mcp::http

@@ -1,8 +1,9 @@
 // Every request comes through here: the door, then the route, then the log.
 #pragma once
 
-#include <atomic>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,22 +16,32 @@ namespace mcp::http {
 
 class Endpoint final : public Handler {
  public:
-  Endpoint(DoorOptions door, std::vector<Route> routes,
-           std::function<void(const AccessRecord&)> on_access)
-      : door_(std::move(door)), routes_(std::move(routes)), on_access_(std::move(on_access)) {}
+  struct Options {
+    DoorOptions door;
+    std::function<std::optional<auth::Challenge>(const Principal&)> may_change;  // null: all may
+    // Runs what takes long, for a principal, on another thread. False: too much waits.
+    std::function<bool(const std::string& principal_id, std::function<void()> work)> run;
+    std::function<void(const AccessRecord&)> on_access;
+  };
 
-  bool admit(Request& head, Response& refusal) override;
+  Endpoint(Options options, std::vector<Route> routes)
+      : options_(std::move(options)), door_(options_.door), routes_(std::move(routes)) {}
+
+  std::optional<Body> admit(Request& head, Response& refusal) override;
+  Response refused(const Request& head, int status) override;
   Response handle(Request request) override;
   void answered(const Request& request, int status, bool streams) override;
 
   [[nodiscard]] const RequestMetrics& metrics() const { return metrics_; }
 
  private:
-  [[nodiscard]] const Route* find(const Request& request) const;
+  bool come_in(Request& head, const Routes::Found& found, Response& refusal) const;
+  [[nodiscard]] Response answer(const Route& route, const Request& request) const;
+  [[nodiscard]] Response answer_later(const Route& route, Request request) const;
 
+  const Options options_;
   const Door door_;
-  const std::vector<Route> routes_;
-  const std::function<void(const AccessRecord&)> on_access_;
+  const Routes routes_;
   RequestMetrics metrics_;
 };
 

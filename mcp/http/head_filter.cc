@@ -13,10 +13,9 @@ namespace {
 constexpr std::string_view kLineEnd = "\r\n";
 
 // Names under which the library puts words of its own, or headers that make it do more than is
-// wanted: ranges of a response, compressed responses.
-constexpr std::array<std::string_view, 7> kDropped{"REMOTE_ADDR", "REMOTE_PORT", "LOCAL_ADDR",
-                                                   "LOCAL_PORT",  "Range",       "Accept-Encoding",
-                                                   "Upgrade"};
+// wanted: compressed responses.
+constexpr std::array<std::string_view, 6> kDropped{"REMOTE_ADDR", "REMOTE_PORT",     "LOCAL_ADDR",
+                                                   "LOCAL_PORT",  "Accept-Encoding", "Upgrade"};
 
 bool same_name(std::string_view a, std::string_view b) {
   const NameLess less;
@@ -38,6 +37,12 @@ bool is_text(std::string_view text) {
   });
 }
 
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+  return text;
+}
+
 void append_value(std::string& text, std::string_view value, bool escape_percent) {
   for (const char byte : value) {
     text += byte;
@@ -46,7 +51,7 @@ void append_value(std::string& text, std::string_view value, bool escape_percent
 }
 
 // 0 when the line is fine.
-int add_header(std::string_view line, bool escape_percent, std::string& text) {
+int add_header(std::string_view line, bool escape_percent, FilteredHead& filtered) {
   const std::size_t colon = line.find(':');
   // White space before the colon, and lines that continue the one before, are how requests are
   // smuggled past a proxy.
@@ -55,10 +60,13 @@ int add_header(std::string_view line, bool escape_percent, std::string& text) {
   for (const std::string_view dropped : kDropped) {
     if (same_name(name, dropped)) return 0;
   }
-  text += name;
-  text += ':';
-  append_value(text, line.substr(colon + 1), escape_percent);
-  text += kLineEnd;
+  if (same_name(name, "Range")) {
+    filtered.range = trimmed(line.substr(colon + 1));
+    return 0;
+  }
+  filtered.text.append(name).append(":");
+  append_value(filtered.text, line.substr(colon + 1), escape_percent);
+  filtered.text += kLineEnd;
   return 0;
 }
 
@@ -80,7 +88,7 @@ FilteredHead filter_head(std::string_view head, const Bounds& bounds, bool escap
   std::size_t count = 0;
   while (filtered.refusal == 0) {
     const std::size_t end = head.find(kLineEnd);
-    if (end == head.npos) return {kBadRequest, ""};
+    if (end == head.npos) return {kBadRequest, "", ""};
     const std::string_view line = head.substr(0, end);
     head.remove_prefix(end + kLineEnd.size());
     if (line.empty()) break;
@@ -90,7 +98,7 @@ FilteredHead filter_head(std::string_view head, const Bounds& bounds, bool escap
     } else if (count > bounds.header_count || line.size() > bounds.header_bytes) {
       filtered.refusal = kHeadTooLarge;
     } else {
-      filtered.refusal = add_header(line, escape_percent, filtered.text);
+      filtered.refusal = add_header(line, escape_percent, filtered);
     }
     ++count;
   }

@@ -4,25 +4,33 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 
 #include "mcp/http/body_framing.h"
+#include "mcp/http/null_ends.h"
 #include "mcp/http/status.h"
 #include "mcp/letter_case.h"
 
 namespace mcp::http {
 namespace {
 
+constexpr std::size_t kPartsMax = 100;
+
+// `response` as the library prints it for the request of `head`.
+Answer print_answer(std::string_view head, Request request, Response response, BodySource& source,
+                    Handler& handler, const Bounds& bounds);
+
 // One request on its way through the library. What the library calls is named by the library.
 class Exchange final : public httplib::Stream {
  public:
   Exchange(std::string_view head, Request request, BodySource& source, Handler& handler,
            const Bounds& bounds)
-      : head_(head),
+      : whole_head_(head),
+        head_(head),
         request_(std::move(request)),
         source_(source),
         handler_(handler),
-        bounds_(bounds),
-        chunks_(bounds.body_bytes) {}
+        bounds_(bounds) {}
 
   // The socket that the library thinks it has; newer versions alone ask for some of these:
   bool is_readable() const { return true; }
@@ -41,6 +49,12 @@ class Exchange final : public httplib::Stream {
   ssize_t read(char* bytes, std::size_t size);
 
   // In the order in which they are called:
+  // Given first, it is what the request is answered with: its body has been read before.
+  void answer_with(Response response) {
+    response_ = std::move(response);
+    decided_ = true;
+    body_is_over_ = true;
+  }
   void take_head(httplib::Request& parsed);
   int before_continue(httplib::Response& response);
   bool answer_without_body(httplib::Response& response);
@@ -49,6 +63,7 @@ class Exchange final : public httplib::Stream {
   Answer take_answer();
 
  private:
+  Answer take_later();
   void decide(const httplib::Request& parsed);
   void refuse(int status) {
     decided_ = true;
@@ -59,19 +74,26 @@ class Exchange final : public httplib::Stream {
     wants_close_ = true;
     refuse(status);
   }
+  void refuse_body(int status);
+  [[nodiscard]] int read_body(const httplib::ContentReader& reader);
+  [[nodiscard]] int read_parts(const httplib::ContentReader& reader);
   void run_handler();
   void fill(httplib::Response& response);
   bool body_left() const;
 
-  std::string_view head_;
+  const std::string_view whole_head_;
+  std::string_view head_;  // what the library has not read yet
   Request request_;
   BodySource& source_;
   Handler& handler_;
   const Bounds& bounds_;
-  ChunkCheck chunks_;
+  std::optional<ChunkCheck> chunks_;  // of a body in chunks
   BodyFraming framing_;
+  Handler::Body body_{};
   std::size_t body_read_ = 0;
   bool chunks_are_wrong_ = false;
+  bool has_parts_ = false;
+  bool body_is_over_ = false;
   bool head_taken_ = false;
   bool decided_ = false;  // response_ is the answer
   bool wants_close_ = false;
@@ -86,17 +108,19 @@ ssize_t Exchange::read(char* bytes, std::size_t size) {
     return static_cast<ssize_t>(taken);
   }
   if (!framing_.chunked) size = std::min(size, framing_.length - body_read_);
-  if (size == 0 || (framing_.chunked && chunks_.complete())) return 0;
+  if (size == 0 || (framing_.chunked && chunks_->complete())) return 0;
   if (!out_.empty()) {  // 100 Continue: the client waits for it
     source_.write_now(out_);
     out_.clear();
   }
   const std::size_t got = source_.read(bytes, size);
   body_read_ += got;
-  if (framing_.chunked && !chunks_.feed({bytes, got})) {
+  if (framing_.chunked && !chunks_->feed({bytes, got})) {
     chunks_are_wrong_ = true;
     return -1;
   }
+  // The library keeps what stands between parts.
+  if (has_parts_ && !source_.keep(got)) return -1;
   return got == 0 ? -1 : static_cast<ssize_t>(got);
 }
 
@@ -112,11 +136,12 @@ void Exchange::take_head(httplib::Request& parsed) {
   const std::string connection = lower(request_.header("Connection"));
   wants_close_ = connection.find("close") != std::string::npos ||
                  (parsed.version == "HTTP/1.0" && connection != "keep-alive");
-  decide(parsed);
+  if (!decided_) decide(parsed);
   // The library routes by regular expressions: it gets one path that always fits. And a form would
   // be taken apart by it.
   parsed.path = "/";
-  parsed.headers.erase("Content-Type");
+  has_parts_ = body_.takes_parts && parsed.is_multipart_form_data();
+  if (!has_parts_) parsed.headers.erase("Content-Type");
 }
 
 void Exchange::decide(const httplib::Request& parsed) {
@@ -130,10 +155,16 @@ void Exchange::decide(const httplib::Request& parsed) {
   if (parsed.version == "HTTP/1.0" && framing_.chunked) framing_.refusal = kBadRequest;
   if (framing_.refusal != 0) return refuse_framing(framing_.refusal);
   try {
-    decided_ = !handler_.admit(request_, response_);
+    const auto body = handler_.admit(request_, response_);
+    decided_ = !body;
+    if (decided_) return;
+    body_ = *body;
+    body_.bytes_max = std::min(body_.bytes_max, bounds_.body_bytes);
   } catch (const std::exception&) {
-    refuse(kInternalError);
+    return refuse(kInternalError);
   }
+  if (framing_.chunked) chunks_.emplace(body_.bytes_max);
+  if (framing_.length > body_.bytes_max) refuse_body(kTooLarge);
 }
 
 int Exchange::before_continue(httplib::Response& response) {
@@ -149,7 +180,12 @@ bool Exchange::answer_without_body(httplib::Response& response) {
   return true;
 }
 
-void Exchange::answer_with_body(httplib::Response& response, const httplib::ContentReader& reader) {
+void Exchange::refuse_body(int status) {
+  decided_ = true;
+  response_ = handler_.refused(request_, status);
+}
+
+int Exchange::read_body(const httplib::ContentReader& reader) {
   int failure = 0;
   const bool complete = reader([&](const char* bytes, std::size_t size) {
     if (!source_.keep(size)) {
@@ -159,20 +195,46 @@ void Exchange::answer_with_body(httplib::Response& response, const httplib::Cont
     request_.body.append(bytes, size);
     return true;
   });
-  if (complete) {
+  if (complete) return 0;
+  return failure != 0 ? failure : source_.failure();
+}
+
+int Exchange::read_parts(const httplib::ContentReader& reader) {
+  bool too_many = false;
+  const bool complete = reader(
+      [&](const httplib::MultipartFormData& part) {
+        too_many = too_many || request_.parts.size() >= kPartsMax;
+        if (!too_many) {
+          request_.parts.push_back({part.name, part.filename, part.content_type, ""});
+        }
+        return !too_many;
+      },
+      [&](const char* bytes, std::size_t size) {
+        request_.parts.back().content.append(bytes, size);
+        return true;
+      });
+  if (complete) return 0;
+  return too_many ? kTooLarge : source_.failure();
+}
+
+void Exchange::answer_with_body(httplib::Response& response, const httplib::ContentReader& reader) {
+  int failure = has_parts_ ? read_parts(reader) : read_body(reader);
+  if (failure != 0 && chunks_are_wrong_) failure = chunks_->too_large() ? kTooLarge : kBadRequest;
+  if (failure == 0) {
     run_handler();
-  } else if (chunks_are_wrong_) {
-    refuse(chunks_.too_large() ? kTooLarge : kBadRequest);
   } else {
-    refuse(failure != 0 ? failure : source_.failure());
+    refuse_body(failure);
   }
   fill(response);
 }
 
 void Exchange::run_handler() {
   try {
+    auto body = std::move(request_.body);
+    auto parts = std::move(request_.parts);
     Request request = request_;
-    request.body = std::move(request_.body);
+    request.body = std::move(body);
+    request.parts = std::move(parts);
     response_ = handler_.handle(std::move(request));
     decided_ = true;
   } catch (const std::exception&) {
@@ -188,13 +250,22 @@ void Exchange::fill(httplib::Response& response) {
     wants_close_ = true;  // its end is the end of the connection
     response.set_content_provider(response_.content_type,
                                   [](std::size_t, httplib::DataSink&) { return false; });
+  } else if (response_.file.file && response_.file.bytes == 0) {
+    response.set_header("Content-Type", response_.content_type);
+    response.set_header("Content-Length", "0");  // which the library leaves out then
+  } else if (response_.file.file) {
+    response.set_content_provider(
+        static_cast<std::size_t>(response_.file.bytes), response_.content_type,
+        [](std::size_t, std::size_t, httplib::DataSink&) { return false; });
   } else if (!response_.body.empty()) {
     response.set_content(response_.body, response_.content_type);
   }
 }
 
 bool Exchange::body_left() const {
-  return framing_.chunked ? !chunks_.complete() : body_read_ < framing_.length;
+  if (body_is_over_) return false;
+  if (framing_.chunked) return !chunks_ || !chunks_->complete();
+  return body_read_ < framing_.length;
 }
 
 void Exchange::finish_headers(httplib::Response& response) {
@@ -204,10 +275,29 @@ void Exchange::finish_headers(httplib::Response& response) {
   if (wants_close_) response.set_header("Connection", "close");
 }
 
+// Printed once it is there, as the answer to a request without a body.
+Answer Exchange::take_later() {
+  Answer answer;
+  answer.later = [head = std::string(whole_head_), keep_alive = !wants_close_,
+                  request = std::move(request_), handler = &handler_, bounds = &bounds_,
+                  later = std::move(response_.later)](const std::function<void(Answer)>& done) {
+    later([=](Response response) {
+      NoBody none;
+      Answer printed = print_answer(head, request, std::move(response), none, *handler, *bounds);
+      printed.keep_alive = printed.keep_alive && keep_alive;
+      done(std::move(printed));
+    });
+  };
+  return answer;
+}
+
 Answer Exchange::take_answer() {
+  if (response_.later) return take_later();
   handler_.answered(request_, head_taken_ ? response_.status : kBadRequest,
                     response_.start_stream != nullptr);
-  return {std::move(out_), !wants_close_ && head_taken_, std::move(response_.start_stream)};
+  if (request_.method == "HEAD") response_.file = {};
+  return {std::move(out_), !wants_close_ && head_taken_, std::move(response_.file),
+          std::move(response_.start_stream), nullptr};
 }
 
 // One a thread: it keeps nothing from one request to the next.
@@ -254,28 +344,23 @@ class Library final : public httplib::Server {
   Exchange* current_ = nullptr;
 };
 
-// Answers nothing: for a look at what the library makes of a header.
-class NoHandler final : public Handler {
- public:
-  explicit NoHandler(std::string& seen) : seen_(seen) {}
-  bool admit(Request& head, Response&) override {
-    seen_ = head.header("Probe");
-    return false;
+Answer answer_of(Exchange& exchange) {
+  thread_local Library library;
+  try {
+    library.process(exchange);
+  } catch (const std::exception&) {
+    // Out of memory: the connection ends, the server lives.
+    return {};
   }
-  Response handle(Request) override { return {}; }
-  void answered(const Request&, int, bool) override {}
+  return exchange.take_answer();
+}
 
- private:
-  std::string& seen_;
-};
-
-class NoBody final : public BodySource {
- public:
-  std::size_t read(char*, std::size_t) override { return 0; }
-  void write_now(std::string_view) override {}
-  bool keep(std::size_t) override { return false; }
-  [[nodiscard]] int failure() const override { return kBadRequest; }
-};
+Answer print_answer(std::string_view head, Request request, Response response, BodySource& source,
+                    Handler& handler, const Bounds& bounds) {
+  Exchange exchange(head, std::move(request), source, handler, bounds);
+  exchange.answer_with(std::move(response));
+  return answer_of(exchange);
+}
 
 }  // namespace
 
@@ -292,15 +377,8 @@ bool library_decodes_header_values() {
 
 Answer answer_request(std::string_view head, Request request, BodySource& source, Handler& handler,
                       const Bounds& bounds) {
-  thread_local Library library;
   Exchange exchange(head, std::move(request), source, handler, bounds);
-  try {
-    library.process(exchange);
-  } catch (const std::exception&) {
-    // Out of memory: the connection ends, the server lives.
-    return {};
-  }
-  return exchange.take_answer();
+  return answer_of(exchange);
 }
 
 }  // namespace mcp::http

@@ -33,7 +33,10 @@ class BodySource {
 struct Answer {
   std::string bytes;                                          // of the response
   bool keep_alive = false;                                    // another request may follow
+  FileBody file = {};                                         // follows `bytes`
   std::function<void(std::shared_ptr<Stream>)> start_stream;  // set: the body goes on
+  // Set: nothing else is. Called once, it gives the answer to `done` later, on any thread.
+  std::function<void(std::function<void(Answer)> done)> later;
 };
 
 // True when the library percent-decodes header values: filter_head() has to know.

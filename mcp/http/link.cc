@@ -1,6 +1,7 @@
 #include "mcp/http/link.h"
 
 #include <sys/epoll.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr std::size_t kReadBytes = 16U << 10;
+constexpr std::size_t kFileTurnBytes = 1U << 20;
 constexpr std::size_t kCompactBytes = 64U << 10;  // written bytes that are still kept
 // What a client that is refused may go on sending until it has read why.
 constexpr std::size_t kLingerBytes = 8U << 20;
@@ -48,6 +50,7 @@ void Link::on_event(std::uint32_t events) {
     case State::kHead:
       return broken ? end(lock) : read_head(lock);
     case State::kFlushing:
+      write_armed_ = false;
       return broken || given_up_ ? end(lock) : flush(lock);
     case State::kStreaming:
       // Its half of the connection may be closed by a client only when it is done with it.
@@ -162,6 +165,7 @@ void Link::finish(Answer answer) {
     if (state_ != State::kEnded) {
       state_ = stream ? State::kStreaming : State::kFlushing;
       close_after_flush_ = !stream && (!answer.keep_alive || host_.draining());
+      file_ = std::move(answer.file);
       if (!queue(std::move(answer.bytes))) {
         give_up();
       } else {
@@ -197,22 +201,50 @@ void Link::flush(Lock& lock) {
         out_.erase(0, written_);
         written_ = 0;
       }
-      write_armed_ = true;
-      // The end of what a client sends stays an event, and would be one for ever.
-      return host_.arm(*this, state_ == State::kStreaming ? EPOLLOUT | EPOLLRDHUP : EPOLLOUT);
+      return wait_for_room();
     }
     written_ += static_cast<std::size_t>(sent);
-    progress_ += static_cast<std::size_t>(sent);
+    take_more(static_cast<std::size_t>(sent));
     less_waits_.notify_all();
-    if (progress_ < host_.bounds().write_progress) continue;
-    progress_ = 0;
-    deadline_ = Clock::now() + host_.bounds().write_patience;
   }
   host_.release_output(out_.size());
   out_ = std::string();
   written_ = 0;
   ++times_emptied_;
-  flushed(lock);
+  if (send_file(lock)) flushed(lock);
+}
+
+void Link::take_more(std::size_t bytes) {
+  progress_ += bytes;
+  if (progress_ < host_.bounds().write_progress) return;
+  progress_ = 0;
+  deadline_ = Clock::now() + host_.bounds().write_patience;
+}
+
+void Link::wait_for_room() {
+  write_armed_ = true;
+  // The end of what a client sends stays an event, and would be one for ever.
+  host_.arm(*this, state_ == State::kStreaming ? EPOLLOUT | EPOLLRDHUP : EPOLLOUT);
+}
+
+bool Link::send_file(Lock& /*held*/) {
+  std::size_t turn = 0;  // others have theirs in between
+  while (file_.file && file_.bytes > 0) {
+    if (turn >= kFileTurnBytes) return wait_for_room(), false;
+    off_t offset = file_.offset;
+    const std::size_t wanted =
+        static_cast<std::size_t>(std::min<std::int64_t>(file_.bytes, kFileTurnBytes));
+    const ssize_t sent = ::sendfile(fd_, file_.file->get(), &offset, wanted);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && would_block()) return wait_for_room(), false;
+    if (sent <= 0) return give_up(), false;  // it has become shorter than was promised
+    turn += static_cast<std::size_t>(sent);
+    file_.offset += sent;
+    file_.bytes -= sent;
+    take_more(static_cast<std::size_t>(sent));
+  }
+  file_ = {};
+  return true;
 }
 
 void Link::flushed(Lock& lock) {
@@ -266,6 +298,7 @@ void Link::end(Lock& lock) {
   host_.release_output(out_.size());
   out_ = std::string();
   written_ = 0;
+  file_ = {};
   in_ = std::string();
   (void)::shutdown(fd_, SHUT_RDWR);
   auto gone = std::exchange(gone_, nullptr);

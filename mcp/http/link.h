@@ -93,6 +93,10 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   bool send(std::string bytes, Lock& lock);
   bool queue(std::string bytes);
   void flush(Lock& lock);
+  // False: it goes on when the client has taken more, or has ended.
+  bool send_file(Lock& lock);
+  void take_more(std::size_t bytes);
+  void wait_for_room();
   void flushed(Lock& lock);
   void refuse(int status, Lock& lock);
   void linger();
@@ -110,6 +114,7 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   std::size_t searched_ = 0;  // of in_, without finding the end of the head
   std::string out_;
   std::size_t written_ = 0;   // of out_
+  FileBody file_;             // what is left of it, behind out_
   std::size_t progress_ = 0;  // written since the deadline was set
   std::size_t behind_ = 0;    // of out_, behind the event that passed the bound of a stream
   std::uint64_t times_emptied_ = 0;

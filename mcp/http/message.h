@@ -4,14 +4,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "mcp/http/descriptor.h"
 #include "mcp/letter_case.h"
 #include "mcp/principal.h"
 
@@ -28,15 +31,26 @@ struct NameLess {
 // Names without regard to case; values without the white space around them, never with CR or LF.
 using Headers = std::multimap<std::string, std::string, NameLess>;
 
+// RFC 7578.
+struct Part {
+  std::string name;
+  std::string filename;  // empty: it is no file
+  std::string content_type;
+  std::string content;
+};
+
 struct Request {
   std::string id;                               // ours, for the log
   std::chrono::steady_clock::time_point begun;  // when its head was complete
   std::string method;
-  std::string path;  // decoded, without the query
+  std::string path;                               // decoded, without the query
+  std::map<std::string, std::string> parameters;  // of the path: Route
   std::map<std::string, std::string> query;
   Headers headers;
+  std::string range;  // the header of that name, which `headers` does not have
   std::string body;
-  std::string peer;  // address of the socket's other end; "unix" for a Unix socket
+  std::vector<Part> parts;  // of a body of multipart/form-data, in its place: Route::takes_parts
+  std::string peer;         // address of the socket's other end; "unix" for a Unix socket
   Principal principal;
 
   // Of the first header of that name; empty when there is none.
@@ -66,13 +80,23 @@ class Stream {
   virtual void on_gone(std::function<void()> callback) = 0;
 };
 
+// A part of an open file, as a body: the kernel sends it, and no memory holds it.
+struct FileBody {
+  std::shared_ptr<const Descriptor> file;  // null: none
+  std::int64_t offset = 0;
+  std::int64_t bytes = 0;
+};
+
 struct Response {
   int status = 200;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string content_type;  // needed where there is a body
   std::string body;
+  FileBody file = {};  // in place of `body`
   // When set there is no body: called once the headers are out.
   std::function<void(std::shared_ptr<Stream> stream)> start_stream;
+  // When set, nothing else is: called once, it gives the response to `done` later, on any thread.
+  std::function<void(std::function<void(Response)> done)> later;
 };
 
 // What answers requests. Called from many threads.
@@ -80,9 +104,15 @@ class Handler {
  public:
   virtual ~Handler() = default;
 
-  // Looks at a request before its body is read; may add to it. True: go on. False: answer with
-  // `refusal`.
-  virtual bool admit(Request& head, Response& refusal) = 0;
+  // What may come of a body, and as what.
+  struct Body {
+    std::size_t bytes_max;  // more: refused with kTooLarge
+    bool takes_parts = false;
+  };
+  // Looks at a request before its body is read; may add to it. Nothing: answer with `refusal`.
+  virtual std::optional<Body> admit(Request& head, Response& refusal) = 0;
+  // How a request is refused that was admitted, and of whose body there is too much or too little.
+  virtual Response refused(const Request& head, int status) = 0;
   virtual Response handle(Request request) = 0;
   // Everything that was answered, and with what.
   virtual void answered(const Request& request, int status, bool streams) = 0;

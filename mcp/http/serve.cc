@@ -59,7 +59,7 @@ class RunningService final : public Service {
                {options_.call_threads_each, options_.call_queue_each}),
         streamable_(parts(server)),
         legacy_sse_(parts(server)),
-        endpoint_(options_.door, routes(), options_.on_access),
+        endpoint_({options_.door, options_.may_change, run_call(), options_.on_access}, routes()),
         sockets_(listener_.fd(), endpoint_, options_.bounds),
         clock_([this](const std::stop_token& stop) { look_after_streams(stop); }) {}
 
@@ -67,6 +67,8 @@ class RunningService final : public Service {
     // The calls end before what they use.
     streamable_.sessions().remove_all();
     legacy_sse_.sessions().remove_all();
+    while (!calls_.wait_until_idle(std::chrono::seconds(1))) {
+    }
   }
 
   [[nodiscard]] std::string name() const override { return listener_.name(); }
@@ -76,10 +78,7 @@ class RunningService final : public Service {
  private:
   TransportParts parts(const Server& server) {
     return {.server = server,
-            .run =
-                [this](const std::string& principal_id, std::function<void()> work) {
-                  return calls_.run(principal_id, std::move(work));
-                },
+            .run = run_call(),
             .authorize = options_.authorize,
             .keep_alive = keep_alive_,
             .session_limits = options_.sessions,
@@ -88,6 +87,11 @@ class RunningService final : public Service {
             .session_ended = options_.on_session_end,
             .json_patience = options_.json_patience,
             .polled_tools = options_.polled_tools};
+  }
+  std::function<bool(const std::string&, std::function<void()>)> run_call() {
+    return [this](const std::string& principal_id, std::function<void()> work) {
+      return calls_.run(principal_id, std::move(work));
+    };
   }
   std::vector<Route> routes();
   std::string print_metrics();
@@ -112,20 +116,24 @@ class RunningService final : public Service {
 
 std::vector<Route> RunningService::routes() {
   std::vector<Route> routes = options_.routes;
-  const auto add = [&](const char* method, const char* path, bool is_public,
+  using Access = Route::Access;
+  // What a token may do is asked message by message: `authorize`.
+  const auto add = [&](const char* method, const char* path, Access access,
                        std::function<Response(const Request&)> answer) {
-    routes.push_back({method, path, is_public, std::move(answer)});
+    routes.push_back({method, path, access, std::move(answer)});
   };
-  add("", "/mcp", false, [this](const Request& request) { return streamable_.answer(request); });
-  add("GET", LegacySse::kStreamPath, false,
+  add("", "/mcp", Access::kReads,
+      [this](const Request& request) { return streamable_.answer(request); });
+  add("GET", LegacySse::kStreamPath, Access::kReads,
       [this](const Request& request) { return legacy_sse_.open(request); });
-  add("POST", LegacySse::kPostPath, false,
+  add("POST", LegacySse::kPostPath, Access::kReads,
       [this](const Request& request) { return legacy_sse_.post(request); });
-  add("GET", "/healthz", true, [](const Request&) { return text(200, "ok\n"); });
-  add("GET", "/readyz", true, [this](const Request&) {
+  add("GET", "/healthz", Access::kPublic, [](const Request&) { return text(200, "ok\n"); });
+  add("GET", "/readyz", Access::kPublic, [this](const Request&) {
     return draining_ ? text(503, "draining\n") : text(200, "ready\n");
   });
-  add("GET", "/metrics", false, [this](const Request&) { return text(200, print_metrics()); });
+  add("GET", "/metrics", Access::kReads,
+      [this](const Request&) { return text(200, print_metrics()); });
   return routes;
 }
 

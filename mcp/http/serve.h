@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <variant>
@@ -16,17 +17,10 @@
 #include "mcp/http/legacy_session.h"
 #include "mcp/http/listener.h"
 #include "mcp/http/message.h"
+#include "mcp/http/route.h"
 #include "mcp/server.h"
 
 namespace mcp::http {
-
-// Something else that is served beside MCP.
-struct Route {
-  std::string method;    // "GET"
-  std::string path;      // whole, or with a final "/": everything below
-  bool public_ = false;  // no token is asked for
-  std::function<Response(const Request& request)> answer;
-};
 
 // One answered request, for the log.
 struct AccessRecord {
@@ -40,6 +34,8 @@ struct ServeOptions {
   Address address;
   DoorOptions door;
   auth::Authorizer authorize = nullptr;  // null: who has come in may do everything
+  // The same of routes that change something; why one may not.
+  std::function<std::optional<auth::Challenge>(const Principal& principal)> may_change = nullptr;
   Bounds bounds = {};
   SessionTable::Limits sessions = {};
   std::size_t call_threads = 256;  // calls at once
@@ -53,7 +49,7 @@ struct ServeOptions {
   std::chrono::milliseconds drain_patience{10'000};
   // Tools during whose calls clients of 2025-11-25 are made to resume their stream.
   std::set<std::string> polled_tools = {};
-  std::vector<Route> routes = {};
+  std::vector<Route> routes = {};                                       // beside those of MCP
   std::function<std::string()> more_metrics = nullptr;                  // appended to /metrics
   std::function<void(const AccessRecord& record)> on_access = nullptr;  // from any thread
   std::function<void(const std::string& connection_id)> on_session_end = nullptr;

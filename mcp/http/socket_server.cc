@@ -269,22 +269,25 @@ bool SocketServer::begin_slow_body() {
 }
 
 bool SocketServer::serve(std::shared_ptr<Link> link) {
-  return pool_.run([this, link = std::move(link)] { answer(*link); });
+  return pool_.run([this, link = std::move(link)] { answer(link); });
 }
 
-void SocketServer::answer(Link& link) {
-  const std::string head = link.take_head();
+void SocketServer::answer(const std::shared_ptr<Link>& link) {
+  const std::string head = link->take_head();
   const FilteredHead filtered = filter_head(head, bounds_, escape_percent_);
   Request request;
   request.id = std::to_string(++requests_);
   request.begun = Clock::now();
-  request.peer = link.peer();
+  request.peer = link->peer();
+  request.range = filtered.range;
   if (filtered.refusal != 0) {
     handler_.answered(request, filtered.refusal, false);
-    return link.refuse(filtered.refusal);
+    return link->refuse(filtered.refusal);
   }
-  SocketBody body(*this, link);
-  link.finish(answer_request(filtered.text, std::move(request), body, handler_, bounds_));
+  SocketBody body(*this, *link);
+  Answer answer = answer_request(filtered.text, std::move(request), body, handler_, bounds_);
+  if (!answer.later) return link->finish(std::move(answer));
+  answer.later([link](Answer later) { link->finish(std::move(later)); });
 }
 
 }  // namespace mcp::http

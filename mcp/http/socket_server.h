@@ -51,7 +51,7 @@ class SocketServer final : private LinkHost {
   void pause_accepting();
   bool make_room();
   void look_at_time();
-  void answer(Link& link);
+  void answer(const std::shared_ptr<Link>& link);
   [[nodiscard]] std::shared_ptr<Link> find(std::uint64_t id) const;
   [[nodiscard]] std::vector<std::shared_ptr<Link>> all() const;
 

@@ -8,6 +8,7 @@ inline constexpr int kRequestTimeout = 408;
 inline constexpr int kTooLarge = 413;
 inline constexpr int kTargetTooLong = 414;
 inline constexpr int kUnsupportedMediaType = 415;
+inline constexpr int kTooMany = 429;
 inline constexpr int kHeadTooLarge = 431;
 inline constexpr int kInternalError = 500;
 inline constexpr int kNotImplemented = 501;

@@ -65,18 +65,19 @@ TEST(Door, ChecksTheOrigin) {
 
 TEST(Door, ChecksTheToken) {
   const Door door(options());
-  Response refusal;
   Request good = request({{"Authorization", "Bearer good"}});
-  EXPECT_TRUE(door.check_token(good, refusal));
+  EXPECT_FALSE(door.check_token(good));
   EXPECT_EQ(good.principal.id, "alice");
   Request none = request({});
-  EXPECT_FALSE(door.check_token(none, refusal));
-  EXPECT_EQ(refusal.status, 401);
+  const auto challenge = door.check_token(none);
+  ASSERT_TRUE(challenge);
+  EXPECT_EQ(challenge->status, 401);
+  const Response refusal = refuse(*challenge);
   ASSERT_EQ(refusal.headers.size(), 1U);
   EXPECT_EQ(refusal.headers[0].first, "WWW-Authenticate");
   Request two = request({{"Authorization", "Bearer good"}, {"Authorization", "Bearer good"}});
-  EXPECT_FALSE(door.check_token(two, refusal));
-  EXPECT_EQ(refusal.status, 400);
+  ASSERT_TRUE(door.check_token(two));
+  EXPECT_EQ(door.check_token(two)->status, 400);
 }
 
 TEST(Address, IsNumericOrAPath) {

@@ -140,9 +140,14 @@ TEST(HeaderValue, IsPlainOrStrictBase64) {
 // The rest of the tests hold for the library that is installed, whatever it does here.
 class Probe final : public Handler {
  public:
-  bool admit(Request& head, Response&) override {
+  std::optional<Body> admit(Request& head, Response&) override {
     seen = head;
-    return true;
+    return Body{kBounds.body_bytes};
+  }
+  Response refused(const Request&, int with) override {
+    Response response;
+    response.status = with;
+    return response;
   }
   Response handle(Request) override { throw std::runtime_error("a secret of the server"); }
   void answered(const Request&, int answered_with, bool) override { status = answered_with; }

@@ -15,7 +15,7 @@ class FullStream : public Http {
  protected:
   FullStream() {
     options_.bounds.stream_bytes = kStreamBytes;
-    options_.routes.push_back({"GET", "/stream", true, [this](const Request&) {
+    options_.routes.push_back({"GET", "/stream", Route::Access::kPublic, [this](const Request&) {
                                  Response response;
                                  response.content_type = "text/event-stream";
                                  response.start_stream = [this](std::shared_ptr<Stream> stream) {

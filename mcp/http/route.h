@@ -1,0 +1,54 @@
+// What is served where: the table from which requests find who answers them, and refusals their
+// words.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mcp/http/message.h"
+
+namespace mcp::http {
+
+struct Route {
+  enum class Access {
+    kPublic,   // no token is asked for
+    kReads,    // any token
+    kChanges,  // one that may change something
+  };
+
+  std::string method;  // "GET", which answers HEAD too; empty: all
+  // "/files/{id}": in place of braces one segment, which Request::parameters has under that name.
+  // With a final "/": everything below.
+  std::string path;
+  Access access = Access::kChanges;
+  std::function<Response(const Request& request)> answer;
+  // Of a request; more is refused before it is read.
+  std::size_t body_bytes = std::numeric_limits<std::size_t>::max();
+  bool takes_parts = false;  // multipart/form-data is taken apart: Request::parts
+  // Code may run meanwhile: it is answered by a thread of those for calls.
+  bool takes_long = false;
+  // How this API says what was refused before `answer` was asked; null: as an error of JSON-RPC.
+  std::function<Response(int status, const std::string& message)> refusal = nullptr;
+};
+
+class Routes {
+ public:
+  explicit Routes(std::vector<Route> routes) : routes_(std::move(routes)) {}
+
+  struct Found {
+    const Route* route = nullptr;  // null: nothing is served at this path
+    bool takes_method = false;
+    std::string allow;  // what the path takes: of the header Allow
+    std::map<std::string, std::string> parameters = {};
+  };
+  [[nodiscard]] Found find(const std::string& method, const std::string& path) const;
+
+ private:
+  const std::vector<Route> routes_;
+};
+
+}  // namespace mcp::http
