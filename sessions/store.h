@@ -239,10 +239,14 @@ class Store {
                                                                 const std::set<std::string>& paths);
   base::Status insert_share(const Share& share);
   base::Result<Share> find_share(const std::string& principal_id, const std::string& id);
+  // For whoever has the id, which nobody can guess: a link.
+  base::Result<Share> find_linked_share(const std::string& id);
   base::Result<std::vector<Share>> list_shares(const std::string& principal_id);
   base::Result<bool> share_exists(const std::string& id);
   base::Result<std::vector<Share>> expired_shares(std::int64_t now);
   base::Status delete_share(const std::string& id);
+  // The same by its principal, who takes it back. kNotFound as find_share().
+  base::Status revoke_share(const std::string& principal_id, const std::string& id);
   base::Status add_audit(const AuditEntry& entry);
   // The last ones, the newest last.
   base::Result<std::vector<AuditEntry>> audit_of_session(const std::string& session_id,

@@ -40,6 +40,11 @@ std::string audit_detail(const Share& share) {
   return sandbox::wire::print_json(detail);
 }
 
+base::Error no_such_share() {
+  return base::error(Error::Kind::kNotFound,
+                     "no such shared file, or it has expired or was taken back");
+}
+
 base::Result<std::vector<Share>> read_all_shares(Statement& rows) {
   std::vector<Share> shares;
   while (TRY(rows.step())) shares.push_back(read_share(rows));
@@ -78,8 +83,18 @@ base::Result<Share> Store::find_share(const std::string& principal_id, const std
                                             "AND (expires_at IS NULL OR expires_at > ?)"));
   select.bind(id).bind(principal_id).bind(base::now_ms());
   if (!TRY(select.step())) {
-    return base::error(Error::Kind::kNotFound, "no such shared file, or it has expired");
+    return no_such_share();
   }
+  return read_share(select);
+}
+
+base::Result<Share> Store::find_linked_share(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(
+      database_->prepare("SELECT " SHARE_COLUMNS
+                         " FROM shares WHERE id = ? AND (expires_at IS NULL OR expires_at > ?)"));
+  select.bind(id).bind(base::now_ms());
+  if (!TRY(select.step())) return no_such_share();
   return read_share(select);
 }
 
@@ -110,6 +125,19 @@ base::Status Store::delete_share(const std::string& id) {
   const std::lock_guard lock(mutex_);
   Statement remove = TRY(database_->prepare("DELETE FROM shares WHERE id = ?"));
   return remove.bind(id).run();
+}
+
+base::Status Store::revoke_share(const std::string& principal_id, const std::string& id) {
+  const Share share = TRY(find_share(principal_id, id));
+  const std::lock_guard lock(mutex_);
+  Transaction transaction = TRY(Transaction::begin(*database_));
+  {
+    Statement remove = TRY(database_->prepare("DELETE FROM shares WHERE id = ?"));
+    TRY(remove.bind(id).run());
+  }
+  TRY(write_audit(
+      {base::now_ms(), principal_id, share.session_id, "revoke_share", audit_detail(share)}));
+  return transaction.commit();
 }
 
 }  // namespace sessions

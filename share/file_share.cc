@@ -150,6 +150,13 @@ base::Result<sessions::Share> FileShare::publish(int source_fd,
   return share;
 }
 
+base::Status FileShare::revoke(const std::string& principal_id, const std::string& id) const {
+  // The row first: what is listed must have its file.
+  TRY(store_->revoke_share(principal_id, id));
+  remove_directory(directory_ + "/" + id);
+  return base::done();
+}
+
 void FileShare::sweep() const {
   const std::int64_t now = base::now_ms();
   if (const auto expired = store_->expired_shares(now); expired.ok()) {

@@ -37,6 +37,9 @@ class FileShare {
   // Its content, open for reading: nobody changes it any more.
   [[nodiscard]] base::Result<base::UniqueFd> open_stored(const sessions::Share& share) const;
 
+  // Ends its links and removes the copy. kNotFound: the principal has no such share.
+  base::Status revoke(const std::string& principal_id, const std::string& id) const;
+
   // Removes what has expired, and what was being copied when a server died.
   void sweep() const;
 

@@ -90,6 +90,8 @@ stage_gate() {
 
 stage_long() {
   step "Build what takes long" build release long_tests || return
+  # Ubuntu has none as a package of Debian's kind: the test says then that it is skipped.
+  ! apt-cache show chromium >/dev/null 2>&1 || step "A browser" packaging/install-packages.sh browser
   tests "What takes long" -L long
   as_user "What takes long" -L 'long|either' -LE 'caller-only'
 }

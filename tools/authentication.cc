@@ -97,6 +97,16 @@ mcp::auth::Authorizer make_authorizer(const mcp::Server& server,
   };
 }
 
+std::function<std::optional<Challenge>(const mcp::Principal&)> make_change_authorizer(
+    const std::shared_ptr<mcp::auth::ResourceServer>& oauth) {
+  const Challenges challenges = oauth ? oauth->challenges() : Challenges();
+  const auto scopes = oauth ? oauth->all_scopes() : std::vector<std::string>();
+  return [challenges, scopes](const mcp::Principal& principal) -> std::optional<Challenge> {
+    if (may_change(principal.scopes)) return std::nullopt;
+    return challenges.insufficient_scope(kMayOnlyRead, scopes);
+  };
+}
+
 mcp::auth::Authenticator make_authenticator(sessions::Store& store,
                                             std::shared_ptr<mcp::auth::ResourceServer> oauth,
                                             std::function<void(const std::string&)> on_fault) {

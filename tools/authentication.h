@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "mcp/auth/authenticator.h"
@@ -21,5 +22,9 @@ mcp::auth::Authenticator make_authenticator(sessions::Store& store,
 // Refuses what changes something to those whose token may only read. The server outlives it.
 mcp::auth::Authorizer make_authorizer(const mcp::Server& server,
                                       const std::shared_ptr<mcp::auth::ResourceServer>& oauth);
+
+// The same of what is no message of MCP, and changes something.
+std::function<std::optional<mcp::auth::Challenge>(const mcp::Principal&)> make_change_authorizer(
+    const std::shared_ptr<mcp::auth::ResourceServer>& oauth);
 
 }  // namespace tools

@@ -165,10 +165,10 @@ base::Result<std::optional<Reply>> edit_once(const Services& services,
   const std::string replacement = with_line_ends_of(read.content, arguments.text("new_text"));
   const std::size_t bytes =
       read.content.size() + places.size() * replacement.size() - places.size() * wanted.size();
-  if (bytes > sandbox::files::kWriteBytesMax) {
+  if (bytes > static_cast<std::size_t>(sandbox::files::kReadBytesMax)) {
     return base::error(Error::Kind::kLimit, shown_path(read.path) + " would have " +
                                                 std::to_string(bytes) + " bytes, at most " +
-                                                std::to_string(sandbox::files::kWriteBytesMax) +
+                                                std::to_string(sandbox::files::kReadBytesMax) +
                                                 " are allowed; nothing was changed");
   }
   const std::string content = replaced(read.content, places, wanted.size(), replacement);

@@ -210,13 +210,9 @@ mcp::Tool write_file(const Services& services) {
         const std::string content = TRY(content_of(arguments));
         const sessions::Session session = TRY(session_for(services, arguments, context));
         const BoxFiles files = TRY(files_of(services, session));
-        TRY(take_disk_room(services, session, files, arguments.text("path"),
-                           static_cast<std::int64_t>(content.size())));
-        const auto lock = services.sessions.lock_of_files(session);
-        const std::lock_guard one_at_a_time(*lock);
-        const auto written =
-            TRY(files.write(arguments.text("path"), content, mode_of(arguments.text("mode"))));
-        const auto record = TRY(record_written(services, session, files, written, content));
+        const auto [written, record] =
+            TRY(write_into(services, session, files, arguments.text("path"), content,
+                           mode_of(arguments.text("mode"))));
         Reply reply;
         reply.structured =
             json{{"path", record.path}, {"bytes", written.bytes}, {"change", written.change}};

@@ -6,6 +6,7 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
+#include "tools/share_link.h"
 #include "tools/sandbox_uri.h"
 #include "tools/text_window.h"
 #include "tools/tool_kit.h"
@@ -65,6 +66,14 @@ Reply reply_of(const sessions::Share& shared, const Services& services) {
     reply.structured["expires_at"] = expires;
     reply.text += "\n" + shared.id + " expires at " + expires;
   }
+  const std::string base_url = services.public_url ? services.public_url() : "";
+  if (!base_url.empty()) {
+    const ShareLink link = link_to(shared, base_url);
+    reply.structured["url"] = link.file;
+    reply.structured["page_url"] = link.page;
+    reply.text += "\nfor people: " + link.page + "\nthe file itself: " + link.file;
+    if (services.folder == nullptr) uri = link.file;
+  }
   reply.more->push_back({{"type", "resource_link"},
                          {"uri", uri},
                          {"name", shared.filename},
@@ -103,6 +112,8 @@ mcp::Tool share_tool(const Services& services) {
                      {"created_at", "string"},
                      {"mime_type", "string"},
                      {"sha256", "string"},
+                     {"url", "string"},
+                     {"page_url", "string"},
                      {"host_path", "string"},
                      {"expires_at", "string"},
                      {"note", "string"}},

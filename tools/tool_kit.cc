@@ -1,6 +1,7 @@
 #include "tools/tool_kit.h"
 
 #include <charconv>
+#include <mutex>
 
 #include <nlohmann/json.hpp>
 
@@ -152,6 +153,18 @@ base::Result<sessions::FileRecord> record_written(const Services& services,
                          kept.error().kind == base::Error::Kind::kUnavailable;
   if (!tolerated) return kept.error();
   return record;
+}
+
+base::Result<WrittenFile> write_into(const Services& services, const sessions::Session& session,
+                                     const sandbox::files::BoxFiles& files, const std::string& path,
+                                     const std::string& content, sandbox::files::WriteMode mode) {
+  const auto bytes = static_cast<std::int64_t>(content.size());
+  TRY(take_disk_room(services, session, files, path, bytes));
+  const auto lock = services.sessions.lock_of_files(session);
+  const std::lock_guard one_at_a_time(*lock);
+  auto written = TRY(files.write(path, content, mode));
+  auto record = TRY(record_written(services, session, files, written, content));
+  return WrittenFile{std::move(written), std::move(record)};
 }
 
 namespace {

@@ -80,6 +80,15 @@ base::Result<sessions::FileRecord> record_written(const Services& services,
                                                   const sandbox::files::WriteResult& written,
                                                   const std::string& content);
 
+// One after the other within a session, where there is room, and recorded.
+struct WrittenFile {
+  sandbox::files::WriteResult written;
+  sessions::FileRecord record;
+};
+base::Result<WrittenFile> write_into(const Services& services, const sessions::Session& session,
+                                     const sandbox::files::BoxFiles& files, const std::string& path,
+                                     const std::string& content, sandbox::files::WriteMode mode);
+
 // The session an argument names, or the default one of the connection; for a client without a
 // connection a new one, see new_session_id().
 base::Result<sessions::Session> session_for(const Services& services, const Arguments& arguments,

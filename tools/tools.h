@@ -1,6 +1,7 @@
 // The tools of hutch, and what else it offers: where MCP words meet sandbox words.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -19,6 +20,8 @@ struct Services {
   std::string session_name;         // the default session of every connection; empty: one each
   std::stop_token draining = {};    // the server is to stop: calls hand over what goes on
   mcp::Changes* changes = nullptr;  // to be told of a new share or output; null: nobody is
+  // What links to files begin with; empty: no server is reached by links. Null as that.
+  std::function<std::string()> public_url = nullptr;
   // Of the person at this machine, who is the client; null: clients may be on other machines, and
   // are told no path of this one.
   const share::ShareFolder* folder = nullptr;

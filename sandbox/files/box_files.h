@@ -23,7 +23,7 @@ namespace sandbox::files {
 class ChangeFeed;
 
 inline constexpr std::int64_t kReadBytesMax = 16 << 20;
-inline constexpr std::size_t kWriteBytesMax = 16 << 20;
+inline constexpr std::size_t kWriteBytesMax = 100 << 20;
 inline constexpr std::size_t kListEntriesDefault = 1000;
 inline constexpr std::size_t kListEntriesMax = 10'000;
 inline constexpr std::size_t kListDepthMax = 4096;

@@ -152,6 +152,12 @@ void add_share(CLI::App& app, Choices& choices) {
       return share_get(application, choices.id, choices.target);
     });
   });
+  CLI::App* remove = share->add_subcommand("rm", "Take back a shared file: its links end");
+  remove->add_option("id", choices.id, "Id of the shared file")->required();
+  remove->callback([&choices] {
+    choices.command = with_application(
+        [&choices](Application& application) { return share_remove(application, choices.id); });
+  });
 }
 
 void add_environments(CLI::App& app, Choices& choices) {
@@ -243,6 +249,10 @@ void add_serve(CLI::App& app, Choices& choices) {
                     "Further name that clients may use for this server; may be repeated");
   serve->add_flag("--behind-proxy", choices.flags.behind_proxy,
                   "A proxy in front does TLS: other than loopback addresses are allowed");
+  serve
+      ->add_option("--public-url", choices.flags.public_url,
+                   "Address under which others reach this server: links to files begin with it")
+      ->check(kNotEmpty);
   serve->add_flag("--no-auth", choices.no_auth,
                   "Ask for no token: all users of this machine may run code as you");
   add_grants(serve, choices);

@@ -53,6 +53,7 @@ struct AllowOptions {
 base::Result<int> allow_session(Application& app, const AllowOptions& options);
 
 base::Result<int> share_list(Application& app, bool as_json);
+base::Result<int> share_remove(Application& app, const std::string& id);
 // Copies the shared file to `target`, or into it where that is a directory; "-" is standard output.
 base::Result<int> share_get(Application& app, const std::string& id, const std::string& target);
 

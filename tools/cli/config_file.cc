@@ -106,6 +106,8 @@ base::Status take_serve(const std::string& path, const toml::node& node, ServeSe
     } else if (name == "behind_proxy") {
       if (!entry.is_boolean()) return wrong(path, entry, name + " must be true or false");
       serve.behind_proxy = entry.as_boolean()->get();
+    } else if (name == "public_url") {
+      TRY(take_text(path, entry, name, serve.public_url));
     } else if (name == "drain_seconds") {
       TRY(take_number(path, entry, name, 0, 3600, serve.drain_seconds));
     } else {

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <future>
 #include <iostream>
 #include <sstream>
 #include <stop_token>
@@ -16,6 +17,8 @@
 #include "tools/cli/ending_signals.h"
 #include "tools/cli/server_log.h"
 #include "tools/cli/oauth.h"
+#include "tools/rest/sandboxes.h"
+#include "tools/rest/shared_files.h"
 #include "tools/tools.h"
 
 namespace tools::cli {
@@ -64,15 +67,24 @@ base::Status set_door(Application& app, const mcp::Server& server, bool no_auth,
   if (oauth_settings) oauth = TRY(make_resource_server(*oauth_settings, on_fault));
   options.door.authenticate = make_authenticator(app.store(), oauth, on_fault);
   options.authorize = make_authorizer(server, oauth);
+  options.may_change = make_change_authorizer(oauth);
   if (!oauth) return base::done();
   for (const std::string& path : oauth->metadata_paths()) {
     mcp::http::Response answer;
     answer.content_type = "application/json";
     answer.body = sandbox::wire::print_json(oauth->metadata());
-    options.routes.push_back(
-        {"GET", path, true, [answer](const mcp::http::Request&) { return answer; }});
+    options.routes.push_back({"GET", path, mcp::http::Route::Access::kPublic,
+                              [answer](const mcp::http::Request&) { return answer; }});
   }
   return base::done();
+}
+
+// On a loopback address whoever is reached by the server is on its machine.
+std::string public_url_of(const ServeSettings& settings, const std::string& name) {
+  if (!settings.public_url.empty()) return settings.public_url;
+  const auto address = mcp::http::parse_address(name);
+  const bool is_here = address && address->is_loopback() && !address->is_unix();
+  return is_here && !settings.behind_proxy ? "http://" + name : "";
 }
 
 // What an operator who has just started it may have forgotten.
@@ -154,13 +166,27 @@ base::Result<int> run_serve(Application& app, bool no_auth) {
   std::stop_source draining;
   options.on_drain = [&draining] { draining.request_stop(); };
 
-  const Offer offer(server, {app.sessions(), app.share(), "", draining.get_token()});
+  std::promise<std::string> public_url;
+  const Services services{
+      .sessions = app.sessions(),
+      .share = app.share(),
+      .session_name = "",
+      .draining = draining.get_token(),
+      .public_url = [url = public_url.get_future().share()] { return url.get(); }};
+  const Offer offer(server, services);
   log_events_of(server);
+  for (mcp::http::Route& route : rest::shared_routes(app.store(), app.share())) {
+    options.routes.push_back(std::move(route));
+  }
+  for (mcp::http::Route& route : rest::sandbox_routes(services)) {
+    options.routes.push_back(std::move(route));
+  }
 
   const base::UniqueFd signals = TRY(ending_signals());
 
   const std::string failure =
       mcp::http::serve(server, std::move(options), signals.get(), [&](const std::string& name) {
+        public_url.set_value(public_url_of(settings, name));
         std::cerr << "hutch: serving MCP on " << (name.starts_with("unix:") ? "" : "http://")
                   << name << (name.starts_with("unix:") ? "" : "/mcp") << std::endl;
         warn_about_door(app, no_auth);

@@ -119,6 +119,18 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
+// Links begin with it.
+base::Status check_public_url(std::string& url) {
+  url = without_last_slashes(url);
+  const bool is_http = url.starts_with("http://") || url.starts_with("https://");
+  const bool has_host = url.find_first_not_of('/', url.find(':') + 1) != std::string::npos;
+  const bool is_plain = url.find_first_of(" \t\r\n?#\"<>") == std::string::npos;
+  if (url.empty() || (is_http && has_host && is_plain)) return base::done();
+  return base::error(
+      Error::Kind::kInvalid,
+      "public_url must be an address like https://hutch.example.org, not \"" + url + "\"");
+}
+
 base::Status resolve_serve(const Flags& flags, const Environment& environment,
                            ServeSettings& serve) {
   serve.listen = first_of({flags.listen, environment("HUTCH_LISTEN"), serve.listen});
@@ -134,7 +146,9 @@ base::Status resolve_serve(const Flags& flags, const Environment& environment,
   }
   if (!behind.empty()) serve.behind_proxy = behind == "1";
   serve.behind_proxy = serve.behind_proxy || flags.behind_proxy;
-  return base::done();
+  serve.public_url =
+      first_of({flags.public_url, environment("HUTCH_PUBLIC_URL"), serve.public_url});
+  return check_public_url(serve.public_url);
 }
 
 // Those of the command line come first, and in the place of what has their name in the file.

@@ -22,6 +22,9 @@ struct ServeSettings {
   std::vector<std::string> allow_origins;
   std::vector<std::string> allow_hosts;
   bool behind_proxy = false;
+  // Under which people and programs elsewhere reach this server, without a "/" at its end; empty:
+  // on a loopback address that is the one.
+  std::string public_url;
   std::int64_t drain_seconds = 10;
 };
 
@@ -89,6 +92,7 @@ struct Flags {
   std::vector<std::string> allow_origins;
   std::vector<std::string> allow_hosts;
   bool behind_proxy = false;
+  std::string public_url;
   std::vector<std::string> mounts;
   std::vector<std::string> allow;
   std::vector<std::string> credentials;

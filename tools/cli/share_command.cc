@@ -82,6 +82,12 @@ base::Result<int> share_list(Application& app, bool as_json) {
   return 0;
 }
 
+base::Result<int> share_remove(Application& app, const std::string& id) {
+  TRY(app.share().revoke(app.principal_id(), id));
+  std::cout << "taken back: " << id << "\n";
+  return 0;
+}
+
 base::Result<int> share_get(Application& app, const std::string& id, const std::string& target) {
   const sessions::Share share = TRY(app.store().find_share(app.principal_id(), id));
   const base::UniqueFd source = TRY(app.share().open_stored(share));

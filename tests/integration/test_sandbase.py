@@ -1,0 +1,192 @@
+"""/sandboxes, as Sandbase documents it: its quick start, and every route with what is wrong."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import environments
+from hutch_client import PATIENCE, hutch_binary
+from http_server import Server
+
+SAMPLE = Path(__file__).parent / "samples/002_sandbase_quick_start.py"
+
+
+def token(state, *arguments):
+    done = subprocess.run([hutch_binary(), "--state-dir", state, "token", "create", *arguments], capture_output=True, text=True,
+                          timeout=60, check=True)
+    return done.stdout.split()[-1]
+
+
+class Api:
+    def __init__(self, server, secret):
+        self.server = server
+        self.headers = {"Authorization": f"Bearer {secret}"}
+
+    def __call__(self, method, path, body=None, headers=None, raw=None):
+        """Status and what was answered."""
+        status, fields, got = self.server.request(method, path, raw if raw is not None else body and json.dumps(body),
+                                                  {**self.headers, **(headers or {})})
+        return status, json.loads(got) if fields["Content-Type"] == "application/json" else got
+
+    def upload(self, sandbox, content, **parts):
+        lines = [f'--xyz\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode() for name, value in parts.items()]
+        lines.append(b'--xyz\r\nContent-Disposition: form-data; name="file"; filename="up.bin"\r\n\r\n' + content + b"\r\n--xyz--\r\n")
+        return self("POST", f"/sandboxes/{sandbox}/files", raw=b"".join(lines), headers={"Content-Type": "multipart/form-data; boundary=xyz"})
+
+
+@pytest.fixture(scope="module")
+def server(module_state):
+    with Server(module_state, no_auth=False) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def api(server, module_state):
+    return Api(server, token(module_state))
+
+
+@pytest.fixture
+def sandbox(api):
+    status, made = api("POST", "/sandboxes", {"templateID": "base", "timeout": 600})
+    assert status == 201, made
+    yield made["sandboxID"]
+    api("DELETE", f"/sandboxes/{made['sandboxID']}")
+
+
+def test_the_quick_start_runs_as_it_is_but_for_address_and_key(state, tmp_path):
+    with Server(state, no_auth=False, env={"HUTCH_ENVIRONMENTS_DIR": str(environments.directory())}) as server:
+        sample = SAMPLE.read_text().replace("https://api.sandbase.ai", "http://%s:%d" % server.address)
+        sample = sample.replace("sk-sb-YOUR_KEY", token(state))
+        (tmp_path / "data.csv").write_text("city,people\nBern,134794\nUri,37000\n")
+        ran = subprocess.run([sys.executable, "-c", sample], capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    version, *rest = ran.stdout.splitlines()
+    assert version.count(".") == 2 and "Rows: 2, Columns: ['city', 'people']" in rest and "134794.0" in ran.stdout, ran.stdout
+
+
+def test_the_life_of_a_sandbox(api):
+    status, made = api("POST", "/sandboxes", {"templateID": "base", "timeout": 300})
+    assert status == 201 and made["state"] == "running" and made["timeout"] == 300 and made["endAt"] > made["startedAt"], made
+    assert (made["cpuCount"], made["memoryMB"], made["diskSizeMB"]) == (2, 4096, 10240)
+    path = f"/sandboxes/{made['sandboxID']}"
+    assert made["sandboxID"] in [one["sandboxID"] for one in api("GET", "/sandboxes")[1]]
+    assert api("GET", path)[1]["state"] == "running"
+    assert api("POST", path + "/pause")[1]["state"] == "paused" == api("GET", path)[1]["state"]
+    assert api("POST", path + "/resume")[1]["state"] == "running"
+    assert api("DELETE", path)[0] == 204
+    for method, below in [("GET", ""), ("DELETE", ""), ("POST", "/pause"), ("POST", "/resume"), ("GET", "/files")]:
+        status, refusal = api(method, path + below)
+        assert status == 404 == refusal["code"] and made["sandboxID"] in refusal["message"], (method, below, refusal)
+    assert made["sandboxID"] not in [one["sandboxID"] for one in api("GET", "/sandboxes")[1]]
+
+
+def test_it_ends_with_its_timeout(api):
+    sandbox = api("POST", "/sandboxes", {"templateID": "base", "timeout": 1})[1]["sandboxID"]
+    deadline = time.monotonic() + 20 * PATIENCE
+    while (status := api("GET", f"/sandboxes/{sandbox}")[0]) == 200 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert status == 404
+    assert api("POST", f"/sandboxes/{sandbox}/processes", {"cmd": "true"})[0] == 404
+
+
+def test_processes(api, sandbox):
+    path = f"/sandboxes/{sandbox}/processes"
+    status, ran = api("POST", path, {"cmd": "python3", "args": ["-c", "import sys, os\nprint('out', os.environ['A'], os.getcwd())\n"
+                                                                "print('err', file=sys.stderr)\nsys.exit(3)"],
+                                     "cwd": "/tmp", "envVars": {"A": "it's"}})
+    assert status == 200 and (ran["stdout"], ran["stderr"], ran["exitCode"]) == ("out it's /tmp\n", "err\n", 3), ran
+    # Nothing of one reaches the next, and an argument is what it is.
+    hard = ["a b", "$HOME", "it's", '"', "`id`", "\n", "*", "", "\\", "-n", "ä"]
+    _, ran = api("POST", path, {"cmd": "python3", "args": ["-c", "import sys, os; print(ascii(sys.argv[1:]), os.getcwd())", *hard]})
+    assert ran["stdout"] == f"{ascii(hard)} /workspace\n", ran
+    _, ran = api("POST", path, {"cmd": "nothing-of-that-name"})
+    assert ran["exitCode"] == 127 and ran["status"] == "failed" and "nothing-of-that-name" in ran["stderr"]
+    _, ran = api("POST", path, {"cmd": "sleep", "args": ["60"], "timeout": 1})
+    assert ran["exitCode"] == 124 and ran["status"] == "timed_out", ran
+    _, ran = api("POST", path, {"cmd": "head", "args": ["-c", "9000000", "/dev/zero"]})
+    assert len(ran["stdout"]) == 8 << 20 and ran["stdoutFile"].endswith("/stdout") and ran["exitCode"] == 0
+    assert len(api("GET", f"/sandboxes/{sandbox}/files?path={ran['stdoutFile']}")[1]) == 9000000
+
+
+def test_files(api, sandbox):
+    path = f"/sandboxes/{sandbox}/files"
+    every_byte = bytes(range(256)) * 300 + b"\r\n--xy"
+    status, made = api.upload(sandbox, every_byte, path="/workspace/a/b ü.bin")
+    assert status == 201 and made == {"name": "b ü.bin", "path": "/workspace/a/b ü.bin", "type": "file", "size": len(every_byte)}
+    assert api("GET", path + "?path=/workspace/a/b%20%C3%BC.bin")[1] == every_byte
+    assert api.upload(sandbox, b"x", path="/workspace/a/")[1]["path"] == "/workspace/a/up.bin"
+    assert api.upload(sandbox, b"x")[1]["path"] == "/workspace/up.bin"
+    assert api("POST", path + "?path=raw.txt", raw=b"raw")[1]["size"] == 3
+    status, listed = api("GET", path + "?path=/workspace")
+    assert [(entry["name"], entry["type"], entry["size"]) for entry in listed["entries"] if entry["type"] == "file"] == \
+        [("raw.txt", "file", 3), ("up.bin", "file", 1)] and not listed["truncated"]
+    assert ("a", "dir") in [(entry["name"], entry["type"]) for entry in listed["entries"]]
+    status, fields, body = api.server.request("GET", path + "?path=raw.txt", headers={**api.headers, "Range": "bytes=1-"})
+    assert (status, body, fields["Content-Range"]) == (206, b"aw", "bytes 1-2/3")
+    assert fields["Content-Disposition"] == 'attachment; filename="raw.txt"'
+    assert api("GET", path + "?path=/nothing")[0] == 404
+
+
+def test_an_upload_of_100_mib(api, sandbox):
+    large = b"0123456789abcdef" * (100 << 16)
+    status, made = api.upload(sandbox, large, path="large")
+    assert status == 201 and made["size"] == len(large) == 100 << 20, made
+    assert api("GET", f"/sandboxes/{sandbox}/files?path=large")[1] == large
+    status, refusal = api("POST", f"/sandboxes/{sandbox}/files?path=more", raw=large + b"x")
+    assert status in (400, 429) and "bytes" in refusal["message"], refusal
+    # A client that goes in the middle leaves nothing.
+    connection = api.server.connection()
+    connection.putrequest("POST", f"/sandboxes/{sandbox}/files?path=half")
+    connection.putheader("Content-Length", str(len(large)))
+    connection.putheader("Authorization", api.headers["Authorization"])
+    connection.endheaders(large[:1 << 20])
+    connection.close()
+    assert api("GET", f"/sandboxes/{sandbox}/files?path=half")[0] == 404
+
+
+@pytest.mark.parametrize("path, body, says", [
+    ("/sandboxes", {"timeout": 3601}, "1 to 3600"), ("/sandboxes", {"timeout": 0}, "1 to 3600"), ("/sandboxes", {"timeout": "5"}, "whole number"),
+    ("/sandboxes", {"templateID": 5}, "templateID must be"), ("/sandboxes", {"envVars": {"A": 1}}, "strings"),
+    ("/sandboxes", {"envVars": {"A=B": ""}}, "no name of a variable"), ("/sandboxes", [1], "JSON object"),
+    ("{}/processes", {}, "missing argument cmd"), ("{}/processes", {"cmd": ""}, "cmd"), ("{}/processes", {"cmd": "true", "args": "x"}, "args"),
+    ("{}/processes", {"cmd": "true", "args": [1]}, "strings"), ("{}/processes", {"cmd": "true", "args": ["\0"]}, "NUL"),
+    ("{}/processes", {"cmd": "true", "timeout": 601}, "1 to 600"), ("{}/files", None, "path is missing")])
+def test_what_is_wrong_is_told(api, sandbox, path, body, says):
+    status, refusal = api("POST", path.format(f"/sandboxes/{sandbox}"), body)
+    assert status == 400 == refusal["code"] and says in refusal["message"], refusal
+
+
+def test_no_json_and_unknown_templates(api, sandbox):
+    assert api("POST", "/sandboxes", raw=b"{") == (400, {"code": 400, "message": "the body must be a JSON object"})
+    status, refusal = api("POST", "/sandboxes", {"templateID": "claude"})
+    assert status == 404 and "claude" in refusal["message"] and "host" in refusal["message"]
+    status, refusal = api("POST", f"/sandboxes/{sandbox}/processes", raw=b"[" * 100_000)
+    assert status == 400, refusal
+
+
+def test_who_may(api, server, module_state, sandbox):
+    path = f"/sandboxes/{sandbox}"
+    status, refusal = Api(server, "sk-sb-wrong")("GET", path)
+    assert status == 401 == refusal["code"] and "token" in refusal["message"], refusal
+    other = Api(server, token(module_state, "--principal", "other"))
+    assert other("GET", path)[0] == 404 and other("DELETE", path)[0] == 404 and other("GET", "/sandboxes")[1] == []
+    reader = Api(server, token(module_state, "--scope", "read"))
+    assert reader("GET", path)[0] == 200 == reader("GET", path + "/files")[0]
+    for method, below, body in [("POST", "/processes", {"cmd": "true"}), ("DELETE", "", None), ("POST", "/pause", None), ("POST", "/files?path=x", {})]:
+        status, refusal = reader(method, path + below, body)
+        assert status == 403 == refusal["code"] and "may only read" in refusal["message"], refusal
+    assert reader("POST", "/sandboxes", {})[0] == 403
+
+
+def test_others_are_served_while_processes_run(api, sandbox):
+    waits = threading.Thread(target=api, args=("POST", f"/sandboxes/{sandbox}/processes", {"cmd": "sh", "args": ["-c", "while [ ! -e go ]; do sleep 0.05; done"]}))
+    waits.start()
+    assert api("GET", f"/sandboxes/{sandbox}")[0] == 200
+    assert api("POST", f"/sandboxes/{sandbox}/files?path=go", raw=b"")[0] == 201
+    waits.join(60 * PATIENCE)
+    assert not waits.is_alive()

@@ -1,0 +1,73 @@
+#include "tools/rest/api.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+
+#include "sandbox/limits.h"
+#include "sandbox/wire/json.h"
+#include "tools/rest/json_answer.h"
+
+namespace tools::rest {
+
+using base::Error;
+using mcp::http::Request;
+using mcp::http::Response;
+using nlohmann::json;
+
+namespace {
+
+// Code and as much again, for what is escaped in it.
+constexpr std::size_t kBodyBytesMax = std::size_t{2} * sandbox::kCodeBytesMax;
+
+base::Result<Arguments> read_body(const std::vector<Argument>& table, const Request& request) {
+  if (table.empty() || request.body.empty()) return check_arguments(table, json());
+  const auto parsed = sandbox::wire::parse_json(request.body);
+  if (!parsed.ok() || !parsed.value().is_object()) {
+    return base::error(Error::Kind::kInvalid, "the body must be a JSON object");
+  }
+  json known = json::object();
+  for (const Argument& row : table) {
+    const auto member = parsed.value().find(row.name);
+    if (member != parsed.value().end()) known[row.name] = *member;
+  }
+  return check_arguments(table, known);
+}
+
+Response answer(const Operation& operation, const Refusal& refusal, const Request& request) {
+  const auto answered = [&]() -> base::Result<Response> {
+    const Arguments body = TRY(read_body(operation.body, request));
+    return operation.answer(request, body);
+  }();
+  if (answered.ok()) return answered.value();
+  const Error& error = answered.error();
+  if (error.kind == Error::Kind::kInternal) {
+    spdlog::error("{} {}: {}", operation.method, operation.path, error.message);
+  }
+  return refusal(status_of(error), error.message);
+}
+
+}  // namespace
+
+mcp::http::Route route_of(Operation operation, const Refusal& refusal) {
+  using Access = mcp::http::Route::Access;
+  mcp::http::Route route;
+  route.method = operation.method;
+  route.path = operation.path;
+  route.access = operation.changes ? Access::kChanges : Access::kReads;
+  route.body_bytes = kBodyBytesMax;
+  route.takes_long = operation.takes_long;
+  route.refusal = refusal;
+  route.answer = [operation = std::make_shared<const Operation>(std::move(operation)),
+                  refusal](const Request& request) { return answer(*operation, refusal, request); };
+  return route;
+}
+
+Response refused_with_code(int status, const std::string& message) {
+  return json_answer(status, {{"code", status}, {"message", message}});
+}
+
+}  // namespace tools::rest

@@ -1,0 +1,35 @@
+// An API of others in the words of hutch: rows that are routes, a body that is checked by a table
+// as the arguments of a tool are, and one way to say that something failed.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "mcp/http/route.h"
+#include "sandbox/base/result.h"
+#include "tools/arguments.h"
+#include "tools/tools.h"
+
+namespace tools::rest {
+
+// How an API says that something failed. Of an Error that is ours it is told what clients may hear.
+using Refusal = std::function<mcp::http::Response(int status, const std::string& message)>;
+
+struct Operation {
+  const char* method;
+  const char* path;  // as in mcp::http::Route
+  std::function<base::Result<mcp::http::Response>(const mcp::http::Request& request,
+                                                  const Arguments& body)>
+      answer;
+  std::vector<Argument> body = {};  // members of the JSON object; others are not looked at
+  bool changes = false;             // needs a token that may
+  bool takes_long = false;          // code may run meanwhile
+};
+
+mcp::http::Route route_of(Operation operation, const Refusal& refusal);
+
+// {"code": 404, "message": "no such session"}
+mcp::http::Response refused_with_code(int status, const std::string& message);
+
+}  // namespace tools::rest

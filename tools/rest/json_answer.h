@@ -1,0 +1,18 @@
+// Answers in JSON, and what an Error is in HTTP.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "mcp/http/message.h"
+#include "sandbox/base/result.h"
+
+namespace tools::rest {
+
+mcp::http::Response json_answer(int status, const nlohmann::json& value);
+
+// 204.
+mcp::http::Response empty_answer();
+
+int status_of(const base::Error& error);
+
+}  // namespace tools::rest

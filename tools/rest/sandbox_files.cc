@@ -1,0 +1,149 @@
+#include "tools/rest/sandbox_files.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/files/box_files.h"
+#include "sandbox/files/box_path.h"
+#include "share/mime.h"
+#include "tools/rest/api.h"
+#include "tools/rest/download.h"
+#include "tools/rest/json_answer.h"
+#include "tools/text_window.h"
+#include "tools/tool_kit.h"
+
+namespace tools::rest {
+
+using base::Error;
+using mcp::http::Part;
+using mcp::http::Request;
+using mcp::http::Response;
+using mcp::http::Route;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t kUploadBytesMax = sandbox::files::kWriteBytesMax;
+constexpr std::size_t kFramingBytesMax = std::size_t{1} << 20;  // of multipart around a file
+
+std::string name_of_path(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string path_in_query(const Request& request, const std::string& otherwise) {
+  const auto found = request.query.find("path");
+  return found == request.query.end() ? otherwise : found->second;
+}
+
+base::Result<sandbox::files::BoxFiles> files_of(const Services& services,
+                                                const sessions::Session& session) {
+  return files_in(TRY(services.sessions.root_of(session)), session);
+}
+
+json shown(const sandbox::files::ListEntry& entry) {
+  return {{"name", name_of_path(entry.path)},
+          {"path", entry.path},
+          {"type", entry.type == "directory" ? "dir" : entry.type},
+          {"size", entry.bytes},
+          {"modifiedAt", base::to_rfc3339(entry.modified_at_ms)}};
+}
+
+base::Result<Response> list(const sandbox::files::BoxFiles& files, const std::string& path) {
+  sandbox::files::ListOptions options;
+  options.max_entries = sandbox::files::kListEntriesMax;
+  const auto listed = TRY(files.list(path, options));
+  json entries = json::array();
+  for (const auto& entry : listed.entries) entries.push_back(shown(entry));
+  return json_answer(200, {{"path", sandbox::files::shown_path(listed.path)},
+                           {"entries", std::move(entries)},
+                           {"truncated", listed.truncated}});
+}
+
+base::Result<Response> read(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(sandbox_of(services, request));
+  const auto files = TRY(files_of(services, session));
+  const std::string path = path_in_query(request, "/workspace");
+  auto opened = files.open(path);
+  if (!opened.ok() && opened.error().os_errno == EISDIR) return list(files, path);
+  base::UniqueFd file = TRY(std::move(opened));
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return Error::from_errno("fstat");
+  Download download;
+  download.file = std::move(file);
+  download.bytes = status.st_size;
+  download.filename = to_utf8(name_of_path(path));
+  download.content_type = share::mime_type_of_name(download.filename);
+  if (download.content_type.empty()) download.content_type = "application/octet-stream";
+  return answer_with(request, std::move(download));
+}
+
+// What was sent, and where it is to go.
+struct Upload {
+  std::string path;
+  const std::string* content = nullptr;
+};
+
+base::Result<Upload> upload_in(const Request& request) {
+  Upload upload{path_in_query(request, ""), nullptr};
+  std::string filename;
+  for (const Part& part : request.parts) {
+    if (part.filename.empty() && part.name == "path") {
+      upload.path = part.content;
+    } else if (upload.content == nullptr && (part.name == "file" || !part.filename.empty())) {
+      upload.content = &part.content;
+      filename = part.filename;
+    } else if (!part.filename.empty()) {
+      return base::error(Error::Kind::kInvalid,
+                         "one file a request: there is a second one, " + to_utf8(part.filename));
+    }
+  }
+  if (request.parts.empty()) upload.content = &request.body;
+  if (upload.content == nullptr) {
+    return base::error(Error::Kind::kInvalid,
+                       "there is no file: send a part named file, or the bytes as the body with "
+                       "?path=");
+  }
+  // A browser may send more of the path than the name.
+  if (upload.path.empty() && !filename.empty()) upload.path = name_of_path(filename);
+  if (upload.path.ends_with('/')) upload.path += name_of_path(filename);
+  if (!upload.path.empty()) return upload;
+  return base::error(Error::Kind::kInvalid, "path is missing: where in the sandbox to put it");
+}
+
+base::Result<Response> write(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(sandbox_of(services, request));
+  const Upload upload = TRY(upload_in(request));
+  const auto files = TRY(files_of(services, session));
+  const auto [written, record] =
+      TRY(write_into(services, session, files, upload.path, *upload.content,
+                     sandbox::files::WriteMode::kOverwrite));
+  return json_answer(201, {{"name", name_of_path(record.path)},
+                           {"path", record.path},
+                           {"type", "file"},
+                           {"size", written.bytes}});
+}
+
+}  // namespace
+
+std::vector<Route> sandbox_file_routes(const Services& services) {
+  Route reading = route_of(
+      {"GET", "/sandboxes/{id}/files",
+       [&services](const Request& request, const Arguments&) { return read(services, request); }},
+      refused_with_code);
+  Route writing = route_of(
+      {"POST",
+       "/sandboxes/{id}/files",
+       [&services](const Request& request, const Arguments&) { return write(services, request); },
+       {},
+       true},
+      refused_with_code);
+  writing.takes_parts = true;
+  writing.body_bytes = kUploadBytesMax + kFramingBytesMax;
+  return {std::move(reading), std::move(writing)};
+}
+
+}  // namespace tools::rest

@@ -1,0 +1,19 @@
+// /sandboxes/{id}/files: reading, listing and uploading.
+#pragma once
+
+#include <vector>
+
+#include "mcp/http/route.h"
+#include "sandbox/base/result.h"
+#include "sessions/store.h"
+#include "tools/tools.h"
+
+namespace tools::rest {
+
+// The session of the request's {id}, which has not ended. In sandboxes.cc.
+base::Result<sessions::Session> sandbox_of(const Services& services,
+                                           const mcp::http::Request& request);
+
+std::vector<mcp::http::Route> sandbox_file_routes(const Services& services);
+
+}  // namespace tools::rest

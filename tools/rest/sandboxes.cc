@@ -1,0 +1,205 @@
+#include "tools/rest/sandboxes.h"
+
+#include <algorithm>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/environment.h"
+#include "sandbox/wire/json.h"
+#include "tools/rest/api.h"
+#include "tools/rest/json_answer.h"
+#include "tools/rest/process.h"
+#include "tools/rest/sandbox_files.h"
+
+namespace tools::rest {
+
+using base::Error;
+using mcp::http::Request;
+using mcp::http::Response;
+using mcp::http::Route;
+using nlohmann::json;
+using Type = Argument::Type;
+
+namespace {
+
+constexpr std::int64_t kLifetimeSecondsMax = 3600;
+constexpr std::int64_t kLifetimeSecondsDefault = 300;
+constexpr std::int64_t kMemoryMb = 4096;
+constexpr std::int64_t kCpus = 2;
+constexpr std::int64_t kDiskMb = 10240;
+constexpr std::int64_t kVariablesMax = 200;
+constexpr std::int64_t kArgumentsMax = 10'000;
+constexpr int kTimedOutExitCode = 124;  // as timeout(1) has it
+// The name under which others know a sandbox with nothing but what the machine has.
+constexpr const char* kBase = "base";
+
+json shown(const sessions::SessionState& state) {
+  const sessions::Session& session = state.session;
+  const auto limits = sandbox::wire::parse_json(session.limits);
+  json value = {
+      {"sandboxID", session.id},  {"templateID", session.template_name},
+      {"clientID", "hutch"},      {"state", session.status == "paused" ? "paused" : "running"},
+      {"status", session.status}, {"startedAt", base::to_rfc3339(session.created_at)}};
+  if (limits.ok()) {
+    value["cpuCount"] = limits.value().value("cpus", json());
+    value["memoryMB"] = limits.value().value("memory_mb", json());
+    value["diskSizeMB"] = limits.value().value("disk_mb", json());
+  }
+  if (session.lifetime_seconds) {
+    value["timeout"] = *session.lifetime_seconds;
+    value["endAt"] = base::to_rfc3339(session.created_at + *session.lifetime_seconds * 1000);
+  }
+  return value;
+}
+
+// What the API promises, as far as the operator lets a session have it.
+std::string limits_within(const sandbox::Limits& most) {
+  return sandbox::wire::print_json({{"memory_mb", std::min(kMemoryMb, most.memory_mb)},
+                                    {"cpus", std::min(kCpus, most.cpus)},
+                                    {"disk_mb", std::min(kDiskMb, most.disk_mb)}});
+}
+
+base::Result<Response> create(const Services& services, const Request& request,
+                              const Arguments& body) {
+  sessions::SessionOptions options;
+  options.template_name = body.text("templateID");
+  if (options.template_name == kBase) options.template_name = sandbox::kHostTemplate;
+  options.lifetime_seconds = body.integer("timeout", kLifetimeSecondsDefault);
+  options.limits = limits_within(services.sessions.config().most_limits);
+  options.env = body.map("envVars");
+  TRY(check_environment(options.env));
+  return json_answer(201, shown(TRY(services.sessions.create(request.principal.id, options))));
+}
+
+base::Result<Response> list(const Services& services, const Request& request) {
+  json all = json::array();
+  for (const auto& state : TRY(services.sessions.list(request.principal.id, std::nullopt))) {
+    all.push_back(shown(state));
+  }
+  return json_answer(200, all);
+}
+
+base::Result<Response> look(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(sandbox_of(services, request));
+  return json_answer(200, shown(TRY(services.sessions.state_of(session))));
+}
+
+base::Result<Response> remove(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(sandbox_of(services, request));
+  TRY(services.sessions.destroy(request.principal.id, session.id));
+  return empty_answer();
+}
+
+base::Result<Response> pause(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(sandbox_of(services, request));
+  return json_answer(200, shown(TRY(services.sessions.pause(request.principal.id, session.id))));
+}
+
+base::Result<Response> resume(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(sandbox_of(services, request));
+  return json_answer(200, shown(TRY(services.sessions.resume(request.principal.id, session.id))));
+}
+
+// A command line of the program and its arguments, that leaves the session's shell as it is.
+std::string command_line(const Arguments& body) {
+  std::string line = "( ";
+  if (body.has("cwd")) line += "cd -- " + quoted_for_shell(body.text("cwd")) + " && ";
+  line += "exec " + quoted_for_shell(body.text("cmd"));
+  for (const std::string& argument : body.list("args")) line += " " + quoted_for_shell(argument);
+  return line + " )";
+}
+
+json shown(const Ended& ended) {
+  const sandbox::Run& run = ended.run;
+  json value = {{"processID", run.run_id},
+                {"status", name_of(run.status)},
+                {"exitCode", run.exit_code ? json(*run.exit_code) : json()},
+                {"stdout", ended.output},
+                {"stderr", ended.errors},
+                {"durationMs", run.duration_ms}};
+  if (run.status == sandbox::RunStatus::kTimedOut) value["exitCode"] = kTimedOutExitCode;
+  if (run.error) value["error"] = run.error->message;
+  const auto is_cut = [](std::int64_t bytes) {
+    return bytes > static_cast<std::int64_t>(kStreamBytesMax);
+  };
+  if (is_cut(run.stdout_bytes)) value["stdoutFile"] = "/runs/" + run.run_id + "/stdout";
+  if (is_cut(run.stderr_bytes)) value["stderrFile"] = "/runs/" + run.run_id + "/stderr";
+  return value;
+}
+
+base::Result<Response> run_process(const Services& services, const Request& request,
+                                   const Arguments& body) {
+  const sessions::Session session = TRY(sandbox_of(services, request));
+  for (const std::string& word : body.list("args")) {
+    if (word.find('\0') != std::string::npos) {
+      return base::error(Error::Kind::kInvalid, "args: NUL can be in no argument of a program");
+    }
+  }
+  sandbox::RunRequest run;
+  run.language = sandbox::Language::kBash;
+  run.code = command_line(body);
+  run.env = body.map("envVars");
+  TRY(check_environment(run.env));
+  run.timeout_seconds = sandbox::kRunSecondsMax;
+  if (const auto given = body.find_integer("timeout")) {
+    run.timeout_seconds = TRY(services.sessions.check_run_seconds(session, *given));
+  } else {
+    const std::int64_t most = services.sessions.config().most_limits.run_seconds;
+    run.timeout_seconds = std::min(run.timeout_seconds, most);
+  }
+  return json_answer(200, shown(TRY(run_to_its_end(services, session, std::move(run)))));
+}
+
+}  // namespace
+
+base::Result<sessions::Session> sandbox_of(const Services& services, const Request& request) {
+  const std::string& id = request.parameters.at("id");
+  auto session = services.sessions.find(request.principal.id, id);
+  if (!session.ok() && session.error().kind != Error::Kind::kNotFound) return session;
+  if (session.ok() && session.value().status != "destroyed" &&
+      !sessions::lifetime_is_over(session.value(), base::now_ms())) {
+    return session;
+  }
+  return base::error(Error::Kind::kNotFound, "there is no sandbox " + id + ", or it has ended");
+}
+
+std::vector<Route> sandbox_routes(const Services& services) {
+  const auto with = [&services](auto function) {
+    return [&services, function](const Request& request, const Arguments&) {
+      return function(services, request);
+    };
+  };
+  const auto with_body = [&services](auto function) {
+    return [&services, function](const Request& request, const Arguments& body) {
+      return function(services, request, body);
+    };
+  };
+  const std::vector<Argument> create_body{
+      {.name = "templateID", .most = 100},
+      {.name = "timeout", .type = Type::kInteger, .least = 1, .most = kLifetimeSecondsMax},
+      {.name = "envVars", .type = Type::kStringMap, .most = kVariablesMax}};
+  const std::vector<Argument> process_body{
+      {.name = "cmd", .required = true, .least = 1, .most = 4096},
+      {.name = "args", .type = Type::kStringList, .most = kArgumentsMax},
+      {.name = "cwd", .least = 1, .most = 4096},
+      {.name = "envVars", .type = Type::kStringMap, .most = kVariablesMax},
+      {.name = "timeout", .type = Type::kInteger, .least = 1, .most = sandbox::kRunSecondsMax}};
+  std::vector<Operation> operations{
+      {"GET", "/sandboxes", with(list)},
+      {"POST", "/sandboxes", with_body(create), create_body, true, true},
+      {"GET", "/sandboxes/{id}", with(look)},
+      {"DELETE", "/sandboxes/{id}", with(remove), {}, true, true},
+      {"POST", "/sandboxes/{id}/pause", with(pause), {}, true, true},
+      {"POST", "/sandboxes/{id}/resume", with(resume), {}, true, true},
+      {"POST", "/sandboxes/{id}/processes", with_body(run_process), process_body, true, true}};
+  std::vector<Route> routes;
+  for (Operation& operation : operations) {
+    routes.push_back(route_of(std::move(operation), refused_with_code));
+  }
+  for (Route& route : sandbox_file_routes(services)) routes.push_back(std::move(route));
+  return routes;
+}
+
+}  // namespace tools::rest

@@ -1,0 +1,15 @@
+// What sessions have shared, for whoever has the link: the file, and a page that shows it.
+#pragma once
+
+#include <vector>
+
+#include "mcp/http/route.h"
+#include "share/file_share.h"
+#include "sessions/store.h"
+
+namespace tools::rest {
+
+// Both outlive the routes.
+std::vector<mcp::http::Route> shared_routes(sessions::Store& store, const share::FileShare& share);
+
+}  // namespace tools::rest

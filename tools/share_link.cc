@@ -1,0 +1,12 @@
+#include "tools/share_link.h"
+
+#include "tools/sandbox_uri.h"
+
+namespace tools {
+
+ShareLink link_to(const sessions::Share& share, const std::string& public_url) {
+  const std::string page = public_url + "/shared/" + share.id;
+  return {page, page + "/" + percent_encode(share.filename)};
+}
+
+}  // namespace tools
