@@ -93,6 +93,7 @@ json spec_to_json(const BoxSpec& spec) {
                 {"zygote_directory", spec.zygote_directory},
                 {"ahead", names_of(spec.ahead)},
                 {"host_folders", folders_to_json(spec.host_folders)},
+                {"paths", path_rules_to_json(spec.paths)},
                 {"network", rules_to_json(spec.network)},
                 {"credentials", credentials_to_json(spec.credentials)},
                 {"network_addresses", spec.network_addresses},
@@ -142,6 +143,7 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
     }
   }
   spec.host_folders = TRY(folders_from_json(value.value("host_folders", json())));
+  spec.paths = TRY(path_rules_from_json(value.value("paths", json())));
   spec.network = TRY(rules_from_json(value.value("network", json::array())));
   spec.credentials = TRY(credentials_from_json(value.value("credentials", json::array())));
   const json addresses = value.value("network_addresses", json::object());

@@ -15,6 +15,7 @@
 #include "sandbox/limits.h"
 #include "sandbox/network_quota.h"
 #include "sandbox/network_rule.h"
+#include "sandbox/path_rules.h"
 #include "sandbox/run.h"
 
 namespace sandbox {
@@ -36,6 +37,7 @@ struct BoxSpec {
   std::string zygote_directory;             // of one to be forked from, if it is there; empty: none
   std::vector<Language> ahead;              // whose interpreters start before a run asks for them
   std::vector<HostFolder> host_folders;
+  PathRules paths;
   std::vector<NetworkRule> network;     // what it may reach; empty: nothing but itself
   std::vector<Credential> credentials;  // that the door adds to requests
   std::map<std::string, std::string> network_addresses;  // that the operator gives names of those

@@ -45,22 +45,6 @@ base::Error deleted() {
   return base::error(Error::Kind::kNotFound, "this session was deleted; create_session makes one");
 }
 
-namespace {
-
-base::Status make_directory(const std::string& path, const std::optional<std::int64_t>& owner) {
-  if (::mkdir(path.c_str(), owner ? 0700 : 0755) != 0 && errno != EEXIST) {
-    return Error::from_errno("make " + path, Error::Kind::kUnavailable);
-  }
-  // Again after a kill between the two: the id of a session never changes.
-  if (owner &&
-      ::lchown(path.c_str(), static_cast<uid_t>(*owner), static_cast<gid_t>(*owner)) != 0) {
-    return Error::from_errno("chown " + path);
-  }
-  return base::done();
-}
-
-}  // namespace
-
 std::int64_t run_seconds_of(const Session& session) {
   const auto limits = sandbox::wire::parse_json(session.limits);
   const std::int64_t fallback = sandbox::Limits().run_seconds;
@@ -123,14 +107,6 @@ std::string Manager::directory_of(const std::string& session_id) const {
   return config_.state_directory + "/sessions/" + session_id;
 }
 
-base::Status Manager::make_directories(const Session& session) const {
-  const std::string top = directory_of(session.id);
-  for (const char* name : {"/workspace", "/home", "/tmp"}) {
-    TRY(make_directory(top + name, session.host_uid));
-  }
-  return make_directory(top + "/runs", std::nullopt);
-}
-
 std::shared_ptr<std::mutex> Manager::lock_of(const std::string& what) {
   const std::lock_guard lock(mutex_);
   if (const auto entry = locks_.find(what); entry != locks_.end()) {
@@ -184,6 +160,7 @@ base::Result<Session> Manager::make_row(const std::string& principal_id,
   wanted.env = sandbox::wire::print_json(options.env);
   wanted.lifetime_seconds = options.lifetime_seconds;
   wanted.host_folders = TRY(choose_folders(options.filesystem));
+  wanted.paths = TRY(choose_paths(options.filesystem));
   wanted.network = TRY(choose_network(options.network));
   wanted.unasked = options.unasked;
   if (!options.template_name.empty()) wanted.template_name = options.template_name;
@@ -315,6 +292,7 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
   Folders folders = TRY(folders_of(session));
   spec.host_folders = std::move(folders.folders);
   spec.note = std::move(folders.note);
+  spec.paths = TRY(paths_of(session));
   Network network = TRY(network_of(session));
   TRY(add_network(std::move(network), session, spec));
   if (config_.own_ids) {

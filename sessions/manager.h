@@ -100,8 +100,8 @@ struct SessionOptions {
   bool unasked = false;
   std::optional<std::int64_t> lifetime_seconds;
   std::string limits;  // a JSON object; empty: the defaults
-  // A JSON object: read_only and read_write of names in /mnt, blocked of paths in them; empty: the
-  // default.
+  // A JSON object: read_only and read_write of names in /mnt, blocked of paths in them, and of
+  // paths of the session's own tree; empty: the default.
   std::string filesystem;
   // A JSON object: allow of hosts and names of sets, block_outbound; empty: the default.
   std::string network;
@@ -201,6 +201,14 @@ class Manager {
   base::Result<base::UniqueFd> root_of(const Session& session);
   // Before a file of so many bytes is written there. kLimit: it would not fit.
   base::Status take_disk_room(const Session& session, std::int64_t bytes);
+  // Of a path of the session that its code may only read: the workspace as it lies on the host, in
+  // which a client may write, and the path in it. Nothing for other paths.
+  struct BehindRule {
+    base::UniqueFd root;
+    std::string path;
+  };
+  [[nodiscard]] base::Result<std::optional<BehindRule>> behind_rule(const Session& session,
+                                                                    const std::string& path) const;
   // The same of a live box only, and only to look: no use of the session. kNotFound without one.
   base::Result<base::UniqueFd> look_at_root(const Session& session);
   // A live box for the session: the running one, or a new one.
@@ -254,6 +262,11 @@ class Manager {
   // For the row of a session that asks for these; nothing: no choice was made.
   [[nodiscard]] base::Result<std::optional<std::string>> choose_folders(
       const std::string& filesystem) const;
+  [[nodiscard]] static base::Result<std::optional<std::string>> choose_paths(
+      const std::string& filesystem);
+  [[nodiscard]] static base::Result<sandbox::PathRules> paths_of(const Session& session);
+  // Those that are to be there from the start.
+  [[nodiscard]] base::Status make_ruled_directories(const Session& session) const;
   [[nodiscard]] base::Result<std::optional<std::string>> choose_network(
       const std::string& network) const;
   // What a session gets of the folders that are granted now, and what it is told is missing.

@@ -49,6 +49,8 @@ std::string name_in(const std::string& given) {
   return name;
 }
 
+bool is_in_workspace(const std::string& given) { return given.starts_with("/workspace"); }
+
 base::Result<std::vector<std::string>> texts_of(const json& filesystem, const char* key) {
   std::vector<std::string> texts;
   const json value = filesystem.value(key, json::array());
@@ -81,6 +83,7 @@ base::Status pick(const json& filesystem, bool writable, const std::vector<HostF
                   std::vector<HostFolder>& chosen) {
   const std::string key = writable ? "read_write" : "read_only";
   for (const std::string& given : TRY(texts_of(filesystem, key.c_str()))) {
+    if (is_in_workspace(given)) continue;  // choose_paths()
     const std::string name = name_in(given);
     // A path of the host is no name, whatever is granted.
     const std::string place = name.starts_with('/') ? name : "/mnt/" + name;
@@ -115,6 +118,7 @@ bool is_plain(const std::string& path) {
 
 base::Status block(const json& filesystem, std::vector<HostFolder>& chosen) {
   for (std::string path : TRY(texts_of(filesystem, "blocked"))) {
+    if (sandbox::is_own_path(path)) continue;  // choose_paths()
     const std::string shown = "filesystem.blocked: " + sandbox::echoed(path);
     path = name_in(path);
     const std::size_t slash = path.find('/');
@@ -138,6 +142,15 @@ base::Status block(const json& filesystem, std::vector<HostFolder>& chosen) {
   return base::done();
 }
 
+// An empty list is a choice; one of paths in /workspace alone says nothing of folders.
+bool picks_folders(const json& filesystem, const char* key) {
+  const auto found = filesystem.find(key);
+  if (found == filesystem.end()) return false;
+  return found->empty() || std::any_of(found->begin(), found->end(), [](const json& entry) {
+           return !is_in_workspace(entry.get_ref<const std::string&>());
+         });
+}
+
 }  // namespace
 
 base::Result<std::optional<std::string>> Manager::choose_folders(const std::string& text) const {
@@ -149,7 +162,8 @@ base::Result<std::optional<std::string>> Manager::choose_folders(const std::stri
   std::vector<HostFolder> chosen;
   TRY(pick(filesystem, false, granted, chosen));
   TRY(pick(filesystem, true, granted, chosen));
-  const bool picks = filesystem.contains("read_only") || filesystem.contains("read_write");
+  const bool picks =
+      picks_folders(filesystem, "read_only") || picks_folders(filesystem, "read_write");
   if (!picks && config_.folders.unasked) chosen = granted;
   TRY(block(filesystem, chosen));
   return std::optional<std::string>(sandbox::wire::print_json(sandbox::folders_to_json(chosen)));

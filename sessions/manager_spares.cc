@@ -118,7 +118,8 @@ std::optional<Session> Manager::take_spare(const Session& wanted) {
   while (!spares_.ready.empty()) {
     const Session& next = spares_.ready.front();
     const bool fits = next.limits == wanted.limits && next.env == wanted.env &&
-                      next.host_folders == wanted.host_folders && next.network == wanted.network &&
+                      next.host_folders == wanted.host_folders && next.paths == wanted.paths &&
+                      next.network == wanted.network &&
                       next.template_name == wanted.template_name && has_usual_environment(next) &&
                       !wanted.lifetime_seconds.has_value();
     if (!fits) return std::nullopt;

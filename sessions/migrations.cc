@@ -141,13 +141,16 @@ CREATE TABLE network_days (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// Version 14: paths that a session's code may only read, or not see, as JSON.
+constexpr std::string_view kPaths = "ALTER TABLE sessions ADD COLUMN paths TEXT";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 13> kScripts{
+  static constexpr std::array<std::string_view, 14> kScripts{
       kSchemaSql,   kTokens,        kSealingKeys, kHostFolders, kUnasked,
       kBuryAgain,   kLiveAlone,     kNetwork,     kCredentials, kNetworkRequests,
-      kKeptAnswers, kNetworkGrants, kNetworkUse};
+      kKeptAnswers, kNetworkGrants, kNetworkUse,  kPaths};
   return kScripts;
 }
 

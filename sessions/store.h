@@ -36,6 +36,7 @@ struct Session {
   std::optional<std::string> isolation;
   // JSON: the folders of the host that were asked for; nothing: what its server grants unasked.
   std::optional<std::string> host_folders;
+  std::optional<std::string> paths;    // JSON: sandbox::PathRules; nothing: none
   std::optional<std::string> network;  // JSON: what it asked to reach; nothing: no choice was made
   std::optional<std::int64_t> host_uid;  // until it is buried
   std::optional<std::int64_t> lifetime_seconds;

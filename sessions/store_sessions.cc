@@ -16,7 +16,7 @@ namespace {
 #define SESSION_COLUMNS                                                                      \
   "id, principal_id, name, template, status, ends_with_connection, limits, env, isolation, " \
   "host_uid, lifetime_seconds, idle_seconds, retention_seconds, created_at, last_used_at, "  \
-  "ended_at, error, host_folders, unasked, network"
+  "ended_at, error, host_folders, unasked, network, paths"
 
 Session read_session(Statement& row) {
   Session session;
@@ -40,6 +40,7 @@ Session read_session(Statement& row) {
   session.host_folders = row.optional_text();
   session.unasked = row.integer() != 0;
   session.network = row.optional_text();
+  session.paths = row.optional_text();
   return session;
 }
 
@@ -50,9 +51,9 @@ base::Result<std::vector<Session>> read_all_sessions(Statement& rows) {
 }
 
 base::Status insert(Database& database, const Session& session) {
-  Statement statement =
-      TRY(database.prepare("INSERT INTO sessions (" SESSION_COLUMNS ") "
-                           "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  Statement statement = TRY(
+      database.prepare("INSERT INTO sessions (" SESSION_COLUMNS ") "
+                       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   statement.bind(session.id)
       .bind(session.principal_id)
       .bind(session.name)
@@ -72,7 +73,8 @@ base::Status insert(Database& database, const Session& session) {
       .bind(session.error)
       .bind(session.host_folders)
       .bind(session.unasked)
-      .bind(session.network);
+      .bind(session.network)
+      .bind(session.paths);
   return statement.run();
 }
 

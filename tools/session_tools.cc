@@ -74,7 +74,7 @@ mcp::Tool create_session(const Services& services) {
         .description = "allow: hosts; credentials: names; block_outbound"},
        {.name = "filesystem",
         .type = Argument::Type::kObject,
-        .description = "read_only, read_write: folders of /mnt; blocked: paths in them"},
+        .description = "read_only, read_write: folders of /mnt or /workspace; blocked: paths"},
        {.name = "env",
         .type = Argument::Type::kStringMap,
         .description = "for all its runs",

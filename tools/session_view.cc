@@ -18,15 +18,19 @@ json parsed_or_empty(const std::string& text) {
 }
 
 // Where the code sees them; the host's own paths are not for every client.
-json filesystem_of(const json& folders) {
+json filesystem_of(const json& folders, const sessions::Session& session) {
   json value = {
       {"read_only", json::array()}, {"read_write", json::array()}, {"blocked", json::array()}};
   const auto all = sandbox::folders_from_json(folders);
-  if (!all.ok()) return value;
-  for (const sandbox::HostFolder& folder : all.value()) {
+  for (const sandbox::HostFolder& folder :
+       all.ok() ? all.value() : std::vector<sandbox::HostFolder>()) {
     const std::string place = sandbox::place_of(folder);
     value[folder.writable ? "read_write" : "read_only"].push_back(place);
     for (const std::string& path : folder.blocked) value["blocked"].push_back(place + "/" + path);
+  }
+  const json paths = parsed_or_empty(session.paths.value_or("{}"));
+  for (const auto& [key, own] : paths.items()) {
+    value[key].insert(value[key].end(), own.begin(), own.end());
   }
   return value;
 }
@@ -44,7 +48,7 @@ json structured_session(const sessions::SessionState& state) {
                 {"limits", parsed_or_empty(session.limits)},
                 {"active_runs", json::array()}};
   json isolation = parsed_or_empty(session.isolation.value_or("{}"));
-  value["filesystem"] = filesystem_of(isolation.value("host_folders", json()));
+  value["filesystem"] = filesystem_of(isolation.value("host_folders", json()), session);
   isolation.erase("host_folders");
   value["network"]["allow"] = isolation.value("network", json::array());
   isolation.erase("network");

@@ -162,7 +162,11 @@ base::Result<WrittenFile> write_into(const Services& services, const sessions::S
   TRY(take_disk_room(services, session, files, path, bytes));
   const auto lock = services.sessions.lock_of_files(session);
   const std::lock_guard one_at_a_time(*lock);
-  auto written = TRY(files.write(path, content, mode));
+  auto behind = TRY(services.sessions.behind_rule(session, path));
+  auto written =
+      behind ? TRY(files_in(std::move(behind->root), session).write(behind->path, content, mode))
+             : TRY(files.write(path, content, mode));
+  if (behind) written.path = "/workspace" + written.path;
   auto record = TRY(record_written(services, session, files, written, content));
   return WrittenFile{std::move(written), std::move(record)};
 }

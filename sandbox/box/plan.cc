@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "sandbox/box/covers.h"
 #include "sandbox/box/host_folders.h"
 #include "sandbox/box/machine_view.h"
 #include "sandbox/box/network.h"
@@ -294,6 +295,7 @@ base::Result<std::string> make_plan(const BoxSpec& spec, const Cgroup::Entrance&
     if (folder.writable) plan.add(PlanOp::kAccess, {place_of(folder), "w"});
   }
   add_network(plan, spec);
+  TRY(add_covers(plan, spec));
   add_limits(plan, spec, fallbacks);
   std::string bytes = plan.take();
   if (bytes.size() > wire::kPlanBytesMax) return base::error(Error::Kind::kLimit, "plan too large");

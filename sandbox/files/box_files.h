@@ -108,6 +108,10 @@ class BoxFiles {
   // Whether a write to `path` ends in a folder of the host, and so is no use of the session's disk.
   [[nodiscard]] bool is_in_host_folder(const std::string& path) const;
 
+  // Each of the path below the root, where there is none yet; at its end there may be a file. Never
+  // through a link.
+  [[nodiscard]] base::Status make_directories(const std::string& path) const;
+
   // Links are listed, not followed; /proc and its like are listed, not entered, as are directories
   // the code may not read. Takes at most a few seconds.
   [[nodiscard]] base::Result<ListResult> list(const std::string& path,

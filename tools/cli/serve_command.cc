@@ -17,6 +17,7 @@
 #include "tools/cli/ending_signals.h"
 #include "tools/cli/server_log.h"
 #include "tools/cli/oauth.h"
+#include "tools/rest/agentcop.h"
 #include "tools/rest/sandboxes.h"
 #include "tools/rest/shared_files.h"
 #include "tools/tools.h"
@@ -175,11 +176,9 @@ base::Result<int> run_serve(Application& app, bool no_auth) {
       .public_url = [url = public_url.get_future().share()] { return url.get(); }};
   const Offer offer(server, services);
   log_events_of(server);
-  for (mcp::http::Route& route : rest::shared_routes(app.store(), app.share())) {
-    options.routes.push_back(std::move(route));
-  }
-  for (mcp::http::Route& route : rest::sandbox_routes(services)) {
-    options.routes.push_back(std::move(route));
+  for (auto&& routes : {rest::shared_routes(app.store(), app.share()),
+                        rest::sandbox_routes(services), rest::agentcop_routes(services)}) {
+    options.routes.insert(options.routes.end(), routes.begin(), routes.end());
   }
 
   const base::UniqueFd signals = TRY(ending_signals());

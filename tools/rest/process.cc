@@ -25,8 +25,16 @@ base::Result<std::string> stream_of(const Services& services, const RunState& st
 
 }  // namespace
 
-base::Result<Ended> run_to_its_end(const Services& services, const sessions::Session& session,
-                                   sandbox::RunRequest request) {
+base::Result<Seen> look_at(const Services& services, RunState state) {
+  Seen seen;
+  seen.output = TRY(stream_of(services, state, "stdout", state.run.stdout_bytes));
+  seen.errors = TRY(stream_of(services, state, "stderr", state.run.stderr_bytes));
+  seen.run = std::move(state.run);
+  return seen;
+}
+
+base::Result<Seen> run_to_its_end(const Services& services, const sessions::Session& session,
+                                  sandbox::RunRequest request) {
   RunState state = TRY(services.sessions.start_run(session, std::move(request)));
   sandbox::WaitOptions options;
   options.timeout = kAskAgain;
@@ -41,11 +49,7 @@ base::Result<Ended> run_to_its_end(const Services& services, const sessions::Ses
     }
     state = TRY(std::move(waited));
   }
-  Ended ended;
-  ended.output = TRY(stream_of(services, state, "stdout", state.run.stdout_bytes));
-  ended.errors = TRY(stream_of(services, state, "stderr", state.run.stderr_bytes));
-  ended.run = std::move(state.run);
-  return ended;
+  return look_at(services, std::move(state));
 }
 
 std::string quoted_for_shell(const std::string& word) {

@@ -27,6 +27,7 @@ using mcp::http::Response;
 using mcp::http::Route;
 using nlohmann::json;
 
+namespace sandbox_files {
 namespace {
 
 constexpr std::size_t kUploadBytesMax = sandbox::files::kWriteBytesMax;
@@ -128,21 +129,24 @@ base::Result<Response> write(const Services& services, const Request& request) {
 }
 
 }  // namespace
+}  // namespace sandbox_files
 
 std::vector<Route> sandbox_file_routes(const Services& services) {
-  Route reading = route_of(
-      {"GET", "/sandboxes/{id}/files",
-       [&services](const Request& request, const Arguments&) { return read(services, request); }},
-      refused_with_code);
-  Route writing = route_of(
-      {"POST",
-       "/sandboxes/{id}/files",
-       [&services](const Request& request, const Arguments&) { return write(services, request); },
-       {},
-       true},
-      refused_with_code);
+  Route reading = route_of({"GET", "/sandboxes/{id}/files",
+                            [&services](const Request& request, const Arguments&) {
+                              return sandbox_files::read(services, request);
+                            }},
+                           refused_with_code);
+  Route writing = route_of({"POST",
+                            "/sandboxes/{id}/files",
+                            [&services](const Request& request, const Arguments&) {
+                              return sandbox_files::write(services, request);
+                            },
+                            {},
+                            true},
+                           refused_with_code);
   writing.takes_parts = true;
-  writing.body_bytes = kUploadBytesMax + kFramingBytesMax;
+  writing.body_bytes = sandbox_files::kUploadBytesMax + sandbox_files::kFramingBytesMax;
   return {std::move(reading), std::move(writing)};
 }
 

@@ -22,6 +22,7 @@ using mcp::http::Route;
 using nlohmann::json;
 using Type = Argument::Type;
 
+namespace sandboxes {
 namespace {
 
 constexpr std::int64_t kLifetimeSecondsMax = 3600;
@@ -111,13 +112,13 @@ std::string command_line(const Arguments& body) {
   return line + " )";
 }
 
-json shown(const Ended& ended) {
-  const sandbox::Run& run = ended.run;
+json shown(const Seen& seen) {
+  const sandbox::Run& run = seen.run;
   json value = {{"processID", run.run_id},
                 {"status", name_of(run.status)},
                 {"exitCode", run.exit_code ? json(*run.exit_code) : json()},
-                {"stdout", ended.output},
-                {"stderr", ended.errors},
+                {"stdout", seen.output},
+                {"stderr", seen.errors},
                 {"durationMs", run.duration_ms}};
   if (run.status == sandbox::RunStatus::kTimedOut) value["exitCode"] = kTimedOutExitCode;
   if (run.error) value["error"] = run.error->message;
@@ -153,6 +154,7 @@ base::Result<Response> run_process(const Services& services, const Request& requ
 }
 
 }  // namespace
+}  // namespace sandboxes
 
 base::Result<sessions::Session> sandbox_of(const Services& services, const Request& request) {
   const std::string& id = request.parameters.at("id");
@@ -178,22 +180,26 @@ std::vector<Route> sandbox_routes(const Services& services) {
   };
   const std::vector<Argument> create_body{
       {.name = "templateID", .most = 100},
-      {.name = "timeout", .type = Type::kInteger, .least = 1, .most = kLifetimeSecondsMax},
-      {.name = "envVars", .type = Type::kStringMap, .most = kVariablesMax}};
+      {.name = "timeout",
+       .type = Type::kInteger,
+       .least = 1,
+       .most = sandboxes::kLifetimeSecondsMax},
+      {.name = "envVars", .type = Type::kStringMap, .most = sandboxes::kVariablesMax}};
   const std::vector<Argument> process_body{
       {.name = "cmd", .required = true, .least = 1, .most = 4096},
-      {.name = "args", .type = Type::kStringList, .most = kArgumentsMax},
+      {.name = "args", .type = Type::kStringList, .most = sandboxes::kArgumentsMax},
       {.name = "cwd", .least = 1, .most = 4096},
-      {.name = "envVars", .type = Type::kStringMap, .most = kVariablesMax},
+      {.name = "envVars", .type = Type::kStringMap, .most = sandboxes::kVariablesMax},
       {.name = "timeout", .type = Type::kInteger, .least = 1, .most = sandbox::kRunSecondsMax}};
   std::vector<Operation> operations{
-      {"GET", "/sandboxes", with(list)},
-      {"POST", "/sandboxes", with_body(create), create_body, true, true},
-      {"GET", "/sandboxes/{id}", with(look)},
-      {"DELETE", "/sandboxes/{id}", with(remove), {}, true, true},
-      {"POST", "/sandboxes/{id}/pause", with(pause), {}, true, true},
-      {"POST", "/sandboxes/{id}/resume", with(resume), {}, true, true},
-      {"POST", "/sandboxes/{id}/processes", with_body(run_process), process_body, true, true}};
+      {"GET", "/sandboxes", with(sandboxes::list)},
+      {"POST", "/sandboxes", with_body(sandboxes::create), create_body, true, true},
+      {"GET", "/sandboxes/{id}", with(sandboxes::look)},
+      {"DELETE", "/sandboxes/{id}", with(sandboxes::remove), {}, true, true},
+      {"POST", "/sandboxes/{id}/pause", with(sandboxes::pause), {}, true, true},
+      {"POST", "/sandboxes/{id}/resume", with(sandboxes::resume), {}, true, true},
+      {"POST", "/sandboxes/{id}/processes", with_body(sandboxes::run_process), process_body, true,
+       true}};
   std::vector<Route> routes;
   for (Operation& operation : operations) {
     routes.push_back(route_of(std::move(operation), refused_with_code));

@@ -20,6 +20,7 @@ using mcp::http::Response;
 using mcp::http::Route;
 using nlohmann::json;
 
+namespace shared_files {
 namespace {
 
 constexpr const char* kPagePolicy =
@@ -110,12 +111,15 @@ Response file(const Request& request, sessions::Store& store, const share::FileS
 }
 
 }  // namespace
+}  // namespace shared_files
 
 std::vector<Route> shared_routes(sessions::Store& store, const share::FileShare& share) {
   Route of_page{"GET", "/shared/{id}", Route::Access::kPublic,
-                [&store](const Request& request) { return page(request, store); }};
+                [&store](const Request& request) { return shared_files::page(request, store); }};
   Route of_file{"GET", "/shared/{id}/{filename}", Route::Access::kPublic,
-                [&store, &share](const Request& request) { return file(request, store, share); }};
+                [&store, &share](const Request& request) {
+                  return shared_files::file(request, store, share);
+                }};
   of_page.body_bytes = of_file.body_bytes = 0;
   return {std::move(of_page), std::move(of_file)};
 }

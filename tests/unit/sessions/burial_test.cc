@@ -183,7 +183,8 @@ TEST_F(BurialTest, AnOlderDatabaseIsCleanedAndShrinksToo) {
     const auto database = Database::open(path()).value();
     ASSERT_TRUE(
         database
-            ->execute("ALTER TABLE sessions DROP COLUMN network; DROP TABLE credentials; "
+            ->execute("ALTER TABLE sessions DROP COLUMN network; "
+                      "ALTER TABLE sessions DROP COLUMN paths; DROP TABLE credentials; "
                       "ALTER TABLE sessions DROP COLUMN network_bytes; DROP TABLE network_days; "
                       "DROP TABLE network_requests; DROP TABLE network_grants; "
                       "PRAGMA auto_vacuum = NONE; "

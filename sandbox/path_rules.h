@@ -1,0 +1,36 @@
+// Paths of a session's own tree that its code may only read, or not see at all. Everything but
+// /workspace, /home/user and /tmp is read-only anyway.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "sandbox/base/result.h"
+
+namespace sandbox {
+
+inline constexpr std::size_t kPathRulesMax = 16;  // of each kind
+
+struct PathRules {
+  std::vector<std::string> read_only;   // entries of /workspace, which nothing can rename
+  std::vector<std::string> read_write;  // directories in /workspace, which are there from the start
+  std::vector<std::string> blocked;     // read as empty
+
+  [[nodiscard]] bool empty() const {
+    return read_only.empty() && read_write.empty() && blocked.empty();
+  }
+};
+
+// Whether it is a rule of that kind that is meant, and not a folder of the host.
+bool is_own_path(const std::string& path);
+
+// kInvalid says what is wrong with which path.
+base::Status check_path_rules(const PathRules& rules);
+
+nlohmann::json path_rules_to_json(const PathRules& rules);
+// kInvalid for what path_rules_to_json() cannot have made of rules that are fine.
+base::Result<PathRules> path_rules_from_json(const nlohmann::json& value);
+
+}  // namespace sandbox

@@ -1,0 +1,119 @@
+// The directories of a session on the host, and which paths of its own tree its code may only read,
+// or not see.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/files/box_files.h"
+#include "sandbox/files/box_path.h"
+#include "sandbox/wire/json.h"
+#include "sessions/manager.h"
+
+namespace sessions {
+
+using base::Error;
+using nlohmann::json;
+using sandbox::PathRules;
+
+namespace {
+
+constexpr const char* kWorkspace = "/workspace";
+
+// Of strings, the paths; choose_folders() has the rest, and says what is wrong with it.
+std::vector<std::string> own_paths(const json& filesystem, const char* key) {
+  std::vector<std::string> paths;
+  const json all = filesystem.value(key, json::array());
+  if (!all.is_array()) return paths;
+  for (const json& entry : all) {
+    if (!entry.is_string() || !sandbox::is_own_path(entry.get_ref<const std::string&>())) continue;
+    std::string path = entry.get<std::string>();
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+base::Result<base::UniqueFd> open_workspace(const std::string& session_directory) {
+  return base::open_file(AT_FDCWD, session_directory + kWorkspace,
+                         O_PATH | O_DIRECTORY | O_NOFOLLOW);
+}
+
+std::optional<std::uint32_t> uid_of(const Session& session) {
+  if (!session.host_uid) return std::nullopt;
+  return static_cast<std::uint32_t>(*session.host_uid);
+}
+
+base::Status make_directory(const std::string& path, const std::optional<std::int64_t>& owner) {
+  if (::mkdir(path.c_str(), owner ? 0700 : 0755) != 0 && errno != EEXIST) {
+    return Error::from_errno("make " + path, Error::Kind::kUnavailable);
+  }
+  // Again after a kill between the two: the id of a session never changes.
+  if (owner &&
+      ::lchown(path.c_str(), static_cast<uid_t>(*owner), static_cast<gid_t>(*owner)) != 0) {
+    return Error::from_errno("chown " + path);
+  }
+  return base::done();
+}
+
+}  // namespace
+
+base::Result<std::optional<std::string>> Manager::choose_paths(const std::string& text) {
+  if (text.empty()) return std::optional<std::string>();
+  const json filesystem = TRY(sandbox::wire::parse_json(text));
+  if (!filesystem.is_object()) return std::optional<std::string>();
+  const PathRules rules{.read_only = own_paths(filesystem, "read_only"),
+                        .read_write = own_paths(filesystem, "read_write"),
+                        .blocked = own_paths(filesystem, "blocked")};
+  TRY(sandbox::check_path_rules(rules));
+  if (rules.empty()) return std::optional<std::string>();
+  return std::optional<std::string>(sandbox::wire::print_json(sandbox::path_rules_to_json(rules)));
+}
+
+base::Result<PathRules> Manager::paths_of(const Session& session) {
+  if (!session.paths) return PathRules();
+  const json row = TRY(sandbox::wire::parse_json(*session.paths));
+  return sandbox::path_rules_from_json(row);
+}
+
+base::Status Manager::make_directories(const Session& session) const {
+  const std::string top = directory_of(session.id);
+  for (const char* name : {"/workspace", "/home", "/tmp"}) {
+    TRY(make_directory(top + name, session.host_uid));
+  }
+  TRY(make_directory(top + "/runs", std::nullopt));
+  return make_ruled_directories(session);
+}
+
+base::Status Manager::make_ruled_directories(const Session& session) const {
+  const PathRules rules = TRY(paths_of(session));
+  if (rules.empty()) return base::done();
+  const sandbox::files::BoxFiles files(TRY(open_workspace(directory_of(session.id))),
+                                       uid_of(session));
+  const std::string prefix = std::string(kWorkspace) + "/";
+  for (const auto* paths : {&rules.read_only, &rules.read_write, &rules.blocked}) {
+    for (const std::string& path : *paths) {
+      if (!path.starts_with(prefix)) continue;
+      TRY(files.make_directories(path.substr(prefix.size() - 1)));
+    }
+  }
+  return base::done();
+}
+
+base::Result<std::optional<Manager::BehindRule>> Manager::behind_rule(
+    const Session& session, const std::string& path) const {
+  const PathRules rules = TRY(paths_of(session));
+  const std::string whole = path.starts_with('/') ? path : std::string(kWorkspace) + "/" + path;
+  for (const std::string& rule : rules.read_only) {
+    if (whole != rule && !whole.starts_with(rule + "/")) continue;
+    BehindRule behind{TRY(open_workspace(directory_of(session.id))),
+                      whole.substr(std::string(kWorkspace).size())};
+    return std::optional<BehindRule>(std::move(behind));
+  }
+  return std::optional<BehindRule>();
+}
+
+}  // namespace sessions

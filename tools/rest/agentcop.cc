@@ -1,0 +1,170 @@
+#include "tools/rest/agentcop.h"
+
+#include <algorithm>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/clock.h"
+#include "tools/rest/agentcop_config.h"
+#include "tools/rest/api.h"
+#include "tools/rest/json_answer.h"
+#include "tools/rest/process.h"
+
+namespace tools::rest {
+
+using base::Error;
+using mcp::http::Request;
+using mcp::http::Response;
+using mcp::http::Route;
+using nlohmann::json;
+using Type = Argument::Type;
+
+namespace agentcop {
+namespace {
+
+constexpr std::int64_t kRunSecondsDefault = 30;
+
+bool is_over(const sessions::Session& session) {
+  return session.status == "destroyed" || sessions::lifetime_is_over(session, base::now_ms());
+}
+
+// Of the statuses of a session those that the API knows: what has no processes gets them with its
+// next run.
+std::string status_of(const sessions::SessionState& state) {
+  if (is_over(state.session)) return "destroyed";
+  if (!state.active.empty()) return "running";
+  const std::string& status = state.session.status;
+  return status == "paused" || status == "stopped" ? "ready" : status;
+}
+
+json shown(const sessions::SessionState& state) {
+  const sessions::Session& session = state.session;
+  json value = {{"sandbox_id", session.id},
+                {"status", status_of(state)},
+                {"mode", "container"},
+                {"created_at", base::to_rfc3339(session.created_at)}};
+  if (session.lifetime_seconds) {
+    value["expires_at"] = base::to_rfc3339(session.created_at + *session.lifetime_seconds * 1000);
+  }
+  if (session.error) value["error"] = *session.error;
+  return value;
+}
+
+json shown(const Seen& seen) {
+  const sandbox::Run& run = seen.run;
+  json value = {
+      {"run_id", run.run_id},   {"status", name_of(run.status)},
+      {"stdout", seen.output},  {"stderr", seen.errors},
+      {"outputs", run.outputs}, {"exit_code", run.exit_code ? json(*run.exit_code) : json()}};
+  if (is_terminal(run.status)) value["duration_ms"] = run.duration_ms;
+  if (run.error) {
+    value["error"] = {{"name", run.error->name},
+                      {"message", run.error->message},
+                      {"traceback", run.error->traceback}};
+  }
+  return value;
+}
+
+base::Result<sessions::Session> session_of(const Services& services, const Request& request) {
+  const std::string& id = request.parameters.at("id");
+  auto session = services.sessions.find(request.principal.id, id);
+  if (session.ok() || session.error().kind != Error::Kind::kNotFound) return session;
+  return base::error(Error::Kind::kNotFound, "there is no sandbox " + id);
+}
+
+base::Result<Response> create(const Services& services, const Request& request,
+                              const Arguments& body) {
+  if (body.text("mode", "container") == "wasm") {
+    return base::error(Error::Kind::kInvalid,
+                       "mode wasm is not served: leave mode out, or give container");
+  }
+  const auto options = TRY(options_of_config(body.object("config")));
+  return json_answer(201, shown(TRY(services.sessions.create(request.principal.id, options))));
+}
+
+base::Result<Response> look(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(session_of(services, request));
+  return json_answer(200, shown(TRY(services.sessions.state_of(session))));
+}
+
+base::Result<Response> remove(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(session_of(services, request));
+  if (session.status != "destroyed") {
+    TRY(services.sessions.destroy(request.principal.id, session.id));
+  }
+  return empty_answer();
+}
+
+base::Result<Response> run(const Services& services, const Request& request,
+                           const Arguments& body) {
+  const sessions::Session session = TRY(session_of(services, request));
+  if (is_over(session)) {
+    return base::error(Error::Kind::kConflict,
+                       "sandbox " + session.id + " is destroyed: create another");
+  }
+  sandbox::RunRequest wanted;
+  wanted.code = body.text("code");
+  wanted.timeout_seconds = TRY(
+      services.sessions.check_run_seconds(session, body.integer("timeout", kRunSecondsDefault)));
+  if (!body.boolean("async", false)) {
+    return json_answer(200, shown(TRY(run_to_its_end(services, session, std::move(wanted)))));
+  }
+  const auto state = TRY(services.sessions.start_run(session, std::move(wanted)));
+  return json_answer(202, {{"run_id", state.run.run_id},
+                           {"sandbox_id", session.id},
+                           {"status", name_of(state.run.status)}});
+}
+
+base::Result<Response> look_at_run(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(session_of(services, request));
+  const std::string& id = request.parameters.at("run");
+  const auto row = services.sessions.store().find_run(request.principal.id, id);
+  if (!row.ok() || row.value().session_id != session.id) {
+    return base::error(Error::Kind::kNotFound,
+                       "there is no run " + id + " in sandbox " + session.id);
+  }
+  auto state = TRY(services.sessions.wait_run(request.principal.id, id, {}, services.draining));
+  return json_answer(200, shown(TRY(look_at(services, std::move(state)))));
+}
+
+// {"error": {"code": 404, "message": "there is no sandbox x"}}
+Response refused(int status, const std::string& message) {
+  return json_answer(status, {{"error", {{"code", status}, {"message", message}}}});
+}
+
+}  // namespace
+}  // namespace agentcop
+
+std::vector<Route> agentcop_routes(const Services& services) {
+  const auto with = [&services](auto function) {
+    return [&services, function](const Request& request, const Arguments&) {
+      return function(services, request);
+    };
+  };
+  const auto with_body = [&services](auto function) {
+    return [&services, function](const Request& request, const Arguments& body) {
+      return function(services, request, body);
+    };
+  };
+  const std::vector<Argument> create_body{{.name = "agent_id", .most = 200},
+                                          {.name = "mode", .values = {"container", "wasm"}},
+                                          {.name = "config", .type = Type::kObject}};
+  const std::vector<Argument> run_body{
+      {.name = "code", .required = true, .least = 1, .most = sandbox::kCodeBytesMax},
+      {.name = "timeout", .type = Type::kInteger, .least = 1, .most = sandbox::kRunSecondsMax},
+      {.name = "async", .type = Type::kBoolean}};
+  std::vector<Operation> operations{
+      {"POST", "/api/sandbox/create", with_body(agentcop::create), create_body, true, true},
+      {"GET", "/api/sandbox/{id}", with(agentcop::look)},
+      {"DELETE", "/api/sandbox/{id}", with(agentcop::remove), {}, true, true},
+      {"POST", "/api/sandbox/{id}/run", with_body(agentcop::run), run_body, true, true},
+      {"GET", "/api/sandbox/{id}/run/{run}", with(agentcop::look_at_run)}};
+  std::vector<Route> routes;
+  for (Operation& operation : operations) {
+    routes.push_back(route_of(std::move(operation), agentcop::refused));
+  }
+  return routes;
+}
+
+}  // namespace tools::rest

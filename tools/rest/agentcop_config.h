@@ -1,0 +1,15 @@
+// What a sandbox is made with there, in the words of sessions.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "sandbox/base/result.h"
+#include "sandbox/limits.h"
+#include "sessions/manager.h"
+
+namespace tools::rest {
+
+// `config` is an object, or null. kInvalid names the member that is wrong.
+base::Result<sessions::SessionOptions> options_of_config(const nlohmann::json& config);
+
+}  // namespace tools::rest
