@@ -188,6 +188,11 @@ class Manager {
   // As Box::wait(), for any run of the principal, live or long ended.
   base::Result<RunState> wait_run(const std::string& principal_id, const std::string& run_id,
                                   const sandbox::WaitOptions& options, const std::stop_token& stop);
+  // What an API is to know of a run besides; until the session is deleted. Not for the box.
+  [[nodiscard]] base::Status keep_call(const Session& session, const std::string& run_id,
+                                       const std::string& text) const;
+  [[nodiscard]] base::Result<std::string> call_of(const std::string& session_id,
+                                                  const std::string& run_id) const;
   base::Result<RunState> cancel_run(const std::string& principal_id, const std::string& run_id);
   // Bytes of "stdout", "stderr" or "<n>.png" of a run.
   base::Result<std::string> read_run_file(const std::string& session_id, const std::string& run_id,

@@ -81,7 +81,8 @@ Response Endpoint::refused(const Request& head, int status) {
 
 Response Endpoint::handle(Request request) {
   const Route& route = *routes_.find(request.method, request.path).route;
-  return route.takes_long ? answer_later(route, std::move(request)) : answer(route, request);
+  if (route.work == Route::Work::kShort) return answer(route, request);
+  return answer_later(route, std::move(request));
 }
 
 Response Endpoint::answer(const Route& route, const Request& request) const {
@@ -97,10 +98,16 @@ Response Endpoint::answer(const Route& route, const Request& request) const {
 
 Response Endpoint::answer_later(const Route& route, Request request) const {
   Response response;
+  std::size_t bytes = request.body.size();
+  for (const Part& part : request.parts) bytes += part.content.size();
+  const auto room = FairBudget::take(options_.waiting_bytes, request.principal.id, bytes);
   const auto shared = std::make_shared<const Request>(std::move(request));
-  response.later = [this, &route, shared](const std::function<void(Response)>& done) {
-    const bool is_taken = options_.run(
-        shared->principal.id, [this, &route, shared, done] { done(answer(route, *shared)); });
+  response.later = [this, &route, shared, room](const std::function<void(Response)>& done) {
+    const bool is_taken =
+        room && options_.run(route.work, shared->principal.id, [this, &route, shared, room, done] {
+          // Nobody would hear of what came of it.
+          done(shared->gone.stop_requested() ? Response() : answer(route, *shared));
+        });
     if (is_taken) return;
     Response busy = refuse_as(route, kTooMany, "too many calls are waiting: try again");
     busy.headers.emplace_back("Retry-After", "1");

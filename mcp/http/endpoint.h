@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "mcp/http/budget.h"
 #include "mcp/http/door.h"
 #include "mcp/http/message.h"
 #include "mcp/http/metrics.h"
@@ -19,8 +20,11 @@ class Endpoint final : public Handler {
   struct Options {
     DoorOptions door;
     std::function<std::optional<auth::Challenge>(const Principal&)> may_change;  // null: all may
-    // Runs what takes long, for a principal, on another thread. False: too much waits.
-    std::function<bool(const std::string& principal_id, std::function<void()> work)> run;
+    // Does the work for a principal on another thread. False: too much waits.
+    std::function<bool(Route::Work kind, const std::string& principal_id,
+                       std::function<void()> work)>
+        run;
+    std::shared_ptr<FairBudget> waiting_bytes;  // of bodies that wait for it
     std::function<void(const AccessRecord&)> on_access;
   };
 

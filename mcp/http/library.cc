@@ -16,9 +16,17 @@ namespace {
 
 constexpr std::size_t kPartsMax = 100;
 
-// `response` as the library prints it for the request of `head`.
-Answer print_answer(std::string_view head, Request request, Response response, BodySource& source,
-                    Handler& handler, const Bounds& bounds);
+class Exchange;
+Answer answer_of(Exchange& exchange);
+
+// RFC 2046 section 5.1.1, RFC 9110 section 8.3.1: the library knows one way of writing the type.
+bool name_form(httplib::Request& parsed) {
+  constexpr std::string_view kForm = "multipart/form-data";
+  const auto type = parsed.headers.find("Content-Type");
+  if (type == parsed.headers.end() || !lower(type->second).starts_with(kForm)) return false;
+  type->second.replace(0, kForm.size(), kForm);
+  return true;
+}
 
 // One request on its way through the library. What the library calls is named by the library.
 class Exchange final : public httplib::Stream {
@@ -50,13 +58,13 @@ class Exchange final : public httplib::Stream {
 
   // In the order in which they are called:
   // Given first, it is what the request is answered with: its body has been read before.
-  void answer_with(Response response) {
+  void answer_with(Response response, bool wants_close) {
     response_ = std::move(response);
     decided_ = true;
     body_is_over_ = true;
+    closes_ = wants_close;
   }
   void take_head(httplib::Request& parsed);
-  int before_continue(httplib::Response& response);
   bool answer_without_body(httplib::Response& response);
   void answer_with_body(httplib::Response& response, const httplib::ContentReader& reader);
   void finish_headers(httplib::Response& response);
@@ -94,6 +102,7 @@ class Exchange final : public httplib::Stream {
   bool chunks_are_wrong_ = false;
   bool has_parts_ = false;
   bool body_is_over_ = false;
+  bool closes_ = false;  // whatever this head says
   bool head_taken_ = false;
   bool decided_ = false;  // response_ is the answer
   bool wants_close_ = false;
@@ -135,12 +144,15 @@ void Exchange::take_head(httplib::Request& parsed) {
   }
   const std::string connection = lower(request_.header("Connection"));
   wants_close_ = connection.find("close") != std::string::npos ||
-                 (parsed.version == "HTTP/1.0" && connection != "keep-alive");
+                 (parsed.version == "HTTP/1.0" && connection != "keep-alive") || closes_;
   if (!decided_) decide(parsed);
+  // What is answered already waits for no body, and the library's answer to who holds one back has
+  // no length.
+  if (decided_) parsed.headers.erase("Expect");
   // The library routes by regular expressions: it gets one path that always fits. And a form would
   // be taken apart by it.
   parsed.path = "/";
-  has_parts_ = body_.takes_parts && parsed.is_multipart_form_data();
+  has_parts_ = body_.takes_parts && name_form(parsed);
   if (!has_parts_) parsed.headers.erase("Content-Type");
 }
 
@@ -165,12 +177,6 @@ void Exchange::decide(const httplib::Request& parsed) {
   }
   if (framing_.chunked) chunks_.emplace(body_.bytes_max);
   if (framing_.length > body_.bytes_max) refuse_body(kTooLarge);
-}
-
-int Exchange::before_continue(httplib::Response& response) {
-  if (!decided_) return 100;
-  fill(response);
-  return response_.status;
 }
 
 bool Exchange::answer_without_body(httplib::Response& response) {
@@ -271,6 +277,8 @@ bool Exchange::body_left() const {
 void Exchange::finish_headers(httplib::Response& response) {
   response.headers.erase("Keep-Alive");  // promises of the library that are not ours
   response.headers.erase("Connection");
+  // RFC 9110 section 8.6: none of the one, and that of the other would be of what is not sent.
+  if (response_.status == 204 || response_.status == 304) response.headers.erase("Content-Length");
   if (!head_taken_ || body_left()) wants_close_ = true;
   if (wants_close_) response.set_header("Connection", "close");
 }
@@ -283,9 +291,9 @@ Answer Exchange::take_later() {
                   later = std::move(response_.later)](const std::function<void(Answer)>& done) {
     later([=](Response response) {
       NoBody none;
-      Answer printed = print_answer(head, request, std::move(response), none, *handler, *bounds);
-      printed.keep_alive = printed.keep_alive && keep_alive;
-      done(std::move(printed));
+      Exchange exchange(head, request, none, *handler, *bounds);
+      exchange.answer_with(std::move(response), !keep_alive);
+      done(answer_of(exchange));
     });
   };
   return answer;
@@ -304,9 +312,8 @@ Answer Exchange::take_answer() {
 class Library final : public httplib::Server {
  public:
   Library() {
-    set_expect_100_continue_handler([this](const httplib::Request&, httplib::Response& response) {
-      return current_->before_continue(response);
-    });
+    set_expect_100_continue_handler(
+        [](const httplib::Request&, httplib::Response&) { return 100; });
     set_pre_routing_handler([this](const httplib::Request&, httplib::Response& response) {
       return current_->answer_without_body(response) ? HandlerResponse::Handled
                                                      : HandlerResponse::Unhandled;
@@ -353,13 +360,6 @@ Answer answer_of(Exchange& exchange) {
     return {};
   }
   return exchange.take_answer();
-}
-
-Answer print_answer(std::string_view head, Request request, Response response, BodySource& source,
-                    Handler& handler, const Bounds& bounds) {
-  Exchange exchange(head, std::move(request), source, handler, bounds);
-  exchange.answer_with(std::move(response));
-  return answer_of(exchange);
 }
 
 }  // namespace

@@ -50,8 +50,13 @@ void Link::on_event(std::uint32_t events) {
     case State::kHead:
       return broken ? end(lock) : read_head(lock);
     case State::kFlushing:
+      if (broken || given_up_) return end(lock);
       write_armed_ = false;
-      return broken || given_up_ ? end(lock) : flush(lock);
+      // A file may be slow to read, and others wait for this thread.
+      if (out_.empty() && file_.file) {
+        return host_.run([self = shared_from_this()] { self->flush_file(); });
+      }
+      return flush(lock);
     case State::kStreaming:
       // Its half of the connection may be closed by a client only when it is done with it.
       if (broken || given_up_ || (events & EPOLLRDHUP) != 0) return end(lock);
@@ -60,6 +65,8 @@ void Link::on_event(std::uint32_t events) {
     case State::kLingering:
       return discard(lock);
     case State::kServed:
+      if (gone_ && (broken || (events & EPOLLRDHUP) != 0)) end(lock);
+      return;
     case State::kEnded:
       return;
   }
@@ -158,11 +165,22 @@ void Link::refuse(int status, Lock& lock) {
   flush(lock);
 }
 
+void Link::wait_for_answer(std::function<void()> gone) {
+  Lock lock(mutex_);
+  if (state_ == State::kEnded) {
+    lock.unlock();
+    return gone();
+  }
+  gone_ = std::move(gone);
+  host_.arm(*this, EPOLLRDHUP);
+}
+
 void Link::finish(Answer answer) {
   const bool stream = answer.start_stream != nullptr;
   {
     Lock lock(mutex_);
     if (state_ != State::kEnded) {
+      gone_ = nullptr;
       state_ = stream ? State::kStreaming : State::kFlushing;
       close_after_flush_ = !stream && (!answer.keep_alive || host_.draining());
       file_ = std::move(answer.file);
@@ -227,14 +245,26 @@ void Link::wait_for_room() {
   host_.arm(*this, state_ == State::kStreaming ? EPOLLOUT | EPOLLRDHUP : EPOLLOUT);
 }
 
-bool Link::send_file(Lock& /*held*/) {
+void Link::flush_file() {
+  Lock lock(mutex_);
+  if (state_ == State::kFlushing && !given_up_) flush(lock);
+}
+
+bool Link::send_file(Lock& lock) {
   std::size_t turn = 0;  // others have theirs in between
   while (file_.file && file_.bytes > 0) {
     if (turn >= kFileTurnBytes) return wait_for_room(), false;
-    off_t offset = file_.offset;
+    const FileBody part = file_;
+    off_t offset = part.offset;
     const std::size_t wanted =
-        static_cast<std::size_t>(std::min<std::int64_t>(file_.bytes, kFileTurnBytes));
-    const ssize_t sent = ::sendfile(fd_, file_.file->get(), &offset, wanted);
+        static_cast<std::size_t>(std::min<std::int64_t>(part.bytes, kFileTurnBytes));
+    // Who looks at the time of all connections must not wait for this one's disk.
+    lock.unlock();
+    const ssize_t sent = ::sendfile(fd_, part.file->get(), &offset, wanted);
+    const int failure = errno;
+    lock.lock();
+    if (state_ != State::kFlushing) return false;
+    errno = failure;
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && would_block()) return wait_for_room(), false;
     if (sent <= 0) return give_up(), false;  // it has become shorter than was promised

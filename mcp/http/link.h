@@ -71,6 +71,8 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   // By the thread that serves, between serve() and finish() or refuse():
   std::string take_head();
   std::size_t take_body(char* bytes, std::size_t size);  // what has come with the head
+  // The answer comes later, by finish(); `gone` is called if the client goes before.
+  void wait_for_answer(std::function<void()> gone);
   void finish(Answer answer);
   void refuse(int status);
 
@@ -95,6 +97,7 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   void flush(Lock& lock);
   // False: it goes on when the client has taken more, or has ended.
   bool send_file(Lock& lock);
+  void flush_file();
   void take_more(std::size_t bytes);
   void wait_for_room();
   void flushed(Lock& lock);

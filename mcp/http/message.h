@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,7 @@ struct Request {
   std::vector<Part> parts;  // of a body of multipart/form-data, in its place: Route::takes_parts
   std::string peer;         // address of the socket's other end; "unix" for a Unix socket
   Principal principal;
+  std::stop_token gone;  // the client, before it was answered: where that takes long
 
   // Of the first header of that name; empty when there is none.
   [[nodiscard]] std::string_view header(std::string_view name) const {

@@ -29,8 +29,10 @@ struct Route {
   // Of a request; more is refused before it is read.
   std::size_t body_bytes = std::numeric_limits<std::size_t>::max();
   bool takes_parts = false;  // multipart/form-data is taken apart: Request::parts
-  // Code may run meanwhile: it is answered by a thread of those for calls.
-  bool takes_long = false;
+  // On which threads it is answered: of those that read requests, which nothing may hold for long;
+  // for calls; or for what waits until code has run, which keeps no call waiting.
+  enum class Work { kShort, kCall, kRun };
+  Work work = Work::kShort;
   // How this API says what was refused before `answer` was asked; null: as an error of JSON-RPC.
   std::function<Response(int status, const std::string& message)> refusal = nullptr;
 };

@@ -59,7 +59,11 @@ class RunningService final : public Service {
                {options_.call_threads_each, options_.call_queue_each}),
         streamable_(parts(server)),
         legacy_sse_(parts(server)),
-        endpoint_({options_.door, options_.may_change, run_call(), options_.on_access}, routes()),
+        runs_(options_.call_threads, options_.call_queue,
+              {options_.call_threads_each, options_.call_queue_each}),
+        endpoint_(
+            {options_.door, options_.may_change, run_work(), open_messages_, options_.on_access},
+            routes()),
         sockets_(listener_.fd(), endpoint_, options_.bounds),
         clock_([this](const std::stop_token& stop) { look_after_streams(stop); }) {}
 
@@ -67,7 +71,10 @@ class RunningService final : public Service {
     // The calls end before what they use.
     streamable_.sessions().remove_all();
     legacy_sse_.sessions().remove_all();
-    while (!calls_.wait_until_idle(std::chrono::seconds(1))) {
+    sockets_.stop();
+    for (WorkerPool* pool : {&calls_, &runs_}) {
+      while (!pool->wait_until_idle(std::chrono::seconds(1))) {
+      }
     }
   }
 
@@ -93,6 +100,12 @@ class RunningService final : public Service {
       return calls_.run(principal_id, std::move(work));
     };
   }
+  std::function<bool(Route::Work, const std::string&, std::function<void()>)> run_work() {
+    return [this](Route::Work kind, const std::string& principal_id, std::function<void()> work) {
+      WorkerPool& pool = kind == Route::Work::kRun ? runs_ : calls_;
+      return pool.run(principal_id, std::move(work));
+    };
+  }
   std::vector<Route> routes();
   std::string print_metrics();
   void look_after_streams(const std::stop_token& stop);
@@ -107,6 +120,7 @@ class RunningService final : public Service {
   WorkerPool calls_;
   Streamable streamable_;
   LegacySse legacy_sse_;
+  WorkerPool runs_;
   Endpoint endpoint_;
   SocketServer sockets_;
   std::mutex mutex_;
@@ -176,6 +190,7 @@ void RunningService::drain() {
   streamable_.stop();
   sockets_.wait_until_read(kReadPatience);
   (void)calls_.wait_until_idle(options_.drain_patience);
+  (void)runs_.wait_until_idle(options_.drain_patience);
   streamable_.sessions().remove_all();
   legacy_sse_.sessions().remove_all();
   (void)sockets_.wait_until_idle(kLastChance);

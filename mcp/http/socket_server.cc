@@ -82,7 +82,8 @@ SocketServer::SocketServer(int listen_fd, Handler& handler, const Bounds& bounds
   thread_ = std::jthread([this](const std::stop_token& stop) { poll_events(stop); });
 }
 
-SocketServer::~SocketServer() {
+void SocketServer::stop() {
+  if (!thread_.joinable()) return;
   draining_ = true;
   thread_.request_stop();
   const std::uint64_t one = 1;
@@ -284,9 +285,12 @@ void SocketServer::answer(const std::shared_ptr<Link>& link) {
     handler_.answered(request, filtered.refusal, false);
     return link->refuse(filtered.refusal);
   }
+  const auto gone = std::make_shared<std::stop_source>();
+  request.gone = gone->get_token();
   SocketBody body(*this, *link);
   Answer answer = answer_request(filtered.text, std::move(request), body, handler_, bounds_);
   if (!answer.later) return link->finish(std::move(answer));
+  link->wait_for_answer([gone] { (void)gone->request_stop(); });
   answer.later([link](Answer later) { link->finish(std::move(later)); });
 }
 

@@ -27,9 +27,13 @@ class SocketServer final : private LinkHost {
   // `listen_fd` and `handler` outlive it. It takes connections at once.
   SocketServer(int listen_fd, Handler& handler, const Bounds& bounds);
   // Ends all connections and waits for the requests that are being answered.
-  ~SocketServer() override;
+  ~SocketServer() override { stop(); }
   SocketServer(const SocketServer&) = delete;
   SocketServer& operator=(const SocketServer&) = delete;
+
+  // The same, once: afterwards nothing is asked of the handler, and answers that come late are for
+  // nobody.
+  void stop();
 
   // No new connections, no further request on the open ones; idle ones end.
   void drain();

@@ -126,6 +126,31 @@ def test_what_may_be_looked_at(server, client):
         assert fields["Content-Security-Policy"].startswith(policy) and "connect-src" not in fields["Content-Security-Policy"], fields["Content-Security-Policy"]
 
 
+def test_html_is_no_page_of_this_server(server, client):
+    answer, path = shared(client, "own.html", "<p>")
+    for headers, status in [({}, 200), ({"Sec-Fetch-Dest": "iframe"}, 200), ({"Sec-Fetch-Dest": "document"}, 303)]:
+        got = server.request("GET", path + "?view", headers=headers)
+        assert got[0] == status, headers
+    assert urllib.parse.urljoin(answer["url"] + "?view", got[1]["Location"]) == answer["page_url"]
+    assert server.request("GET", path, headers={"Sec-Fetch-Dest": "document"})[0] == 200, "an attachment"
+
+
+def test_whose_it_is_takes_it_back(state):
+    with Server(state, no_auth=False) as server:
+        make = lambda name: subprocess.run([hutch_binary(), "--state-dir", state, "token", "create", "--principal", name],  # noqa: E731
+                                           capture_output=True, text=True, timeout=60, check=True).stdout.split()[-1]
+        alice, bob = ({"Authorization": f"Bearer {make(name)}"} for name in ("alice", "bob"))
+        client = HttpClient(server, headers=alice)
+        first, path = shared(client, "a", "x")
+        page = urllib.parse.urlparse(first["page_url"]).path
+        assert server.request("DELETE", page, headers=bob)[0] == 404 and server.request("DELETE", page)[0] == 401
+        assert server.request("GET", path)[0] == 200
+        assert server.request("DELETE", page, headers=alice)[0] == 204 and server.request("GET", path)[0] == 404
+        second, path = shared(client, "b", "x")
+        taken = subprocess.run([hutch_binary(), "--state-dir", state, "share", "rm", second["id"]], capture_output=True, text=True, timeout=60)
+        assert taken.returncode == 0 and server.request("GET", path)[0] == 404, "the operator's command is for all"
+
+
 def test_where_no_link_leads_none_is_told(state, tmp_path):
     with Server(state, listen=f"unix:{tmp_path}/socket") as server:
         client = HttpClient(server)
@@ -134,7 +159,9 @@ def test_where_no_link_leads_none_is_told(state, tmp_path):
     with Server(state, "--public-url", "https://hutch.example.org/box/") as server:
         client = HttpClient(server)
         client.call("write_file", path="a", content="x")
-        assert client.call("share_file", path="a")["url"].startswith("https://hutch.example.org/box/shared/share_")
+        url = client.call("share_file", path="a")["url"]
+        assert url.startswith("https://hutch.example.org/box/shared/share_")
+        assert server.request("GET", url.partition("/box")[2], headers={"Host": "hutch.example.org"})[0] == 200
     with Client(state, env={"HUTCH_PUBLIC_URL": "https://here.test"}) as client:
         client.call("write_file", path="a", content="x")
         answer = client.call("share_file", path="a")

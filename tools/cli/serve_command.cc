@@ -1,6 +1,8 @@
 // hutch serve: serves many MCP clients over HTTP.
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <future>
 #include <iostream>
@@ -18,6 +20,7 @@
 #include "tools/cli/server_log.h"
 #include "tools/cli/oauth.h"
 #include "tools/rest/agentcop.h"
+#include "tools/rest/responses.h"
 #include "tools/rest/sandboxes.h"
 #include "tools/rest/shared_files.h"
 #include "tools/tools.h"
@@ -80,6 +83,16 @@ base::Status set_door(Application& app, const mcp::Server& server, bool no_auth,
   return base::done();
 }
 
+// Without the port: links lead to it, so it is a name of this server.
+std::string host_of_url(const std::string& url) {
+  std::string host = url.substr(url.find("://") + 3);
+  host.resize(std::min(host.find('/'), host.size()));
+  if (!host.starts_with('[')) host.resize(std::min(host.find(':'), host.size()));
+  std::transform(host.begin(), host.end(), host.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return host;
+}
+
 // On a loopback address whoever is reached by the server is on its machine.
 std::string public_url_of(const ServeSettings& settings, const std::string& name) {
   if (!settings.public_url.empty()) return settings.public_url;
@@ -116,9 +129,11 @@ std::string printable(const std::string& text) {
 
 void log_access(const mcp::http::AccessRecord& record) {
   using std::chrono::milliseconds;
+  // Who has the id has the file.
+  const bool is_link = record.request.path.starts_with("/shared/");
   spdlog::info("request {} {} {} {} {} {} ms{}", record.request.id, record.request.peer,
-               record.request.method, printable(record.request.path), record.status,
-               std::chrono::duration_cast<milliseconds>(record.took).count(),
+               record.request.method, is_link ? "/shared/..." : printable(record.request.path),
+               record.status, std::chrono::duration_cast<milliseconds>(record.took).count(),
                record.streams ? " (streams)" : "");
 }
 
@@ -155,6 +170,9 @@ base::Result<int> run_serve(Application& app, bool no_auth) {
   TRY(set_door(app, server, no_auth, options));
   options.door.allow_origins = settings.allow_origins;
   options.door.allow_hosts = settings.allow_hosts;
+  if (!settings.public_url.empty()) {
+    options.door.allow_hosts.push_back(host_of_url(settings.public_url));
+  }
   // No name leads to a Unix socket, and a proxy that listens for names looks at them.
   options.door.any_host =
       options.address.is_unix() || (settings.behind_proxy && settings.allow_hosts.empty());
@@ -176,8 +194,9 @@ base::Result<int> run_serve(Application& app, bool no_auth) {
       .public_url = [url = public_url.get_future().share()] { return url.get(); }};
   const Offer offer(server, services);
   log_events_of(server);
-  for (auto&& routes : {rest::shared_routes(app.store(), app.share()),
-                        rest::sandbox_routes(services), rest::agentcop_routes(services)}) {
+  for (auto&& routes :
+       {rest::shared_routes(app.store(), app.share()), rest::sandbox_routes(services),
+        rest::agentcop_routes(services), rest::response_routes(services)}) {
     options.routes.insert(options.routes.end(), routes.begin(), routes.end());
   }
 

@@ -83,7 +83,9 @@ base::Result<int> share_list(Application& app, bool as_json) {
 }
 
 base::Result<int> share_remove(Application& app, const std::string& id) {
-  TRY(app.share().revoke(app.principal_id(), id));
+  // Whoever shared it: the state directory is the operator's.
+  const sessions::Share share = TRY(app.store().find_linked_share(id));
+  TRY(app.share().revoke(share.principal_id, id));
   std::cout << "taken back: " << id << "\n";
   return 0;
 }

@@ -19,6 +19,7 @@ using mcp::http::Response;
 using mcp::http::Route;
 using nlohmann::json;
 using Type = Argument::Type;
+using Work = Route::Work;
 
 namespace agentcop {
 namespace {
@@ -108,7 +109,8 @@ base::Result<Response> run(const Services& services, const Request& request,
   wanted.timeout_seconds = TRY(
       services.sessions.check_run_seconds(session, body.integer("timeout", kRunSecondsDefault)));
   if (!body.boolean("async", false)) {
-    return json_answer(200, shown(TRY(run_to_its_end(services, session, std::move(wanted)))));
+    return json_answer(
+        200, shown(TRY(run_to_its_end(services, session, std::move(wanted), request.gone))));
   }
   const auto state = TRY(services.sessions.start_run(session, std::move(wanted)));
   return json_answer(202, {{"run_id", state.run.run_id},
@@ -155,10 +157,10 @@ std::vector<Route> agentcop_routes(const Services& services) {
       {.name = "timeout", .type = Type::kInteger, .least = 1, .most = sandbox::kRunSecondsMax},
       {.name = "async", .type = Type::kBoolean}};
   std::vector<Operation> operations{
-      {"POST", "/api/sandbox/create", with_body(agentcop::create), create_body, true, true},
+      {"POST", "/api/sandbox/create", with_body(agentcop::create), create_body, true, Work::kCall},
       {"GET", "/api/sandbox/{id}", with(agentcop::look)},
-      {"DELETE", "/api/sandbox/{id}", with(agentcop::remove), {}, true, true},
-      {"POST", "/api/sandbox/{id}/run", with_body(agentcop::run), run_body, true, true},
+      {"DELETE", "/api/sandbox/{id}", with(agentcop::remove), {}, true, Work::kCall},
+      {"POST", "/api/sandbox/{id}/run", with_body(agentcop::run), run_body, true, Work::kRun},
       {"GET", "/api/sandbox/{id}/run/{run}", with(agentcop::look_at_run)}};
   std::vector<Route> routes;
   for (Operation& operation : operations) {

@@ -59,7 +59,7 @@ mcp::http::Route route_of(Operation operation, const Refusal& refusal) {
   route.path = operation.path;
   route.access = operation.changes ? Access::kChanges : Access::kReads;
   route.body_bytes = kBodyBytesMax;
-  route.takes_long = operation.takes_long;
+  route.work = operation.work;
   route.refusal = refusal;
   route.answer = [operation = std::make_shared<const Operation>(std::move(operation)),
                   refusal](const Request& request) { return answer(*operation, refusal, request); };

@@ -24,7 +24,7 @@ struct Operation {
       answer;
   std::vector<Argument> body = {};  // members of the JSON object; others are not looked at
   bool changes = false;             // needs a token that may
-  bool takes_long = false;          // code may run meanwhile
+  mcp::http::Route::Work work = mcp::http::Route::Work::kShort;
 };
 
 mcp::http::Route route_of(Operation operation, const Refusal& refusal);

@@ -61,7 +61,8 @@ Range part_of(const Request& request, const Download& download, const std::strin
               Response& response) {
   const Range whole{0, download.bytes};
   const std::string_view condition = request.header("If-Range");
-  if (request.range.empty() || (!condition.empty() && condition != tag)) return whole;
+  if (request.method != "GET" || request.range.empty() || (!condition.empty() && condition != tag))
+    return whole;
   const auto range = range_in(request.range, download.bytes);
   if (!range) return whole;
   const std::string total = std::to_string(download.bytes);

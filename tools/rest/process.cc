@@ -15,40 +15,67 @@ namespace {
 
 constexpr std::chrono::seconds kAskAgain{50};
 
-base::Result<std::string> stream_of(const Services& services, const RunState& state,
-                                    const char* name, std::int64_t bytes) {
-  if (bytes == 0) return std::string();
-  const std::size_t shown = std::min(static_cast<std::size_t>(bytes), kStreamBytesMax);
-  return to_utf8(
-      TRY(services.sessions.read_run_file(state.session_id, state.run.run_id, name, 0, shown)));
+// Of so many bytes the first that fit; whether that is not all.
+base::Result<bool> read_stream(const Services& services, const RunState& state, const char* name,
+                               std::int64_t bytes, std::string& text) {
+  if (bytes == 0) return false;
+  const std::size_t wanted = std::min(static_cast<std::size_t>(bytes), kStreamBytesMax);
+  text = to_utf8(
+      TRY(services.sessions.read_run_file(state.session_id, state.run.run_id, name, 0, wanted)));
+  std::size_t printed = 0;
+  std::size_t end = 0;
+  for (; end < text.size() && printed <= kStreamBytesMax; ++end) {
+    const auto byte = static_cast<unsigned char>(text[end]);
+    printed += byte < 0x20 || byte == 0x7f ? 6 : byte == '"' || byte == '\\' ? 2 : 1;
+  }
+  const bool is_cut = end < text.size() || bytes > static_cast<std::int64_t>(wanted);
+  text.resize(whole_characters(text, end));
+  return is_cut;
 }
 
 }  // namespace
 
 base::Result<Seen> look_at(const Services& services, RunState state) {
   Seen seen;
-  seen.output = TRY(stream_of(services, state, "stdout", state.run.stdout_bytes));
-  seen.errors = TRY(stream_of(services, state, "stderr", state.run.stderr_bytes));
+  seen.output_is_cut =
+      TRY(read_stream(services, state, "stdout", state.run.stdout_bytes, seen.output));
+  seen.errors_are_cut =
+      TRY(read_stream(services, state, "stderr", state.run.stderr_bytes, seen.errors));
   seen.run = std::move(state.run);
   return seen;
 }
 
-base::Result<Seen> run_to_its_end(const Services& services, const sessions::Session& session,
-                                  sandbox::RunRequest request) {
-  RunState state = TRY(services.sessions.start_run(session, std::move(request)));
+base::Result<RunState> wait_for_end(const Services& services, const sessions::Session& session,
+                                    RunState state, const std::stop_token& gone) {
+  // Whichever comes first ends the wait.
+  std::stop_source stop;
+  const auto request_stop = [&stop] { (void)stop.request_stop(); };
+  const std::stop_callback on_gone(gone, request_stop);
+  const std::stop_callback on_drain(services.draining, request_stop);
   sandbox::WaitOptions options;
   options.timeout = kAskAgain;
   options.wakes = true;
   while (!is_terminal(state.run.status)) {
     auto waited = services.sessions.wait_run(session.principal_id, state.run.run_id, options,
-                                             services.draining);
-    if (services.draining.stop_requested() &&
-        (!waited.ok() || !is_terminal(waited.value().run.status))) {
+                                             stop.get_token());
+    const bool has_ended = waited.ok() && is_terminal(waited.value().run.status);
+    if (gone.stop_requested() && !has_ended) {
+      (void)services.sessions.cancel_run(session.principal_id, state.run.run_id);
+      return base::error(base::Error::Kind::kUnavailable, "the client has gone");
+    }
+    if (services.draining.stop_requested() && !has_ended) {
       return base::error(base::Error::Kind::kUnavailable,
                          "hutch is being stopped; " + state.run.run_id + " goes on");
     }
     state = TRY(std::move(waited));
   }
+  return state;
+}
+
+base::Result<Seen> run_to_its_end(const Services& services, const sessions::Session& session,
+                                  sandbox::RunRequest request, const std::stop_token& gone) {
+  RunState state = TRY(services.sessions.start_run(session, std::move(request)));
+  state = TRY(wait_for_end(services, session, std::move(state), gone));
   return look_at(services, std::move(state));
 }
 

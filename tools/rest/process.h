@@ -1,7 +1,7 @@
 // A program that runs to its end in a session, for APIs that answer with what it printed.
 #pragma once
 
-#include <map>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -12,10 +12,13 @@
 namespace tools::rest {
 
 // Of one stream in an answer; its whole is in a file of the session.
-inline constexpr std::size_t kStreamBytesMax = std::size_t{8} << 20;
+// As JSON prints it: control characters take six.
+inline constexpr std::size_t kStreamBytesMax = std::size_t{1} << 20;
 
 struct Seen {
   sandbox::Run run;
+  bool output_is_cut = false;
+  bool errors_are_cut = false;
   std::string output;  // stdout and stderr as far as they fit, UTF-8
   std::string errors;
 };
@@ -23,9 +26,15 @@ struct Seen {
 // What there is of it now.
 base::Result<Seen> look_at(const Services& services, sessions::RunState state);
 
-// kUnavailable: this server is to stop, and the run goes on without it.
+// Its end. kUnavailable: this server is to stop, and the run goes on without it; or the client that
+// asked has `gone`, and nobody else knows of the run: it is cancelled.
+base::Result<sessions::RunState> wait_for_end(const Services& services,
+                                              const sessions::Session& session,
+                                              sessions::RunState state,
+                                              const std::stop_token& gone);
+// wait_for_end(), and what there is then.
 base::Result<Seen> run_to_its_end(const Services& services, const sessions::Session& session,
-                                  sandbox::RunRequest request);
+                                  sandbox::RunRequest request, const std::stop_token& gone);
 
 // What a shell takes for this word, whatever stands in it.
 std::string quoted_for_shell(const std::string& word);

@@ -118,10 +118,19 @@ base::Result<Upload> upload_in(const Request& request) {
 base::Result<Response> write(const Services& services, const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
   const Upload upload = TRY(upload_in(request));
+  const std::size_t bytes = upload.content->size();
+  if (bytes > kUploadBytesMax) {
+    return refused_with_code(413, "the file has " + std::to_string(bytes) + " bytes, at most " +
+                                      std::to_string(kUploadBytesMax) + " are taken");
+  }
   const auto files = TRY(files_of(services, session));
-  const auto [written, record] =
-      TRY(write_into(services, session, files, upload.path, *upload.content,
-                     sandbox::files::WriteMode::kOverwrite));
+  auto done = write_into(services, session, files, upload.path, *upload.content,
+                         sandbox::files::WriteMode::kOverwrite);
+  // Trying again would not help, as 429 says it does.
+  if (!done.ok() && done.error().kind == Error::Kind::kLimit) {
+    return refused_with_code(507, done.error().message);
+  }
+  const auto [written, record] = TRY(std::move(done));
   return json_answer(201, {{"name", name_of_path(record.path)},
                            {"path", record.path},
                            {"type", "file"},
@@ -145,6 +154,7 @@ std::vector<Route> sandbox_file_routes(const Services& services) {
                             {},
                             true},
                            refused_with_code);
+  reading.work = writing.work = Route::Work::kCall;
   writing.takes_parts = true;
   writing.body_bytes = sandbox_files::kUploadBytesMax + sandbox_files::kFramingBytesMax;
   return {std::move(reading), std::move(writing)};

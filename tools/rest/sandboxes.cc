@@ -21,6 +21,7 @@ using mcp::http::Response;
 using mcp::http::Route;
 using nlohmann::json;
 using Type = Argument::Type;
+using Work = Route::Work;
 
 namespace sandboxes {
 namespace {
@@ -106,8 +107,12 @@ base::Result<Response> resume(const Services& services, const Request& request) 
 // A command line of the program and its arguments, that leaves the session's shell as it is.
 std::string command_line(const Arguments& body) {
   std::string line = "( ";
-  if (body.has("cwd")) line += "cd -- " + quoted_for_shell(body.text("cwd")) + " && ";
-  line += "exec " + quoted_for_shell(body.text("cmd"));
+  if (body.has("cwd")) {
+    std::string cwd = body.text("cwd");
+    if (!cwd.starts_with('/')) cwd = "./" + cwd;  // "-" is another directory's name
+    line += "CDPATH= cd -- " + quoted_for_shell(cwd) + " && ";
+  }
+  line += "exec -- " + quoted_for_shell(body.text("cmd"));
   for (const std::string& argument : body.list("args")) line += " " + quoted_for_shell(argument);
   return line + " )";
 }
@@ -122,20 +127,19 @@ json shown(const Seen& seen) {
                 {"durationMs", run.duration_ms}};
   if (run.status == sandbox::RunStatus::kTimedOut) value["exitCode"] = kTimedOutExitCode;
   if (run.error) value["error"] = run.error->message;
-  const auto is_cut = [](std::int64_t bytes) {
-    return bytes > static_cast<std::int64_t>(kStreamBytesMax);
-  };
-  if (is_cut(run.stdout_bytes)) value["stdoutFile"] = "/runs/" + run.run_id + "/stdout";
-  if (is_cut(run.stderr_bytes)) value["stderrFile"] = "/runs/" + run.run_id + "/stderr";
+  if (seen.output_is_cut) value["stdoutFile"] = "/runs/" + run.run_id + "/stdout";
+  if (seen.errors_are_cut) value["stderrFile"] = "/runs/" + run.run_id + "/stderr";
   return value;
 }
 
 base::Result<Response> run_process(const Services& services, const Request& request,
                                    const Arguments& body) {
   const sessions::Session session = TRY(sandbox_of(services, request));
-  for (const std::string& word : body.list("args")) {
+  std::vector<std::string> words = body.list("args");
+  words.insert(words.end(), {body.text("cmd"), body.text("cwd")});
+  for (const std::string& word : words) {
     if (word.find('\0') != std::string::npos) {
-      return base::error(Error::Kind::kInvalid, "args: NUL can be in no argument of a program");
+      return base::error(Error::Kind::kInvalid, "cmd, args and cwd: NUL can be in none of them");
     }
   }
   sandbox::RunRequest run;
@@ -150,7 +154,8 @@ base::Result<Response> run_process(const Services& services, const Request& requ
     const std::int64_t most = services.sessions.config().most_limits.run_seconds;
     run.timeout_seconds = std::min(run.timeout_seconds, most);
   }
-  return json_answer(200, shown(TRY(run_to_its_end(services, session, std::move(run)))));
+  return json_answer(200,
+                     shown(TRY(run_to_its_end(services, session, std::move(run), request.gone))));
 }
 
 }  // namespace
@@ -193,13 +198,13 @@ std::vector<Route> sandbox_routes(const Services& services) {
       {.name = "timeout", .type = Type::kInteger, .least = 1, .most = sandbox::kRunSecondsMax}};
   std::vector<Operation> operations{
       {"GET", "/sandboxes", with(sandboxes::list)},
-      {"POST", "/sandboxes", with_body(sandboxes::create), create_body, true, true},
+      {"POST", "/sandboxes", with_body(sandboxes::create), create_body, true, Work::kCall},
       {"GET", "/sandboxes/{id}", with(sandboxes::look)},
-      {"DELETE", "/sandboxes/{id}", with(sandboxes::remove), {}, true, true},
-      {"POST", "/sandboxes/{id}/pause", with(sandboxes::pause), {}, true, true},
-      {"POST", "/sandboxes/{id}/resume", with(sandboxes::resume), {}, true, true},
+      {"DELETE", "/sandboxes/{id}", with(sandboxes::remove), {}, true, Work::kCall},
+      {"POST", "/sandboxes/{id}/pause", with(sandboxes::pause), {}, true, Work::kCall},
+      {"POST", "/sandboxes/{id}/resume", with(sandboxes::resume), {}, true, Work::kCall},
       {"POST", "/sandboxes/{id}/processes", with_body(sandboxes::run_process), process_body, true,
-       true}};
+       Work::kRun}};
   std::vector<Route> routes;
   for (Operation& operation : operations) {
     routes.push_back(route_of(std::move(operation), refused_with_code));

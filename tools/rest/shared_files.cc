@@ -29,7 +29,7 @@ constexpr const char* kPagePolicy =
     "form-action 'none'; frame-ancestors 'none'";
 
 // What a file may do that is looked at in the page. A page out of a sandbox is of an origin of its
-// own and reaches nothing; browsers show PDF with a program of their own, and not in a sandbox.
+// own and loads nothing; browsers show PDF with a program of their own, and not in a sandbox.
 struct ViewPolicy {
   std::string_view type;
   const char* policy;
@@ -37,10 +37,12 @@ struct ViewPolicy {
 constexpr std::array<ViewPolicy, 3> kViewPolicies{
     {{"text/html",
       "sandbox allow-scripts; default-src 'unsafe-inline' data: blob:; "
-      "script-src 'unsafe-inline' 'unsafe-eval' data: blob:"},
-     {"application/pdf", "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'"},
+      "script-src 'unsafe-inline' 'unsafe-eval' data: blob:; frame-ancestors 'self'"},
+     {"application/pdf",
+      "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"},
      {"image/svg+xml",
-      "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:"}}};
+      "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; "
+      "frame-ancestors 'self'"}}};
 
 std::string policy_of_view(std::string_view type) {
   for (const ViewPolicy& known : kViewPolicies) {
@@ -98,6 +100,13 @@ Response file(const Request& request, sessions::Store& store, const share::FileS
     return refusal;
   }
   const sessions::Share& found = share.value();
+  // A page out of a sandbox is shown within ours, not as one of this server's.
+  if (request.query.contains("view") && request.header("Sec-Fetch-Dest") == "document") {
+    Response elsewhere;
+    elsewhere.status = 303;
+    elsewhere.headers.emplace_back("Location", "../" + found.id);
+    return elsewhere;
+  }
   Download download;
   download.file = std::move(content).value();
   download.bytes = found.bytes;
@@ -120,8 +129,14 @@ std::vector<Route> shared_routes(sessions::Store& store, const share::FileShare&
                 [&store, &share](const Request& request) {
                   return shared_files::file(request, store, share);
                 }};
-  of_page.body_bytes = of_file.body_bytes = 0;
-  return {std::move(of_page), std::move(of_file)};
+  Route removal{"DELETE", "/shared/{id}", Route::Access::kChanges,
+                [&share](const Request& request) {
+                  const auto done = share.revoke(request.principal.id, request.parameters.at("id"));
+                  if (done.ok()) return empty_answer();
+                  return json_answer(status_of(done.error()), {{"error", done.error().message}});
+                }};
+  of_page.body_bytes = of_file.body_bytes = removal.body_bytes = 0;
+  return {std::move(of_page), std::move(of_file), std::move(removal)};
 }
 
 }  // namespace tools::rest

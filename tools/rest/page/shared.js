@@ -207,7 +207,7 @@ async function preview(file) {
   if (file.bytes === 0) return tell("This file is empty.");
   if (type.startsWith("image/")) return showPicture(file);
   if (/^(audio|video)\//.test(type)) return showMedia(file, type.slice(0, 5));
-  if (type === "text/html") return showFrame(file, "Shown by itself: nothing is loaded from the network", { sandbox: "allow-scripts" });
+  if (type === "text/html") return showFrame(file, "Shown by itself, without what it would load from the network", { sandbox: "allow-scripts" });
   if (type === "application/pdf") return navigator.pdfViewerEnabled === false ? tellNotShown() : showFrame(file, "", {});
   if (IS_TABLE.test(type)) return showTable(file, await beginningOf(file));
   if (IS_JSON.test(type)) return showJson(file, await beginningOf(file));

@@ -171,10 +171,10 @@ TEST_F(Served, AnswersLaterOnAThreadForCalls) {
     ++waiting;
     release.wait();
     return said("done " + asked.body);
-  }).takes_long = true;
+  }).work = Route::Work::kRun;
   add("GET", "/throws", [](const Request&) -> Response {
     throw std::runtime_error("a secret of the server");
-  }).takes_long = true;
+  }).work = Route::Work::kRun;
   options_.bounds.threads = 1;
   options_.call_threads = 2;
   options_.call_queue = 0;
@@ -204,6 +204,59 @@ TEST_F(Served, AnswersLaterOnAThreadForCalls) {
   while (failed.starts_with("HTTP/1.1 429 "));
   EXPECT_TRUE(failed.starts_with("HTTP/1.1 500 ")) << failed;
   EXPECT_EQ(failed.find("secret"), std::string::npos) << failed;
+}
+
+// What curl sends of itself with a body of a MiB; its answer must say where it ends.
+TEST_F(Served, AnswersLaterToWhoHeldItsBodyBack) {
+  add("POST", "/long", [](const Request& asked) { return said("done " + asked.body); }).work =
+      Route::Work::kRun;
+  add("POST", "/no", [](const Request&) { return said(""); }).access = Route::Access::kReads;
+  start();
+  const std::string head = " HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n";
+  const int fd = connect();
+  send(fd, "POST /long" + head + "Content-Length: 2\r\n\r\n");
+  EXPECT_TRUE(receive(fd, "\r\n\r\n").starts_with("HTTP/1.1 100 "));
+  send(fd, "12");
+  const std::string answer = receive(fd, "done 12");
+  EXPECT_NE(answer.find("Content-Length: 7\r\n"), std::string::npos) << answer;
+  send(fd, "POST /no" + head + "Content-Length: 0\r\n\r\n");
+  const std::string refused = receive(fd, "token is needed");
+  EXPECT_NE(refused.find("HTTP/1.1 401 "), std::string::npos) << refused;
+  EXPECT_NE(refused.find("Content-Length: "), std::string::npos) << refused;
+  ::close(fd);
+}
+
+TEST_F(Served, HearsOfAClientThatGoesBeforeItsAnswer) {
+  fake::Event begun;
+  std::atomic<bool> has_gone = false;
+  add("POST", "/long", [&](const Request& asked) {
+    fake::Event never;
+    begun.set();
+    has_gone = !never.wait(asked.gone);
+    return said("late");
+  }).work = Route::Work::kRun;
+  std::atomic<int> others = 0;
+  add("POST", "/other", [&](const Request&) {
+    ++others;
+    return said("");
+  }).work = Route::Work::kRun;
+  options_.call_threads = 1;
+  start();
+  const int first = connect();
+  send(first, "POST /long HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_TRUE(begun.wait());
+  // One that waits for its turn and goes has none.
+  const int second = connect();
+  send(second, "POST /other HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_TRUE(ask(request("GET /healthz")).starts_with("HTTP/1.1 200 "));
+  ::close(second);
+  while (ask(request("GET /metrics", "", "Authorization: Bearer a\r\n"))
+             .find("hutch_http_connections 2\n") == std::string::npos) {
+  }
+  ::close(first);
+  service_->drain();
+  EXPECT_TRUE(has_gone);
+  EXPECT_EQ(others, 0);
 }
 
 }  // namespace
