@@ -188,6 +188,10 @@ class Manager {
   // As Box::wait(), for any run of the principal, live or long ended.
   base::Result<RunState> wait_run(const std::string& principal_id, const std::string& run_id,
                                   const sandbox::WaitOptions& options, const std::stop_token& stop);
+  // Lets in to this session alone, whoever has it.
+  [[nodiscard]] base::Result<std::string> access_token_of(const std::string& session_id) const;
+  // kNotFound: it is not its token, or the session has ended.
+  base::Result<Session> session_by_access(const std::string& session_id, const std::string& token);
   // What an API is to know of a run besides; until the session is deleted. Not for the box.
   [[nodiscard]] base::Status keep_call(const Session& session, const std::string& run_id,
                                        const std::string& text) const;

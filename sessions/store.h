@@ -187,6 +187,8 @@ class Store {
   // By id or, among those not destroyed, by name. kNotFound, the same for foreign and unknown.
   base::Result<Session> find_session(const std::string& principal_id,
                                      const std::string& id_or_name);
+  // Of whichever principal, not destroyed. kNotFound.
+  base::Result<Session> session_of_any(const std::string& id);
   // Destroyed or not, the one that was used last first.
   base::Result<std::vector<Session>> newest_sessions(const std::string& principal_id,
                                                      bool destroyed, std::int64_t limit);

@@ -201,6 +201,15 @@ base::Result<Session> Store::find_session(const std::string& principal_id,
   return read_session(select);
 }
 
+base::Result<Session> Store::session_of_any(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(database_->prepare(
+      "SELECT " SESSION_COLUMNS " FROM sessions WHERE id = ? AND status <> 'destroyed'"));
+  select.bind(id);
+  if (!TRY(select.step())) return base::error(Error::Kind::kNotFound, "no such session");
+  return read_session(select);
+}
+
 base::Result<std::vector<Session>> Store::newest_sessions(const std::string& principal_id,
                                                           bool destroyed, std::int64_t limit) {
   const std::lock_guard lock(mutex_);

@@ -119,10 +119,13 @@ bool Door::check_place(const Request& request, Response& refusal) const {
 }
 
 std::optional<auth::Challenge> Door::check_token(Request& request) const {
-  if (request.headers.count("Authorization") > 1) {
-    return auth::Challenge{400, "", "more than one Authorization header"};
+  if (request.headers.count("Authorization") + request.headers.count("X-API-Key") > 1) {
+    return auth::Challenge{400, "", "more than one header says who asks"};
   }
-  auto decision = options_.authenticate(request.header("Authorization"));
+  // Where other APIs have it.
+  const std::string_view key = request.header("X-API-Key");
+  auto decision = options_.authenticate(key.empty() ? std::string(request.header("Authorization"))
+                                                    : "Bearer " + std::string(key));
   if (auto* principal = std::get_if<Principal>(&decision)) {
     request.principal = std::move(*principal);
     return std::nullopt;

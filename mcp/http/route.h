@@ -6,9 +6,11 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "mcp/auth/authenticator.h"
 #include "mcp/http/message.h"
 
 namespace mcp::http {
@@ -26,6 +28,9 @@ struct Route {
   std::string path;
   Access access = Access::kChanges;
   std::function<Response(const Request& request)> answer;
+  // Of a route that is kPublic for the door, since its tokens are of another kind: puts the
+  // principal into `head`, or says why there is none.
+  std::function<std::optional<auth::Challenge>(Request& head)> identify = nullptr;
   // Of a request; more is refused before it is read.
   std::size_t body_bytes = std::numeric_limits<std::size_t>::max();
   bool takes_parts = false;  // multipart/form-data is taken apart: Request::parts

@@ -33,6 +33,18 @@ base::Result<bool> read_stream(const Services& services, const RunState& state, 
   return is_cut;
 }
 
+std::string quoted_for_shell(const std::string& word) {
+  std::string quoted = "'";
+  for (const char letter : word) {
+    if (letter == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += letter;
+    }
+  }
+  return quoted + "'";
+}
+
 }  // namespace
 
 base::Result<Seen> look_at(const Services& services, RunState state) {
@@ -79,16 +91,17 @@ base::Result<Seen> run_to_its_end(const Services& services, const sessions::Sess
   return look_at(services, std::move(state));
 }
 
-std::string quoted_for_shell(const std::string& word) {
-  std::string quoted = "'";
-  for (const char letter : word) {
-    if (letter == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += letter;
-    }
-  }
-  return quoted + "'";
+base::Result<std::string> command_line(const std::vector<std::string>& words,
+                                       const std::string& cwd) {
+  std::string line = "( ";
+  // "-" is another directory's name.
+  const std::string directory = cwd.empty() || cwd.starts_with('/') ? cwd : "./" + cwd;
+  if (!cwd.empty()) line += "CDPATH= cd -- " + quoted_for_shell(directory) + " && ";
+  line += "exec --";
+  for (const std::string& word : words) line += " " + quoted_for_shell(word);
+  if (line.find('\0') == std::string::npos) return line + " )";
+  return base::error(base::Error::Kind::kInvalid,
+                     "NUL can be in no word of a command, and no path");
 }
 
 }  // namespace tools::rest

@@ -9,6 +9,7 @@
 #include "sandbox/environment.h"
 #include "sandbox/wire/json.h"
 #include "tools/rest/api.h"
+#include "tools/rest/e2b/e2b.h"
 #include "tools/rest/json_answer.h"
 #include "tools/rest/process.h"
 #include "tools/rest/sandbox_files.h"
@@ -41,9 +42,10 @@ json shown(const sessions::SessionState& state) {
   const sessions::Session& session = state.session;
   const auto limits = sandbox::wire::parse_json(session.limits);
   json value = {
-      {"sandboxID", session.id},  {"templateID", session.template_name},
-      {"clientID", "hutch"},      {"state", session.status == "paused" ? "paused" : "running"},
-      {"status", session.status}, {"startedAt", base::to_rfc3339(session.created_at)}};
+      {"sandboxID", session.id},    {"templateID", session.template_name},
+      {"clientID", "hutch"},        {"envdVersion", e2b::kEnvdVersion},
+      {"metadata", json::object()}, {"state", session.status == "paused" ? "paused" : "running"},
+      {"status", session.status},   {"startedAt", base::to_rfc3339(session.created_at)}};
   if (limits.ok()) {
     value["cpuCount"] = limits.value().value("cpus", json());
     value["memoryMB"] = limits.value().value("memory_mb", json());
@@ -104,19 +106,6 @@ base::Result<Response> resume(const Services& services, const Request& request) 
   return json_answer(200, shown(TRY(services.sessions.resume(request.principal.id, session.id))));
 }
 
-// A command line of the program and its arguments, that leaves the session's shell as it is.
-std::string command_line(const Arguments& body) {
-  std::string line = "( ";
-  if (body.has("cwd")) {
-    std::string cwd = body.text("cwd");
-    if (!cwd.starts_with('/')) cwd = "./" + cwd;  // "-" is another directory's name
-    line += "CDPATH= cd -- " + quoted_for_shell(cwd) + " && ";
-  }
-  line += "exec -- " + quoted_for_shell(body.text("cmd"));
-  for (const std::string& argument : body.list("args")) line += " " + quoted_for_shell(argument);
-  return line + " )";
-}
-
 json shown(const Seen& seen) {
   const sandbox::Run& run = seen.run;
   json value = {{"processID", run.run_id},
@@ -135,16 +124,11 @@ json shown(const Seen& seen) {
 base::Result<Response> run_process(const Services& services, const Request& request,
                                    const Arguments& body) {
   const sessions::Session session = TRY(sandbox_of(services, request));
-  std::vector<std::string> words = body.list("args");
-  words.insert(words.end(), {body.text("cmd"), body.text("cwd")});
-  for (const std::string& word : words) {
-    if (word.find('\0') != std::string::npos) {
-      return base::error(Error::Kind::kInvalid, "cmd, args and cwd: NUL can be in none of them");
-    }
-  }
+  std::vector<std::string> words{body.text("cmd")};
+  for (const std::string& word : body.list("args")) words.push_back(word);
   sandbox::RunRequest run;
   run.language = sandbox::Language::kBash;
-  run.code = command_line(body);
+  run.code = TRY(command_line(words, body.text("cwd")));
   run.env = body.map("envVars");
   TRY(check_environment(run.env));
   run.timeout_seconds = sandbox::kRunSecondsMax;

@@ -1,0 +1,56 @@
+// A token that lets in to one session, for who was given it: a message authentication code of the
+// session's id under a key of the state directory, so that nothing has to be kept of it.
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+
+#include <array>
+
+#include "sandbox/base/random_id.h"
+#include "sessions/manager.h"
+#include "sessions/private_file.h"
+
+namespace sessions {
+
+using base::Error;
+
+namespace {
+
+constexpr std::size_t kCodeBytes = 32;  // SHA-256
+
+base::Result<std::string> code_of(const std::string& key, const std::string& text) {
+  std::array<unsigned char, kCodeBytes> code{};
+  std::size_t size = 0;
+  if (EVP_Q_mac(nullptr, "HMAC", nullptr, "SHA256", nullptr, key.data(), key.size(),
+                reinterpret_cast<const unsigned char*>(text.data()), text.size(), code.data(),
+                code.size(), &size) == nullptr) {
+    return base::error(Error::Kind::kInternal, "HMAC is not to be had");
+  }
+  constexpr const char* kHex = "0123456789abcdef";
+  std::string hex;
+  for (std::size_t at = 0; at < size; ++at) {
+    hex += kHex[code.at(at) >> 4U];
+    hex += kHex[code.at(at) & 15U];
+  }
+  return hex;
+}
+
+}  // namespace
+
+base::Result<std::string> Manager::access_token_of(const std::string& session_id) const {
+  const std::string key = TRY(private_file(config_.state_directory + "/access.key", [] {
+    return base::Result<std::string>(base::random_id("") + base::random_id(""));
+  }));
+  return code_of(key, session_id);
+}
+
+base::Result<Session> Manager::session_by_access(const std::string& session_id,
+                                                 const std::string& token) {
+  const std::string right = TRY(access_token_of(session_id));
+  if (token.size() != right.size() ||
+      CRYPTO_memcmp(token.data(), right.data(), right.size()) != 0) {
+    return base::error(Error::Kind::kNotFound, "no such sandbox, or this is not its access token");
+  }
+  return store_.session_of_any(session_id);
+}
+
+}  // namespace sessions

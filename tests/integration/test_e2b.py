@@ -1,0 +1,163 @@
+"""E2B's own Python SDK, with another address and key."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from e2b import AuthenticationException, CommandExitException, FileNotFoundException, SandboxException
+from e2b.exceptions import NotFoundException
+from e2b_code_interpreter import Sandbox
+
+import environments
+from hutch_client import PATIENCE
+from http_server import Server
+from test_sandbase import token
+
+
+@pytest.fixture(scope="module")
+def server(module_state):
+    with Server(module_state, no_auth=False, env={"HUTCH_ENVIRONMENTS_DIR": str(environments.directory())}) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def options(server, module_state):
+    url = "http://%s:%d" % server.address
+    return {"api_key": token(module_state), "api_url": url, "sandbox_url": url, "request_timeout": 60 * PATIENCE}
+
+
+@pytest.fixture(scope="module")
+def sandbox(options):
+    made = Sandbox.create(timeout=3600, envs={"WHO": "hutch"}, **options)
+    yield made
+    made.kill()
+
+
+def test_cells(sandbox):
+    ran = sandbox.run_code("x = 41\nprint('out')\nx + 1")
+    assert ran.text == "42" and ran.logs.stdout == ["out\n"] and ran.logs.stderr == [] and ran.error is None
+    assert sandbox.run_code("x").text == "41"
+    assert sandbox.run_code("import os; os.environ['A'] + os.environ['WHO']", envs={"A": "b"}).text == "'bhutch'"
+    error = sandbox.run_code("1/0").error
+    assert error.name == "ZeroDivisionError" and error.value == "division by zero" and "Traceback" in error.traceback
+    assert sandbox.run_code("[1, 2].map((n) => n * 2).join()", language="js").text == "'2,4'"
+    assert sandbox.run_code("echo $WHO", language="bash").logs.stdout == ["hutch\n"]
+    assert {context.language for context in sandbox.list_code_contexts()} >= {"python", "javascript"}
+
+
+def test_output_comes_as_it_is_printed(sandbox):
+    seen = []
+    sandbox.files.remove("/workspace/go") if sandbox.files.exists("/workspace/go") else None
+
+    def let_go(message):
+        seen.append(message.line)
+        sandbox.files.write("/workspace/go", "")
+    ran = sandbox.run_code("import os, sys, time\nprint('bégun', flush=True)\nwhile not os.path.exists('/workspace/go'): time.sleep(0.01)\n"
+                           "print('done', file=sys.stderr)", on_stdout=let_go)
+    assert seen == ["bégun\n"] and ran.logs.stderr == ["done\n"]
+
+
+def test_charts(sandbox):
+    draw = "import matplotlib.pyplot as plt\nplt.%s\nplt.title('T'); plt.xlabel('X'); plt.ylabel('Y'); plt.show()"
+    line = sandbox.run_code(draw % "plot([1, 2, 3], [4, 5, 6], label='a')").results[0]
+    assert line.png and line.chart.type.value == "line" and line.chart.title == "T" and line.chart.x_label == "X"
+    assert line.chart.elements[0].label == "a" and line.chart.elements[0].points == [(1, 4), (2, 5), (3, 6)]
+    bar = sandbox.run_code(draw % "bar(['a', 'b'], [1, 2])").results[0].chart
+    assert bar.type.value == "bar" and [(one.label, one.value) for one in bar.elements] == [("a", 1), ("b", 2)]
+    pie = sandbox.run_code(draw % "pie([1, 3], labels=['a', 'b'])").results[0].chart
+    assert pie.type.value == "pie" and [(one.label, round(one.angle)) for one in pie.elements] == [("a", 90), ("b", 270)]
+
+
+def test_commands(sandbox):
+    ran = sandbox.commands.run("echo out; echo err >&2; pwd")
+    assert (ran.stdout, ran.stderr, ran.exit_code) == ("out\n/workspace\n", "err\n", 0)
+    assert sandbox.commands.run("echo $A; pwd", envs={"A": "it's $HOME"}, cwd="/tmp").stdout == "it's $HOME\n/tmp\n"
+    with pytest.raises(CommandExitException) as failed:
+        sandbox.commands.run("echo no >&2; exit 3")
+    assert failed.value.exit_code == 3 and failed.value.stderr == "no\n"
+    lines = []
+    sandbox.commands.run("for i in 1 2 3; do echo $i; done", on_stdout=lines.append)
+    assert "".join(lines) == "1\n2\n3\n"
+    assert len(sandbox.commands.run("head -c 3000000 /dev/zero | tr '\\0' x").stdout) == 3_000_000
+
+
+def test_commands_in_the_background(sandbox):
+    handle = sandbox.commands.run("echo begun; sleep 600", background=True)
+    assert handle.pid in [one.pid for one in sandbox.commands.list()]
+    again = sandbox.commands.connect(handle.pid)
+    assert again.pid == handle.pid
+    assert sandbox.commands.kill(handle.pid)
+    with pytest.raises(CommandExitException):
+        handle.wait()
+    assert not sandbox.commands.kill(handle.pid) and handle.pid not in [one.pid for one in sandbox.commands.list()]
+
+
+def test_files(sandbox):
+    every_byte = bytes(range(256)) * 1000
+    written = sandbox.files.write("/home/user/a/b ü.bin", every_byte)
+    assert written.path == "/home/user/a/b ü.bin" and bytes(sandbox.files.read(written.path, format="bytes")) == every_byte
+    sandbox.files.write("t.txt", "ü\n")
+    assert sandbox.files.read("t.txt") == "ü\n" and sandbox.files.exists("t.txt") and not sandbox.files.exists("none.txt")
+    sandbox.files.write_files([{"path": "many/1", "data": "1"}, {"path": "many/2", "data": "22"}])
+    assert sorted((one.name, one.size, one.type.value) for one in sandbox.files.list("many")) == [("1", 1, "file"), ("2", 2, "file")]
+    assert sandbox.files.get_info("many").type.value == "dir" and sandbox.files.get_info("many/2").size == 2
+    assert sandbox.files.make_dir("deep/er") and not sandbox.files.make_dir("deep/er")
+    assert sandbox.files.rename("many/1", "deep/er/-x").path == "/workspace/deep/er/-x" and sandbox.files.read("deep/er/-x") == "1"
+    sandbox.files.remove("deep")
+    assert not sandbox.files.exists("deep")
+    for missing in (lambda: sandbox.files.read("none"), lambda: sandbox.files.get_info("none"), lambda: sandbox.files.remove("none"),
+                    lambda: sandbox.files.list("none")):
+        with pytest.raises(FileNotFoundException):
+            missing()
+
+
+def test_the_life_of_a_sandbox(options):
+    made = Sandbox.create(timeout=900, **options)
+    assert made.is_running() and made.get_info().sandbox_id == made.sandbox_id
+    made.run_code("kept = 5")
+    assert made.sandbox_id in [one.sandbox_id for one in Sandbox.list(**options).next_items()]
+    made.pause()
+    assert made.get_info().state.value == "paused"
+    assert Sandbox.connect(made.sandbox_id, **options).run_code("kept").text == "5"
+    assert made.kill() and not made.is_running() and not Sandbox.kill(made.sandbox_id, **options)
+    with pytest.raises((NotFoundException, SandboxException)):
+        made.run_code("1")
+
+
+def test_what_is_not_there_yet_says_so(sandbox):
+    for call, says in [(lambda: sandbox.create_code_context(), "one context"), (lambda: sandbox.set_timeout(60), "not served here yet"),
+                       (lambda: sandbox.get_metrics(), "not served here yet"), (lambda: sandbox.files.watch_dir("/workspace"), "cannot be watched")]:
+        with pytest.raises(SandboxException, match=says):
+            call()
+
+
+def test_who_may(server, options, sandbox, module_state):
+    with pytest.raises(AuthenticationException, match="401"):
+        Sandbox.create(**{**options, "api_key": "e2b_0123"})
+    other = {**options, "api_key": token(module_state, "--principal", "other")}
+    with pytest.raises(NotFoundException):
+        Sandbox.connect(sandbox.sandbox_id, **other)
+    access = sandbox._envd_access_token
+    ask = lambda path, **headers: server.request("POST", path, b"{}", {name.replace("_", "-"): value for name, value in headers.items()})  # noqa: E731
+    for path in ("/execute", "/files?path=x", "/process.Process/List", "/filesystem.Filesystem/Stat", "/contexts", "/process.Process/Start"):
+        for headers in ({}, {"E2b_Sandbox_Id": sandbox.sandbox_id}, {"X_Access_Token": access}, {"E2b_Sandbox_Id": sandbox.sandbox_id, "X_Access_Token": "0" * 64},
+                        {"E2b_Sandbox_Id": "session_0", "X_Access_Token": access}, {"E2b_Sandbox_Id": sandbox.sandbox_id, "X_API_Key": options["api_key"]}):
+            status, _, body = ask(path, **headers)
+            assert status == 404 and json.loads(body)["code"] in (404, "not_found"), (path, headers, body)
+    # It lets in to its sandbox, and to nothing else.
+    for headers in ({"X_API_Key": access}, {"Authorization": f"Bearer {access}"}):
+        assert ask("/sandboxes", **headers)[0] == 401
+    assert ask("/process.Process/List", E2b_Sandbox_Id=sandbox.sandbox_id, X_Access_Token=access)[0] == 200
+    assert ask("/process.Process/Start", E2b_Sandbox_Id=sandbox.sandbox_id, X_Access_Token=access, Content_Type="application/connect+json")[2][0] == 2
+    mode = Path(module_state, "access.key").stat().st_mode
+    assert mode & 0o077 == 0
+
+
+def test_a_command_outlives_its_client(sandbox):
+    handle = sandbox.commands.run("touch begun; sleep 1; touch ended", background=True)
+    handle.disconnect()
+    deadline = time.monotonic() + 30 * PATIENCE
+    while not sandbox.files.exists("ended"):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

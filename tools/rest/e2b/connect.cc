@@ -1,0 +1,170 @@
+#include "tools/rest/e2b/connect.h"
+
+#include <array>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/limits.h"
+#include "sandbox/wire/json.h"
+#include "tools/rest/json_answer.h"
+
+namespace tools::rest::e2b {
+
+using base::Error;
+using mcp::http::Request;
+using mcp::http::Response;
+using mcp::http::Route;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t kMessageBytesMax = std::size_t{2} * sandbox::kCodeBytesMax;
+constexpr std::size_t kEnvelopeBytes = 5;  // flags, and the length with its highest byte first
+constexpr unsigned char kEndOfStream = 2;
+
+const char* code_of(const Error& error) {
+  switch (error.kind) {
+    case Error::Kind::kInvalid:
+      return "invalid_argument";
+    case Error::Kind::kNotFound:
+      return "not_found";
+    case Error::Kind::kLimit:
+      return "resource_exhausted";
+    case Error::Kind::kConflict:
+      return "already_exists";
+    case Error::Kind::kUnsupported:
+      return "unimplemented";
+    case Error::Kind::kUnavailable:
+      return "unavailable";
+    case Error::Kind::kInternal:
+      return "internal";
+  }
+  return "internal";
+}
+
+json shown(const Error& error) { return {{"code", code_of(error)}, {"message", error.message}}; }
+
+std::string enveloped(unsigned char flags, const json& message) {
+  const std::string text = sandbox::wire::print_json(message);
+  std::string bytes(1, static_cast<char>(flags));
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    bytes += static_cast<char>((text.size() >> static_cast<unsigned>(shift)) & 0xffU);
+  }
+  return bytes + text;
+}
+
+base::Result<json> parse(std::string_view text) {
+  const auto parsed = sandbox::wire::parse_json(text.empty() ? "{}" : text);
+  if (parsed.ok() && parsed.value().is_object()) return parsed;
+  return base::error(Error::Kind::kInvalid, "the message must be a JSON object");
+}
+
+// The one message of a request.
+base::Result<json> message_in(const Request& request) {
+  if (!request.header("Content-Type").starts_with("application/connect+json")) {
+    return parse(request.body);
+  }
+  const std::string& body = request.body;
+  std::size_t size = 0;
+  for (std::size_t at = 1; at < kEnvelopeBytes && at < body.size(); ++at) {
+    size = size << 8U | static_cast<unsigned char>(body[at]);
+  }
+  if (body.size() < kEnvelopeBytes || body[0] != 0 || size != body.size() - kEnvelopeBytes) {
+    return base::error(Error::Kind::kInvalid, "the body is not one message in its envelope");
+  }
+  return parse(std::string_view(body).substr(kEnvelopeBytes));
+}
+
+Response refused_status(int status, const std::string& message) {
+  const char* code = "internal";
+  if (status == 400) code = "invalid_argument";
+  if (status == 401) code = "unauthenticated";
+  if (status == 404) code = "not_found";
+  if (status == 405 || status == 415) code = "unimplemented";
+  if (status == 413 || status == 429) code = "resource_exhausted";
+  if (status == 503) code = "unavailable";
+  return json_answer(status, {{"code", code}, {"message", message}});
+}
+
+Route route_of(const Services& services, const char* path, Route::Work work) {
+  Route route;
+  route.method = "POST";
+  route.path = path;
+  route.access = Route::Access::kPublic;
+  route.identify = by_access_token(services);
+  route.refusal = refused_status;
+  route.work = work;
+  route.body_bytes = kMessageBytesMax;
+  return route;
+}
+
+}  // namespace
+
+Response refused(const Error& error) { return json_answer(status_of(error), shown(error)); }
+
+base::Result<sessions::Session> session_of(const Services& services, const Request& request) {
+  std::string_view token = request.header("X-Access-Token");
+  if (token.empty()) token = request.header("E2B-Traffic-Access-Token");
+  auto session = services.sessions.session_by_access(std::string(request.header("E2b-Sandbox-Id")),
+                                                     std::string(token));
+  if (session.ok() && sessions::lifetime_is_over(session.value(), base::now_ms())) {
+    return base::error(Error::Kind::kNotFound, "the sandbox has ended");
+  }
+  return session;
+}
+
+std::function<std::optional<mcp::auth::Challenge>(Request& head)> by_access_token(
+    const Services& services) {
+  return [&services](Request& head) -> std::optional<mcp::auth::Challenge> {
+    const auto session = session_of(services, head);
+    if (!session.ok()) {
+      return mcp::auth::Challenge{status_of(session.error()), "", session.error().message};
+    }
+    head.principal = {session.value().principal_id, {}};
+    return std::nullopt;
+  };
+}
+
+Route unary(const Services& services, const char* path,
+            std::function<base::Result<json>(const RpcCall&)> answer) {
+  Route route = route_of(services, path, Route::Work::kCall);
+  route.answer = [&services, answer = std::move(answer)](const Request& request) {
+    const auto answered = [&]() -> base::Result<json> {
+      const sessions::Session session = TRY(session_of(services, request));
+      const json message = TRY(message_in(request));
+      return answer({request, session, message});
+    }();
+    return answered.ok() ? json_answer(200, answered.value()) : refused(answered.error());
+  };
+  return route;
+}
+
+Route server_stream(const Services& services, const char* path,
+                    std::function<base::Status(const RpcCall&, const Send&)> stream) {
+  Route route = route_of(services, path, Route::Work::kRun);
+  route.answer = [&services, stream = std::move(stream)](const Request& request) {
+    Response response;
+    response.content_type = "application/connect+json";
+    response.start_stream = [&services, stream,
+                             request](const std::shared_ptr<mcp::http::Stream>& out) {
+      const Send send = [&out](const json& message) {
+        return out->send_patiently(enveloped(0, message));
+      };
+      const auto ended = [&]() -> base::Status {
+        const sessions::Session session = TRY(session_of(services, request));
+        const json message = TRY(message_in(request));
+        return stream({request, session, message}, send);
+      }();
+      json last = json::object();
+      if (!ended.ok()) last["error"] = shown(ended.error());
+      (void)out->send_patiently(enveloped(kEndOfStream, last));
+      out->close();
+    };
+    return response;
+  };
+  return route;
+}
+
+}  // namespace tools::rest::e2b

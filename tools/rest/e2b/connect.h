@@ -1,0 +1,48 @@
+// The Connect protocol with JSON, as its clients speak it: unary calls, and streams of the server.
+// https://connectrpc.com/docs/protocol
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "mcp/http/message.h"
+#include "mcp/http/route.h"
+#include "sandbox/base/result.h"
+#include "sessions/store.h"
+#include "tools/tools.h"
+
+namespace tools::rest::e2b {
+
+// What a call is made with: the session that its access token lets in to, and the message.
+struct RpcCall {
+  const mcp::http::Request& request;
+  const sessions::Session& session;
+  const nlohmann::json& message;
+};
+
+// One message of a stream that goes on. False: the client has gone.
+using Send = std::function<bool(const nlohmann::json& message)>;
+
+// POST /<service>/<method>.
+mcp::http::Route unary(const Services& services, const char* path,
+                       std::function<base::Result<nlohmann::json>(const RpcCall&)> answer);
+// `stream` returns when the stream is to end; its Error is the client's.
+mcp::http::Route server_stream(
+    const Services& services, const char* path,
+    std::function<base::Status(const RpcCall&, const Send& send)> stream);
+
+// The session of the headers E2b-Sandbox-Id and X-Access-Token, or the other name of that.
+base::Result<sessions::Session> session_of(const Services& services,
+                                           const mcp::http::Request& request);
+// The same as Route::identify.
+std::function<std::optional<mcp::auth::Challenge>(mcp::http::Request& head)> by_access_token(
+    const Services& services);
+
+// {"code": "not_found", "message": "…"} with the status that Connect has for it.
+mcp::http::Response refused(const base::Error& error);
+
+}  // namespace tools::rest::e2b

@@ -1,0 +1,126 @@
+// E2B's control API: sandboxes are sessions that end with their timeout.
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/environment.h"
+#include "sandbox/wire/json.h"
+#include "tools/rest/api.h"
+#include "tools/rest/e2b/e2b.h"
+#include "tools/rest/json_answer.h"
+#include "tools/rest/sandbox_files.h"
+
+namespace tools::rest::e2b {
+
+using mcp::http::Request;
+using mcp::http::Response;
+using mcp::http::Route;
+using nlohmann::json;
+using Type = Argument::Type;
+using Work = Route::Work;
+
+namespace control {
+namespace {
+
+constexpr std::int64_t kLifetimeSecondsMax = 86400;
+constexpr std::int64_t kLifetimeSecondsDefault = 300;
+// Names of its own templates, for the one that sessions have unasked.
+constexpr const char* kTheirTemplates[] = {"base", "code-interpreter-v1", "code-interpreter"};
+
+std::string template_of(const std::string& wanted) {
+  for (const char* theirs : kTheirTemplates) {
+    if (wanted == theirs) return "";
+  }
+  return wanted;
+}
+
+base::Result<json> shown(const Services& services, const sessions::Session& session) {
+  const std::string token = TRY(services.sessions.access_token_of(session.id));
+  json value = {{"sandboxID", session.id},
+                {"templateID", session.template_name},
+                {"clientID", "hutch"},
+                {"envdVersion", kEnvdVersion},
+                {"envdAccessToken", token},
+                {"trafficAccessToken", token},
+                {"domain", nullptr},
+                {"state", session.status == "paused" ? "paused" : "running"},
+                {"startedAt", base::to_rfc3339(session.created_at)},
+                {"metadata", json::object()}};
+  const std::int64_t seconds = session.lifetime_seconds.value_or(kLifetimeSecondsMax);
+  value["endAt"] = base::to_rfc3339(session.created_at + seconds * 1000);
+  const auto limits = sandbox::wire::parse_json(session.limits);
+  if (!limits.ok()) return value;
+  value["cpuCount"] = limits.value().value("cpus", json(0));
+  value["memoryMB"] = limits.value().value("memory_mb", json(0));
+  value["diskSizeMB"] = limits.value().value("disk_mb", json(0));
+  return value;
+}
+
+base::Result<Response> create(const Services& services, const Request& request,
+                              const Arguments& body) {
+  sessions::SessionOptions options;
+  options.template_name = template_of(body.text("templateID"));
+  options.lifetime_seconds = body.integer("timeout", kLifetimeSecondsDefault);
+  options.env = body.map("envVars");
+  TRY(check_environment(options.env));
+  const auto made = TRY(services.sessions.create(request.principal.id, options));
+  return json_answer(201, TRY(shown(services, made.session)));
+}
+
+base::Result<Response> connect(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(sandbox_of(services, request));
+  const auto state = TRY(services.sessions.resume(request.principal.id, session.id));
+  return json_answer(200, TRY(shown(services, state.session)));
+}
+
+base::Result<Response> list(const Services& services, const Request& request) {
+  json all = json::array();
+  for (const auto& state : TRY(services.sessions.list(request.principal.id, std::nullopt))) {
+    json one = TRY(shown(services, state.session));
+    one.erase("envdAccessToken");
+    one.erase("trafficAccessToken");
+    all.push_back(std::move(one));
+  }
+  return json_answer(200, all);
+}
+
+base::Result<Response> not_yet(const Services& services, const Request& request) {
+  (void)TRY(sandbox_of(services, request));
+  return base::error(base::Error::Kind::kUnsupported,
+                     "this is not served here yet: a sandbox ends when its first timeout says, and "
+                     "what it uses is not told");
+}
+
+}  // namespace
+}  // namespace control
+
+std::vector<Route> control_routes(const Services& services) {
+  const auto with = [&services](auto function) {
+    return [&services, function](const Request& request, const Arguments&) {
+      return function(services, request);
+    };
+  };
+  const std::vector<Argument> create_body{
+      {.name = "templateID", .most = 100},
+      {.name = "timeout", .type = Type::kInteger, .least = 1, .most = control::kLifetimeSecondsMax},
+      {.name = "envVars", .type = Type::kStringMap, .most = 200}};
+  std::vector<Operation> operations{
+      {"POST", "/v2/sandboxes",
+       [&services](const Request& request, const Arguments& body) {
+         return control::create(services, request, body);
+       },
+       create_body, true, Work::kCall},
+      {"GET", "/v2/sandboxes", with(control::list)},
+      {"POST", "/sandboxes/{id}/timeout", with(control::not_yet), {}, true},
+      {"GET", "/sandboxes/{id}/metrics", with(control::not_yet)},
+      {"POST", "/sandboxes/{id}/connect", with(control::connect), {}, true, Work::kCall},
+      {"POST", "/v2/sandboxes/{id}/connect", with(control::connect), {}, true, Work::kCall}};
+  std::vector<Route> routes;
+  for (Operation& operation : operations) {
+    routes.push_back(route_of(std::move(operation), refused_with_code));
+  }
+  return routes;
+}
+
+}  // namespace tools::rest::e2b

@@ -1,0 +1,20 @@
+// What E2B's SDKs speak: their control API, envd's processes and files, and the code interpreter.
+// E2B_API_URL and E2B_SANDBOX_URL are this server's address, E2B_API_KEY is a token of hutch.
+#pragma once
+
+#include <vector>
+
+#include "mcp/http/route.h"
+#include "tools/tools.h"
+
+namespace tools::rest::e2b {
+
+// What of envd there is: the SDKs ask for no more than that version had.
+inline constexpr const char* kEnvdVersion = "0.5.3";
+
+std::vector<mcp::http::Route> control_routes(const Services& services);
+std::vector<mcp::http::Route> process_routes(const Services& services);
+std::vector<mcp::http::Route> filesystem_routes(const Services& services);
+std::vector<mcp::http::Route> interpreter_routes(const Services& services);
+
+}  // namespace tools::rest::e2b

@@ -1,0 +1,55 @@
+#include "tools/rest/e2b/follow.h"
+
+#include <chrono>
+
+namespace tools::rest::e2b {
+
+using sessions::RunState;
+
+namespace {
+
+constexpr std::chrono::seconds kSilentFor{50};
+constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
+
+// What is new of one stream since `offset`. False: nobody wants more.
+base::Result<bool> pass_on(const Services& services, const RunState& state, const char* stream,
+                           std::int64_t bytes, std::int64_t& offset, const Followed& followed) {
+  while (offset < bytes) {
+    std::string piece = TRY(services.sessions.read_run_file(state.session_id, state.run.run_id,
+                                                            stream, offset, kPieceBytes));
+    if (piece.empty()) return true;
+    offset += static_cast<std::int64_t>(piece.size());
+    if (!followed.printed(stream, std::move(piece))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+base::Result<RunState> follow(const Services& services, const sessions::Session& session,
+                              RunState state, const Followed& followed) {
+  sandbox::WaitOptions options;
+  options.until_output = true;
+  options.timeout = kSilentFor;
+  options.wakes = true;
+  while (true) {
+    const std::int64_t before = options.stdout_offset + options.stderr_offset;
+    if (!TRY(pass_on(services, state, "stdout", state.run.stdout_bytes, options.stdout_offset,
+                     followed)) ||
+        !TRY(pass_on(services, state, "stderr", state.run.stderr_bytes, options.stderr_offset,
+                     followed)) ||
+        is_terminal(state.run.status)) {
+      return state;
+    }
+    const bool was_silent = before == options.stdout_offset + options.stderr_offset;
+    if (was_silent && !followed.silent()) return state;
+    state = TRY(services.sessions.wait_run(session.principal_id, state.run.run_id, options,
+                                           services.draining));
+    if (services.draining.stop_requested() && !is_terminal(state.run.status)) {
+      return base::error(base::Error::Kind::kUnavailable,
+                         "hutch is being stopped; " + state.run.run_id + " goes on");
+    }
+  }
+}
+
+}  // namespace tools::rest::e2b

@@ -1,0 +1,227 @@
+// The code interpreter's /execute and /contexts: runs in the interpreters of a session.
+#include <algorithm>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "mcp/base64.h"
+#include "sandbox/base/clock.h"
+#include "sandbox/limits.h"
+#include "sandbox/wire/json.h"
+#include "tools/arguments.h"
+#include "tools/rest/api.h"
+#include "tools/rest/e2b/chart.h"
+#include "tools/rest/e2b/connect.h"
+#include "tools/rest/e2b/e2b.h"
+#include "tools/rest/e2b/follow.h"
+#include "tools/rest/json_answer.h"
+#include "tools/text_window.h"
+
+namespace tools::rest::e2b {
+
+using base::Error;
+using mcp::http::Request;
+using mcp::http::Response;
+using mcp::http::Route;
+using nlohmann::json;
+using sessions::RunState;
+
+namespace interpreter {
+namespace {
+
+constexpr std::size_t kBodyBytesMax = std::size_t{2} * sandbox::kCodeBytesMax;
+constexpr std::size_t kImageBytesMax = std::size_t{16} << 20;
+constexpr const char* kContextPrefix = "default-";  // and the language: each has one
+
+base::Result<sandbox::Language> language_in(const std::string& wanted) {
+  std::string name = wanted.empty() ? "python" : wanted;
+  if (name.starts_with(kContextPrefix)) name = name.substr(std::string(kContextPrefix).size());
+  if (name == "js") name = "javascript";
+  if (name == "ts") name = "typescript";
+  if (const auto language = sandbox::find_language(name)) return *language;
+  return base::error(Error::Kind::kInvalid,
+                     "there is no language or context " + name +
+                         "; there are python, javascript, typescript, bash, sql");
+}
+
+struct Cell {
+  sandbox::RunRequest run;
+  sessions::Session session;
+};
+
+base::Result<Cell> cell_in(const Services& services, const Request& request) {
+  static const std::vector<Argument> kTable{
+      {.name = "code", .required = true, .most = sandbox::kCodeBytesMax},
+      {.name = "context_id", .most = 100},
+      {.name = "language", .most = 100},
+      {.name = "env_vars", .type = Argument::Type::kStringMap, .most = 200}};
+  Cell cell;
+  cell.session = TRY(session_of(services, request));
+  const json body = TRY(sandbox::wire::parse_json(request.body));
+  json known = json::object();
+  for (const Argument& row : kTable) {
+    if (body.is_object() && body.contains(row.name)) known[row.name] = body[row.name];
+  }
+  const Arguments given = TRY(check_arguments(kTable, known));
+  cell.run.language = TRY(language_in(given.text("context_id", given.text("language"))));
+  cell.run.code = given.text("code");
+  cell.run.env = given.map("env_vars");
+  TRY(check_environment(cell.run.env));
+  const std::int64_t most = services.sessions.config().most_limits.run_seconds;
+  cell.run.timeout_seconds = std::min(sandbox::kRunSecondsMax, most);
+  return cell;
+}
+
+// In the shape of a Jupyter display, and their charts.
+json result_of(const Services& services, const RunState& state, const json& output) {
+  json result = {{"type", "result"}, {"is_main_result", output.value("is_main_result", false)}};
+  for (const char* format : {"text", "html", "markdown", "latex", "json"}) {
+    if (output.contains(format)) result[format] = output[format];
+  }
+  const std::string image = output.value("image_path", std::string());
+  if (!image.empty()) {
+    const auto bytes = services.sessions.read_run_file(
+        state.session_id, state.run.run_id, image.substr(image.rfind('/') + 1), 0, kImageBytesMax);
+    if (bytes.ok()) result["png"] = mcp::to_base64(bytes.value());
+  }
+  if (output.contains("chart")) result["chart"] = chart_of(output["chart"]);
+  return result;
+}
+
+json error_of(const sandbox::RunError& error) {
+  return {{"type", "error"},
+          {"name", error.name},
+          {"value", error.message},
+          {"traceback", error.traceback}};
+}
+
+void execute(const Services& services, const Cell& cell, RunState state,
+             const std::shared_ptr<mcp::http::Stream>& out) {
+  const auto send = [&out](const json& line) {
+    return out->send_patiently(sandbox::wire::print_json(line) + "\n");
+  };
+  // A character may be cut between two pieces.
+  std::string begun[2];
+  const auto ended =
+      follow(services, cell.session, std::move(state),
+             {[&](const char* stream, std::string bytes) {
+                std::string& rest = begun[std::string_view(stream) == "stderr" ? 1 : 0];
+                rest += bytes;
+                const std::size_t whole = whole_characters(rest, rest.size());
+                const json line = {{"type", stream},
+                                   {"text", to_utf8(std::string_view(rest).substr(0, whole))},
+                                   {"timestamp", base::now_ms() * 1'000'000}};
+                rest.erase(0, whole);
+                return send(line);
+              },
+              [] { return true; }});
+  if (ended.ok()) {
+    const RunState& last = ended.value();
+    for (const json& output : last.run.outputs) (void)send(result_of(services, last, output));
+    if (last.run.error) (void)send(error_of(*last.run.error));
+  } else {
+    (void)send({{"type", "error"},
+                {"name", "SandboxError"},
+                {"value", ended.error().message},
+                {"traceback", ""}});
+  }
+  (void)send({{"type", "number_of_executions"}, {"execution_count", 1}});
+  (void)send({{"type", "end_of_execution"}});
+  out->close();
+}
+
+Response refused_cell(const Error& error) {
+  return refused_with_code(status_of(error), error.message);
+}
+
+Response start(const Services& services, const Request& request) {
+  auto begun = [&]() -> base::Result<std::pair<Cell, RunState>> {
+    Cell cell = TRY(cell_in(services, request));
+    auto state = TRY(services.sessions.start_run(cell.session, cell.run));
+    return std::make_pair(std::move(cell), std::move(state));
+  }();
+  if (!begun.ok()) return refused_cell(begun.error());
+  Response response;
+  response.content_type = "application/x-ndjson";
+  response.start_stream = [&services, cell = begun.value().first, state = begun.value().second](
+                              const std::shared_ptr<mcp::http::Stream>& out) {
+    execute(services, cell, state, out);
+  };
+  return response;
+}
+
+json context_of(sandbox::Language language) {
+  return {{"id", std::string(kContextPrefix) + name_of(language)},
+          {"language", name_of(language)},
+          {"cwd", "/workspace"}};
+}
+
+base::Result<Response> list_contexts(const Services& services, const Request& request) {
+  (void)TRY(session_of(services, request));
+  return json_answer(200, json::array({context_of(sandbox::Language::kPython),
+                                       context_of(sandbox::Language::kJavaScript),
+                                       context_of(sandbox::Language::kBash)}));
+}
+
+base::Result<Response> restart(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(session_of(services, request));
+  sandbox::RunRequest run;
+  run.language = TRY(language_in(request.parameters.at("context")));
+  run.code = run.language == sandbox::Language::kSql ? "select 1" : "1";
+  if (run.language == sandbox::Language::kBash) run.code = ":";
+  run.restart = true;
+  run.timeout_seconds = 60;
+  (void)TRY(services.sessions.start_run(session, std::move(run)));
+  return empty_answer();
+}
+
+base::Result<Response> no_more_contexts(const Services& services, const Request& request) {
+  (void)TRY(session_of(services, request));
+  return base::error(
+      Error::Kind::kUnsupported,
+      "each language has one context here: run without a context, or in the one that "
+      "is listed; another sandbox has others");
+}
+
+Route route_of(const Services& services, const char* method, const char* path,
+               base::Result<Response> (*function)(const Services&, const Request&)) {
+  Route route;
+  route.method = method;
+  route.path = path;
+  route.access = Route::Access::kPublic;
+  route.identify = by_access_token(services);
+  route.refusal = refused_with_code;
+  route.work = Route::Work::kCall;
+  route.body_bytes = kBodyBytesMax;
+  route.answer = [&services, function](const Request& request) {
+    auto answered = function(services, request);
+    return answered.ok() ? std::move(answered).value() : refused_cell(answered.error());
+  };
+  return route;
+}
+
+}  // namespace
+}  // namespace interpreter
+
+std::vector<Route> interpreter_routes(const Services& services) {
+  Route execute;
+  execute.method = "POST";
+  execute.path = "/execute";
+  execute.access = Route::Access::kPublic;
+  execute.identify = by_access_token(services);
+  execute.refusal = refused_with_code;
+  execute.work = Route::Work::kRun;
+  execute.body_bytes = interpreter::kBodyBytesMax;
+  execute.answer = [&services](const Request& request) {
+    return interpreter::start(services, request);
+  };
+  return {
+      std::move(execute),
+      interpreter::route_of(services, "GET", "/contexts", interpreter::list_contexts),
+      interpreter::route_of(services, "POST", "/contexts", interpreter::no_more_contexts),
+      interpreter::route_of(services, "DELETE", "/contexts/{context}",
+                            interpreter::no_more_contexts),
+      interpreter::route_of(services, "POST", "/contexts/{context}/restart", interpreter::restart)};
+}
+
+}  // namespace tools::rest::e2b
