@@ -1,13 +1,13 @@
 #include "mcp/http/link.h"
 
 #include <sys/epoll.h>
-#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <exception>
 #include <utility>
 
 #include "mcp/http/status.h"
@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr std::size_t kReadBytes = 16U << 10;
-constexpr std::size_t kFileTurnBytes = 1U << 20;
 constexpr std::size_t kCompactBytes = 64U << 10;  // written bytes that are still kept
 // What a client that is refused may go on sending until it has read why.
 constexpr std::size_t kLingerBytes = 8U << 20;
@@ -51,9 +50,11 @@ void Link::on_event(std::uint32_t events) {
       return broken ? end(lock) : read_head(lock);
     case State::kFlushing:
       if (broken || given_up_) return end(lock);
-      write_armed_ = false;
+      // An event of before, while the answer was waited for, finds others at work.
+      if (!std::exchange(write_armed_, false)) return;
       // A file may be slow to read, and others wait for this thread.
       if (out_.empty() && file_.file) {
+        lock.unlock();  // it is done here where no other thread is free
         return host_.run([self = shared_from_this()] { self->flush_file(); });
       }
       return flush(lock);
@@ -192,7 +193,13 @@ void Link::finish(Answer answer) {
     }
   }
   // Also when the client is gone: the stream says so to whoever asks it.
-  if (stream) answer.start_stream(shared_from_this());
+  if (!stream) return;
+  try {
+    answer.start_stream(shared_from_this());
+  } catch (const std::exception&) {
+    Lock lock(mutex_);
+    if (state_ != State::kEnded) give_up();
+  }
 }
 
 bool Link::queue(std::string bytes) {
@@ -243,38 +250,6 @@ void Link::wait_for_room() {
   write_armed_ = true;
   // The end of what a client sends stays an event, and would be one for ever.
   host_.arm(*this, state_ == State::kStreaming ? EPOLLOUT | EPOLLRDHUP : EPOLLOUT);
-}
-
-void Link::flush_file() {
-  Lock lock(mutex_);
-  if (state_ == State::kFlushing && !given_up_) flush(lock);
-}
-
-bool Link::send_file(Lock& lock) {
-  std::size_t turn = 0;  // others have theirs in between
-  while (file_.file && file_.bytes > 0) {
-    if (turn >= kFileTurnBytes) return wait_for_room(), false;
-    const FileBody part = file_;
-    off_t offset = part.offset;
-    const std::size_t wanted =
-        static_cast<std::size_t>(std::min<std::int64_t>(part.bytes, kFileTurnBytes));
-    // Who looks at the time of all connections must not wait for this one's disk.
-    lock.unlock();
-    const ssize_t sent = ::sendfile(fd_, part.file->get(), &offset, wanted);
-    const int failure = errno;
-    lock.lock();
-    if (state_ != State::kFlushing) return false;
-    errno = failure;
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0 && would_block()) return wait_for_room(), false;
-    if (sent <= 0) return give_up(), false;  // it has become shorter than was promised
-    turn += static_cast<std::size_t>(sent);
-    file_.offset += sent;
-    file_.bytes -= sent;
-    take_more(static_cast<std::size_t>(sent));
-  }
-  file_ = {};
-  return true;
 }
 
 void Link::flushed(Lock& lock) {

@@ -44,7 +44,9 @@ def poll(api, path, until, seconds=30):
 
 
 def test_the_sample(api):
-    status, made = api("POST", "/api/sandbox/create", SAMPLE)
+    # But for its end, which a slow machine would meet.
+    sample = {**SAMPLE, "config": {**SAMPLE["config"], "resources": {**SAMPLE["config"]["resources"], "timeout": 600}}}
+    status, made = api("POST", "/api/sandbox/create", sample)
     assert status == 201 and set(made) == {"sandbox_id", "status", "mode", "created_at", "expires_at"}, made
     assert made["status"] == "ready" and made["mode"] == "container" and made["expires_at"] > made["created_at"]
     path = f"/api/sandbox/{made['sandbox_id']}"

@@ -5,7 +5,8 @@ import time
 from pathlib import Path
 
 import pytest
-from e2b import AuthenticationException, CommandExitException, FileNotFoundException, SandboxException
+from e2b import (AuthenticationException, CommandExitException, FileNotFoundException, SandboxException, SandboxQuery, SandboxState,
+                 TimeoutException)
 from e2b.exceptions import NotFoundException
 from e2b_code_interpreter import Sandbox
 
@@ -152,6 +153,47 @@ def test_who_may(server, options, sandbox, module_state):
     assert ask("/process.Process/Start", E2b_Sandbox_Id=sandbox.sandbox_id, X_Access_Token=access, Content_Type="application/connect+json")[2][0] == 2
     mode = Path(module_state, "access.key").stat().st_mode
     assert mode & 0o077 == 0
+
+
+def test_messages_that_are_none_end_nothing(server, sandbox):
+    headers = {"E2b-Sandbox-Id": sandbox.sandbox_id, "X-Access-Token": sandbox._envd_access_token, "Content-Type": "application/json"}
+    for path in ("/process.Process/Connect", "/process.Process/Start", "/process.Process/SendSignal", "/process.Process/List",
+                 "/filesystem.Filesystem/ListDir", "/filesystem.Filesystem/Move", "/execute"):
+        for body in (b'{"process": "x"}', b'{"process": null}', b'{"process": [7]}', b'{"process": {"pid": "x", "cmd": 5}}', b'{"path": 5, "depth": -1e300}',
+                     b'{"path": "/", "depth": 1e300}', b'{"code": [], "language": 5}', b"[]", b"7", b'"', b"\0\0\0\0\5{}"):
+            server.request("POST", path, body, headers)
+            assert server.request("GET", "/healthz")[0] == 200, (path, body)
+
+
+def test_what_a_client_gives_up_ends(sandbox):
+    """A command with its time, a cell with its client: neither keeps the next one waiting."""
+    with pytest.raises(TimeoutException):
+        sandbox.commands.run("touch began; sleep 600", timeout=2 * PATIENCE)
+    deadline = time.monotonic() + 30 * PATIENCE
+    while sandbox.commands.list():
+        assert time.monotonic() < deadline, sandbox.commands.list()
+        time.sleep(0.05)
+    with pytest.raises(TimeoutException):
+        sandbox.run_code("while True: pass", timeout=2 * PATIENCE)
+    assert sandbox.run_code("1 + 1", timeout=60 * PATIENCE).text == "2"
+
+
+def test_a_sandbox_is_no_more_open_than_it_was_asked_to_be(state):
+    with Server(state, "--allow", "api.example.com", no_auth=False) as server:
+        url = "http://%s:%d" % server.address
+        here = {"api_key": token(state), "api_url": url, "sandbox_url": url, "template": "host"}
+        closed = Sandbox.create(allow_internet_access=False, **here)
+        assert closed.run_code("import os; 'https_proxy' in os.environ").text == "False"
+        closed.kill()
+        with pytest.raises(SandboxException, match="network"):
+            Sandbox.create(network={"deny_out": ["10.0.0.0/8"]}, **here)
+
+
+def test_listing_gives_no_others_than_were_asked_for(options, sandbox):
+    with pytest.raises(SandboxException, match="metadata"):
+        Sandbox.list(query=SandboxQuery(metadata={"user": "a"}), **options).next_items()
+    assert Sandbox.list(query=SandboxQuery(state=[SandboxState.PAUSED]), **options).next_items() == []
+    assert sandbox.sandbox_id in [one.sandbox_id for one in Sandbox.list(query=SandboxQuery(state=[SandboxState.RUNNING]), **options).next_items()]
 
 
 def test_a_command_outlives_its_client(sandbox):

@@ -59,6 +59,7 @@ def test_in_the_background(api):
         time.sleep(0.05)
     assert polled["status"] == "completed" and polled["output"][0]["results"][0]["stdout"] == "done\n"
     begun = post(api, "import time; time.sleep(600)", background=True)[1]
+    deadline = time.monotonic() + 30 * PATIENCE
     assert api("POST", f"/v1/responses/{begun['id']}/cancel")[0] == 200
     while (polled := api("GET", f"/v1/responses/{begun['id']}")[1])["status"] != "cancelled":
         assert time.monotonic() < deadline, polled

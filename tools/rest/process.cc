@@ -80,6 +80,7 @@ base::Result<RunState> wait_for_end(const Services& services, const sessions::Se
                          "hutch is being stopped; " + state.run.run_id + " goes on");
     }
     state = TRY(std::move(waited));
+    options.wakes = false;  // who pauses it meanwhile means it
   }
   return state;
 }

@@ -8,6 +8,7 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/limits.h"
 #include "sandbox/wire/json.h"
+#include "tools/rest/e2b/follow.h"
 #include "tools/rest/json_answer.h"
 
 namespace tools::rest::e2b {
@@ -128,8 +129,8 @@ std::function<std::optional<mcp::auth::Challenge>(Request& head)> by_access_toke
 }
 
 Route unary(const Services& services, const char* path,
-            std::function<base::Result<json>(const RpcCall&)> answer) {
-  Route route = route_of(services, path, Route::Work::kCall);
+            std::function<base::Result<json>(const RpcCall&)> answer, Route::Work work) {
+  Route route = route_of(services, path, work);
   route.answer = [&services, answer = std::move(answer)](const Request& request) {
     const auto answered = [&]() -> base::Result<json> {
       const sessions::Session session = TRY(session_of(services, request));
@@ -149,13 +150,14 @@ Route server_stream(const Services& services, const char* path,
     response.content_type = "application/connect+json";
     response.start_stream = [&services, stream,
                              request](const std::shared_ptr<mcp::http::Stream>& out) {
+      const std::stop_token gone = gone_of(*out);
       const Send send = [&out](const json& message) {
         return out->send_patiently(enveloped(0, message));
       };
       const auto ended = [&]() -> base::Status {
         const sessions::Session session = TRY(session_of(services, request));
         const json message = TRY(message_in(request));
-        return stream({request, session, message}, send);
+        return stream({request, session, message, gone}, send);
       }();
       json last = json::object();
       if (!ended.ok()) last["error"] = shown(ended.error());

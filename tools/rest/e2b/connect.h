@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -22,6 +23,7 @@ struct RpcCall {
   const mcp::http::Request& request;
   const sessions::Session& session;
   const nlohmann::json& message;
+  std::stop_token gone = {};  // of a stream: its reader
 };
 
 // One message of a stream that goes on. False: the client has gone.
@@ -29,7 +31,8 @@ using Send = std::function<bool(const nlohmann::json& message)>;
 
 // POST /<service>/<method>.
 mcp::http::Route unary(const Services& services, const char* path,
-                       std::function<base::Result<nlohmann::json>(const RpcCall&)> answer);
+                       std::function<base::Result<nlohmann::json>(const RpcCall&)> answer,
+                       mcp::http::Route::Work work = mcp::http::Route::Work::kCall);
 // `stream` returns when the stream is to end; its Error is the client's.
 mcp::http::Route server_stream(
     const Services& services, const char* path,

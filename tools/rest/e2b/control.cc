@@ -13,6 +13,7 @@
 
 namespace tools::rest::e2b {
 
+using base::Error;
 using mcp::http::Request;
 using mcp::http::Response;
 using mcp::http::Route;
@@ -57,12 +58,29 @@ base::Result<json> shown(const Services& services, const sessions::Session& sess
   return value;
 }
 
+// What would be less than a client believes it has is not made.
+base::Status check_wishes(const Arguments& body) {
+  for (const char* name : {"network", "iam", "mcp"}) {
+    if (body.object(name).empty()) continue;
+    return base::error(Error::Kind::kUnsupported, std::string(name) + " is not served here yet");
+  }
+  if (!body.list("volumeMounts").empty() || body.boolean("autoPause", false)) {
+    return base::error(Error::Kind::kUnsupported,
+                       "volumeMounts and autoPause are not served here yet");
+  }
+  return base::done();
+}
+
 base::Result<Response> create(const Services& services, const Request& request,
                               const Arguments& body) {
   sessions::SessionOptions options;
   options.template_name = template_of(body.text("templateID"));
   options.lifetime_seconds = body.integer("timeout", kLifetimeSecondsDefault);
   options.env = body.map("envVars");
+  TRY(check_wishes(body));
+  if (!body.boolean("allow_internet_access", true)) {
+    options.network = sandbox::wire::print_json({{"block_outbound", true}});
+  }
   TRY(check_environment(options.env));
   const auto made = TRY(services.sessions.create(request.principal.id, options));
   return json_answer(201, TRY(shown(services, made.session)));
@@ -75,9 +93,20 @@ base::Result<Response> connect(const Services& services, const Request& request)
 }
 
 base::Result<Response> list(const Services& services, const Request& request) {
+  // Others than were asked for might be ended by who gets them.
+  for (const char* name : {"metadata", "template", "startedAfter", "nextToken"}) {
+    if (!request.query.contains(name)) continue;
+    return base::error(Error::Kind::kUnsupported,
+                       std::string("sandboxes cannot be listed by ") + name + " here yet");
+  }
+  const auto asked = request.query.find("state");
   json all = json::array();
   for (const auto& state : TRY(services.sessions.list(request.principal.id, std::nullopt))) {
     json one = TRY(shown(services, state.session));
+    const std::string is = "," + one["state"].get<std::string>() + ",";
+    const bool is_asked_for =
+        asked == request.query.end() || ("," + asked->second + ",").find(is) != std::string::npos;
+    if (!is_asked_for) continue;
     one.erase("envdAccessToken");
     one.erase("trafficAccessToken");
     all.push_back(std::move(one));
@@ -87,7 +116,7 @@ base::Result<Response> list(const Services& services, const Request& request) {
 
 base::Result<Response> not_yet(const Services& services, const Request& request) {
   (void)TRY(sandbox_of(services, request));
-  return base::error(base::Error::Kind::kUnsupported,
+  return base::error(Error::Kind::kUnsupported,
                      "this is not served here yet: a sandbox ends when its first timeout says, and "
                      "what it uses is not told");
 }
@@ -104,7 +133,13 @@ std::vector<Route> control_routes(const Services& services) {
   const std::vector<Argument> create_body{
       {.name = "templateID", .most = 100},
       {.name = "timeout", .type = Type::kInteger, .least = 1, .most = control::kLifetimeSecondsMax},
-      {.name = "envVars", .type = Type::kStringMap, .most = 200}};
+      {.name = "envVars", .type = Type::kStringMap, .most = 200},
+      {.name = "allow_internet_access", .type = Type::kBoolean},
+      {.name = "autoPause", .type = Type::kBoolean},
+      {.name = "network", .type = Type::kObject},
+      {.name = "iam", .type = Type::kObject},
+      {.name = "mcp", .type = Type::kObject},
+      {.name = "volumeMounts", .type = Type::kStringList}};
   std::vector<Operation> operations{
       {"POST", "/v2/sandboxes",
        [&services](const Request& request, const Arguments& body) {

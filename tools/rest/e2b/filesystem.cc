@@ -1,6 +1,7 @@
 // envd's filesystem.Filesystem, and its /files.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 
@@ -91,7 +92,10 @@ base::Result<json> list(const Services& services, const RpcCall& call) {
   sandbox::files::ListOptions options;
   options.max_entries = sandbox::files::kListEntriesMax;
   options.recursive = depth.is_number() && depth > 1;
-  if (options.recursive) options.max_depth = depth.get<std::size_t>();
+  if (options.recursive) {
+    options.max_depth = static_cast<std::size_t>(
+        std::min(depth.get<double>(), static_cast<double>(sandbox::files::kListDepthMax)));
+  }
   const auto listed = TRY(files.list(path, options));
   json entries = json::array();
   for (const auto& one : listed.entries) {
@@ -222,17 +226,18 @@ std::vector<Route> filesystem_routes(const Services& services) {
                  return filesystem::health(services, request);
                }};
   health.body_bytes = 0;
-  return {unary(services, "/filesystem.Filesystem/Stat", with(filesystem::stat)),
-          unary(services, "/filesystem.Filesystem/ListDir", with(filesystem::list)),
-          unary(services, "/filesystem.Filesystem/MakeDir", with(filesystem::make_dir)),
-          unary(services, "/filesystem.Filesystem/Remove", with(filesystem::remove)),
-          unary(services, "/filesystem.Filesystem/Move", with(filesystem::move)),
-          unary(services, "/filesystem.Filesystem/CreateWatcher", filesystem::no_watching),
-          unary(services, "/filesystem.Filesystem/GetWatcherEvents", filesystem::no_watching),
-          unary(services, "/filesystem.Filesystem/RemoveWatcher", filesystem::no_watching),
-          filesystem::file_route(services, "GET", filesystem::download),
-          filesystem::file_route(services, "POST", filesystem::upload),
-          std::move(health)};
+  return {
+      unary(services, "/filesystem.Filesystem/Stat", with(filesystem::stat)),
+      unary(services, "/filesystem.Filesystem/ListDir", with(filesystem::list)),
+      unary(services, "/filesystem.Filesystem/MakeDir", with(filesystem::make_dir)),
+      unary(services, "/filesystem.Filesystem/Remove", with(filesystem::remove), Route::Work::kRun),
+      unary(services, "/filesystem.Filesystem/Move", with(filesystem::move), Route::Work::kRun),
+      unary(services, "/filesystem.Filesystem/CreateWatcher", filesystem::no_watching),
+      unary(services, "/filesystem.Filesystem/GetWatcherEvents", filesystem::no_watching),
+      unary(services, "/filesystem.Filesystem/RemoveWatcher", filesystem::no_watching),
+      filesystem::file_route(services, "GET", filesystem::download),
+      filesystem::file_route(services, "POST", filesystem::upload),
+      std::move(health)};
 }
 
 }  // namespace tools::rest::e2b

@@ -1,6 +1,8 @@
 #include "tools/rest/e2b/follow.h"
 
 #include <chrono>
+#include <memory>
+#include <utility>
 
 namespace tools::rest::e2b {
 
@@ -27,7 +29,13 @@ base::Result<bool> pass_on(const Services& services, const RunState& state, cons
 }  // namespace
 
 base::Result<RunState> follow(const Services& services, const sessions::Session& session,
-                              RunState state, const Followed& followed) {
+                              RunState state, const Followed& followed,
+                              const std::stop_token& gone) {
+  // Whichever comes first ends the wait.
+  std::stop_source stop;
+  const auto request_stop = [&stop] { (void)stop.request_stop(); };
+  const std::stop_callback on_gone(gone, request_stop);
+  const std::stop_callback on_drain(services.draining, request_stop);
   sandbox::WaitOptions options;
   options.until_output = true;
   options.timeout = kSilentFor;
@@ -43,13 +51,22 @@ base::Result<RunState> follow(const Services& services, const sessions::Session&
     }
     const bool was_silent = before == options.stdout_offset + options.stderr_offset;
     if (was_silent && !followed.silent()) return state;
-    state = TRY(services.sessions.wait_run(session.principal_id, state.run.run_id, options,
-                                           services.draining));
+    auto waited = services.sessions.wait_run(session.principal_id, state.run.run_id, options,
+                                             stop.get_token());
+    if (gone.stop_requested()) return waited.ok() ? std::move(waited).value() : state;
+    state = TRY(std::move(waited));
+    options.wakes = false;  // who pauses it meanwhile means it
     if (services.draining.stop_requested() && !is_terminal(state.run.status)) {
       return base::error(base::Error::Kind::kUnavailable,
                          "hutch is being stopped; " + state.run.run_id + " goes on");
     }
   }
+}
+
+std::stop_token gone_of(mcp::http::Stream& stream) {
+  const auto source = std::make_shared<std::stop_source>();
+  stream.on_gone([source] { (void)source->request_stop(); });
+  return source->get_token();
 }
 
 }  // namespace tools::rest::e2b

@@ -100,6 +100,8 @@ void execute(const Services& services, const Cell& cell, RunState state,
   const auto send = [&out](const json& line) {
     return out->send_patiently(sandbox::wire::print_json(line) + "\n");
   };
+  const std::string run_id = state.run.run_id;
+  const std::stop_token gone = gone_of(*out);
   // A character may be cut between two pieces.
   std::string begun[2];
   const auto ended =
@@ -114,7 +116,13 @@ void execute(const Services& services, const Cell& cell, RunState state,
                 rest.erase(0, whole);
                 return send(line);
               },
-              [] { return true; }});
+              [] { return true; }},
+             gone);
+  // Nobody else knows of the run, and the next cell would wait for it.
+  if (gone.stop_requested() && !(ended.ok() && is_terminal(ended.value().run.status))) {
+    (void)services.sessions.cancel_run(cell.session.principal_id, run_id);
+    return;
+  }
   if (ended.ok()) {
     const RunState& last = ended.value();
     for (const json& output : last.run.outputs) (void)send(result_of(services, last, output));
@@ -171,6 +179,12 @@ base::Result<Response> restart(const Services& services, const Request& request)
   if (run.language == sandbox::Language::kBash) run.code = ":";
   run.restart = true;
   run.timeout_seconds = 60;
+  // It is asked for when one is stuck.
+  const auto now = TRY(services.sessions.state_of(session));
+  for (const sandbox::Run& active : now.active) {
+    if (active.background || active.language != run.language) continue;
+    (void)services.sessions.cancel_run(session.principal_id, active.run_id);
+  }
   (void)TRY(services.sessions.start_run(session, std::move(run)));
   return empty_answer();
 }

@@ -1,6 +1,8 @@
 // envd's process.Process: commands, in the background of a session.
 #include <algorithm>
+#include <charconv>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -74,9 +76,21 @@ base::Status stream_of(const Services& services, const RpcCall& call, RunState s
                       [&] {
                         is_wanted = send(event("keepalive", json::object()));
                         return is_wanted;
-                      }}));
-  if (is_wanted) (void)send(event("end", end_of(state.run)));
+                      }},
+                     call.gone));
+  if (is_wanted && !call.gone.stop_requested()) (void)send(event("end", end_of(state.run)));
   return base::done();
+}
+
+// The client's time for the whole call is the command's; 0: none, as of what is longer than a run
+// may be bounded to.
+std::int64_t seconds_of(const mcp::http::Request& request) {
+  const std::string_view text = request.header("Connect-Timeout-Ms");
+  std::int64_t ms = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);
+  if (error != std::errc() || end != text.data() + text.size() || ms < 1) return 0;
+  const std::int64_t seconds = ms / 1000 + (ms % 1000 != 0 ? 1 : 0);
+  return seconds <= sandbox::kRunSecondsMax ? seconds : 0;
 }
 
 base::Status start(const Services& services, const RpcCall& call, const Send& send) {
@@ -85,11 +99,15 @@ base::Status start(const Services& services, const RpcCall& call, const Send& se
   }
   const json process = call.message.value("process", json::object());
   sandbox::RunRequest run = TRY(request_of(process));
+  run.timeout_seconds = seconds_of(call.request);
   auto state = TRY(services.sessions.start_run(call.session, std::move(run)));
-  TRY(services.sessions.keep_call(
-      call.session, state.run.run_id,
-      sandbox::wire::print_json(
-          {{"process", process}, {"tag", call.message.value("tag", json())}})));
+  const std::string posted =
+      sandbox::wire::print_json({{"process", process}, {"tag", call.message.value("tag", json())}});
+  if (auto kept = services.sessions.keep_call(call.session, state.run.run_id, posted); !kept.ok()) {
+    // Nobody would find it again.
+    (void)services.sessions.cancel_run(call.session.principal_id, state.run.run_id);
+    return kept;
+  }
   return stream_of(services, call, std::move(state), send);
 }
 
@@ -103,15 +121,25 @@ json kept_of(const Services& services, const sessions::Session& session, const s
 // The run of {"process": {"pid": 7}} or {"process": {"tag": "x"}}.
 base::Result<RunState> find(const Services& services, const RpcCall& call) {
   const json selector = call.message.value("process", json::object());
+  if (!selector.is_object()) {
+    return base::error(Error::Kind::kInvalid, "process must be an object with pid or tag");
+  }
   const json pid = selector.value("pid", json());
   const json tag = selector.value("tag", json());
+  // Those that go on first: many may have been since.
+  std::vector<std::string> ids;
+  const auto now = TRY(services.sessions.state_of(call.session));
+  for (const sandbox::Run& run : now.active) ids.push_back(run.run_id);
   for (const auto& run :
        TRY(services.sessions.store().runs_of_session(call.session.id, kRunsLooked))) {
+    ids.push_back(run.id);
+  }
+  for (const std::string& id : ids) {
     const bool is_meant =
-        pid.is_number() ? pid == pid_of(run.id)
-                        : tag.is_string() && kept_of(services, call.session, run.id)["tag"] == tag;
+        pid.is_number() ? pid == pid_of(id)
+                        : tag.is_string() && kept_of(services, call.session, id)["tag"] == tag;
     if (is_meant) {
-      return services.sessions.wait_run(call.session.principal_id, run.id, {}, services.draining);
+      return services.sessions.wait_run(call.session.principal_id, id, {}, services.draining);
     }
   }
   return base::error(Error::Kind::kNotFound, "there is no such process");

@@ -236,6 +236,7 @@ TEST_F(Served, HearsOfAClientThatGoesBeforeItsAnswer) {
     return said("late");
   }).work = Route::Work::kRun;
   std::atomic<int> others = 0;
+  options_.bounds.threads = 1;  // so that one is heard of after the other
   add("POST", "/other", [&](const Request&) {
     ++others;
     return said("");
@@ -257,6 +258,21 @@ TEST_F(Served, HearsOfAClientThatGoesBeforeItsAnswer) {
   service_->drain();
   EXPECT_TRUE(has_gone);
   EXPECT_EQ(others, 0);
+}
+
+TEST_F(Served, AStreamThatFailsEndsItsConnectionAlone) {
+  add("POST", "/stream", [](const Request&) {
+    Response response;
+    response.content_type = "text/plain";
+    response.start_stream = [](const std::shared_ptr<Stream>&) {
+      throw std::runtime_error("no memory");
+    };
+    return response;
+  }).work = Route::Work::kRun;
+  start();
+  const std::string failed = ask(request("POST /stream"));
+  EXPECT_EQ(failed.find("no memory"), std::string::npos) << failed;
+  EXPECT_TRUE(ask(request("GET /healthz")).starts_with("HTTP/1.1 200 "));
 }
 
 }  // namespace
