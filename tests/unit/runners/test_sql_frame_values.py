@@ -12,8 +12,8 @@ def python(start):
 
 
 def test_moments_are_equal_in_columns_with_fractions_and_without(python, sql):
-    python.run("a = pd.DataFrame({'t': pd.to_datetime(['2023-01-01 10:00:00.5', '2023-01-01 11:00:00', '2023-01-01 12:00:00.25'])})\n"
-               "b = pd.DataFrame({'t': pd.to_datetime(['2023-01-01 11:00:00', '2023-01-01 10:00:00.500001'])})\n"
+    python.run("a = pd.DataFrame({'t': [pd.Timestamp(t) for t in ['2023-01-01 10:00:00.5', '2023-01-01 11:00:00', '2023-01-01 12:00:00.25']]})\n"
+               "b = pd.DataFrame({'t': [pd.Timestamp(t) for t in ['2023-01-01 11:00:00', '2023-01-01 10:00:00.500001']]})\n"
                "c = pd.DataFrame({'t': [dt.datetime(2023, 1, 1, 12, 0, 0, 250000), 'x']})")
     assert rows(sql.run("SELECT t FROM a ORDER BY t")) == [["2023-01-01 10:00:00.5"], ["2023-01-01 11:00:00"], ["2023-01-01 12:00:00.25"]]
     assert rows(sql.run("SELECT t FROM a JOIN b USING (t)")) == [["2023-01-01 11:00:00"]]
@@ -50,8 +50,8 @@ def test_a_table_that_hides_a_frame_is_told_of(python, sql):
     assert note.replace("sales", "other_frame") in python.run("hutch.sql('CREATE TABLE other_frame AS SELECT * FROM other_frame')").stderr
 
 
-TIMED = """timed = pd.DataFrame({'i': [1, 2, 3], 't': pd.to_datetime(['2023-01-31', '2023-01-31 12:00', '2023-02-01'])})
-days = pd.DataFrame({'i': [1, 2], 't': pd.to_datetime(['2023-01-31', '2023-02-01'])})
+TIMED = """timed = pd.DataFrame({'i': [1, 2, 3], 't': [pd.Timestamp(t) for t in ['2023-01-31', '2023-01-31 12:00', '2023-02-01']]})
+days = pd.DataFrame({'i': [1, 2], 't': [pd.Timestamp(t) for t in ['2023-01-31', '2023-02-01']]})
 def found(sign, value, table='timed'):
     return hutch.sql(f'SELECT i FROM {table} WHERE t {sign} ? ORDER BY i', [value]).i.tolist()"""
 
