@@ -100,6 +100,19 @@ base::Status ConnectedBox::cancel(const std::string& run_id) {
   return base::done();
 }
 
+base::Result<RunInput> ConnectedBox::input_of(const std::string& run_id) {
+  json reply;
+  RunInput input;
+  input.fd = TRY(call_for_fd({{"op", "input"}, {"run_id", run_id}}, reply));
+  input.is_terminal = wire::boolean_or(reply, "terminal", false);
+  return input;
+}
+
+base::Status ConnectedBox::end_input(const std::string& run_id) {
+  TRY(call({{"op", "end_input"}, {"run_id", run_id}}));
+  return base::done();
+}
+
 base::Result<BoxStatus> ConnectedBox::status() {
   BoxConnection connection = TRY(take());
   auto status = ask_status(connection, kPatience);
@@ -134,11 +147,18 @@ base::Status ConnectedBox::allow(const std::vector<NetworkRule>& rules, bool tak
 }
 
 base::Result<base::UniqueFd> ConnectedBox::root() {
-  BoxConnection connection = TRY(take());
-  TRY(connection.call({{"op", "root"}}, kPatience));
-  base::UniqueFd fd = TRY(connection.receive_fd(kPatience));
-  give_back(std::move(connection));
-  return fd;
+  json reply;
+  return call_for_fd({{"op", "root"}}, reply);
+}
+
+base::Result<base::UniqueFd> ConnectedBox::connect(std::uint16_t port) {
+  json reply;
+  return call_for_fd({{"op", "connect"}, {"port", port}}, reply);
+}
+
+base::Status ConnectedBox::set_lifetime(std::int64_t ends_at_ms) {
+  TRY(call({{"op", "lifetime"}, {"ends_at_ms", ends_at_ms}}));
+  return base::done();
 }
 
 base::Status ConnectedBox::take_disk_room(std::int64_t bytes) {
@@ -175,6 +195,16 @@ base::Result<json> ConnectedBox::call(const json& request) {
   if (!reply.ok()) return failed(std::move(connection), reply.error(), {});
   give_back(std::move(connection));
   return reply;
+}
+
+base::Result<base::UniqueFd> ConnectedBox::call_for_fd(const json& request, json& reply) {
+  BoxConnection connection = TRY(take());
+  auto answered = connection.call(request, kPatience);
+  if (!answered.ok()) return failed(std::move(connection), answered.error(), {});
+  base::UniqueFd fd = TRY(connection.receive_fd(kPatience));
+  give_back(std::move(connection));
+  reply = std::move(answered).value();
+  return fd;
 }
 
 base::Error ConnectedBox::failed(BoxConnection connection, Error failure,

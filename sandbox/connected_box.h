@@ -37,6 +37,8 @@ class ConnectedBox : public Box {
   base::Result<Run> wait(const std::string& run_id, const WaitOptions& options,
                          std::stop_token stop) override;
   base::Status cancel(const std::string& run_id) override;
+  base::Result<RunInput> input_of(const std::string& run_id) override;
+  base::Status end_input(const std::string& run_id) override;
   base::Result<BoxStatus> status() override;
   base::Status pause() override;
   base::Status resume() override;
@@ -45,12 +47,16 @@ class ConnectedBox : public Box {
   base::Status allow(const std::vector<NetworkRule>& rules, bool take_back) override;
   base::Result<base::UniqueFd> root() override;
   base::Status take_disk_room(std::int64_t bytes) override;
+  base::Result<base::UniqueFd> connect(std::uint16_t port) override;
+  base::Status set_lifetime(std::int64_t ends_at_ms) override;
   base::Status shutdown() override;
   base::Status shutdown_for_good() override;
   base::Status shutdown_if_idle(const std::string& why) override;
 
  private:
   base::Result<nlohmann::json> call(const nlohmann::json& request);
+  // Of a request that is answered with a descriptor, too.
+  base::Result<base::UniqueFd> call_for_fd(const nlohmann::json& request, nlohmann::json& reply);
   base::Error failed(BoxConnection connection, base::Error failure, const std::stop_token& stop);
   base::Result<Run> wait_slice(const std::string& run_id, const WaitOptions& options,
                                const std::stop_token& stop);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -55,6 +56,22 @@ std::optional<Value> find_in(const std::array<std::pair<Value, const char*>, kSi
 }
 
 Error invalid(const char* what) { return base::error(Error::Kind::kInvalid, what); }
+
+base::Status read_input(const json& value, RunRequest& request) {
+  const std::string input = wire::string_or(value, "input");
+  if (input.empty()) return base::done();
+  if (!request.background) return invalid("run request: input is for background runs");
+  if (input != "pipe" && input != "terminal") return invalid("run request: no known input");
+  request.input = input == "pipe" ? Input::kPipe : Input::kTerminal;
+  const auto size = [&value](const char* name, std::uint16_t usual) {
+    const std::int64_t wanted = wire::integer_or(value, name, usual);
+    return static_cast<std::uint16_t>(
+        std::clamp<std::int64_t>(wanted, 1, std::numeric_limits<std::uint16_t>::max()));
+  };
+  request.terminal.rows = size("rows", request.terminal.rows);
+  request.terminal.columns = size("columns", request.terminal.columns);
+  return base::done();
+}
 
 base::Result<std::optional<RunError>> error_from_json(const json& value) {
   if (value.is_null()) return std::optional<RunError>();
@@ -209,13 +226,20 @@ base::Result<Run> run_from_json(const json& value) {
 }
 
 json request_to_json(const RunRequest& request) {
-  return {{"run_id", request.run_id},
-          {"language", name_of(request.language)},
-          {"code", request.code},
-          {"timeout_seconds", request.timeout_seconds},
-          {"background", request.background},
-          {"restart", request.restart},
-          {"env", request.env}};
+  json value = {{"run_id", request.run_id},
+                {"language", name_of(request.language)},
+                {"code", request.code},
+                {"timeout_seconds", request.timeout_seconds},
+                {"background", request.background},
+                {"restart", request.restart},
+                {"env", request.env}};
+  if (request.input == Input::kPipe) value["input"] = "pipe";
+  if (request.input == Input::kTerminal) {
+    value["input"] = "terminal";
+    value["rows"] = request.terminal.rows;
+    value["columns"] = request.terminal.columns;
+  }
+  return value;
 }
 
 base::Result<RunRequest> request_from_json(const json& value) {
@@ -229,6 +253,7 @@ base::Result<RunRequest> request_from_json(const json& value) {
   request.timeout_seconds = wire::integer_or(value, "timeout_seconds", 0);
   request.background = wire::boolean_or(value, "background", false);
   request.restart = wire::boolean_or(value, "restart", false);
+  TRY(read_input(value, request));
   if (request.timeout_seconds < 0 || request.timeout_seconds > kRunSecondsMax) {
     return invalid("run request: timeout_seconds out of range");
   }

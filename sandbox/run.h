@@ -42,6 +42,15 @@ inline bool is_terminal(RunStatus status) {
   return status != RunStatus::kQueued && status != RunStatus::kRunning;
 }
 
+// What the standard input of a run's process is.
+enum class Input { kNothing, kPipe, kTerminal };
+
+// In characters.
+struct TerminalSize {
+  std::uint16_t rows = 24;
+  std::uint16_t columns = 80;
+};
+
 struct RunRequest {
   std::string run_id;
   Language language = Language::kPython;
@@ -49,6 +58,9 @@ struct RunRequest {
   std::int64_t timeout_seconds = 0;  // 0: none, for background runs only
   bool background = false;
   bool restart = false;  // in a fresh interpreter
+  // For background runs only. In a terminal, all that the process writes is its stdout.
+  Input input = Input::kNothing;
+  TerminalSize terminal;
   std::map<std::string, std::string> env;
 };
 

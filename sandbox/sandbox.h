@@ -16,6 +16,7 @@
 #include "sandbox/base/result.h"
 #include "sandbox/box_spec.h"
 #include "sandbox/run.h"
+#include "sandbox/run_input.h"
 #include "sandbox/session_lock.h"
 
 namespace sandbox {
@@ -47,6 +48,11 @@ class Box {
   virtual base::Result<Run> wait(const std::string& run_id, const WaitOptions& options,
                                  std::stop_token stop) = 0;
   virtual base::Status cancel(const std::string& run_id) = 0;
+  // What writes to the standard input of a run that was started with one. kNotFound: nobody reads
+  // it.
+  virtual base::Result<RunInput> input_of(const std::string& run_id) = 0;
+  // It ends where it is; a terminal's does not.
+  virtual base::Status end_input(const std::string& run_id) = 0;
   virtual base::Result<BoxStatus> status() = 0;
   virtual base::Status pause() = 0;
   virtual base::Status resume() = 0;
@@ -70,6 +76,13 @@ class Box {
 
   // O_PATH directory descriptor of what the code in the box sees as "/".
   virtual base::Result<base::UniqueFd> root() = 0;
+
+  // A socket, not blocking, that is connected to a TCP port of the box, or about to be. kNotFound:
+  // nothing listens there.
+  virtual base::Result<base::UniqueFd> connect(std::uint16_t port) = 0;
+
+  // When its session ends, wall clock.
+  virtual base::Status set_lifetime(std::int64_t ends_at_ms) = 0;
 
   // Ends every process of the box. Returns when that has happened and all runs are recorded.
   virtual base::Status shutdown() = 0;

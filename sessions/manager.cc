@@ -52,9 +52,14 @@ std::int64_t run_seconds_of(const Session& session) {
                      : fallback;
 }
 
+std::optional<std::int64_t> ends_at_ms(const Session& session) {
+  if (!session.lifetime_seconds) return std::nullopt;
+  return session.created_at + *session.lifetime_seconds * 1000;
+}
+
 bool lifetime_is_over(const Session& session, std::int64_t now_ms) {
-  return session.lifetime_seconds &&
-         now_ms >= session.created_at + *session.lifetime_seconds * 1000;
+  const auto over = ends_at_ms(session);
+  return over && now_ms >= *over;
 }
 
 Manager::Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox)
@@ -159,6 +164,7 @@ base::Result<Session> Manager::make_row(const std::string& principal_id,
   wanted.ends_with_connection = options.name.empty() && !options.connection_id.empty();
   wanted.env = sandbox::wire::print_json(options.env);
   wanted.lifetime_seconds = options.lifetime_seconds;
+  wanted.metadata = sandbox::wire::print_json(options.metadata);
   wanted.host_folders = TRY(choose_folders(options.filesystem));
   wanted.paths = TRY(choose_paths(options.filesystem));
   wanted.network = TRY(choose_network(options.network));
@@ -299,9 +305,7 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
     // The one that host_uids_of() leaves.
     spec.egress_uid = static_cast<std::uint32_t>(config_.own_ids->first + config_.own_ids->count);
   }
-  if (session.lifetime_seconds) {
-    spec.ends_at_ms = session.created_at + *session.lifetime_seconds * 1000;
-  }
+  spec.ends_at_ms = ends_at_ms(session);
   return spec;
 }
 

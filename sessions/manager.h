@@ -106,11 +106,14 @@ struct SessionOptions {
   // A JSON object: allow of hosts and names of sets, block_outbound; empty: the default.
   std::string network;
   std::map<std::string, std::string> env;
+  std::map<std::string, std::string> metadata;  // what its client wants to find it by
 };
 
 // The limit of a foreground run that names none.
 std::int64_t run_seconds_of(const Session& session);
 
+// When its lifetime is over, wall clock; nothing: never.
+std::optional<std::int64_t> ends_at_ms(const Session& session);
 bool lifetime_is_over(const Session& session, std::int64_t now_ms);
 
 // A session and what is alive of it.
@@ -175,6 +178,8 @@ class Manager {
   base::Result<SessionState> pause(const std::string& principal_id, const std::string& id);
   base::Result<SessionState> resume(const std::string& principal_id, const std::string& id);
   base::Status destroy(const std::string& principal_id, const std::string& id);
+  // From now on, whatever was to be before.
+  base::Status set_lifetime(const Session& session, std::int64_t seconds);
   // End of a connection, this server goes on: what it knows of the sessions without a name that the
   // connection has made is let go. Their processes end when nobody else uses them.
   void connection_ended(const std::string& connection_id);
@@ -188,6 +193,12 @@ class Manager {
   // As Box::wait(), for any run of the principal, live or long ended.
   base::Result<RunState> wait_run(const std::string& principal_id, const std::string& run_id,
                                   const sandbox::WaitOptions& options, const std::stop_token& stop);
+  // What writes to the standard input of a run that was started with one, and is on.
+  base::Result<sandbox::RunInput> input_of(const std::string& principal_id,
+                                           const std::string& run_id);
+  base::Status end_input(const std::string& principal_id, const std::string& run_id);
+  // To a server in a session whose box lives: see Box::connect().
+  base::Result<base::UniqueFd> connect(const Session& session, std::uint16_t port);
   // Lets in to this session alone, whoever has it.
   [[nodiscard]] base::Result<std::string> access_token_of(const std::string& session_id) const;
   // kNotFound: it is not its token, or the session has ended.

@@ -100,6 +100,7 @@ base::Result<Session> Manager::take_row(const Session& wanted) {
       if (const auto box = sandbox_.find(spare->id); box.ok()) {
         const bool ends = wanted.ends_with_connection && config_.connections_end_with_server;
         (void)(ends ? box.value()->end_with_connection() : box.value()->taken());
+        if (const auto over = ends_at_ms(adopted.value())) (void)box.value()->set_lifetime(*over);
       }
     }
     const std::lock_guard lock(spares_.mutex);
@@ -120,8 +121,7 @@ std::optional<Session> Manager::take_spare(const Session& wanted) {
     const bool fits = next.limits == wanted.limits && next.env == wanted.env &&
                       next.host_folders == wanted.host_folders && next.paths == wanted.paths &&
                       next.network == wanted.network &&
-                      next.template_name == wanted.template_name && has_usual_environment(next) &&
-                      !wanted.lifetime_seconds.has_value();
+                      next.template_name == wanted.template_name && has_usual_environment(next);
     if (!fits) return std::nullopt;
     Session taken = std::move(spares_.ready.front());
     spares_.ready.pop_front();

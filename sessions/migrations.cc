@@ -144,13 +144,17 @@ CREATE TABLE network_days (
 // Version 14: paths that a session's code may only read, or not see, as JSON.
 constexpr std::string_view kPaths = "ALTER TABLE sessions ADD COLUMN paths TEXT";
 
+// Version 15: what a client wants to find a session by, a JSON object of strings.
+constexpr std::string_view kMetadata =
+    "ALTER TABLE sessions ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}'";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 14> kScripts{
+  static constexpr std::array<std::string_view, 15> kScripts{
       kSchemaSql,   kTokens,        kSealingKeys, kHostFolders, kUnasked,
       kBuryAgain,   kLiveAlone,     kNetwork,     kCredentials, kNetworkRequests,
-      kKeptAnswers, kNetworkGrants, kNetworkUse,  kPaths};
+      kKeptAnswers, kNetworkGrants, kNetworkUse,  kPaths,       kMetadata};
   return kScripts;
 }
 

@@ -37,6 +37,7 @@ struct Session {
   // JSON: the folders of the host that were asked for; nothing: what its server grants unasked.
   std::optional<std::string> host_folders;
   std::optional<std::string> paths;    // JSON: sandbox::PathRules; nothing: none
+  std::string metadata = "{}";         // JSON: strings that its client wants to find it by
   std::optional<std::string> network;  // JSON: what it asked to reach; nothing: no choice was made
   std::optional<std::int64_t> host_uid;  // until it is buried
   std::optional<std::int64_t> lifetime_seconds;
@@ -211,6 +212,8 @@ class Store {
   base::Result<bool> set_session_status(const std::string& id, const std::string& status,
                                         const std::string& why);
   base::Status set_isolation(const std::string& id, const std::string& isolation);
+  // Since it was made.
+  base::Status set_lifetime(const std::string& id, std::int64_t seconds);
   base::Status touch_session(const std::string& id, std::int64_t now);
 
   base::Status insert_run(const Run& run);

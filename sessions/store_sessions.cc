@@ -16,7 +16,7 @@ namespace {
 #define SESSION_COLUMNS                                                                      \
   "id, principal_id, name, template, status, ends_with_connection, limits, env, isolation, " \
   "host_uid, lifetime_seconds, idle_seconds, retention_seconds, created_at, last_used_at, "  \
-  "ended_at, error, host_folders, unasked, network, paths"
+  "ended_at, error, host_folders, unasked, network, paths, metadata"
 
 Session read_session(Statement& row) {
   Session session;
@@ -41,6 +41,7 @@ Session read_session(Statement& row) {
   session.unasked = row.integer() != 0;
   session.network = row.optional_text();
   session.paths = row.optional_text();
+  session.metadata = row.text();
   return session;
 }
 
@@ -51,9 +52,10 @@ base::Result<std::vector<Session>> read_all_sessions(Statement& rows) {
 }
 
 base::Status insert(Database& database, const Session& session) {
-  Statement statement = TRY(
-      database.prepare("INSERT INTO sessions (" SESSION_COLUMNS ") "
-                       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  Statement statement =
+      TRY(database.prepare(
+          "INSERT INTO sessions (" SESSION_COLUMNS ") "
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   statement.bind(session.id)
       .bind(session.principal_id)
       .bind(session.name)
@@ -74,7 +76,8 @@ base::Status insert(Database& database, const Session& session) {
       .bind(session.host_folders)
       .bind(session.unasked)
       .bind(session.network)
-      .bind(session.paths);
+      .bind(session.paths)
+      .bind(session.metadata);
   return statement.run();
 }
 
@@ -162,7 +165,7 @@ base::Result<Session> Store::adopt_session(const std::string& spare_id, const Se
   {
     Statement update = TRY(database_->prepare(
         "UPDATE sessions SET principal_id = ?2, name = ?3, ends_with_connection = ?4, "
-        "created_at = ?5, last_used_at = ?5, unasked = ?7 "
+        "created_at = ?5, last_used_at = ?5, unasked = ?7, lifetime_seconds = ?8, metadata = ?9 "
         "WHERE id = ?1 AND principal_id = ?6 AND status NOT IN ('destroyed', 'error')"));
     update.bind(spare_id)
         .bind(wanted.principal_id)
@@ -170,7 +173,9 @@ base::Result<Session> Store::adopt_session(const std::string& spare_id, const Se
         .bind(wanted.ends_with_connection)
         .bind(wanted.created_at)
         .bind(std::string(kSparePrincipal))
-        .bind(wanted.unasked);
+        .bind(wanted.unasked)
+        .bind(wanted.lifetime_seconds)
+        .bind(wanted.metadata);
     if (auto status = update.run(); !status.ok()) {
       return why_refused(std::move(status).error(), wanted);
     }
@@ -286,6 +291,14 @@ base::Status Store::set_isolation(const std::string& id, const std::string& isol
   const std::lock_guard lock(mutex_);
   Statement update = TRY(database_->prepare("UPDATE sessions SET isolation = ?2 WHERE id = ?1"));
   return update.bind(id).bind(isolation).run();
+}
+
+base::Status Store::set_lifetime(const std::string& id, std::int64_t seconds) {
+  const std::lock_guard lock(mutex_);
+  Statement update =
+      TRY(database_->prepare("UPDATE sessions SET lifetime_seconds = ?2 "
+                             "WHERE id = ?1 AND status <> 'destroyed'"));
+  return update.bind(id).bind(seconds).run();
 }
 
 base::Status Store::touch_session(const std::string& id, std::int64_t now) {

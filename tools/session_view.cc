@@ -62,9 +62,7 @@ json structured_session(const sessions::SessionState& state) {
     value["enforcement"] =
         sandbox::enforcement_to_json(sandbox::enforcement_of(value["isolation"]));
   }
-  if (session.lifetime_seconds) {
-    value["ends_at"] = base::to_rfc3339(session.created_at + *session.lifetime_seconds * 1000);
-  }
+  if (const auto over = sessions::ends_at_ms(session)) value["ends_at"] = base::to_rfc3339(*over);
   if (session.error) value["error"] = *session.error;
   for (const sandbox::Run& run : state.active) {
     value["active_runs"].push_back({{"run_id", run.run_id},

@@ -29,6 +29,15 @@ std::string host_name(std::string_view host) {
   return lower(host);
 }
 
+// Of "3000-session_k2.example.org" what follows the first dot; else nothing: such names below one
+// that is allowed are allowed, too, since who has that one has them.
+std::string without_label(const std::string& name) {
+  const std::size_t digits = name.find_first_not_of("0123456789");
+  if (digits == 0 || digits == name.npos || name[digits] != '-') return "";
+  const std::size_t dot = name.find('.');
+  return dot == name.npos ? "" : name.substr(dot + 1);
+}
+
 bool is_own_name(const std::string& name) {
   return std::find(kOwnNames.begin(), kOwnNames.end(), name) != kOwnNames.end();
 }
@@ -77,6 +86,10 @@ bool Door::host_is_allowed(const Request& request) const {
   if (options_.any_host) return true;
   if (request.headers.count("Host") != 1) return false;
   const std::string name = host_name(request.header("Host"));
+  return name_is_allowed(name) || name_is_allowed(without_label(name));
+}
+
+bool Door::name_is_allowed(const std::string& name) const {
   return is_own_name(name) || std::find(options_.allow_hosts.begin(), options_.allow_hosts.end(),
                                         name) != options_.allow_hosts.end();
 }

@@ -33,6 +33,7 @@ class Door {
 
  private:
   [[nodiscard]] bool host_is_allowed(const Request& request) const;
+  [[nodiscard]] bool name_is_allowed(const std::string& name) const;
   [[nodiscard]] bool origin_is_listed(std::string_view origin) const;
   [[nodiscard]] bool origin_is_allowed(const Request& request) const;
 

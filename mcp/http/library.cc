@@ -364,6 +364,14 @@ Answer answer_of(Exchange& exchange) {
 
 }  // namespace
 
+std::map<std::string, std::string> parse_query(std::string_view text) {
+  httplib::Params params;
+  httplib::detail::parse_query_text(std::string(text), params);
+  std::map<std::string, std::string> query;
+  for (const auto& [name, value] : params) query.emplace(name, value);
+  return query;
+}
+
 bool library_decodes_header_values() {
   static const bool decodes = [] {
     std::string seen;

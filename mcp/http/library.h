@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,6 +42,9 @@ struct Answer {
 
 // True when the library percent-decodes header values: filter_head() has to know.
 bool library_decodes_header_values();
+
+// "a=1&b=2", each part percent-encoded; of a name that is there twice the first.
+std::map<std::string, std::string> parse_query(std::string_view text);
 
 // Answers one request whose `head` filter_head() has let through. Does not throw.
 Answer answer_request(std::string_view head, Request request, BodySource& source, Handler& handler,

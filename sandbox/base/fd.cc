@@ -34,6 +34,12 @@ Result<Pipe> make_pipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
+Result<UniqueFd> duplicate(int fd) {
+  UniqueFd other(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  if (!other.valid()) return Error::from_errno("fcntl F_DUPFD_CLOEXEC");
+  return other;
+}
+
 Result<SocketPair> make_socket_pair(int type) {
   int ends[2];
   if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) != 0) {

@@ -35,6 +35,9 @@ class UniqueFd {
   int fd_ = -1;
 };
 
+// Another descriptor of the same open file, which closes on exec.
+Result<UniqueFd> duplicate(int fd);
+
 // Both ends close on exec.
 struct Pipe {
   UniqueFd read_end;

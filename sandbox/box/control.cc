@@ -24,6 +24,7 @@ namespace {
 constexpr std::size_t kClientsMax = 256;
 // Output comes in many small pieces: those who follow it are told at most this often.
 constexpr milliseconds kOutputPace{50};
+constexpr milliseconds kTerminalPace{4};  // of somebody's keys
 constexpr milliseconds kAcceptPause{100};
 constexpr std::int64_t kDetachSecondsMax = 86400;
 
@@ -113,25 +114,7 @@ base::Result<json> Control::answer(Client& client, const json& request) {
   }
   if (!client.greeted) return base::error(Error::Kind::kInvalid, "say hello first");
   const std::string run_id = wire::string_or(request, "run_id");
-  if (op == "submit") {
-    actions_.used();
-    RunRequest run = TRY(request_from_json(request.value("request", json())));
-    TRY(actions_.runs().submit(std::move(run)));
-    return json::object();
-  }
-  if (op == "wait") {
-    if (actions_.runs().find(run_id) == nullptr) {
-      return base::error(Error::Kind::kNotFound, "no such run in this box");
-    }
-    if (wire::boolean_or(request, "wakes", false)) actions_.used();
-    start_waiting(client, request);
-    return json();
-  }
-  if (op == "cancel") {
-    actions_.used();
-    TRY(actions_.runs().cancel(run_id));
-    return json::object();
-  }
+  if (!run_id.empty() || op == "submit") return answer_of_run(client, op, run_id, request);
   if (op == "status") return actions_.status();
   if (op == "pause" || op == "resume") {
     TRY(op == "pause" ? actions_.pause() : actions_.resume());
@@ -154,6 +137,14 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     hand_over_root(client);
     return json();
   }
+  if (op == "connect") {
+    TRY(hand_over_connection(client, wire::integer_or(request, "port", 0)));
+    return json();
+  }
+  if (op == "lifetime") {
+    actions_.set_lifetime(wire::integer_or(request, "ends_at_ms", 0));
+    return json::object();
+  }
   if (op == "disk_room") {
     actions_.used();
     TRY(actions_.take_disk_room(wire::integer_or(request, "bytes", 0)));
@@ -172,14 +163,62 @@ base::Result<json> Control::answer(Client& client, const json& request) {
   return base::error(Error::Kind::kInvalid, "unknown op");
 }
 
+base::Result<json> Control::answer_of_run(Client& client, const std::string& op,
+                                          const std::string& run_id, const json& request) {
+  if (op == "submit") {
+    actions_.used();
+    RunRequest run = TRY(request_from_json(request.value("request", json())));
+    TRY(actions_.runs().submit(std::move(run)));
+    return json::object();
+  }
+  if (op == "wait") {
+    if (actions_.runs().find(run_id) == nullptr) {
+      return base::error(Error::Kind::kNotFound, "no such run in this box");
+    }
+    if (wire::boolean_or(request, "wakes", false)) actions_.used();
+    start_waiting(client, request);
+    return json();
+  }
+  if (op == "input") {
+    actions_.used();
+    const Runs::RunInput input = TRY(actions_.runs().input_of(run_id));
+    hand_over(client, input.fd, {{"terminal", input.is_terminal}});
+    return json();
+  }
+  if (op == "end_input") {
+    actions_.used();
+    TRY(actions_.runs().end_input(run_id));
+    return json::object();
+  }
+  if (op == "cancel") {
+    actions_.used();
+    TRY(actions_.runs().cancel(run_id));
+    return json::object();
+  }
+  return base::error(Error::Kind::kInvalid, "unknown op");
+}
+
+void Control::hand_over(const Client& client, int fd, json reply) {
+  reply["ok"] = true;
+  client.connection->reply(reply);
+  client.connection->send_fd(fd);
+}
+
+base::Status Control::hand_over_connection(const Client& client, std::int64_t port) {
+  if (port < 1 || port > 65535) return base::error(Error::Kind::kInvalid, "no port");
+  actions_.used();
+  const base::UniqueFd socket = TRY(actions_.connect(static_cast<std::uint16_t>(port)));
+  hand_over(client, socket.get(), json::object());
+  return base::done();
+}
+
 void Control::hand_over_root(const Client& client) {
   // Who only looks neither uses the session nor changes its files.
   if (client.attached) {
     actions_.used();
     actions_.runs().files_touched();
   }
-  client.connection->reply({{"ok", true}});
-  client.connection->send_fd(actions_.root_fd());
+  hand_over(client, actions_.root_fd(), json::object());
 }
 
 void Control::start_waiting(Client& client, const json& request) {
@@ -225,7 +264,8 @@ void Control::run_changed(const std::string& run_id) {
     if (run == nullptr || is_terminal(run->status)) {
       (void)answer_wait(client, false);
     } else if (client.soon == 0) {
-      client.soon = loop_.after(kOutputPace, [this, &client] {
+      const auto pace = actions_.runs().is_in_terminal(run_id) ? kTerminalPace : kOutputPace;
+      client.soon = loop_.after(pace, [this, &client] {
         client.soon = 0;
         (void)answer_wait(client, false);
       });

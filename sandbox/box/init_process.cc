@@ -212,13 +212,40 @@ base::Result<pid_t> InitProcess::spawn(const SpawnRequest& request) {
   auto sent = base::send_packet(socket_.get(), packet, request.descriptors.data(),
                                 request.descriptors.size());
   if (!sent.ok()) return std::move(sent).error().context("start " + request.arguments[0]);
+  base::UniqueFd nothing;
+  const InitHead reply = TRY(answer_to(head.sequence, InitMessage::kSpawned, nothing));
+  if (reply.value == 0) return static_cast<pid_t>(reply.pid);
+  errno = reply.value;
+  return Error::from_errno("start " + request.arguments[0]);
+}
+
+base::Result<base::UniqueFd> InitProcess::connect(std::uint16_t port) {
+  if (lost_) return base::error(Error::Kind::kUnavailable, "the box has ended");
+  InitHead head;
+  head.type = InitMessage::kConnect;
+  head.sequence = ++sequence_;
+  head.value = port;
+  TRY(base::send_packet(socket_.get(), bytes_of(head), nullptr, 0));
+  base::UniqueFd connected;
+  const InitHead reply = TRY(answer_to(head.sequence, InitMessage::kConnected, connected));
+  if (reply.value == 0 && connected.valid()) return connected;
+  if (reply.value == ECONNREFUSED) {
+    return base::error(Error::Kind::kNotFound,
+                       "nothing listens on port " + std::to_string(port) + " of the session");
+  }
+  errno = reply.value;
+  return Error::from_errno("connect to port " + std::to_string(port));
+}
+
+base::Result<InitHead> InitProcess::answer_to(std::uint32_t sequence, InitMessage type,
+                                              base::UniqueFd& fd) {
   // What happens to other processes may come first: it is reported when this call is over.
   const auto deadline = Clock::now() + kAnswerTimeout;
   std::vector<InitHead> others;
   while (true) {
     std::string text;
-    base::UniqueFd fd;
-    const auto received = receive(text, fd, deadline);
+    base::UniqueFd carried;
+    const auto received = receive(text, carried, deadline);
     if (!received.ok()) {
       // An init that does not answer holds nothing any more: the box ends.
       loop_.after(std::chrono::milliseconds(0),
@@ -233,13 +260,12 @@ base::Result<pid_t> InitProcess::spawn(const SpawnRequest& request) {
       loop_.after(std::chrono::milliseconds(0),
                   [this, sequence = reply.sequence] { passed(sequence); });
     }
-    if (reply.type != InitMessage::kSpawned || reply.sequence != head.sequence) continue;
+    if (reply.type != type || reply.sequence != sequence) continue;
     for (const InitHead& other : others) {
       loop_.after(std::chrono::milliseconds(0), [this, other] { report(other); });
     }
-    if (reply.value == 0) return static_cast<pid_t>(reply.pid);
-    errno = reply.value;
-    return Error::from_errno("start " + request.arguments[0]);
+    fd = std::move(carried);
+    return reply;
   }
 }
 

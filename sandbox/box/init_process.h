@@ -53,6 +53,8 @@ class InitProcess {
 
   // The pid is that of the box's pid namespace.
   base::Result<pid_t> spawn(const SpawnRequest& request);
+  // A socket that is connected, or about to be, to a TCP port of the box's loopback; not blocking.
+  base::Result<base::UniqueFd> connect(std::uint16_t port);
   void signal(pid_t pid, int number, wire::SignalTarget target);
   void signal_all(int number);
   // Calls back once every signal asked for until now has been sent: what starts afterwards cannot
@@ -88,6 +90,9 @@ class InitProcess {
   void end_process();
   base::Result<wire::InitHead> receive(std::string& text, base::UniqueFd& fd,
                                        Clock::time_point deadline);
+  // Of what was asked with this sequence, and the descriptor on it.
+  base::Result<wire::InitHead> answer_to(std::uint32_t sequence, wire::InitMessage type,
+                                         base::UniqueFd& fd);
   void read_events();
   void report(const wire::InitHead& head);
   void passed(std::uint32_t sequence);

@@ -61,6 +61,15 @@ class Runs {
   // Null when this box never had it, or long ago.
   [[nodiscard]] const Run* find(const std::string& run_id);
   base::Status cancel(const std::string& run_id);
+  // What writes to the standard input of a run that is on, and has one. Borrowed.
+  struct RunInput {
+    int fd = -1;
+    bool is_terminal = false;
+  };
+  base::Result<RunInput> input_of(const std::string& run_id);
+  base::Status end_input(const std::string& run_id);
+  // Somebody sits in front of it.
+  [[nodiscard]] bool is_in_terminal(const std::string& run_id) const;
 
   [[nodiscard]] std::vector<const Run*> active() const;  // queued and running
   [[nodiscard]] bool busy() const { return !jobs_.empty(); }

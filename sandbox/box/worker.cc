@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/box/terminal.h"
 #include "sandbox/wire/json.h"
 
 namespace sandbox::box {
@@ -36,11 +37,12 @@ base::Result<base::Pipe> output_pipe(std::optional<uid_t> owner) {
 base::Result<std::unique_ptr<Worker>> Worker::start(EventLoop& loop, InitProcess& init,
                                                     const Start& start, Events events) {
   std::unique_ptr<Worker> worker(new Worker(loop, init));
-  base::Pipe out = TRY(output_pipe(start.owner));
-  base::Pipe err = TRY(output_pipe(start.owner));
-  const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDONLY));
+  const bool in_terminal = start.input == Input::kTerminal;
+  const Streams streams =
+      TRY(in_terminal ? worker->open_terminal_streams(start) : worker->open_streams(start));
   SpawnRequest request;
-  request.descriptors = {null.get(), out.write_end.get(), err.write_end.get()};
+  request.descriptors.assign(3, streams.in.get());
+  if (!in_terminal) request.descriptors = {streams.in.get(), streams.out.get(), streams.err.get()};
   base::Pipe told;
   RunnerChannel::Ends channel;
   if (start.code != nullptr || start.code_follows) {
@@ -65,9 +67,37 @@ base::Result<std::unique_ptr<Worker>> Worker::start(EventLoop& loop, InitProcess
   request.copy = start.profile.copied;
   worker->pid_ = TRY(init.spawn(request));
   if (!start.code_follows) worker->code_.reset();
-  worker->out_ = TRY(StreamReader::start(loop, std::move(out.read_end), start.runs));
-  worker->err_ = TRY(StreamReader::start(loop, std::move(err.read_end), start.runs));
   return worker;
+}
+
+base::Result<Worker::Streams> Worker::open_streams(const Start& start) {
+  base::Pipe out = TRY(output_pipe(start.owner));
+  base::Pipe err = TRY(output_pipe(start.owner));
+  out_ = TRY(StreamReader::start(loop_, std::move(out.read_end), start.runs));
+  err_ = TRY(StreamReader::start(loop_, std::move(err.read_end), start.runs));
+  Streams streams;
+  streams.out = std::move(out.write_end);
+  streams.err = std::move(err.write_end);
+  if (start.input == Input::kPipe) {
+    base::Pipe in = TRY(base::make_pipe());
+    TRY(base::set_nonblocking(in.write_end.get()));
+    streams.in = std::move(in.read_end);
+    input_ = std::move(in.write_end);
+  } else {
+    streams.in = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDONLY));
+  }
+  return streams;
+}
+
+base::Result<Worker::Streams> Worker::open_terminal_streams(const Start& start) {
+  Terminal terminal = TRY(open_terminal(start.root_fd, start.terminal, start.owner));
+  Streams streams;
+  streams.in = std::move(terminal.slave);
+  input_ = TRY(base::duplicate(terminal.master.get()));
+  out_ = TRY(StreamReader::start(loop_, std::move(terminal.master), start.runs));
+  base::Pipe nothing = TRY(base::make_pipe());  // all that is written is one stream
+  err_ = TRY(StreamReader::start(loop_, std::move(nothing.read_end), start.runs));
+  return streams;
 }
 
 base::Status Worker::open_channel(Events events, RunnerChannel::Ends& theirs) {

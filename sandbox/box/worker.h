@@ -39,6 +39,9 @@ class Worker {
     // The same, of code that give_code() brings: descriptor 4 has a line then.
     bool code_follows = false;
     StreamReader::Runs runs = StreamReader::Runs::kOne;
+    Input input = Input::kNothing;
+    TerminalSize terminal;  // of that kind of input
+    int root_fd = -1;       // of the box, whose terminal it is
     // Whose the pipes of its output are, so that it can open /dev/stdout; nothing: ours.
     std::optional<uid_t> owner;
   };
@@ -62,6 +65,10 @@ class Worker {
   void stop_listening() {
     if (channel_) channel_->close();
   }
+
+  // Borrowed: what writes to its standard input; -1 when it has none, or no more.
+  [[nodiscard]] int input_fd() const { return input_.get(); }
+  void end_input() { input_.reset(); }
 
   // False until its runner has said that it is there; a program without a runner has begun.
   [[nodiscard]] bool began() const { return began_; }
@@ -88,6 +95,14 @@ class Worker {
  private:
   Worker(EventLoop& loop, InitProcess& init) : loop_(loop), init_(init) {}
 
+  // What its process is to have as standard input, output and errors; in a terminal all are `in`.
+  struct Streams {
+    base::UniqueFd in;
+    base::UniqueFd out;
+    base::UniqueFd err;
+  };
+  base::Result<Streams> open_streams(const Start& start);
+  base::Result<Streams> open_terminal_streams(const Start& start);
   base::Status open_channel(Events events, RunnerChannel::Ends& theirs);
   void end_soon();
 
@@ -95,6 +110,7 @@ class Worker {
   InitProcess& init_;
   pid_t pid_ = -1;
   std::unique_ptr<RunnerChannel> channel_;
+  base::UniqueFd input_;
   base::UniqueFd code_;  // that follows, or has
   base::UniqueFd code_is_there_;
   EventLoop::TimerId hang_up_ = 0;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -114,6 +115,8 @@ bool split_strings(const Request& request) {
   // that.
   for (int signal = 1; signal < _NSIG; ++signal) (void)::signal(signal, SIG_DFL);
   if (take_place(request, g_strings.all[0], status_fd) == 0) {
+    (void)::ioctl(0, TIOCSCTTY,
+                  0);  // where it is a terminal, it is that of this session of processes
     // Everything else closes on exec.
     (void)::execve(g_strings.arguments[0], const_cast<char**>(g_strings.arguments),
                    const_cast<char**>(g_strings.environment));
@@ -229,6 +232,16 @@ bool reap_some() {
   return false;
 }
 
+void connect_for(const Request& request) {
+  wire::InitHead reply;
+  reply.type = wire::InitMessage::kConnected;
+  reply.sequence = request.head.sequence;
+  const int fd = connect_to_loopback(static_cast<std::uint16_t>(request.head.value));
+  if (fd < 0) reply.value = errno;
+  (void)send_to_box(reply, fd, nullptr);
+  if (fd >= 0) (void)::close(fd);
+}
+
 void handle(const Request& request) {
   switch (request.head.type) {
     case wire::InitMessage::kSignal: {
@@ -239,6 +252,9 @@ void handle(const Request& request) {
       (void)::kill(group ? -pid : pid, request.head.value);
       return;
     }
+    case wire::InitMessage::kConnect:
+      connect_for(request);
+      return;
     case wire::InitMessage::kSignalAll:
       (void)::kill(-1, request.head.value);
       return;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace sandbox::init {
 
@@ -38,6 +39,8 @@ void close_further_user_namespaces();
 void pivot_into_root();
 void set_hostname(const Plan& plan);
 void bring_up_loopback();
+// A socket, not blocking, that is connected to a server of the box, or about to be. -1 and errno.
+int connect_to_loopback(std::uint16_t port);
 // What the plan says of routes and listening sockets, which go to hutch-box. Needs loopback.
 void open_network(const Plan& plan);
 void make_root_read_only(const Plan& plan);

@@ -22,6 +22,15 @@
 //                                                            only a new box could have it
 //   {"op":"root"}                                         {"ok":true}, then one byte that carries
 //                                                            the descriptor of the box's root
+//   {"op":"input","run_id":..}                            {"ok":true,"terminal":b}, then one byte
+//                                                            that carries what writes to the
+//                                                            standard input of the run
+//   {"op":"end_input","run_id":..}                        {"ok":true}: it ends there
+//   {"op":"connect","port":n}                             {"ok":true}, then one byte that carries
+//                                                            a socket, not blocking, that is
+//                                                            connected to that port of the box, or
+//                                                            about to be
+//   {"op":"lifetime","ends_at_ms":n}                      {"ok":true}
 //   {"op":"disk_room","bytes":n}                          {"ok":true}, or a limit
 //   {"op":"shutdown","if_idle":b,"why":"..","for_good":b} {"ok":true} when everything has ended;
 //                                                            a conflict if it is not idle

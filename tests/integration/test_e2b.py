@@ -5,7 +5,8 @@ import time
 from pathlib import Path
 
 import pytest
-from e2b import (AuthenticationException, CommandExitException, FileNotFoundException, SandboxException, SandboxQuery, SandboxState,
+import requests
+from e2b import (AuthenticationException, CommandExitException, FileNotFoundException, PtySize, SandboxException, SandboxQuery, SandboxState,
                  TimeoutException)
 from e2b.exceptions import NotFoundException
 from e2b_code_interpreter import Sandbox
@@ -127,8 +128,7 @@ def test_the_life_of_a_sandbox(options):
 
 
 def test_what_is_not_there_yet_says_so(sandbox):
-    for call, says in [(lambda: sandbox.create_code_context(), "one context"), (lambda: sandbox.set_timeout(60), "not served here yet"),
-                       (lambda: sandbox.get_metrics(), "not served here yet"), (lambda: sandbox.files.watch_dir("/workspace"), "cannot be watched")]:
+    for call, says in [(lambda: sandbox.create_code_context(), "one context"), (lambda: sandbox.get_metrics(), "not served here yet")]:
         with pytest.raises(SandboxException, match=says):
             call()
 
@@ -190,8 +190,8 @@ def test_a_sandbox_is_no_more_open_than_it_was_asked_to_be(state):
 
 
 def test_listing_gives_no_others_than_were_asked_for(options, sandbox):
-    with pytest.raises(SandboxException, match="metadata"):
-        Sandbox.list(query=SandboxQuery(metadata={"user": "a"}), **options).next_items()
+    with pytest.raises(SandboxException, match="template"):
+        Sandbox.list(query=SandboxQuery(template="base"), **options).next_items()
     assert Sandbox.list(query=SandboxQuery(state=[SandboxState.PAUSED]), **options).next_items() == []
     assert sandbox.sandbox_id in [one.sandbox_id for one in Sandbox.list(query=SandboxQuery(state=[SandboxState.RUNNING]), **options).next_items()]
 
@@ -203,3 +203,112 @@ def test_a_command_outlives_its_client(sandbox):
     while not sandbox.files.exists("ended"):
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_standard_input(sandbox):
+    """What is sent to a command reaches it as it comes, and ends when it is said to."""
+    lines = []
+    cat = sandbox.commands.run("while read line; do echo got $line; done; echo end", background=True, stdin=True)
+    sandbox.commands.send_stdin(cat.pid, "one\n")
+    for out, _, _ in cat:
+        lines.append(out)
+        if "one" in "".join(lines) and "two" not in "".join(lines):
+            sandbox.commands.send_stdin(cat.pid, "two\n")
+            sandbox.commands.close_stdin(cat.pid)
+    assert "".join(lines) == "got one\ngot two\nend\n"
+    assert sandbox.commands.run("cat; echo end").stdout == "end\n", "without being asked for there is none"
+    with pytest.raises(NotFoundException):
+        sandbox.commands.send_stdin(cat.pid, "three")
+    deaf = sandbox.commands.run("sleep 100", background=True, stdin=True)
+    with pytest.raises(SandboxException, match="does not read"):
+        sandbox.commands.send_stdin(deaf.pid, "x" * 1_000_000)
+    assert deaf.kill()
+
+
+def test_much_input(sandbox):
+    words = [b"x" * 500_000] * 4
+    count = sandbox.commands.run("wc -c", background=True, stdin=True)
+    sandbox.commands.stream_input(count.pid, words)
+    sandbox.commands.close_stdin(count.pid)
+    assert count.wait().stdout.strip() == "2000000"
+
+
+def test_terminals(sandbox):
+    seen = []
+    shell = sandbox.pty.create(PtySize(rows=7, cols=33), cwd="/tmp", timeout=600)
+    pieces = iter(shell)
+
+    def until(words):
+        while words not in b"".join(seen):
+            seen.append(next(pieces)[2])
+    sandbox.pty.send_stdin(shell.pid, b"stty size; tty; pwd\n")
+    until(b"7 33\r\n/dev/pts/")
+    until(b"/tmp\r\n")
+    sandbox.pty.resize(shell.pid, PtySize(rows=9, cols=99))
+    sandbox.pty.send_stdin(shell.pid, b"stty size\n")
+    until(b"9 99")
+    sandbox.pty.send_stdin(shell.pid, b"sleep 1000\n")
+    until(b"sleep 1000\r\n")
+    sandbox.pty.send_stdin(shell.pid, b"\x03")
+    until(b"^C")
+    sandbox.pty.send_stdin(shell.pid, b"exit 5\n")
+    with pytest.raises(CommandExitException) as ended:
+        shell.wait()
+    assert ended.value.exit_code == 5
+
+
+def test_watching(sandbox):
+    sandbox.files.make_dir("/workspace/watched/old")
+    watched = sandbox.files.watch_dir("/workspace/watched", recursive=True)
+    one = sandbox.files.watch_dir("/workspace/watched")
+    sandbox.commands.run("cd /workspace/watched; echo 1 >a; mkdir new; mv a b; echo 2 >old/c; rm b; touch /workspace/elsewhere")
+    events = {(event.name, event.type.value) for event in watched.get_new_events()}
+    assert {("a", "create"), ("a", "write"), ("new", "create"), ("a", "rename"), ("b", "create"), ("old/c", "create"), ("b", "remove")} <= events
+    assert {event.name for event in one.get_new_events()} <= {"a", "b", "new", "old"}, "and nothing below"
+    sandbox.commands.run("echo 3 >/workspace/watched/new/d")
+    assert ("new/d", "write") in {(event.name, event.type.value) for event in watched.get_new_events()}
+    assert watched.get_new_events() == []
+    watched.stop()
+    one.stop()
+    with pytest.raises(NotFoundException):
+        sandbox.files.watch_dir("/workspace/none")
+
+
+def test_its_end_can_be_moved(options):
+    with Sandbox.create(timeout=3600, **options) as made:
+        before = made.get_info().end_at
+        made.set_timeout(7200)
+        assert 3500 < (made.get_info().end_at - before).total_seconds() < 3700
+        Sandbox.connect(made.sandbox_id, timeout=60, **options)
+        assert (made.get_info().end_at - before).total_seconds() > 3500, "connecting never shortens it"
+        made.commands.run("true")
+        made.set_timeout(1)
+        deadline = time.monotonic() + 30 * PATIENCE
+        while made.is_running():
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def test_metadata_finds_sandboxes(options):
+    with Sandbox.create(metadata={"user": "a&b=c %", "team": "rot"}, **options) as made, Sandbox.create(metadata={"team": "blau"}, **options):
+        assert made.get_info().metadata == {"user": "a&b=c %", "team": "rot"}
+        for wanted in ({"team": "rot"}, {"user": "a&b=c %"}, {"team": "rot", "user": "a&b=c %"}):
+            found = Sandbox.list(query=SandboxQuery(metadata=wanted), **options).next_items()
+            assert [one.sandbox_id for one in found] == [made.sandbox_id], wanted
+        assert Sandbox.list(query=SandboxQuery(metadata={"team": "gelb"}), **options).next_items() == []
+
+
+def test_urls_of_files_stand_alone(server, sandbox):
+    """Signed, they need no header: any client may fetch what they name, and nothing else."""
+    sandbox.files.write("/workspace/signed.txt", "here")
+    host = {"Host": "49983-%s.localhost" % sandbox.sandbox_id}
+    url = sandbox.download_url("/workspace/signed.txt", use_signature_expiration=1000)
+    assert requests.get(url, headers=host, timeout=60).text == "here"
+    assert requests.get(url.replace("signed.txt", "other.txt"), headers=host, timeout=60).status_code == 404
+    assert requests.get(url.replace("signature=v1_", "signature=v1_x"), headers=host, timeout=60).status_code == 404
+    over = sandbox.download_url("/workspace/signed.txt", use_signature_expiration=-10)
+    assert requests.get(over, headers=host, timeout=60).status_code == 404
+    to = sandbox.upload_url("/workspace/put.txt")
+    assert requests.post(to, headers=host, files={"file": ("x", b"sent")}, timeout=60).ok
+    assert sandbox.files.read("/workspace/put.txt") == "sent"
+    assert requests.get(to, headers=host, timeout=60).status_code == 404, "to write is not to read"

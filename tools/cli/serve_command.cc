@@ -199,7 +199,8 @@ base::Result<int> run_serve(Application& app, bool no_auth) {
        {rest::shared_routes(app.store(), app.share()), rest::sandbox_routes(services),
         rest::agentcop_routes(services), rest::response_routes(services),
         rest::e2b::control_routes(services), rest::e2b::process_routes(services),
-        rest::e2b::filesystem_routes(services), rest::e2b::interpreter_routes(services)}) {
+        rest::e2b::filesystem_routes(services), rest::e2b::watch_routes(services),
+        rest::e2b::interpreter_routes(services)}) {
     options.routes.insert(options.routes.end(), routes.begin(), routes.end());
   }
 

@@ -41,19 +41,23 @@ constexpr const char* kBase = "base";
 json shown(const sessions::SessionState& state) {
   const sessions::Session& session = state.session;
   const auto limits = sandbox::wire::parse_json(session.limits);
-  json value = {
-      {"sandboxID", session.id},    {"templateID", session.template_name},
-      {"clientID", "hutch"},        {"envdVersion", e2b::kEnvdVersion},
-      {"metadata", json::object()}, {"state", session.status == "paused" ? "paused" : "running"},
-      {"status", session.status},   {"startedAt", base::to_rfc3339(session.created_at)}};
+  json value = {{"sandboxID", session.id},
+                {"templateID", session.template_name},
+                {"clientID", "hutch"},
+                {"envdVersion", e2b::kEnvdVersion},
+                {"status", session.status},
+                {"state", session.status == "paused" ? "paused" : "running"},
+                {"startedAt", base::to_rfc3339(session.created_at)}};
+  const auto metadata = sandbox::wire::parse_json(session.metadata);
+  value["metadata"] = metadata.ok() ? metadata.value() : json::object();
   if (limits.ok()) {
     value["cpuCount"] = limits.value().value("cpus", json());
     value["memoryMB"] = limits.value().value("memory_mb", json());
     value["diskSizeMB"] = limits.value().value("disk_mb", json());
   }
-  if (session.lifetime_seconds) {
+  if (const auto over = sessions::ends_at_ms(session)) {
     value["timeout"] = *session.lifetime_seconds;
-    value["endAt"] = base::to_rfc3339(session.created_at + *session.lifetime_seconds * 1000);
+    value["endAt"] = base::to_rfc3339(*over);
   }
   return value;
 }

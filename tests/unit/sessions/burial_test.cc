@@ -184,7 +184,8 @@ TEST_F(BurialTest, AnOlderDatabaseIsCleanedAndShrinksToo) {
     ASSERT_TRUE(
         database
             ->execute("ALTER TABLE sessions DROP COLUMN network; "
-                      "ALTER TABLE sessions DROP COLUMN paths; DROP TABLE credentials; "
+                      "ALTER TABLE sessions DROP COLUMN paths; "
+                      "ALTER TABLE sessions DROP COLUMN metadata; DROP TABLE credentials; "
                       "ALTER TABLE sessions DROP COLUMN network_bytes; DROP TABLE network_days; "
                       "DROP TABLE network_requests; DROP TABLE network_grants; "
                       "PRAGMA auto_vacuum = NONE; "

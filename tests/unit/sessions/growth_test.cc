@@ -50,7 +50,7 @@ class GrowthTest : public Counted, public sessions::testing::StoreFixture {
     const std::string row =
         "INSERT INTO sessions SELECT 'old_' || value, '" + principal_ +
         "', NULL, 'host', 'destroyed', 0, '{}', '{}', NULL, NULL, NULL, 600, 600, value, value, "
-        "value, NULL, 1, NULL, 1, NULL, 0, NULL FROM generated";
+        "value, NULL, 1, NULL, 1, NULL, 0, NULL, '{}' FROM generated";
     const std::string runs =
         "INSERT INTO runs SELECT 'run_' || value, 'old_' || value, 'python', 'completed', 0, '', "
         "'server', value, value, '{}' FROM generated";

@@ -46,6 +46,10 @@ class FakeBox final : public Box {
     return run;
   }
   base::Status cancel(const std::string&) override { return base::done(); }
+  base::Result<RunInput> input_of(const std::string&) override {
+    return base::error(base::Error::Kind::kNotFound, "no run of this box reads");
+  }
+  base::Status end_input(const std::string&) override { return base::done(); }
   base::Result<BoxStatus> status() override {
     BoxStatus status;
     status.isolation =
@@ -61,6 +65,10 @@ class FakeBox final : public Box {
     return base::open_file(AT_FDCWD, directory_, O_PATH | O_DIRECTORY);
   }
   base::Status take_disk_room(std::int64_t) override { return base::done(); }
+  base::Result<base::UniqueFd> connect(std::uint16_t) override {
+    return base::error(base::Error::Kind::kNotFound, "nothing listens here");
+  }
+  base::Status set_lifetime(std::int64_t) override { return base::done(); }
   base::Status shutdown() override { return base::done(); }
   base::Status shutdown_for_good() override { return base::done(); }
   base::Status shutdown_if_idle(const std::string&) override { return base::done(); }

@@ -9,6 +9,7 @@
 #include "sandbox/limits.h"
 #include "sandbox/wire/json.h"
 #include "tools/rest/e2b/follow.h"
+#include "tools/rest/e2b/signature.h"
 #include "tools/rest/json_answer.h"
 
 namespace tools::rest::e2b {
@@ -22,6 +23,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t kMessageBytesMax = std::size_t{2} * sandbox::kCodeBytesMax;
+constexpr std::size_t kMessagesBytesMax = std::size_t{16} << 20;
 constexpr std::size_t kEnvelopeBytes = 5;  // flags, and the length with its highest byte first
 constexpr unsigned char kEndOfStream = 2;
 
@@ -62,20 +64,29 @@ base::Result<json> parse(std::string_view text) {
   return base::error(Error::Kind::kInvalid, "the message must be a JSON object");
 }
 
+// Cuts the first message off, with its envelope.
+base::Result<std::string_view> next_message(std::string_view& body) {
+  std::size_t size = 0;
+  for (std::size_t at = 1; at < kEnvelopeBytes && at < body.size(); ++at) {
+    size = size << 8U | static_cast<unsigned char>(body[at]);
+  }
+  if (body.size() < kEnvelopeBytes || body[0] != 0 || size > body.size() - kEnvelopeBytes) {
+    return base::error(Error::Kind::kInvalid, "the body is not messages, each in its envelope");
+  }
+  const std::string_view message = body.substr(kEnvelopeBytes, size);
+  body.remove_prefix(kEnvelopeBytes + size);
+  return message;
+}
+
 // The one message of a request.
 base::Result<json> message_in(const Request& request) {
   if (!request.header("Content-Type").starts_with("application/connect+json")) {
     return parse(request.body);
   }
-  const std::string& body = request.body;
-  std::size_t size = 0;
-  for (std::size_t at = 1; at < kEnvelopeBytes && at < body.size(); ++at) {
-    size = size << 8U | static_cast<unsigned char>(body[at]);
-  }
-  if (body.size() < kEnvelopeBytes || body[0] != 0 || size != body.size() - kEnvelopeBytes) {
-    return base::error(Error::Kind::kInvalid, "the body is not one message in its envelope");
-  }
-  return parse(std::string_view(body).substr(kEnvelopeBytes));
+  std::string_view body = request.body;
+  const std::string_view message = TRY(next_message(body));
+  if (body.empty()) return parse(message);
+  return base::error(Error::Kind::kInvalid, "the body is more than one message");
 }
 
 Response refused_status(int status, const std::string& message) {
@@ -101,15 +112,30 @@ Route route_of(const Services& services, const char* path, Route::Work work) {
   return route;
 }
 
+// A header says which, or, of a URL that stands alone, the host: "49983-ses_k2..".
+std::string sandbox_named_in(const Request& request) {
+  const std::string_view named = request.header("E2b-Sandbox-Id");
+  if (!named.empty()) return std::string(named);
+  const std::string_view host = request.header("Host");
+  const std::size_t dash = host.find('-');
+  if (dash == std::string_view::npos) return "";
+  return std::string(host.substr(dash + 1, host.find('.', dash) - dash - 1));
+}
+
 }  // namespace
 
 Response refused(const Error& error) { return json_answer(status_of(error), shown(error)); }
 
 base::Result<sessions::Session> session_of(const Services& services, const Request& request) {
-  std::string_view token = request.header("X-Access-Token");
+  const std::string id = sandbox_named_in(request);
+  std::string token(request.header("X-Access-Token"));
   if (token.empty()) token = request.header("E2B-Traffic-Access-Token");
-  auto session = services.sessions.session_by_access(std::string(request.header("E2b-Sandbox-Id")),
-                                                     std::string(token));
+  if (token.empty() && request.query.contains("signature")) {
+    const std::string right = TRY(services.sessions.access_token_of(id));
+    TRY(check_signature(request, right));
+    token = right;
+  }
+  auto session = services.sessions.session_by_access(id, token);
   if (session.ok() && sessions::lifetime_is_over(session.value(), base::now_ms())) {
     return base::error(Error::Kind::kNotFound, "the sandbox has ended");
   }
@@ -138,6 +164,35 @@ Route unary(const Services& services, const char* path,
       return answer({request, session, message});
     }();
     return answered.ok() ? json_answer(200, answered.value()) : refused(answered.error());
+  };
+  return route;
+}
+
+Route client_stream(
+    const Services& services, const char* path,
+    std::function<base::Result<json>(const RpcCall&, const std::vector<json>&)> answer) {
+  Route route = route_of(services, path, Route::Work::kCall);
+  route.body_bytes = kMessagesBytesMax;
+  route.answer = [&services, answer = std::move(answer)](const Request& request) {
+    const auto answered = [&]() -> base::Result<json> {
+      const sessions::Session session = TRY(session_of(services, request));
+      std::vector<json> messages;
+      std::string_view body = request.body;
+      while (!body.empty()) {
+        const std::string_view message = TRY(next_message(body));
+        messages.push_back(TRY(parse(message)));
+      }
+      const json none = json::object();
+      return answer({request, session, none}, messages);
+    }();
+    // As a stream of one message and the end.
+    json last = json::object();
+    if (!answered.ok()) last["error"] = shown(answered.error());
+    Response response;
+    response.content_type = "application/connect+json";
+    if (answered.ok()) response.body = enveloped(0, answered.value());
+    response.body += enveloped(kEndOfStream, last);
+    return response;
   };
   return route;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -33,6 +34,11 @@ using Send = std::function<bool(const nlohmann::json& message)>;
 mcp::http::Route unary(const Services& services, const char* path,
                        std::function<base::Result<nlohmann::json>(const RpcCall&)> answer,
                        mcp::http::Route::Work work = mcp::http::Route::Work::kCall);
+// The same of a client that sends several messages: all are there before it is asked.
+mcp::http::Route client_stream(
+    const Services& services, const char* path,
+    std::function<base::Result<nlohmann::json>(const RpcCall&, const std::vector<nlohmann::json>&)>
+        answer);
 // `stream` returns when the stream is to end; its Error is the client's.
 mcp::http::Route server_stream(
     const Services& services, const char* path,

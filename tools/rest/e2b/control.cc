@@ -1,8 +1,10 @@
 // E2B's control API: sandboxes are sessions that end with their timeout.
+#include <algorithm>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
+#include "mcp/http/library.h"
 #include "sandbox/base/clock.h"
 #include "sandbox/environment.h"
 #include "sandbox/wire/json.h"
@@ -47,9 +49,9 @@ base::Result<json> shown(const Services& services, const sessions::Session& sess
                 {"domain", nullptr},
                 {"state", session.status == "paused" ? "paused" : "running"},
                 {"startedAt", base::to_rfc3339(session.created_at)},
-                {"metadata", json::object()}};
-  const std::int64_t seconds = session.lifetime_seconds.value_or(kLifetimeSecondsMax);
-  value["endAt"] = base::to_rfc3339(session.created_at + seconds * 1000);
+                {"metadata", TRY(sandbox::wire::parse_json(session.metadata))}};
+  const std::int64_t never = session.created_at + kLifetimeSecondsMax * 1000;
+  value["endAt"] = base::to_rfc3339(sessions::ends_at_ms(session).value_or(never));
   const auto limits = sandbox::wire::parse_json(session.limits);
   if (!limits.ok()) return value;
   value["cpuCount"] = limits.value().value("cpus", json(0));
@@ -77,6 +79,7 @@ base::Result<Response> create(const Services& services, const Request& request,
   options.template_name = template_of(body.text("templateID"));
   options.lifetime_seconds = body.integer("timeout", kLifetimeSecondsDefault);
   options.env = body.map("envVars");
+  options.metadata = body.map("metadata");
   TRY(check_wishes(body));
   if (!body.boolean("allow_internet_access", true)) {
     options.network = sandbox::wire::print_json({{"block_outbound", true}});
@@ -86,27 +89,60 @@ base::Result<Response> create(const Services& services, const Request& request,
   return json_answer(201, TRY(shown(services, made.session)));
 }
 
-base::Result<Response> connect(const Services& services, const Request& request) {
+// Never shortens what it has.
+base::Result<Response> connect(const Services& services, const Request& request,
+                               const Arguments& body) {
   const sessions::Session session = TRY(sandbox_of(services, request));
   const auto state = TRY(services.sessions.resume(request.principal.id, session.id));
-  return json_answer(200, TRY(shown(services, state.session)));
+  const std::int64_t seconds = body.integer("timeout", 0);
+  const auto over = sessions::ends_at_ms(session);
+  if (over && *over < base::now_ms() + seconds * 1000) {
+    TRY(services.sessions.set_lifetime(session, seconds));
+  }
+  const auto now = TRY(services.sessions.find(request.principal.id, session.id));
+  return json_answer(200, TRY(shown(services, now)));
+}
+
+base::Result<Response> set_timeout(const Services& services, const Request& request,
+                                   const Arguments& body) {
+  const sessions::Session session = TRY(sandbox_of(services, request));
+  TRY(services.sessions.set_lifetime(session, body.integer("timeout", 0)));
+  return empty_answer();
+}
+
+// A query in a query, whose names and values the SDKs encode once more.
+json metadata_in(const Request& request) {
+  json wanted = json::object();
+  const auto asked = request.query.find("metadata");
+  if (asked == request.query.end()) return wanted;
+  for (const auto& [name, value] : mcp::http::parse_query(asked->second)) {
+    wanted.update(json(mcp::http::parse_query(name + "=" + value)));
+  }
+  return wanted;
+}
+
+bool has_all(const json& metadata, const json& wanted) {
+  return std::ranges::all_of(wanted.items(), [&metadata](const auto& entry) {
+    return metadata.value(entry.key(), json()) == entry.value();
+  });
 }
 
 base::Result<Response> list(const Services& services, const Request& request) {
   // Others than were asked for might be ended by who gets them.
-  for (const char* name : {"metadata", "template", "startedAfter", "nextToken"}) {
+  for (const char* name : {"template", "startedAfter", "nextToken"}) {
     if (!request.query.contains(name)) continue;
     return base::error(Error::Kind::kUnsupported,
                        std::string("sandboxes cannot be listed by ") + name + " here yet");
   }
   const auto asked = request.query.find("state");
+  const json wanted = metadata_in(request);
   json all = json::array();
   for (const auto& state : TRY(services.sessions.list(request.principal.id, std::nullopt))) {
     json one = TRY(shown(services, state.session));
     const std::string is = "," + one["state"].get<std::string>() + ",";
     const bool is_asked_for =
         asked == request.query.end() || ("," + asked->second + ",").find(is) != std::string::npos;
-    if (!is_asked_for) continue;
+    if (!is_asked_for || !has_all(one["metadata"], wanted)) continue;
     one.erase("envdAccessToken");
     one.erase("trafficAccessToken");
     all.push_back(std::move(one));
@@ -117,8 +153,7 @@ base::Result<Response> list(const Services& services, const Request& request) {
 base::Result<Response> not_yet(const Services& services, const Request& request) {
   (void)TRY(sandbox_of(services, request));
   return base::error(Error::Kind::kUnsupported,
-                     "this is not served here yet: a sandbox ends when its first timeout says, and "
-                     "what it uses is not told");
+                     "this is not served here yet: what a sandbox uses is not told");
 }
 
 }  // namespace
@@ -130,10 +165,23 @@ std::vector<Route> control_routes(const Services& services) {
       return function(services, request);
     };
   };
+  const auto with_body = [&services](auto function) {
+    return [&services, function](const Request& request, const Arguments& body) {
+      return function(services, request, body);
+    };
+  };
+  const auto timeout_body = [](bool required) {
+    return std::vector<Argument>{{.name = "timeout",
+                                  .type = Type::kInteger,
+                                  .required = required,
+                                  .least = 1,
+                                  .most = control::kLifetimeSecondsMax}};
+  };
   const std::vector<Argument> create_body{
       {.name = "templateID", .most = 100},
       {.name = "timeout", .type = Type::kInteger, .least = 1, .most = control::kLifetimeSecondsMax},
       {.name = "envVars", .type = Type::kStringMap, .most = 200},
+      {.name = "metadata", .type = Type::kStringMap, .most = 100},
       {.name = "allow_internet_access", .type = Type::kBoolean},
       {.name = "autoPause", .type = Type::kBoolean},
       {.name = "network", .type = Type::kObject},
@@ -147,10 +195,13 @@ std::vector<Route> control_routes(const Services& services) {
        },
        create_body, true, Work::kCall},
       {"GET", "/v2/sandboxes", with(control::list)},
-      {"POST", "/sandboxes/{id}/timeout", with(control::not_yet), {}, true},
+      {"POST", "/sandboxes/{id}/timeout", with_body(control::set_timeout), timeout_body(true),
+       true},
       {"GET", "/sandboxes/{id}/metrics", with(control::not_yet)},
-      {"POST", "/sandboxes/{id}/connect", with(control::connect), {}, true, Work::kCall},
-      {"POST", "/v2/sandboxes/{id}/connect", with(control::connect), {}, true, Work::kCall}};
+      {"POST", "/sandboxes/{id}/connect", with_body(control::connect), timeout_body(false), true,
+       Work::kCall},
+      {"POST", "/v2/sandboxes/{id}/connect", with_body(control::connect), timeout_body(false), true,
+       Work::kCall}};
   std::vector<Route> routes;
   for (Operation& operation : operations) {
     routes.push_back(route_of(std::move(operation), refused_with_code));

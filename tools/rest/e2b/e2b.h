@@ -15,6 +15,7 @@ inline constexpr const char* kEnvdVersion = "0.5.3";
 std::vector<mcp::http::Route> control_routes(const Services& services);
 std::vector<mcp::http::Route> process_routes(const Services& services);
 std::vector<mcp::http::Route> filesystem_routes(const Services& services);
+std::vector<mcp::http::Route> watch_routes(const Services& services);
 std::vector<mcp::http::Route> interpreter_routes(const Services& services);
 
 }  // namespace tools::rest::e2b

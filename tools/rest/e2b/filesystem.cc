@@ -144,10 +144,6 @@ base::Result<json> move(const Services& services, const RpcCall& call) {
   return json{{"entry", TRY(entry_at(files, destination))}};
 }
 
-base::Result<json> no_watching(const RpcCall& /*call*/) {
-  return base::error(Error::Kind::kUnsupported, "directories cannot be watched here yet");
-}
-
 Response refused_file(const Error& error) {
   const bool is_full = error.kind == Error::Kind::kLimit;
   return refused_with_code(is_full ? 507 : status_of(error), error.message);
@@ -232,9 +228,6 @@ std::vector<Route> filesystem_routes(const Services& services) {
       unary(services, "/filesystem.Filesystem/MakeDir", with(filesystem::make_dir)),
       unary(services, "/filesystem.Filesystem/Remove", with(filesystem::remove), Route::Work::kRun),
       unary(services, "/filesystem.Filesystem/Move", with(filesystem::move), Route::Work::kRun),
-      unary(services, "/filesystem.Filesystem/CreateWatcher", filesystem::no_watching),
-      unary(services, "/filesystem.Filesystem/GetWatcherEvents", filesystem::no_watching),
-      unary(services, "/filesystem.Filesystem/RemoveWatcher", filesystem::no_watching),
       filesystem::file_route(services, "GET", filesystem::download),
       filesystem::file_route(services, "POST", filesystem::upload),
       std::move(health)};

@@ -1,6 +1,8 @@
 // envd's process.Process: commands, in the background of a session.
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,8 @@ namespace process {
 namespace {
 
 constexpr std::int64_t kRunsLooked = 100;
+constexpr int kTerminalSideMax = 10'000;
+constexpr std::chrono::seconds kInputPatience{1};
 constexpr int kKilledExitCode = 137;  // as a shell says of SIGKILL
 
 // A number that a run is known by there: of its id, so that every server has the same.
@@ -54,6 +58,37 @@ base::Result<sandbox::RunRequest> request_of(const json& process) {
   return run;
 }
 
+// {"size": {"cols": 80, "rows": 24}}
+base::Result<sandbox::TerminalSize> size_in(const json& pty) {
+  sandbox::TerminalSize size;
+  const json wanted = pty.is_object() ? pty.value("size", json()) : json();
+  if (!wanted.is_object()) return base::error(Error::Kind::kInvalid, "pty must have a size");
+  const auto number = [&wanted](const char* name, std::uint16_t& place) -> base::Status {
+    const json value = wanted.value(name, json());
+    if (!value.is_number_integer() || value < 1 || value > kTerminalSideMax) {
+      return base::error(Error::Kind::kInvalid, std::string("size.") + name +
+                                                    " must be a whole number from 1 to " +
+                                                    std::to_string(kTerminalSideMax));
+    }
+    place = value.get<std::uint16_t>();
+    return base::done();
+  };
+  TRY(number("cols", size.columns));
+  TRY(number("rows", size.rows));
+  return size;
+}
+
+// What a process may read: in a terminal, keys; else what is sent, unless nothing is to be.
+base::Status give_input(const json& message, sandbox::RunRequest& run) {
+  if (const json pty = message.value("pty", json()); !pty.is_null()) {
+    run.input = sandbox::Input::kTerminal;
+    run.terminal = TRY(size_in(pty));
+  } else if (message.value("stdin", json(true)) != json(false)) {
+    run.input = sandbox::Input::kPipe;
+  }
+  return base::done();
+}
+
 json event(const char* name, json value) { return {{"event", {{name, std::move(value)}}}}; }
 
 json end_of(const sandbox::Run& run) {
@@ -65,12 +100,13 @@ json end_of(const sandbox::Run& run) {
 }
 
 base::Status stream_of(const Services& services, const RpcCall& call, RunState state,
-                       const Send& send) {
+                       bool is_terminal, const Send& send) {
   if (!send(event("start", {{"pid", pid_of(state.run.run_id)}}))) return base::done();
   bool is_wanted = true;
   state = TRY(follow(services, call.session, std::move(state),
                      {[&](const char* stream, const std::string& bytes) {
-                        is_wanted = send(event("data", {{stream, mcp::to_base64(bytes)}}));
+                        const char* name = is_terminal ? "pty" : stream;
+                        is_wanted = send(event("data", {{name, mcp::to_base64(bytes)}}));
                         return is_wanted;
                       },
                       [&] {
@@ -94,21 +130,21 @@ std::int64_t seconds_of(const mcp::http::Request& request) {
 }
 
 base::Status start(const Services& services, const RpcCall& call, const Send& send) {
-  if (call.message.contains("pty")) {
-    return base::error(Error::Kind::kUnsupported, "terminals are not served yet");
-  }
   const json process = call.message.value("process", json::object());
   sandbox::RunRequest run = TRY(request_of(process));
   run.timeout_seconds = seconds_of(call.request);
+  TRY(give_input(call.message, run));
+  const bool is_terminal = run.input == sandbox::Input::kTerminal;
   auto state = TRY(services.sessions.start_run(call.session, std::move(run)));
-  const std::string posted =
-      sandbox::wire::print_json({{"process", process}, {"tag", call.message.value("tag", json())}});
+  const std::string posted = sandbox::wire::print_json({{"process", process},
+                                                        {"tag", call.message.value("tag", json())},
+                                                        {"is_terminal", is_terminal}});
   if (auto kept = services.sessions.keep_call(call.session, state.run.run_id, posted); !kept.ok()) {
     // Nobody would find it again.
     (void)services.sessions.cancel_run(call.session.principal_id, state.run.run_id);
     return kept;
   }
-  return stream_of(services, call, std::move(state), send);
+  return stream_of(services, call, std::move(state), is_terminal, send);
 }
 
 json kept_of(const Services& services, const sessions::Session& session, const std::string& run) {
@@ -119,8 +155,8 @@ json kept_of(const Services& services, const sessions::Session& session, const s
 }
 
 // The run of {"process": {"pid": 7}} or {"process": {"tag": "x"}}.
-base::Result<RunState> find(const Services& services, const RpcCall& call) {
-  const json selector = call.message.value("process", json::object());
+base::Result<RunState> find(const Services& services, const RpcCall& call, const json& message) {
+  const json selector = message.value("process", json::object());
   if (!selector.is_object()) {
     return base::error(Error::Kind::kInvalid, "process must be an object with pid or tag");
   }
@@ -159,7 +195,7 @@ base::Result<json> list(const Services& services, const RpcCall& call) {
 }
 
 base::Result<json> send_signal(const Services& services, const RpcCall& call) {
-  const RunState state = TRY(find(services, call));
+  const RunState state = TRY(find(services, call, call.message));
   if (is_terminal(state.run.status)) {
     return base::error(Error::Kind::kNotFound, "this process has ended");
   }
@@ -167,10 +203,65 @@ base::Result<json> send_signal(const Services& services, const RpcCall& call) {
   return json::object();
 }
 
-base::Result<json> no_input(const RpcCall& /*call*/) {
-  return base::error(
-      Error::Kind::kUnsupported,
-      "a process has no standard input here yet: put what it is to read into a file");
+base::Status connect(const Services& services, const RpcCall& call, const Send& send) {
+  RunState state = TRY(find(services, call, call.message));
+  const json kept = kept_of(services, call.session, state.run.run_id);
+  return stream_of(services, call, std::move(state),
+                   kept.value("is_terminal", json()) == json(true), send);
+}
+
+// {"stdin": "<base64>"} or {"pty": ..}: what it is called, its process knows.
+base::Status write_into(const sandbox::RunInput& to, const json& input) {
+  for (const char* name : {"stdin", "pty"}) {
+    const json bytes = input.is_object() ? input.value(name, json()) : json();
+    if (!bytes.is_string()) continue;
+    const auto decoded = mcp::from_base64(bytes.get_ref<const std::string&>());
+    if (!decoded) return base::error(Error::Kind::kInvalid, std::string(name) + " is not base64");
+    return sandbox::write_input(to, *decoded, kInputPatience);
+  }
+  return base::error(Error::Kind::kInvalid, "input must have stdin or pty");
+}
+
+base::Result<sandbox::RunInput> input_of(const Services& services, const RpcCall& call,
+                                         const json& message) {
+  const RunState state = TRY(find(services, call, message));
+  return services.sessions.input_of(call.session.principal_id, state.run.run_id);
+}
+
+base::Result<json> send_input(const Services& services, const RpcCall& call) {
+  const sandbox::RunInput to = TRY(input_of(services, call, call.message));
+  TRY(write_into(to, call.message.value("input", json())));
+  return json::object();
+}
+
+// Of one process, which the first message names.
+base::Result<json> stream_input(const Services& services, const RpcCall& call,
+                                const std::vector<json>& messages) {
+  std::optional<sandbox::RunInput> to;
+  for (const json& message : messages) {
+    if (const json start = message.value("start", json()); start.is_object()) {
+      to = TRY(input_of(services, call, start));
+    }
+    const json data = message.value("data", json());
+    if (!data.is_object()) continue;
+    if (!to) return base::error(Error::Kind::kInvalid, "data comes before its start");
+    TRY(write_into(*to, data.value("input", json())));
+  }
+  return json::object();
+}
+
+base::Result<json> close_stdin(const Services& services, const RpcCall& call) {
+  const RunState state = TRY(find(services, call, call.message));
+  TRY(services.sessions.end_input(call.session.principal_id, state.run.run_id));
+  return json::object();
+}
+
+base::Result<json> update(const Services& services, const RpcCall& call) {
+  const auto size = TRY(size_in(call.message.value("pty", json())));
+  const sandbox::RunInput terminal = TRY(input_of(services, call, call.message));
+  if (!terminal.is_terminal) return base::error(Error::Kind::kInvalid, "this process has no pty");
+  TRY(sandbox::set_terminal_size(terminal.fd.get(), size));
+  return json::object();
 }
 
 }  // namespace
@@ -185,15 +276,18 @@ std::vector<Route> process_routes(const Services& services) {
                           return process::start(services, call, send);
                         }),
           server_stream(services, "/process.Process/Connect",
-                        [&services](const RpcCall& call, const Send& send) -> base::Status {
-                          return process::stream_of(services, call,
-                                                    TRY(process::find(services, call)), send);
+                        [&services](const RpcCall& call, const Send& send) {
+                          return process::connect(services, call, send);
                         }),
           unary(services, "/process.Process/List", with(process::list)),
           unary(services, "/process.Process/SendSignal", with(process::send_signal)),
-          unary(services, "/process.Process/SendInput", process::no_input),
-          unary(services, "/process.Process/CloseStdin", process::no_input),
-          unary(services, "/process.Process/Update", process::no_input)};
+          unary(services, "/process.Process/SendInput", with(process::send_input)),
+          client_stream(services, "/process.Process/StreamInput",
+                        [&services](const RpcCall& call, const std::vector<json>& messages) {
+                          return process::stream_input(services, call, messages);
+                        }),
+          unary(services, "/process.Process/CloseStdin", with(process::close_stdin)),
+          unary(services, "/process.Process/Update", with(process::update))};
 }
 
 }  // namespace tools::rest::e2b

@@ -38,8 +38,13 @@ TEST(Door, ChecksTheHost) {
                            "[::1]:8931", "hutch.example.org", "Hutch.Example.org:443"}) {
     EXPECT_EQ(place({{"Host", host}}), 0) << host;
   }
-  for (const char* host : {"evil.example.org", "localhost.evil.org", "127.0.0.1.evil.org",
-                           "localhost:1:2", "[::2]", "::1", "127.0.0.2"}) {
+  for (const char* host : {"3000-session_k2.localhost:1", "80-x.hutch.example.org"}) {
+    EXPECT_EQ(place({{"Host", host}}), 0) << host;
+  }
+  for (const char* host :
+       {"evil.example.org", "localhost.evil.org", "x.localhost", "3000.localhost", "-1.localhost",
+        "3000-x.evil.org", "1-2.3-4.localhost", "1-2.", "127.0.0.1.evil.org", "localhost:1:2",
+        "[::2]", "::1", "127.0.0.2"}) {
     EXPECT_EQ(place({{"Host", host}}), 403) << host;
   }
   EXPECT_EQ(place({}), 403);

@@ -1,0 +1,136 @@
+#include "sandbox/files/directory_watch.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+#include "sandbox/files/box_path.h"
+#include "sandbox/files/open_in_root.h"
+#include "sandbox/files/tree_walk.h"
+
+namespace sandbox::files {
+
+using base::Error;
+using Kind = DirectoryEvent::Kind;
+
+namespace {
+
+constexpr std::uint32_t kWatched = IN_CREATE | IN_MODIFY | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
+                                   IN_ATTRIB | IN_ONLYDIR | IN_EXCL_UNLINK;
+constexpr std::size_t kEventsBytes = 64 * (sizeof(inotify_event) + NAME_MAX + 1);
+
+std::string joined(const std::string& directory, const std::string& name) {
+  return directory.empty() || name.empty() ? directory + name : directory + "/" + name;
+}
+
+Error no_watch(const char* what) {
+  if (errno != ENOSPC && errno != EMFILE) return Error::from_errno(what);
+  return base::error(Error::Kind::kLimit,
+                     "this host lets its user watch no more: fs.inotify.max_user_instances and "
+                     "max_user_watches of sysctl(8)");
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<DirectoryWatch>> DirectoryWatch::start(int root_fd,
+                                                                    const std::string& path,
+                                                                    Depth depth) {
+  const std::string resolved = TRY(resolve_path(root_fd, path));
+  base::UniqueFd top = open_in_root(root_fd, resolved, O_PATH | O_DIRECTORY);
+  if (!top.valid()) return path_error(resolved, errno, Purpose::kList);
+  base::UniqueFd inotify(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  if (!inotify.valid()) return no_watch("inotify_init1");
+  std::unique_ptr<DirectoryWatch> watch(
+      new DirectoryWatch(std::move(inotify), std::move(top), depth));
+  TRY(watch->add(""));
+  watch->add_waiting();
+  if (!watch->has_too_many_) return watch;
+  return base::error(Error::Kind::kLimit, resolved + " has more than " +
+                                              std::to_string(kDirectoriesMax) +
+                                              " directories: watch one of them");
+}
+
+base::Status DirectoryWatch::add(const std::string& name) {
+  const base::UniqueFd directory = name.empty()
+                                       ? TRY(base::duplicate(top_.get()))
+                                       : open_without_links(top_.get(), name, O_PATH | O_DIRECTORY);
+  if (!directory.valid()) return Error::from_errno("open " + name);
+  const std::string path = "/proc/self/fd/" + std::to_string(directory.get());
+  const int watch = ::inotify_add_watch(inotify_.get(), path.c_str(), kWatched);
+  if (watch < 0) return no_watch("inotify_add_watch");
+  names_[watch] = name;
+  if (depth_ == Depth::kOne) return base::done();
+  // What was made in it before it was watched.
+  DirectoryReader entries(directory.get());
+  while (const dirent* entry = entries.valid() ? entries.next() : nullptr) {
+    if (entry->d_type == DT_DIR) waiting_.push_back(joined(name, entry->d_name));
+  }
+  return base::done();
+}
+
+// Not by recursion: a tree may be as deep as the code likes.
+void DirectoryWatch::add_waiting() {
+  while (!waiting_.empty()) {
+    const std::string name = std::move(waiting_.back());
+    waiting_.pop_back();
+    has_too_many_ = has_too_many_ || names_.size() >= kDirectoriesMax;
+    // It may have gone meanwhile, or be closed to us: then nothing of it is told.
+    if (!has_too_many_) (void)add(name);
+  }
+}
+
+void DirectoryWatch::read_event(int watch, unsigned mask, const std::string& name,
+                                std::vector<DirectoryEvent>& events) {
+  const auto known = names_.find(watch);
+  if (known == names_.end()) return;
+  if ((mask & IN_IGNORED) != 0) {
+    names_.erase(known);
+    return;
+  }
+  if (name.empty()) return;  // of the directory itself
+  const std::string path = joined(known->second, name);
+  const bool has_come = (mask & (IN_CREATE | IN_MOVED_TO)) != 0;
+  if (has_come && (mask & IN_ISDIR) != 0 && depth_ == Depth::kAll) waiting_.push_back(path);
+  DirectoryEvent event{shown_path(path)};
+  if (has_come) {
+    event.kind = Kind::kCreate;
+  } else if ((mask & IN_DELETE) != 0) {
+    event.kind = Kind::kRemove;
+  } else if ((mask & IN_MOVED_FROM) != 0) {
+    event.kind = Kind::kRename;
+  } else if ((mask & IN_ATTRIB) != 0) {
+    event.kind = Kind::kChmod;
+  }
+  events.push_back(std::move(event));
+}
+
+base::Result<std::vector<DirectoryEvent>> DirectoryWatch::take() {
+  std::vector<DirectoryEvent> events;
+  alignas(inotify_event) std::array<char, kEventsBytes> buffer;
+  while (true) {
+    const ssize_t got = ::read(inotify_.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return events;
+    if (got < 0) return Error::from_errno("read of inotify");
+    std::size_t at = 0;
+    while (at < static_cast<std::size_t>(got)) {
+      inotify_event head;
+      std::memcpy(&head, buffer.data() + at, sizeof head);
+      const char* name = buffer.data() + at + sizeof head;
+      at += sizeof head + head.len;
+      if ((head.mask & IN_Q_OVERFLOW) != 0) {
+        return base::error(Error::Kind::kLimit, "more changed than could be kept: watch anew");
+      }
+      read_event(head.wd, head.mask, head.len > 0 ? std::string(name) : "", events);
+    }
+    add_waiting();
+  }
+}
+
+}  // namespace sandbox::files

@@ -1,0 +1,57 @@
+// What changes in a directory of a box, as it changes. inotify(7).
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/result.h"
+
+namespace sandbox::files {
+
+struct DirectoryEvent {
+  enum class Kind { kCreate, kWrite, kRemove, kRename, kChmod };
+  std::string name;  // relative to the directory that is watched, as it was called then
+  Kind kind = Kind::kWrite;
+};
+
+// For one thread. What happens while nobody asks waits in the kernel, which keeps so much and then
+// says that some is lost.
+class DirectoryWatch {
+ public:
+  static constexpr std::size_t kDirectoriesMax = 1000;
+
+  enum class Depth { kOne, kAll };
+  // `root_fd`: of the box. kNotFound, or kInvalid for what is no directory; kLimit when it has more
+  // directories than kDirectoriesMax, or the user watches more than the host allows.
+  static base::Result<std::unique_ptr<DirectoryWatch>> start(int root_fd, const std::string& path,
+                                                             Depth depth);
+
+  // Readable when there is something to take.
+  [[nodiscard]] int fd() const { return inotify_.get(); }
+
+  // All that there is now. kLimit: more happened than could be kept, and this watch is of no use
+  // any more.
+  base::Result<std::vector<DirectoryEvent>> take();
+
+ private:
+  DirectoryWatch(base::UniqueFd inotify, base::UniqueFd top, Depth depth)
+      : inotify_(std::move(inotify)), top_(std::move(top)), depth_(depth) {}
+
+  base::Status add(const std::string& name);
+  void add_waiting();
+  void read_event(int watch, unsigned mask, const std::string& name,
+                  std::vector<DirectoryEvent>& events);
+
+  base::UniqueFd inotify_;
+  base::UniqueFd top_;  // O_PATH
+  const Depth depth_;
+  std::map<int, std::string> names_;  // of each that is watched, below the top; empty: the top
+  std::vector<std::string> waiting_;  // to be watched, too
+  bool has_too_many_ = false;
+};
+
+}  // namespace sandbox::files
