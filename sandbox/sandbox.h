@@ -77,8 +77,8 @@ class Box {
   // O_PATH directory descriptor of what the code in the box sees as "/".
   virtual base::Result<base::UniqueFd> root() = 0;
 
-  // A socket, not blocking, that is connected to a TCP port of the box, or about to be. kNotFound:
-  // nothing listens there.
+  // A socket, not blocking, that is connected to a TCP port of the box. kNotFound: nothing listens
+  // there.
   virtual base::Result<base::UniqueFd> connect(std::uint16_t port) = 0;
 
   // When its session ends, wall clock.

@@ -8,6 +8,7 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/environment.h"
 #include "sandbox/wire/json.h"
+#include "tools/ports/link.h"
 #include "tools/rest/api.h"
 #include "tools/rest/e2b/e2b.h"
 #include "tools/rest/json_answer.h"
@@ -40,13 +41,15 @@ std::string template_of(const std::string& wanted) {
 
 base::Result<json> shown(const Services& services, const sessions::Session& session) {
   const std::string token = TRY(services.sessions.access_token_of(session.id));
+  const std::string domain =
+      services.public_url ? tools::ports::domain_of(services.public_url()) : "";
   json value = {{"sandboxID", session.id},
                 {"templateID", session.template_name},
                 {"clientID", "hutch"},
                 {"envdVersion", kEnvdVersion},
                 {"envdAccessToken", token},
                 {"trafficAccessToken", token},
-                {"domain", nullptr},
+                {"domain", domain.empty() ? json() : json(domain)},
                 {"state", session.status == "paused" ? "paused" : "running"},
                 {"startedAt", base::to_rfc3339(session.created_at)},
                 {"metadata", TRY(sandbox::wire::parse_json(session.metadata))}};

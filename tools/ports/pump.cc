@@ -1,0 +1,206 @@
+#include "tools/ports/pump.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace tools::ports {
+
+using base::Error;
+
+namespace {
+
+constexpr std::size_t kHalfBytesMax = 64U << 10;
+constexpr int kRounds = 16;  // before others have their turn
+constexpr int kLookMs = 1000;
+// For the client to see the end of what the server has said.
+constexpr std::chrono::seconds kLastChance{10};
+constexpr std::uint64_t kWakeup = 0;
+
+}  // namespace
+
+base::Result<std::unique_ptr<Pump>> Pump::start() {
+  base::UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  base::UniqueFd wakeup(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = kWakeup;
+  if (!epoll.valid() || !wakeup.valid() ||
+      ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, wakeup.get(), &event) != 0) {
+    return Error::from_errno("epoll");
+  }
+  std::unique_ptr<Pump> pump(new Pump(std::move(epoll), std::move(wakeup)));
+  pump->thread_ = std::jthread([raw = pump.get()](const std::stop_token& stop) { raw->run(stop); });
+  return pump;
+}
+
+Pump::~Pump() {
+  thread_.request_stop();
+  const std::uint64_t one = 1;
+  (void)!::write(wakeup_.get(), &one, sizeof one);
+}
+
+base::Status Pump::add(Pair pair) {
+  const std::lock_guard lock(mutex_);
+  if (count_ >= kPairsMax) {
+    return base::error(Error::Kind::kLimit, "too many connections to ports are open: close some");
+  }
+  ++count_;
+  new_.push_back(std::move(pair));
+  const std::uint64_t one = 1;
+  (void)!::write(wakeup_.get(), &one, sizeof one);
+  return base::done();
+}
+
+void Pump::run(const std::stop_token& stop) {
+  std::array<epoll_event, 64> events;
+  while (!stop.stop_requested()) {
+    const int count =
+        ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), kLookMs);
+    for (int i = 0; i < count; ++i) {
+      const epoll_event& event = events.at(static_cast<std::size_t>(i));
+      if (event.data.u64 == kWakeup) {
+        take_new();
+      } else {
+        on_event(event.data.u64, event.events);
+      }
+    }
+    end_what_is_over();
+  }
+}
+
+void Pump::take_new() {
+  std::uint64_t times = 0;
+  (void)!::read(wakeup_.get(), &times, sizeof times);
+  std::vector<Pair> pairs;
+  {
+    const std::lock_guard lock(mutex_);
+    pairs = std::exchange(new_, {});
+  }
+  for (Pair& pair : pairs) {
+    Entry& entry = entries_[++last_id_];
+    entry.up.waiting = std::exchange(pair.to_server, {});
+    entry.opened = pair.opening == nullptr;
+    entry.pair = std::move(pair);
+    on_event(last_id_ * 2, 0);
+  }
+}
+
+void Pump::end_what_is_over() {
+  const auto now = Clock::now();
+  const std::size_t ended =
+      std::erase_if(entries_, [now](const auto& entry) { return entry.second.ends_at <= now; });
+  if (ended == 0) return;
+  const std::lock_guard lock(mutex_);
+  count_ -= ended;
+}
+
+// Of the client's socket the key is twice the id, of the server's one more.
+void Pump::on_event(std::uint64_t key, std::uint32_t events) {
+  const auto found = entries_.find(key / 2);
+  if (found == entries_.end()) return;
+  Entry& entry = found->second;
+  const bool is_client = key % 2 == 0;
+  const bool goes_on = move(entry) && watch(key / 2, entry);
+  // The end of both directions stays an event, whatever is asked for: then nobody may ask.
+  const Half& from = is_client ? entry.up : entry.down;
+  if (goes_on && from.ended && (events & (EPOLLHUP | EPOLLERR)) != 0) {
+    const int fd = is_client ? entry.pair.client.get() : entry.pair.server.get();
+    (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  }
+  if (!goes_on) entry.ends_at = Clock::time_point::min();
+}
+
+bool Pump::move(Entry& entry) {
+  const int client = entry.pair.client.get();
+  const int server = entry.pair.server.get();
+  bool goes_on = true;
+  for (int round = 0; round < kRounds && goes_on; ++round) {
+    goes_on = read(client, entry.up);
+    // A server that takes no more may have said why: what it has said still counts.
+    if (!write(server, entry.up)) entry.up.dropped = true;
+    if (entry.up.dropped) entry.up.waiting.clear(), entry.up.written = 0;
+    goes_on = read(server, entry.down) || goes_on;
+    open(entry);
+    if (entry.opened && !write(client, entry.down)) return false;
+  }
+  if (!entry.down.told) return true;
+  if (entry.up.ended) return false;
+  if (entry.ends_at == Clock::time_point::max()) entry.ends_at = Clock::now() + kLastChance;
+  return true;
+}
+
+// Only what can be given on is taken. False: there is nothing.
+bool Pump::read(int fd, Half& half) {
+  if (half.ended || half.waiting.size() - half.written >= kHalfBytesMax) return false;
+  static thread_local std::array<char, kHalfBytesMax> buffer;
+  const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
+  if (got > 0) {
+    half.waiting.append(buffer.data(), static_cast<std::size_t>(got));
+    return true;
+  }
+  const bool may_come = got < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOTCONN);
+  half.ended = !may_come;
+  return false;
+}
+
+// False: it takes no more, ever.
+bool Pump::write(int fd, Half& half) {
+  while (!half.is_empty()) {
+    const ssize_t sent = ::send(fd, half.waiting.data() + half.written,
+                                half.waiting.size() - half.written, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return errno == EAGAIN || errno == ENOTCONN;
+    half.written += static_cast<std::size_t>(sent);
+  }
+  half.waiting.clear();
+  half.written = 0;
+  if (half.ended && !half.told) {
+    (void)::shutdown(fd, SHUT_WR);
+    half.told = true;
+  }
+  return true;
+}
+
+void Pump::open(Entry& entry) {
+  if (entry.opened) return;
+  auto opened = entry.pair.opening(entry.down.waiting);
+  if (opened.ok() && opened.value()) {
+    entry.down.waiting.insert(0, *opened.value());
+    entry.opened = true;
+  } else if (!opened.ok() || entry.down.ended || entry.down.waiting.size() >= kHalfBytesMax) {
+    entry.down.waiting = entry.pair.failure;
+    entry.down.ended = entry.opened = true;
+  }
+}
+
+bool Pump::watch(std::uint64_t id, Entry& entry) {
+  const auto wanted = [](const Half& from, const Half& to, bool may_write) {
+    std::uint32_t events = 0;
+    if (!from.ended && from.waiting.size() - from.written < kHalfBytesMax) events |= EPOLLIN;
+    if (may_write && !to.is_empty()) events |= EPOLLOUT;
+    return events;
+  };
+  return watch(id * 2, entry.pair.client.get(), wanted(entry.up, entry.down, entry.opened),
+               entry.client_events) &&
+         watch(id * 2 + 1, entry.pair.server.get(), wanted(entry.down, entry.up, true),
+               entry.server_events);
+}
+
+bool Pump::watch(std::uint64_t key, int fd, std::uint32_t wanted, std::uint32_t& events) {
+  constexpr std::uint32_t kAdded = 1U << 29;  // beside those of the kernel
+  if (events == (wanted | kAdded)) return true;
+  epoll_event event{};
+  event.events = wanted;
+  event.data.u64 = key;
+  const int how = (events & kAdded) != 0 ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+  events = wanted | kAdded;
+  return ::epoll_ctl(epoll_.get(), how, fd, &event) == 0 || errno == ENOENT;
+}
+
+}  // namespace tools::ports
