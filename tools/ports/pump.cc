@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <exception>
 #include <utility>
 
 namespace tools::ports {
@@ -67,7 +68,7 @@ void Pump::run(const std::stop_token& stop) {
       if (event.data.u64 == kWakeup) {
         take_new();
       } else {
-        on_event(event.data.u64, event.events);
+        on_event(event.data.u64);
       }
     }
     end_what_is_over();
@@ -87,7 +88,7 @@ void Pump::take_new() {
     entry.up.waiting = std::exchange(pair.to_server, {});
     entry.opened = pair.opening == nullptr;
     entry.pair = std::move(pair);
-    on_event(last_id_ * 2, 0);
+    on_event(last_id_ * 2);
   }
 }
 
@@ -101,19 +102,11 @@ void Pump::end_what_is_over() {
 }
 
 // Of the client's socket the key is twice the id, of the server's one more.
-void Pump::on_event(std::uint64_t key, std::uint32_t events) {
+void Pump::on_event(std::uint64_t key) {
   const auto found = entries_.find(key / 2);
   if (found == entries_.end()) return;
   Entry& entry = found->second;
-  const bool is_client = key % 2 == 0;
-  const bool goes_on = move(entry) && watch(key / 2, entry);
-  // The end of both directions stays an event, whatever is asked for: then nobody may ask.
-  const Half& from = is_client ? entry.up : entry.down;
-  if (goes_on && from.ended && (events & (EPOLLHUP | EPOLLERR)) != 0) {
-    const int fd = is_client ? entry.pair.client.get() : entry.pair.server.get();
-    (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
-  }
-  if (!goes_on) entry.ends_at = Clock::time_point::min();
+  if (!move(entry) || !watch(key / 2, entry)) entry.ends_at = Clock::time_point::min();
 }
 
 bool Pump::move(Entry& entry) {
@@ -169,7 +162,14 @@ bool Pump::write(int fd, Half& half) {
 
 void Pump::open(Entry& entry) {
   if (entry.opened) return;
-  auto opened = entry.pair.opening(entry.down.waiting);
+  auto opened = [&entry]() -> base::Result<std::optional<std::string>> {
+    try {
+      return entry.pair.opening(entry.down.waiting);
+    } catch (const std::exception& failure) {
+      // Of a library, at what a server says: it ends this pair and no other.
+      return base::error(Error::Kind::kInvalid, failure.what());
+    }
+  }();
   if (opened.ok() && opened.value()) {
     entry.down.waiting.insert(0, *opened.value());
     entry.opened = true;
@@ -192,15 +192,16 @@ bool Pump::watch(std::uint64_t id, Entry& entry) {
                entry.server_events);
 }
 
-bool Pump::watch(std::uint64_t key, int fd, std::uint32_t wanted, std::uint32_t& events) {
-  constexpr std::uint32_t kAdded = 1U << 29;  // beside those of the kernel
-  if (events == (wanted | kAdded)) return true;
+// Of a socket from which nothing is wanted its end would be an event for ever.
+bool Pump::watch(std::uint64_t key, int fd, std::uint32_t wanted, std::uint32_t& events) const {
+  if (events == wanted) return true;
   epoll_event event{};
   event.events = wanted;
   event.data.u64 = key;
-  const int how = (events & kAdded) != 0 ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-  events = wanted | kAdded;
-  return ::epoll_ctl(epoll_.get(), how, fd, &event) == 0 || errno == ENOENT;
+  int how = events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+  if (wanted == 0) how = EPOLL_CTL_DEL;
+  events = wanted;
+  return ::epoll_ctl(epoll_.get(), how, fd, &event) == 0;
 }
 
 }  // namespace tools::ports

@@ -73,14 +73,14 @@ class Pump {
   void run(const std::stop_token& stop);
   void take_new();
   void end_what_is_over();
-  void on_event(std::uint64_t key, std::uint32_t events);
+  void on_event(std::uint64_t key);
   // False: the pair is over.
   static bool move(Entry& entry);
   static bool read(int fd, Half& half);
   static bool write(int fd, Half& half);
   static void open(Entry& entry);
   bool watch(std::uint64_t id, Entry& entry);
-  bool watch(std::uint64_t key, int fd, std::uint32_t wanted, std::uint32_t& events);
+  bool watch(std::uint64_t key, int fd, std::uint32_t wanted, std::uint32_t& events) const;
 
   base::UniqueFd epoll_;
   base::UniqueFd wakeup_;
