@@ -68,6 +68,11 @@ base::Result<BoxStatus> ask_status(BoxConnection& connection, milliseconds patie
   BoxStatus status;
   status.paused = wire::boolean_or(reply, "paused", false);
   status.isolation = wire::print_json(reply.value("isolation", json::object()));
+  const json usage = reply.value("usage", json::object());
+  status.usage = {wire::integer_or(usage, "memory_bytes", 0),
+                  wire::integer_or(usage, "cache_bytes", 0),
+                  wire::integer_or(usage, "processor_time_us", 0),
+                  wire::integer_or(usage, "disk_bytes", 0)};
   const json active = reply.value("active", json::array());
   for (const json& entry : active) {
     auto run = run_from_json(entry);

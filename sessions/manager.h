@@ -159,6 +159,8 @@ class Manager {
   base::Result<sandbox::RunInput> input_of(const std::string& principal_id,
                                            const std::string& run_id);
   base::Status end_input(const std::string& principal_id, const std::string& run_id);
+  // kNotFound: no box lives.
+  base::Result<sandbox::BoxUsage> usage_of(const Session& session);
   // To a server in a session whose box lives: see Box::connect().
   base::Result<base::UniqueFd> connect(const Session& session, std::uint16_t port);
   // Lets in to this session alone, whoever has it.

@@ -252,7 +252,14 @@ void Box::used() {
 json Box::status() {
   json active = json::array();
   for (const Run* run : runs_->active()) active.push_back(run_to_json(without_results(*run)));
-  return {{"paused", paused()}, {"active", active}, {"isolation", isolation()}};
+  return {{"paused", paused()},
+          {"active", active},
+          {"usage",
+           {{"memory_bytes", cgroup_->memory_bytes()},
+            {"cache_bytes", cgroup_->cache_bytes()},
+            {"processor_time_us", cgroup_->processor_time_us()},
+            {"disk_bytes", watchdog_->disk_bytes()}}},
+          {"isolation", isolation()}};
 }
 
 json Box::isolation() const {

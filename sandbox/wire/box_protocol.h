@@ -13,6 +13,7 @@
 //                                                            when time is up
 //   {"op":"cancel","run_id":..}                           {"ok":true}
 //   {"op":"status"}                                       {"ok":true,"paused":b,"active":[run..],
+//                                                            "usage":{"memory_bytes":n,..},
 //                                                            "isolation":{..}}
 //   {"op":"pause"} {"op":"resume"}                        {"ok":true}
 //   {"op":"taken"}                                        {"ok":true}

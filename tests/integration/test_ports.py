@@ -11,8 +11,7 @@ import requests
 from e2b import Sandbox
 
 from hutch_client import PATIENCE, ToolError
-from http_server import HttpClient, Server
-from test_sandbase import token
+from http_server import HttpClient, Server, token
 
 # Answers with what it was asked, streams slowly, takes bodies, and speaks enough of a WebSocket to echo.
 APP = r"""
