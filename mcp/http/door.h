@@ -40,10 +40,6 @@ class Door {
   const DoorOptions options_;
 };
 
-// "3000-session_k2" of the host "3000-session_k2.example.org:80"; empty: it has no such first
-// label. Names of this kind below one that is allowed are allowed, since who has that one has them.
-std::string host_label(std::string_view host);
-
 // A JSON-RPC error without id, for what has no request to answer.
 Response refuse(int status, int code, const std::string& message);
 // The same for what is no matter of JSON-RPC: kTransportError.

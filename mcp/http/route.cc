@@ -3,8 +3,6 @@
 #include <optional>
 #include <string_view>
 
-#include "mcp/http/door.h"
-
 namespace mcp::http {
 namespace {
 
@@ -51,17 +49,12 @@ std::optional<std::map<std::string, std::string>> fit(std::string_view pattern,
 
 }  // namespace
 
-Routes::Found Routes::find(const Request& head) const {
-  const std::string label = host_label(head.header("Host"));
+Routes::Found Routes::find(const std::string& method, const std::string& path) const {
   Found found;
   for (const Route& route : routes_) {
-    if (route.takes_label) {
-      if (!label.empty() && route.takes_label(label)) return {&route, true, "", {}};
-      continue;
-    }
-    auto parameters = fit(route.path, head.path);
+    auto parameters = fit(route.path, path);
     if (!parameters) continue;
-    if (takes(route, head.method)) return {&route, true, "", std::move(*parameters)};
+    if (takes(route, method)) return {&route, true, "", std::move(*parameters)};
     found.route = &route;
     found.allow += (found.allow.empty() ? "" : ", ") + route.method;
     if (route.method == "GET") found.allow += ", HEAD";

@@ -21,7 +21,6 @@
 #include "tools/cli/oauth.h"
 #include "tools/rest/agentcop.h"
 #include "tools/rest/e2b/e2b.h"
-#include "tools/rest/ports.h"
 #include "tools/rest/responses.h"
 #include "tools/rest/sandboxes.h"
 #include "tools/rest/shared_files.h"
@@ -201,7 +200,7 @@ base::Result<int> run_serve(Application& app, bool no_auth) {
         rest::agentcop_routes(services), rest::response_routes(services),
         rest::e2b::control_routes(services), rest::e2b::process_routes(services),
         rest::e2b::filesystem_routes(services), rest::e2b::watch_routes(services),
-        rest::e2b::interpreter_routes(services), rest::port_routes(services)}) {
+        rest::e2b::interpreter_routes(services)}) {
     options.routes.insert(options.routes.end(), routes.begin(), routes.end());
   }
 
