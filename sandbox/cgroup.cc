@@ -51,6 +51,16 @@ class RealCgroup : public Cgroup {
   [[nodiscard]] std::int64_t memory_peak_bytes() const override {
     return number("memory", "/memory.max_usage_in_bytes", "/memory.peak", "");
   }
+  [[nodiscard]] std::int64_t memory_bytes() const override {
+    return number("memory", "/memory.usage_in_bytes", "/memory.current", "");
+  }
+  [[nodiscard]] std::int64_t cache_bytes() const override {
+    return number("memory", "/memory.stat", "/memory.stat", is_version2("memory") ? "file" : "cache");
+  }
+  [[nodiscard]] std::int64_t processor_time_us() const override {
+    if (is_version2("cpu")) return number("cpu", "", "/cpu.stat", "usage_usec");
+    return number("cpu", "/cpuacct.usage", "", "") / 1000;  // where both are one hierarchy
+  }
   [[nodiscard]] std::int64_t oom_kills() const override {
     return number("memory", "/memory.oom_control", "/memory.events", "oom_kill");
   }
@@ -85,6 +95,10 @@ class RealCgroup : public Cgroup {
   [[nodiscard]] const std::string* find(const std::string& controller) const {
     const auto found = controllers_.find(controller);
     return found == controllers_.end() ? nullptr : &found->second;
+  }
+  [[nodiscard]] bool is_version2(const std::string& controller) const {
+    const auto found = versions_.find(controller);
+    return found != versions_.end() && found->second == 2;
   }
   [[nodiscard]] std::int64_t number(const std::string& controller, const char* version1_file,
                                     const char* version2_file, const char* key) const {

@@ -1,6 +1,10 @@
 #include "sandbox/connected_box.h"
 
+#include <poll.h>
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -19,7 +23,20 @@ namespace {
 // up after 60 seconds, and hear of it before.
 constexpr milliseconds kPatience{30'000};
 constexpr milliseconds kWaitSlice{5000};
+constexpr milliseconds kConnectPatience{5000};  // for a server that takes no connection
 constexpr std::size_t kPooledMax = 16;
+
+// Of a socket that is about to be connected: 0 once it is, or the errno of why it is not.
+base::Result<int> connection_of(int socket_fd) {
+  const auto deadline = std::chrono::steady_clock::now() + kConnectPatience;
+  if (TRY(base::wait_for(socket_fd, POLLOUT, deadline)) == 0) return ETIMEDOUT;
+  int failure = 0;
+  socklen_t size = sizeof failure;
+  if (::getsockopt(socket_fd, SOL_SOCKET, SO_ERROR, &failure, &size) != 0) {
+    return Error::from_errno("getsockopt");
+  }
+  return failure;
+}
 
 base::Status wait_for_end(BoxConnection& connection) {
   if (connection.wait_for_end(kPatience)) return base::done();
@@ -51,6 +68,10 @@ base::Result<BoxStatus> ask_status(BoxConnection& connection, milliseconds patie
   BoxStatus status;
   status.paused = wire::boolean_or(reply, "paused", false);
   status.isolation = wire::print_json(reply.value("isolation", json::object()));
+  const json usage = reply.value("usage", json::object());
+  status.usage = {
+      wire::integer_or(usage, "memory_bytes", 0), wire::integer_or(usage, "cache_bytes", 0),
+      wire::integer_or(usage, "processor_time_us", 0), wire::integer_or(usage, "disk_bytes", 0)};
   const json active = reply.value("active", json::array());
   for (const json& entry : active) {
     auto run = run_from_json(entry);
@@ -152,8 +173,20 @@ base::Result<base::UniqueFd> ConnectedBox::root() {
 }
 
 base::Result<base::UniqueFd> ConnectedBox::connect(std::uint16_t port) {
-  json reply;
-  return call_for_fd({{"op", "connect"}, {"port", port}}, reply);
+  // Some listen on "localhost", and mean only what that is in the newer family.
+  for (const bool six : {false, true}) {
+    json reply;
+    auto called = call_for_fd({{"op", "connect"}, {"port", port}, {"six", six}}, reply);
+    if (!called.ok() && called.error().kind == Error::Kind::kNotFound) continue;
+    base::UniqueFd socket = TRY(std::move(called));
+    const int failure = TRY(connection_of(socket.get()));
+    if (failure == 0) return socket;
+    if (failure == ECONNREFUSED) continue;
+    errno = failure;
+    return Error::from_errno("connect to port " + std::to_string(port));
+  }
+  return base::error(Error::Kind::kNotFound,
+                     "nothing listens on port " + std::to_string(port) + " of the session");
 }
 
 base::Status ConnectedBox::set_lifetime(std::int64_t ends_at_ms) {

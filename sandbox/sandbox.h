@@ -21,10 +21,19 @@
 
 namespace sandbox {
 
+// What a box uses now; 0: nobody counts it on this host.
+struct BoxUsage {
+  std::int64_t memory_bytes = 0;  // with cache_bytes
+  std::int64_t cache_bytes = 0;
+  std::int64_t processor_time_us = 0;  // since it was started
+  std::int64_t disk_bytes = 0;         // at the last look
+};
+
 struct BoxStatus {
   bool paused = false;
   std::vector<Run> active;  // queued and running, oldest first; without their results
   std::string isolation;    // a JSON object: which layer holds what on this host
+  BoxUsage usage;
 };
 
 struct WaitOptions {
@@ -77,8 +86,8 @@ class Box {
   // O_PATH directory descriptor of what the code in the box sees as "/".
   virtual base::Result<base::UniqueFd> root() = 0;
 
-  // A socket, not blocking, that is connected to a TCP port of the box, or about to be. kNotFound:
-  // nothing listens there.
+  // A socket, not blocking, that is connected to a TCP port of the box. kNotFound: nothing listens
+  // there.
   virtual base::Result<base::UniqueFd> connect(std::uint16_t port) = 0;
 
   // When its session ends, wall clock.

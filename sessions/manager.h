@@ -24,48 +24,10 @@
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
 #include "sandbox/sandbox.h"
+#include "sessions/grants.h"
 #include "sessions/store.h"
 
 namespace sessions {
-
-// Folders of the host that this server's operator grants to its sessions.
-struct GrantedFolders {
-  std::vector<sandbox::HostFolder> all;
-  bool unasked = false;  // each session that asks for none has all; else none
-  // Whether it is still to be granted, and which directory it is now.
-  std::function<base::Result<sandbox::HostFolder>(const sandbox::HostFolder&)> look_again;
-  // Sandboxes that have other folders than they would get from this server are started anew.
-  bool decides = false;
-};
-
-struct PackageIndex {
-  std::vector<sandbox::NetworkRule> hosts;       // without the first it finds nothing
-  std::map<std::string, std::string> variables;  // for sessions that may reach that
-};
-
-// What of the network this server's operator lets its sessions reach.
-struct GrantedNetwork {
-  std::vector<sandbox::NetworkRule> hosts;
-  // Several under one name, of those that are granted: {"packages": hosts of package indexes}.
-  std::map<std::string, std::vector<sandbox::NetworkRule>> sets;
-  // Of names whose address the operator gives, be it a private one; canonical_host().
-  std::map<std::string, std::string> addresses;
-  std::vector<std::string> credentials;  // names of those that sessions may use
-  // Where pip and npm find packages here, by their names.
-  std::map<std::string, PackageIndex> indexes;
-  // Names of credentials for these, which every session has that may reach them.
-  std::vector<std::string> index_credentials;
-  // Hosts that may have private addresses.
-  std::vector<sandbox::NetworkRule> private_hosts;
-  // Whose answers are kept for all sessions that may reach them, and how much of it at most.
-  std::vector<std::string> kept_hosts;
-  std::int64_t downloads_mb = 0;  // 0: nothing
-  sandbox::NetworkQuota quota;    // of each session; the principal is theirs who ask for nothing
-  std::string roots;              // a file of the certificates that the host trusts; empty: none
-  bool unasked = false;           // each session that asks for nothing has all; else none
-
-  [[nodiscard]] std::vector<sandbox::NetworkRule> all() const;
-};
 
 struct ManagerConfig {
   std::string state_directory;  // exists, ours alone
@@ -197,12 +159,21 @@ class Manager {
   base::Result<sandbox::RunInput> input_of(const std::string& principal_id,
                                            const std::string& run_id);
   base::Status end_input(const std::string& principal_id, const std::string& run_id);
+  // kNotFound: no box lives.
+  base::Result<sandbox::BoxUsage> usage_of(const Session& session);
   // To a server in a session whose box lives: see Box::connect().
   base::Result<base::UniqueFd> connect(const Session& session, std::uint16_t port);
   // Lets in to this session alone, whoever has it.
   [[nodiscard]] base::Result<std::string> access_token_of(const std::string& session_id) const;
   // kNotFound: it is not its token, or the session has ended.
   base::Result<Session> session_by_access(const std::string& session_id, const std::string& token);
+  // The same to one port of it, for a time: part of a link.
+  [[nodiscard]] base::Result<std::string> port_access_of(const std::string& session_id,
+                                                         std::uint16_t port,
+                                                         std::int64_t until_s) const;
+  // kNotFound as well when that is over.
+  base::Result<Session> session_by_port_access(const std::string& session_id, std::uint16_t port,
+                                               const std::string& access);
   // What an API is to know of a run besides; until the session is deleted. Not for the box.
   [[nodiscard]] base::Status keep_call(const Session& session, const std::string& run_id,
                                        const std::string& text) const;

@@ -4,7 +4,9 @@
 #include <openssl/evp.h>
 
 #include <array>
+#include <charconv>
 
+#include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
 #include "sessions/manager.h"
 #include "sessions/private_file.h"
@@ -34,6 +36,12 @@ base::Result<std::string> code_of(const std::string& key, const std::string& tex
   return hex;
 }
 
+// In a time that tells nothing.
+bool are_equal(const std::string& given, const std::string& right) {
+  return given.size() == right.size() &&
+         CRYPTO_memcmp(given.data(), right.data(), right.size()) == 0;
+}
+
 }  // namespace
 
 base::Result<std::string> Manager::access_token_of(const std::string& session_id) const {
@@ -45,10 +53,28 @@ base::Result<std::string> Manager::access_token_of(const std::string& session_id
 
 base::Result<Session> Manager::session_by_access(const std::string& session_id,
                                                  const std::string& token) {
-  const std::string right = TRY(access_token_of(session_id));
-  if (token.size() != right.size() ||
-      CRYPTO_memcmp(token.data(), right.data(), right.size()) != 0) {
+  if (!are_equal(token, TRY(access_token_of(session_id)))) {
     return base::error(Error::Kind::kNotFound, "no such sandbox, or this is not its access token");
+  }
+  return store_.session_of_any(session_id);
+}
+
+// "<until>.<code>"; no session's id has a space.
+base::Result<std::string> Manager::port_access_of(const std::string& session_id, std::uint16_t port,
+                                                  std::int64_t until_s) const {
+  const std::string until = std::to_string(until_s);
+  return until + "." + TRY(access_token_of(session_id + " " + std::to_string(port) + " " + until));
+}
+
+base::Result<Session> Manager::session_by_port_access(const std::string& session_id,
+                                                      std::uint16_t port,
+                                                      const std::string& access) {
+  std::int64_t until_s = 0;
+  const auto read = std::from_chars(access.data(), access.data() + access.size(), until_s);
+  const bool is_right =
+      read.ec == std::errc() && are_equal(access, TRY(port_access_of(session_id, port, until_s)));
+  if (!is_right || base::now_ms() / 1000 > until_s) {
+    return base::error(Error::Kind::kNotFound, "this link is over, or is none to this port");
   }
   return store_.session_of_any(session_id);
 }

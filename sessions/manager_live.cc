@@ -19,6 +19,11 @@ base::Status Manager::end_input(const std::string& principal_id, const std::stri
   return TRY(sandbox_.find(row.session_id))->end_input(run_id);
 }
 
+base::Result<sandbox::BoxUsage> Manager::usage_of(const Session& session) {
+  const auto box = TRY(sandbox_.look_at(session.id));
+  return TRY(box->status()).usage;
+}
+
 base::Result<base::UniqueFd> Manager::connect(const Session& session, std::uint16_t port) {
   const auto box = sandbox_.find(session.id);
   if (!box.ok()) {

@@ -31,6 +31,7 @@ Offer::Offer(mcp::Server& server, Services services) {
   for (mcp::Tool& tool : run_tools(services)) server.add_tool(std::move(tool));
   for (mcp::Tool& tool : file_tools(services)) server.add_tool(std::move(tool));
   server.add_tool(share_tool(services));
+  server.add_tool(share_port(services));
   server.add_tool(install_tool(services));
   for (mcp::Tool& tool : session_tools(services)) server.add_tool(std::move(tool));
   for (mcp::Prompt& prompt : prompts(services)) server.add_prompt(std::move(prompt));
@@ -80,7 +81,8 @@ std::string instructions(const sessions::ManagerConfig& config) {
       words_of(config.network) +
       " A run still going after 50 s comes back as status running: follow "
       "it with get_run. Servers and other long work: background: true. Figures come back as "
-      "images. Give files to the user with share_file. Results name their session_id: pass it "
+      "images. Give files to the user with share_file, servers with share_port. Results name their "
+      "session_id: pass it "
       "on to go on in the same session. Unrelated work: create_session.";
   std::string list;
   for (const sandbox::HostFolder& folder : folders.all) {

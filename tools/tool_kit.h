@@ -117,6 +117,7 @@ std::vector<mcp::Tool> run_tools(const Services& services);
 std::vector<mcp::Tool> file_tools(const Services& services);
 mcp::Tool edit_file(const Services& services);
 mcp::Tool share_tool(const Services& services);
+mcp::Tool share_port(const Services& services);
 mcp::Tool install_tool(const Services& services);
 std::vector<mcp::Tool> session_tools(const Services& services);
 std::vector<mcp::Prompt> prompts(const Services& services);

@@ -29,15 +29,6 @@ std::string host_name(std::string_view host) {
   return lower(host);
 }
 
-// Of "3000-session_k2.example.org" what follows the first dot; else nothing: such names below one
-// that is allowed are allowed, too, since who has that one has them.
-std::string without_label(const std::string& name) {
-  const std::size_t digits = name.find_first_not_of("0123456789");
-  if (digits == 0 || digits == name.npos || name[digits] != '-') return "";
-  const std::size_t dot = name.find('.');
-  return dot == name.npos ? "" : name.substr(dot + 1);
-}
-
 bool is_own_name(const std::string& name) {
   return std::find(kOwnNames.begin(), kOwnNames.end(), name) != kOwnNames.end();
 }
@@ -59,6 +50,14 @@ std::string allowed_headers(std::string_view wanted) {
 }
 
 }  // namespace
+
+std::string host_label(std::string_view host) {
+  const std::string name = host_name(host);
+  const std::size_t digits = name.find_first_not_of("0123456789");
+  const std::size_t dot = name.find('.');
+  if (digits == 0 || digits == name.npos || name[digits] != '-' || dot == name.npos) return "";
+  return name.substr(0, dot);
+}
 
 Response refuse(int status, int code, const std::string& message) {
   nlohmann::json error = make_error({code, message, nullptr, nullptr});
@@ -86,12 +85,20 @@ bool Door::host_is_allowed(const Request& request) const {
   if (options_.any_host) return true;
   if (request.headers.count("Host") != 1) return false;
   const std::string name = host_name(request.header("Host"));
-  return name_is_allowed(name) || name_is_allowed(without_label(name));
+  const std::string label = host_label(name);
+  return name_is_allowed(label.empty() ? name : name.substr(label.size() + 1));
 }
 
 bool Door::name_is_allowed(const std::string& name) const {
   return is_own_name(name) || std::find(options_.allow_hosts.begin(), options_.allow_hosts.end(),
                                         name) != options_.allow_hosts.end();
+}
+
+// Below a name that is ours: any other may lead here as well, and its pages are its owner's.
+bool Door::label_is_allowed(const std::string& host) const {
+  const std::string name = host_name(host);
+  const std::string label = host_label(name);
+  return !label.empty() && name_is_allowed(name.substr(label.size() + 1));
 }
 
 bool Door::origin_is_listed(std::string_view origin) const {
@@ -104,9 +111,12 @@ bool Door::origin_is_allowed(const Request& request) const {
   if (begin == end) return true;  // no browser
   if (std::next(begin) != end) return false;
   if (origin_is_listed(begin->second)) return true;
-  // A page of this very server, as seen from this machine.
-  const std::string_view host = request.header("Host");
-  return is_own_name(host_name(host)) && begin->second == "http://" + std::string(host);
+  const std::string host(request.header("Host"));
+  // A page of a session's own server: its origin is no other's.
+  const bool has_label = label_is_allowed(host);
+  if (has_label && begin->second == "https://" + host) return true;
+  // Or of this very server, as seen from this machine.
+  return (has_label || is_own_name(host_name(host))) && begin->second == "http://" + host;
 }
 
 bool Door::check_place(const Request& request, Response& refusal) const {

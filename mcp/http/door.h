@@ -34,11 +34,16 @@ class Door {
  private:
   [[nodiscard]] bool host_is_allowed(const Request& request) const;
   [[nodiscard]] bool name_is_allowed(const std::string& name) const;
+  [[nodiscard]] bool label_is_allowed(const std::string& host) const;
   [[nodiscard]] bool origin_is_listed(std::string_view origin) const;
   [[nodiscard]] bool origin_is_allowed(const Request& request) const;
 
   const DoorOptions options_;
 };
+
+// "3000-session_k2" of the host "3000-session_k2.example.org:80"; empty: it has no such first
+// label. Names of this kind below one that is allowed are allowed, since who has that one has them.
+std::string host_label(std::string_view host);
 
 // A JSON-RPC error without id, for what has no request to answer.
 Response refuse(int status, int code, const std::string& message);

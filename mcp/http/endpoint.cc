@@ -39,12 +39,16 @@ std::string reason_of(int status) {
 }  // namespace
 
 std::optional<Handler::Body> Endpoint::admit(Request& head, Response& refusal) {
-  Routes::Found found = routes_.find(head.method, head.path);
+  Routes::Found found = routes_.find(head);
   if (!come_in(head, found, refusal)) {
     door_.add_cross_origin(head, refusal);
     return std::nullopt;
   }
   head.parameters = std::move(found.parameters);
+  if (found.route->tunnel) {
+    refusal.take_over = take_over(*found.route, head);
+    return std::nullopt;
+  }
   return Body{found.route->body_bytes, found.route->takes_parts};
 }
 
@@ -70,7 +74,7 @@ bool Endpoint::come_in(Request& head, const Routes::Found& found, Response& refu
 }
 
 Response Endpoint::refused(const Request& head, int status) {
-  const auto found = routes_.find(head.method, head.path);
+  const auto found = routes_.find(head);
   Response response;
   if (found.route != nullptr && found.route->refusal) {
     response = found.route->refusal(status, reason_of(status));
@@ -81,7 +85,7 @@ Response Endpoint::refused(const Request& head, int status) {
 }
 
 Response Endpoint::handle(Request request) {
-  const Route& route = *routes_.find(request.method, request.path).route;
+  const Route& route = *routes_.find(request).route;
   if (route.work == Route::Work::kShort) return answer(route, request);
   return answer_later(route, std::move(request));
 }
@@ -118,9 +122,23 @@ Response Endpoint::answer_later(const Route& route, Request request) const {
   return response;
 }
 
+std::function<void(Taken)> Endpoint::take_over(const Route& route, const Request& head) const {
+  return [this, &route, head](Taken connection) {
+    const auto shared = std::make_shared<Taken>(std::move(connection));
+    // Where too much waits it ends: nothing of it is HTTP's any more.
+    (void)options_.run(route.work, head.principal.id, [&route, head, shared] {
+      try {
+        route.tunnel(head, std::move(*shared));
+      } catch (const std::exception&) {
+        return;  // it ends with `shared`: nothing can be said in the midst of what is not HTTP's
+      }
+    });
+  };
+}
+
 void Endpoint::answered(const Request& request, int status, bool streams) {
   const auto took = std::chrono::steady_clock::now() - request.begun;
-  const Route* route = routes_.find(request.method, request.path).route;
+  const Route* route = routes_.find(request).route;
   metrics_.count(route == nullptr ? "other" : route->path, status, took);
   if (options_.on_access) options_.on_access({request, status, streams, took});
 }

@@ -41,6 +41,7 @@ class Endpoint final : public Handler {
  private:
   bool come_in(Request& head, const Routes::Found& found, Response& refusal) const;
   [[nodiscard]] Response answer(const Route& route, const Request& request) const;
+  [[nodiscard]] std::function<void(Taken)> take_over(const Route& route, const Request& head) const;
   [[nodiscard]] Response answer_later(const Route& route, Request request) const;
 
   const Options options_;

@@ -302,10 +302,14 @@ Answer Exchange::take_later() {
 Answer Exchange::take_answer() {
   if (response_.later) return take_later();
   handler_.answered(request_, head_taken_ ? response_.status : kBadRequest,
-                    response_.start_stream != nullptr);
+                    response_.start_stream || response_.take_over);
   if (request_.method == "HEAD") response_.file = {};
-  return {std::move(out_), !wants_close_ && head_taken_, std::move(response_.file),
-          std::move(response_.start_stream), nullptr};
+  return {std::move(out_),
+          !wants_close_ && head_taken_,
+          std::move(response_.file),
+          std::move(response_.start_stream),
+          nullptr,
+          std::move(response_.take_over)};
 }
 
 // One a thread: it keeps nothing from one request to the next.

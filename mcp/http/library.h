@@ -38,6 +38,7 @@ struct Answer {
   std::function<void(std::shared_ptr<Stream>)> start_stream;  // set: the body goes on
   // Set: nothing else is. Called once, it gives the answer to `done` later, on any thread.
   std::function<void(std::function<void(Answer)> done)> later;
+  std::function<void(Taken connection)> take_over = nullptr;  // set: nothing else is
 };
 
 // True when the library percent-decodes header values: filter_head() has to know.

@@ -74,6 +74,8 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   // The answer comes later, by finish(); `gone` is called if the client goes before.
   void wait_for_answer(std::function<void()> gone);
   void finish(Answer answer);
+  // The connection goes on without this, which ends.
+  void give_away(const std::string& head, const std::function<void(Taken)>& take_over);
   void refuse(int status);
 
   // Once it streams:

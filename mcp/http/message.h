@@ -89,6 +89,13 @@ struct FileBody {
   std::int64_t bytes = 0;
 };
 
+// A connection that is no longer ours, and what has come on it.
+struct Taken {
+  Descriptor fd;     // does not block
+  std::string head;  // of the request, with its blank line
+  std::string rest;  // what has come behind it
+};
+
 struct Response {
   int status = 200;
   std::vector<std::pair<std::string, std::string>> headers;
@@ -99,6 +106,8 @@ struct Response {
   std::function<void(std::shared_ptr<Stream> stream)> start_stream;
   // When set, nothing else is: called once, it gives the response to `done` later, on any thread.
   std::function<void(std::function<void(Response)> done)> later;
+  // When set, nothing else is: called once, unless the client has gone, and is not to wait.
+  std::function<void(Taken connection)> take_over = nullptr;
 };
 
 // What answers requests. Called from many threads.

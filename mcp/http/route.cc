@@ -3,6 +3,8 @@
 #include <optional>
 #include <string_view>
 
+#include "mcp/http/door.h"
+
 namespace mcp::http {
 namespace {
 
@@ -49,12 +51,15 @@ std::optional<std::map<std::string, std::string>> fit(std::string_view pattern,
 
 }  // namespace
 
-Routes::Found Routes::find(const std::string& method, const std::string& path) const {
+Routes::Found Routes::find(const Request& head) const {
+  const std::string label = host_label(head.header("Host"));
   Found found;
   for (const Route& route : routes_) {
-    auto parameters = fit(route.path, path);
+    if (!label.empty() && !(route.takes_label && route.takes_label(label))) continue;
+    if (!label.empty() && route.path.empty()) return {&route, true, "", {}};
+    auto parameters = fit(route.path, head.path);
     if (!parameters) continue;
-    if (takes(route, method)) return {&route, true, "", std::move(*parameters)};
+    if (takes(route, head.method)) return {&route, true, "", std::move(*parameters)};
     found.route = &route;
     found.allow += (found.allow.empty() ? "" : ", ") + route.method;
     if (route.method == "GET") found.allow += ", HEAD";

@@ -40,6 +40,13 @@ struct Route {
   Work work = Work::kShort;
   // How this API says what was refused before `answer` was asked; null: as an error of JSON-RPC.
   std::function<Response(int status, const std::string& message)> refusal = nullptr;
+  // Set: `answer` is not. Once the head has been let in, the connection is this one's, which is
+  // called on a thread for `work`.
+  std::function<void(const Request& head, Taken connection)> tunnel = nullptr;
+  // Set: it is there at hosts with such a first label (door.h), where nothing else is: what answers
+  // at them is of another origin than this server. Without a path it is there alone, and answers
+  // whatever is asked.
+  std::function<bool(const std::string& label)> takes_label = nullptr;
 };
 
 class Routes {
@@ -52,7 +59,7 @@ class Routes {
     std::string allow;  // what the path takes: of the header Allow
     std::map<std::string, std::string> parameters = {};
   };
-  [[nodiscard]] Found find(const std::string& method, const std::string& path) const;
+  [[nodiscard]] Found find(const Request& head) const;
 
  private:
   const std::vector<Route> routes_;

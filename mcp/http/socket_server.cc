@@ -289,6 +289,7 @@ void SocketServer::answer(const std::shared_ptr<Link>& link) {
   request.gone = gone->get_token();
   SocketBody body(*this, *link);
   Answer answer = answer_request(filtered.text, std::move(request), body, handler_, bounds_);
+  if (answer.take_over) return link->give_away(head, answer.take_over);
   if (!answer.later) return link->finish(std::move(answer));
   link->wait_for_answer([gone] { (void)gone->request_stop(); });
   answer.later([link](Answer later) { link->finish(std::move(later)); });

@@ -200,7 +200,7 @@ base::Status Box::start_control() {
   };
   actions.status = [this] { return status(); };
   actions.root_fd = [this] { return init_->root_fd(); };
-  actions.connect = [this](std::uint16_t port) { return init_->connect(port); };
+  actions.connect = [this](int family, std::uint16_t port) { return init_->connect(family, port); };
   actions.set_lifetime = [this](std::int64_t ends_at_ms) { spec_.ends_at_ms = ends_at_ms; };
   actions.take_disk_room = [this](std::int64_t bytes) { return watchdog_->take_disk_room(bytes); };
   actions.shutdown = [this](const std::string& why, bool for_good) {
@@ -252,7 +252,14 @@ void Box::used() {
 json Box::status() {
   json active = json::array();
   for (const Run* run : runs_->active()) active.push_back(run_to_json(without_results(*run)));
-  return {{"paused", paused()}, {"active", active}, {"isolation", isolation()}};
+  return {{"paused", paused()},
+          {"active", active},
+          {"usage",
+           {{"memory_bytes", cgroup_->memory_bytes()},
+            {"cache_bytes", cgroup_->cache_bytes()},
+            {"processor_time_us", cgroup_->processor_time_us()},
+            {"disk_bytes", watchdog_->disk_bytes()}}},
+          {"isolation", isolation()}};
 }
 
 json Box::isolation() const {

@@ -138,7 +138,7 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     return json();
   }
   if (op == "connect") {
-    TRY(hand_over_connection(client, wire::integer_or(request, "port", 0)));
+    TRY(hand_over_connection(client, request));
     return json();
   }
   if (op == "lifetime") {
@@ -204,10 +204,12 @@ void Control::hand_over(const Client& client, int fd, json reply) {
   client.connection->send_fd(fd);
 }
 
-base::Status Control::hand_over_connection(const Client& client, std::int64_t port) {
+base::Status Control::hand_over_connection(const Client& client, const json& request) {
+  const std::int64_t port = wire::integer_or(request, "port", 0);
   if (port < 1 || port > 65535) return base::error(Error::Kind::kInvalid, "no port");
   actions_.used();
-  const base::UniqueFd socket = TRY(actions_.connect(static_cast<std::uint16_t>(port)));
+  const int family = wire::boolean_or(request, "six", false) ? AF_INET6 : AF_INET;
+  const base::UniqueFd socket = TRY(actions_.connect(family, static_cast<std::uint16_t>(port)));
   hand_over(client, socket.get(), json::object());
   return base::done();
 }

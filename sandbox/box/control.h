@@ -27,7 +27,7 @@ class Control {
     std::function<base::Status(const std::vector<NetworkRule>&, bool take_back)> allow;
     std::function<nlohmann::json()> status;
     std::function<int()> root_fd;
-    std::function<base::Result<base::UniqueFd>(std::uint16_t port)> connect;
+    std::function<base::Result<base::UniqueFd>(int family, std::uint16_t port)> connect;
     std::function<void(std::int64_t ends_at_ms)> set_lifetime;
     std::function<base::Status(std::int64_t bytes)> take_disk_room;
     // Ends everything, then the loop.
@@ -76,7 +76,7 @@ class Control {
                                              const nlohmann::json& request);
   void hand_over_root(const Client& client);
   static void hand_over(const Client& client, int fd, nlohmann::json reply);
-  base::Status hand_over_connection(const Client& client, std::int64_t port);
+  base::Status hand_over_connection(const Client& client, const nlohmann::json& request);
   void start_waiting(Client& client, const nlohmann::json& request);
   bool answer_wait(Client& client, bool time_is_up);
   void drop(Client& client);

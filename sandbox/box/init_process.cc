@@ -219,22 +219,24 @@ base::Result<pid_t> InitProcess::spawn(const SpawnRequest& request) {
   return Error::from_errno("start " + request.arguments[0]);
 }
 
-base::Result<base::UniqueFd> InitProcess::connect(std::uint16_t port) {
+base::Result<base::UniqueFd> InitProcess::connect(int family, std::uint16_t port) {
   if (lost_) return base::error(Error::Kind::kUnavailable, "the box has ended");
   InitHead head;
   head.type = InitMessage::kConnect;
   head.sequence = ++sequence_;
+  head.pid = family;
   head.value = port;
   TRY(base::send_packet(socket_.get(), bytes_of(head), nullptr, 0));
   base::UniqueFd connected;
   const InitHead reply = TRY(answer_to(head.sequence, InitMessage::kConnected, connected));
   if (reply.value == 0 && connected.valid()) return connected;
-  if (reply.value == ECONNREFUSED) {
-    return base::error(Error::Kind::kNotFound,
-                       "nothing listens on port " + std::to_string(port) + " of the session");
-  }
   errno = reply.value;
-  return Error::from_errno("connect to port " + std::to_string(port));
+  auto failure = Error::from_errno("connect to port " + std::to_string(port));
+  // The second and third: there is no such family here, or no address of it.
+  if (reply.value == ECONNREFUSED || reply.value == EAFNOSUPPORT || reply.value == EADDRNOTAVAIL) {
+    failure.kind = Error::Kind::kNotFound;
+  }
+  return failure;
 }
 
 base::Result<InitHead> InitProcess::answer_to(std::uint32_t sequence, InitMessage type,

@@ -54,7 +54,8 @@ class InitProcess {
   // The pid is that of the box's pid namespace.
   base::Result<pid_t> spawn(const SpawnRequest& request);
   // A socket that is connected, or about to be, to a TCP port of the box's loopback; not blocking.
-  base::Result<base::UniqueFd> connect(std::uint16_t port);
+  // `family`: AF_INET or AF_INET6.
+  base::Result<base::UniqueFd> connect(int family, std::uint16_t port);
   void signal(pid_t pid, int number, wire::SignalTarget target);
   void signal_all(int number);
   // Calls back once every signal asked for until now has been sent: what starts afterwards cannot

@@ -46,6 +46,9 @@ class Watchdog {
   // The most that a look has seen; 0 where a cgroup holds the memory.
   [[nodiscard]] std::int64_t memory_peak_bytes() const { return memory_peak_bytes_; }
 
+  // At the last look; 0 where a quota holds the disk.
+  [[nodiscard]] std::int64_t disk_bytes() const { return last_disk_.bytes; }
+
   // How often the process table was seen full, where no cgroup counts refusals; looks once more.
   std::int64_t times_full();
 

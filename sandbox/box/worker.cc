@@ -20,13 +20,13 @@ namespace {
 // For a runner that closes its channel and lives on.
 constexpr std::chrono::milliseconds kHangUpAfter{1000};
 
-// Its writer may be opened anew, as /dev/stdout, its reader only by us.
-base::Result<base::Pipe> output_pipe(std::optional<uid_t> owner) {
+// The code's end may be opened anew, as /dev/stdout or /dev/stdin, the other only by us.
+base::Result<base::Pipe> pipe_of_code(std::optional<uid_t> owner, mode_t its_end) {
   base::Pipe pipe = TRY(base::make_pipe());
   if (owner && ::fchown(pipe.write_end.get(), *owner, static_cast<gid_t>(*owner)) != 0) {
     return base::Error::from_errno("fchown of a pipe");
   }
-  if (::fchmod(pipe.write_end.get(), S_IWUSR) != 0) {
+  if (::fchmod(pipe.write_end.get(), its_end) != 0) {
     return base::Error::from_errno("fchmod of a pipe");
   }
   return pipe;
@@ -71,15 +71,15 @@ base::Result<std::unique_ptr<Worker>> Worker::start(EventLoop& loop, InitProcess
 }
 
 base::Result<Worker::Streams> Worker::open_streams(const Start& start) {
-  base::Pipe out = TRY(output_pipe(start.owner));
-  base::Pipe err = TRY(output_pipe(start.owner));
+  base::Pipe out = TRY(pipe_of_code(start.owner, S_IWUSR));
+  base::Pipe err = TRY(pipe_of_code(start.owner, S_IWUSR));
   out_ = TRY(StreamReader::start(loop_, std::move(out.read_end), start.runs));
   err_ = TRY(StreamReader::start(loop_, std::move(err.read_end), start.runs));
   Streams streams;
   streams.out = std::move(out.write_end);
   streams.err = std::move(err.write_end);
   if (start.input == Input::kPipe) {
-    base::Pipe in = TRY(base::make_pipe());
+    base::Pipe in = TRY(pipe_of_code(start.owner, S_IRUSR));
     TRY(base::set_nonblocking(in.write_end.get()));
     streams.in = std::move(in.read_end);
     input_ = std::move(in.write_end);

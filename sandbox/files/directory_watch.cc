@@ -113,7 +113,8 @@ void DirectoryWatch::read_event(int watch, unsigned mask, const std::string& nam
 base::Result<std::vector<DirectoryEvent>> DirectoryWatch::take() {
   std::vector<DirectoryEvent> events;
   alignas(inotify_event) std::array<char, kEventsBytes> buffer;
-  while (true) {
+  // Code may write faster than this reads.
+  while (events.size() < kEventsMost) {
     const ssize_t got = ::read(inotify_.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return events;
@@ -131,6 +132,7 @@ base::Result<std::vector<DirectoryEvent>> DirectoryWatch::take() {
     }
     add_waiting();
   }
+  return events;
 }
 
 }  // namespace sandbox::files

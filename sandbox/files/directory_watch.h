@@ -23,6 +23,7 @@ struct DirectoryEvent {
 class DirectoryWatch {
  public:
   static constexpr std::size_t kDirectoriesMax = 1000;
+  static constexpr std::size_t kEventsMost = 4096;
 
   enum class Depth { kOne, kAll };
   // `root_fd`: of the box. kNotFound, or kInvalid for what is no directory; kLimit when it has more
@@ -33,8 +34,8 @@ class DirectoryWatch {
   // Readable when there is something to take.
   [[nodiscard]] int fd() const { return inotify_.get(); }
 
-  // All that there is now. kLimit: more happened than could be kept, and this watch is of no use
-  // any more.
+  // What there is now, at most about kEventsMost: then there may be more. kLimit: more happened
+  // than could be kept, and this watch is of no use any more.
   base::Result<std::vector<DirectoryEvent>> take();
 
  private:

@@ -23,21 +23,19 @@ int connect_to(int family, const sockaddr* address, socklen_t size) {
 
 }  // namespace
 
-int connect_to_loopback(std::uint16_t port) {
-  sockaddr_in four{};
-  four.sin_family = AF_INET;
-  four.sin_port = htons(port);
-  four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const int fd = connect_to(AF_INET, reinterpret_cast<const sockaddr*>(&four), sizeof four);
-  if (fd >= 0 || errno != ECONNREFUSED) return fd;
-  // Some listen on "localhost", and mean only what that is in the newer family.
-  sockaddr_in6 six{};
-  six.sin6_family = AF_INET6;
-  six.sin6_port = htons(port);
-  six.sin6_addr = in6addr_loopback;
-  const int other = connect_to(AF_INET6, reinterpret_cast<const sockaddr*>(&six), sizeof six);
-  if (other < 0) errno = ECONNREFUSED;
-  return other;
+int connect_to_loopback(int family, std::uint16_t port) {
+  if (family == AF_INET) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return connect_to(family, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  }
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_port = htons(port);
+  address.sin6_addr = in6addr_loopback;
+  return connect_to(AF_INET6, reinterpret_cast<const sockaddr*>(&address), sizeof address);
 }
 
 }  // namespace sandbox::init

@@ -236,7 +236,8 @@ void connect_for(const Request& request) {
   wire::InitHead reply;
   reply.type = wire::InitMessage::kConnected;
   reply.sequence = request.head.sequence;
-  const int fd = connect_to_loopback(static_cast<std::uint16_t>(request.head.value));
+  const int fd =
+      connect_to_loopback(request.head.pid, static_cast<std::uint16_t>(request.head.value));
   if (fd < 0) reply.value = errno;
   (void)send_to_box(reply, fd, nullptr);
   if (fd >= 0) (void)::close(fd);

@@ -40,7 +40,8 @@ void pivot_into_root();
 void set_hostname(const Plan& plan);
 void bring_up_loopback();
 // A socket, not blocking, that is connected to a server of the box, or about to be. -1 and errno.
-int connect_to_loopback(std::uint16_t port);
+// `family`: AF_INET or AF_INET6.
+int connect_to_loopback(int family, std::uint16_t port);
 // What the plan says of routes and listening sockets, which go to hutch-box. Needs loopback.
 void open_network(const Plan& plan);
 void make_root_read_only(const Plan& plan);

@@ -13,6 +13,7 @@
 //                                                            when time is up
 //   {"op":"cancel","run_id":..}                           {"ok":true}
 //   {"op":"status"}                                       {"ok":true,"paused":b,"active":[run..],
+//                                                            "usage":{"memory_bytes":n,..},
 //                                                            "isolation":{..}}
 //   {"op":"pause"} {"op":"resume"}                        {"ok":true}
 //   {"op":"taken"}                                        {"ok":true}
@@ -26,7 +27,7 @@
 //                                                            that carries what writes to the
 //                                                            standard input of the run
 //   {"op":"end_input","run_id":..}                        {"ok":true}: it ends there
-//   {"op":"connect","port":n}                             {"ok":true}, then one byte that carries
+//   {"op":"connect","port":n,"six":b}                     {"ok":true}, then one byte that carries
 //                                                            a socket, not blocking, that is
 //                                                            connected to that port of the box, or
 //                                                            about to be

@@ -24,7 +24,8 @@ enum class InitMessage : std::uint16_t {
   kBarrier = 4,     // sequence: wants kPassed when all that came before has been done
   kCopy = 5,        // as kSpawn, but the process is a copy of init, which is one of a warmed
                     // interpreter; ENOSYS when it is not
-  kConnect = 7,     // sequence, value: a TCP port of the box's own loopback
+  kConnect = 7,     // sequence, value: a TCP port of the box's own loopback;
+                    // pid: AF_INET or AF_INET6
   kMount = 6,       // before the plan is carried out; carries one descriptor, a detached mount
   kClone = 16,      // value: unused; carries one descriptor, the pidfd of init
   kReady = 17,      // the box is whole; value: the ABI of Landlock that holds, 0 without

@@ -14,7 +14,7 @@ from hutch_client import hutch_binary
 from matrix import CANCELLING, CASES, HERE, Bridge, install
 
 TOOLS = ["run_code", "get_run", "cancel_run", "read_file", "write_file", "edit_file", "list_files", "share_file",
-         "install_packages", "create_session", "list_sessions", "pause_session", "resume_session",
+         "share_port", "install_packages", "create_session", "list_sessions", "pause_session", "resume_session",
          "delete_session"]
 PLOT = "import matplotlib.pyplot as plt; plt.plot([1, 3, 2]); plt.title('n'); plt.show()"
 

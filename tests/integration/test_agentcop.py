@@ -5,8 +5,8 @@ import time
 import pytest
 
 from hutch_client import PATIENCE
-from http_server import Server
-from test_sandbase import Api, token
+from http_server import Server, token
+from test_sandbase import Api
 
 # The sample of its page, but for the image's name, which it has too.
 SAMPLE = {

@@ -1,6 +1,7 @@
 """E2B's own Python SDK, with another address and key."""
 
 import json
+import subprocess
 import time
 from pathlib import Path
 
@@ -12,9 +13,8 @@ from e2b.exceptions import NotFoundException
 from e2b_code_interpreter import Sandbox
 
 import environments
-from hutch_client import PATIENCE
-from http_server import Server
-from test_sandbase import token
+from hutch_client import PATIENCE, hutch_binary
+from http_server import Server, token
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,8 @@ def test_the_life_of_a_sandbox(options):
 
 
 def test_what_is_not_there_yet_says_so(sandbox):
-    for call, says in [(lambda: sandbox.create_code_context(), "one context"), (lambda: sandbox.get_metrics(), "not served here yet")]:
+    for call, says in [(lambda: sandbox.create_code_context(), "one context"), (sandbox.create_snapshot, "not copied here"),
+                       (sandbox.fork, "not copied here"), (lambda: sandbox.update_network({"allow_out": ["example.com"]}), "hutch sessions allow")]:
         with pytest.raises(SandboxException, match=says):
             call()
 
@@ -274,6 +275,34 @@ def test_watching(sandbox):
         sandbox.files.watch_dir("/workspace/none")
 
 
+def test_git(sandbox):
+    sandbox.git.init("/workspace/repo")
+    sandbox.git.configure_user("A", "a@example.org", scope="local", path="/workspace/repo")
+    sandbox.files.write("/workspace/repo/f", "1")
+    sandbox.git.add("/workspace/repo")
+    sandbox.git.commit("/workspace/repo", "first")
+    assert sandbox.git.status("/workspace/repo").is_clean and sandbox.git.branches("/workspace/repo").branches
+    assert sandbox.list_snapshots().next_items() == [] and not sandbox.delete_snapshot("none")
+
+
+def test_metrics(sandbox, module_state):
+    shown = subprocess.run([hutch_binary(), "sessions", "show", sandbox.sandbox_id, "--json", "--state-dir", module_state], capture_output=True, check=True)
+    isolation = json.loads(shown.stdout)["isolation"]
+    memory_is_counted, time_is_counted = ("cgroup" in isolation[what] for what in ("memory", "cpus"))
+    sandbox.run_code("held = bytearray(50_000_000)")
+    busy = sandbox.commands.run("while :; do :; done", background=True)
+    sandbox.files.write("/workspace/large", "x" * 3_000_000)
+    deadline = time.monotonic() + 60 * PATIENCE
+    while True:
+        [one] = sandbox.get_metrics()
+        memory = one.mem_used > 50_000_000 or not memory_is_counted
+        if memory and (one.cpu_used_pct > 20 or not time_is_counted) and one.disk_used >= 3_000_000:
+            break
+        assert time.monotonic() < deadline, one
+    assert one.mem_total > one.mem_used and one.disk_total > one.disk_used and one.cpu_count >= 1
+    busy.kill()
+
+
 def test_its_end_can_be_moved(options):
     with Sandbox.create(timeout=3600, **options) as made:
         before = made.get_info().end_at
@@ -312,3 +341,8 @@ def test_urls_of_files_stand_alone(server, sandbox):
     assert requests.post(to, headers=host, files={"file": ("x", b"sent")}, timeout=60).ok
     assert sandbox.files.read("/workspace/put.txt") == "sent"
     assert requests.get(to, headers=host, timeout=60).status_code == 404, "to write is not to read"
+    address, query = to.partition("/files?")[::2]
+    for path, body in (("/process.Process/Start", {"process": {"cmd": "id"}}), ("/process.Process/List", {}), ("/filesystem.Filesystem/ListDir", {"path": "/"}),
+                       ("/execute", {"code": "1"})):
+        done = requests.post(address + path + "?" + query, headers=host, json=body, timeout=60)
+        assert done.status_code == 404, (path, done.text)

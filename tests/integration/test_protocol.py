@@ -11,7 +11,7 @@ from mcp import StdioServerParameters
 from hutch_client import MODERN, Client, hutch_binary
 
 TOOLS = ["run_code", "get_run", "cancel_run", "read_file", "write_file", "edit_file", "list_files", "share_file",
-         "install_packages", "create_session", "list_sessions", "pause_session", "resume_session",
+         "share_port", "install_packages", "create_session", "list_sessions", "pause_session", "resume_session",
          "delete_session"]
 
 
@@ -57,7 +57,7 @@ def test_results_fit_their_output_schemas(shared):
     run_id = shared.run("import time; time.sleep(60)", background=True)["run_id"]
     jsonschema.validate(shared.call("get_run", run_id=run_id), schemas["get_run"])
     jsonschema.validate(shared.call("cancel_run", run_id=run_id), schemas["cancel_run"])
-    assert schemas.keys() - tried == {"cancel_run", "install_packages"}, "which can only be an error yet"
+    assert schemas.keys() - tried == {"cancel_run", "install_packages", "share_port"}, "which can only be an error yet"
 
 
 def test_modern_era(state):

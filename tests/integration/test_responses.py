@@ -7,8 +7,8 @@ import time
 import pytest
 
 from hutch_client import PATIENCE
-from http_server import Server
-from test_sandbase import Api, token
+from http_server import Server, token
+from test_sandbase import Api
 
 CSV = "open('squares.csv', 'w').write('\\n'.join(f'{i},{i*i}' for i in range(1, 11)))"
 

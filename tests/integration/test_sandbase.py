@@ -10,16 +10,10 @@ from pathlib import Path
 import pytest
 
 import environments
-from hutch_client import PATIENCE, hutch_binary
-from http_server import Server
+from hutch_client import PATIENCE
+from http_server import Server, token
 
 SAMPLE = Path(__file__).parent / "samples/002_sandbase_quick_start.py"
-
-
-def token(state, *arguments):
-    done = subprocess.run([hutch_binary(), "--state-dir", state, "token", "create", *arguments], capture_output=True, text=True,
-                          timeout=60, check=True)
-    return done.stdout.split()[-1]
 
 
 class Api:

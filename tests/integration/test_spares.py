@@ -93,7 +93,7 @@ def test_the_session_of_a_connection_is_one_and_ends_with_it(state):
     assert pathlib.Path(state, "sessions", spare, "workspace").is_dir(), "files stay"
 
 
-@pytest.mark.parametrize("wish", [{"limits": {"memory_mb": 300}}, {"env": {"A": "b"}}, {"lifetime_seconds": 100}])
+@pytest.mark.parametrize("wish", [{"limits": {"memory_mb": 300}}, {"env": {"A": "b"}}, {"network": {"block_outbound": True}}])
 def test_whoever_wants_something_special_gets_another(state, wish):
     with server(state) as client:
         [spare] = spares(state)
@@ -102,6 +102,17 @@ def test_whoever_wants_something_special_gets_another(state, wish):
         assert client.run("1", session_id=made)["status"] == "completed"
         # What is asked for by name and is so anyhow is nothing special.
         assert client.call("create_session", limits={"cpus": 2})["session_id"] == spare
+
+
+def test_one_with_a_lifetime_is_given_away_and_ends_when_that_is_over(state):
+    with server(state) as client:
+        [spare] = spares(state)
+        made = client.call("create_session", lifetime_seconds=2)
+        assert made["session_id"] == spare and "ends_at" in made
+        assert client.run("1", session_id=spare)["status"] == "completed"
+        wait_until(lambda: box_of(state, spare) is None, "it lives on")
+        with pytest.raises(ToolError, match="lifetime_seconds are over"):
+            client.run("1", session_id=spare)
 
 
 def test_limits_of_names_and_numbers_hold(state, tmp_path):

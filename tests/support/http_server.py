@@ -121,6 +121,13 @@ class Server:
             return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1])
 
 
+def token(state, *arguments):
+    """What hutch token create gives."""
+    done = subprocess.run([hutch_binary(), "--state-dir", state, "token", "create", *arguments], capture_output=True, text=True,
+                          timeout=60 * PATIENCE, check=True)
+    return done.stdout.split()[-1]
+
+
 def modern(request_id, method, params=None, headers=None, revision=MODERN):
     """Message and headers of one request of 2026-07-28."""
     params = dict(params or {})

@@ -18,7 +18,9 @@
 #include "sandbox/wire/json.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/manual.h"
+#include "tools/cli/ending_signals.h"
 #include "tools/cli/network_options.h"
+#include "tools/cli/session_options.h"
 #include "tools/cli/setup_options.h"
 #include "tools/cli/token_options.h"
 #include "tools/text_window.h"
@@ -76,30 +78,13 @@ mode_t set_up_process() {
   return user_umask;
 }
 
-void block_ending_signals() {
-  sigset_t ending;
-  sigemptyset(&ending);
-  sigaddset(&ending, SIGTERM);
-  sigaddset(&ending, SIGINT);
-  (void)::pthread_sigmask(SIG_BLOCK, &ending, nullptr);
-}
-
 constexpr std::int64_t kServeDetachSeconds = 600;
-
-// A command that needs the whole application.
-Command with_application(std::function<base::Result<int>(Application&)> body) {
-  return [body = std::move(body)](const Settings& settings) -> base::Result<int> {
-    const auto app = TRY(Application::open(settings));
-    return body(*app);
-  };
-}
 
 struct Choices {
   Flags flags;
   std::string session_name;
   RunOptions run;
   std::string id;
-  std::string target;
   bool as_json = false;
   bool no_auth = false;
   mode_t user_umask = 022;
@@ -131,33 +116,6 @@ void add_sessions(CLI::App& app, Choices& choices) {
     });
   }
   add_allow(*sessions, choices.command);
-}
-
-void add_share(CLI::App& app, Choices& choices) {
-  CLI::App* share = app.add_subcommand("share", "Files that sessions have shared");
-  share->require_subcommand(1);
-  CLI::App* list = share->add_subcommand("ls", "List shared files");
-  list->add_flag("--json", choices.as_json, "Print JSON");
-  list->callback([&choices] {
-    choices.command = with_application(
-        [&choices](Application& application) { return share_list(application, choices.as_json); });
-  });
-  CLI::App* get = share->add_subcommand("get", "Copy a shared file to here");
-  get->add_option("id", choices.id, "Id of the shared file")->required();
-  get->add_option("-o,--output", choices.target,
-                  "File or directory to write to, - for standard output")
-      ->check(kNotEmpty);
-  get->callback([&choices] {
-    choices.command = with_application([&choices](Application& application) {
-      return share_get(application, choices.id, choices.target);
-    });
-  });
-  CLI::App* remove = share->add_subcommand("rm", "Take back a shared file: its links end");
-  remove->add_option("id", choices.id, "Id of the shared file")->required();
-  remove->callback([&choices] {
-    choices.command = with_application(
-        [&choices](Application& application) { return share_remove(application, choices.id); });
-  });
 }
 
 void add_environments(CLI::App& app, Choices& choices) {
@@ -365,7 +323,8 @@ int main(int argc, char** argv) {
   add_serve(app, choices);
   add_setup(app, choices.command);
   add_sessions(app, choices);
-  add_share(app, choices);
+  add_work_in_sessions(app, choices.command);
+  add_share(app, choices.command);
   add_environments(app, choices);
   add_token(app, choices.command);
   add_credential(app, choices.command);

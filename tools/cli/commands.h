@@ -1,8 +1,12 @@
 // The commands of hutch. Each returns the exit status of the process, or why it could not.
 #pragma once
 
+#include <signal.h>
+
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +55,36 @@ struct AllowOptions {
   bool as_json = false;
 };
 base::Result<int> allow_session(Application& app, const AllowOptions& options);
+
+// What it hears of its terminal, and of those who want it to end; to be blocked before it runs.
+inline constexpr std::initializer_list<int> kShellSignals{SIGWINCH, SIGTERM, SIGHUP, SIGINT};
+struct ShellOptions {
+  std::string session;             // by id or name
+  std::vector<std::string> words;  // a program and its arguments; empty: bash
+  std::string code = {};           // of these
+};
+// Keys go there and its output comes here, until it ends: then its exit status.
+base::Result<int> run_shell(Application& app, ShellOptions options);
+
+struct ForwardOptions {
+  std::string session;  // by id or name
+  int port = 0;
+  std::optional<int> listen;  // nothing: the same; 0: any
+};
+// Until it is ended.
+base::Result<int> run_forward(Application& app, const ForwardOptions& options);
+
+struct LogsOptions {
+  std::string id;  // of a run; or of a session, or its name
+  bool follow = false;
+};
+base::Result<int> run_logs(Application& app, const LogsOptions& options);
+
+struct CopyOptions {
+  std::string from;
+  std::string to;
+};
+base::Result<int> run_copy(Application& app, const CopyOptions& options);
 
 base::Result<int> share_list(Application& app, bool as_json);
 base::Result<int> share_remove(Application& app, const std::string& id);

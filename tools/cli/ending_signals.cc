@@ -5,6 +5,15 @@
 
 namespace tools::cli {
 
+void block_signals(std::initializer_list<int> numbers) {
+  sigset_t all;
+  sigemptyset(&all);
+  for (const int number : numbers) sigaddset(&all, number);
+  (void)::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
+void block_ending_signals() { block_signals({SIGTERM, SIGINT}); }
+
 base::Result<base::UniqueFd> ending_signals() {
   sigset_t ending;
   sigemptyset(&ending);

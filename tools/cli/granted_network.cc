@@ -14,7 +14,7 @@ using sandbox::NetworkRule;
 
 namespace {
 
-constexpr const char* kPackages = "packages";
+constexpr const char* kPackagesSet = "packages";
 
 base::Result<std::map<std::string, std::string>> checked_addresses(const Settings& settings) {
   std::map<std::string, std::string> checked;
@@ -38,7 +38,7 @@ void add_index(const std::string& name, const std::string& usual_host,
                PackageIndexes::Manager manager, sessions::GrantedNetwork& network) {
   const bool is_usual = manager.hosts.empty();
   if (is_usual) manager.hosts = {https(usual_host)};
-  std::vector<NetworkRule>& set = network.sets[kPackages];
+  std::vector<NetworkRule>& set = network.sets[kPackagesSet];
   // What stands in the place of the usual one is there so that nothing comes from that.
   if (!is_usual) std::erase(set, https(usual_host));
   for (const NetworkRule& host : manager.hosts) {
@@ -52,7 +52,7 @@ void add_index(const std::string& name, const std::string& usual_host,
 base::Status add_indexes(const Settings& settings, sessions::GrantedNetwork& network,
                          std::vector<PackageIndexes::Login>& logins) {
   PackageIndexes indexes;
-  if (network.sets.contains(kPackages)) {
+  if (network.sets.contains(kPackagesSet)) {
     indexes = TRY(package_indexes(settings));
   }
   add_index("pip", "pypi.org", std::move(indexes.pip), network);
@@ -84,9 +84,9 @@ base::Result<sessions::GrantedNetwork> granted_network(const Settings& settings,
     if (!rule.ok()) return std::move(rule).error().context("private");
     network.private_hosts.push_back(std::move(rule).value());
   }
-  const bool may_install = network.sets.contains(kPackages);
+  const bool may_install = network.sets.contains(kPackagesSet);
   TRY(add_indexes(settings, network, logins));
-  if (!may_install) network.sets.erase(kPackages);
+  if (!may_install) network.sets.erase(kPackagesSet);
   network.credentials = settings.credentials;
   network.downloads_mb = settings.downloads_mb;
   network.quota = settings.network_quota;

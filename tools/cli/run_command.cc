@@ -1,18 +1,13 @@
 // hutch run: one run from the shell. Output goes where it belongs as it comes; the exit status is
 // that of the code.
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <optional>
 #include <string_view>
-#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -20,6 +15,7 @@
 #include "sandbox/output.h"
 #include "share/share_folder.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/follow_run.h"
 #include "tools/cli/unshown_results.h"
 #include "tools/text_window.h"
 
@@ -30,7 +26,6 @@ using sessions::RunState;
 
 namespace {
 
-constexpr std::size_t kChunkBytes = 1 << 20;
 constexpr int kTimedOutStatus = 124;
 
 // What stands for a language, as the suffix of a file and for -l. Not JSX: nothing here takes it.
@@ -52,76 +47,12 @@ std::optional<sandbox::Language> find_short(std::string_view name) {
   return std::nullopt;
 }
 
-// Prints one stream from `offset` on; returns the new offset.
-std::int64_t print_stream(sessions::Manager& sessions, const RunState& state, const char* name,
-                          std::int64_t offset, int fd) {
-  while (offset != INT64_MAX) {
-    const auto bytes =
-        sessions.read_run_file(state.session_id, state.run.run_id, name, offset, kChunkBytes);
-    if (!bytes.ok() || bytes.value().empty()) return offset;
-    // A reader that went away, as `head` does, ends the printing but not the run.
-    if (!base::write_all(fd, bytes.value()).ok()) {
-      if (fd == STDOUT_FILENO) std::cout.setstate(std::ios::badbit);  // main() tells of it
-      return INT64_MAX;
-    }
-    offset += static_cast<std::int64_t>(bytes.value().size());
-  }
-  return offset;
-}
-
-// Requests stop when SIGINT or SIGTERM comes; both are blocked in every thread by main().
-class Interruptible {
- public:
-  Interruptible() {
-    sigset_t ending;
-    sigemptyset(&ending);
-    sigaddset(&ending, SIGTERM);
-    sigaddset(&ending, SIGINT);
-    signals_ = base::UniqueFd(::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
-    watcher_ = std::jthread([this](const std::stop_token& over) {
-      while (!over.stop_requested()) {
-        pollfd entry{signals_.get(), POLLIN, 0};
-        if (::poll(&entry, 1, kLookMs) > 0) return (void)interrupted_.request_stop();
-      }
-    });
-  }
-  [[nodiscard]] std::stop_token token() const { return interrupted_.get_token(); }
-  [[nodiscard]] bool came() const { return interrupted_.stop_requested(); }
-
- private:
-  static constexpr int kLookMs = 100;
-  base::UniqueFd signals_;
-  std::stop_source interrupted_;
-  std::jthread watcher_;
-};
-
-base::Result<RunState> follow(Application& app, RunState state,
-                              const Interruptible& interruptible) {
-  sandbox::WaitOptions options;
-  options.until_output = true;
-  options.timeout = std::chrono::seconds(30);
-  while (true) {
-    auto waited = app.sessions().wait_run(app.principal_id(), state.run.run_id, options,
-                                          interruptible.token());
-    if (interruptible.came()) {
-      return app.sessions().cancel_run(app.principal_id(), state.run.run_id);
-    }
-    if (!waited.ok()) return std::move(waited).error();
-    state = std::move(waited).value();
-    options.stdout_offset =
-        print_stream(app.sessions(), state, "stdout", options.stdout_offset, STDOUT_FILENO);
-    options.stderr_offset =
-        print_stream(app.sessions(), state, "stderr", options.stderr_offset, STDERR_FILENO);
-    if (is_terminal(state.run.status)) return state;
-  }
-}
-
 // Of one form that is too large for the record.
 void print_file(sessions::Manager& sessions, const RunState& state, const std::string& name) {
   std::int64_t offset = 0;
   while (std::cout) {
     const auto bytes =
-        sessions.read_run_file(state.session_id, state.run.run_id, name, offset, kChunkBytes);
+        sessions.read_run_file(state.session_id, state.run.run_id, name, offset, kPrintedBytes);
     if (!bytes.ok() || bytes.value().empty()) return;
     std::cout << bytes.value();
     offset += static_cast<std::int64_t>(bytes.value().size());
@@ -247,7 +178,7 @@ base::Result<int> run_code_once(Application& app, const RunOptions& options, std
     }
     request.timeout_seconds = timeout_seconds;
     RunState started = TRY(app.sessions().start_run(session, std::move(request)));
-    return follow(app, std::move(started), interruptible);
+    return follow(app, std::move(started), interruptible.token(), OnInterrupt::kCancel);
   }();
   const bool saves = !options.save_directory.empty();
   base::Status saved = base::done();

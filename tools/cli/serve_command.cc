@@ -21,6 +21,7 @@
 #include "tools/cli/oauth.h"
 #include "tools/rest/agentcop.h"
 #include "tools/rest/e2b/e2b.h"
+#include "tools/rest/ports.h"
 #include "tools/rest/responses.h"
 #include "tools/rest/sandboxes.h"
 #include "tools/rest/shared_files.h"
@@ -198,9 +199,7 @@ base::Result<int> run_serve(Application& app, bool no_auth) {
   for (auto&& routes :
        {rest::shared_routes(app.store(), app.share()), rest::sandbox_routes(services),
         rest::agentcop_routes(services), rest::response_routes(services),
-        rest::e2b::control_routes(services), rest::e2b::process_routes(services),
-        rest::e2b::filesystem_routes(services), rest::e2b::watch_routes(services),
-        rest::e2b::interpreter_routes(services)}) {
+        rest::e2b::routes(services), rest::port_routes(services)}) {
     options.routes.insert(options.routes.end(), routes.begin(), routes.end());
   }
 

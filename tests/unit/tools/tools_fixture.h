@@ -32,7 +32,7 @@ class ToolsFixture : public ::testing::Test {
     for (auto make : {&run_tools, &file_tools, &session_tools}) {
       for (mcp::Tool& tool : make(services)) tools_.emplace(tool.name, std::move(tool));
     }
-    for (auto make : {&share_tool, &install_tool}) {
+    for (auto make : {&share_tool, &share_port, &install_tool}) {
       mcp::Tool tool = make(services);
       tools_.emplace(tool.name, std::move(tool));
     }

@@ -105,7 +105,7 @@ Route route_of(const Services& services, const char* path, Route::Work work) {
   route.method = "POST";
   route.path = path;
   route.access = Route::Access::kPublic;
-  route.identify = by_access_token(services);
+  route.identify = identified_by(services, session_of);
   route.refusal = refused_status;
   route.work = work;
   route.body_bytes = kMessageBytesMax;
@@ -122,19 +122,13 @@ std::string sandbox_named_in(const Request& request) {
   return std::string(host.substr(dash + 1, host.find('.', dash) - dash - 1));
 }
 
-}  // namespace
+std::string access_token_in(const Request& request) {
+  const std::string_view token = request.header("X-Access-Token");
+  return std::string(token.empty() ? request.header("E2B-Traffic-Access-Token") : token);
+}
 
-Response refused(const Error& error) { return json_answer(status_of(error), shown(error)); }
-
-base::Result<sessions::Session> session_of(const Services& services, const Request& request) {
-  const std::string id = sandbox_named_in(request);
-  std::string token(request.header("X-Access-Token"));
-  if (token.empty()) token = request.header("E2B-Traffic-Access-Token");
-  if (token.empty() && request.query.contains("signature")) {
-    const std::string right = TRY(services.sessions.access_token_of(id));
-    TRY(check_signature(request, right));
-    token = right;
-  }
+base::Result<sessions::Session> session_with(const Services& services, const std::string& id,
+                                             const std::string& token) {
   auto session = services.sessions.session_by_access(id, token);
   if (session.ok() && sessions::lifetime_is_over(session.value(), base::now_ms())) {
     return base::error(Error::Kind::kNotFound, "the sandbox has ended");
@@ -142,10 +136,27 @@ base::Result<sessions::Session> session_of(const Services& services, const Reque
   return session;
 }
 
-std::function<std::optional<mcp::auth::Challenge>(Request& head)> by_access_token(
-    const Services& services) {
-  return [&services](Request& head) -> std::optional<mcp::auth::Challenge> {
-    const auto session = session_of(services, head);
+}  // namespace
+
+Response refused(const Error& error) { return json_answer(status_of(error), shown(error)); }
+
+base::Result<sessions::Session> session_of(const Services& services, const Request& request) {
+  return session_with(services, sandbox_named_in(request), access_token_in(request));
+}
+
+base::Result<sessions::Session> session_of_file(const Services& services, const Request& request) {
+  const std::string token = access_token_in(request);
+  if (!token.empty() || !request.query.contains("signature")) return session_of(services, request);
+  const std::string id = sandbox_named_in(request);
+  const std::string right = TRY(services.sessions.access_token_of(id));
+  TRY(check_signature(request, right));
+  return session_with(services, id, right);
+}
+
+std::function<std::optional<mcp::auth::Challenge>(Request& head)> identified_by(
+    const Services& services, decltype(session_of)* which) {
+  return [&services, which](Request& head) -> std::optional<mcp::auth::Challenge> {
+    const auto session = which(services, head);
     if (!session.ok()) {
       return mcp::auth::Challenge{status_of(session.error()), "", session.error().message};
     }

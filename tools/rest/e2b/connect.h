@@ -47,9 +47,13 @@ mcp::http::Route server_stream(
 // The session of the headers E2b-Sandbox-Id and X-Access-Token, or the other name of that.
 base::Result<sessions::Session> session_of(const Services& services,
                                            const mcp::http::Request& request);
-// The same as Route::identify.
-std::function<std::optional<mcp::auth::Challenge>(mcp::http::Request& head)> by_access_token(
-    const Services& services);
+// Or of a URL that is signed for this file and for what is done with it: it lets in to nothing
+// else.
+base::Result<sessions::Session> session_of_file(const Services& services,
+                                                const mcp::http::Request& request);
+// One of both as Route::identify.
+std::function<std::optional<mcp::auth::Challenge>(mcp::http::Request& head)> identified_by(
+    const Services& services, decltype(session_of)* which);
 
 // {"code": "not_found", "message": "…"} with the status that Connect has for it.
 mcp::http::Response refused(const base::Error& error);

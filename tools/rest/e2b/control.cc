@@ -1,6 +1,9 @@
 // E2B's control API: sandboxes are sessions that end with their timeout.
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <string>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -8,6 +11,7 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/environment.h"
 #include "sandbox/wire/json.h"
+#include "tools/ports/link.h"
 #include "tools/rest/api.h"
 #include "tools/rest/e2b/e2b.h"
 #include "tools/rest/json_answer.h"
@@ -26,6 +30,7 @@ using Work = Route::Work;
 namespace control {
 namespace {
 
+constexpr std::chrono::milliseconds kMeasuredFor{100};
 constexpr std::int64_t kLifetimeSecondsMax = 86400;
 constexpr std::int64_t kLifetimeSecondsDefault = 300;
 // Names of its own templates, for the one that sessions have unasked.
@@ -40,13 +45,15 @@ std::string template_of(const std::string& wanted) {
 
 base::Result<json> shown(const Services& services, const sessions::Session& session) {
   const std::string token = TRY(services.sessions.access_token_of(session.id));
+  const std::string domain =
+      services.public_url ? tools::ports::domain_of(services.public_url()) : "";
   json value = {{"sandboxID", session.id},
                 {"templateID", session.template_name},
                 {"clientID", "hutch"},
                 {"envdVersion", kEnvdVersion},
                 {"envdAccessToken", token},
                 {"trafficAccessToken", token},
-                {"domain", nullptr},
+                {"domain", domain.empty() ? json() : json(domain)},
                 {"state", session.status == "paused" ? "paused" : "running"},
                 {"startedAt", base::to_rfc3339(session.created_at)},
                 {"metadata", TRY(sandbox::wire::parse_json(session.metadata))}};
@@ -150,10 +157,50 @@ base::Result<Response> list(const Services& services, const Request& request) {
   return json_answer(200, all);
 }
 
-base::Result<Response> not_yet(const Services& services, const Request& request) {
+// One look, and how busy it is while that lasts.
+base::Result<Response> metrics(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(sandbox_of(services, request));
+  json measured = json::array();
+  const auto before = services.sessions.usage_of(session);
+  if (!before.ok()) return json_answer(200, measured);  // nothing of it lives
+  const auto begun = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(kMeasuredFor);
+  const auto usage = TRY(services.sessions.usage_of(session));
+  const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begun;
+  const auto busy = static_cast<double>(usage.processor_time_us - before.value().processor_time_us);
+  const json limits = TRY(sandbox::wire::parse_json(session.limits));
+  const std::int64_t now = base::now_ms();
+  constexpr std::int64_t kMiB = 1 << 20;
+  measured.push_back({{"timestamp", base::to_rfc3339(now)},
+                      {"timestampUnix", now / 1000},
+                      {"cpuCount", limits.value("cpus", json(0))},
+                      {"cpuUsedPct", std::round(busy / took.count() * 10'000) / 100},
+                      {"memUsed", usage.memory_bytes},
+                      {"memCache", usage.cache_bytes},
+                      {"memTotal", sandbox::wire::integer_or(limits, "memory_mb", 0) * kMiB},
+                      {"diskUsed", usage.disk_bytes},
+                      {"diskTotal", sandbox::wire::integer_or(limits, "disk_mb", 0) * kMiB}});
+  return json_answer(200, measured);
+}
+
+// What cannot be made is told to who wants it, and there is none.
+base::Result<Response> no_snapshots(const Services& services, const Request& request) {
   (void)TRY(sandbox_of(services, request));
   return base::error(Error::Kind::kUnsupported,
-                     "this is not served here yet: what a sandbox uses is not told");
+                     "sandboxes are not copied here: files of a session stay, and pause keeps its "
+                     "processes");
+}
+
+base::Result<Response> no_snapshots_there(const Services& /*services*/,
+                                          const Request& /*request*/) {
+  return json_answer(200, json::array());
+}
+
+base::Result<Response> no_change_of_network(const Services& services, const Request& request) {
+  (void)TRY(sandbox_of(services, request));
+  return base::error(Error::Kind::kUnsupported,
+                     "what a living sandbox may reach is the operator's to change: hutch sessions "
+                     "allow");
 }
 
 }  // namespace
@@ -197,7 +244,11 @@ std::vector<Route> control_routes(const Services& services) {
       {"GET", "/v2/sandboxes", with(control::list)},
       {"POST", "/sandboxes/{id}/timeout", with_body(control::set_timeout), timeout_body(true),
        true},
-      {"GET", "/sandboxes/{id}/metrics", with(control::not_yet)},
+      {"GET", "/snapshots", with(control::no_snapshots_there)},
+      {"POST", "/sandboxes/{id}/snapshots", with(control::no_snapshots), {}, true},
+      {"POST", "/sandboxes/{id}/fork", with(control::no_snapshots), {}, true},
+      {"PUT", "/sandboxes/{id}/network", with(control::no_change_of_network), {}, true},
+      {"GET", "/sandboxes/{id}/metrics", with(control::metrics), {}, false, Work::kCall},
       {"POST", "/sandboxes/{id}/connect", with_body(control::connect), timeout_body(false), true,
        Work::kCall},
       {"POST", "/v2/sandboxes/{id}/connect", with_body(control::connect), timeout_body(false), true,

@@ -12,6 +12,9 @@ namespace tools::rest::e2b {
 // What of envd there is: the SDKs ask for no more than that version had.
 inline constexpr const char* kEnvdVersion = "0.5.3";
 
+// All that follow.
+std::vector<mcp::http::Route> routes(const Services& services);
+
 std::vector<mcp::http::Route> control_routes(const Services& services);
 std::vector<mcp::http::Route> process_routes(const Services& services);
 std::vector<mcp::http::Route> filesystem_routes(const Services& services);

@@ -150,7 +150,7 @@ Response refused_file(const Error& error) {
 }
 
 base::Result<Response> download(const Services& services, const Request& request) {
-  const sessions::Session session = TRY(session_of(services, request));
+  const sessions::Session session = TRY(session_of_file(services, request));
   const auto asked = request.query.find("path");
   if (asked == request.query.end()) return base::error(Error::Kind::kInvalid, "path is missing");
   const std::string path = whole_path(asked->second);
@@ -168,7 +168,7 @@ base::Result<Response> download(const Services& services, const Request& request
 
 // Each part is a file: at ?path=, or, without it, where its name says.
 base::Result<Response> upload(const Services& services, const Request& request) {
-  const sessions::Session session = TRY(session_of(services, request));
+  const sessions::Session session = TRY(session_of_file(services, request));
   const auto asked = request.query.find("path");
   const std::string path = asked == request.query.end() ? "" : asked->second;
   const auto files = TRY(files_of(services, session));
@@ -194,7 +194,7 @@ Route file_route(const Services& services, const char* method,
   route.method = method;
   route.path = "/files";
   route.access = Route::Access::kPublic;
-  route.identify = by_access_token(services);
+  route.identify = identified_by(services, session_of_file);
   route.refusal = refused_with_code;
   route.work = Route::Work::kCall;
   route.takes_parts = true;

@@ -203,7 +203,7 @@ Route route_of(const Services& services, const char* method, const char* path,
   route.method = method;
   route.path = path;
   route.access = Route::Access::kPublic;
-  route.identify = by_access_token(services);
+  route.identify = identified_by(services, session_of);
   route.refusal = refused_with_code;
   route.work = Route::Work::kCall;
   route.body_bytes = kBodyBytesMax;
@@ -222,7 +222,7 @@ std::vector<Route> interpreter_routes(const Services& services) {
   execute.method = "POST";
   execute.path = "/execute";
   execute.access = Route::Access::kPublic;
-  execute.identify = by_access_token(services);
+  execute.identify = identified_by(services, session_of);
   execute.refusal = refused_with_code;
   execute.work = Route::Work::kRun;
   execute.body_bytes = interpreter::kBodyBytesMax;

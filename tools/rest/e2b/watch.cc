@@ -80,6 +80,7 @@ base::Status stream(const Services& services, const RpcCall& call, const Send& s
   bool is_wanted = send({{"start", json::object()}});
   while (is_wanted && !call.gone.stop_requested() && !services.draining.stop_requested()) {
     if (!TRY(wait_for_some(*directory, over.get()))) {
+      (void)TRY(session_of(services, call.request));  // it may have ended meanwhile
       is_wanted = send({{"keepalive", json::object()}});
       continue;
     }
@@ -97,7 +98,7 @@ std::string id_in(const RpcCall& call) {
 
 base::Result<json> create(const Services& services, Watchers& watchers, const RpcCall& call) {
   auto directory = TRY(begin(services, call));
-  return json{{"watcherId", TRY(watchers.add(call.session.id, std::move(directory)))}};
+  return json{{"watcherId", TRY(watchers.add(call.session, std::move(directory)))}};
 }
 
 base::Result<json> events(const Services& /*services*/, Watchers& watchers, const RpcCall& call) {

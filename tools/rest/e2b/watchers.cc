@@ -14,37 +14,50 @@ Error no_such() { return base::error(Error::Kind::kNotFound, "there is no such w
 
 }  // namespace
 
-base::Result<std::string> Watchers::add(const std::string& session_id,
+base::Result<std::string> Watchers::add(const sessions::Session& session,
                                         std::unique_ptr<sandbox::files::DirectoryWatch> watch) {
   const std::lock_guard lock(mutex_);
-  const auto now = Clock::now();
-  std::erase_if(watchers_,
-                [now](const auto& entry) { return now - entry.second.asked_at > kUnaskedMost; });
-  if (watchers_.size() >= kMost) {
-    return base::error(Error::Kind::kLimit, std::to_string(kMost) +
-                                                " directories are watched, and no more can be: "
-                                                "stop a watcher that is not needed");
+  forget_unasked();
+  auto room = mcp::http::FairBudget::take(room_, session.principal_id, 1);
+  if (!room) {
+    return base::error(Error::Kind::kLimit,
+                       "no more directories can be watched: stop a watcher that is not needed");
   }
   std::string id = base::short_id("watch_");
-  watchers_.emplace(id, Watcher{session_id, std::move(watch), now});
+  auto watcher = std::make_shared<Watcher>(session.id, std::move(room), Clock::now());
+  watcher->watch = std::move(watch);
+  watchers_.emplace(id, std::move(watcher));
   return id;
 }
 
 base::Result<std::vector<sandbox::files::DirectoryEvent>> Watchers::take(
     const std::string& session_id, const std::string& id) {
-  const std::lock_guard lock(mutex_);
-  const auto found = watchers_.find(id);
-  if (found == watchers_.end() || found->second.session_id != session_id) return no_such();
-  found->second.asked_at = Clock::now();
-  return found->second.watch->take();
+  const std::shared_ptr<Watcher> watcher = TRY(find(session_id, id));
+  const std::lock_guard lock(watcher->mutex);
+  return watcher->watch->take();
 }
 
 base::Status Watchers::remove(const std::string& session_id, const std::string& id) {
+  (void)TRY(find(session_id, id));
   const std::lock_guard lock(mutex_);
-  const auto found = watchers_.find(id);
-  if (found == watchers_.end() || found->second.session_id != session_id) return no_such();
-  watchers_.erase(found);
+  watchers_.erase(id);
   return base::done();
+}
+
+void Watchers::forget_unasked() {
+  const auto now = Clock::now();
+  std::erase_if(watchers_,
+                [now](const auto& entry) { return now - entry.second->asked_at > kUnaskedMost; });
+}
+
+base::Result<std::shared_ptr<Watchers::Watcher>> Watchers::find(const std::string& session_id,
+                                                                const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  forget_unasked();
+  const auto found = watchers_.find(id);
+  if (found == watchers_.end() || found->second->session_id != session_id) return no_such();
+  found->second->asked_at = Clock::now();
+  return found->second;
 }
 
 }  // namespace tools::rest::e2b

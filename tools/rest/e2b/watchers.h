@@ -8,19 +8,21 @@
 #include <string>
 #include <vector>
 
+#include "mcp/http/budget.h"
 #include "sandbox/base/result.h"
 #include "sandbox/files/directory_watch.h"
+#include "sessions/store.h"
 
 namespace tools::rest::e2b {
 
 class Watchers {
  public:
-  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kMost = 128;  // and of one principal half
   // A client that has not asked for so long has gone.
   static constexpr std::chrono::minutes kUnaskedMost{10};
 
   // Its id, which only its session has a use for. kLimit: too many are there.
-  base::Result<std::string> add(const std::string& session_id,
+  base::Result<std::string> add(const sessions::Session& session,
                                 std::unique_ptr<sandbox::files::DirectoryWatch> watch);
   // What has happened since the last time.
   base::Result<std::vector<sandbox::files::DirectoryEvent>> take(const std::string& session_id,
@@ -31,12 +33,19 @@ class Watchers {
   using Clock = std::chrono::steady_clock;
   struct Watcher {
     std::string session_id;
-    std::unique_ptr<sandbox::files::DirectoryWatch> watch;
-    Clock::time_point asked_at;
+    std::shared_ptr<const void> room;
+    Clock::time_point asked_at;  // under the mutex of all
+    std::mutex mutex = {};       // of what follows
+    std::unique_ptr<sandbox::files::DirectoryWatch> watch = nullptr;
   };
 
+  void forget_unasked();
+  base::Result<std::shared_ptr<Watcher>> find(const std::string& session_id, const std::string& id);
+
+  const std::shared_ptr<mcp::http::FairBudget> room_ =
+      std::make_shared<mcp::http::FairBudget>(kMost);
   std::mutex mutex_;
-  std::map<std::string, Watcher> watchers_;
+  std::map<std::string, std::shared_ptr<Watcher>> watchers_;
 };
 
 }  // namespace tools::rest::e2b

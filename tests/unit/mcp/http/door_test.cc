@@ -63,9 +63,25 @@ TEST(Door, ChecksTheOrigin) {
                    {"Origin", "https://app.example.org"},
                    {"Origin", "http://evil.example.org"}}),
             403);
+  // Servers of sessions have origins of their own.
+  for (const char* origin : {"http://80-x.localhost:1", "https://80-x.localhost:1"}) {
+    EXPECT_EQ(place({{"Host", "80-x.localhost:1"}, {"Origin", origin}}), 0) << origin;
+  }
+  for (const char* origin : {"http://81-x.localhost:1", "http://localhost:1", "null"}) {
+    EXPECT_EQ(place({{"Host", "80-x.localhost:1"}, {"Origin", origin}}), 403) << origin;
+  }
   // Rebinding: the name of another place that leads here.
   EXPECT_EQ(place({{"Host", "evil.example.org"}, {"Origin", "http://evil.example.org"}}), 403);
   EXPECT_EQ(place({{"Host", "hutch.example.org"}, {"Origin", "http://hutch.example.org"}}), 403);
+}
+
+TEST(Door, ALabelBelowAnyNameIsNobodysOrigin) {
+  DoorOptions any = options();
+  any.any_host = true;
+  Response refusal;
+  const auto come = request({{"Host", "80-x.evil.org"}, {"Origin", "http://80-x.evil.org"}});
+  EXPECT_FALSE(Door(any).check_place(come, refusal));
+  EXPECT_TRUE(Door(any).check_place(request({{"Host", "80-x.evil.org"}}), refusal));
 }
 
 TEST(Door, ChecksTheToken) {

@@ -25,27 +25,63 @@ Route route(const char* method, const char* path) {
   return {method, path, Route::Access::kPublic, [](const Request&) { return said("here"); }};
 }
 
+Routes::Found find(const Routes& routes, const std::string& method, const std::string& path,
+                   const std::string& host = "localhost") {
+  Request head;
+  head.method = method;
+  head.path = path;
+  head.headers.emplace("Host", host);
+  return routes.find(head);
+}
+
+TEST(Routes, TakeHostsWithALabel) {
+  Route by_host = route("", "");
+  by_host.takes_label = [](const std::string& label) { return label.starts_with("3000-"); };
+  // At hosts of sessions and at the plain one: the table's order says nothing.
+  Route both = route("GET", "/both");
+  both.takes_label = [](const std::string& label) { return label.starts_with("49983-"); };
+  const Routes routes({route("GET", "/here"), both, route("GET", "/here/"), by_host});
+  const auto is_by_host = [&](const char* host) {
+    const auto found = find(routes, "GET", "/here", host);
+    return found.route != nullptr && found.route->takes_label != nullptr;
+  };
+  EXPECT_TRUE(is_by_host("3000-session_k2.localhost:8931"));
+  EXPECT_TRUE(is_by_host("3000-Session_K2.example.org"));
+  for (const char* host : {"localhost", "80-x.localhost", "3000-x", "a3000-x.localhost", ""}) {
+    EXPECT_FALSE(is_by_host(host)) << host;
+  }
+  for (const char* path : {"/there", "/both", "/here", "/here/x"}) {
+    EXPECT_EQ(find(routes, "GET", path, "3000-x.localhost").route->path, "") << path;
+    EXPECT_EQ(find(routes, "GET", path, "80-x.localhost").route, nullptr) << path;
+  }
+  for (const char* host : {"localhost", "49983-x.localhost"}) {
+    EXPECT_EQ(find(routes, "GET", "/both", host).route->path, "/both") << host;
+  }
+  EXPECT_EQ(find(routes, "GET", "/here", "49983-x.localhost").route, nullptr);
+  EXPECT_EQ(find(routes, "GET", "").route, nullptr);
+}
+
 TEST(Routes, TakeSegmentsInPlaceOfBraces) {
   const Routes routes({route("GET", "/files/{id}"), route("GET", "/files/{id}/{name}"),
                        route("GET", "/below/"), route("GET", "/files")});
-  EXPECT_EQ(routes.find("GET", "/files/7").parameters.at("id"), "7");
-  EXPECT_EQ(routes.find("GET", "/files/7/a b").parameters.at("name"), "a b");
-  EXPECT_TRUE(routes.find("GET", "/files").takes_method);
-  EXPECT_TRUE(routes.find("GET", "/below/any/thing").takes_method);
+  EXPECT_EQ(find(routes, "GET", "/files/7").parameters.at("id"), "7");
+  EXPECT_EQ(find(routes, "GET", "/files/7/a b").parameters.at("name"), "a b");
+  EXPECT_TRUE(find(routes, "GET", "/files").takes_method);
+  EXPECT_TRUE(find(routes, "GET", "/below/any/thing").takes_method);
   for (const char* other : {"/", "/files/", "/files/7/", "/files//a", "/files/7/a/b", "/file",
                             "/filesx/7", "/below", "//files", ""}) {
-    EXPECT_EQ(routes.find("GET", other).route, nullptr) << other;
+    EXPECT_EQ(find(routes, "GET", other).route, nullptr) << other;
   }
 }
 
 TEST(Routes, TellWhatAPathTakes) {
   const Routes routes({route("GET", "/a/{id}"), route("DELETE", "/a/{id}"), route("", "/b")});
-  EXPECT_TRUE(routes.find("HEAD", "/a/1").takes_method);
-  EXPECT_TRUE(routes.find("DELETE", "/a/1").takes_method);
-  const auto found = routes.find("POST", "/a/1");
+  EXPECT_TRUE(find(routes, "HEAD", "/a/1").takes_method);
+  EXPECT_TRUE(find(routes, "DELETE", "/a/1").takes_method);
+  const auto found = find(routes, "POST", "/a/1");
   EXPECT_FALSE(found.takes_method);
   EXPECT_EQ(found.allow, "GET, HEAD, DELETE");
-  EXPECT_TRUE(routes.find("PATCH", "/b").takes_method);
+  EXPECT_TRUE(find(routes, "PATCH", "/b").takes_method);
 }
 
 class Served : public Http {

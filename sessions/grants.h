@@ -1,0 +1,56 @@
+// What an operator lets the sessions of a server have of this machine and its network.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sandbox/base/result.h"
+#include "sandbox/host_folder.h"
+#include "sandbox/network_quota.h"
+#include "sandbox/network_rule.h"
+
+namespace sessions {
+
+// Folders of the host that this server's operator grants to its sessions.
+struct GrantedFolders {
+  std::vector<sandbox::HostFolder> all;
+  bool unasked = false;  // each session that asks for none has all; else none
+  // Whether it is still to be granted, and which directory it is now.
+  std::function<base::Result<sandbox::HostFolder>(const sandbox::HostFolder&)> look_again;
+  // Sandboxes that have other folders than they would get from this server are started anew.
+  bool decides = false;
+};
+
+struct PackageIndex {
+  std::vector<sandbox::NetworkRule> hosts;       // without the first it finds nothing
+  std::map<std::string, std::string> variables;  // for sessions that may reach that
+};
+
+// What of the network this server's operator lets its sessions reach.
+struct GrantedNetwork {
+  std::vector<sandbox::NetworkRule> hosts;
+  // Several under one name, of those that are granted: {"packages": hosts of package indexes}.
+  std::map<std::string, std::vector<sandbox::NetworkRule>> sets;
+  // Of names whose address the operator gives, be it a private one; canonical_host().
+  std::map<std::string, std::string> addresses;
+  std::vector<std::string> credentials;  // names of those that sessions may use
+  // Where pip and npm find packages here, by their names.
+  std::map<std::string, PackageIndex> indexes;
+  // Names of credentials for these, which every session has that may reach them.
+  std::vector<std::string> index_credentials;
+  // Hosts that may have private addresses.
+  std::vector<sandbox::NetworkRule> private_hosts;
+  // Whose answers are kept for all sessions that may reach them, and how much of it at most.
+  std::vector<std::string> kept_hosts;
+  std::int64_t downloads_mb = 0;  // 0: nothing
+  sandbox::NetworkQuota quota;    // of each session; the principal is theirs who ask for nothing
+  std::string roots;              // a file of the certificates that the host trusts; empty: none
+  bool unasked = false;           // each session that asks for nothing has all; else none
+
+  [[nodiscard]] std::vector<sandbox::NetworkRule> all() const;
+};
+
+}  // namespace sessions

@@ -1,0 +1,91 @@
+// E2B's own SDK for JavaScript against hutch serve: E2B_API_URL, E2B_SANDBOX_URL and E2B_API_KEY say where.
+import assert from "node:assert/strict";
+import { Sandbox, CommandExitError, NotFoundError, FileType } from "@e2b/code-interpreter";
+
+const text = (bytes) => new TextDecoder().decode(bytes);
+const until = async (condition) => {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
+};
+
+const tests = {
+  async cells(sandbox) {
+    const seen = [];
+    const ran = await sandbox.runCode("x = 41\nprint('out')\nx + 1", { onStdout: (message) => seen.push(message.line) });
+    assert.equal(ran.text, "42");
+    assert.deepEqual(seen, ["out\n"]);
+    assert.equal((await sandbox.runCode("x + 2")).text, "43");
+    const { error } = await sandbox.runCode("1/0");
+    assert.equal(error.name, "ZeroDivisionError");
+    const chart = (await sandbox.runCode("import matplotlib.pyplot as plt; plt.bar(['a', 'b'], [1, 2]); plt.title('T'); plt.show()")).results[0];
+    assert.ok(chart.png);
+    assert.equal(chart.chart.type, "bar");
+    assert.deepEqual(chart.chart.elements.map((one) => [one.label, one.value]), [["a", 1], ["b", 2]]);
+    assert.equal((await sandbox.runCode("[1, 2].map((n) => n * 2).join()", { language: "js" })).text, "'2,4'");
+  },
+  async commands(sandbox) {
+    const ran = await sandbox.commands.run("echo out; echo err >&2; echo $WHO $A", { envs: { A: "b" }, cwd: "/tmp" });
+    assert.deepEqual([ran.stdout, ran.stderr, ran.exitCode], ["out\nhutch b\n", "err\n", 0]);
+    await assert.rejects(sandbox.commands.run("exit 3"), (failed) => failed instanceof CommandExitError && failed.exitCode === 3);
+    const sleeps = await sandbox.commands.run("sleep 1000", { background: true });
+    assert.ok((await sandbox.commands.list()).some((one) => one.pid === sleeps.pid));
+    assert.ok(await sandbox.commands.kill(sleeps.pid));
+    await assert.rejects(sleeps.wait());
+    const echo = await sandbox.commands.run("read line; echo got $line", { background: true, stdin: true });
+    await sandbox.commands.sendStdin(echo.pid, "in\n");
+    assert.equal((await echo.wait()).stdout, "got in\n");
+  },
+  async terminal(sandbox) {
+    let shown = "";
+    const shell = await sandbox.pty.create({ cols: 40, rows: 9, onData: (bytes) => (shown += text(bytes)) });
+    await sandbox.pty.sendInput(shell.pid, new TextEncoder().encode("stty size\n"));
+    await until(() => shown.includes("9 40"));
+    await sandbox.pty.resize(shell.pid, { cols: 50, rows: 10 });
+    await sandbox.pty.sendInput(shell.pid, new TextEncoder().encode("stty size\n"));
+    await until(() => shown.includes("10 50"));
+    assert.ok(await sandbox.pty.kill(shell.pid));
+  },
+  async files(sandbox) {
+    const { files } = sandbox;
+    assert.equal((await files.write("/workspace/dir/a ü.txt", "äöü")).path, "/workspace/dir/a ü.txt");
+    assert.equal(await files.read("dir/a ü.txt"), "äöü");
+    await files.write([{ path: "many/1", data: "1" }, { path: "many/2", data: "22" }]);
+    assert.deepEqual((await files.list("many")).map((one) => [one.name, one.type, one.size]).sort(), [["1", FileType.FILE, 1], ["2", FileType.FILE, 2]]);
+    assert.equal((await files.getInfo("many")).type, FileType.DIR);
+    assert.ok(await files.makeDir("made"));
+    assert.ok(!(await files.makeDir("made")));
+    await files.rename("many/1", "made/one");
+    assert.ok(await files.exists("made/one"));
+    await files.remove("made");
+    assert.ok(!(await files.exists("made")));
+    await assert.rejects(files.read("none"), NotFoundError);
+    const events = [];
+    const watch = await files.watchDir("many", (event) => events.push([event.name, event.type]));
+    await files.write("many/3", "3");
+    await until(() => events.some(([name, type]) => name === "3" && type === "create"));
+    await watch.stop();
+  },
+  async life(sandbox) {
+    const before = await sandbox.getInfo();
+    assert.deepEqual(before.metadata, { team: "red" });
+    await sandbox.setTimeout(3_600_000);
+    assert.ok((await sandbox.getInfo()).endAt - before.endAt > 2_000_000);
+    const found = await Sandbox.list({ query: { metadata: { team: "red" } } }).nextItems();
+    assert.deepEqual(found.map((one) => one.sandboxId), [sandbox.sandboxId]);
+    assert.match(sandbox.getHost(3000), new RegExp(`^3000-${sandbox.sandboxId}\\.localhost:`));
+    await sandbox.pause();
+    assert.equal((await sandbox.getInfo()).state, "paused");
+    const again = await Sandbox.connect(sandbox.sandboxId);
+    assert.equal((await again.runCode("x")).text, "41");
+    assert.ok(await again.isRunning());
+  },
+};
+
+const sandbox = await Sandbox.create({ timeoutMs: 600_000, envs: { WHO: "hutch" }, metadata: { team: "red" } });
+for (const [name, run] of Object.entries(tests)) {
+  await run(sandbox);
+  console.log(name);
+}
+assert.ok(await sandbox.kill());
+assert.ok(!(await sandbox.isRunning()));
+console.log("killed");
+process.exit(0);

@@ -1,0 +1,169 @@
+"""hutch shell, forward, logs and cp: what a person does in sessions from a terminal."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+from hutch_client import PATIENCE, Client, hutch_binary
+
+
+def hutch(state, *arguments, **more):
+    return subprocess.run([hutch_binary(), *arguments, "--state-dir", state], capture_output=True, timeout=90 * PATIENCE, **more)
+
+
+@pytest.fixture(scope="module")
+def client(module_state):
+    """Keeps the sandboxes of the sessions that commands work in."""
+    with Client(module_state) as one:
+        one.call("create_session", name="work")
+        yield one
+
+
+class Terminal:
+    """A person in front of a terminal, and what is on it."""
+
+    def __init__(self, *command, rows=11, columns=55):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ["TERM"] = "xterm-256color"
+            os.execv(command[0], command)
+        self.shown = b""
+        self.resize(rows, columns)
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def type(self, keys):
+        os.write(self.fd, keys)
+
+    def until(self, words):
+        deadline = time.monotonic() + 60 * PATIENCE
+        while words not in self.shown:
+            assert time.monotonic() < deadline and select.select([self.fd], [], [], 60 * PATIENCE)[0], self.shown
+            try:
+                self.shown += os.read(self.fd, 65536)
+            except OSError as gone:
+                raise AssertionError(self.shown) from gone
+
+    def end(self):
+        try:
+            while os.read(self.fd, 65536):
+                pass
+        except OSError:
+            pass
+        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        os.close(self.fd)
+        return status
+
+
+def test_a_terminal(module_state, client):
+    here = Terminal(hutch_binary(), "shell", "work", "--state-dir", module_state)
+    here.until(b"/workspace")
+    here.type(b"stty size; tty; echo $TERM\r")
+    here.until(b"11 55\r\n/dev/pts/")
+    here.until(b"xterm-256color\r\n")
+    here.resize(22, 99)
+    here.type(b"while ! stty size | grep 22; do :; done\r")
+    here.until(b"99\r\n")
+    here.type(b"sleep 1000; echo in\\terrupted\r")
+    here.until(b"terrupted\r\n")
+    here.type(b"\x03")
+    here.until(b"^C")
+    here.type(b"echo typed > typed.txt; exit 7\r")
+    assert here.end() == 7
+    assert client.run("cat typed.txt", "bash", session_id="work")["stdout"] == "typed\n", "it is the session that others have"
+
+
+def test_a_terminal_is_left_as_it_was(module_state, client):
+    here = Terminal("/bin/sh", "-c", "stty -a > before; '%s' shell work --state-dir '%s' -- true; stty -a > after; cmp before after && echo same"
+                    .replace("before", module_state + "/before").replace("after", module_state + "/after") % (hutch_binary(), module_state))
+    here.until(b"same")
+    assert here.end() == 0
+
+
+def test_one_that_is_ended_takes_its_program_along(module_state, client):
+    here = Terminal(hutch_binary(), "shell", "work", "--state-dir", module_state, "--", "sleep", "4321")
+    deadline = time.monotonic() + 60 * PATIENCE
+    while "sleep 4321" not in client.run("ps ax", "bash", session_id="work")["stdout"]:
+        assert time.monotonic() < deadline
+    os.kill(here.pid, signal.SIGTERM)
+    here.end()
+    while "sleep 4321" in client.run("ps ax", "bash", session_id="work")["stdout"]:
+        assert time.monotonic() < deadline
+
+
+def test_without_a_terminal_it_is_a_pipe(module_state, client):
+    ended = hutch(module_state, "shell", "work", "--", "sh", "-c", "tr a-z A-Z; echo no >&2; exit 3", input=b"piped\n" * 50_000)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (3, b"PIPED\n" * 50_000, b"no\n")
+    assert hutch(module_state, "shell", "work", input=b"echo $((6*7))\nexit 4\n").stdout == b"42\n"
+
+
+def test_files(module_state, client, tmp_path):
+    every_byte = bytes(range(256)) * 5000
+    (tmp_path / "here").write_bytes(every_byte)
+    assert hutch(module_state, "cp", str(tmp_path / "here"), "work:/workspace/in/").returncode == 0
+    assert client.run("sha256sum in/here | head -c 8", "bash", session_id="work")["stdout"] == __import__("hashlib").sha256(every_byte).hexdigest()[:8]
+    assert hutch(module_state, "cp", "work:in/here", str(tmp_path / "back")).returncode == 0
+    assert (tmp_path / "back").read_bytes() == every_byte
+    os.mkdir(tmp_path / "folder")
+    assert hutch(module_state, "cp", "work:in/here", str(tmp_path / "folder")).returncode == 0
+    assert (tmp_path / "folder" / "here").read_bytes() == every_byte
+    assert hutch(module_state, "cp", "-", "work:in/piped", input=b"piped").returncode == 0
+    assert hutch(module_state, "cp", "work:in/piped", "-").stdout == b"piped"
+    for words, says in ((("a", "b"), "SESSION:PATH"), (("work:a", "work:b"), "SESSION:PATH"), (("work:none", str(tmp_path)), "none"),
+                        (("work:in", str(tmp_path)), "directory"), ((str(tmp_path / "none"), "work:x"), "No such file")):
+        failed = hutch(module_state, "cp", *words)
+        assert failed.returncode == 1 and says in failed.stderr.decode(), (words, failed.stderr)
+    client.run("import os; os.symlink('/etc/shadow', 'out'); os.symlink('/proc/1/root/etc/hostname', 'root')", session_id="work")
+    for name in ("out", "root"):
+        assert hutch(module_state, "cp", "work:" + name, str(tmp_path / "stolen")).returncode == 1 and not (tmp_path / "stolen").exists()
+
+
+def test_logs(module_state, client):
+    run = client.run("for i in 1 2 3; do echo out$i; echo err$i >&2; done; while ! [ -e go ]; do sleep 0.05; done; echo last", "bash",
+                     session_id="work", background=True)
+    follows = subprocess.Popen([hutch_binary(), "logs", "-f", run["run_id"], "--state-dir", module_state], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert [follows.stdout.readline() for _ in range(3)] == [b"out1\n", b"out2\n", b"out3\n"]
+    now = hutch(module_state, "logs", run["run_id"])
+    assert now.stdout == b"out1\nout2\nout3\n" and b"err3" in now.stderr and b"goes on" in now.stderr
+    client.run("touch go", "bash", session_id="work")
+    out, err = follows.communicate(timeout=90 * PATIENCE)
+    assert follows.returncode == 0 and out == b"last\n" and b"err1" in err
+    client.run("print('newest')", session_id="work")
+    assert hutch(module_state, "logs", "work").stdout == b"newest\n"
+    assert hutch(module_state, "logs", "none").returncode == 1
+
+
+def test_a_server_at_a_port_of_this_machine(module_state, client):
+    client.run("python3 -m http.server 8000 --bind 127.0.0.1", "bash", session_id="work", background=True)
+    client.run("import socket\nwhile socket.socket().connect_ex(('127.0.0.1', 8000)): pass\nopen('page.html', 'w').write('<p>page</p>')", session_id="work")
+    here = subprocess.Popen([hutch_binary(), "forward", "work", "8000", "--listen", "0", "--state-dir", module_state], stdout=subprocess.PIPE, text=True)
+    try:
+        own, url = re.findall(r"http://\S+", here.stdout.readline())
+        assert re.fullmatch(r"http://8000-\w+\.localhost:\d+/", own) and url.startswith("http://127.0.0.1:")
+        for _ in range(20):
+            assert urllib.request.urlopen(url + "page.html", timeout=60).read() == b"<p>page</p>"
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(url + "none", timeout=60)
+    finally:
+        here.send_signal(signal.SIGINT)
+        assert here.wait(60 * PATIENCE) == 0
+    assert client.call("share_port", session_id="work", port=8000)["command"].startswith("hutch forward ")
+
+
+def test_servers_of_the_newer_kind(module_state, client):
+    """"localhost" may mean ::1 alone."""
+    client.run("python3 -m http.server 8006 --bind ::1", "bash", session_id="work", background=True)
+    client.run("import socket\nwhile socket.socket(socket.AF_INET6).connect_ex(('::1', 8006)): pass", session_id="work")
+    assert client.call("share_port", session_id="work", port=8006)["port"] == 8006

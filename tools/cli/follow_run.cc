@@ -1,0 +1,73 @@
+#include "tools/cli/follow_run.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+
+namespace tools::cli {
+
+using sessions::RunState;
+
+namespace {
+
+constexpr int kLookMs = 100;
+
+}  // namespace
+
+std::int64_t print_stream(sessions::Manager& sessions, const RunState& state, const char* name,
+                          std::int64_t offset, int fd) {
+  while (offset != INT64_MAX) {
+    const auto bytes =
+        sessions.read_run_file(state.session_id, state.run.run_id, name, offset, kPrintedBytes);
+    if (!bytes.ok() || bytes.value().empty()) return offset;
+    // A reader that went away, as `head` does, ends the printing but not the run.
+    if (!base::write_all(fd, bytes.value()).ok()) {
+      if (fd == STDOUT_FILENO) std::cout.setstate(std::ios::badbit);  // main() tells of it
+      return INT64_MAX;
+    }
+    offset += static_cast<std::int64_t>(bytes.value().size());
+  }
+  return offset;
+}
+
+Interruptible::Interruptible() {
+  sigset_t ending;
+  sigemptyset(&ending);
+  sigaddset(&ending, SIGTERM);
+  sigaddset(&ending, SIGINT);
+  signals_ = base::UniqueFd(::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
+  watcher_ = std::jthread([this](const std::stop_token& over) {
+    while (!over.stop_requested()) {
+      pollfd entry{signals_.get(), POLLIN, 0};
+      if (::poll(&entry, 1, kLookMs) > 0) return (void)interrupted_.request_stop();
+    }
+  });
+}
+
+base::Result<RunState> follow(Application& app, RunState state, const std::stop_token& interrupted,
+                              OnInterrupt what) {
+  sandbox::WaitOptions options;
+  options.until_output = true;
+  options.timeout = std::chrono::seconds(30);
+  while (true) {
+    options.stdout_offset =
+        print_stream(app.sessions(), state, "stdout", options.stdout_offset, STDOUT_FILENO);
+    options.stderr_offset =
+        print_stream(app.sessions(), state, "stderr", options.stderr_offset, STDERR_FILENO);
+    if (is_terminal(state.run.status)) return state;
+    auto waited =
+        app.sessions().wait_run(app.principal_id(), state.run.run_id, options, interrupted);
+    if (interrupted.stop_requested()) {
+      if (what == OnInterrupt::kLeave) return state;
+      return app.sessions().cancel_run(app.principal_id(), state.run.run_id);
+    }
+    if (!waited.ok()) return std::move(waited).error();
+    state = std::move(waited).value();
+  }
+}
+
+}  // namespace tools::cli

@@ -1,0 +1,41 @@
+// A run as it goes on, for the shell: its output where it belongs, as it comes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stop_token>
+#include <thread>
+
+#include "sandbox/base/fd.h"
+#include "sessions/manager.h"
+#include "tools/cli/application.h"
+
+namespace tools::cli {
+
+inline constexpr std::size_t kPrintedBytes = 1 << 20;  // at once
+
+// Prints one stream from `offset` on; returns the new offset.
+std::int64_t print_stream(sessions::Manager& sessions, const sessions::RunState& state,
+                          const char* name, std::int64_t offset, int fd);
+
+// Requests stop when SIGINT or SIGTERM comes; both are blocked in every thread by main().
+class Interruptible {
+ public:
+  Interruptible();
+  [[nodiscard]] std::stop_token token() const { return interrupted_.get_token(); }
+  [[nodiscard]] bool came() const { return interrupted_.stop_requested(); }
+
+ private:
+  base::UniqueFd signals_;
+  std::stop_source interrupted_;
+  std::jthread watcher_;
+};
+
+// What becomes of the run when it is interrupted: it ends, or goes on unseen.
+enum class OnInterrupt { kCancel, kLeave };
+
+// Prints what there is, from the beginning, and what comes, until the run has ended.
+base::Result<sessions::RunState> follow(Application& app, sessions::RunState state,
+                                        const std::stop_token& interrupted, OnInterrupt what);
+
+}  // namespace tools::cli

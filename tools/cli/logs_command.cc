@@ -1,0 +1,43 @@
+// hutch logs: what a run has printed, and prints.
+#include <iostream>
+
+#include "tools/cli/commands.h"
+#include "tools/cli/follow_run.h"
+
+namespace tools::cli {
+
+using base::Error;
+using sessions::RunState;
+
+namespace {
+
+// Of a run, or the newest of a session.
+base::Result<std::string> run_meant_by(Application& app, const std::string& id) {
+  if (const auto run = app.store().find_run(app.principal_id(), id); run.ok()) return id;
+  const auto session = TRY(app.sessions().find(app.principal_id(), id));
+  const auto runs = TRY(app.store().runs_of_session(session.id, 1));
+  if (!runs.empty()) return runs.front().id;
+  return base::error(Error::Kind::kNotFound, "nothing has run in " + id + " yet");
+}
+
+}  // namespace
+
+base::Result<int> run_logs(Application& app, const LogsOptions& options) {
+  const std::string run_id = TRY(run_meant_by(app, options.id));
+  const Interruptible interruptible;
+  RunState state = TRY(app.sessions().wait_run(app.principal_id(), run_id, {}, {}));
+  std::stop_source now;
+  if (!options.follow) (void)now.request_stop();
+  state =
+      TRY(follow(app, std::move(state), options.follow ? interruptible.token() : now.get_token(),
+                 OnInterrupt::kLeave));
+  if (!is_terminal(state.run.status)) {
+    std::cerr << "hutch: " << run_id << " goes on" << (options.follow ? "" : "; -f follows it")
+              << "\n";
+  } else if (state.run.error) {
+    std::cerr << "hutch: " << name_of(state.run.status) << ": " << state.run.error->message << "\n";
+  }
+  return 0;
+}
+
+}  // namespace tools::cli

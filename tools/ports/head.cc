@@ -1,0 +1,179 @@
+#include "tools/ports/head.h"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <sstream>
+#include <utility>
+
+namespace tools::ports {
+
+namespace http = boost::beast::http;
+using base::Error;
+
+namespace {
+
+constexpr std::uint32_t kHeadBytesMax = 64U << 10;
+// A page of code nobody trusts, at the address of hutch itself: it is to be nobody's.
+constexpr const char* kSandbox =
+    "sandbox allow-scripts allow-forms allow-downloads allow-modals allow-popups";
+
+std::string text_of(boost::beast::string_view view) { return {view.data(), view.size()}; }
+
+std::string without_cookies(std::string_view cookies, const std::vector<std::string>& names) {
+  std::string kept;
+  for (const std::string_view one : parts_of(cookies)) {
+    const std::string_view name = one.substr(0, one.find('='));
+    if (one.empty() || std::find(names.begin(), names.end(), name) != names.end()) continue;
+    kept += (kept.empty() ? "" : "; ") + std::string(one);
+  }
+  return kept;
+}
+
+// A cookie for all names below a domain would be one for the servers of other sessions.
+std::string without_domain(std::string_view cookie) {
+  std::string kept;
+  for (const std::string_view one : parts_of(cookie)) {
+    const std::string_view name = one.substr(0, one.find_first_of("= "));
+    if (boost::beast::iequals({name.data(), name.size()}, "domain")) continue;
+    kept += (kept.empty() ? "" : "; ") + std::string(one);
+  }
+  return kept;
+}
+
+void keep_cookies_to_this_host(http::fields& fields) {
+  std::vector<std::string> cookies;
+  const auto [begin, end] = fields.equal_range(http::field::set_cookie);
+  for (auto at = begin; at != end; ++at) cookies.push_back(without_domain(text_of(at->value())));
+  fields.erase(http::field::set_cookie);
+  for (const std::string& cookie : cookies) fields.insert(http::field::set_cookie, cookie);
+}
+
+void hide(http::fields& fields, const Inward& how) {
+  for (const std::string& name : how.secrets) fields.erase(name);
+  const std::string cookies =
+      how.keeps_origin ? without_cookies(text_of(fields[http::field::cookie]), how.secret_cookies)
+                       : "";
+  fields.erase(http::field::cookie);
+  if (!cookies.empty()) fields.set(http::field::cookie, cookies);
+}
+
+// Where the server's own words lead, as the client has to say it.
+void turn_location(http::fields& fields, const Inward& how) {
+  std::string location = text_of(fields[http::field::location]);
+  for (const char* host : {"localhost", "127.0.0.1", "[::1]"}) {
+    const std::string own = std::string("http://") + host + ":" + std::to_string(how.port);
+    if (location == own) location = "/";
+    if (location.starts_with(own + "/")) location.erase(0, own.size());
+  }
+  if (!location.starts_with('/') || location.starts_with("//")) return;
+  fields.set(http::field::location, how.prefix + location);
+}
+
+template <typename Fields>
+std::string printed(const Fields& head) {
+  std::ostringstream out;
+  out << head;
+  return out.str();
+}
+
+}  // namespace
+
+std::vector<std::string_view> parts_of(std::string_view cookies) {
+  std::vector<std::string_view> parts;
+  while (!cookies.empty()) {
+    std::string_view one = cookies.substr(0, cookies.find(';'));
+    cookies.remove_prefix(std::min(cookies.size(), one.size() + 1));
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    parts.push_back(one);
+  }
+  return parts;
+}
+
+base::Result<RequestHead> head_for_server(std::string_view head, const Inward& how) {
+  http::request_parser<http::empty_body> parser;
+  parser.header_limit(kHeadBytesMax);
+  parser.body_limit(std::numeric_limits<std::uint64_t>::max());  // none of it passes here
+  boost::system::error_code failure;
+  (void)parser.put(boost::asio::buffer(head.data(), head.size()), failure);
+  if (failure || !parser.is_header_done()) {
+    return base::error(Error::Kind::kInvalid, "the head of the request cannot be read");
+  }
+  auto& request = parser.get().base();
+  RequestHead result;
+  result.upgrades = parser.upgrade();
+  result.waits_to_continue = request.count(http::field::expect) > 0;
+  request.erase(http::field::expect);
+  std::string target = text_of(request.target());
+  // Decoded it may have been that path and another one as it stands.
+  if (!target.starts_with(how.prefix)) {
+    return base::error(Error::Kind::kInvalid, "write the path as " + how.prefix + "/");
+  }
+  target.erase(0, how.prefix.size());
+  if (!target.starts_with('/')) target.insert(0, 1, '/');
+  request.target(target);
+  hide(request, how);
+  const std::string host = text_of(request[http::field::host]);
+  if (!how.keeps_origin) {
+    request.set(http::field::host, "localhost:" + std::to_string(how.port));
+    request.erase(http::field::origin);
+  }
+  request.set("X-Forwarded-Host", host);
+  request.set("X-Forwarded-Proto", how.is_tls ? "https" : "http");
+  if (!how.prefix.empty()) request.set("X-Forwarded-Prefix", how.prefix);
+  if (!result.upgrades) request.set(http::field::connection, "close");
+  result.text = printed(request);
+  return result;
+}
+
+Opening head_for_client(bool upgrades, const Inward& how) {
+  return [upgrades, how](std::string& come) -> base::Result<std::optional<std::string>> {
+    while (true) {
+      http::response_parser<http::empty_body> parser;
+      parser.header_limit(kHeadBytesMax);
+      parser.body_limit(std::numeric_limits<std::uint64_t>::max());
+      parser.skip(true);
+      boost::system::error_code failure;
+      const std::size_t read = parser.put(boost::asio::buffer(come), failure);
+      if (failure == http::error::need_more) return std::optional<std::string>();
+      if (failure) return base::error(Error::Kind::kInvalid, failure.message());
+      if (!parser.is_header_done()) return std::optional<std::string>();
+      come.erase(0, read);
+      auto& response = parser.get().base();
+      const bool switches = response.result() == http::status::switching_protocols;
+      if (response.result_int() < 200 && !switches) continue;  // of that we have told already
+      if (switches && !upgrades) {
+        return base::error(Error::Kind::kInvalid, "it switches to what nobody asked for");
+      }
+      if (!switches) response.set(http::field::connection, "close");
+      response.erase("Keep-Alive");
+      turn_location(response, how);
+      if (how.keeps_origin) {
+        keep_cookies_to_this_host(response);
+      } else {
+        response.erase(http::field::set_cookie);
+        response.insert("Content-Security-Policy", kSandbox);
+      }
+      return std::optional<std::string>(printed(response));
+    }
+  };
+}
+
+std::string plain_answer(int status, const std::string& text,
+                         const std::vector<std::pair<std::string, std::string>>& headers) {
+  http::response<http::string_body> response(static_cast<http::status>(status), 11);
+  for (const auto& [name, value] : headers) response.insert(name, value);
+  response.set(http::field::content_type, "text/plain; charset=utf-8");
+  response.set(http::field::cache_control, "no-store");
+  response.set(http::field::connection, "close");
+  response.body() = text + "\n";
+  response.prepare_payload();
+  return printed(response);
+}
+
+}  // namespace tools::ports

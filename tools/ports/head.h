@@ -1,0 +1,47 @@
+// The heads of HTTP messages on their way to a server in a session, and back. By Boost.Beast. RFC
+// 9112.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sandbox/base/result.h"
+#include "tools/ports/pump.h"
+
+namespace tools::ports {
+
+// What a request says of itself on its way in.
+struct Inward {
+  std::uint16_t port = 0;
+  std::string
+      prefix;  // of the path, which the server does not know: "/ports/session_k2/3000"; or empty
+  bool keeps_origin = false;         // its host is one that the server may see, and so are cookies
+  std::vector<std::string> secrets;  // headers that are hutch's alone
+  std::vector<std::string> secret_cookies;  // names
+  bool is_tls = false;                      // up to here
+};
+
+struct RequestHead {
+  std::string text;
+  bool upgrades = false;           // to a WebSocket, say
+  bool waits_to_continue = false;  // its client sends its body when it is told to
+};
+
+// `head` has been let in by the door. Of one connection one request is answered.
+base::Result<RequestHead> head_for_server(std::string_view head, const Inward& how);
+
+// For the pump: the head of the response as the client gets it.
+Opening head_for_client(bool upgrades, const Inward& how);
+
+// Of a Cookie or a Set-Cookie header what stands between semicolons, without spaces before it.
+std::vector<std::string_view> parts_of(std::string_view cookies);
+
+// A response of our own.
+std::string plain_answer(int status, const std::string& text,
+                         const std::vector<std::pair<std::string, std::string>>& headers = {});
+
+}  // namespace tools::ports

@@ -1,0 +1,32 @@
+// Links to servers in sessions, for people: hosts of their own, so that no page of code shares an
+// origin with anything else.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "sandbox/base/result.h"
+#include "sessions/manager.h"
+
+namespace tools::ports {
+
+inline constexpr const char* kAccessParameter = "hutch_access";
+
+// Whether hutch itself answers at hosts with that port: E2B's SDKs look there for envd and for the
+// interpreter of a sandbox. No server of code is reached at them.
+bool is_port_of_ours(std::uint16_t port);
+
+// "https://3000-session_k2.example.org/" of a server at `public_url`; nothing: that is an address,
+// below which there are no names.
+std::optional<std::string> host_url(const std::string& public_url, const std::string& session_id,
+                                    std::uint16_t port);
+
+// "example.org:80", below which these hosts are; empty: there are none.
+std::string domain_of(const std::string& public_url);
+
+// The path with its query, but for the part that lets in.
+std::string without_access(const std::string& path, std::map<std::string, std::string> query);
+
+}  // namespace tools::ports
