@@ -55,7 +55,8 @@ class RealCgroup : public Cgroup {
     return number("memory", "/memory.usage_in_bytes", "/memory.current", "");
   }
   [[nodiscard]] std::int64_t cache_bytes() const override {
-    return number("memory", "/memory.stat", "/memory.stat", is_version2("memory") ? "file" : "cache");
+    return number("memory", "/memory.stat", "/memory.stat",
+                  is_version2("memory") ? "file" : "cache");
   }
   [[nodiscard]] std::int64_t processor_time_us() const override {
     if (is_version2("cpu")) return number("cpu", "", "/cpu.stat", "usage_usec");

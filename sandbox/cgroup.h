@@ -29,10 +29,10 @@ class Cgroup {
   [[nodiscard]] virtual Entrance entrance() const = 0;
   // Each reads a file of the kernel's; 0 where nobody counts.
   [[nodiscard]] virtual std::int64_t memory_peak_bytes() const = 0;
-  [[nodiscard]] virtual std::int64_t memory_bytes() const = 0;        // now, with cache_bytes()
-  [[nodiscard]] virtual std::int64_t cache_bytes() const = 0;         // of files, given back when needed
+  [[nodiscard]] virtual std::int64_t memory_bytes() const = 0;  // now, with cache_bytes()
+  [[nodiscard]] virtual std::int64_t cache_bytes() const = 0;   // of files, given back when needed
   [[nodiscard]] virtual std::int64_t processor_time_us() const = 0;  // since the cgroup was made
-  [[nodiscard]] virtual std::int64_t oom_kills() const = 0;  // since the cgroup was made
+  [[nodiscard]] virtual std::int64_t oom_kills() const = 0;          // since the cgroup was made
   // Forks that the process limit said no to, since the cgroup was made.
   [[nodiscard]] virtual std::int64_t pids_refused() const = 0;
   // False where there is no freezer; returns once every process has stopped or goes on.

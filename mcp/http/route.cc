@@ -55,8 +55,10 @@ Routes::Found Routes::find(const Request& head) const {
   const std::string label = host_label(head.header("Host"));
   Found found;
   for (const Route& route : routes_) {
-    if (!label.empty() && !(route.takes_label && route.takes_label(label))) continue;
-    if (!label.empty() && route.path.empty()) return {&route, true, "", {}};
+    const bool is_here =
+        label.empty() ? !route.path.empty() : route.takes_label && route.takes_label(label);
+    if (!is_here) continue;
+    if (route.path.empty()) return {&route, true, "", {}};
     auto parameters = fit(route.path, head.path);
     if (!parameters) continue;
     if (takes(route, head.method)) return {&route, true, "", std::move(*parameters)};

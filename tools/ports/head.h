@@ -17,12 +17,12 @@ namespace tools::ports {
 // What a request says of itself on its way in.
 struct Inward {
   std::uint16_t port = 0;
-  std::string
-      prefix;  // of the path, which the server does not know: "/ports/session_k2/3000"; or empty
-  bool keeps_origin = false;         // its host is one that the server may see, and so are cookies
-  std::vector<std::string> secrets;  // headers that are hutch's alone
-  std::vector<std::string> secret_cookies;  // names
-  bool is_tls = false;                      // up to here
+  // Of the path, which the server does not know: "/ports/session_k2/3000"; or empty.
+  std::string prefix = {};
+  bool keeps_origin = false;  // its host is one that the server may see, and so are cookies
+  std::vector<std::string> secrets = {};         // headers that are hutch's alone
+  std::vector<std::string> secret_cookies = {};  // names
+  bool is_tls = false;                           // up to here
 };
 
 struct RequestHead {
