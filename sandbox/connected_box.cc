@@ -23,13 +23,15 @@ namespace {
 // up after 60 seconds, and hear of it before.
 constexpr milliseconds kPatience{30'000};
 constexpr milliseconds kWaitSlice{5000};
-constexpr milliseconds kConnectPatience{5000};  // for a server that takes no connection
+// A server that has no room for a connection makes it wait; who wants it waits with it.
+constexpr milliseconds kConnectPatience{100};
 constexpr std::size_t kPooledMax = 16;
 
-// Of a socket that is about to be connected: 0 once it is, or the errno of why it is not.
+// Of a socket that is about to be connected: 0 while it is or may come to be, or the errno of why it
+// is not.
 base::Result<int> connection_of(int socket_fd) {
   const auto deadline = std::chrono::steady_clock::now() + kConnectPatience;
-  if (TRY(base::wait_for(socket_fd, POLLOUT, deadline)) == 0) return ETIMEDOUT;
+  if (TRY(base::wait_for(socket_fd, POLLOUT, deadline)) == 0) return 0;
   int failure = 0;
   socklen_t size = sizeof failure;
   if (::getsockopt(socket_fd, SOL_SOCKET, SO_ERROR, &failure, &size) != 0) {
@@ -72,6 +74,12 @@ base::Result<BoxStatus> ask_status(BoxConnection& connection, milliseconds patie
   status.usage = {
       wire::integer_or(usage, "memory_bytes", 0), wire::integer_or(usage, "cache_bytes", 0),
       wire::integer_or(usage, "processor_time_us", 0), wire::integer_or(usage, "disk_bytes", 0)};
+  const json contexts = reply.value("contexts", json::object());
+  for (const auto& [name, context] : contexts.items()) {
+    const auto language = find_language(wire::string_or(context, "language"));
+    if (!language) return connection.end_box("a context has no known language");
+    status.contexts.emplace(name, RunContext{*language, wire::string_or(context, "directory")});
+  }
   const json active = reply.value("active", json::array());
   for (const json& entry : active) {
     auto run = run_from_json(entry);
@@ -131,6 +139,11 @@ base::Result<RunInput> ConnectedBox::input_of(const std::string& run_id) {
 
 base::Status ConnectedBox::end_input(const std::string& run_id) {
   TRY(call({{"op", "end_input"}, {"run_id", run_id}}));
+  return base::done();
+}
+
+base::Status ConnectedBox::end_context(const std::string& context) {
+  TRY(call({{"op", "end_context"}, {"context", context}}));
   return base::done();
 }
 

@@ -39,6 +39,7 @@ class ConnectedBox : public Box {
   base::Status cancel(const std::string& run_id) override;
   base::Result<RunInput> input_of(const std::string& run_id) override;
   base::Status end_input(const std::string& run_id) override;
+  base::Status end_context(const std::string& context) override;
   base::Result<BoxStatus> status() override;
   base::Status pause() override;
   base::Status resume() override;

@@ -164,6 +164,7 @@ json run_to_json(const Run& run) {
   if (run.files_changed_total > static_cast<std::int64_t>(run.files_changed.size())) {
     value["files_changed_total"] = run.files_changed_total;
   }
+  if (!run.context.empty()) value["context"] = run.context;
   if (run.exit_code) value["exit_code"] = *run.exit_code;
   if (run.error) value["error"] = error_to_json(*run.error);
   if (!run.network.empty()) value["network"] = network_use_to_json(run.network);
@@ -202,6 +203,7 @@ base::Result<Run> run_from_json(const json& value) {
   run.language = *language;
   run.status = *status;
   run.background = wire::boolean_or(value, "background", false);
+  run.context = wire::string_or(value, "context");
   run.queued_at_ms = wire::integer_or(value, "queued_at_ms", 0);
   run.started_at_ms = wire::integer_or(value, "started_at_ms", 0);
   run.finished_at_ms = wire::integer_or(value, "finished_at_ms", 0);
@@ -233,6 +235,8 @@ json request_to_json(const RunRequest& request) {
                 {"background", request.background},
                 {"restart", request.restart},
                 {"env", request.env}};
+  if (!request.context.empty()) value["context"] = request.context;
+  if (!request.directory.empty()) value["directory"] = request.directory;
   if (request.input == Input::kPipe) value["input"] = "pipe";
   if (request.input == Input::kTerminal) {
     value["input"] = "terminal";
@@ -253,6 +257,9 @@ base::Result<RunRequest> request_from_json(const json& value) {
   request.timeout_seconds = wire::integer_or(value, "timeout_seconds", 0);
   request.background = wire::boolean_or(value, "background", false);
   request.restart = wire::boolean_or(value, "restart", false);
+  request.context = wire::string_or(value, "context");
+  request.directory = wire::string_or(value, "directory");
+  if (request.context.size() > kContextNameMax) return invalid("run request: context is too long");
   TRY(read_input(value, request));
   if (request.timeout_seconds < 0 || request.timeout_seconds > kRunSecondsMax) {
     return invalid("run request: timeout_seconds out of range");

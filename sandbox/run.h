@@ -42,6 +42,14 @@ inline bool is_terminal(RunStatus status) {
   return status != RunStatus::kQueued && status != RunStatus::kRunning;
 }
 
+// Of contexts: "python-x7k2".
+inline constexpr std::size_t kContextNameMax = 64;
+inline constexpr std::size_t kContextsMax = 16;  // of a session, beside the shared interpreters
+struct RunContext {
+  Language language = Language::kPython;
+  std::string directory;
+};
+
 // What the standard input of a run's process is.
 enum class Input { kNothing, kPipe, kTerminal };
 
@@ -58,6 +66,10 @@ struct RunRequest {
   std::int64_t timeout_seconds = 0;  // 0: none, for background runs only
   bool background = false;
   bool restart = false;  // in a fresh interpreter
+  // Of Python, JavaScript and TypeScript: runs of a context have an interpreter of their own.
+  // Empty: the one that all others share.
+  std::string context = {};
+  std::string directory = {};  // in which a context's interpreter starts; empty: /workspace
   // For background runs only. In a terminal, all that the process writes is its stdout.
   Input input = Input::kNothing;
   TerminalSize terminal;
@@ -106,6 +118,7 @@ struct Run {
   Language language = Language::kPython;
   RunStatus status = RunStatus::kQueued;
   bool background = false;
+  std::string context = {};  // of its request
   std::int64_t queued_at_ms = 0;
   std::int64_t started_at_ms = 0;   // 0: not yet
   std::int64_t finished_at_ms = 0;  // 0: not yet

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -34,6 +35,7 @@ struct BoxStatus {
   std::vector<Run> active;  // queued and running, oldest first; without their results
   std::string isolation;    // a JSON object: which layer holds what on this host
   BoxUsage usage;
+  std::map<std::string, RunContext> contexts = {};  // that runs have named, and nobody has ended
 };
 
 struct WaitOptions {
@@ -62,6 +64,8 @@ class Box {
   virtual base::Result<RunInput> input_of(const std::string& run_id) = 0;
   // It ends where it is; a terminal's does not.
   virtual base::Status end_input(const std::string& run_id) = 0;
+  // Cancels its runs, and ends the interpreter of a context. kNotFound: there is no such context.
+  virtual base::Status end_context(const std::string& context) = 0;
   virtual base::Result<BoxStatus> status() = 0;
   virtual base::Status pause() = 0;
   virtual base::Status resume() = 0;
@@ -86,8 +90,8 @@ class Box {
   // O_PATH directory descriptor of what the code in the box sees as "/".
   virtual base::Result<base::UniqueFd> root() = 0;
 
-  // A socket, not blocking, that is connected to a TCP port of the box. kNotFound: nothing listens
-  // there.
+  // A socket, not blocking, that is connected to a TCP port of the box, or about to be where who
+  // listens has no room. kNotFound: nothing listens there.
   virtual base::Result<base::UniqueFd> connect(std::uint16_t port) = 0;
 
   // When its session ends, wall clock.

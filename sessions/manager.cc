@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sessions/host_id.h"
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
 #include "sandbox/environment.h"
@@ -233,7 +234,10 @@ base::Result<Session> Manager::session_of_connection(const std::string& principa
 
 base::Result<Session> Manager::find(const std::string& principal_id,
                                     const std::string& id_or_name) {
-  return store_.find_session(principal_id, id_or_name);
+  auto session = store_.find_session(principal_id, id_or_name);
+  if (session.ok() || session.error().kind != Error::Kind::kNotFound) return session;
+  const std::string id = session_id_of(id_or_name);
+  return id == id_or_name ? session : store_.find_session(principal_id, id);
 }
 
 base::Result<std::shared_ptr<sandbox::Box>> Manager::box_of(const Session& session) {

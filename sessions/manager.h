@@ -159,8 +159,11 @@ class Manager {
   base::Result<sandbox::RunInput> input_of(const std::string& principal_id,
                                            const std::string& run_id);
   base::Status end_input(const std::string& principal_id, const std::string& run_id);
-  // kNotFound: no box lives.
-  base::Result<sandbox::BoxUsage> usage_of(const Session& session);
+  // kNotFound: no box lives. It does not stay for whoever asks.
+  base::Result<sandbox::BoxStatus> live_status(const Session& session);
+  base::Status end_context(const Session& session, const std::string& context);
+  // It is in use, though no run says so.
+  void keep_awake(const Session& session);
   // To a server in a session whose box lives: see Box::connect().
   base::Result<base::UniqueFd> connect(const Session& session, std::uint16_t port);
   // Lets in to this session alone, whoever has it.

@@ -19,9 +19,13 @@ base::Status Manager::end_input(const std::string& principal_id, const std::stri
   return TRY(sandbox_.find(row.session_id))->end_input(run_id);
 }
 
-base::Result<sandbox::BoxUsage> Manager::usage_of(const Session& session) {
+base::Result<sandbox::BoxStatus> Manager::live_status(const Session& session) {
   const auto box = TRY(sandbox_.look_at(session.id));
-  return TRY(box->status()).usage;
+  return box->status();
+}
+
+base::Status Manager::end_context(const Session& session, const std::string& context) {
+  return TRY(sandbox_.find(session.id))->end_context(context);
 }
 
 base::Result<base::UniqueFd> Manager::connect(const Session& session, std::uint16_t port) {
@@ -32,6 +36,10 @@ base::Result<base::UniqueFd> Manager::connect(const Session& session, std::uint1
         "the session does not run, so nothing listens on port " + std::to_string(port));
   }
   return box.value()->connect(port);
+}
+
+void Manager::keep_awake(const Session& session) {
+  if (const auto box = sandbox_.find(session.id); box.ok()) (void)box.value()->resume();
 }
 
 base::Status Manager::set_lifetime(const Session& session, std::int64_t seconds) {

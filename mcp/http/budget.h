@@ -43,10 +43,13 @@ class Budget {
   std::map<std::string, std::size_t> held_;  // of whom it is not nothing
 };
 
-// Nobody takes more than half: what one holds keeps no other out. Safe from many threads.
+// Nobody takes more than half, or than `each_max`: what one holds keeps no other out. Safe from
+// many threads.
 class FairBudget {
  public:
-  explicit FairBudget(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+  explicit FairBudget(std::size_t bytes_max) : FairBudget(bytes_max, bytes_max / 2) {}
+  FairBudget(std::size_t bytes_max, std::size_t each_max)
+      : bytes_max_(bytes_max), each_max_(each_max) {}
 
   // Holds the bytes until the last copy of what is returned has gone; null: there is no room.
   static std::shared_ptr<const void> take(const std::shared_ptr<FairBudget>& budget,
@@ -59,7 +62,7 @@ class FairBudget {
   bool add(const std::string& who, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto holder = held_.try_emplace(who).first;
-    const bool room = bytes <= bytes_max_ - bytes_ && holder->second + bytes <= bytes_max_ / 2;
+    const bool room = bytes <= bytes_max_ - bytes_ && holder->second + bytes <= each_max_;
     if (room) {
       bytes_ += bytes;
       holder->second += bytes;
@@ -76,6 +79,7 @@ class FairBudget {
   }
 
   const std::size_t bytes_max_;
+  const std::size_t each_max_;
   std::mutex mutex_;
   std::size_t bytes_ = 0;
   std::map<std::string, std::size_t> held_;  // of whom it is not nothing

@@ -252,8 +252,13 @@ void Box::used() {
 json Box::status() {
   json active = json::array();
   for (const Run* run : runs_->active()) active.push_back(run_to_json(without_results(*run)));
+  json contexts = json::object();
+  for (const auto& [name, context] : runs_->contexts()) {
+    contexts[name] = {{"language", name_of(context.language)}, {"directory", context.directory}};
+  }
   return {{"paused", paused()},
           {"active", active},
+          {"contexts", contexts},
           {"usage",
            {{"memory_bytes", cgroup_->memory_bytes()},
             {"cache_bytes", cgroup_->cache_bytes()},

@@ -141,6 +141,11 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     TRY(hand_over_connection(client, request));
     return json();
   }
+  if (op == "end_context") {
+    actions_.used();
+    TRY(actions_.runs().end_context(wire::string_or(request, "context")));
+    return json::object();
+  }
   if (op == "lifetime") {
     actions_.set_lifetime(wire::integer_or(request, "ends_at_ms", 0));
     return json::object();

@@ -37,7 +37,10 @@ base::Status open_job_files(Job& job, int runs_fd, std::int64_t stream_bytes_max
                                                                      : Error::Kind::kInternal);
   }
   job.directory = TRY(base::open_file(runs_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  job.out = TRY(StreamFile::create(job.directory.get(), "stdout", stream_bytes_max));
+  // A terminal goes on for as long as somebody sits in front of it.
+  const auto keep =
+      job.request.input == Input::kTerminal ? StreamFile::Keep::kLast : StreamFile::Keep::kFirst;
+  job.out = TRY(StreamFile::create(job.directory.get(), "stdout", stream_bytes_max, keep));
   job.err = TRY(StreamFile::create(job.directory.get(), "stderr", stream_bytes_max));
   job.files_bytes_max = stream_bytes_max;
   return base::done();

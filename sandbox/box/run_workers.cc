@@ -48,14 +48,13 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, For who
   }
   if (start.code != nullptr && job.request.background) start.extra_arguments = {"--background"};
   if (start.code != nullptr && job.request.restart) start.extra_arguments = {"--restart"};
-  const std::string key = own ? job.run.run_id : name_of(interpreter_of(job.run.language));
+  const CurrentJob current = jobs_of_worker(job, own);
   Worker::Events events;
-  events.message = [this, key](const nlohmann::json& message, const std::string& blob) {
-    on_message(key, message, blob);
+  events.message = [this, current](const nlohmann::json& message, const std::string& blob) {
+    on_message(current(), message, blob);
   };
-  events.broken = [this, key](const std::string& why) {
-    if (const JobPointer current = job_of_worker(key))
-      add_note(current->run, "interpreter: " + why);
+  events.broken = [current](const std::string& why) {
+    if (const JobPointer hears = current()) add_note(hears->run, "interpreter: " + why);
   };
   return Worker::start(context_.loop, context_.init, start, std::move(events));
 }
@@ -89,7 +88,7 @@ void Runs::start_ahead(Language language) {
     context_.loop.cancel(next_worker_end_);  // it waits for the first run of any
     return;
   }
-  Slot& slot = slots_[interpreter_of(language)];
+  Slot& slot = slots_[{interpreter_of(language), ""}];
   if (slot.worker) return;
   Job nobodys;
   nobodys.run.language = language;
@@ -104,7 +103,7 @@ void Runs::end_unused_soon() {
     for (const Language language : std::exchange(unused_, {})) {
       if (language == Language::kBash) {
         drop_next_worker();
-      } else if (Slot& slot = slots_[language]; slot.worker) {
+      } else if (Slot& slot = slots_[{language, ""}]; slot.worker) {
         slot.worker->kill_group();
         retire(std::move(slot.worker));
       }
@@ -113,7 +112,7 @@ void Runs::end_unused_soon() {
 }
 
 void Runs::prepare_next_worker() {
-  const Slot& slot = slots_[Language::kBash];
+  const Slot& slot = slots_[{Language::kBash, ""}];
   if (next_worker_ || slot.current || held_ || closed_) return;
   if (context_.spec.limits.processes < kNextShellPidsMin) return;
   next_worker_state_ = bash_state_number(context_.init.root_fd());

@@ -70,7 +70,9 @@ base::Status Runs::submit(RunRequest request) {
                        "this session already has " + std::to_string(kBackgroundRunsMax) +
                            " background runs; cancel_run one of them first: " + ids);
   }
-  Slot& slot = slots_[interpreter_of(request.language)];
+  TRY(check_context(request));
+  Slot& slot = slots_[{interpreter_of(request.language), request.context}];
+  if (slot.directory.empty()) slot.directory = request.directory;
   if (!request.background && slot.queue.size() >= kQueuedRunsMax) {
     return base::error(Error::Kind::kLimit, "too many runs wait for this interpreter already (" +
                                                 std::to_string(kQueuedRunsMax) + ")");
@@ -80,6 +82,7 @@ base::Status Runs::submit(RunRequest request) {
   job->run.run_id = job->request.run_id;
   job->run.language = job->request.language;
   job->run.background = job->request.background;
+  job->run.context = job->request.context;
   job->run.queued_at_ms = base::now_ms();
   TRY(open_job_files(*job, context_.runs_fd, context_.spec.limits.output_mb << 20));
   jobs_[job->run.run_id] = job;
@@ -87,7 +90,7 @@ base::Status Runs::submit(RunRequest request) {
     begin(job);
   } else {
     slot.queue.push_back(job);
-    start_next(interpreter_of(job->run.language));
+    start_next(interpreter_of_run(job->run));
   }
   return base::done();
 }
@@ -123,14 +126,14 @@ base::Status Runs::cancel(const std::string& run_id) {
     stop(*job, Cause::kCancelled);
     return base::done();
   }
-  auto& queue = slots_[interpreter_of(job->run.language)].queue;
+  auto& queue = slots_[interpreter_of_run(job->run)].queue;
   queue.erase(std::remove(queue.begin(), queue.end(), job), queue.end());
   end_without_process(job->run, Cause::kCancelled, "cancelled before it started");
   finish(job);
   return base::done();
 }
 
-void Runs::start_next(Language interpreter) {
+void Runs::start_next(const Interpreter& interpreter) {
   Slot& slot = slots_[interpreter];
   if (held_ || slot.current || slot.interrupted || slot.queue.empty()) return;
   slot.current = slot.queue.front();
@@ -174,7 +177,8 @@ base::Status Runs::start_process(Job& job) {
   TRY(make_enterable(context_.workspace_fd));
   const Profile profile = TRY(profiles_.of(job.run.language));
   const bool own = job.request.background || profile.process == Profile::Process::kPerRun;
-  Slot& slot = slots_[interpreter_of(job.run.language)];
+  Slot& slot = slots_[interpreter_of_run(job.run)];
+  bool is_new = false;
   if (own) {
     job.own_worker = take_next_worker(job);
     if (!job.own_worker) job.own_worker = TRY(start_worker(job, For::kOneRun));
@@ -184,31 +188,40 @@ base::Status Runs::start_process(Job& job) {
       slot.worker->kill_group();
       retire(std::move(slot.worker));
     }
-    if (!slot.worker) slot.worker = TRY(start_worker(job, For::kManyRuns));
-    unused_.erase(interpreter_of(job.run.language));
+    is_new = slot.worker == nullptr;
+    if (is_new) slot.worker = TRY(start_worker(job, For::kManyRuns));
+    if (job.request.context.empty()) unused_.erase(interpreter_of(job.run.language));
     job.worker = slot.worker.get();
   }
   take_output_of(job);
   if (profile.process == Profile::Process::kPerSession) {
-    job.worker->send_run({{"type", "run"},
-                          {"run_id", job.run.run_id},
-                          {"language", name_of(job.run.language)},
-                          {"code", job.request.code},
-                          {"env", own ? std::map<std::string, std::string>() : job.request.env},
-                          {"background", job.request.background},
-                          {"after_interrupt", job.worker->take_interrupted()}});
+    json run = {{"type", "run"},
+                {"run_id", job.run.run_id},
+                {"language", name_of(job.run.language)},
+                {"code", job.request.code},
+                {"env", own ? std::map<std::string, std::string>() : job.request.env},
+                {"background", job.request.background},
+                {"after_interrupt", job.worker->take_interrupted()}};
+    if (is_new && !slot.directory.empty()) run["directory"] = slot.directory;
+    job.worker->send_run(run);
   }
   return base::done();
 }
 
-Runs::JobPointer Runs::job_of_worker(const std::string& worker_key) {
-  if (const auto job = jobs_.find(worker_key); job != jobs_.end()) return job->second;
-  const auto language = find_language(worker_key);
-  return language ? slots_[*language].current : nullptr;
+Runs::CurrentJob Runs::jobs_of_worker(const Job& job, bool own) {
+  if (own) {
+    return [this, id = job.run.run_id]() -> JobPointer {
+      const auto found = jobs_.find(id);
+      return found == jobs_.end() ? nullptr : found->second;
+    };
+  }
+  return [this, interpreter = interpreter_of_run(job.run)]() -> JobPointer {
+    const auto found = slots_.find(interpreter);
+    return found == slots_.end() ? nullptr : found->second.current;
+  };
 }
 
-void Runs::on_message(const std::string& worker_key, const json& message, const std::string& blob) {
-  const JobPointer job = job_of_worker(worker_key);
+void Runs::on_message(const JobPointer& job, const json& message, const std::string& blob) {
   if (!job || job->run.status != RunStatus::kRunning) return;
   // Said for an earlier run, or at no run's time.
   if (wire::string_or(message, "run_id") != job->run.run_id) return;
@@ -256,7 +269,7 @@ Observed Runs::observe(const Job& job) const {
 
 void Runs::process_exited(pid_t pid, int wait_status) {
   if (next_worker_exited(pid)) return;
-  for (auto& [language, slot] : slots_) {
+  for (auto& [interpreter, slot] : slots_) {
     if (!slot.worker || slot.worker->pid() != pid) continue;
     const JobPointer job = slot.current;
     if (job) {
@@ -264,7 +277,7 @@ void Runs::process_exited(pid_t pid, int wait_status) {
       slot.worker->err().drain();
       end_by_exit(job->run, wait_status, observe(*job));
     } else if (!slot.ended_by_us) {
-      tell_of_idle_end(language, wait_status);
+      tell_of_idle_end(interpreter, wait_status);
     }
     slot.ended_by_us = false;
     retire(std::move(slot.worker));
@@ -335,7 +348,7 @@ void Runs::finish(const JobPointer& job) {
   }
   retire(std::move(job->own_worker));
   context_.changed(id);
-  const Language interpreter = interpreter_of(job->run.language);
+  const Interpreter interpreter = interpreter_of_run(job->run);
   Slot& slot = slots_[interpreter];
   if (slot.current == job) {
     slot.current.reset();
@@ -348,9 +361,10 @@ void Runs::finish(const JobPointer& job) {
     }
   }
   start_next(interpreter);
-  if (interpreter == Language::kBash && !job->run.background) {
+  if (interpreter.language == Language::kBash && !job->run.background) {
     prepare_next_worker_soon();
   }
+  if (slot.is_over) context_.loop.after(milliseconds(0), [this] { forget_ended_contexts(); });
   if (jobs_.empty()) {
     context_.loop.after(milliseconds(0), [fd = context_.runs_fd] { prepare_job_files(fd); });
   }

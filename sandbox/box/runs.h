@@ -1,8 +1,9 @@
 // The runs of one box: queues, interpreters, deadlines, records. One thread.
 //
-// Each language has one live interpreter and runs its foreground runs in order; background runs
-// have a process of their own. A run that must end is interrupted first, so that variables survive,
-// and killed with its process group when it does not listen.
+// Each language has one live interpreter, and one for each context that runs name, and runs its
+// foreground runs in order; background runs have a process of their own. A run that must end is
+// interrupted first, so that variables survive, and killed with its process group when it does not
+// listen.
 #pragma once
 
 #include <sys/types.h>
@@ -68,6 +69,9 @@ class Runs {
   };
   base::Result<RunInput> input_of(const std::string& run_id);
   base::Status end_input(const std::string& run_id);
+  // kNotFound: no run has named it, or it was ended.
+  base::Status end_context(const std::string& context);
+  [[nodiscard]] std::map<std::string, RunContext> contexts() const;
   // Somebody sits in front of it.
   [[nodiscard]] bool is_in_terminal(const std::string& run_id) const;
 
@@ -113,6 +117,12 @@ class Runs {
 
  private:
   using JobPointer = std::shared_ptr<Job>;
+  using CurrentJob = std::function<JobPointer()>;
+  struct Interpreter {
+    Language language;    // interpreter_of()
+    std::string context;  // empty: the shared one
+    auto operator<=>(const Interpreter&) const = default;
+  };
   struct Slot {
     std::unique_ptr<Worker> worker;
     std::deque<JobPointer> queue;
@@ -120,9 +130,14 @@ class Runs {
     bool interrupted = false;  // a signal may be on its way that no later run must get
     bool ended_by_us = false;  // its loss is told, or is nobody's
     std::string loss;          // for the note of its next run
+    std::string directory;     // in which it starts
+    bool is_over = false;      // of a context that was ended
   };
 
-  void start_next(Language interpreter);
+  static Interpreter interpreter_of_run(const Run& run);
+  base::Status check_context(const RunRequest& request) const;
+  void forget_ended_contexts();
+  void start_next(const Interpreter& interpreter);
   void begin(const JobPointer& job);
   [[nodiscard]] bool make_room(const JobPointer& job);
   void try_again(const JobPointer& job);
@@ -138,8 +153,7 @@ class Runs {
   [[nodiscard]] bool next_worker_exited(pid_t pid);
   bool begin_again(Job& job);
   void take_output_of(Job& job);
-  void on_message(const std::string& worker_key, const nlohmann::json& message,
-                  const std::string& blob);
+  void on_message(const JobPointer& job, const nlohmann::json& message, const std::string& blob);
   void on_output(const std::string& run_id);
   void stop(Job& job, Cause cause);
   void end_what_it_started(const Job& job);
@@ -151,16 +165,16 @@ class Runs {
   void retire(std::unique_ptr<Worker> worker);
   void lose_interpreters(const std::string& why);
   void tell_what_was_lost(Job& job);
-  void tell_of_idle_end(Language interpreter, int wait_status);
+  void tell_of_idle_end(const Interpreter& interpreter, int wait_status);
   [[nodiscard]] Observed observe(const Job& job) const;
-  [[nodiscard]] JobPointer job_of_worker(const std::string& worker_key);
+  [[nodiscard]] CurrentJob jobs_of_worker(const Job& job, bool own);
 
   Context context_;
   Profiles profiles_;
   FileChanges file_changes_;
   std::shared_ptr<KeptOutputs> kept_outputs_;  // also of what runs have left behind
   LeftStreams left_streams_{kLeftStreamsMax};
-  std::map<Language, Slot> slots_;
+  std::map<Interpreter, Slot> slots_;
   std::unique_ptr<Worker> next_worker_;  // of bash
   std::int64_t next_worker_state_ = 0;   // bash_state_number(), as it has loaded it
   EventLoop::TimerId next_worker_start_ = 0;

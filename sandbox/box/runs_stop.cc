@@ -156,7 +156,7 @@ void Runs::end_what_it_started(const Job& job) {
 
 void Runs::end_left_behind() {
   std::set<pid_t> workers;
-  for (const auto& [language, slot] : slots_) {
+  for (const auto& [interpreter, slot] : slots_) {
     if (slot.worker) workers.insert(slot.worker->pid());
   }
   for (const auto& [id, job] : jobs_) {
@@ -195,9 +195,9 @@ void Runs::try_again(const JobPointer& job) {
 
 // Each language's next run hears it: no other may ever come.
 void Runs::lose_interpreters(const std::string& why) {
-  for (auto& [language, slot] : slots_) {
+  for (auto& [interpreter, slot] : slots_) {
     if (!slot.worker) continue;
-    slot.loss = "the interpreter of " + std::string(name_of(language)) + " was " + why +
+    slot.loss = "the interpreter of " + std::string(name_of(interpreter.language)) + " was " + why +
                 ": its variables are lost, files kept";
   }
 }
@@ -205,18 +205,18 @@ void Runs::lose_interpreters(const std::string& why) {
 void Runs::tell_what_was_lost(Job& job) {
   add_note(job.run, std::exchange(note_for_next_, ""));
   if (!job.request.background) {
-    add_note(job.run, std::exchange(slots_[interpreter_of(job.run.language)].loss, ""));
+    add_note(job.run, std::exchange(slots_[interpreter_of_run(job.run)].loss, ""));
   }
 }
 
 void Runs::end_processes() {
-  for (auto& [language, slot] : slots_) slot.ended_by_us = slot.worker != nullptr;
+  for (auto& [interpreter, slot] : slots_) slot.ended_by_us = slot.worker != nullptr;
   context_.init.signal_all(SIGKILL);
 }
 
 // Something else has killed it, or code that it still ran: without a word, the next run would find
 // its variables gone and be told that they were kept.
-void Runs::tell_of_idle_end(Language interpreter, int wait_status) {
+void Runs::tell_of_idle_end(const Interpreter& interpreter, int wait_status) {
   const std::int64_t oom_kills = context_.oom_kills();
   std::string how = "was ended";
   if (WIFEXITED(wait_status)) {
@@ -226,8 +226,8 @@ void Runs::tell_of_idle_end(Language interpreter, int wait_status) {
   } else if (WIFSIGNALED(wait_status)) {
     how = "was killed by signal " + std::to_string(WTERMSIG(wait_status));
   }
-  const std::string what = "the interpreter of " + std::string(name_of(interpreter)) + " " + how +
-                           " while it ran nothing: its variables are lost, files kept";
+  const std::string what = "the interpreter of " + std::string(name_of(interpreter.language)) +
+                           " " + how + " while it ran nothing: its variables are lost, files kept";
   bool told = false;
   for (auto& [id, job] : jobs_) {
     if (job->run.status != RunStatus::kRunning) continue;
@@ -266,7 +266,7 @@ bool Runs::any_with_deadline(bool deadline) const {
 
 void Runs::end_all(Cause cause, const std::string& why) {
   closed_ = true;
-  for (auto& [language, slot] : slots_) slot.queue.clear();
+  for (auto& [interpreter, slot] : slots_) slot.queue.clear();
   while (!jobs_.empty()) {
     const JobPointer job = jobs_.begin()->second;
     const bool oom = context_.oom_kills() > job->oom_kills_before;

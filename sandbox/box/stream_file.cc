@@ -10,11 +10,11 @@ constexpr std::size_t kTailBytes = 2048;
 }  // namespace
 
 base::Result<std::shared_ptr<StreamFile>> StreamFile::create(int directory_fd, std::string name,
-                                                             std::int64_t bytes_max) {
+                                                             std::int64_t bytes_max, Keep keep) {
   base::UniqueFd directory(::fcntl(directory_fd, F_DUPFD_CLOEXEC, 0));
   if (!directory.valid()) return base::Error::from_errno("keep the directory of a run");
   return std::shared_ptr<StreamFile>(
-      new StreamFile(std::move(directory), std::move(name), bytes_max));
+      new StreamFile(std::move(directory), std::move(name), bytes_max, keep));
 }
 
 base::Status StreamFile::open_file() {
@@ -24,8 +24,23 @@ base::Status StreamFile::open_file() {
   return base::done();
 }
 
+// The older half. Where files have no holes, the end is the end.
+void StreamFile::forget_some() {
+  const std::int64_t half = bytes_max_ / 2;
+  if (!file_.valid() || ::fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                    forgotten_bytes_, half) != 0) {
+    return;
+  }
+  forgotten_bytes_ += half;
+  if (grown_) grown_(-half);
+}
+
 void StreamFile::append(std::string_view bytes) {
-  const auto room = static_cast<std::size_t>(bytes_max_ - bytes_);
+  const auto room_now = [this] {
+    return static_cast<std::size_t>(bytes_max_ - (bytes_ - forgotten_bytes_));
+  };
+  if (keep_ == Keep::kLast && bytes.size() > room_now()) forget_some();
+  const std::size_t room = room_now();
   if (bytes.size() > room) {
     over_limit_ = true;
     bytes = bytes.substr(0, room);

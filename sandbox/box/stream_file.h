@@ -1,5 +1,6 @@
-// One output stream of one run, kept in a file up to a cap. Most runs leave one of their streams
-// empty: the file is made with its first byte.
+// One output stream of one run, kept in a file up to a cap: what comes first, or of a terminal what
+// came last, where the file has a hole in place of what is forgotten. fallocate(2). Most runs leave
+// one of their streams empty: the file is made with its first byte.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,11 @@ namespace sandbox::box {
 
 class StreamFile {
  public:
+  enum class Keep { kFirst, kLast };
   // `directory_fd` is borrowed for this call only.
   static base::Result<std::shared_ptr<StreamFile>> create(int directory_fd, std::string name,
-                                                          std::int64_t bytes_max);
+                                                          std::int64_t bytes_max,
+                                                          Keep keep = Keep::kFirst);
 
   // Writes what fits; the rest is counted as dropped.
   void append(std::string_view bytes);
@@ -33,16 +36,22 @@ class StreamFile {
   [[nodiscard]] const std::string& tail() const { return tail_; }
 
  private:
-  StreamFile(base::UniqueFd directory, std::string name, std::int64_t bytes_max)
-      : directory_(std::move(directory)), name_(std::move(name)), bytes_max_(bytes_max) {}
+  StreamFile(base::UniqueFd directory, std::string name, std::int64_t bytes_max, Keep keep)
+      : directory_(std::move(directory)),
+        name_(std::move(name)),
+        bytes_max_(bytes_max),
+        keep_(keep) {}
 
   base::Status open_file();
+  void forget_some();
 
   base::UniqueFd directory_;  // until there is the file
   std::string name_;
   base::UniqueFd file_;
   std::int64_t bytes_max_;
+  Keep keep_;
   std::int64_t bytes_ = 0;
+  std::int64_t forgotten_bytes_ = 0;
   bool over_limit_ = false;
   bool no_room_ = false;
   std::string tail_;

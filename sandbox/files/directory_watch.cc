@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::uint32_t kWatched = IN_CREATE | IN_MODIFY | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                    IN_ATTRIB | IN_ONLYDIR | IN_EXCL_UNLINK;
+constexpr int kReadsMost = 16;
 constexpr std::size_t kEventsBytes = 64 * (sizeof(inotify_event) + NAME_MAX + 1);
 
 std::string joined(const std::string& directory, const std::string& name) {
@@ -69,9 +70,14 @@ base::Status DirectoryWatch::add(const std::string& name) {
   // What was made in it before it was watched.
   DirectoryReader entries(directory.get());
   while (const dirent* entry = entries.valid() ? entries.next() : nullptr) {
-    if (entry->d_type == DT_DIR) waiting_.push_back(joined(name, entry->d_name));
+    if (entry->d_type == DT_DIR) wait_with(joined(name, entry->d_name));
   }
   return base::done();
+}
+
+void DirectoryWatch::wait_with(std::string name) {
+  has_too_many_ = has_too_many_ || names_.size() + waiting_.size() >= kDirectoriesMax;
+  if (!has_too_many_) waiting_.push_back(std::move(name));
 }
 
 // Not by recursion: a tree may be as deep as the code likes.
@@ -79,9 +85,8 @@ void DirectoryWatch::add_waiting() {
   while (!waiting_.empty()) {
     const std::string name = std::move(waiting_.back());
     waiting_.pop_back();
-    has_too_many_ = has_too_many_ || names_.size() >= kDirectoriesMax;
     // It may have gone meanwhile, or be closed to us: then nothing of it is told.
-    if (!has_too_many_) (void)add(name);
+    (void)add(name);
   }
 }
 
@@ -96,7 +101,7 @@ void DirectoryWatch::read_event(int watch, unsigned mask, const std::string& nam
   if (name.empty()) return;  // of the directory itself
   const std::string path = joined(known->second, name);
   const bool has_come = (mask & (IN_CREATE | IN_MOVED_TO)) != 0;
-  if (has_come && (mask & IN_ISDIR) != 0 && depth_ == Depth::kAll) waiting_.push_back(path);
+  if (has_come && (mask & IN_ISDIR) != 0 && depth_ == Depth::kAll) wait_with(path);
   DirectoryEvent event{shown_path(path)};
   if (has_come) {
     event.kind = Kind::kCreate;
@@ -114,7 +119,7 @@ base::Result<std::vector<DirectoryEvent>> DirectoryWatch::take() {
   std::vector<DirectoryEvent> events;
   alignas(inotify_event) std::array<char, kEventsBytes> buffer;
   // Code may write faster than this reads.
-  while (events.size() < kEventsMost) {
+  for (int reads = 0; reads < kReadsMost; ++reads) {
     const ssize_t got = ::read(inotify_.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return events;

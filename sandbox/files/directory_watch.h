@@ -23,7 +23,6 @@ struct DirectoryEvent {
 class DirectoryWatch {
  public:
   static constexpr std::size_t kDirectoriesMax = 1000;
-  static constexpr std::size_t kEventsMost = 4096;
 
   enum class Depth { kOne, kAll };
   // `root_fd`: of the box. kNotFound, or kInvalid for what is no directory; kLimit when it has more
@@ -34,7 +33,7 @@ class DirectoryWatch {
   // Readable when there is something to take.
   [[nodiscard]] int fd() const { return inotify_.get(); }
 
-  // What there is now, at most about kEventsMost: then there may be more. kLimit: more happened
+  // What there is now, or the first some thousands of it. kLimit: more happened
   // than could be kept, and this watch is of no use any more.
   base::Result<std::vector<DirectoryEvent>> take();
 
@@ -43,6 +42,7 @@ class DirectoryWatch {
       : inotify_(std::move(inotify)), top_(std::move(top)), depth_(depth) {}
 
   base::Status add(const std::string& name);
+  void wait_with(std::string name);
   void add_waiting();
   void read_event(int watch, unsigned mask, const std::string& name,
                   std::vector<DirectoryEvent>& events);

@@ -13,6 +13,8 @@
 //                                                            when time is up
 //   {"op":"cancel","run_id":..}                           {"ok":true}
 //   {"op":"status"}                                       {"ok":true,"paused":b,"active":[run..],
+//                                                            "contexts":{name:{"language":..,
+//                                                            "directory":..}..},
 //                                                            "usage":{"memory_bytes":n,..},
 //                                                            "isolation":{..}}
 //   {"op":"pause"} {"op":"resume"}                        {"ok":true}
@@ -31,6 +33,7 @@
 //                                                            a socket, not blocking, that is
 //                                                            connected to that port of the box, or
 //                                                            about to be
+//   {"op":"end_context","context":..}                     {"ok":true}: its runs are cancelled
 //   {"op":"lifetime","ends_at_ms":n}                      {"ok":true}
 //   {"op":"disk_room","bytes":n}                          {"ok":true}, or a limit
 //   {"op":"shutdown","if_idle":b,"why":"..","for_good":b} {"ok":true} when everything has ended;

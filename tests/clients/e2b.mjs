@@ -1,6 +1,8 @@
 // E2B's own SDK for JavaScript against hutch serve: E2B_API_URL, E2B_SANDBOX_URL and E2B_API_KEY say where.
 import assert from "node:assert/strict";
-import { Sandbox, CommandExitError, NotFoundError, FileType } from "@e2b/code-interpreter";
+
+// The newest, or another that is installed beside it.
+const { Sandbox, CommandExitError, NotFoundError, FileType } = await import(process.env.E2B_SDK ?? "@e2b/code-interpreter");
 
 const text = (bytes) => new TextDecoder().decode(bytes);
 const until = async (condition) => {
@@ -21,6 +23,14 @@ const tests = {
     assert.equal(chart.chart.type, "bar");
     assert.deepEqual(chart.chart.elements.map((one) => [one.label, one.value]), [["a", 1], ["b", 2]]);
     assert.equal((await sandbox.runCode("[1, 2].map((n) => n * 2).join()", { language: "js" })).text, "'2,4'");
+  },
+  async contexts(sandbox) {
+    const context = await sandbox.createCodeContext({ cwd: "/tmp" });
+    assert.equal((await sandbox.runCode("x", { context })).error.name, "NameError");
+    assert.equal((await sandbox.runCode("import os; os.getcwd()", { context })).text, "'/tmp'");
+    if (!sandbox.removeCodeContext) return; // it came later
+    await sandbox.removeCodeContext(context);
+    assert.ok(!(await sandbox.listCodeContexts()).some((one) => one.id === context.id));
   },
   async commands(sandbox) {
     const ran = await sandbox.commands.run("echo out; echo err >&2; echo $WHO $A", { envs: { A: "b" }, cwd: "/tmp" });

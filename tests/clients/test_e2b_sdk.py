@@ -1,18 +1,59 @@
-"""E2B's own SDK for JavaScript, with another address and key. The one for Python: tests/integration/test_e2b.py."""
+"""E2B's own SDKs, with another address and key. The newest for Python: tests/integration/test_e2b.py."""
 
 import os
 import subprocess
+import sys
+
+import pytest
 
 import environments
 from http_server import Server, token
-from hutch_client import PATIENCE
+from hutch_client import PATIENCE, ROOT
 from matrix import INSTALLED, install, node
+from tls_proxy import TlsProxy
+
+OLDER_PYTHON = ["e2b-code-interpreter==2.0.0", "e2b==2.0.0"]
+
+
+def serve(state, *arguments):
+    return Server(state, *arguments, no_auth=False, env={"HUTCH_ENVIRONMENTS_DIR": str(environments.directory())})
+
+
+@pytest.fixture
+def domain(state, tmp_path):
+    """hutch where E2B_DOMAIN finds it: the API and each port of each sandbox at names below it, by TLS."""
+    with TlsProxy(tmp_path, "hutch.test", "*.hutch.test") as proxy:
+        domain = "hutch.test:%d" % proxy.port
+        with serve(state, "--behind-proxy", "--public-url", "https://" + domain, "--allow-host", "api.hutch.test") as server:
+            proxy.address = server.address
+            yield {"PATH": os.environ["PATH"], "E2B_DOMAIN": domain, "E2B_API_KEY": token(state), "SSL_CERT_FILE": str(proxy.certificate),
+                   "NODE_EXTRA_CA_CERTS": str(proxy.certificate)}
+
+
+def drive(command, env, *steps):
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=180 * PATIENCE, env=env)
+    assert ended.returncode == 0 and ended.stdout.split() == [*steps, "killed"], ended
 
 
 def test_what_its_users_do(state):
     install()
-    with Server(state, no_auth=False, env={"HUTCH_ENVIRONMENTS_DIR": str(environments.directory())}) as server:
+    with serve(state) as server:
         url = "http://%s:%d" % server.address
-        ended = subprocess.run([node(), str(INSTALLED / "e2b.mjs")], capture_output=True, text=True, timeout=180 * PATIENCE,
-                               env={"PATH": os.environ["PATH"], "E2B_API_URL": url, "E2B_SANDBOX_URL": url, "E2B_API_KEY": token(state)})
-    assert ended.returncode == 0 and ended.stdout.split() == ["cells", "commands", "terminal", "files", "life", "killed"], ended
+        drive([node(), str(INSTALLED / "e2b.mjs")],
+              {"PATH": os.environ["PATH"], "E2B_API_URL": url, "E2B_SANDBOX_URL": url, "E2B_API_KEY": token(state)},
+              "cells", "contexts", "commands", "terminal", "files", "life")
+
+
+def test_an_older_one_by_its_domain(domain):
+    install()
+    drive([node(), "--import", str(INSTALLED / "hutch_test_names.mjs"), str(INSTALLED / "e2b.mjs")],
+          {**domain, "E2B_SDK": "e2b-code-interpreter-2.0"}, "cells", "contexts", "commands", "terminal", "files", "life")
+
+
+def test_an_older_one_of_python_by_its_domain(domain):
+    installed = ROOT / "build/e2b-older"
+    if not installed.exists():
+        made = installed.with_suffix(".part")
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(made), *OLDER_PYTHON], check=True, timeout=300 * PATIENCE)
+        made.rename(installed)
+    drive([sys.executable, str(ROOT / "tests/clients/e2b_older.py")], {**domain, "PYTHONPATH": str(installed)}, "code", "commands", "files", "life")

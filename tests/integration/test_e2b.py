@@ -1,39 +1,15 @@
 """E2B's own Python SDK, with another address and key."""
 
 import json
-import subprocess
 import time
-from pathlib import Path
 
 import pytest
 import requests
-from e2b import (AuthenticationException, CommandExitException, FileNotFoundException, PtySize, SandboxException, SandboxQuery, SandboxState,
-                 TimeoutException)
+from e2b import CommandExitException, FileNotFoundException, PtySize, SandboxException, TimeoutException
 from e2b.exceptions import NotFoundException
-from e2b_code_interpreter import Sandbox
 
-import environments
-from hutch_client import PATIENCE, hutch_binary
-from http_server import Server, token
-
-
-@pytest.fixture(scope="module")
-def server(module_state):
-    with Server(module_state, no_auth=False, env={"HUTCH_ENVIRONMENTS_DIR": str(environments.directory())}) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def options(server, module_state):
-    url = "http://%s:%d" % server.address
-    return {"api_key": token(module_state), "api_url": url, "sandbox_url": url, "request_timeout": 60 * PATIENCE}
-
-
-@pytest.fixture(scope="module")
-def sandbox(options):
-    made = Sandbox.create(timeout=3600, envs={"WHO": "hutch"}, **options)
-    yield made
-    made.kill()
+from hutch_client import PATIENCE
+from e2b_sandbox import options, sandbox, server  # noqa: F401
 
 
 def test_cells(sandbox):
@@ -46,6 +22,55 @@ def test_cells(sandbox):
     assert sandbox.run_code("[1, 2].map((n) => n * 2).join()", language="js").text == "'2,4'"
     assert sandbox.run_code("echo $WHO", language="bash").logs.stdout == ["hutch\n"]
     assert {context.language for context in sandbox.list_code_contexts()} >= {"python", "javascript"}
+
+
+def test_contexts_know_nothing_of_each_other(sandbox):
+    sandbox.run_code("x = 1")
+    sandbox.files.make_dir("/workspace/part")
+    one, two = sandbox.create_code_context(), sandbox.create_code_context(cwd="/workspace/part")
+    js, ts = sandbox.create_code_context(language="js"), sandbox.create_code_context(language="typescript")
+    assert (one.language, one.cwd, two.cwd, js.language, ts.language) == ("python", "/workspace", "/workspace/part", "javascript", "typescript")
+    assert sandbox.run_code("x", context=one).error.name == "NameError"
+    sandbox.run_code("x = 2", context=one)
+    assert sandbox.run_code("import os; os.getcwd()", context=two).text == "'/workspace/part'"
+    sandbox.run_code("x = 3", context=two)
+    assert [sandbox.run_code("x", context=context).text for context in (None, one, two)] == ["1", "2", "3"]
+    assert sandbox.run_code("let y = 4; y", context=js).text == "4" and sandbox.run_code("typeof y", language="js").text == "'undefined'"
+    assert sandbox.run_code("const z: number = 5; z", context=ts).text == "5"
+    listed = {context.id: context for context in sandbox.list_code_contexts()}
+    assert {one.id, two.id, js.id, ts.id, "default-python"} <= set(listed) and listed[two.id].cwd == "/workspace/part"
+    # One is stuck: the others go on.
+    with pytest.raises(Exception, match="(?i)time"):
+        sandbox.run_code("while True: pass", context=one, timeout=1)
+    assert sandbox.run_code("x", context=two).text == "3"
+    sandbox.restart_code_context(one)
+    sandbox.restart_code_context(two)
+    assert sandbox.run_code("x", context=one).error.name == "NameError"
+    assert sandbox.run_code("x, os", context=two).error and sandbox.run_code("import os; os.getcwd()", context=two).text == "'/workspace/part'"
+    assert sandbox.run_code("x").text == "1"
+    for context in (one, two, js, ts):
+        sandbox.remove_code_context(context)
+    for call in (lambda: sandbox.run_code("1", context=one), lambda: sandbox.remove_code_context(one.id), lambda: sandbox.run_code("1", context=ts)):
+        with pytest.raises(Exception, match="no context|not found"):
+            call()
+    with pytest.raises(SandboxException, match="No such file"):
+        sandbox.create_code_context(cwd="/none")
+    with pytest.raises(SandboxException, match="bash has one context"):
+        sandbox.create_code_context(language="bash")
+    with pytest.raises(SandboxException, match="no language"):
+        sandbox.create_code_context(language="r")
+    with pytest.raises(SandboxException, match="stays"):
+        sandbox.remove_code_context("default-python")
+    assert {context.id for context in sandbox.list_code_contexts()} == {"default-python", "default-javascript", "default-bash"}
+
+
+def test_contexts_have_a_bound(sandbox):
+    made = [sandbox.create_code_context() for _ in range(16)]
+    with pytest.raises(SandboxException, match="16 contexts"):
+        sandbox.create_code_context()
+    for context in made:
+        sandbox.remove_code_context(context)
+    sandbox.remove_code_context(sandbox.create_code_context())
 
 
 def test_output_comes_as_it_is_printed(sandbox):
@@ -114,48 +139,6 @@ def test_files(sandbox):
             missing()
 
 
-def test_the_life_of_a_sandbox(options):
-    made = Sandbox.create(timeout=900, **options)
-    assert made.is_running() and made.get_info().sandbox_id == made.sandbox_id
-    made.run_code("kept = 5")
-    assert made.sandbox_id in [one.sandbox_id for one in Sandbox.list(**options).next_items()]
-    made.pause()
-    assert made.get_info().state.value == "paused"
-    assert Sandbox.connect(made.sandbox_id, **options).run_code("kept").text == "5"
-    assert made.kill() and not made.is_running() and not Sandbox.kill(made.sandbox_id, **options)
-    with pytest.raises((NotFoundException, SandboxException)):
-        made.run_code("1")
-
-
-def test_what_is_not_there_yet_says_so(sandbox):
-    for call, says in [(lambda: sandbox.create_code_context(), "one context"), (sandbox.create_snapshot, "not copied here"),
-                       (sandbox.fork, "not copied here"), (lambda: sandbox.update_network({"allow_out": ["example.com"]}), "hutch sessions allow")]:
-        with pytest.raises(SandboxException, match=says):
-            call()
-
-
-def test_who_may(server, options, sandbox, module_state):
-    with pytest.raises(AuthenticationException, match="401"):
-        Sandbox.create(**{**options, "api_key": "e2b_0123"})
-    other = {**options, "api_key": token(module_state, "--principal", "other")}
-    with pytest.raises(NotFoundException):
-        Sandbox.connect(sandbox.sandbox_id, **other)
-    access = sandbox._envd_access_token
-    ask = lambda path, **headers: server.request("POST", path, b"{}", {name.replace("_", "-"): value for name, value in headers.items()})  # noqa: E731
-    for path in ("/execute", "/files?path=x", "/process.Process/List", "/filesystem.Filesystem/Stat", "/contexts", "/process.Process/Start"):
-        for headers in ({}, {"E2b_Sandbox_Id": sandbox.sandbox_id}, {"X_Access_Token": access}, {"E2b_Sandbox_Id": sandbox.sandbox_id, "X_Access_Token": "0" * 64},
-                        {"E2b_Sandbox_Id": "session_0", "X_Access_Token": access}, {"E2b_Sandbox_Id": sandbox.sandbox_id, "X_API_Key": options["api_key"]}):
-            status, _, body = ask(path, **headers)
-            assert status == 404 and json.loads(body)["code"] in (404, "not_found"), (path, headers, body)
-    # It lets in to its sandbox, and to nothing else.
-    for headers in ({"X_API_Key": access}, {"Authorization": f"Bearer {access}"}):
-        assert ask("/sandboxes", **headers)[0] == 401
-    assert ask("/process.Process/List", E2b_Sandbox_Id=sandbox.sandbox_id, X_Access_Token=access)[0] == 200
-    assert ask("/process.Process/Start", E2b_Sandbox_Id=sandbox.sandbox_id, X_Access_Token=access, Content_Type="application/connect+json")[2][0] == 2
-    mode = Path(module_state, "access.key").stat().st_mode
-    assert mode & 0o077 == 0
-
-
 def test_messages_that_are_none_end_nothing(server, sandbox):
     headers = {"E2b-Sandbox-Id": sandbox.sandbox_id, "X-Access-Token": sandbox._envd_access_token, "Content-Type": "application/json"}
     for path in ("/process.Process/Connect", "/process.Process/Start", "/process.Process/SendSignal", "/process.Process/List",
@@ -177,24 +160,6 @@ def test_what_a_client_gives_up_ends(sandbox):
     with pytest.raises(TimeoutException):
         sandbox.run_code("while True: pass", timeout=2 * PATIENCE)
     assert sandbox.run_code("1 + 1", timeout=60 * PATIENCE).text == "2"
-
-
-def test_a_sandbox_is_no_more_open_than_it_was_asked_to_be(state):
-    with Server(state, "--allow", "api.example.com", no_auth=False) as server:
-        url = "http://%s:%d" % server.address
-        here = {"api_key": token(state), "api_url": url, "sandbox_url": url, "template": "host"}
-        closed = Sandbox.create(allow_internet_access=False, **here)
-        assert closed.run_code("import os; 'https_proxy' in os.environ").text == "False"
-        closed.kill()
-        with pytest.raises(SandboxException, match="network"):
-            Sandbox.create(network={"deny_out": ["10.0.0.0/8"]}, **here)
-
-
-def test_listing_gives_no_others_than_were_asked_for(options, sandbox):
-    with pytest.raises(SandboxException, match="template"):
-        Sandbox.list(query=SandboxQuery(template="base"), **options).next_items()
-    assert Sandbox.list(query=SandboxQuery(state=[SandboxState.PAUSED]), **options).next_items() == []
-    assert sandbox.sandbox_id in [one.sandbox_id for one in Sandbox.list(query=SandboxQuery(state=[SandboxState.RUNNING]), **options).next_items()]
 
 
 def test_a_command_outlives_its_client(sandbox):
@@ -283,49 +248,6 @@ def test_git(sandbox, options):
     sandbox.git.commit("/workspace/repo", "first")
     assert sandbox.git.status("/workspace/repo").is_clean and sandbox.git.branches("/workspace/repo").branches
     assert sandbox.list_snapshots().next_items() == [] and not sandbox.delete_snapshot("none", **options)
-
-
-def test_metrics(sandbox, module_state):
-    shown = subprocess.run([hutch_binary(), "sessions", "show", sandbox.sandbox_id, "--json", "--state-dir", module_state], capture_output=True, check=True)
-    isolation = json.loads(shown.stdout)["isolation"]
-    # Of the older kind processor time is a hierarchy of its own, which no box has a part of.
-    memory_is_counted, time_is_counted = "cgroup" in isolation["memory"], isolation["cpus"] == "cgroup v2"
-    sandbox.run_code("held = bytearray(50_000_000)")
-    busy = sandbox.commands.run("while :; do :; done", background=True)
-    sandbox.files.write("/workspace/large", "x" * 3_000_000)
-    deadline = time.monotonic() + 60 * PATIENCE
-    while True:
-        [one] = sandbox.get_metrics()
-        memory = one.mem_used > 50_000_000 or not memory_is_counted
-        if memory and (one.cpu_used_pct > 20 or not time_is_counted) and one.disk_used >= 3_000_000:
-            break
-        assert time.monotonic() < deadline, one
-    assert one.mem_total > one.mem_used and one.disk_total > one.disk_used and one.cpu_count >= 1
-    busy.kill()
-
-
-def test_its_end_can_be_moved(options):
-    with Sandbox.create(timeout=3600, **options) as made:
-        before = made.get_info().end_at
-        made.set_timeout(7200)
-        assert 3500 < (made.get_info().end_at - before).total_seconds() < 3700
-        Sandbox.connect(made.sandbox_id, timeout=60, **options)
-        assert (made.get_info().end_at - before).total_seconds() > 3500, "connecting never shortens it"
-        made.commands.run("true")
-        made.set_timeout(1)
-        deadline = time.monotonic() + 30 * PATIENCE
-        while made.is_running():
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-
-
-def test_metadata_finds_sandboxes(options):
-    with Sandbox.create(metadata={"user": "a&b=c %", "team": "rot"}, **options) as made, Sandbox.create(metadata={"team": "blau"}, **options):
-        assert made.get_info().metadata == {"user": "a&b=c %", "team": "rot"}
-        for wanted in ({"team": "rot"}, {"user": "a&b=c %"}, {"team": "rot", "user": "a&b=c %"}):
-            found = Sandbox.list(query=SandboxQuery(metadata=wanted), **options).next_items()
-            assert [one.sandbox_id for one in found] == [made.sandbox_id], wanted
-        assert Sandbox.list(query=SandboxQuery(metadata={"team": "gelb"}), **options).next_items() == []
 
 
 def test_urls_of_files_stand_alone(server, sandbox):

@@ -90,7 +90,7 @@ class Browser:
 
     def ask(self, method, url, **more):
         host = re.match("http://([^/]+)", url)[1]
-        headers = {"Host": host, **more.pop("headers", {})}
+        headers = {"Host": host, "Accept": "text/html,*/*", **more.pop("headers", {})}
         address = "http://%s:%d" % self.server.address
         return self.session.request(method, url.replace("http://" + host, address), headers=headers, allow_redirects=False, timeout=60 * PATIENCE, **more)
 
@@ -168,6 +168,33 @@ def test_nobody_else_comes_in(server, browser, link, sandbox, key):
         assert stream.recv(1000).startswith(b"HTTP/1.1 404 ")
 
 
+def test_a_link_serves_programs_at_once(server, link):
+    """A webhook follows no redirection, and keeps no cookie."""
+    there = Browser(server)
+    sent = there.ask("POST", link.replace("?", "hook?a=1&") + "&a=2", data=b"x", headers={"Accept": "*/*"})
+    assert sent.status_code == 200 and sent.text.startswith("1 ")
+    seen = there.ask("GET", link.replace("?", "hook?a=1&") + "&a=2", headers={"Accept": "*/*"}).json()
+    assert seen["path"] == "/hook?a=1&a=2" and "hutch_access" not in str(seen)
+    led = there.ask("GET", link.replace("?", "hook?a=1&") + "&a=2", headers={"Accept": "*/*", "Sec-Fetch-Mode": "navigate"})
+    assert led.status_code == 303 and led.headers["Location"] == "/hook?a=1&a=2"
+
+
+def test_one_visitor_leaves_room_for_others(server, browser, link, sandbox, key):
+    host, cookie = re.match("http://([^/]+)", link)[1], "Cookie: %s\r\n" % browser.session.headers["Cookie"]
+    streams, refused = [], 0
+    for _ in range(70):
+        streams.append(websocket(server, host, cookie))
+        refused += streams[-1].recv(12) == b"HTTP/1.1 429"
+    assert 0 < refused <= 10
+    # Answers that nobody fetches hold no place of a connection.
+    strangers = [socket.create_connection(server.address) for _ in range(300)]
+    for stream in strangers:
+        stream.sendall(b"GET /ports/nobody/1/ HTTP/1.1\r\nHost: localhost\r\nX-API-Key: %s\r\n\r\n" % key.encode())
+    assert requests.get("http://%s:%d/ports/%s/3001/" % (*server.address, sandbox.sandbox_id), headers={"X-API-Key": key}, timeout=60).status_code == 404
+    for stream in streams + strangers:
+        stream.close()
+
+
 def test_hutch_itself_is_not_there(server, browser, link, sandbox, key):
     """A page of a session is of another origin than hutch: nothing of its API answers at its host."""
     url = host_of(link)
@@ -181,10 +208,13 @@ def test_hutch_itself_is_not_there(server, browser, link, sandbox, key):
     assert Browser(server).ask("GET", url.replace("3000-", "49983-") + "health", headers={"X-Access-Token": sandbox._envd_access_token}).status_code == 204
 
 
-def test_pages_of_other_hosts_ask_nothing_with_its_cookie(browser, link):
+def test_pages_of_other_hosts_ask_nothing_with_its_cookie(browser, link, sandbox, key):
     url, cookie = host_of(link), browser.session.headers["Cookie"]
     ask = lambda site, **more: browser.ask(more.pop("method", "GET"), url, headers={"Sec-Fetch-Site": site, **{k.replace("_", "-"): v for k, v in more.items()}}).status_code
     page = {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
+    other = requests.get("http://%s:%d/ports/%s/3000/" % (*browser.server.address, sandbox.sandbox_id), timeout=60,
+                         headers={"X-API-Key": key, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"})
+    assert other.status_code == 403
     assert ask("same-origin") == ask("none") == ask("same-site", **page) == 200
     assert ask("same-site") == ask("cross-site") == ask("same-site", method="POST", **page) == ask("same-site", Sec_Fetch_Mode="navigate", Sec_Fetch_Dest="iframe") == 404
     browser.session.headers["Cookie"] = "hutch_access=tossed; " + cookie

@@ -19,7 +19,7 @@ from hutch_client import PATIENCE, Client, hutch_binary
 
 
 def hutch(state, *arguments, **more):
-    return subprocess.run([hutch_binary(), *arguments, "--state-dir", state], capture_output=True, timeout=90 * PATIENCE, **more)
+    return subprocess.run([hutch_binary(), "--state-dir", state, *arguments], capture_output=True, timeout=90 * PATIENCE, **more)
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +109,37 @@ def test_without_a_terminal_it_is_a_pipe(module_state, client):
     assert hutch(module_state, "shell", "work", input=b"echo $((6*7))\nexit 4\n").stdout == b"42\n"
 
 
+def test_who_has_read_enough_ends_it(module_state, client):
+    shell = "'%s' shell work --state-dir '%s' -- sh -c 'while :; do echo x; done' | head -1; echo ${PIPESTATUS[0]}" % (hutch_binary(), module_state)
+    ended = subprocess.run(["bash", "-c", shell], capture_output=True, timeout=60 * PATIENCE)
+    assert ended.stdout.startswith(b"x\n")
+
+
+def test_a_limit_says_that_it_was_one(module_state, client):
+    client.call("create_session", name="small", limits={"output_mb": 1})
+    ended = hutch(module_state, "shell", "small", "--", "head", "-c", "3000000", "/dev/zero")
+    assert len(ended.stdout) == 1 << 20 and b"output_mb" in ended.stderr and ended.returncode
+    here = Terminal(hutch_binary(), "shell", "small", "--state-dir", module_state)
+    here.until(b"/workspace")
+    here.type(b"head -c 3000000 /dev/zero | tr '\\0' z; echo the e''nd; exit 5\r")
+    here.until(b"the end")
+    assert here.end() == 5, "a terminal has no such end"
+
+
+def test_files_into_what_is_none(module_state, client, tmp_path):
+    client.run("open('out.txt', 'w').write('copied')", session_id="work")
+    fifo, plain, link = tmp_path / "fifo", tmp_path / "plain", tmp_path / "link"
+    os.mkfifo(fifo)
+    with subprocess.Popen(["cat", str(fifo)], stdout=subprocess.PIPE) as reader:
+        assert hutch(module_state, "cp", "work:out.txt", str(fifo)).returncode == 0
+        assert reader.communicate(timeout=60 * PATIENCE)[0] == b"copied" and fifo.is_fifo()
+    plain.write_text("old")
+    plain.chmod(0o600)
+    link.symlink_to(plain)
+    assert hutch(module_state, "cp", "work:out.txt", str(link)).returncode == 0
+    assert link.is_symlink() and plain.read_text() == "copied" and plain.stat().st_mode & 0o777 == 0o600
+
+
 def test_files(module_state, client, tmp_path):
     every_byte = bytes(range(256)) * 5000
     (tmp_path / "here").write_bytes(every_byte)
@@ -151,7 +182,7 @@ def test_a_server_at_a_port_of_this_machine(module_state, client):
     here = subprocess.Popen([hutch_binary(), "forward", "work", "8000", "--listen", "0", "--state-dir", module_state], stdout=subprocess.PIPE, text=True)
     try:
         own, url = re.findall(r"http://\S+", here.stdout.readline())
-        assert re.fullmatch(r"http://8000-\w+\.localhost:\d+/", own) and url.startswith("http://127.0.0.1:")
+        assert re.fullmatch(r"http://f8000-session-\w+\.localhost:\d+/", own) and url.startswith("http://127.0.0.1:")
         for _ in range(20):
             assert urllib.request.urlopen(url + "page.html", timeout=60).read() == b"<p>page</p>"
         with pytest.raises(urllib.error.HTTPError, match="404"):

@@ -202,11 +202,11 @@ def plain_origin():
     return _serving(socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Plain))
 
 
-def make_certificate(folder, host):
+def make_certificate(folder, *names):
     """Whoever takes folder/"roots.pem" for roots trusts it."""
     certificate, key = folder / "roots.pem", folder / "key.pem"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-                    "-subj", f"/CN={host}", "-addext", f"subjectAltName=DNS:{host}", "-keyout", key, "-out", certificate],
+                    "-subj", f"/CN={names[0]}", "-addext", "subjectAltName=" + ",".join("DNS:" + name for name in names), "-keyout", key, "-out", certificate],
                    check=True, capture_output=True)
     return certificate, key
 

@@ -54,12 +54,29 @@ base::Status pour(int from, int to) {
   }
 }
 
+// Into what is there, as cp(1) does, when that is no file: a pipe, a terminal.
+base::Result<bool> write_into_what_is_no_file(int source, const std::string& target) {
+  struct stat status {};
+  if (::stat(target.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return false;
+  const base::UniqueFd file = TRY(base::open_file(AT_FDCWD, target, O_WRONLY));
+  TRY(pour(source, file.get()));
+  return true;
+}
+
 // To a new name first: whoever looks sees the old file or the new one.
-base::Status write_here(int source, const std::string& target, mode_t umask) {
+base::Status write_here(int source, std::string target, mode_t umask) {
+  if (TRY(write_into_what_is_no_file(source, target))) return base::done();
+  std::error_code none;
+  // Where a link leads, and with the mode that the file has.
+  const auto real = std::filesystem::canonical(target, none);
+  if (!none) target = real.string();
+  struct stat before {};
+  const bool is_there = ::stat(target.c_str(), &before) == 0;
   const std::string partial = target + ".hutch-part";
   {
     const base::UniqueFd file = TRY(base::open_file(
         AT_FDCWD, partial, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666 & ~umask));
+    if (is_there) (void)::fchmod(file.get(), before.st_mode & 07777);
     if (auto done = pour(source, file.get()); !done.ok()) {
       (void)::unlink(partial.c_str());
       return done;

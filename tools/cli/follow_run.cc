@@ -24,7 +24,7 @@ std::int64_t print_stream(sessions::Manager& sessions, const RunState& state, co
     const auto bytes =
         sessions.read_run_file(state.session_id, state.run.run_id, name, offset, kPrintedBytes);
     if (!bytes.ok() || bytes.value().empty()) return offset;
-    // A reader that went away, as `head` does, ends the printing but not the run.
+    // A reader that went away, as `head` does, ends the printing.
     if (!base::write_all(fd, bytes.value()).ok()) {
       if (fd == STDOUT_FILENO) std::cout.setstate(std::ios::badbit);  // main() tells of it
       return INT64_MAX;
@@ -49,7 +49,7 @@ Interruptible::Interruptible() {
 }
 
 base::Result<RunState> follow(Application& app, RunState state, const std::stop_token& interrupted,
-                              OnInterrupt what) {
+                              OnInterrupt what, WhenUnread when_unread) {
   sandbox::WaitOptions options;
   options.until_output = true;
   options.timeout = std::chrono::seconds(30);
@@ -59,9 +59,12 @@ base::Result<RunState> follow(Application& app, RunState state, const std::stop_
     options.stderr_offset =
         print_stream(app.sessions(), state, "stderr", options.stderr_offset, STDERR_FILENO);
     if (is_terminal(state.run.status)) return state;
-    auto waited =
-        app.sessions().wait_run(app.principal_id(), state.run.run_id, options, interrupted);
-    if (interrupted.stop_requested()) {
+    const bool is_over =
+        when_unread == WhenUnread::kInterrupt && options.stdout_offset == INT64_MAX;
+    auto waited = is_over ? base::Result<RunState>(state)
+                          : app.sessions().wait_run(app.principal_id(), state.run.run_id, options,
+                                                    interrupted);
+    if (is_over || interrupted.stop_requested()) {
       if (what == OnInterrupt::kLeave) return state;
       return app.sessions().cancel_run(app.principal_id(), state.run.run_id);
     }

@@ -33,9 +33,13 @@ class Interruptible {
 
 // What becomes of the run when it is interrupted: it ends, or goes on unseen.
 enum class OnInterrupt { kCancel, kLeave };
+// Once nobody reads what is printed, as when `head` has all that it wants: the run goes on, or what
+// an interrupt does is done.
+enum class WhenUnread { kGoOn, kInterrupt };
 
 // Prints what there is, from the beginning, and what comes, until the run has ended.
 base::Result<sessions::RunState> follow(Application& app, sessions::RunState state,
-                                        const std::stop_token& interrupted, OnInterrupt what);
+                                        const std::stop_token& interrupted, OnInterrupt what,
+                                        WhenUnread when_unread);
 
 }  // namespace tools::cli

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <iostream>
 
+#include "sessions/host_id.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/ending_signals.h"
 #include "tools/ports/pump.h"
@@ -76,10 +77,12 @@ base::Result<int> run_forward(Application& app, const ForwardOptions& options) {
   const base::UniqueFd listener = TRY(listen_on(wanted));
   const base::UniqueFd signals = TRY(ending_signals());
   const auto pump = TRY(ports::Pump::start());
-  // A name of its own: what it keeps in a browser is no other server's of this machine.
+  // A name of its own, which `hutch serve` gives to nobody: what a browser keeps for it, and its
+  // cookies, are no other server's of this machine.
   const std::string here = ":" + std::to_string(TRY(port_of(listener))) + "/";
-  std::cout << "port " << port << " of " << options.session << " is at http://" << port << "-"
-            << session.id << ".localhost" << here << " and http://127.0.0.1" << here << std::endl;
+  std::cout << "port " << port << " of " << options.session << " is at http://f" << port << "-"
+            << sessions::host_id(session.id) << ".localhost" << here << " and http://127.0.0.1"
+            << here << std::endl;
   while (true) {
     std::array<pollfd, 2> entries{pollfd{listener.get(), POLLIN, 0},
                                   pollfd{signals.get(), POLLIN, 0}};

@@ -30,7 +30,7 @@ base::Result<int> run_logs(Application& app, const LogsOptions& options) {
   if (!options.follow) (void)now.request_stop();
   state =
       TRY(follow(app, std::move(state), options.follow ? interruptible.token() : now.get_token(),
-                 OnInterrupt::kLeave));
+                 OnInterrupt::kLeave, WhenUnread::kInterrupt));
   if (!is_terminal(state.run.status)) {
     std::cerr << "hutch: " << run_id << " goes on" << (options.follow ? "" : "; -f follows it")
               << "\n";

@@ -178,7 +178,8 @@ base::Result<int> run_code_once(Application& app, const RunOptions& options, std
     }
     request.timeout_seconds = timeout_seconds;
     RunState started = TRY(app.sessions().start_run(session, std::move(request)));
-    return follow(app, std::move(started), interruptible.token(), OnInterrupt::kCancel);
+    return follow(app, std::move(started), interruptible.token(), OnInterrupt::kCancel,
+                  WhenUnread::kGoOn);
   }();
   const bool saves = !options.save_directory.empty();
   base::Status saved = base::done();

@@ -83,6 +83,13 @@ sandbox::RunRequest request_of(const ShellOptions& options, bool in_terminal) {
   return run;
 }
 
+// It did not end by itself, and nothing on the screen says why.
+bool is_of_the_session(sandbox::Cause cause) {
+  using sandbox::Cause;
+  return cause == Cause::kOom || cause == Cause::kPids || cause == Cause::kDisk ||
+         cause == Cause::kOutput || cause == Cause::kTimeout || cause == Cause::kSandboxLost;
+}
+
 // Keys, or what is piped in, on their way; until the run has ended, or somebody wants it to.
 class Keyboard {
  public:
@@ -167,7 +174,7 @@ base::Result<int> run_shell(Application& app, ShellOptions options) {
       return in_terminal ? std::optional<RawTerminal>(std::in_place) : std::nullopt;
     }();
     std::jthread output([&] {
-      ended = follow(app, state, stop.get_token(), OnInterrupt::kCancel);
+      ended = follow(app, state, stop.get_token(), OnInterrupt::kCancel, WhenUnread::kInterrupt);
       const std::uint64_t one = 1;
       (void)!::write(over.get(), &one, sizeof one);
     });
@@ -183,7 +190,7 @@ base::Result<int> run_shell(Application& app, ShellOptions options) {
   }
   if (!input.ok() && input.error().kind != Error::Kind::kNotFound) return input.error();
   const RunState last = TRY(std::move(ended));
-  if (last.run.error && !last.run.exit_code) {
+  if (last.run.error && (!last.run.exit_code || is_of_the_session(last.run.error->cause))) {
     std::cerr << "hutch: " << last.run.error->message << "\n";
   }
   return last.run.exit_code.value_or(1);

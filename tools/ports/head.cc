@@ -11,6 +11,8 @@
 #include <sstream>
 #include <utility>
 
+#include "tools/ports/link.h"
+
 namespace tools::ports {
 
 namespace http = boost::beast::http;
@@ -37,11 +39,12 @@ std::string without_cookies(std::string_view cookies, const std::vector<std::str
 
 // A cookie for all names below a domain would be one for the servers of other sessions.
 std::string without_domain(std::string_view cookie) {
-  std::string kept;
-  for (const std::string_view one : parts_of(cookie)) {
-    const std::string_view name = one.substr(0, one.find_first_of("= "));
+  const auto parts = parts_of(cookie);
+  std::string kept(parts.empty() ? "" : parts.front());
+  for (std::size_t at = 1; at < parts.size(); ++at) {
+    const std::string_view name = parts[at].substr(0, parts[at].find_first_of("= \t"));
     if (boost::beast::iequals({name.data(), name.size()}, "domain")) continue;
-    kept += (kept.empty() ? "" : "; ") + std::string(one);
+    kept += "; " + std::string(parts[at]);
   }
   return kept;
 }
@@ -89,8 +92,9 @@ std::vector<std::string_view> parts_of(std::string_view cookies) {
   while (!cookies.empty()) {
     std::string_view one = cookies.substr(0, cookies.find(';'));
     cookies.remove_prefix(std::min(cookies.size(), one.size() + 1));
-    while (one.starts_with(' ')) one.remove_prefix(1);
-    parts.push_back(one);
+    const std::size_t begin = std::min(one.find_first_not_of(" \t"), one.size());
+    one.remove_prefix(begin);
+    parts.push_back(one.substr(0, one.find_last_not_of(" \t") + 1));
   }
   return parts;
 }
@@ -115,6 +119,7 @@ base::Result<RequestHead> head_for_server(std::string_view head, const Inward& h
     return base::error(Error::Kind::kInvalid, "write the path as " + how.prefix + "/");
   }
   target.erase(0, how.prefix.size());
+  if (how.keeps_origin && target.starts_with('/')) target = without_access(target);
   if (!target.starts_with('/')) target.insert(0, 1, '/');
   request.target(target);
   hide(request, how);

@@ -37,7 +37,7 @@ base::Result<RequestHead> head_for_server(std::string_view head, const Inward& h
 // For the pump: the head of the response as the client gets it.
 Opening head_for_client(bool upgrades, const Inward& how);
 
-// Of a Cookie or a Set-Cookie header what stands between semicolons, without spaces before it.
+// Of a Cookie or a Set-Cookie header what stands between semicolons, without the space around it.
 std::vector<std::string_view> parts_of(std::string_view cookies);
 
 // A response of our own.

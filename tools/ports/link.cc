@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tools/sandbox_uri.h"
+#include "sessions/host_id.h"
 
 namespace tools::ports {
 namespace {
@@ -33,20 +33,24 @@ std::optional<std::string> host_url(const std::string& public_url, const std::st
   const std::string domain = domain_of(public_url);
   if (domain.empty()) return std::nullopt;
   return public_url.substr(0, public_url.find("://")) + "://" + std::to_string(port) + "-" +
-         session_id + "." + domain + "/";
+         sessions::host_id(session_id) + "." + domain + "/";
 }
 
-std::string without_access(const std::string& path, std::map<std::string, std::string> query) {
-  query.erase(kAccessParameter);
+std::string without_access(std::string_view target) {
+  const std::size_t mark = std::min(target.find('?'), target.size());
+  std::string_view query = target.substr(std::min(mark + 1, target.size()));
   // Two slashes at the start would be another host.
-  std::string url =
-      "/" + percent_encode(path.substr(std::min(path.find_first_not_of('/'), path.size())));
+  const std::size_t begin = std::min(target.find_first_not_of('/'), mark);
+  std::string kept = "/" + std::string(target.substr(begin, mark - begin));
   char separator = '?';
-  for (const auto& [name, value] : query) {
-    url += separator + percent_encode(name) + "=" + percent_encode(value);
+  while (!query.empty()) {
+    const std::string_view one = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(query.size(), one.size() + 1));
+    if (one.substr(0, one.find('=')) == kAccessParameter) continue;
+    kept += separator + std::string(one);
     separator = '&';
   }
-  return url;
+  return kept;
 }
 
 }  // namespace tools::ports

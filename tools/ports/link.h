@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "sandbox/base/result.h"
 #include "sessions/manager.h"
@@ -26,7 +26,7 @@ std::optional<std::string> host_url(const std::string& public_url, const std::st
 // "example.org:80", below which these hosts are; empty: there are none.
 std::string domain_of(const std::string& public_url);
 
-// The path with its query, but for the part that lets in.
-std::string without_access(const std::string& path, std::map<std::string, std::string> query);
+// The target of a request, but for the part that lets in.
+std::string without_access(std::string_view target);
 
 }  // namespace tools::ports

@@ -125,7 +125,13 @@ void Pump::on_event(std::uint64_t key) {
   const auto found = entries_.find(key / 2);
   if (found == entries_.end()) return;
   Entry& entry = found->second;
-  if (!move(entry) || !watch(key / 2, entry)) entry.ends_at = Clock::time_point::min();
+  bool goes_on = false;
+  try {
+    goes_on = move(entry) && watch(key / 2, entry);
+  } catch (const std::exception&) {
+    // Of memory: what it holds is given back, and no other pair hears of it.
+  }
+  if (!goes_on) entry.ends_at = Clock::time_point::min();
 }
 
 bool Pump::move(Entry& entry) {
@@ -142,9 +148,12 @@ bool Pump::move(Entry& entry) {
     if (entry.opened && !write(client, entry.down)) return false;
   }
   const std::uint64_t moved = entry.up.moved_bytes + entry.down.moved_bytes;
-  if (std::exchange(entry.moved_bytes, moved) != moved) entry.moved_at = Clock::now();
+  if (std::exchange(entry.moved_bytes, moved) != moved) {
+    entry.moved_at = Clock::now();
+    if (entry.pair.moved) entry.pair.moved->store(true);
+  }
   if (!entry.down.told) return true;
-  if (entry.up.ended) return false;
+  if (entry.up.told || (entry.up.ended && entry.up.dropped)) return false;
   // A server whose words are not HTTP's may still listen when it has said all.
   const bool nobody_listens = entry.up.dropped || entry.pair.opening != nullptr;
   if (nobody_listens && entry.ends_at == Clock::time_point::max()) {
@@ -159,6 +168,7 @@ bool Pump::read(int fd, Half& half) {
   static thread_local std::array<char, kHalfBytesMax> buffer;
   const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (got > 0) {
+    half.waiting.erase(0, std::exchange(half.written, 0));
     half.waiting.append(buffer.data(), static_cast<std::size_t>(got));
     half.moved_bytes += static_cast<std::size_t>(got);
     return true;

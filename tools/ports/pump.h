@@ -2,6 +2,7 @@
 // and of each at most so much in memory. epoll(7).
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -33,13 +34,14 @@ struct Pair {
   // Without a byte either way for so long the server has gone; afterwards, the pair is over.
   std::chrono::seconds opening_patience = std::chrono::hours(24);
   std::chrono::seconds quiet_patience = std::chrono::hours(24) * 365;
-  std::shared_ptr<const void> room = nullptr;  // held until it is over
+  std::shared_ptr<const void> room = nullptr;          // held until it is over
+  std::shared_ptr<std::atomic<bool>> moved = nullptr;  // set with every byte
 };
 
 // Safe from any thread.
 class Pump {
  public:
-  static constexpr std::size_t kPairsMax = 512;
+  static constexpr std::size_t kPairsMax = 640;
 
   static base::Result<std::unique_ptr<Pump>> start();
   // Ends all pairs.

@@ -23,7 +23,22 @@ namespace {
 // Code and as much again, for what is escaped in it.
 constexpr std::size_t kBodyBytesMax = std::size_t{2} * sandbox::kCodeBytesMax;
 
-base::Result<Arguments> read_body(const std::vector<Argument>& table, const Request& request) {
+Response answer(const Operation& operation, const Refusal& refusal, const Request& request) {
+  const auto answered = [&]() -> base::Result<Response> {
+    const Arguments body = TRY(body_of(operation.body, request));
+    return operation.answer(request, body);
+  }();
+  if (answered.ok()) return answered.value();
+  const Error& error = answered.error();
+  if (error.kind == Error::Kind::kInternal) {
+    spdlog::error("{} {}: {}", operation.method, operation.path, error.message);
+  }
+  return refusal(status_of(error), error.message);
+}
+
+}  // namespace
+
+base::Result<Arguments> body_of(const std::vector<Argument>& table, const Request& request) {
   if (table.empty() || request.body.empty()) return check_arguments(table, json());
   const auto parsed = sandbox::wire::parse_json(request.body);
   if (!parsed.ok() || !parsed.value().is_object()) {
@@ -36,21 +51,6 @@ base::Result<Arguments> read_body(const std::vector<Argument>& table, const Requ
   }
   return check_arguments(table, known);
 }
-
-Response answer(const Operation& operation, const Refusal& refusal, const Request& request) {
-  const auto answered = [&]() -> base::Result<Response> {
-    const Arguments body = TRY(read_body(operation.body, request));
-    return operation.answer(request, body);
-  }();
-  if (answered.ok()) return answered.value();
-  const Error& error = answered.error();
-  if (error.kind == Error::Kind::kInternal) {
-    spdlog::error("{} {}: {}", operation.method, operation.path, error.message);
-  }
-  return refusal(status_of(error), error.message);
-}
-
-}  // namespace
 
 mcp::http::Route route_of(Operation operation, const Refusal& refusal) {
   using Access = mcp::http::Route::Access;

@@ -27,6 +27,10 @@ struct Operation {
   mcp::http::Route::Work work = mcp::http::Route::Work::kShort;
 };
 
+// kInvalid for what is no JSON object, or not as the table says.
+base::Result<Arguments> body_of(const std::vector<Argument>& table,
+                                const mcp::http::Request& request);
+
 mcp::http::Route route_of(Operation operation, const Refusal& refusal);
 
 // {"code": 404, "message": "no such session"}

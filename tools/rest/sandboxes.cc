@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sessions/host_id.h"
 #include "sandbox/base/clock.h"
 #include "sandbox/environment.h"
 #include "sandbox/wire/json.h"
@@ -41,7 +42,7 @@ constexpr const char* kBase = "base";
 json shown(const sessions::SessionState& state) {
   const sessions::Session& session = state.session;
   const auto limits = sandbox::wire::parse_json(session.limits);
-  json value = {{"sandboxID", session.id},
+  json value = {{"sandboxID", sessions::host_id(session.id)},
                 {"templateID", session.template_name},
                 {"clientID", "hutch"},
                 {"envdVersion", e2b::kEnvdVersion},

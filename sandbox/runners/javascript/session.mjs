@@ -170,6 +170,7 @@ export class Session {
     try {
       installStreams();
       enterEnvironment(message.env, run.before);
+      if (message.directory) process.chdir(message.directory);
       process.exitCode = undefined;
       run.background = message.background === true;
       const ending = await this.evaluate(message, run);

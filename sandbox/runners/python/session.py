@@ -77,7 +77,7 @@ class Session:
         before = enter_environment(message.get("env"))
         self.figures.begin()
         self.shown.begin(str(message.get("code", "")))
-        failure = self.attempt(lambda: self.execute(str(message.get("code", ""))))
+        failure = self.attempt(lambda: self.execute(str(message.get("code", "")), message.get("directory")))
         if os.getpid() != self.pid:
             self.leave_child(failure)
         # Figures of a failed run are shown too: they were drawn before it failed.
@@ -123,7 +123,9 @@ class Session:
         self.streams.flush()
         return done
 
-    def execute(self, source):
+    def execute(self, source, directory):
+        if directory:
+            os.chdir(directory)
         value = self.cells.run(source)
         if value is not None:
             builtins._ = value

@@ -90,6 +90,23 @@ TEST(StreamFile, NeverReplacesAFile) {
   EXPECT_EQ(directory.read("stdout"), "old");
 }
 
+TEST(StreamFile, KeepsWhatCameLastOfATerminal) {
+  const TemporaryDirectory directory;
+  constexpr std::int64_t kMost = 1 << 20;
+  const auto stream =
+      StreamFile::create(directory.fd(), "stdout", kMost, StreamFile::Keep::kLast).value();
+  const std::string piece(64 << 10, 'x');
+  for (int i = 0; i < 80; ++i) stream->append(piece);
+  stream->append("the end");
+  EXPECT_FALSE(stream->over_limit());
+  EXPECT_EQ(stream->bytes(), 80 * (64 << 10) + 7);
+  const std::string content = directory.read("stdout");
+  EXPECT_TRUE(content.ends_with("xxxthe end"));
+  struct stat status {};
+  ASSERT_EQ(::fstatat(directory.fd(), "stdout", &status, 0), 0);
+  EXPECT_LE(status.st_blocks * 512, kMost + (64 << 10));
+}
+
 TEST(StreamFile, IsMadeWithItsFirstByte) {
   const TemporaryDirectory directory;
   const auto stream = StreamFile::create(directory.fd(), "stdout", 10).value();

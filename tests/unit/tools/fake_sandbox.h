@@ -50,6 +50,7 @@ class FakeBox final : public Box {
     return base::error(base::Error::Kind::kNotFound, "no run of this box reads");
   }
   base::Status end_input(const std::string&) override { return base::done(); }
+  base::Status end_context(const std::string&) override { return base::done(); }
   base::Result<BoxStatus> status() override {
     BoxStatus status;
     status.isolation =

@@ -8,6 +8,7 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/limits.h"
 #include "sandbox/wire/json.h"
+#include "sessions/host_id.h"
 #include "tools/rest/e2b/follow.h"
 #include "tools/rest/e2b/signature.h"
 #include "tools/rest/json_answer.h"
@@ -115,11 +116,11 @@ Route route_of(const Services& services, const char* path, Route::Work work) {
 // A header says which, or, of a URL that stands alone, the host: "49983-ses_k2..".
 std::string sandbox_named_in(const Request& request) {
   const std::string_view named = request.header("E2b-Sandbox-Id");
-  if (!named.empty()) return std::string(named);
+  if (!named.empty()) return sessions::session_id_of(named);
   const std::string_view host = request.header("Host");
   const std::size_t dash = host.find('-');
   if (dash == std::string_view::npos) return "";
-  return std::string(host.substr(dash + 1, host.find('.', dash) - dash - 1));
+  return sessions::session_id_of(host.substr(dash + 1, host.find('.', dash) - dash - 1));
 }
 
 std::string access_token_in(const Request& request) {

@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "mcp/http/library.h"
+#include "sessions/host_id.h"
 #include "sandbox/base/clock.h"
 #include "sandbox/environment.h"
+#include "sandbox/network_rule.h"
 #include "sandbox/wire/json.h"
 #include "tools/ports/link.h"
 #include "tools/rest/api.h"
@@ -47,7 +49,7 @@ base::Result<json> shown(const Services& services, const sessions::Session& sess
   const std::string token = TRY(services.sessions.access_token_of(session.id));
   const std::string domain =
       services.public_url ? tools::ports::domain_of(services.public_url()) : "";
-  json value = {{"sandboxID", session.id},
+  json value = {{"sandboxID", sessions::host_id(session.id)},
                 {"templateID", session.template_name},
                 {"clientID", "hutch"},
                 {"envdVersion", kEnvdVersion},
@@ -69,28 +71,61 @@ base::Result<json> shown(const Services& services, const sessions::Session& sess
 
 // What would be less than a client believes it has is not made.
 base::Status check_wishes(const Arguments& body) {
-  for (const char* name : {"network", "iam", "mcp"}) {
+  for (const char* name : {"iam", "mcp"}) {
     if (body.object(name).empty()) continue;
     return base::error(Error::Kind::kUnsupported, std::string(name) + " is not served here yet");
   }
-  if (!body.list("volumeMounts").empty() || body.boolean("autoPause", false)) {
-    return base::error(Error::Kind::kUnsupported,
-                       "volumeMounts and autoPause are not served here yet");
+  if (!body.list("volumeMounts").empty()) {
+    return base::error(Error::Kind::kUnsupported, "volumeMounts are not served here yet");
   }
   return base::done();
+}
+
+bool denies_all(const json& denied) {
+  return denied == json::array({"0.0.0.0/0"}) || denied == json::array({"0.0.0.0/0", "::/0"});
+}
+
+// What a session may reach, as sessions are asked for it: all that the operator allows, or of that
+// what is named.
+base::Result<std::string> network_in(const Arguments& body,
+                                     const sessions::GrantedNetwork& granted) {
+  json wanted = json::object();
+  for (const auto& rule : granted.all()) wanted["allow"].push_back(sandbox::text_of(rule));
+  if (!granted.credentials.empty()) wanted["credentials"] = granted.credentials;
+  if (!body.boolean("allow_internet_access", true)) wanted = {{"block_outbound", true}};
+  const json given = body.object("network");
+  const json network = given.is_object() ? given : json::object();
+  const json allowed = network.value("allowOut", json::array());
+  if (!allowed.empty()) wanted = {{"allow", allowed}};
+  for (const auto& [name, value] : network.items()) {
+    const bool says_nothing = value.is_null() || value == json::array() || value == json::object();
+    const bool is_served = name == "allowOut" ||
+                           (name == "denyOut" && (!allowed.empty() || denies_all(value))) ||
+                           (name == "allowPublicTraffic" && value == false);
+    if (says_nothing || is_served) continue;
+    return base::error(Error::Kind::kUnsupported,
+                       "network." + name +
+                           ": of network there are allowOut with names of hosts, "
+                           "and denyOut of everything, 0.0.0.0/0");
+  }
+  if (allowed.empty() && denies_all(network.value("denyOut", json()))) {
+    wanted = {{"block_outbound", true}};
+  }
+  return wanted.empty() ? "" : sandbox::wire::print_json(wanted);
 }
 
 base::Result<Response> create(const Services& services, const Request& request,
                               const Arguments& body) {
   sessions::SessionOptions options;
   options.template_name = template_of(body.text("templateID"));
-  options.lifetime_seconds = body.integer("timeout", kLifetimeSecondsDefault);
+  // One that is to be paused at its time goes on as long as it is used; idle, it keeps its files.
+  if (!body.boolean("autoPause", false)) {
+    options.lifetime_seconds = body.integer("timeout", kLifetimeSecondsDefault);
+  }
   options.env = body.map("envVars");
   options.metadata = body.map("metadata");
   TRY(check_wishes(body));
-  if (!body.boolean("allow_internet_access", true)) {
-    options.network = sandbox::wire::print_json({{"block_outbound", true}});
-  }
+  options.network = TRY(network_in(body, services.sessions.config().network));
   TRY(check_environment(options.env));
   const auto made = TRY(services.sessions.create(request.principal.id, options));
   return json_answer(201, TRY(shown(services, made.session)));
@@ -113,7 +148,9 @@ base::Result<Response> connect(const Services& services, const Request& request,
 base::Result<Response> set_timeout(const Services& services, const Request& request,
                                    const Arguments& body) {
   const sessions::Session session = TRY(sandbox_of(services, request));
-  TRY(services.sessions.set_lifetime(session, body.integer("timeout", 0)));
+  if (sessions::ends_at_ms(session)) {
+    TRY(services.sessions.set_lifetime(session, body.integer("timeout", 0)));
+  }
   return empty_answer();
 }
 
@@ -161,13 +198,14 @@ base::Result<Response> list(const Services& services, const Request& request) {
 base::Result<Response> metrics(const Services& services, const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
   json measured = json::array();
-  const auto before = services.sessions.usage_of(session);
+  const auto before = services.sessions.live_status(session);
   if (!before.ok()) return json_answer(200, measured);  // nothing of it lives
   const auto begun = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(kMeasuredFor);
-  const auto usage = TRY(services.sessions.usage_of(session));
+  const auto usage = TRY(services.sessions.live_status(session)).usage;
   const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begun;
-  const auto busy = static_cast<double>(usage.processor_time_us - before.value().processor_time_us);
+  const auto busy =
+      static_cast<double>(usage.processor_time_us - before.value().usage.processor_time_us);
   const json limits = TRY(sandbox::wire::parse_json(session.limits));
   const std::int64_t now = base::now_ms();
   constexpr std::int64_t kMiB = 1 << 20;

@@ -1,4 +1,4 @@
-// The code interpreter's /execute and /contexts: runs in the interpreters of a session.
+// The code interpreter's /execute: runs in the interpreters of a session.
 #include <algorithm>
 #include <string>
 
@@ -12,6 +12,7 @@
 #include "tools/rest/api.h"
 #include "tools/rest/e2b/chart.h"
 #include "tools/rest/e2b/connect.h"
+#include "tools/rest/e2b/contexts.h"
 #include "tools/rest/e2b/e2b.h"
 #include "tools/rest/e2b/follow.h"
 #include "tools/rest/json_answer.h"
@@ -31,18 +32,6 @@ namespace {
 
 constexpr std::size_t kBodyBytesMax = std::size_t{2} * sandbox::kCodeBytesMax;
 constexpr std::size_t kImageBytesMax = std::size_t{16} << 20;
-constexpr const char* kContextPrefix = "default-";  // and the language: each has one
-
-base::Result<sandbox::Language> language_in(const std::string& wanted) {
-  std::string name = wanted.empty() ? "python" : wanted;
-  if (name.starts_with(kContextPrefix)) name = name.substr(std::string(kContextPrefix).size());
-  if (name == "js") name = "javascript";
-  if (name == "ts") name = "typescript";
-  if (const auto language = sandbox::find_language(name)) return *language;
-  return base::error(Error::Kind::kInvalid,
-                     "there is no language or context " + name +
-                         "; there are python, javascript, typescript, bash, sql");
-}
 
 struct Cell {
   sandbox::RunRequest run;
@@ -57,13 +46,13 @@ base::Result<Cell> cell_in(const Services& services, const Request& request) {
       {.name = "env_vars", .type = Argument::Type::kStringMap, .most = 200}};
   Cell cell;
   cell.session = TRY(session_of(services, request));
-  const json body = TRY(sandbox::wire::parse_json(request.body));
-  json known = json::object();
-  for (const Argument& row : kTable) {
-    if (body.is_object() && body.contains(row.name)) known[row.name] = body[row.name];
-  }
-  const Arguments given = TRY(check_arguments(kTable, known));
-  cell.run.language = TRY(language_in(given.text("context_id", given.text("language"))));
+  const Arguments given = TRY(body_of(kTable, request));
+  const CodeContext context =
+      given.text("context_id").empty()
+          ? CodeContext{TRY(language_named(given.text("language"))), ""}
+          : TRY(context_named(services, cell.session, given.text("context_id")));
+  cell.run.language = context.language;
+  cell.run.context = context.id;
   cell.run.code = given.text("code");
   cell.run.env = given.map("env_vars");
   TRY(check_environment(cell.run.env));
@@ -138,17 +127,13 @@ void execute(const Services& services, const Cell& cell, RunState state,
   out->close();
 }
 
-Response refused_cell(const Error& error) {
-  return refused_with_code(status_of(error), error.message);
-}
-
 Response start(const Services& services, const Request& request) {
   auto begun = [&]() -> base::Result<std::pair<Cell, RunState>> {
     Cell cell = TRY(cell_in(services, request));
     auto state = TRY(services.sessions.start_run(cell.session, cell.run));
     return std::make_pair(std::move(cell), std::move(state));
   }();
-  if (!begun.ok()) return refused_cell(begun.error());
+  if (!begun.ok()) return refused_with_code(status_of(begun.error()), begun.error().message);
   Response response;
   response.content_type = "application/x-ndjson";
   response.start_stream = [&services, cell = begun.value().first, state = begun.value().second](
@@ -156,62 +141,6 @@ Response start(const Services& services, const Request& request) {
     execute(services, cell, state, out);
   };
   return response;
-}
-
-json context_of(sandbox::Language language) {
-  return {{"id", std::string(kContextPrefix) + name_of(language)},
-          {"language", name_of(language)},
-          {"cwd", "/workspace"}};
-}
-
-base::Result<Response> list_contexts(const Services& services, const Request& request) {
-  (void)TRY(session_of(services, request));
-  return json_answer(200, json::array({context_of(sandbox::Language::kPython),
-                                       context_of(sandbox::Language::kJavaScript),
-                                       context_of(sandbox::Language::kBash)}));
-}
-
-base::Result<Response> restart(const Services& services, const Request& request) {
-  const sessions::Session session = TRY(session_of(services, request));
-  sandbox::RunRequest run;
-  run.language = TRY(language_in(request.parameters.at("context")));
-  run.code = run.language == sandbox::Language::kSql ? "select 1" : "1";
-  if (run.language == sandbox::Language::kBash) run.code = ":";
-  run.restart = true;
-  run.timeout_seconds = 60;
-  // It is asked for when one is stuck.
-  const auto now = TRY(services.sessions.state_of(session));
-  for (const sandbox::Run& active : now.active) {
-    if (active.background || active.language != run.language) continue;
-    (void)services.sessions.cancel_run(session.principal_id, active.run_id);
-  }
-  (void)TRY(services.sessions.start_run(session, std::move(run)));
-  return empty_answer();
-}
-
-base::Result<Response> no_more_contexts(const Services& services, const Request& request) {
-  (void)TRY(session_of(services, request));
-  return base::error(
-      Error::Kind::kUnsupported,
-      "each language has one context here: run without a context, or in the one that "
-      "is listed; another sandbox has others");
-}
-
-Route route_of(const Services& services, const char* method, const char* path,
-               base::Result<Response> (*function)(const Services&, const Request&)) {
-  Route route;
-  route.method = method;
-  route.path = path;
-  route.access = Route::Access::kPublic;
-  route.identify = identified_by(services, session_of);
-  route.refusal = refused_with_code;
-  route.work = Route::Work::kCall;
-  route.body_bytes = kBodyBytesMax;
-  route.answer = [&services, function](const Request& request) {
-    auto answered = function(services, request);
-    return answered.ok() ? std::move(answered).value() : refused_cell(answered.error());
-  };
-  return route;
 }
 
 }  // namespace
@@ -229,13 +158,9 @@ std::vector<Route> interpreter_routes(const Services& services) {
   execute.answer = [&services](const Request& request) {
     return interpreter::start(services, request);
   };
-  return {
-      std::move(execute),
-      interpreter::route_of(services, "GET", "/contexts", interpreter::list_contexts),
-      interpreter::route_of(services, "POST", "/contexts", interpreter::no_more_contexts),
-      interpreter::route_of(services, "DELETE", "/contexts/{context}",
-                            interpreter::no_more_contexts),
-      interpreter::route_of(services, "POST", "/contexts/{context}/restart", interpreter::restart)};
+  std::vector<Route> routes = context_routes(services);
+  routes.push_back(std::move(execute));
+  return routes;
 }
 
 }  // namespace tools::rest::e2b

@@ -67,6 +67,12 @@ TEST(Door, ChecksTheOrigin) {
   for (const char* origin : {"http://80-x.localhost:1", "https://80-x.localhost:1"}) {
     EXPECT_EQ(place({{"Host", "80-x.localhost:1"}, {"Origin", origin}}), 0) << origin;
   }
+  const auto form = [](const char* host, const char* site) {
+    return place({{"Host", host}, {"Origin", "null"}, {"Sec-Fetch-Site", site}});
+  };
+  EXPECT_EQ(form("80-x.localhost:1", "same-origin"), 0) << "its Referrer-Policy is no-referrer";
+  EXPECT_EQ(form("80-x.localhost:1", "same-site"), 403);
+  EXPECT_EQ(form("localhost:1", "same-origin"), 403);
   for (const char* origin : {"http://81-x.localhost:1", "http://localhost:1", "null"}) {
     EXPECT_EQ(place({{"Host", "80-x.localhost:1"}, {"Origin", origin}}), 403) << origin;
   }

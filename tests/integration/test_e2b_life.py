@@ -1,0 +1,131 @@
+"""Sandboxes as E2B's SDK for Python makes, finds and ends them."""
+
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from e2b import AuthenticationException, SandboxException, SandboxQuery, SandboxState
+from e2b.exceptions import NotFoundException
+from e2b_code_interpreter import Sandbox
+
+from hutch_client import PATIENCE, hutch_binary
+from http_server import Server, token
+from e2b_sandbox import options, sandbox, server  # noqa: F401
+
+
+def test_the_life_of_a_sandbox(options):
+    made = Sandbox.create(timeout=900, **options)
+    assert made.is_running() and made.get_info().sandbox_id == made.sandbox_id
+    made.run_code("kept = 5")
+    assert made.sandbox_id in [one.sandbox_id for one in Sandbox.list(**options).next_items()]
+    made.pause()
+    assert made.get_info().state.value == "paused"
+    assert Sandbox.connect(made.sandbox_id, **options).run_code("kept").text == "5"
+    assert made.kill() and not made.is_running() and not Sandbox.kill(made.sandbox_id, **options)
+    with pytest.raises((NotFoundException, SandboxException)):
+        made.run_code("1")
+
+
+def test_what_is_not_there_yet_says_so(sandbox):
+    for call, says in [(sandbox.create_snapshot, "not copied here"),
+                       (sandbox.fork, "not copied here"), (lambda: sandbox.update_network({"allow_out": ["example.com"]}), "hutch sessions allow")]:
+        with pytest.raises(SandboxException, match=says):
+            call()
+
+
+def test_who_may(server, options, sandbox, module_state):
+    with pytest.raises(AuthenticationException, match="401"):
+        Sandbox.create(**{**options, "api_key": "e2b_0123"})
+    other = {**options, "api_key": token(module_state, "--principal", "other")}
+    with pytest.raises(NotFoundException):
+        Sandbox.connect(sandbox.sandbox_id, **other)
+    access = sandbox._envd_access_token
+    ask = lambda path, **headers: server.request("POST", path, b"{}", {name.replace("_", "-"): value for name, value in headers.items()})  # noqa: E731
+    for path in ("/execute", "/files?path=x", "/process.Process/List", "/filesystem.Filesystem/Stat", "/contexts", "/process.Process/Start"):
+        for headers in ({}, {"E2b_Sandbox_Id": sandbox.sandbox_id}, {"X_Access_Token": access}, {"E2b_Sandbox_Id": sandbox.sandbox_id, "X_Access_Token": "0" * 64},
+                        {"E2b_Sandbox_Id": "session_0", "X_Access_Token": access}, {"E2b_Sandbox_Id": sandbox.sandbox_id, "X_API_Key": options["api_key"]}):
+            status, _, body = ask(path, **headers)
+            assert status == 404 and json.loads(body)["code"] in (404, "not_found"), (path, headers, body)
+    # It lets in to its sandbox, and to nothing else.
+    for headers in ({"X_API_Key": access}, {"Authorization": f"Bearer {access}"}):
+        assert ask("/sandboxes", **headers)[0] == 401
+    assert ask("/process.Process/List", E2b_Sandbox_Id=sandbox.sandbox_id, X_Access_Token=access)[0] == 200
+    assert ask("/process.Process/Start", E2b_Sandbox_Id=sandbox.sandbox_id, X_Access_Token=access, Content_Type="application/connect+json")[2][0] == 2
+    mode = Path(module_state, "access.key").stat().st_mode
+    assert mode & 0o077 == 0
+
+
+def test_a_sandbox_is_no_more_open_than_it_was_asked_to_be(state):
+    with Server(state, "--allow", "api.example.com", no_auth=False) as server:
+        url = "http://%s:%d" % server.address
+        here = {"api_key": token(state), "api_url": url, "sandbox_url": url, "template": "host"}
+        sees = "import socket\ntry: print(socket.gethostbyname('api.example.com').startswith('198.1'))\nexcept OSError: print(False)"
+        for wishes, is_open in (({}, "True"), ({"allow_internet_access": False}, "False"), ({"network": {"deny_out": ["0.0.0.0/0"]}}, "False"),
+                                ({"network": {"allow_out": ["api.example.com"], "deny_out": ["0.0.0.0/0"]}}, "True")):
+            made = Sandbox.create(**wishes, **here)
+            assert made.run_code(sees).logs.stdout == [is_open + "\n"], wishes
+            made.kill()
+        for network, says in (({"deny_out": ["10.0.0.0/8"]}, "network.denyOut"), ({"allow_public_traffic": True}, "network.allowPublicTraffic"),
+                              ({"allow_out": ["other.example.com"]}, "other.example.com")):
+            with pytest.raises(SandboxException, match=says):
+                Sandbox.create(network=network, **here)
+
+
+def test_one_that_is_paused_at_its_time_is_not_ended(options):
+    with Sandbox.create(timeout=1, lifecycle={"on_timeout": "pause", "auto_resume": True}, **options) as made:
+        made.run_code("kept = 5")
+        time.sleep(1.5)  # its time
+        made.set_timeout(1)
+        assert made.is_running() and made.run_code("kept").text == "5"
+
+
+def test_listing_gives_no_others_than_were_asked_for(options, sandbox):
+    with pytest.raises(SandboxException, match="template"):
+        Sandbox.list(query=SandboxQuery(template="base"), **options).next_items()
+    assert Sandbox.list(query=SandboxQuery(state=[SandboxState.PAUSED]), **options).next_items() == []
+    assert sandbox.sandbox_id in [one.sandbox_id for one in Sandbox.list(query=SandboxQuery(state=[SandboxState.RUNNING]), **options).next_items()]
+
+
+def test_metrics(sandbox, module_state):
+    shown = subprocess.run([hutch_binary(), "sessions", "show", sandbox.sandbox_id, "--json", "--state-dir", module_state], capture_output=True, check=True)
+    isolation = json.loads(shown.stdout)["isolation"]
+    # Of the older kind processor time is a hierarchy of its own, which no box has a part of.
+    memory_is_counted, time_is_counted = "cgroup" in isolation["memory"], isolation["cpus"] == "cgroup v2"
+    sandbox.run_code("held = bytearray(50_000_000)")
+    busy = sandbox.commands.run("while :; do :; done", background=True)
+    sandbox.files.write("/workspace/large", "x" * 3_000_000)
+    deadline = time.monotonic() + 60 * PATIENCE
+    while True:
+        [one] = sandbox.get_metrics()
+        memory = one.mem_used > 50_000_000 or not memory_is_counted
+        if memory and (one.cpu_used_pct > 20 or not time_is_counted) and one.disk_used >= 3_000_000:
+            break
+        assert time.monotonic() < deadline, one
+    assert one.mem_total > one.mem_used and one.disk_total > one.disk_used and one.cpu_count >= 1
+    busy.kill()
+
+
+def test_its_end_can_be_moved(options):
+    with Sandbox.create(timeout=3600, **options) as made:
+        before = made.get_info().end_at
+        made.set_timeout(7200)
+        assert 3500 < (made.get_info().end_at - before).total_seconds() < 3700
+        Sandbox.connect(made.sandbox_id, timeout=60, **options)
+        assert (made.get_info().end_at - before).total_seconds() > 3500, "connecting never shortens it"
+        made.commands.run("true")
+        made.set_timeout(1)
+        deadline = time.monotonic() + 30 * PATIENCE
+        while made.is_running():
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def test_metadata_finds_sandboxes(options):
+    with Sandbox.create(metadata={"user": "a&b=c %", "team": "rot"}, **options) as made, Sandbox.create(metadata={"team": "blau"}, **options):
+        assert made.get_info().metadata == {"user": "a&b=c %", "team": "rot"}
+        for wanted in ({"team": "rot"}, {"user": "a&b=c %"}, {"team": "rot", "user": "a&b=c %"}):
+            found = Sandbox.list(query=SandboxQuery(metadata=wanted), **options).next_items()
+            assert [one.sandbox_id for one in found] == [made.sandbox_id], wanted
+        assert Sandbox.list(query=SandboxQuery(metadata={"team": "gelb"}), **options).next_items() == []
