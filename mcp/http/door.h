@@ -41,7 +41,7 @@ class Door {
   const DoorOptions options_;
 };
 
-// "3000-session_k2" of the host "3000-session_k2.example.org:80"; empty: it has no such first
+// "3000-session-k2" of the host "3000-session_k2.example.org:80"; empty: it has no such first
 // label. Names of this kind below one that is allowed are allowed, since who has that one has them.
 std::string host_label(std::string_view host);
 

@@ -19,7 +19,7 @@ print("code")
 assert sandbox.commands.run("echo $WHO; exit 0").stdout == "hutch\n"
 sleeps = sandbox.commands.run("sleep 1000", background=True)
 assert any(one.pid == sleeps.pid for one in sandbox.commands.list()) and sandbox.commands.kill(sleeps.pid)
-echo = sandbox.commands.run("read line; echo got $line", background=True, stdin=True)
+echo = sandbox.commands.run("read line; echo got $line", background=True)
 sandbox.commands.send_stdin(echo.pid, "in\n")
 assert echo.wait().stdout == "got in\n"
 print("commands")

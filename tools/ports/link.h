@@ -18,7 +18,7 @@ inline constexpr const char* kAccessParameter = "hutch_access";
 // interpreter of a sandbox. No server of code is reached at them.
 bool is_port_of_ours(std::uint16_t port);
 
-// "https://3000-session_k2.example.org/" of a server at `public_url`; nothing: that is an address,
+// "https://3000-session-k2.example.org/" of a server at `public_url`; nothing: that is an address,
 // below which there are no names.
 std::optional<std::string> host_url(const std::string& public_url, const std::string& session_id,
                                     std::uint16_t port);

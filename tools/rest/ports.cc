@@ -42,7 +42,7 @@ std::optional<std::uint16_t> port_in(std::string_view text) {
   return port;
 }
 
-// "3000-session_k2"
+// "3000-session-k2"
 std::optional<Place> place_in_label(const std::string& label) {
   const std::size_t dash = label.find('-');
   if (dash == std::string::npos) return std::nullopt;

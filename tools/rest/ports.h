@@ -1,4 +1,4 @@
-// Servers in sessions, from outside: at hosts of their own ("3000-session_k2.example.org") with a
+// Servers in sessions, from outside: at hosts of their own ("3000-session-k2.example.org") with a
 // link or the session's access token, and below /ports/ with a token of the principal.
 #pragma once
 

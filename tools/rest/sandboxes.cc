@@ -70,12 +70,25 @@ std::string limits_within(const sandbox::Limits& most) {
                                     {"disk_mb", std::min(kDiskMb, most.disk_mb)}});
 }
 
+// What else E2B's older SDKs look for in the answer about one sandbox.
+base::Result<Response> answer_about(const Services& services, const sessions::SessionState& state) {
+  json value = shown(state);
+  value["envdAccessToken"] = TRY(services.sessions.access_token_of(state.session.id));
+  return json_answer(200, value);
+}
+
 base::Result<Response> create(const Services& services, const Request& request,
                               const Arguments& body) {
+  if (body.has("secure")) return e2b::create_sandbox(services, request, body);
+  const std::int64_t seconds = body.integer("timeout", kLifetimeSecondsDefault);
+  if (seconds < 1 || seconds > kLifetimeSecondsMax) {
+    return base::error(Error::Kind::kInvalid, "timeout must be a whole number from 1 to " +
+                                                  std::to_string(kLifetimeSecondsMax));
+  }
   sessions::SessionOptions options;
   options.template_name = body.text("templateID");
   if (options.template_name == kBase) options.template_name = sandbox::kHostTemplate;
-  options.lifetime_seconds = body.integer("timeout", kLifetimeSecondsDefault);
+  options.lifetime_seconds = seconds;
   options.limits = limits_within(services.sessions.config().most_limits);
   options.env = body.map("envVars");
   TRY(check_environment(options.env));
@@ -92,7 +105,7 @@ base::Result<Response> list(const Services& services, const Request& request) {
 
 base::Result<Response> look(const Services& services, const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
-  return json_answer(200, shown(TRY(services.sessions.state_of(session))));
+  return answer_about(services, TRY(services.sessions.state_of(session)));
 }
 
 base::Result<Response> remove(const Services& services, const Request& request) {
@@ -108,7 +121,7 @@ base::Result<Response> pause(const Services& services, const Request& request) {
 
 base::Result<Response> resume(const Services& services, const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
-  return json_answer(200, shown(TRY(services.sessions.resume(request.principal.id, session.id))));
+  return answer_about(services, TRY(services.sessions.resume(request.principal.id, session.id)));
 }
 
 json shown(const Seen& seen) {
@@ -172,13 +185,12 @@ std::vector<Route> sandbox_routes(const Services& services) {
       return function(services, request, body);
     };
   };
-  const std::vector<Argument> create_body{
-      {.name = "templateID", .most = 100},
-      {.name = "timeout",
-       .type = Type::kInteger,
-       .least = 1,
-       .most = sandboxes::kLifetimeSecondsMax},
-      {.name = "envVars", .type = Type::kStringMap, .most = sandboxes::kVariablesMax}};
+  // Both have this path, and no member of one means another thing to the other.
+  std::vector<Argument> create_body = e2b::creation_body();
+  for (Argument& row : create_body) {
+    if (row.name == std::string_view("timeout")) row.least = 0;  // create() says what it may be
+  }
+  create_body.push_back({.name = "secure", .type = Type::kBoolean});
   const std::vector<Argument> process_body{
       {.name = "cmd", .required = true, .least = 1, .most = 4096},
       {.name = "args", .type = Type::kStringList, .most = sandboxes::kArgumentsMax},

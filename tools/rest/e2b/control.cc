@@ -244,6 +244,25 @@ base::Result<Response> no_change_of_network(const Services& services, const Requ
 }  // namespace
 }  // namespace control
 
+std::vector<Argument> creation_body() {
+  return {
+      {.name = "templateID", .most = 100},
+      {.name = "timeout", .type = Type::kInteger, .least = 1, .most = control::kLifetimeSecondsMax},
+      {.name = "envVars", .type = Type::kStringMap, .most = 200},
+      {.name = "metadata", .type = Type::kStringMap, .most = 100},
+      {.name = "allow_internet_access", .type = Type::kBoolean},
+      {.name = "autoPause", .type = Type::kBoolean},
+      {.name = "network", .type = Type::kObject},
+      {.name = "iam", .type = Type::kObject},
+      {.name = "mcp", .type = Type::kObject},
+      {.name = "volumeMounts", .type = Type::kStringList}};
+}
+
+base::Result<Response> create_sandbox(const Services& services, const Request& request,
+                                      const Arguments& body) {
+  return control::create(services, request, body);
+}
+
 std::vector<Route> control_routes(const Services& services) {
   const auto with = [&services](auto function) {
     return [&services, function](const Request& request, const Arguments&) {
@@ -262,23 +281,12 @@ std::vector<Route> control_routes(const Services& services) {
                                   .least = 1,
                                   .most = control::kLifetimeSecondsMax}};
   };
-  const std::vector<Argument> create_body{
-      {.name = "templateID", .most = 100},
-      {.name = "timeout", .type = Type::kInteger, .least = 1, .most = control::kLifetimeSecondsMax},
-      {.name = "envVars", .type = Type::kStringMap, .most = 200},
-      {.name = "metadata", .type = Type::kStringMap, .most = 100},
-      {.name = "allow_internet_access", .type = Type::kBoolean},
-      {.name = "autoPause", .type = Type::kBoolean},
-      {.name = "network", .type = Type::kObject},
-      {.name = "iam", .type = Type::kObject},
-      {.name = "mcp", .type = Type::kObject},
-      {.name = "volumeMounts", .type = Type::kStringList}};
   std::vector<Operation> operations{
       {"POST", "/v2/sandboxes",
        [&services](const Request& request, const Arguments& body) {
-         return control::create(services, request, body);
+         return create_sandbox(services, request, body);
        },
-       create_body, true, Work::kCall},
+       creation_body(), true, Work::kCall},
       {"GET", "/v2/sandboxes", with(control::list)},
       {"POST", "/sandboxes/{id}/timeout", with_body(control::set_timeout), timeout_body(true),
        true},

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mcp/http/route.h"
+#include "tools/arguments.h"
 #include "tools/tools.h"
 
 namespace tools::rest::e2b {
@@ -14,6 +15,12 @@ inline constexpr const char* kEnvdVersion = "0.5.3";
 
 // All that follow.
 std::vector<mcp::http::Route> routes(const Services& services);
+
+// Of POST /v2/sandboxes, and of the older /sandboxes where the body says that it is one of theirs.
+std::vector<Argument> creation_body();
+base::Result<mcp::http::Response> create_sandbox(const Services& services,
+                                                 const mcp::http::Request& request,
+                                                 const Arguments& body);
 
 std::vector<mcp::http::Route> control_routes(const Services& services);
 std::vector<mcp::http::Route> process_routes(const Services& services);
