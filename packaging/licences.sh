@@ -13,6 +13,7 @@ libcurl4-openssl-dev curl
 libfmt-dev fmt
 liblzma-dev XZ Utils
 libmagic-dev file
+libminizip-dev minizip
 libnghttp2-dev nghttp2
 libseccomp-dev libseccomp
 libspdlog-dev spdlog

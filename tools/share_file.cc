@@ -5,7 +5,7 @@
 
 #include "sandbox/base/clock.h"
 #include "sandbox/files/box_files.h"
-#include "sandbox/files/box_path.h"
+#include "tools/folder_zip.h"
 #include "tools/share_link.h"
 #include "tools/sandbox_uri.h"
 #include "tools/text_window.h"
@@ -16,6 +16,8 @@ namespace tools {
 using nlohmann::json;
 
 namespace {
+
+constexpr std::int64_t kFolderBytesMax = std::int64_t{1} << 30;  // before it is compressed
 
 // Where the person at this machine finds it.
 struct HostPlace {
@@ -82,13 +84,20 @@ Reply reply_of(const sessions::Share& shared, const Services& services) {
   return reply;
 }
 
-base::Result<base::UniqueFd> open_source(const sandbox::files::BoxFiles& files,
-                                         const std::string& path) {
+struct Source {
+  base::UniqueFd file;
+  std::string filename;  // empty: its own
+};
+
+// Of a folder, it is a zip file.
+base::Result<Source> open_source(const Services& services, const sandbox::files::BoxFiles& files,
+                                 const std::string& path, const std::stop_token& gone) {
   auto source = files.open(path);
-  if (source.ok() || source.error().os_errno != EISDIR) return source;
-  return base::error(base::Error::Kind::kInvalid,
-                     sandbox::files::shown_path(path) +
-                         ": is a directory; make an archive of it first (tar, zip) and share that");
+  if (source.ok()) return Source{std::move(source).value(), ""};
+  if (source.error().os_errno != EISDIR) return std::move(source).error();
+  FolderZip zip = TRY(
+      zip_folder(files, path, services.sessions.config().state_directory, kFolderBytesMax, gone));
+  return Source{std::move(zip.file), zip.filename};
 }
 
 }  // namespace
@@ -97,7 +106,8 @@ mcp::Tool share_tool(const Services& services) {
   Definition definition{
       "share_file",
       "Share a file",
-      "Gives a file to the user: copies it out of the session and returns where it is.",
+      "Gives a file to the user, or a folder as a zip file: copies it out of the session and "
+      "returns where it is.",
       {path_argument("relative to /workspace, or absolute"),
        session_argument(),
        {.name = "filename", .description = "for the user; default: its own", .most = 1000},
@@ -124,14 +134,15 @@ mcp::Tool share_tool(const Services& services) {
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         const sessions::Session session = TRY(old_session_for(services, arguments, context));
         const auto files = files_in(TRY(services.sessions.root_of(session)), session);
-        const base::UniqueFd source = TRY(open_source(files, arguments.text("path")));
+        const Source source =
+            TRY(open_source(services, files, arguments.text("path"), context.cancelled()));
         share::PublishRequest request;
         request.session_id = session.id;
         request.principal_id = context.principal().id;
         request.source_path = to_utf8(arguments.text("path"));
-        request.filename = to_utf8(arguments.text("filename"));
+        request.filename = to_utf8(arguments.text("filename", source.filename));
         request.expires_in_seconds = arguments.integer("expires_in_seconds", 7 * 86400);
-        const sessions::Share shared = TRY(services.share.publish(source.get(), request));
+        const sessions::Share shared = TRY(services.share.publish(source.file.get(), request));
         if (services.changes != nullptr) {
           services.changes->resources_changed(context.principal().id);
         }

@@ -9,10 +9,18 @@ import pytest
 import environments
 from http_server import Server, token
 from hutch_client import PATIENCE, ROOT
-from matrix import INSTALLED, install, node
+from matrix import HERE, INSTALLED, install, node
 from tls_proxy import TlsProxy
 
-OLDER_PYTHON = ["e2b-code-interpreter==2.0.0", "e2b==2.0.0"]
+
+def packages_of_python(name, *wanted):
+    """Where they are, apart from those of the tests."""
+    installed = ROOT / "build" / name
+    if not installed.exists():
+        made = installed.with_suffix(".part")
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(made), *wanted], check=True, timeout=600 * PATIENCE)
+        made.rename(installed)
+    return str(installed)
 
 
 def serve(state, *arguments):
@@ -32,7 +40,7 @@ def domain(state, tmp_path):
 
 def drive(command, env, *steps):
     ended = subprocess.run(command, capture_output=True, text=True, timeout=180 * PATIENCE, env=env)
-    assert ended.returncode == 0 and ended.stdout.split() == [*steps, "killed"], ended.stdout + ended.stderr
+    assert ended.returncode == 0 and ended.stdout.split() == list(steps), ended.stdout + ended.stderr
 
 
 def test_what_its_users_do(state):
@@ -41,19 +49,23 @@ def test_what_its_users_do(state):
         url = "http://%s:%d" % server.address
         drive([node(), str(INSTALLED / "e2b.mjs")],
               {"PATH": os.environ["PATH"], "E2B_API_URL": url, "E2B_SANDBOX_URL": url, "E2B_API_KEY": token(state)},
-              "cells", "contexts", "commands", "terminal", "files", "life")
+              "cells", "contexts", "commands", "terminal", "files", "life", "killed")
 
 
 def test_an_older_one_by_its_domain(domain):
     install()
     drive([node(), "--import", str(INSTALLED / "hutch_test_names.mjs"), str(INSTALLED / "e2b.mjs")],
-          {**domain, "E2B_SDK": "e2b-code-interpreter-2.0"}, "cells", "commands", "terminal", "files", "life")
+          {**domain, "E2B_SDK": "e2b-code-interpreter-2.0"}, "cells", "commands", "terminal", "files", "life", "killed")
 
 
 def test_an_older_one_of_python_by_its_domain(domain):
-    installed = ROOT / "build/e2b-older"
-    if not installed.exists():
-        made = installed.with_suffix(".part")
-        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(made), *OLDER_PYTHON], check=True, timeout=300 * PATIENCE)
-        made.rename(installed)
-    drive([sys.executable, str(ROOT / "tests/clients/e2b_older.py")], {**domain, "PYTHONPATH": str(installed)}, "code", "commands", "files", "life")
+    packages = packages_of_python("e2b-older", "e2b-code-interpreter==2.0.0", "e2b==2.0.0")
+    drive([sys.executable, str(HERE / "e2b_older.py")], {**domain, "PYTHONPATH": packages}, "code", "commands", "files", "life", "killed")
+
+
+def test_an_agent_of_openai_works_in_it(state):
+    packages = packages_of_python("openai-agents-e2b", "openai-agents[e2b]==0.24.0")
+    with serve(state) as server:
+        url = "http://%s:%d" % server.address
+        drive([sys.executable, str(HERE / "openai_agents_e2b.py")],
+              {"PATH": os.environ["PATH"], "E2B_API_URL": url, "E2B_SANDBOX_URL": url, "E2B_API_KEY": token(state), "PYTHONPATH": packages}, "It", "is", "42.")

@@ -210,3 +210,19 @@ def test_others_are_served_while_processes_run(api, sandbox):
     assert api("POST", f"/sandboxes/{sandbox}/files?path=go", raw=b"")[0] == 201
     waits.join(60 * PATIENCE)
     assert not waits.is_alive()
+
+
+def test_what_is_served_is_described(server):
+    status, headers, got = server.request("GET", "/openapi.json")
+    described = json.loads(got)
+    assert status == 200 and headers["Content-Type"] == "application/json" and described["openapi"] == "3.1.0"
+    made = described["paths"]["/sandboxes"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert made["properties"]["templateID"] == {"type": "string"}
+    look = described["paths"]["/sandboxes/{id}"]["get"]
+    assert look["parameters"] == [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}]
+    # Each is there, and asks for what it says.
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            status = server.request(method.upper(), path.replace("{", "").replace("}", ""), "{}")[0]
+            is_open = operation.get("security") == []
+            assert (status == 401) == ("security" not in operation) and status != 405 and (is_open or status in (400, 401, 404, 502)), (method, path, status)

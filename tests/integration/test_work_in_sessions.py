@@ -126,6 +126,26 @@ def test_a_limit_says_that_it_was_one(module_state, client):
     assert here.end() == 5, "a terminal has no such end"
 
 
+def test_folders(module_state, client, tmp_path):
+    source = tmp_path / "folder"
+    (source / "deep/er").mkdir(parents=True)
+    (source / "a ü.txt").write_text("a")
+    (source / "deep/er/b").write_bytes(bytes(range(256)) * 1000)
+    (source / "link").symlink_to("/etc/passwd")
+    copied = hutch(module_state, "cp", str(source), "work:/workspace/")
+    assert copied.returncode == 0 and b"1 that are no files" in copied.stderr
+    assert client.run("(cd folder && find . | sort) | tr '\\n' ' '", "bash", session_id="work")["stdout"] == ". ./a ü.txt ./deep ./deep/er ./deep/er/b "
+    client.run("import os; os.symlink('/etc', 'folder/out')", session_id="work")
+    back = hutch(module_state, "cp", "work:folder", str(tmp_path / "back"))
+    assert back.returncode == 0 and b"1 that are no files" in back.stderr
+    assert sorted(str(one.relative_to(tmp_path / "back")) for one in (tmp_path / "back").rglob("*")) == ["a ü.txt", "deep", "deep/er", "deep/er/b"]
+    assert (tmp_path / "back/deep/er/b").read_bytes() == bytes(range(256)) * 1000
+    (tmp_path / "there").mkdir()
+    assert hutch(module_state, "cp", "work:folder/", str(tmp_path / "there")).returncode == 0 and (tmp_path / "there/folder/deep").is_dir()
+    assert hutch(module_state, "cp", str(source) + "/", "work:other").returncode == 0
+    assert client.run("cat 'other/a ü.txt'", "bash", session_id="work")["stdout"] == "a"
+
+
 def test_files_into_what_is_none(module_state, client, tmp_path):
     client.run("open('out.txt', 'w').write('copied')", session_id="work")
     fifo, plain, link = tmp_path / "fifo", tmp_path / "plain", tmp_path / "link"
@@ -153,7 +173,7 @@ def test_files(module_state, client, tmp_path):
     assert hutch(module_state, "cp", "-", "work:in/piped", input=b"piped").returncode == 0
     assert hutch(module_state, "cp", "work:in/piped", "-").stdout == b"piped"
     for words, says in ((("a", "b"), "SESSION:PATH"), (("work:a", "work:b"), "SESSION:PATH"), (("work:none", str(tmp_path)), "none"),
-                        (("work:in", str(tmp_path)), "directory"), ((str(tmp_path / "none"), "work:x"), "No such file")):
+                        (("work:in", "-"), "directory"), ((str(tmp_path / "none"), "work:x"), "No such file")):
         failed = hutch(module_state, "cp", *words)
         assert failed.returncode == 1 and says in failed.stderr.decode(), (words, failed.stderr)
     client.run("import os; os.symlink('/etc/shadow', 'out'); os.symlink('/proc/1/root/etc/hostname', 'root')", session_id="work")

@@ -21,6 +21,7 @@
 #include "tools/cli/oauth.h"
 #include "tools/rest/agentcop.h"
 #include "tools/rest/e2b/e2b.h"
+#include "tools/rest/openapi.h"
 #include "tools/rest/ports.h"
 #include "tools/rest/responses.h"
 #include "tools/rest/sandboxes.h"
@@ -202,6 +203,7 @@ base::Result<int> run_serve(Application& app, bool no_auth) {
         rest::e2b::routes(services), rest::port_routes(services)}) {
     options.routes.insert(options.routes.end(), routes.begin(), routes.end());
   }
+  options.routes.push_back(rest::openapi_route(options.routes, HUTCH_VERSION));
 
   const base::UniqueFd signals = TRY(ending_signals());
 

@@ -61,6 +61,9 @@ mcp::http::Route route_of(Operation operation, const Refusal& refusal) {
   route.body_bytes = kBodyBytesMax;
   route.work = operation.work;
   route.refusal = refusal;
+  if (!operation.body.empty()) {
+    route.body_schema = sandbox::wire::print_json(schema_of(operation.body));
+  }
   route.answer = [operation = std::make_shared<const Operation>(std::move(operation)),
                   refusal](const Request& request) { return answer(*operation, refusal, request); };
   return route;

@@ -12,6 +12,7 @@
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
 #include "share/mime.h"
+#include "tools/folder_zip.h"
 #include "tools/rest/api.h"
 #include "tools/rest/download.h"
 #include "tools/rest/json_answer.h"
@@ -31,7 +32,8 @@ namespace sandbox_files {
 namespace {
 
 constexpr std::size_t kUploadBytesMax = sandbox::files::kWriteBytesMax;
-constexpr std::size_t kFramingBytesMax = std::size_t{1} << 20;  // of multipart around a file
+constexpr std::int64_t kArchiveBytesMax = std::int64_t{2} << 30;  // before it is compressed
+constexpr std::size_t kFramingBytesMax = std::size_t{1} << 20;    // of multipart around a file
 
 std::string name_of_path(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -79,6 +81,20 @@ base::Result<Response> read(const Services& services, const Request& request) {
   download.filename = to_utf8(name_of_path(path));
   download.content_type = share::mime_type_of_name(download.filename);
   if (download.content_type.empty()) download.content_type = "application/octet-stream";
+  return answer_with(request, std::move(download));
+}
+
+base::Result<Response> archive(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(sandbox_of(services, request));
+  const auto files = TRY(files_of(services, session));
+  FolderZip zip =
+      TRY(zip_folder(files, path_in_query(request, "/workspace"),
+                     services.sessions.config().state_directory, kArchiveBytesMax, request.gone));
+  Download download;
+  download.file = std::move(zip.file);
+  download.bytes = zip.bytes;
+  download.filename = zip.filename;
+  download.content_type = "application/zip";
   return answer_with(request, std::move(download));
 }
 
@@ -154,10 +170,16 @@ std::vector<Route> sandbox_file_routes(const Services& services) {
                             {},
                             true},
                            refused_with_code);
+  Route archive = route_of({"GET", "/sandboxes/{id}/archive",
+                            [&services](const Request& request, const Arguments&) {
+                              return sandbox_files::archive(services, request);
+                            }},
+                           refused_with_code);
+  archive.work = Route::Work::kRun;
   reading.work = writing.work = Route::Work::kCall;
   writing.takes_parts = true;
   writing.body_bytes = sandbox_files::kUploadBytesMax + sandbox_files::kFramingBytesMax;
-  return {std::move(reading), std::move(writing)};
+  return {std::move(reading), std::move(writing), std::move(archive)};
 }
 
 }  // namespace tools::rest

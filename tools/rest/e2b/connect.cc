@@ -9,6 +9,7 @@
 #include "sandbox/limits.h"
 #include "sandbox/wire/json.h"
 #include "sessions/host_id.h"
+#include "tools/rest/e2b/envelope.h"
 #include "tools/rest/e2b/follow.h"
 #include "tools/rest/e2b/signature.h"
 #include "tools/rest/json_answer.h"
@@ -25,8 +26,6 @@ namespace {
 
 constexpr std::size_t kMessageBytesMax = std::size_t{2} * sandbox::kCodeBytesMax;
 constexpr std::size_t kMessagesBytesMax = std::size_t{16} << 20;
-constexpr std::size_t kEnvelopeBytes = 5;  // flags, and the length with its highest byte first
-constexpr unsigned char kEndOfStream = 2;
 
 const char* code_of(const Error& error) {
   switch (error.kind) {
@@ -50,44 +49,14 @@ const char* code_of(const Error& error) {
 
 json shown(const Error& error) { return {{"code", code_of(error)}, {"message", error.message}}; }
 
-std::string enveloped(unsigned char flags, const json& message) {
-  const std::string text = sandbox::wire::print_json(message);
-  std::string bytes(1, static_cast<char>(flags));
-  for (int shift = 24; shift >= 0; shift -= 8) {
-    bytes += static_cast<char>((text.size() >> static_cast<unsigned>(shift)) & 0xffU);
-  }
-  return bytes + text;
-}
-
-base::Result<json> parse(std::string_view text) {
-  const auto parsed = sandbox::wire::parse_json(text.empty() ? "{}" : text);
-  if (parsed.ok() && parsed.value().is_object()) return parsed;
-  return base::error(Error::Kind::kInvalid, "the message must be a JSON object");
-}
-
-// Cuts the first message off, with its envelope.
-base::Result<std::string_view> next_message(std::string_view& body) {
-  std::size_t size = 0;
-  for (std::size_t at = 1; at < kEnvelopeBytes && at < body.size(); ++at) {
-    size = size << 8U | static_cast<unsigned char>(body[at]);
-  }
-  if (body.size() < kEnvelopeBytes || body[0] != 0 || size > body.size() - kEnvelopeBytes) {
-    return base::error(Error::Kind::kInvalid, "the body is not messages, each in its envelope");
-  }
-  const std::string_view message = body.substr(kEnvelopeBytes, size);
-  body.remove_prefix(kEnvelopeBytes + size);
-  return message;
-}
-
 // The one message of a request.
 base::Result<json> message_in(const Request& request) {
   if (!request.header("Content-Type").starts_with("application/connect+json")) {
-    return parse(request.body);
+    return parse_message(request.body);
   }
-  std::string_view body = request.body;
-  const std::string_view message = TRY(next_message(body));
-  if (body.empty()) return parse(message);
-  return base::error(Error::Kind::kInvalid, "the body is more than one message");
+  std::vector<json> messages = TRY(messages_in(request.body));
+  if (messages.size() == 1) return std::move(messages.front());
+  return base::error(Error::Kind::kInvalid, "the body is not one message");
 }
 
 Response refused_status(int status, const std::string& message) {
@@ -188,12 +157,7 @@ Route client_stream(
   route.answer = [&services, answer = std::move(answer)](const Request& request) {
     const auto answered = [&]() -> base::Result<json> {
       const sessions::Session session = TRY(session_of(services, request));
-      std::vector<json> messages;
-      std::string_view body = request.body;
-      while (!body.empty()) {
-        const std::string_view message = TRY(next_message(body));
-        messages.push_back(TRY(parse(message)));
-      }
+      const std::vector<json> messages = TRY(messages_in(request.body));
       const json none = json::object();
       return answer({request, session, none}, messages);
     }();

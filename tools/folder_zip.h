@@ -1,0 +1,28 @@
+// A folder of a session as one file for people: zip, by minizip.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/result.h"
+#include "sandbox/files/box_files.h"
+
+namespace tools {
+
+struct FolderZip {
+  base::UniqueFd file;  // without a name, open for reading
+  std::int64_t bytes = 0;
+  std::string filename;       // "project.zip"
+  std::int64_t left_out = 0;  // links, and what cannot be read
+};
+
+// Its regular files, with the modes they have, and its directories. The file takes room in
+// `directory` until it is closed. kLimit: it has more entries than are listed at once, or more than
+// `bytes_max` of content. kUnavailable: `gone`.
+base::Result<FolderZip> zip_folder(const sandbox::files::BoxFiles& files, const std::string& path,
+                                   const std::string& directory, std::int64_t bytes_max,
+                                   const std::stop_token& gone);
+
+}  // namespace tools

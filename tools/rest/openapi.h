@@ -1,0 +1,15 @@
+// What is served over HTTP beside MCP, as OpenAPI 3.1 has it: made from the routes themselves.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mcp/http/route.h"
+
+namespace tools::rest {
+
+// GET /openapi.json: of `routes` those that have a path.
+mcp::http::Route openapi_route(const std::vector<mcp::http::Route>& routes,
+                               const std::string& version);
+
+}  // namespace tools::rest
