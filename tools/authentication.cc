@@ -19,6 +19,13 @@ using Decision = std::variant<mcp::Principal, Challenge>;
 
 namespace {
 
+// Some of E2B's SDKs send no key but what looks like one of theirs: its digits are those of a token.
+std::string token_meant_by(std::string_view given) {
+  constexpr std::string_view kTheirs = "e2b_";
+  if (!given.starts_with(kTheirs)) return std::string(given);
+  return std::string(sessions::kTokenPrefix) + std::string(given.substr(kTheirs.size()));
+}
+
 class Authentication {
  public:
   Authentication(sessions::Store& store, std::shared_ptr<mcp::auth::ResourceServer> oauth,
@@ -34,7 +41,7 @@ class Authentication {
       return *none == mcp::auth::NoBearer::kMalformed ? challenges_.malformed()
                                                       : challenges_.no_token();
     }
-    const auto token = std::get<std::string_view>(bearer);
+    const std::string token = token_meant_by(std::get<std::string_view>(bearer));
     if (oauth_ && !token.starts_with(sessions::kTokenPrefix)) return by_issuer(token);
     return by_store(token);
   }

@@ -19,7 +19,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests/clients")]
+sys.path[:0] = [str(ROOT / "tests/clients"), str(ROOT / "tests/support")]
 from matrix import INSTALLED, install, node  # noqa: E402
 
 BUILD = os.environ.get("HUTCH_BUILD", str(ROOT / "build/release"))
@@ -93,7 +93,7 @@ def doors_of(port, token):
     of_e2b = {"E2b-Sandbox-Id": e2b["sandboxID"], "X-Access-Token": e2b["envdAccessToken"]}
     return {
         "MCP run_code": Mcp(port, token, "run_code", {"language": "python", "code": "pass"}),
-        "MCP run_code, bash": Mcp(port, token, "run_code", {"language": "bash", "code": ":"}),
+        "MCP run_code, bash": Mcp(port, token, "run_code", {"language": "bash", "code": "/bin/true"}),
         "Sandbase process (bash)": Door(port, f"/sandboxes/{sandbase}/processes", {"cmd": "true"}, key),
         "Agentcop run": Door(port, f"/api/sandbox/{agentcop}/run", {"code": "pass", "language": "python"}, key),
         "E2B /execute": Door(port, "/execute", {"code": "pass"}, of_e2b),

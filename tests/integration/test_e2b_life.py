@@ -38,6 +38,7 @@ def test_what_is_not_there_yet_says_so(sandbox):
 def test_who_may(server, options, sandbox, module_state):
     with pytest.raises(AuthenticationException, match="401"):
         Sandbox.create(**{**options, "api_key": "e2b_0123"})
+    Sandbox.create(**{**options, "api_key": options["api_key"].replace("hutch_", "e2b_")}).kill()
     other = {**options, "api_key": token(module_state, "--principal", "other")}
     with pytest.raises(NotFoundException):
         Sandbox.connect(sandbox.sandbox_id, **other)
