@@ -33,7 +33,7 @@ struct Route {
   std::function<std::optional<auth::Challenge>(Request& head)> identify = nullptr;
   // Of a request; more is refused before it is read.
   std::size_t body_bytes = std::numeric_limits<std::size_t>::max();
-  bool takes_parts = false;  // multipart/form-data is taken apart: Request::parts
+  bool takes_parts = false;      // multipart/form-data is taken apart: Request::parts
   std::string body_schema = {};  // JSON Schema of a body of JSON, for who describes it; empty: none
   // On which threads it is answered: of those that read requests, which nothing may hold for long;
   // for calls; or for what waits until code has run, which keeps no call waiting.
