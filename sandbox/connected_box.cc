@@ -165,6 +165,11 @@ base::Status ConnectedBox::resume() {
   return base::done();
 }
 
+base::Status ConnectedBox::keep_awake() {
+  TRY(call({{"op", "in_use"}}));
+  return base::done();
+}
+
 base::Status ConnectedBox::taken() {
   TRY(call({{"op", "taken"}}));
   return base::done();

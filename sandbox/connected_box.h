@@ -43,6 +43,7 @@ class ConnectedBox : public Box {
   base::Result<BoxStatus> status() override;
   base::Status pause() override;
   base::Status resume() override;
+  base::Status keep_awake() override;
   base::Status taken() override;
   base::Status end_with_connection() override;
   base::Status allow(const std::vector<NetworkRule>& rules, bool take_back) override;

@@ -70,6 +70,9 @@ class Box {
   virtual base::Status pause() = 0;
   virtual base::Status resume() = 0;
 
+  // Somebody uses what runs in it: it is not idle. One that a client has paused stays so.
+  virtual base::Status keep_awake() = 0;
+
   // Its session was a spare one and is somebody's: what was started for whom it may concern, and is
   // not used, ends soon.
   virtual base::Status taken() = 0;

@@ -184,6 +184,10 @@ class Manager {
                                                   const std::string& run_id) const;
   base::Result<RunState> cancel_run(const std::string& principal_id, const std::string& run_id);
   // Bytes of "stdout", "stderr" or "<n>.png" of a run.
+  // The same of a stream, from the first byte at `offset` or behind it that is kept: there.
+  base::Result<std::string> read_stream(const std::string& session_id, const std::string& run_id,
+                                        const std::string& name, std::int64_t& offset,
+                                        std::size_t size);
   base::Result<std::string> read_run_file(const std::string& session_id, const std::string& run_id,
                                           const std::string& name, std::int64_t offset,
                                           std::size_t size);
@@ -243,6 +247,10 @@ class Manager {
   void sweep_server_marks() const;
   [[nodiscard]] bool server_is_alive(const std::string& server_id) const;
   [[nodiscard]] std::string directory_of(const std::string& session_id) const;
+  // None: the stream has no byte yet.
+  [[nodiscard]] base::Result<base::UniqueFd> open_run_file(const std::string& session_id,
+                                                           const std::string& run_id,
+                                                           const std::string& name) const;
   base::Status make_directories(const Session& session) const;
   base::Result<std::shared_ptr<sandbox::Box>> start_box(const Session& known,
                                                         const sandbox::SessionLock& lock);

@@ -39,7 +39,7 @@ base::Result<base::UniqueFd> Manager::connect(const Session& session, std::uint1
 }
 
 void Manager::keep_awake(const Session& session) {
-  if (const auto box = sandbox_.find(session.id); box.ok()) (void)box.value()->resume();
+  if (const auto box = sandbox_.find(session.id); box.ok()) (void)box.value()->keep_awake();
 }
 
 base::Status Manager::set_lifetime(const Session& session, std::int64_t seconds) {

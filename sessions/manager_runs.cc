@@ -223,18 +223,34 @@ base::Result<RunState> Manager::cancel_run(const std::string& principal_id,
   return wait_run(principal_id, run_id, options, {});
 }
 
-base::Result<std::string> Manager::read_run_file(const std::string& session_id,
-                                                 const std::string& run_id, const std::string& name,
-                                                 std::int64_t offset, std::size_t size) {
+base::Result<base::UniqueFd> Manager::open_run_file(const std::string& session_id,
+                                                    const std::string& run_id,
+                                                    const std::string& name) const {
   const std::string directory = directory_of(session_id) + "/runs/" + run_id;
   const base::UniqueFd run =
       TRY(base::open_file(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  const auto file = base::open_file(run.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  auto file = base::open_file(run.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   const bool is_stream = name == "stdout" || name == "stderr";
   // Made with the first byte.
-  if (!file.ok() && is_stream && file.error().os_errno == ENOENT) return std::string();
-  if (!file.ok()) return file.error();
-  return base::read_at(file.value().get(), offset, size);
+  if (!file.ok() && is_stream && file.error().os_errno == ENOENT) return base::UniqueFd();
+  return file;
+}
+
+base::Result<std::string> Manager::read_run_file(const std::string& session_id,
+                                                 const std::string& run_id, const std::string& name,
+                                                 std::int64_t offset, std::size_t size) {
+  const base::UniqueFd file = TRY(open_run_file(session_id, run_id, name));
+  return file.valid() ? base::read_at(file.get(), offset, size) : std::string();
+}
+
+base::Result<std::string> Manager::read_stream(const std::string& session_id,
+                                               const std::string& run_id, const std::string& name,
+                                               std::int64_t& offset, std::size_t size) {
+  const base::UniqueFd file = TRY(open_run_file(session_id, run_id, name));
+  if (!file.valid()) return std::string();
+  // In place of what a terminal's stream has forgotten there is a hole.
+  if (const off_t kept = ::lseek(file.get(), offset, SEEK_DATA); kept > offset) offset = kept;
+  return base::read_at(file.get(), offset, size);
 }
 
 }  // namespace sessions

@@ -19,7 +19,8 @@ using Decision = std::variant<mcp::Principal, Challenge>;
 
 namespace {
 
-// Some of E2B's SDKs send no key but what looks like one of theirs: its digits are those of a token.
+// Some of E2B's SDKs send no key but what looks like one of theirs: its digits are those of a
+// token.
 std::string token_meant_by(std::string_view given) {
   constexpr std::string_view kTheirs = "e2b_";
   if (!given.starts_with(kTheirs)) return std::string(given);

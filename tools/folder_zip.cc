@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <minizip/zip.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
 
@@ -19,6 +21,7 @@ using sandbox::files::ListEntry;
 namespace {
 
 constexpr std::size_t kPieceBytes = 256U << 10;
+constexpr std::int64_t kRoomKeptBytes = std::int64_t{1} << 30;
 constexpr unsigned kUnix = 3U << 8U;  // whose modes they are: APPNOTE.TXT 4.4.2
 constexpr unsigned kVersion = 20;
 constexpr unsigned kNamesAreUtf8 = 1U << 11U;  // 4.4.4
@@ -77,18 +80,45 @@ class ZipWriter {
   zipFile zip_;
 };
 
+// Some that unpack it take a backslash for a separator.
+bool is_name_everywhere(const std::string& name) {
+  return std::ranges::none_of(name, [](unsigned char c) { return c == '\\' || c < 0x20; });
+}
+
+Error too_large(std::int64_t bytes) {
+  return base::error(
+      Error::Kind::kLimit,
+      "the folder has more than " + std::to_string(bytes >> 20) + " MiB: take a part of it");
+}
+
+// Runs of all sessions, and what hutch knows of them, are on the same disk.
+base::Status check_room(const std::string& directory, std::int64_t bytes) {
+  struct statvfs disk {};
+  if (::statvfs(directory.c_str(), &disk) != 0) return Error::from_errno("statvfs " + directory);
+  if (static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize) >= bytes + kRoomKeptBytes) {
+    return base::done();
+  }
+  return base::error(Error::Kind::kLimit, "this host has too little room for a zip file now");
+}
+
 // One walk through a folder.
 class Packing {
  public:
-  Packing(const BoxFiles& files, ZipWriter& zip, std::int64_t bytes_max, std::stop_token gone)
-      : files_(files), zip_(zip), bytes_max_(bytes_max), gone_(std::move(gone)) {}
+  // `zip_fd` is borrowed: what `zip` writes to.
+  Packing(const BoxFiles& files, ZipWriter& zip, int zip_fd, const ZipBounds& bounds,
+          std::stop_token gone)
+      : files_(files), zip_(zip), zip_fd_(zip_fd), bounds_(bounds), gone_(std::move(gone)) {}
 
   base::Status add(const ListEntry& entry, const std::string& name) {
+    if (entry.escaped || !is_name_everywhere(name)) {
+      ++left_out_;
+      return base::done();
+    }
     if (entry.type == "directory") {
       TRY(zip_.begin(name + "/", about(entry, kDirectoryMode)));
       return zip_.end();
     }
-    auto file = entry.escaped || entry.type != "file" ? no_file() : files_.open(entry.path);
+    auto file = entry.type == "file" ? files_.open(entry.path) : no_file();
     struct stat status {};
     if (!file.ok() || ::fstat(file.value().get(), &status) != 0) {
       ++left_out_;
@@ -103,7 +133,7 @@ class Packing {
 
  private:
   static base::Result<base::UniqueFd> no_file() {
-    return base::error(Error::Kind::kInvalid, "it is no file that has a name here");
+    return base::error(Error::Kind::kInvalid, "it is no file");
   }
 
   // What it holds may be changing, and growing.
@@ -117,18 +147,19 @@ class Packing {
       if (piece.empty()) return base::done();
       offset += static_cast<off_t>(piece.size());
       bytes_ += static_cast<std::int64_t>(piece.size());
-      if (bytes_ > bytes_max_) {
-        return base::error(Error::Kind::kLimit, "the folder has more than " +
-                                                    std::to_string(bytes_max_ >> 20) +
-                                                    " MiB: take a part of it");
-      }
+      if (bytes_ > bounds_.content_bytes) return too_large(bounds_.content_bytes);
       TRY(zip_.write(piece));
+      struct stat status {};
+      if (::fstat(zip_fd_, &status) == 0 && status.st_size > bounds_.zip_bytes) {
+        return too_large(bounds_.zip_bytes);
+      }
     }
   }
 
   const BoxFiles& files_;
   ZipWriter& zip_;
-  const std::int64_t bytes_max_;
+  const int zip_fd_;
+  const ZipBounds bounds_;
   const std::stop_token gone_;
   std::int64_t bytes_ = 0;
   std::int64_t left_out_ = 0;
@@ -136,9 +167,17 @@ class Packing {
 
 }  // namespace
 
+std::string told_of_left_out(const FolderZip& zip) {
+  if (zip.left_out == 0) return "";
+  return std::to_string(zip.left_out) +
+         (zip.left_out == 1 ? " entry is not in it: a link" : " entries are not in it: links") +
+         ", what cannot be read, or names that not every system can have";
+}
+
 base::Result<FolderZip> zip_folder(const BoxFiles& files, const std::string& path,
-                                   const std::string& directory, std::int64_t bytes_max,
+                                   const std::string& directory, const ZipBounds& bounds,
                                    const std::stop_token& gone) {
+  TRY(check_room(directory, bounds.zip_bytes));
   sandbox::files::ListOptions options;
   options.recursive = true;
   options.max_entries = sandbox::files::kListEntriesMax;
@@ -153,7 +192,7 @@ base::Result<FolderZip> zip_folder(const BoxFiles& files, const std::string& pat
   result.filename = name + ".zip";
   result.file = TRY(base::open_file(AT_FDCWD, directory, O_TMPFILE | O_RDWR, 0600));
   ZipWriter zip(result.file.get());
-  Packing packing(files, zip, bytes_max, gone);
+  Packing packing(files, zip, result.file.get(), bounds, gone);
   const std::size_t top = listed.path == "/" ? 1 : listed.path.size() + 1;
   for (const ListEntry& entry : listed.entries) {
     if (entry.path.size() > top) TRY(packing.add(entry, name + "/" + entry.path.substr(top)));

@@ -38,7 +38,14 @@ HostPlace place_on_host(const sessions::Share& shared, const Services& services)
   return place;
 }
 
-Reply reply_of(const sessions::Share& shared, const Services& services) {
+void tell(Reply& reply, std::string& told, const std::string& note) {
+  if (note.empty()) return;
+  told += (told.empty() ? "" : "; ") + note;
+  reply.structured["note"] = told;
+  reply.text += "\n" + one_line(note);
+}
+
+Reply reply_of(const sessions::Share& shared, const Services& services, const std::string& note) {
   Reply reply;
   reply.structured = json{{"id", shared.id},
                           {"filename", shared.filename},
@@ -49,6 +56,8 @@ Reply reply_of(const sessions::Share& shared, const Services& services) {
   reply.text = "shared " + shared.filename + " (" + shared.mime_type + ", " +
                std::to_string(shared.bytes) + " bytes, sha256 " + shared.sha256 + ") as " +
                shared.id;
+  std::string told;
+  tell(reply, told, note);
   std::string uri = sandbox_uri(kSharedAuthority, "/" + shared.id + "/" + shared.filename);
   if (services.folder != nullptr) {
     const HostPlace place = place_on_host(shared, services);
@@ -56,10 +65,7 @@ Reply reply_of(const sessions::Share& shared, const Services& services) {
     reply.structured["host_path"] = to_utf8(place.path);
     reply.text += "\non the user's machine: " + one_line(place.path) +
                   (place.is_theirs ? ", theirs to keep" : "");
-    if (!place.note.empty()) {
-      reply.structured["note"] = place.note;
-      reply.text += "\n" + one_line(place.note);
-    }
+    tell(reply, told, place.note);
   } else {
     reply.text += "\nto be read as " + uri;
   }
@@ -86,18 +92,20 @@ Reply reply_of(const sessions::Share& shared, const Services& services) {
 
 struct Source {
   base::UniqueFd file;
-  std::string filename;  // empty: its own
+  std::string filename = {};  // empty: its own
+  std::string note = {};
 };
 
 // Of a folder, it is a zip file.
 base::Result<Source> open_source(const Services& services, const sandbox::files::BoxFiles& files,
                                  const std::string& path, const std::stop_token& gone) {
   auto source = files.open(path);
-  if (source.ok()) return Source{std::move(source).value(), ""};
+  if (source.ok()) return Source{std::move(source).value()};
   if (source.error().os_errno != EISDIR) return std::move(source).error();
-  FolderZip zip = TRY(
-      zip_folder(files, path, services.sessions.config().state_directory, kFolderBytesMax, gone));
-  return Source{std::move(zip.file), zip.filename};
+  FolderZip zip = TRY(zip_folder(files, path, services.sessions.config().state_directory,
+                                 {kFolderBytesMax, share::kShareBytesMax}, gone));
+  std::string note = told_of_left_out(zip);
+  return Source{std::move(zip.file), std::move(zip.filename), std::move(note)};
 }
 
 }  // namespace
@@ -146,7 +154,7 @@ mcp::Tool share_tool(const Services& services) {
         if (services.changes != nullptr) {
           services.changes->resources_changed(context.principal().id);
         }
-        return reply_of(shared, services);
+        return reply_of(shared, services, source.note);
       });
 }
 

@@ -14,12 +14,15 @@ namespace mcp::http {
 namespace {
 
 constexpr std::array<std::string_view, 3> kOwnNames{"localhost", "127.0.0.1", "[::1]"};
-constexpr const char* kMethods = "GET, POST, DELETE, OPTIONS";
-constexpr std::array<std::string_view, 8> kRequestHeaders{
-    "content-type", "accept",   "authorization",  "mcp-protocol-version",
-    "mcp-method",   "mcp-name", "mcp-session-id", "last-event-id"};
+constexpr const char* kMethods = "GET, POST, PATCH, DELETE, OPTIONS";
+constexpr std::array<std::string_view, 13> kRequestHeaders{
+    "content-type",   "accept",        "authorization",  "mcp-protocol-version",
+    "mcp-method",     "mcp-name",      "mcp-session-id", "last-event-id",
+    "x-api-key",      "tus-resumable", "upload-length",  "upload-offset",
+    "upload-metadata"};
 constexpr std::string_view kParameterHeader = "mcp-param-";
-constexpr const char* kExposed = "Mcp-Session-Id, WWW-Authenticate";
+constexpr const char* kExposed =
+    "Mcp-Session-Id, WWW-Authenticate, Location, Upload-Offset, Upload-Length, Tus-Resumable";
 constexpr const char* kPreflightSeconds = "600";
 
 // Without the port.

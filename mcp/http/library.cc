@@ -180,7 +180,7 @@ void Exchange::decide(const httplib::Request& parsed) {
 }
 
 bool Exchange::answer_without_body(httplib::Response& response) {
-  if (!decided_ && request_.method == "POST") return false;
+  if (!decided_ && (request_.method == "POST" || request_.method == "PATCH")) return false;
   if (!decided_) run_handler();
   fill(response);
   return true;
@@ -322,10 +322,13 @@ class Library final : public httplib::Server {
       return current_->answer_without_body(response) ? HandlerResponse::Handled
                                                      : HandlerResponse::Unhandled;
     });
-    Post("/", [this](const httplib::Request&, httplib::Response& response,
-                     const httplib::ContentReader& reader) {
+    const HandlerWithContentReader with_body = [this](const httplib::Request&,
+                                                      httplib::Response& response,
+                                                      const httplib::ContentReader& reader) {
       current_->answer_with_body(response, reader);
-    });
+    };
+    Post("/", with_body);
+    Patch("/", with_body);
     // Else the text of an exception would become a header.
     set_exception_handler([](const httplib::Request&, httplib::Response& response,
                              const std::exception_ptr&) { response.status = kInternalError; });

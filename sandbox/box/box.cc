@@ -190,6 +190,7 @@ base::Status Box::start_control() {
   actions.used = [this] { used(); };
   actions.pause = [this] { return pause(Pauser::kClient); };
   actions.resume = [this] { return resume(); };
+  actions.in_use = [this] { in_use(); };
   actions.taken = [this] { runs_->end_unused_soon(); };
   actions.end_with_connection = [this] {
     spec_.ends_with_connection = true;
@@ -231,6 +232,12 @@ base::Status Box::pause(Pauser pauser) {
   }
   if (pauser == Pauser::kClient) paused_on_request_ = true;
   return base::done();
+}
+
+// Somebody uses what runs in it, which says nothing of what a client wants paused.
+void Box::in_use() {
+  last_use_ = steady_clock::now();
+  if (paused() && !paused_on_request_) (void)resume();
 }
 
 base::Status Box::resume() {

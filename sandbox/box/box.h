@@ -46,6 +46,7 @@ class Box {
   base::Status start_runs();
 
   base::Status pause(Pauser pauser);
+  void in_use();
   base::Status resume();
   [[nodiscard]] bool paused() const { return paused_since_.has_value(); }
   base::Status freeze(bool frozen);

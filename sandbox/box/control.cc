@@ -120,6 +120,10 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     TRY(op == "pause" ? actions_.pause() : actions_.resume());
     return json::object();
   }
+  if (op == "in_use") {
+    actions_.in_use();
+    return json::object();
+  }
   if (op == "taken") {
     actions_.taken();
     return json::object();

@@ -22,6 +22,7 @@ class Control {
     std::function<void()> used;  // thaws, and counts as use
     std::function<base::Status()> pause;
     std::function<base::Status()> resume;
+    std::function<void()> in_use;
     std::function<void()> taken;
     std::function<void()> end_with_connection;
     std::function<base::Status(const std::vector<NetworkRule>&, bool take_back)> allow;

@@ -71,9 +71,10 @@ base::Status Runs::submit(RunRequest request) {
                            " background runs; cancel_run one of them first: " + ids);
   }
   TRY(check_context(request));
-  Slot& slot = slots_[{interpreter_of(request.language), request.context}];
-  if (slot.directory.empty()) slot.directory = request.directory;
-  if (!request.background && slot.queue.size() >= kQueuedRunsMax) {
+  const Interpreter wanted{interpreter_of(request.language), request.context};
+  const auto known = slots_.find(wanted);
+  if (!request.background && known != slots_.end() &&
+      known->second.queue.size() >= kQueuedRunsMax) {
     return base::error(Error::Kind::kLimit, "too many runs wait for this interpreter already (" +
                                                 std::to_string(kQueuedRunsMax) + ")");
   }
@@ -89,8 +90,10 @@ base::Status Runs::submit(RunRequest request) {
   if (job->request.background) {
     begin(job);
   } else {
+    Slot& slot = slots_[wanted];
+    if (slot.directory.empty()) slot.directory = job->request.directory;
     slot.queue.push_back(job);
-    start_next(interpreter_of_run(job->run));
+    start_next(wanted);
   }
   return base::done();
 }
@@ -355,7 +358,9 @@ void Runs::finish(const JobPointer& job) {
     if (job->stop_cause && slot.worker) {
       slot.interrupted = true;
       context_.init.after_signals([this, interpreter] {
-        slots_[interpreter].interrupted = false;
+        const auto found = slots_.find(interpreter);
+        if (found == slots_.end()) return;  // its context was ended
+        found->second.interrupted = false;
         start_next(interpreter);
       });
     }

@@ -5,6 +5,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -76,6 +77,8 @@ base::Status DirectoryWatch::add(const std::string& name) {
 }
 
 void DirectoryWatch::wait_with(std::string name) {
+  // It may be found and told of.
+  if (std::ranges::find(waiting_, name) != waiting_.end()) return;
   has_too_many_ = has_too_many_ || names_.size() + waiting_.size() >= kDirectoriesMax;
   if (!has_too_many_) waiting_.push_back(std::move(name));
 }
@@ -136,6 +139,11 @@ base::Result<std::vector<DirectoryEvent>> DirectoryWatch::take() {
       read_event(head.wd, head.mask, head.len > 0 ? std::string(name) : "", events);
     }
     add_waiting();
+    if (has_too_many_) {
+      return base::error(Error::Kind::kLimit, "it has come to have more than " +
+                                                  std::to_string(kDirectoriesMax) +
+                                                  " directories: watch one of them");
+    }
   }
   return events;
 }

@@ -18,6 +18,7 @@
 //                                                            "usage":{"memory_bytes":n,..},
 //                                                            "isolation":{..}}
 //   {"op":"pause"} {"op":"resume"}                        {"ok":true}
+//   {"op":"in_use"}                                       {"ok":true}: not idle, nor paused for it
 //   {"op":"taken"}                                        {"ok":true}
 //   {"op":"end_with_connection"}                          {"ok":true}
 //   {"op":"allow","rules":["host:port"..],"take_back":b}  {"ok":true}, from now on; unsupported

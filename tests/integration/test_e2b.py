@@ -48,7 +48,11 @@ def test_contexts_know_nothing_of_each_other(sandbox):
     assert sandbox.run_code("x", context=one).error.name == "NameError"
     assert sandbox.run_code("x, os", context=two).error and sandbox.run_code("import os; os.getcwd()", context=two).text == "'/workspace/part'"
     assert sandbox.run_code("x").text == "1"
-    for context in (one, two, js, ts):
+    # One that is at work when it is removed does not come back.
+    with pytest.raises(Exception, match="(?i)time"):
+        sandbox.run_code("import time\nwhile True: time.sleep(0.1)", context=one, timeout=1)
+    sandbox.remove_code_context(one)
+    for context in (two, js, ts):
         sandbox.remove_code_context(context)
     for call in (lambda: sandbox.run_code("1", context=one), lambda: sandbox.remove_code_context(one.id), lambda: sandbox.run_code("1", context=ts)):
         with pytest.raises(Exception, match="no context|not found"):

@@ -39,6 +39,12 @@ def test_who_may(server, options, sandbox, module_state):
     with pytest.raises(AuthenticationException, match="401"):
         Sandbox.create(**{**options, "api_key": "e2b_0123"})
     Sandbox.create(**{**options, "api_key": options["api_key"].replace("hutch_", "e2b_")}).kill()
+    # Who may only read gets nothing with which code runs.
+    reads = {"X-API-Key": token(module_state, "--scope", "read")}
+    for path in ("/sandboxes/" + sandbox.sandbox_id, "/sandboxes", "/v2/sandboxes"):
+        status, _, got = server.request("GET", path, headers=reads)
+        assert status == 200 and sandbox.sandbox_id in got.decode() and b"ccessToken" not in got, path
+    assert b"envdAccessToken" in server.request("GET", "/sandboxes/" + sandbox.sandbox_id, headers={"X-API-Key": options["api_key"]})[2]
     other = {**options, "api_key": token(module_state, "--principal", "other")}
     with pytest.raises(NotFoundException):
         Sandbox.connect(sandbox.sandbox_id, **other)

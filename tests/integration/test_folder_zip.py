@@ -17,7 +17,7 @@ open('project/read me ü.txt', 'w').write('hello')
 open('project/src/run.sh', 'w').write('#!/bin/sh\n'); os.chmod('project/src/run.sh', 0o755)
 open('project/src/deep/data', 'wb').write(bytes(range(256)) * 4000)
 os.symlink('/etc/passwd', 'project/link'); os.symlink('/proc/1/root', 'project/out'); os.mkfifo('project/pipe')
-open(b'project/\xff', 'w').write('no name')
+open(b'project/\xff', 'w').write('no name'); open('project/a\\b', 'w').close()
 os.makedirs('many', exist_ok=True)
 for i in range(10_001): open(f'many/{i}', 'w').close()
 os.makedirs('none', exist_ok=True)
@@ -51,6 +51,7 @@ def check(content):
 def test_a_folder_is_shared_as_a_zip_file(server, client):
     shared = client.call("share_file", path="project", session_id="zipped")
     assert shared["filename"] == "project.zip" and shared["mime_type"] == "application/zip"
+    assert shared["note"].startswith("5 entries are not in it: links")
     check(server.request("GET", "/" + shared["url"].split("/", 3)[3])[2])
     assert client.call("share_file", path="/workspace/project/", session_id="zipped", filename="mine.zip")["filename"] == "mine.zip"
     empty = client.call("share_file", path="none", session_id="zipped")
@@ -61,11 +62,18 @@ def test_over_http(server, client, module_state):
     path = "/sandboxes/zipped/archive"
     status, headers, content = server.request("GET", path + "?path=/workspace/project")
     assert status == 200 and headers["Content-Type"] == "application/zip" and 'filename="project.zip"' in headers["Content-Disposition"]
+    assert headers["X-Hutch-Note"].startswith("5 entries")
     check(content)
     assert server.request("GET", path + "?path=project", headers={"Range": "bytes=0-3"})[2] == b"PK\x03\x04"
     for wrong, status in (("none/at/all", 404), ("project/src/run.sh", 400), ("many", 429), ("/proc/1/root/etc", 404)):
         assert server.request("GET", path + "?path=" + wrong)[0] == status, wrong
     assert not [name for name in os.listdir(module_state) if "zip" in name], "what was made has no name, and goes with its answer"
+
+
+def test_more_than_can_be_shared(client):
+    client.call("run_code", code="import os\nos.makedirs('random'); open('random/r', 'wb').write(os.urandom(102 << 20))", session_id="zipped")
+    with pytest.raises(ToolError, match="more than 100 MiB"):
+        client.call("share_file", path="random", session_id="zipped")
 
 
 def test_too_many_files(client):

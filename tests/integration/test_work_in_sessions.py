@@ -124,6 +124,8 @@ def test_a_limit_says_that_it_was_one(module_state, client):
     here.type(b"head -c 3000000 /dev/zero | tr '\\0' z; echo the e''nd; exit 5\r")
     here.until(b"the end")
     assert here.end() == 5, "a terminal has no such end"
+    last = hutch(module_state, "logs", "small").stdout
+    assert len(last) <= 1 << 20 and b"the end" in last and b"\0" not in last, "what it has forgotten is no output"
 
 
 def test_folders(module_state, client, tmp_path):
@@ -131,6 +133,7 @@ def test_folders(module_state, client, tmp_path):
     (source / "deep/er").mkdir(parents=True)
     (source / "a ü.txt").write_text("a")
     (source / "deep/er/b").write_bytes(bytes(range(256)) * 1000)
+    (source / "deep/er/b").chmod(0o755)
     (source / "link").symlink_to("/etc/passwd")
     copied = hutch(module_state, "cp", str(source), "work:/workspace/")
     assert copied.returncode == 0 and b"1 that are no files" in copied.stderr
@@ -140,6 +143,32 @@ def test_folders(module_state, client, tmp_path):
     assert back.returncode == 0 and b"1 that are no files" in back.stderr
     assert sorted(str(one.relative_to(tmp_path / "back")) for one in (tmp_path / "back").rglob("*")) == ["a ü.txt", "deep", "deep/er", "deep/er/b"]
     assert (tmp_path / "back/deep/er/b").read_bytes() == bytes(range(256)) * 1000
+    assert os.access(tmp_path / "back/deep/er/b", os.X_OK)
+    # What lies at names that the session chooses is not followed.
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").write_text("mine")
+    again = tmp_path / "again"
+    again.mkdir()
+    (again / "deep").symlink_to(kept)
+    (again / "a ü.txt").symlink_to(kept / "file")
+    client.run("open('folder/deep/file', 'w').write('theirs')", session_id="work")
+    part = hutch(module_state, "cp", "work:folder", str(again))
+    assert part.returncode == 0 and (again / "folder/deep/file").read_text() == "theirs", "into what is there"
+    (again / "folder").rename(again / "old")
+    (again / "folder").mkdir()
+    (again / "folder/deep").symlink_to(kept)
+    (again / "folder/a ü.txt").symlink_to(kept / "file")
+    part = hutch(module_state, "cp", "work:folder", str(again))
+    assert part.returncode == 1 and b"is not copied" in part.stderr
+    assert (kept / "file").read_text() == "mine" and os.listdir(kept) == ["file"]
+    assert not (again / "folder/a ü.txt").is_symlink() and (again / "folder/a ü.txt").read_text() == "a"
+    for place in ("work:/", "work:folder/../..//"):
+        assert hutch(module_state, "cp", place, str(kept)).returncode == 1 and os.listdir(kept) == ["file"], place
+    # Into a directory there, by whatever name it is called here.
+    assert hutch(module_state, "cp", ".", "work:/workspace", cwd=str(source / "deep")).returncode == 0
+    assert client.run("ls deep/er", "bash", session_id="work")["stdout"] == "b\n"
+    client.run("rm folder/deep/file", "bash", session_id="work")
     (tmp_path / "there").mkdir()
     assert hutch(module_state, "cp", "work:folder/", str(tmp_path / "there")).returncode == 0 and (tmp_path / "there/folder/deep").is_dir()
     assert hutch(module_state, "cp", str(source) + "/", "work:other").returncode == 0

@@ -8,8 +8,10 @@
 #include <iostream>
 #include <optional>
 
+#include "sandbox/base/random_id.h"
 #include "sandbox/files/box_files.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/folder_copy.h"
 #include "tools/text_window.h"
 #include "tools/tool_kit.h"
 
@@ -19,7 +21,7 @@ using base::Error;
 
 namespace {
 
-constexpr std::size_t kPieceBytes = 1 << 20;
+constexpr mode_t kExecutable = 0111;
 
 struct InSession {
   std::string session;
@@ -33,45 +35,32 @@ std::optional<InSession> in_session(const std::string& place) {
   return InSession{place.substr(0, colon), place.substr(colon + 1)};
 }
 
-// With or without a slash at its end.
-std::string name_of_path(const std::string& path) {
-  const std::filesystem::path whole(path);
-  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
-}
-
-Error too_many(const std::string& path) {
-  return base::error(Error::Kind::kLimit, path + " has more than " +
-                                              std::to_string(sandbox::files::kListEntriesMax) +
-                                              " entries: copy a part of it, or an archive");
-}
-
-void tell_of_left_out(std::int64_t count) {
-  if (count == 0) return;
-  std::cerr << "hutch: " << count << " that are no files, as links are none, were left out\n";
-}
-
-base::Status make_directory(const std::filesystem::path& path) {
+// As it is called where it lies: "." and ".." are no names.
+base::Result<std::string> name_here(const std::string& path) {
   std::error_code failure;
-  std::filesystem::create_directory(path, failure);
-  if (!failure) return base::done();
-  return base::error(Error::Kind::kInvalid, "make " + path.string() + ": " + failure.message());
+  const auto real = std::filesystem::weakly_canonical(path, failure);
+  const std::string name = std::filesystem::path(path).filename().string();
+  if (!name.empty() && name != "." && name != "..") return name;
+  if (!failure && !real.filename().empty()) return real.filename().string();
+  return base::error(Error::Kind::kInvalid, path + " has no name: give one to copy it to");
 }
 
-bool names_directory(const std::string& path) { return path.empty() || path.ends_with('/'); }
+base::Result<std::string> name_in_session(const sandbox::files::BoxFiles& files,
+                                          const std::string& path, bool is_folder) {
+  std::string whole = path;
+  if (is_folder) {
+    sandbox::files::ListOptions options;
+    options.max_entries = 1;
+    whole = TRY(files.list(path, options)).path;
+  }
+  std::string name = whole.substr(whole.rfind('/') + 1);
+  if (!name.empty()) return name;
+  return base::error(Error::Kind::kInvalid, path + " has no name: give one to copy it to");
+}
 
 base::Result<sandbox::files::BoxFiles> files_of(Application& app,
                                                 const sessions::Session& session) {
   return files_in(TRY(app.sessions().root_of(session)), session);
-}
-
-base::Status pour(int from, int to) {
-  off_t offset = 0;
-  while (true) {
-    const std::string piece = TRY(base::read_at(from, offset, kPieceBytes));
-    if (piece.empty()) return base::done();
-    TRY(base::write_all(to, piece));
-    offset += static_cast<off_t>(piece.size());
-  }
 }
 
 // Into what is there, as cp(1) does, when that is no file: a pipe, a terminal.
@@ -90,13 +79,15 @@ base::Status write_here(int source, std::string target, mode_t umask) {
   // Where a link leads, and with the mode that the file has.
   const auto real = std::filesystem::canonical(target, none);
   if (!none) target = real.string();
-  struct stat before {};
-  const bool is_there = ::stat(target.c_str(), &before) == 0;
-  const std::string partial = target + ".hutch-part";
+  struct stat status {};
+  if (::fstat(source, &status) != 0) return Error::from_errno("fstat");
+  mode_t mode = (0666 | (status.st_mode & kExecutable)) & ~umask;
+  if (::stat(target.c_str(), &status) == 0) mode = status.st_mode & 0777;
+  const std::string partial = target.substr(0, target.rfind('/') + 1) + base::short_id(".hutch-");
   {
-    const base::UniqueFd file = TRY(base::open_file(
-        AT_FDCWD, partial, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666 & ~umask));
-    if (is_there) (void)::fchmod(file.get(), before.st_mode & 07777);
+    const base::UniqueFd file =
+        TRY(base::open_file(AT_FDCWD, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+    (void)::fchmod(file.get(), mode);
     if (auto done = pour(source, file.get()); !done.ok()) {
       (void)::unlink(partial.c_str());
       return done;
@@ -108,46 +99,25 @@ base::Status write_here(int source, std::string target, mode_t umask) {
   return failure;
 }
 
-// Its files and directories; links and what has no name of UTF-8 are left out.
-base::Status copy_folder_out(const sandbox::files::BoxFiles& files, const std::string& path,
-                             const std::filesystem::path& target, mode_t umask) {
-  sandbox::files::ListOptions options;
-  options.recursive = true;
-  options.max_entries = sandbox::files::kListEntriesMax;
-  const auto listed = TRY(files.list(path, options));
-  if (listed.truncated) return too_many(listed.path);
-  TRY(make_directory(target));
-  std::int64_t left_out = 0;
-  for (const auto& entry : listed.entries) {
-    const auto here =
-        target / entry.path.substr(std::min(listed.path.size() + 1, entry.path.size()));
-    if (!entry.escaped && entry.type == "directory") {
-      TRY(make_directory(here));
-    } else if (!entry.escaped && entry.type == "file") {
-      const base::UniqueFd source = TRY(files.open(entry.path));
-      TRY(write_here(source.get(), here.string(), umask));
-    } else {
-      ++left_out;
-    }
-  }
-  tell_of_left_out(left_out);
-  return base::done();
+bool is_directory_here(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
 }
 
-base::Status copy_out(Application& app, const InSession& from, std::string target) {
+base::Result<FolderCopied> copy_out(Application& app, const InSession& from, std::string target) {
   const auto session = TRY(app.sessions().find(app.principal_id(), from.session));
   const auto files = TRY(files_of(app, session));
-  auto source = files.open(from.path);
+  auto source = files.open(from.path.empty() ? "." : from.path);
   const bool is_folder = !source.ok() && source.error().os_errno == EISDIR;
-  std::error_code ignored;
-  if (target != "-" && std::filesystem::is_directory(target, ignored)) {
-    target += (target.ends_with('/') ? "" : "/") + name_of_path(from.path);
+  if (target != "-" && is_directory_here(target)) {
+    const std::string name = TRY(name_in_session(files, from.path, is_folder));
+    target += (target.ends_with('/') ? "" : "/") + name;
   }
   const mode_t umask = app.settings().user_umask;
   if (is_folder && target != "-") return copy_folder_out(files, from.path, target, umask);
   const base::UniqueFd file = TRY(std::move(source));
-  if (target == "-") return pour(file.get(), STDOUT_FILENO);
-  return write_here(file.get(), target, umask);
+  TRY(target == "-" ? pour(file.get(), STDOUT_FILENO) : write_here(file.get(), target, umask));
+  return FolderCopied();
 }
 
 base::Result<std::string> content_of(const std::string& source) {
@@ -170,51 +140,55 @@ class Inside {
     const std::string content = TRY(content_of(source));
     (void)TRY(write_into(services_, session_, files_, path, content,
                          sandbox::files::WriteMode::kOverwrite));
-    return base::done();
+    return source == "-" ? base::done() : keep_executable(source, path);
   }
 
-  // Links lead nowhere there, and are left out.
-  base::Status put_folder(const std::string& source, const std::string& path) const {
-    std::error_code failure;
-    std::int64_t left_out = 0;
-    TRY(files_.make_directories(path));
-    for (std::filesystem::recursive_directory_iterator next(source, failure), end;
-         !failure && next != end; next.increment(failure)) {
-      const std::string there =
-          path + "/" + std::filesystem::path(next->path()).lexically_relative(source).string();
-      if (next->is_symlink()) {
-        ++left_out;
-      } else if (next->is_directory()) {
-        TRY(files_.make_directories(there));
-      } else if (next->is_regular_file()) {
-        TRY(put(next->path().string(), there));
-      } else {
-        ++left_out;
-      }
-    }
-    tell_of_left_out(left_out);
-    if (!failure) return base::done();
-    return base::error(Error::Kind::kInvalid, "read " + source + ": " + failure.message());
+  [[nodiscard]] const sandbox::files::BoxFiles& files() const { return files_; }
+  // As cp(1): into what is a directory there.
+  [[nodiscard]] bool has_directory(const std::string& path) const {
+    const auto opened = files_.open(path);
+    return !opened.ok() && opened.error().os_errno == EISDIR;
   }
 
  private:
+  [[nodiscard]] base::Status keep_executable(const std::string& source,
+                                             const std::string& path) const {
+    struct stat wanted {};
+    if (::stat(source.c_str(), &wanted) != 0 || (wanted.st_mode & kExecutable) == 0) {
+      return base::done();
+    }
+    const base::UniqueFd file = TRY(files_.open(path));
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0) return Error::from_errno("fstat");
+    const mode_t mode = (status.st_mode & 0777) | (wanted.st_mode & kExecutable);
+    return ::fchmod(file.get(), mode) == 0 ? base::done() : Error::from_errno("fchmod");
+  }
+
   const Services services_;
   const sessions::Session session_;
   const sandbox::files::BoxFiles files_;
 };
 
-base::Status copy_in(Application& app, const std::string& source, const InSession& to) {
-  std::error_code ignored;
-  const bool is_folder = source != "-" && std::filesystem::is_directory(source, ignored);
+base::Result<FolderCopied> copy_in(Application& app, const std::string& source,
+                                   const InSession& to) {
+  const bool is_folder = source != "-" && is_directory_here(source);
   if (!is_folder && source != "-") {  // before a session is made for it
     (void)TRY(base::open_file(AT_FDCWD, source, O_RDONLY));
   }
   const auto session = TRY(app.sessions().find_or_create_named(app.principal_id(), to.session));
   const Inside inside(app, session, TRY(files_of(app, session)));
-  std::string path = to.path;
-  if (names_directory(path)) path += source == "-" ? "stdin" : name_of_path(source);
-  if (!is_folder) return inside.put(source, path);
-  return inside.put_folder(source, path.starts_with('/') ? path : "/workspace/" + path);
+  std::string path = to.path.starts_with('/') ? to.path : "/workspace/" + to.path;
+  if (path.ends_with('/') || inside.has_directory(path)) {
+    path += (path.ends_with('/') ? "" : "/") + (source == "-" ? "stdin" : TRY(name_here(source)));
+  }
+  if (is_folder) {
+    return copy_folder_in(inside.files(), source, path,
+                          [&inside](const std::string& from, const std::string& there) {
+                            return inside.put(from, there);
+                          });
+  }
+  TRY(inside.put(source, path));
+  return FolderCopied();
 }
 
 }  // namespace
@@ -226,8 +200,9 @@ base::Result<int> run_copy(Application& app, const CopyOptions& options) {
     return base::error(Error::Kind::kInvalid,
                        "one of both is SESSION:PATH, the other a path of this machine or -");
   }
-  TRY(from ? copy_out(app, *from, options.to) : copy_in(app, options.from, *to));
-  return 0;
+  const FolderCopied copied =
+      TRY(from ? copy_out(app, *from, options.to) : copy_in(app, options.from, *to));
+  return copied.is_whole ? 0 : 1;
 }
 
 }  // namespace tools::cli

@@ -22,7 +22,7 @@ std::int64_t print_stream(sessions::Manager& sessions, const RunState& state, co
                           std::int64_t offset, int fd) {
   while (offset != INT64_MAX) {
     const auto bytes =
-        sessions.read_run_file(state.session_id, state.run.run_id, name, offset, kPrintedBytes);
+        sessions.read_stream(state.session_id, state.run.run_id, name, offset, kPrintedBytes);
     if (!bytes.ok() || bytes.value().empty()) return offset;
     // A reader that went away, as `head` does, ends the printing.
     if (!base::write_all(fd, bytes.value()).ok()) {

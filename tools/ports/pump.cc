@@ -24,6 +24,7 @@ constexpr int kRounds = 16;  // before others have their turn
 constexpr std::chrono::seconds kLook{1};
 // For the client to see the end of what the server has said.
 constexpr std::chrono::seconds kLastChance{10};
+constexpr std::chrono::seconds kGonePatience{60};
 constexpr std::uint64_t kWakeup = 0;
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
@@ -102,7 +103,11 @@ void Pump::look_at_time() {
   looked_at_ = Clock::now();
   for (auto& [id, entry] : entries_) {
     const auto quiet = looked_at_ - entry.moved_at;
-    if (entry.opened && quiet > entry.pair.quiet_patience) {
+    // A client that sends no more mostly has gone, and only who writes to it finds out.
+    const bool may_have_gone = entry.up.told && entry.pair.opening != nullptr;
+    const auto patience = may_have_gone ? std::min(entry.pair.quiet_patience, kGonePatience)
+                                        : entry.pair.quiet_patience;
+    if (entry.opened && quiet > patience) {
       entry.ends_at = Clock::time_point::min();
     } else if (!entry.opened && quiet > entry.pair.opening_patience) {
       fail(entry);

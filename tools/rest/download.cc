@@ -119,8 +119,13 @@ Response answer_with(const Request& request, Download download) {
   response.content_type = download.content_type;
   response.headers.emplace_back("Content-Disposition",
                                 content_disposition(download.filename, download.is_inline));
-  response.file = {std::make_shared<const mcp::http::Descriptor>(download.file.release()),
-                   part.first, part.bytes};
+  struct Held {
+    mcp::http::Descriptor file;
+    std::shared_ptr<const void> room;
+  };
+  const auto held = std::make_shared<const Held>(mcp::http::Descriptor(download.file.release()),
+                                                 std::move(download.room));
+  response.file = {{held, &held->file}, part.first, part.bytes};
   return response;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,7 @@ struct Download {
   std::string etag;         // without quotes; empty: it has none
   bool is_inline = false;   // to be looked at where it stands; else to be kept
   std::string policy = "";  // Content-Security-Policy; empty: nothing of it may do anything
+  std::shared_ptr<const void> room = nullptr;  // held until the file is sent, or nobody wants it
 };
 
 // 200, 206, 304 or 416: RFC 9110 sections 13 and 14. Of several ranges none is heard.

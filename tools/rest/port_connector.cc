@@ -85,10 +85,11 @@ base::Status PortConnector::try_to_connect(const sessions::Session& session, con
                                               " of the session does not answer in HTTP");
   pair.opening_patience = kAnswerPatience;
   pair.quiet_patience = kQuietPatience;
-  pair.moved = std::make_shared<std::atomic<bool>>(false);
   {
     const std::lock_guard lock(mutex_);
-    open_now_.push_back({session, pair.moved});
+    InUse& use = in_use_[session.id];
+    if (!use.moved) use = {session, std::make_shared<std::atomic<bool>>(false)};
+    pair.moved = use.moved;
   }
   return pump.add(std::move(pair));
 }
@@ -116,14 +117,12 @@ void PortConnector::keep_awake(const std::stop_token& stop) {
 
 std::vector<sessions::Session> PortConnector::sessions_in_use() {
   const std::lock_guard lock(mutex_);
-  std::map<std::string, sessions::Session> used;
-  for (const Open& open : open_now_) {
-    if (open.moved->exchange(false)) used.emplace(open.session.id, open.session);
+  std::vector<sessions::Session> used;
+  for (const auto& [id, use] : in_use_) {
+    if (use.moved->exchange(false)) used.push_back(use.session);
   }
-  std::erase_if(open_now_, [](const Open& open) { return open.moved.use_count() == 1; });
-  std::vector<sessions::Session> all;
-  for (auto& [id, session] : used) all.push_back(std::move(session));
-  return all;
+  std::erase_if(in_use_, [](const auto& entry) { return entry.second.moved.use_count() == 1; });
+  return used;
 }
 
 }  // namespace tools::rest

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -37,9 +38,9 @@ class PortConnector {
               const std::vector<std::pair<std::string, std::string>>& headers = {});
 
  private:
-  struct Open {
+  struct InUse {
     sessions::Session session;
-    std::shared_ptr<std::atomic<bool>> moved;  // shared with the pair, while that is there
+    std::shared_ptr<std::atomic<bool>> moved;  // shared with its pairs, while there are any
   };
 
   base::Status try_to_connect(const sessions::Session& session, const ports::Inward& how,
@@ -58,7 +59,7 @@ class PortConnector {
       std::make_shared<mcp::http::FairBudget>(kAnswersMost, kAnswersMost);
   std::mutex mutex_;
   std::condition_variable_any wakeup_;
-  std::vector<Open> open_now_;
+  std::map<std::string, InUse> in_use_;  // by the session's id
   std::unique_ptr<ports::Pump> pump_;
   std::jthread keeper_;
 };

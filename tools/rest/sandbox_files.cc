@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mcp/http/budget.h"
 #include "sandbox/base/clock.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
@@ -32,6 +33,7 @@ namespace sandbox_files {
 namespace {
 
 constexpr std::size_t kUploadBytesMax = sandbox::files::kWriteBytesMax;
+constexpr std::size_t kArchivesMost = 8;
 constexpr std::int64_t kArchiveBytesMax = std::int64_t{2} << 30;  // before it is compressed
 constexpr std::size_t kFramingBytesMax = std::size_t{1} << 20;    // of multipart around a file
 
@@ -84,18 +86,27 @@ base::Result<Response> read(const Services& services, const Request& request) {
   return answer_with(request, std::move(download));
 }
 
-base::Result<Response> archive(const Services& services, const Request& request) {
+using Archives = std::shared_ptr<mcp::http::FairBudget>;
+
+base::Result<Response> archive(const Services& services, const Archives& archives,
+                               const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
   const auto files = TRY(files_of(services, session));
-  FolderZip zip =
-      TRY(zip_folder(files, path_in_query(request, "/workspace"),
-                     services.sessions.config().state_directory, kArchiveBytesMax, request.gone));
   Download download;
+  download.room = mcp::http::FairBudget::take(archives, request.principal.id, 1);
+  if (!download.room) {
+    return base::error(Error::Kind::kLimit, "other archives are being fetched: try again");
+  }
+  FolderZip zip = TRY(zip_folder(files, path_in_query(request, "/workspace"),
+                                 services.sessions.config().state_directory,
+                                 {kArchiveBytesMax, kArchiveBytesMax}, request.gone));
   download.file = std::move(zip.file);
   download.bytes = zip.bytes;
   download.filename = zip.filename;
   download.content_type = "application/zip";
-  return answer_with(request, std::move(download));
+  Response response = answer_with(request, std::move(download));
+  if (zip.left_out > 0) response.headers.emplace_back("X-Hutch-Note", told_of_left_out(zip));
+  return response;
 }
 
 // What was sent, and where it is to go.
@@ -170,9 +181,10 @@ std::vector<Route> sandbox_file_routes(const Services& services) {
                             {},
                             true},
                            refused_with_code);
+  const auto archives = std::make_shared<mcp::http::FairBudget>(sandbox_files::kArchivesMost);
   Route archive = route_of({"GET", "/sandboxes/{id}/archive",
-                            [&services](const Request& request, const Arguments&) {
-                              return sandbox_files::archive(services, request);
+                            [&services, archives](const Request& request, const Arguments&) {
+                              return sandbox_files::archive(services, archives, request);
                             }},
                            refused_with_code);
   archive.work = Route::Work::kRun;

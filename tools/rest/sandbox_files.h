@@ -15,5 +15,7 @@ base::Result<sessions::Session> sandbox_of(const Services& services,
                                            const mcp::http::Request& request);
 
 std::vector<mcp::http::Route> sandbox_file_routes(const Services& services);
+// In upload_routes.cc.
+std::vector<mcp::http::Route> upload_routes_of(const Services& services);
 
 }  // namespace tools::rest

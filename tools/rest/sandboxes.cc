@@ -14,6 +14,7 @@
 #include "tools/rest/json_answer.h"
 #include "tools/rest/process.h"
 #include "tools/rest/sandbox_files.h"
+#include "tools/scopes.h"
 
 namespace tools::rest {
 
@@ -70,16 +71,23 @@ std::string limits_within(const sandbox::Limits& most) {
                                     {"disk_mb", std::min(kDiskMb, most.disk_mb)}});
 }
 
-// What else E2B's older SDKs look for in the answer about one sandbox.
-base::Result<Response> answer_about(const Services& services, const sessions::SessionState& state) {
+// What else E2B's older SDKs look for in the answer about one sandbox, for who may change it: with
+// that token code runs.
+base::Result<Response> answer_about(const Services& services, const sessions::SessionState& state,
+                                    const mcp::Principal& principal) {
   json value = shown(state);
-  value["envdAccessToken"] = TRY(services.sessions.access_token_of(state.session.id));
+  if (may_change(principal.scopes)) {
+    value["envdAccessToken"] = TRY(services.sessions.access_token_of(state.session.id));
+  }
   return json_answer(200, value);
 }
 
 base::Result<Response> create(const Services& services, const Request& request,
                               const Arguments& body) {
-  if (body.has("secure")) return e2b::create_sandbox(services, request, body);
+  // What E2B's SDKs say and nobody else does.
+  for (const char* name : {"secure", "autoPause", "allow_internet_access", "network"}) {
+    if (body.has(name)) return e2b::create_sandbox(services, request, body);
+  }
   const std::int64_t seconds = body.integer("timeout", kLifetimeSecondsDefault);
   if (seconds < 1 || seconds > kLifetimeSecondsMax) {
     return base::error(Error::Kind::kInvalid, "timeout must be a whole number from 1 to " +
@@ -91,6 +99,7 @@ base::Result<Response> create(const Services& services, const Request& request,
   options.lifetime_seconds = seconds;
   options.limits = limits_within(services.sessions.config().most_limits);
   options.env = body.map("envVars");
+  options.metadata = body.map("metadata");
   TRY(check_environment(options.env));
   return json_answer(201, shown(TRY(services.sessions.create(request.principal.id, options))));
 }
@@ -105,7 +114,7 @@ base::Result<Response> list(const Services& services, const Request& request) {
 
 base::Result<Response> look(const Services& services, const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
-  return answer_about(services, TRY(services.sessions.state_of(session)));
+  return answer_about(services, TRY(services.sessions.state_of(session)), request.principal);
 }
 
 base::Result<Response> remove(const Services& services, const Request& request) {
@@ -121,7 +130,8 @@ base::Result<Response> pause(const Services& services, const Request& request) {
 
 base::Result<Response> resume(const Services& services, const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
-  return answer_about(services, TRY(services.sessions.resume(request.principal.id, session.id)));
+  return answer_about(services, TRY(services.sessions.resume(request.principal.id, session.id)),
+                      request.principal);
 }
 
 json shown(const Seen& seen) {
@@ -210,7 +220,9 @@ std::vector<Route> sandbox_routes(const Services& services) {
   for (Operation& operation : operations) {
     routes.push_back(route_of(std::move(operation), refused_with_code));
   }
-  for (Route& route : sandbox_file_routes(services)) routes.push_back(std::move(route));
+  for (auto&& of_files : {sandbox_file_routes(services), upload_routes_of(services)}) {
+    routes.insert(routes.end(), of_files.begin(), of_files.end());
+  }
   return routes;
 }
 

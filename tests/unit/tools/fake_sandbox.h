@@ -59,6 +59,7 @@ class FakeBox final : public Box {
   }
   base::Status pause() override { return base::done(); }
   base::Status resume() override { return base::done(); }
+  base::Status keep_awake() override { return base::done(); }
   base::Status taken() override { return base::done(); }
   base::Status end_with_connection() override { return base::done(); }
   base::Status allow(const std::vector<NetworkRule>&, bool) override { return base::done(); }

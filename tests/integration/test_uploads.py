@@ -1,0 +1,106 @@
+"""Uploads in pieces, as tus 1.0 has them: cut off and gone on with, over restarts of the server."""
+
+import base64
+import hashlib
+import json
+import os
+import socket
+
+import pytest
+
+from http_server import Server, token
+
+CONTENT = os.urandom(3_000_000)
+
+
+class Client:
+    def __init__(self, server, key):
+        self.server, self.key = server, key
+        self.sandbox = json.loads(self("POST", "/sandboxes", {"Content-Type": "application/json"}, b'{"templateID": "base", "timeout": 3600}')[2])["sandboxID"]
+
+    def __call__(self, method, path, headers=None, body=None):
+        return self.server.request(method, path, body, {"Authorization": "Bearer " + self.key, "Tus-Resumable": "1.0.0", **(headers or {})})
+
+    def begin(self, length, path="up/loaded.bin", **headers):
+        metadata = "filename %s,path %s" % (base64.b64encode(b"x").decode(), base64.b64encode(path.encode()).decode())
+        return self("POST", "/sandboxes/%s/uploads" % self.sandbox, {"Upload-Length": str(length), "Upload-Metadata": metadata, **headers})
+
+    def piece(self, url, offset, body, **headers):
+        return self("PATCH", url, {"Content-Type": "application/offset+octet-stream", "Upload-Offset": str(offset), **headers}, body)
+
+    def offset(self, url):
+        status, headers, _ = self("HEAD", url)
+        assert status == 200 and headers["Tus-Resumable"] == "1.0.0" and headers["Cache-Control"] == "no-store"
+        return int(headers["Upload-Offset"])
+
+    def digest(self, path):
+        return hashlib.sha256(self("GET", "/sandboxes/%s/files?path=%s" % (self.sandbox, path))[2]).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def server(module_state):
+    with Server(module_state, no_auth=False) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def client(server, module_state):
+    return Client(server, token(module_state))
+
+
+def test_in_pieces(client):
+    status, headers, _ = client.begin(len(CONTENT), path="up/ü loaded.bin")
+    url = headers["Location"]
+    assert status == 201 and url.startswith("/sandboxes/%s/uploads/upload_" % client.sandbox) and client.offset(url) == 0
+    for at in range(0, len(CONTENT), 700_000):
+        status, headers, _ = client.piece(url, at, CONTENT[at:at + 700_000])
+        assert status == 204 and headers["Upload-Offset"] == str(min(at + 700_000, len(CONTENT)))
+    assert client("HEAD", url)[0] == 404, "it is over"
+    assert client.digest("up/%C3%BC%20loaded.bin") == hashlib.sha256(CONTENT).hexdigest()
+    assert client.begin(0, path="nothing")[0] == 201 and client.digest("nothing") == hashlib.sha256(b"").hexdigest()
+
+
+def test_what_was_cut_off_goes_on(state):
+    key, url = token(state), None
+    with Server(state, no_auth=False) as server:
+        client = Client(server, key)
+        url = client.begin(len(CONTENT))[1]["Location"]
+        assert client.piece(url, 0, CONTENT[:1_000_000])[0] == 204
+        # A piece of which half comes leaves what was there.
+        raw = socket.create_connection(server.address)
+        raw.sendall(("PATCH %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/offset+octet-stream\r\n"
+                     "Upload-Offset: 1000000\r\nContent-Length: 2000000\r\n\r\n" % (url, key)).encode() + CONTENT[1_000_000:1_500_000])
+        raw.close()
+        assert client.offset(url) == 1_000_000
+        server.process.kill()
+    with Server(state, no_auth=False) as server:
+        client.server = server
+        assert client.offset(url) == 1_000_000
+        assert client.piece(url, 1_000_000, CONTENT[1_000_000:])[0] == 204
+        assert client.digest("up/loaded.bin") == hashlib.sha256(CONTENT).hexdigest()
+
+
+def test_what_is_wrong(client, server, module_state):
+    path = "/sandboxes/%s/uploads" % client.sandbox
+    for headers, status in (({}, 400), ({"Upload-Length": "x"}, 400), ({"Upload-Length": "-1"}, 400), ({"Upload-Length": str(2**60)}, 413), ({"Upload-Length": "5"}, 400),
+                            ({"Upload-Length": "5", "Upload-Metadata": "path !"}, 400)):
+        assert client("POST", path, headers)[0] == status, headers
+    url = client.begin(10)[1]["Location"]
+    assert client.piece(url, 1, b"x")[0] == 409 and client.piece(url, 0, b"x" * 11)[0] == 400 and client.piece(url, "x", b"x")[0] == 409
+    assert client("PATCH", url, {"Upload-Offset": "0"}, b"x")[0] == 415
+    assert client.offset(url) == 0
+    other = Client(server, token(module_state, "--principal", "other"))
+    assert other("HEAD", url)[0] == 404 and other.piece(url, 0, b"x")[0] == 404 and other("DELETE", url)[0] == 404
+    assert client("HEAD", url.replace(client.sandbox, other.sandbox))[0] == 404
+    for none in ("upload_none", "..%2f..%2fhutch.db", "upload_000000000000"):
+        assert client("HEAD", path + "/" + none)[0] == 404, none
+    assert client("DELETE", url)[0] == 204 and client("HEAD", url)[0] == 404
+    made = []
+    while (begun := client.begin(1))[0] == 201:
+        made.append(begun[1]["Location"])
+    assert begun[0] == 429 and len(made) == 8
+    for url in made:
+        assert client("DELETE", url)[0] == 204
+    outside = client.begin(1, path="/etc/x")[1]["Location"]
+    assert client.piece(outside, 0, b"x")[0] >= 400 and client.offset(outside) == 1, "what could not be put there is kept"
+    client("DELETE", outside)

@@ -1,0 +1,172 @@
+#include "tools/cli/folder_copy.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <iostream>
+#include <utility>
+
+#include "sandbox/base/random_id.h"
+#include "sandbox/files/open_in_root.h"
+#include "tools/text_window.h"
+
+namespace tools::cli {
+
+using base::Error;
+using sandbox::files::BoxFiles;
+using sandbox::files::ListEntry;
+
+namespace {
+
+constexpr std::size_t kPieceBytes = 1 << 20;
+constexpr mode_t kExecutable = 0111;
+
+class Tally {
+ public:
+  void leave_out() { ++left_out_; }
+  void fail(const std::string& name, const Error& why) {
+    std::cerr << "hutch: " << one_line(to_utf8(name)) << " is not copied: " << why.message << "\n";
+    copied_.is_whole = false;
+  }
+  FolderCopied told() const {
+    if (left_out_ > 0) {
+      std::cerr << "hutch: " << left_out_
+                << " that are no files, as links are none, were left out\n";
+    }
+    return copied_;
+  }
+
+ private:
+  std::int64_t left_out_ = 0;
+  FolderCopied copied_;
+};
+
+// Below a directory of this machine.
+class HostFolder {
+ public:
+  HostFolder(base::UniqueFd top, mode_t umask) : top_(std::move(top)), umask_(umask) {}
+
+  base::Status make_directory(const std::string& name) const {
+    const auto [parent, last] = TRY(parent_of(name));
+    if (::mkdirat(parent.get(), last.c_str(), 0777 & ~umask_) == 0) return base::done();
+    struct stat status {};
+    const bool is_there =
+        errno == EEXIST && ::fstatat(parent.get(), last.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+    if (is_there && S_ISDIR(status.st_mode)) return base::done();
+    return base::error(Error::Kind::kInvalid, "there is something else of that name");
+  }
+
+  // To a new name first: whoever looks sees the old file or the new one.
+  base::Status put(int source, const std::string& name) const {
+    struct stat status {};
+    if (::fstat(source, &status) != 0) return Error::from_errno("fstat");
+    const auto [parent, last] = TRY(parent_of(name));
+    const std::string partial = base::short_id(".hutch-");
+    const mode_t mode = (0666 | (status.st_mode & kExecutable)) & ~umask_;
+    const auto done = [&, parent_fd = parent.get()]() -> base::Status {
+      const base::UniqueFd file =
+          TRY(base::open_file(parent_fd, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode));
+      return pour(source, file.get());
+    }();
+    if (done.ok() && ::renameat(parent.get(), partial.c_str(), parent.get(), last.c_str()) == 0) {
+      return base::done();
+    }
+    const auto failure = done.ok() ? Error::from_errno("write it") : done.error();
+    (void)::unlinkat(parent.get(), partial.c_str(), 0);
+    return failure;
+  }
+
+ private:
+  base::Result<std::pair<base::UniqueFd, std::string>> parent_of(const std::string& name) const {
+    const std::size_t slash = name.rfind('/');
+    const std::string parent = slash == std::string::npos ? "." : name.substr(0, slash);
+    base::UniqueFd fd =
+        sandbox::files::open_without_links(top_.get(), parent, O_PATH | O_DIRECTORY);
+    if (!fd.valid()) return Error::from_errno("open " + parent);
+    return std::make_pair(std::move(fd),
+                          slash == std::string::npos ? name : name.substr(slash + 1));
+  }
+
+  base::UniqueFd top_;
+  mode_t umask_;
+};
+
+base::Result<HostFolder> host_folder(const std::string& target, mode_t umask) {
+  if (::mkdir(target.c_str(), 0777 & ~umask) != 0 && errno != EEXIST) {
+    return Error::from_errno("make " + target);
+  }
+  return HostFolder(TRY(base::open_file(AT_FDCWD, target, O_PATH | O_DIRECTORY)), umask);
+}
+
+base::Status copy_out(const BoxFiles& files, const ListEntry& entry, const HostFolder& folder,
+                      const std::string& name) {
+  if (entry.type == "directory") return folder.make_directory(name);
+  const base::UniqueFd source = TRY(files.open(entry.path));
+  return folder.put(source.get(), name);
+}
+
+}  // namespace
+
+base::Status pour(int from, int to) {
+  off_t offset = 0;
+  while (true) {
+    const std::string piece = TRY(base::read_at(from, offset, kPieceBytes));
+    if (piece.empty()) return base::done();
+    TRY(base::write_all(to, piece));
+    offset += static_cast<off_t>(piece.size());
+  }
+}
+
+base::Result<FolderCopied> copy_folder_out(const BoxFiles& files, const std::string& path,
+                                           const std::string& target, mode_t umask) {
+  sandbox::files::ListOptions options;
+  options.recursive = true;
+  options.max_entries = sandbox::files::kListEntriesMax;
+  const auto listed = TRY(files.list(path, options));
+  if (listed.truncated) {
+    return base::error(Error::Kind::kLimit, listed.path + " has more than " +
+                                                std::to_string(options.max_entries) +
+                                                " entries: copy a part of it, or an archive");
+  }
+  const HostFolder folder = TRY(host_folder(target, umask));
+  const std::size_t top = listed.path == "/" ? 1 : listed.path.size() + 1;
+  Tally tally;
+  for (const ListEntry& entry : listed.entries) {
+    if (entry.path.size() <= top) continue;
+    if (entry.escaped || (entry.type != "file" && entry.type != "directory")) {
+      tally.leave_out();
+    } else if (const auto done = copy_out(files, entry, folder, entry.path.substr(top));
+               !done.ok()) {
+      tally.fail(entry.path, done.error());
+    }
+  }
+  return tally.told();
+}
+
+base::Result<FolderCopied> copy_folder_in(const BoxFiles& files, const std::string& source,
+                                          const std::string& path, const PutFile& put) {
+  namespace fs = std::filesystem;
+  std::error_code failure;
+  Tally tally;
+  TRY(files.make_directories(path));
+  for (fs::recursive_directory_iterator next(source, failure), end; !failure && next != end;
+       next.increment(failure)) {
+    const std::string there = path + "/" + next->path().lexically_relative(source).string();
+    std::error_code ignored;
+    const fs::file_status status = next->symlink_status(ignored);
+    if (!fs::is_directory(status) && !fs::is_regular_file(status)) {
+      tally.leave_out();
+      continue;
+    }
+    const auto done = fs::is_directory(status) ? files.make_directories(there)
+                                               : put(next->path().string(), there);
+    if (!done.ok()) tally.fail(next->path().string(), done.error());
+  }
+  if (failure) tally.fail(source, base::error(Error::Kind::kInvalid, failure.message()));
+  return tally.told();
+}
+
+}  // namespace tools::cli

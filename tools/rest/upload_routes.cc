@@ -1,0 +1,176 @@
+// Uploads that go on where they were cut off, as tus 1.0 has them (https://tus.io/protocols): core,
+// creation and termination, below /sandboxes/{id}/uploads. A piece that is cut off comes again.
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "mcp/base64.h"
+#include "sandbox/files/box_files.h"
+#include "tools/rest/api.h"
+#include "tools/rest/json_answer.h"
+#include "tools/rest/sandbox_files.h"
+#include "tools/rest/uploads.h"
+#include "tools/tool_kit.h"
+
+namespace tools::rest {
+
+using base::Error;
+using mcp::http::Request;
+using mcp::http::Response;
+using mcp::http::Route;
+
+namespace upload_routes {
+namespace {
+
+constexpr std::int64_t kBytesMax = static_cast<std::int64_t>(sandbox::files::kWriteBytesMax);
+constexpr const char* kVersion = "1.0.0";
+
+std::optional<std::int64_t> number_in(std::string_view text) {
+  std::int64_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || number < 0) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+// "path L3dvcms=,filename YS50eHQ=": keys and values in base64.
+std::string metadata_in(std::string_view header, std::string_view key) {
+  while (!header.empty()) {
+    std::string_view one = header.substr(0, header.find(','));
+    header.remove_prefix(std::min(header.size(), one.size() + 1));
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    const std::size_t space = std::min(one.find(' '), one.size());
+    if (one.substr(0, space) != key) continue;
+    return mcp::from_base64(one.substr(std::min(space + 1, one.size()))).value_or("");
+  }
+  return "";
+}
+
+std::string path_in(const Request& request) {
+  if (const auto asked = request.query.find("path"); asked != request.query.end()) {
+    return asked->second;
+  }
+  const std::string_view metadata = request.header("Upload-Metadata");
+  const std::string path = metadata_in(metadata, "path");
+  return path.empty() ? metadata_in(metadata, "filename") : path;
+}
+
+Response answer_of(int status, const Upload& upload) {
+  Response response = empty_answer();
+  response.status = status;
+  response.headers.emplace_back("Tus-Resumable", kVersion);
+  response.headers.emplace_back("Upload-Offset", std::to_string(upload.offset_bytes));
+  response.headers.emplace_back("Upload-Length", std::to_string(upload.length_bytes));
+  response.headers.emplace_back("Cache-Control", "no-store");
+  return response;
+}
+
+struct Place {
+  sessions::Session session;
+  Uploads uploads;
+};
+
+base::Result<Place> place_of(const Services& services, const Request& request) {
+  sessions::Session session = TRY(sandbox_of(services, request));
+  Uploads uploads(services.sessions.config().state_directory + "/sessions/" + session.id);
+  return Place{std::move(session), std::move(uploads)};
+}
+
+// What is whole goes into the session. What does not fit there stays, and an empty piece tries
+// again.
+base::Status finish(const Services& services, const Place& place, const Upload& upload) {
+  const auto files = files_in(TRY(services.sessions.root_of(place.session)), place.session);
+  const std::string content =
+      TRY(base::read_at(upload.data.get(), 0, static_cast<std::size_t>(upload.length_bytes)));
+  (void)TRY(write_into(services, place.session, files, upload.path, content,
+                       sandbox::files::WriteMode::kOverwrite));
+  place.uploads.remove(upload);
+  return base::done();
+}
+
+base::Result<Response> create(const Services& services, const Request& request, const Arguments&) {
+  const Place place = TRY(place_of(services, request));
+  const auto length = number_in(request.header("Upload-Length"));
+  if (!length) {
+    return base::error(Error::Kind::kInvalid, "Upload-Length is missing: how many bytes it has");
+  }
+  if (*length > kBytesMax) {
+    return refused_with_code(413, "the file has " + std::to_string(*length) + " bytes, at most " +
+                                      std::to_string(kBytesMax) + " are taken");
+  }
+  const std::string path = path_in(request);
+  if (path.empty()) {
+    return base::error(Error::Kind::kInvalid,
+                       "where it goes is missing: ?path=, or path in Upload-Metadata");
+  }
+  const Upload upload = TRY(place.uploads.begin(path, *length));
+  if (*length == 0) TRY(finish(services, place, upload));
+  Response response = answer_of(201, upload);
+  response.headers.emplace_back(
+      "Location", "/sandboxes/" + request.parameters.at("id") + "/uploads/" + upload.id);
+  return response;
+}
+
+base::Result<Response> look(const Services& services, const Request& request, const Arguments&) {
+  const Place place = TRY(place_of(services, request));
+  return answer_of(200, TRY(place.uploads.take(request.parameters.at("upload"))));
+}
+
+base::Result<Response> append(const Services& services, const Request& request, const Arguments&) {
+  if (request.header("Content-Type") != "application/offset+octet-stream") {
+    return refused_with_code(415, "a piece is application/offset+octet-stream");
+  }
+  const Place place = TRY(place_of(services, request));
+  Upload upload = TRY(place.uploads.take(request.parameters.at("upload")));
+  const auto offset = number_in(request.header("Upload-Offset"));
+  if (offset != upload.offset_bytes) {
+    return base::error(Error::Kind::kConflict, "Upload-Offset must be " +
+                                                   std::to_string(upload.offset_bytes) +
+                                                   ": so many bytes are there");
+  }
+  TRY(Uploads::append(upload, request.body));
+  if (upload.offset_bytes == upload.length_bytes) {
+    const auto done = finish(services, place, upload);
+    if (!done.ok() && done.error().kind == Error::Kind::kLimit) {
+      return refused_with_code(507, done.error().message);
+    }
+    TRY(done);
+  }
+  return answer_of(204, upload);
+}
+
+base::Result<Response> remove(const Services& services, const Request& request, const Arguments&) {
+  const Place place = TRY(place_of(services, request));
+  const Upload upload = TRY(place.uploads.take(request.parameters.at("upload")));
+  place.uploads.remove(upload);
+  return answer_of(204, upload);
+}
+
+}  // namespace
+}  // namespace upload_routes
+
+std::vector<Route> upload_routes_of(const Services& services) {
+  constexpr auto kCall = Route::Work::kCall;
+  const auto with = [&services](auto function) {
+    return [&services, function](const Request& request, const Arguments& body) {
+      return function(services, request, body);
+    };
+  };
+  constexpr const char* kOne = "/sandboxes/{id}/uploads/{upload}";
+  std::vector<Operation> operations{
+      {"POST", "/sandboxes/{id}/uploads", with(upload_routes::create), {}, true, kCall},
+      {"GET", kOne, with(upload_routes::look), {}, false, kCall},
+      {"PATCH", kOne, with(upload_routes::append), {}, true, kCall},
+      {"DELETE", kOne, with(upload_routes::remove), {}, true, kCall}};
+  std::vector<Route> routes;
+  for (Operation& operation : operations) {
+    routes.push_back(route_of(std::move(operation), refused_with_code));
+    routes.back().body_bytes = routes.back().method == "PATCH" ? sandbox::files::kWriteBytesMax : 0;
+  }
+  return routes;
+}
+
+}  // namespace tools::rest

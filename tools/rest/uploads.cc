@@ -1,0 +1,125 @@
+#include "tools/rest/uploads.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/base/random_id.h"
+#include "sandbox/wire/json.h"
+
+namespace tools::rest {
+
+using base::Error;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* kPrefix = "upload_";
+constexpr const char* kAbout = ".json";
+constexpr std::size_t kAboutBytesMax = 64U << 10;
+
+Error no_such(const std::string& id) {
+  return base::error(Error::Kind::kNotFound,
+                     "there is no upload " + id + ": it is over, or was left for a day");
+}
+
+base::Result<std::int64_t> size_of(const base::UniqueFd& file) {
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return Error::from_errno("fstat of an upload");
+  return static_cast<std::int64_t>(status.st_size);
+}
+
+}  // namespace
+
+std::string Uploads::place_of(const std::string& id) const { return directory_ + "/" + id; }
+
+// Returns how many are there. One whose description was never written has no name that begins so.
+std::size_t Uploads::sweep() const {
+  const auto directory = base::open_file(AT_FDCWD, directory_, O_RDONLY | O_DIRECTORY);
+  if (!directory.ok()) return 0;
+  const int fd = directory.value().get();
+  std::size_t count = 0;
+  for (const std::string& name : base::names_in(fd)) {
+    struct stat status {};
+    if (::fstatat(fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    const bool is_data = base::is_short_id(name, kPrefix);
+    if (base::now_ms() / 1000 - status.st_mtime < kKeptSeconds) {
+      count += is_data ? 1 : 0;
+    } else if (is_data) {
+      (void)::unlinkat(fd, (name + kAbout).c_str(), 0);
+      (void)::unlinkat(fd, name.c_str(), 0);
+    }
+  }
+  return count;
+}
+
+base::Result<Upload> Uploads::begin(const std::string& path, std::int64_t length_bytes) const {
+  if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error::from_errno("make " + directory_);
+  }
+  if (sweep() >= kMost) {
+    return base::error(Error::Kind::kLimit, "this session already has " + std::to_string(kMost) +
+                                                " uploads: finish one of them, or delete it");
+  }
+  Upload upload;
+  upload.id = base::short_id(kPrefix);
+  upload.path = path;
+  upload.length_bytes = length_bytes;
+  const base::UniqueFd about = TRY(base::open_file(AT_FDCWD, place_of(upload.id) + kAbout,
+                                                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  TRY(base::write_all(about.get(),
+                      sandbox::wire::print_json({{"path", path}, {"length_bytes", length_bytes}})));
+  upload.data = TRY(
+      base::open_file(AT_FDCWD, place_of(upload.id), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  return upload;
+}
+
+base::Result<Upload> Uploads::take(const std::string& id) const {
+  if (!base::is_short_id(id, kPrefix)) return no_such(id);
+  Upload upload;
+  upload.id = id;
+  auto data = base::open_file(AT_FDCWD, place_of(id), O_RDWR | O_NOFOLLOW);
+  if (!data.ok()) return data.error().os_errno == ENOENT ? no_such(id) : data.error();
+  upload.data = std::move(data).value();
+  if (::flock(upload.data.get(), LOCK_EX | LOCK_NB) != 0) {
+    return base::error(Error::Kind::kConflict, "another request sends a piece of this upload");
+  }
+  const base::UniqueFd about =
+      TRY(base::open_file(AT_FDCWD, place_of(id) + kAbout, O_RDONLY | O_NOFOLLOW));
+  const std::string text = TRY(base::read_all(about.get(), kAboutBytesMax));
+  const json told = TRY(sandbox::wire::parse_json(text));
+  upload.path = sandbox::wire::string_or(told, "path");
+  upload.length_bytes = sandbox::wire::integer_or(told, "length_bytes", 0);
+  upload.offset_bytes = TRY(size_of(upload.data));
+  return upload;
+}
+
+base::Status Uploads::append(Upload& upload, std::string_view bytes) {
+  if (static_cast<std::int64_t>(bytes.size()) > upload.length_bytes - upload.offset_bytes) {
+    return base::error(Error::Kind::kInvalid, "this is more than Upload-Length said");
+  }
+  if (::lseek(upload.data.get(), upload.offset_bytes, SEEK_SET) < 0) {
+    return Error::from_errno("lseek of an upload");
+  }
+  if (auto written = base::write_all(upload.data.get(), bytes); !written.ok()) {
+    // What of it was written is not told, and comes again.
+    (void)!::ftruncate(upload.data.get(), upload.offset_bytes);
+    return written;
+  }
+  upload.offset_bytes += static_cast<std::int64_t>(bytes.size());
+  return base::done();
+}
+
+void Uploads::remove(const Upload& upload) const {
+  (void)::unlink((place_of(upload.id) + kAbout).c_str());
+  (void)::unlink(place_of(upload.id).c_str());
+}
+
+}  // namespace tools::rest

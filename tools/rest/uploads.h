@@ -1,0 +1,47 @@
+// Files on their way into a session in pieces: kept beside the session until they are whole, across
+// restarts of this server, and gone with it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/result.h"
+
+namespace tools::rest {
+
+// As it is now. It is this one's alone as long as it lives: flock(2).
+struct Upload {
+  std::string id;
+  std::string path;  // where it goes, as the code sees it
+  std::int64_t length_bytes = 0;
+  std::int64_t offset_bytes = 0;  // of them are there
+  base::UniqueFd data;            // open for reading and writing
+};
+
+class Uploads {
+ public:
+  static constexpr std::size_t kMost = 8;               // of a session
+  static constexpr std::int64_t kKeptSeconds = 86'400;  // since the last piece
+
+  // Of the session with that directory.
+  explicit Uploads(const std::string& session_directory)
+      : directory_(session_directory + "/uploads") {}
+
+  // kLimit: kMost are there.
+  base::Result<Upload> begin(const std::string& path, std::int64_t length_bytes) const;
+  // kNotFound; kConflict while somebody else has it.
+  [[nodiscard]] base::Result<Upload> take(const std::string& id) const;
+  // Behind what is there. kInvalid for more than it is to have.
+  static base::Status append(Upload& upload, std::string_view bytes);
+  void remove(const Upload& upload) const;
+
+ private:
+  [[nodiscard]] std::string place_of(const std::string& id) const;
+  std::size_t sweep() const;
+
+  std::string directory_;
+};
+
+}  // namespace tools::rest
