@@ -1,12 +1,12 @@
 """Calls per second of the HTTP transport while it holds open streams, beside the official server.
 
     tests/bench/http_streams.py [--streams N] [--listens N] [--clients N] [--seconds N] [--code]
-                                [--everything DIRECTORY]
+                                [--everything DIRECTORY] [--beast]
 
 Both sides run in turns and do the same: sessions of 2025-11-25, a GET stream for each, and an echo
 tool called by many clients. This side holds streams of subscriptions/listen of 2026-07-28 besides. DIRECTORY is one where `npm install
 @modelcontextprotocol/server-everything` was run; without it only this side is measured. --code: then hutch serve runs
-code for the clients, each in a session of its own.
+code for the clients, each in a session of its own. --beast: then a server of Boost.Beast alone, which looks at nothing and has no streams.
 """
 
 import argparse
@@ -34,6 +34,11 @@ def binary(name):
 
 def start_ours():
     process = subprocess.Popen([binary("echo_server")], stdout=subprocess.PIPE, text=True)
+    return process, int(re.search(r":(\d+)$", process.stdout.readline())[1])
+
+
+def start_beast():
+    process = subprocess.Popen([binary("beast_server")], stdout=subprocess.PIPE, text=True)
     return process, int(re.search(r":(\d+)$", process.stdout.readline())[1])
 
 
@@ -89,6 +94,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--everything", default="")
     parser.add_argument("--code", action="store_true")
+    parser.add_argument("--beast", action="store_true")
     options = parser.parse_args()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -97,6 +103,8 @@ def main():
           f"{'p50 ms':>8} {'p99 ms':>8} {'failures':>9}")
     ratios = []
     for _ in range(ROUNDS):
+        if options.beast:
+            show("beast", measure(start_beast, options, 0))
         ours = measure(start_ours, options, options.listens)
         show("hutch", ours)
         if options.everything:
