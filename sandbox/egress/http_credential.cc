@@ -9,6 +9,7 @@
 namespace sandbox::egress {
 namespace {
 
+namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 std::string base64(const std::string& text) {

@@ -7,6 +7,8 @@
 // kUnsupported (no openat2); kInternal is ours.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -61,6 +63,7 @@ struct ListEntry {
   std::string type;  // file, directory, symlink or other
   std::int64_t bytes = 0;
   std::int64_t modified_at_ms = 0;
+  mode_t mode = 0;  // of the file itself: permissions alone
   // The name is no UTF-8: `path` has \xHH for its bytes and \\ for backslashes. Only the session's
   // code can reach such a file.
   bool escaped = false;
@@ -116,6 +119,9 @@ class BoxFiles {
   // the code may not read. Takes at most a few seconds.
   [[nodiscard]] base::Result<ListResult> list(const std::string& path,
                                               const ListOptions& options) const;
+
+  // stat(2) of what is there, links followed.
+  [[nodiscard]] base::Result<struct stat> status_of(const std::string& path) const;
 
   // A regular file, open for reading. What it holds may go on changing.
   [[nodiscard]] base::Result<base::UniqueFd> open(const std::string& path) const;

@@ -179,6 +179,7 @@ class Lister {
     entry.type = type_of(status.st_mode);
     entry.bytes = status.st_size;
     entry.modified_at_ms = to_ms(status.st_mtim);
+    entry.mode = status.st_mode & 07777;
     entries_.add(std::move(entry));
   }
 

@@ -64,6 +64,18 @@ base::Result<ReadResult> BoxFiles::read(const std::string& path, std::int64_t of
   return result;
 }
 
+base::Result<struct stat> BoxFiles::status_of(const std::string& path) const {
+  const ActingIds ids(identity_);
+  TRY(ids.status());
+  const std::string absolute = TRY(resolve_path(root_.get(), path));
+  const base::UniqueFd place = open_in_root(root_.get(), absolute, O_PATH);
+  struct stat status {};
+  if (!place.valid() || ::fstat(place.get(), &status) != 0) {
+    return path_error(absolute, errno, Purpose::kRead);
+  }
+  return status;
+}
+
 base::Result<base::UniqueFd> BoxFiles::open(const std::string& path) const {
   const ActingIds ids(identity_);
   TRY(ids.status());

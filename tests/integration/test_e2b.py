@@ -133,6 +133,10 @@ def test_files(sandbox):
     sandbox.files.write_files([{"path": "many/1", "data": "1"}, {"path": "many/2", "data": "22"}])
     assert sorted((one.name, one.size, one.type.value) for one in sandbox.files.list("many")) == [("1", 1, "file"), ("2", 2, "file")]
     assert sandbox.files.get_info("many").type.value == "dir" and sandbox.files.get_info("many/2").size == 2
+    sandbox.commands.run("chmod 751 many/2; touch -d 2020-02-02T00:00:00Z many")
+    for one in (sandbox.files.get_info("many/2"), next(one for one in sandbox.files.list("many") if one.name == "2")):
+        assert (one.mode, one.permissions) == (0o751, "-rwxr-x--x")
+    assert sandbox.files.get_info("many").modified_time.year == 2020
     assert sandbox.files.make_dir("deep/er") and not sandbox.files.make_dir("deep/er")
     assert sandbox.files.rename("many/1", "deep/er/-x").path == "/workspace/deep/er/-x" and sandbox.files.read("deep/er/-x") == "1"
     sandbox.files.remove("deep")

@@ -55,28 +55,38 @@ base::Result<BoxFiles> files_of(const Services& services, const sessions::Sessio
   return files_in(TRY(services.sessions.root_of(session)), session);
 }
 
+// As ls(1) has them.
+std::string permissions_of(mode_t mode, bool is_directory) {
+  std::string text = is_directory ? "d" : "-";
+  for (int shift = 6; shift >= 0; shift -= 3) {
+    const mode_t bits = mode >> static_cast<unsigned>(shift);
+    text += (bits & 4U) != 0 ? 'r' : '-';
+    text += (bits & 2U) != 0 ? 'w' : '-';
+    text += (bits & 1U) != 0 ? 'x' : '-';
+  }
+  return text;
+}
+
 json entry(const std::string& path, bool is_directory, std::int64_t bytes,
-           std::int64_t modified_at_ms) {
+           std::int64_t modified_at_ms, mode_t mode) {
   return {{"name", name_of_path(path)},
           {"path", path},
           {"type", is_directory ? "FILE_TYPE_DIRECTORY" : "FILE_TYPE_FILE"},
           {"size", std::to_string(bytes)},
-          {"mode", is_directory ? 0755 : 0644},
-          {"permissions", is_directory ? "drwxr-xr-x" : "-rw-r--r--"},
+          {"mode", mode},
+          {"permissions", permissions_of(mode, is_directory)},
           {"owner", "user"},
           {"group", "user"},
           {"modifiedTime", base::to_rfc3339(modified_at_ms)}};
 }
 
 base::Result<json> entry_at(const BoxFiles& files, const std::string& path) {
-  const auto opened = files.open(path);
-  if (!opened.ok() && opened.error().os_errno == EISDIR) {
-    return entry(path, true, 0, base::now_ms());
-  }
-  if (!opened.ok()) return opened.error();
-  struct stat status {};
-  if (::fstat(opened.value().get(), &status) != 0) return Error::from_errno("fstat");
-  return entry(path, false, status.st_size, status.st_mtim.tv_sec * 1000);
+  const struct stat status = TRY(files.status_of(path));
+  const bool is_directory = S_ISDIR(status.st_mode);
+  const std::int64_t modified_at_ms =
+      std::int64_t{status.st_mtim.tv_sec} * 1000 + status.st_mtim.tv_nsec / 1'000'000;
+  return entry(path, is_directory, is_directory ? 0 : status.st_size, modified_at_ms,
+               status.st_mode & 07777U);
 }
 
 base::Result<json> stat(const Services& services, const RpcCall& call) {
@@ -99,7 +109,8 @@ base::Result<json> list(const Services& services, const RpcCall& call) {
   const auto listed = TRY(files.list(path, options));
   json entries = json::array();
   for (const auto& one : listed.entries) {
-    entries.push_back(entry(one.path, one.type == "directory", one.bytes, one.modified_at_ms));
+    entries.push_back(
+        entry(one.path, one.type == "directory", one.bytes, one.modified_at_ms, one.mode));
   }
   return json{{"entries", std::move(entries)}};
 }
