@@ -39,7 +39,7 @@ base::Status Manager::delete_files_of(const Session& session) {
   const auto owned = TRY(own_soon(session.id));
   const base::UniqueFd directory =
       TRY(base::open_file(AT_FDCWD, directory_of(session.id), O_RDONLY | O_DIRECTORY));
-  for (const char* name : {"tmp", "workspace", "home"}) {
+  for (const char* name : {"tmp", "workspace", "home", "uploads"}) {
     TRY(sandbox::files::remove_tree(directory.get(), name));
   }
   return base::done();

@@ -1,7 +1,9 @@
 // Runs: accepted, followed, settled after a crash.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -250,6 +252,8 @@ base::Result<std::string> Manager::read_stream(const std::string& session_id,
   if (!file.valid()) return std::string();
   // In place of what a terminal's stream has forgotten there is a hole.
   if (const off_t kept = ::lseek(file.get(), offset, SEEK_DATA); kept > offset) offset = kept;
+  const off_t hole = ::lseek(file.get(), offset, SEEK_HOLE);
+  if (hole > offset) size = std::min(size, static_cast<std::size_t>(hole - offset));
   return base::read_at(file.get(), offset, size);
 }
 

@@ -21,7 +21,7 @@ using sandbox::files::ListEntry;
 namespace {
 
 constexpr std::size_t kPieceBytes = 256U << 10;
-constexpr std::int64_t kRoomKeptBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kRoomKeptBytes = std::int64_t{256} << 20;
 constexpr unsigned kUnix = 3U << 8U;  // whose modes they are: APPNOTE.TXT 4.4.2
 constexpr unsigned kVersion = 20;
 constexpr unsigned kNamesAreUtf8 = 1U << 11U;  // 4.4.4
@@ -177,7 +177,6 @@ std::string told_of_left_out(const FolderZip& zip) {
 base::Result<FolderZip> zip_folder(const BoxFiles& files, const std::string& path,
                                    const std::string& directory, const ZipBounds& bounds,
                                    const std::stop_token& gone) {
-  TRY(check_room(directory, bounds.zip_bytes));
   sandbox::files::ListOptions options;
   options.recursive = true;
   options.max_entries = sandbox::files::kListEntriesMax;
@@ -187,6 +186,9 @@ base::Result<FolderZip> zip_folder(const BoxFiles& files, const std::string& pat
                        "the folder has more than " + std::to_string(options.max_entries) +
                            " entries: take a part of it, or make an archive inside");
   }
+  std::int64_t bytes = 0;
+  for (const ListEntry& entry : listed.entries) bytes += entry.bytes;
+  TRY(check_room(directory, std::min(bytes, bounds.zip_bytes)));
   const std::string name = last_of(sandbox::files::shown_path(listed.path));
   FolderZip result;
   result.filename = name + ".zip";

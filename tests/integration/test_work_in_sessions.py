@@ -163,6 +163,8 @@ def test_folders(module_state, client, tmp_path):
     assert part.returncode == 1 and b"is not copied" in part.stderr
     assert (kept / "file").read_text() == "mine" and os.listdir(kept) == ["file"]
     assert not (again / "folder/a ü.txt").is_symlink() and (again / "folder/a ü.txt").read_text() == "a"
+    (tmp_path / "top").mkdir()
+    assert hutch(module_state, "cp", "work:", str(tmp_path / "top")).returncode == 0 and (tmp_path / "top/workspace/folder/deep/er/b").exists()
     for place in ("work:/", "work:folder/../..//"):
         assert hutch(module_state, "cp", place, str(kept)).returncode == 1 and os.listdir(kept) == ["file"], place
     # Into a directory there, by whatever name it is called here.

@@ -107,14 +107,15 @@ bool is_directory_here(const std::string& path) {
 base::Result<FolderCopied> copy_out(Application& app, const InSession& from, std::string target) {
   const auto session = TRY(app.sessions().find(app.principal_id(), from.session));
   const auto files = TRY(files_of(app, session));
-  auto source = files.open(from.path.empty() ? "." : from.path);
+  const std::string path = from.path.empty() ? "." : from.path;
+  auto source = files.open(path);
   const bool is_folder = !source.ok() && source.error().os_errno == EISDIR;
   if (target != "-" && is_directory_here(target)) {
-    const std::string name = TRY(name_in_session(files, from.path, is_folder));
+    const std::string name = TRY(name_in_session(files, path, is_folder));
     target += (target.ends_with('/') ? "" : "/") + name;
   }
   const mode_t umask = app.settings().user_umask;
-  if (is_folder && target != "-") return copy_folder_out(files, from.path, target, umask);
+  if (is_folder && target != "-") return copy_folder_out(files, path, target, umask);
   const base::UniqueFd file = TRY(std::move(source));
   TRY(target == "-" ? pour(file.get(), STDOUT_FILENO) : write_here(file.get(), target, umask));
   return FolderCopied();

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <iostream>
@@ -23,6 +24,7 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 1 << 20;
 constexpr mode_t kExecutable = 0111;
+constexpr std::int64_t kFolderBytesMax = std::int64_t{64} << 30;
 
 class Tally {
  public:
@@ -111,13 +113,18 @@ base::Status copy_out(const BoxFiles& files, const ListEntry& entry, const HostF
 }  // namespace
 
 base::Status pour(int from, int to) {
+  struct stat status {};
+  if (::fstat(from, &status) != 0) return Error::from_errno("fstat");
+  // What it grows by meanwhile is not copied: it could go on for ever.
   off_t offset = 0;
-  while (true) {
-    const std::string piece = TRY(base::read_at(from, offset, kPieceBytes));
+  while (offset < status.st_size) {
+    const auto left = static_cast<std::size_t>(status.st_size - offset);
+    const std::string piece = TRY(base::read_at(from, offset, std::min(left, kPieceBytes)));
     if (piece.empty()) return base::done();
     TRY(base::write_all(to, piece));
     offset += static_cast<off_t>(piece.size());
   }
+  return base::done();
 }
 
 base::Result<FolderCopied> copy_folder_out(const BoxFiles& files, const std::string& path,
@@ -134,8 +141,16 @@ base::Result<FolderCopied> copy_folder_out(const BoxFiles& files, const std::str
   const HostFolder folder = TRY(host_folder(target, umask));
   const std::size_t top = listed.path == "/" ? 1 : listed.path.size() + 1;
   Tally tally;
+  std::int64_t bytes = 0;  // with many names for one file it may have more than its disk holds
   for (const ListEntry& entry : listed.entries) {
     if (entry.path.size() <= top) continue;
+    if (entry.type == "file") bytes += entry.bytes;
+    if (bytes > kFolderBytesMax) {
+      tally.fail(entry.path, base::error(Error::Kind::kLimit,
+                                         "the folder has more than " +
+                                             std::to_string(kFolderBytesMax >> 30) + " GiB"));
+      break;
+    }
     if (entry.escaped || (entry.type != "file" && entry.type != "directory")) {
       tally.leave_out();
     } else if (const auto done = copy_out(files, entry, folder, entry.path.substr(top));
@@ -152,13 +167,19 @@ base::Result<FolderCopied> copy_folder_in(const BoxFiles& files, const std::stri
   std::error_code failure;
   Tally tally;
   TRY(files.make_directories(path));
-  for (fs::recursive_directory_iterator next(source, failure), end; !failure && next != end;
+  // One that cannot be read would end the walk, and is told below.
+  constexpr auto kSkip = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator next(source, kSkip, failure), end; !failure && next != end;
        next.increment(failure)) {
     const std::string there = path + "/" + next->path().lexically_relative(source).string();
     std::error_code ignored;
     const fs::file_status status = next->symlink_status(ignored);
     if (!fs::is_directory(status) && !fs::is_regular_file(status)) {
       tally.leave_out();
+      continue;
+    }
+    if (fs::is_directory(status) && ::access(next->path().c_str(), R_OK | X_OK) != 0) {
+      tally.fail(next->path().string(), Error::from_errno("read it"));
       continue;
     }
     const auto done = fs::is_directory(status) ? files.make_directories(there)

@@ -82,17 +82,20 @@ base::Result<Response> answer_about(const Services& services, const sessions::Se
   return json_answer(200, value);
 }
 
+Error wrong_timeout() {
+  return base::error(Error::Kind::kInvalid, "timeout must be a whole number from 1 to " +
+                                                std::to_string(kLifetimeSecondsMax));
+}
+
 base::Result<Response> create(const Services& services, const Request& request,
                               const Arguments& body) {
+  const std::int64_t seconds = body.integer("timeout", kLifetimeSecondsDefault);
+  if (seconds < 1) return wrong_timeout();
   // What E2B's SDKs say and nobody else does.
   for (const char* name : {"secure", "autoPause", "allow_internet_access", "network"}) {
     if (body.has(name)) return e2b::create_sandbox(services, request, body);
   }
-  const std::int64_t seconds = body.integer("timeout", kLifetimeSecondsDefault);
-  if (seconds < 1 || seconds > kLifetimeSecondsMax) {
-    return base::error(Error::Kind::kInvalid, "timeout must be a whole number from 1 to " +
-                                                  std::to_string(kLifetimeSecondsMax));
-  }
+  if (seconds > kLifetimeSecondsMax) return wrong_timeout();
   sessions::SessionOptions options;
   options.template_name = body.text("templateID");
   if (options.template_name == kBase) options.template_name = sandbox::kHostTemplate;

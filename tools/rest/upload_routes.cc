@@ -1,12 +1,14 @@
 // Uploads that go on where they were cut off, as tus 1.0 has them (https://tus.io/protocols): core,
 // creation and termination, below /sandboxes/{id}/uploads. A piece that is cut off comes again.
 #include <charconv>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "mcp/base64.h"
+#include "mcp/http/budget.h"
 #include "sandbox/files/box_files.h"
 #include "tools/rest/api.h"
 #include "tools/rest/json_answer.h"
@@ -68,10 +70,18 @@ Response answer_of(int status, const Upload& upload) {
   return response;
 }
 
+// What is whole is read into memory once more, to be written where it goes.
+constexpr std::size_t kFinishingMost = 4;
+
 struct Place {
   sessions::Session session;
   Uploads uploads;
 };
+
+std::shared_ptr<const void> room_to_finish(const std::string& principal_id) {
+  static const auto room = std::make_shared<mcp::http::FairBudget>(kFinishingMost);
+  return mcp::http::FairBudget::take(room, principal_id, 1);
+}
 
 base::Result<Place> place_of(const Services& services, const Request& request) {
   sessions::Session session = TRY(sandbox_of(services, request));
@@ -82,6 +92,11 @@ base::Result<Place> place_of(const Services& services, const Request& request) {
 // What is whole goes into the session. What does not fit there stays, and an empty piece tries
 // again.
 base::Status finish(const Services& services, const Place& place, const Upload& upload) {
+  const auto room = room_to_finish(place.session.principal_id);
+  if (!room) {
+    return base::error(Error::Kind::kUnavailable,
+                       "other uploads are being put in place: send an empty piece again");
+  }
   const auto files = files_in(TRY(services.sessions.root_of(place.session)), place.session);
   const std::string content =
       TRY(base::read_at(upload.data.get(), 0, static_cast<std::size_t>(upload.length_bytes)));
@@ -107,7 +122,12 @@ base::Result<Response> create(const Services& services, const Request& request, 
                        "where it goes is missing: ?path=, or path in Upload-Metadata");
   }
   const Upload upload = TRY(place.uploads.begin(path, *length));
-  if (*length == 0) TRY(finish(services, place, upload));
+  if (*length == 0) {
+    if (const auto done = finish(services, place, upload); !done.ok()) {
+      place.uploads.remove(upload);  // nobody knows of it
+      return done.error();
+    }
+  }
   Response response = answer_of(201, upload);
   response.headers.emplace_back(
       "Location", "/sandboxes/" + request.parameters.at("id") + "/uploads/" + upload.id);

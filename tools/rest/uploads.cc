@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,10 +25,21 @@ namespace {
 constexpr const char* kPrefix = "upload_";
 constexpr const char* kAbout = ".json";
 constexpr std::size_t kAboutBytesMax = 64U << 10;
+constexpr std::int64_t kRoomKeptBytes = std::int64_t{256} << 20;
 
 Error no_such(const std::string& id) {
   return base::error(Error::Kind::kNotFound,
                      "there is no upload " + id + ": it is over, or was left for a day");
+}
+
+// What hutch knows of all sessions is on the same disk.
+base::Status check_room(const std::string& directory, std::int64_t bytes) {
+  struct statvfs disk {};
+  if (::statvfs(directory.c_str(), &disk) != 0) return Error::from_errno("statvfs " + directory);
+  if (static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize) >= bytes + kRoomKeptBytes) {
+    return base::done();
+  }
+  return base::error(Error::Kind::kLimit, "this host has too little room for an upload now");
 }
 
 base::Result<std::int64_t> size_of(const base::UniqueFd& file) {
@@ -50,11 +62,13 @@ std::size_t Uploads::sweep() const {
     struct stat status {};
     if (::fstatat(fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
     const bool is_data = base::is_short_id(name, kPrefix);
+    const std::string data = is_data ? name : name.substr(0, name.find('.'));
+    const bool is_whole = ::faccessat(fd, data.c_str(), F_OK, 0) == 0;
     if (base::now_ms() / 1000 - status.st_mtime < kKeptSeconds) {
       count += is_data ? 1 : 0;
-    } else if (is_data) {
-      (void)::unlinkat(fd, (name + kAbout).c_str(), 0);
-      (void)::unlinkat(fd, name.c_str(), 0);
+    } else if (is_data || !is_whole) {
+      (void)::unlinkat(fd, (data + kAbout).c_str(), 0);
+      (void)::unlinkat(fd, data.c_str(), 0);
     }
   }
   return count;
@@ -64,6 +78,7 @@ base::Result<Upload> Uploads::begin(const std::string& path, std::int64_t length
   if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
     return Error::from_errno("make " + directory_);
   }
+  TRY(check_room(directory_, length_bytes));
   if (sweep() >= kMost) {
     return base::error(Error::Kind::kLimit, "this session already has " + std::to_string(kMost) +
                                                 " uploads: finish one of them, or delete it");
