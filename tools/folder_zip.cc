@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <minizip/zip.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "sandbox/files/box_path.h"
+#include "tools/host_room.h"
 
 namespace tools {
 
@@ -21,7 +21,6 @@ using sandbox::files::ListEntry;
 namespace {
 
 constexpr std::size_t kPieceBytes = 256U << 10;
-constexpr std::int64_t kRoomKeptBytes = std::int64_t{256} << 20;
 constexpr unsigned kUnix = 3U << 8U;  // whose modes they are: APPNOTE.TXT 4.4.2
 constexpr unsigned kVersion = 20;
 constexpr unsigned kNamesAreUtf8 = 1U << 11U;  // 4.4.4
@@ -89,16 +88,6 @@ Error too_large(std::int64_t bytes) {
   return base::error(
       Error::Kind::kLimit,
       "the folder has more than " + std::to_string(bytes >> 20) + " MiB: take a part of it");
-}
-
-// Runs of all sessions, and what hutch knows of them, are on the same disk.
-base::Status check_room(const std::string& directory, std::int64_t bytes) {
-  struct statvfs disk {};
-  if (::statvfs(directory.c_str(), &disk) != 0) return Error::from_errno("statvfs " + directory);
-  if (static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize) >= bytes + kRoomKeptBytes) {
-    return base::done();
-  }
-  return base::error(Error::Kind::kLimit, "this host has too little room for a zip file now");
 }
 
 // One walk through a folder.
@@ -188,7 +177,7 @@ base::Result<FolderZip> zip_folder(const BoxFiles& files, const std::string& pat
   }
   std::int64_t bytes = 0;
   for (const ListEntry& entry : listed.entries) bytes += entry.bytes;
-  TRY(check_room(directory, std::min(bytes, bounds.zip_bytes)));
+  TRY(check_host_room(directory, std::min(bytes, bounds.zip_bytes), "a zip file"));
   const std::string name = last_of(sandbox::files::shown_path(listed.path));
   FolderZip result;
   result.filename = name + ".zip";

@@ -5,9 +5,12 @@ import hashlib
 import json
 import os
 import socket
+import time
+from pathlib import Path
 
 import pytest
 
+from boxes import until
 from http_server import Server, token
 
 CONTENT = os.urandom(3_000_000)
@@ -106,3 +109,15 @@ def test_what_is_wrong(client, server, module_state):
     outside = client.begin(1, path="/etc/x")[1]["Location"]
     assert client.piece(outside, 0, b"x")[0] >= 400 and client.offset(outside) == 1, "what could not be put there is kept"
     client("DELETE", outside)
+
+
+def test_what_was_left_goes_with_the_sweep(state):
+    with Server(state, no_auth=False) as server:
+        client = Client(server, token(state))
+        left, recent = (client.begin(10)[1]["Location"].rsplit("/", 1)[1] for _ in range(2))
+    kept = next(Path(state).glob("sessions/*/uploads"))
+    days_ago = time.time() - 2 * 86_400
+    for name in (left, left + ".json"):
+        os.utime(kept / name, (days_ago, days_ago))
+    with Server(state, no_auth=False):
+        until(lambda: {path.name for path in kept.iterdir()} == {recent, recent + ".json"}, what="only the recent one is kept")

@@ -11,6 +11,7 @@
 #include "sandbox/own_ids.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/granted_network.h"
+#include "tools/rest/uploads.h"
 
 namespace tools::cli {
 
@@ -105,7 +106,10 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   app->share_ = TRY(share::FileShare::open(settings.state_directory + "/shared", *app->store_));
   app->share_->sweep();  // also for a command that ends before the manager has swept
   sessions::ManagerConfig config;
-  config.sweep_others = [&share = *app->share_] { share.sweep(); };
+  config.sweep_others = [&share = *app->share_, directory = settings.state_directory] {
+    share.sweep();
+    rest::Uploads::sweep_all(directory + "/sessions");
+  };
   config.state_directory = settings.state_directory;
   config.default_limits = settings.default_limits;
   config.most_limits = settings.most_limits;

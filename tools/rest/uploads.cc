@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +13,7 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
 #include "sandbox/wire/json.h"
+#include "tools/host_room.h"
 
 namespace tools::rest {
 
@@ -25,21 +25,10 @@ namespace {
 constexpr const char* kPrefix = "upload_";
 constexpr const char* kAbout = ".json";
 constexpr std::size_t kAboutBytesMax = 64U << 10;
-constexpr std::int64_t kRoomKeptBytes = std::int64_t{256} << 20;
 
 Error no_such(const std::string& id) {
   return base::error(Error::Kind::kNotFound,
                      "there is no upload " + id + ": it is over, or was left for a day");
-}
-
-// What hutch knows of all sessions is on the same disk.
-base::Status check_room(const std::string& directory, std::int64_t bytes) {
-  struct statvfs disk {};
-  if (::statvfs(directory.c_str(), &disk) != 0) return Error::from_errno("statvfs " + directory);
-  if (static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize) >= bytes + kRoomKeptBytes) {
-    return base::done();
-  }
-  return base::error(Error::Kind::kLimit, "this host has too little room for an upload now");
 }
 
 base::Result<std::int64_t> size_of(const base::UniqueFd& file) {
@@ -51,6 +40,14 @@ base::Result<std::int64_t> size_of(const base::UniqueFd& file) {
 }  // namespace
 
 std::string Uploads::place_of(const std::string& id) const { return directory_ + "/" + id; }
+
+void Uploads::sweep_all(const std::string& sessions_directory) {
+  const auto directory = base::open_file(AT_FDCWD, sessions_directory, O_RDONLY | O_DIRECTORY);
+  if (!directory.ok()) return;
+  for (const std::string& name : base::names_in(directory.value().get())) {
+    (void)Uploads(sessions_directory + "/" + name).sweep();
+  }
+}
 
 // Returns how many are there. One whose description was never written has no name that begins so.
 std::size_t Uploads::sweep() const {
@@ -78,7 +75,7 @@ base::Result<Upload> Uploads::begin(const std::string& path, std::int64_t length
   if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
     return Error::from_errno("make " + directory_);
   }
-  TRY(check_room(directory_, length_bytes));
+  TRY(check_host_room(directory_, length_bytes, "an upload"));
   if (sweep() >= kMost) {
     return base::error(Error::Kind::kLimit, "this session already has " + std::to_string(kMost) +
                                                 " uploads: finish one of them, or delete it");

@@ -36,6 +36,8 @@ class Uploads {
   // Behind what is there. kInvalid for more than it is to have.
   static base::Status append(Upload& upload, std::string_view bytes);
   void remove(const Upload& upload) const;
+  // Removes those that were left, of all sessions that have their directories there.
+  static void sweep_all(const std::string& sessions_directory);
 
  private:
   [[nodiscard]] std::string place_of(const std::string& id) const;

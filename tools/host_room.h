@@ -1,0 +1,17 @@
+// What this server takes for itself on the disk of its state directory: runs of all sessions, and
+// what hutch knows of them, are there too.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sandbox/base/result.h"
+
+namespace tools {
+
+// kLimit, and says that there is no room for `what`, unless `bytes` more fit into the file system
+// of `directory` and leave 256 MiB.
+base::Status check_host_room(const std::string& directory, std::int64_t bytes,
+                             const std::string& what);
+
+}  // namespace tools
