@@ -7,6 +7,7 @@
 #include <openssl/x509v3.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -20,6 +21,7 @@ namespace {
 
 constexpr const char* kRootsOfDistributions[] = {
     "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
+constexpr const char* kCertificateBegins = "-----BEGIN CERTIFICATE-----";
 constexpr long kGoodForSeconds = 10L * 365 * 24 * 3600;
 constexpr long kClockSkewSeconds = 24 * 3600;
 
@@ -82,6 +84,22 @@ base::Result<std::string> make_authority() {
   return text_in(text.get());
 }
 
+base::Result<std::string> roots_with(const std::string& directory, const std::string& roots,
+                                     const std::string& further) {
+  std::string all = roots.empty() ? "" : TRY(content_of_file(roots));
+  const std::size_t known = all.size();
+  for (std::size_t begin = 0; begin < further.size();) {
+    const std::size_t end = std::min(further.find(kCertificateBegins, begin + 1), further.size());
+    const std::string one = further.substr(begin, end - begin);
+    if (all.find(one) == std::string::npos) all += "\n" + one;
+    begin = end;
+  }
+  if (all.size() == known) return roots;
+  std::string file = directory + "/roots.pem";
+  TRY(keep_public_file(file, all));
+  return file;
+}
+
 }  // namespace
 
 std::string host_roots() {
@@ -93,8 +111,10 @@ std::string host_roots() {
   return "";
 }
 
-base::Result<Certificates> certificates_for(const std::string& directory, const std::string& roots,
-                                            bool looks_inside) {
+base::Result<Certificates> certificates_for(const std::string& directory,
+                                            const std::string& host_roots,
+                                            const std::string& further, bool looks_inside) {
+  const std::string roots = TRY(roots_with(directory, host_roots, further));
   if (!looks_inside) return Certificates{roots, roots, ""};
   if (roots.empty()) {
     return base::error(Error::Kind::kUnsupported,
@@ -103,7 +123,7 @@ base::Result<Certificates> certificates_for(const std::string& directory, const 
   }
   Certificates made{roots, directory + "/certificates.pem", directory + "/authority.pem"};
   const std::string authority = TRY(private_file(made.authority, make_authority));
-  const std::size_t certificate = authority.find("-----BEGIN CERTIFICATE-----");
+  const std::size_t certificate = authority.find(kCertificateBegins);
   if (certificate == std::string::npos) {
     return base::error(Error::Kind::kInternal, made.authority +
                                                    " has no certificate in it; remove it, "

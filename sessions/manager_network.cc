@@ -238,8 +238,9 @@ base::Status Manager::add_network(Network network, const Session& session,
   }
   const bool looks_inside = !network.credentials.empty() || !spec.kept_hosts.empty() ||
                             std::any_of(network.hosts.begin(), network.hosts.end(), limits);
-  Certificates certificates = TRY(
-      certificates_for(config_.state_directory + "/egress", config_.network.roots, looks_inside));
+  Certificates certificates =
+      TRY(certificates_for(config_.state_directory + "/egress", config_.network.roots,
+                           config_.network.further_roots, looks_inside));
   spec.certificate_bundle = std::move(certificates.bundle);
   spec.certificate_roots = std::move(certificates.roots);
   spec.certificate_authority = std::move(certificates.authority);

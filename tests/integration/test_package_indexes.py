@@ -72,6 +72,18 @@ def test_the_usual_index_is_not_reached(world):
     assert run["status"] == "failed" and run["network"]["refused"][0]["host"] == "pypi.org"
 
 
+def test_a_scope_of_npm_and_its_authority(world, state):
+    """No other program of this machine trusts it: the door does, and the code."""
+    (world.folder / "npmrc").write_text(f"@corp:registry=https://{world.place}/npm/\ncafile={world.folder}/roots.pem\n//{world.place}/npm/:_authToken={TOKEN}\n")
+    world.index.files["/npm/@corp%2fdemo"] = json.dumps({"name": "@corp/demo", "dist-tags": {"latest": "4.5.6"}, "versions": {"4.5.6": {
+        "name": "@corp/demo", "version": "4.5.6", "dist": {"tarball": f"https://{world.place}/npm/demo.tgz"}}}}).encode(), f"Bearer {TOKEN}"
+    environment = {"HUTCH_CONFIG": str(world.folder / "config.toml"), "PIP_CONFIG_FILE": "/dev/null", "npm_config_userconfig": str(world.folder / "npmrc"),
+                   "HUTCH_ENVIRONMENTS_DIR": str(environments.directory())}
+    with Client(state, "--packages", env=environment) as client:
+        run = client.run("npm view @corp/demo version; npm config get registry", "bash")
+        assert run["stdout"] == "4.5.6\nhttps://registry.npmjs.org/\n" and TOKEN not in json.dumps(run), run
+
+
 def test_npm_has_its_own(world, state):
     (world.folder / "npmrc").write_text(f"registry=https://{world.place}/npm/\n//{world.place}/npm/:_authToken=${{CORP_TOKEN}}\n")
     environment = {"HUTCH_CONFIG": str(world.folder / "config.toml"), "SSL_CERT_FILE": str(world.folder / "roots.pem"), "PIP_CONFIG_FILE": "/dev/null",
@@ -109,7 +121,26 @@ def test_variables_come_first_and_nothing_is_nothing(tmp_path):
     assert said["pip"]["hosts"] == ["index.test:444"] and said["logins"] == [{"name": "pip-index.test", "host": "index.test:444", "place": "basic", "value": "x:"}]
     assert said["npm"]["variables"] == {"npm_config_registry": "https://registry.test"}
     said, _ = read(HOME=str(tmp_path), XDG_CONFIG_DIRS=str(tmp_path), PIP_CONFIG_FILE=os.devnull)
-    assert said == {"pip": {"hosts": [], "variables": {}}, "npm": {"hosts": [], "variables": {}}, "logins": []}
+    assert said == {"pip": {"hosts": [], "variables": {}}, "npm": {"hosts": [], "variables": {}}, "logins": [], "certificates": said["certificates"]}, "which may be this machine's"
+
+
+def test_what_comes_beside_the_usual_index_leaves_it(tmp_path):
+    (tmp_path / ".npmrc").write_text("@corp:registry=https://npm.corp.test/all/\n//npm.corp.test/all/:_authToken=t\n")
+    said, _ = read(HOME=str(tmp_path), XDG_CONFIG_DIRS=str(tmp_path), PIP_CONFIG_FILE=os.devnull, PIP_EXTRA_INDEX_URL="https://one.test/simple")
+    assert said["pip"] == {"hosts": ["pypi.org:443", "one.test:443"], "variables": {"PIP_EXTRA_INDEX_URL": "https://one.test/simple"}}
+    assert said["npm"] == {"hosts": ["registry.npmjs.org:443", "npm.corp.test:443"], "variables": {"npm_config_@corp:registry": "https://npm.corp.test/all/"}}
+    assert said["logins"] == [{"name": "npm-npm.corp.test", "host": "npm.corp.test:443", "place": "bearer", "value": "t"}]
+
+
+def test_certificates_without_keys_beside_them(tmp_path, world):
+    roots = (world.folder / "roots.pem").read_text()
+    (tmp_path / "both.pem").write_text("-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n" + roots)
+    (tmp_path / ".npmrc").write_text(f"cafile={tmp_path}/both.pem\n")
+    said, errors = read(HOME=str(tmp_path), XDG_CONFIG_DIRS=str(tmp_path), PIP_CONFIG_FILE=os.devnull, PIP_CERT=str(tmp_path / "both.pem"))
+    assert errors == "" and said["certificates"].count("BEGIN") == roots.count("BEGIN CERTIFICATE") and "c2VjcmV0" not in said["certificates"], said
+    (tmp_path / "both.pem").write_text("-----BEGIN CERTIFICATE-----\nc2VjcmV0\n-----END CERTIFICATE-----\n")
+    said, errors = read(HOME=str(tmp_path), XDG_CONFIG_DIRS=str(tmp_path), PIP_CONFIG_FILE=os.devnull)
+    assert "c2VjcmV0" not in said["certificates"] and "both.pem, whose certificates pip or npm trusts, is not read" in errors
 
 
 def test_a_file_that_cannot_be_read_is_told_of(tmp_path):

@@ -36,15 +36,15 @@ NetworkRule https(const std::string& host) {
 
 void add_index(const std::string& name, const std::string& usual_host,
                PackageIndexes::Manager manager, sessions::GrantedNetwork& network) {
-  const bool is_usual = manager.hosts.empty();
-  if (is_usual) manager.hosts = {https(usual_host)};
+  const NetworkRule usual = https(usual_host);
+  if (manager.hosts.empty()) manager.hosts = {usual};
   std::vector<NetworkRule>& set = network.sets[kPackagesSet];
   // What stands in the place of the usual one is there so that nothing comes from that.
-  if (!is_usual) std::erase(set, https(usual_host));
+  std::erase(set, usual);
   for (const NetworkRule& host : manager.hosts) {
     if (std::find(set.begin(), set.end(), host) == set.end()) set.push_back(host);
     network.kept_hosts.push_back(host.host);
-    if (!is_usual) network.private_hosts.push_back(host);
+    if (host != usual) network.private_hosts.push_back(host);
   }
   network.indexes[name] = {std::move(manager.hosts), std::move(manager.variables)};
 }
@@ -58,6 +58,7 @@ base::Status add_indexes(const Settings& settings, sessions::GrantedNetwork& net
   add_index("pip", "pypi.org", std::move(indexes.pip), network);
   add_index("npm", "registry.npmjs.org", std::move(indexes.npm), network);
   network.kept_hosts.emplace_back("files.pythonhosted.org");
+  network.further_roots = std::move(indexes.certificates);
   logins = std::move(indexes.logins);
   for (const auto& login : logins) network.index_credentials.push_back(login.credential.name);
   return base::done();

@@ -19,7 +19,7 @@ namespace wire = sandbox::wire;
 namespace {
 
 constexpr const char* kPython = "/usr/bin/python3";
-constexpr std::size_t kIndexesBytesMax = 64 * 1024;
+constexpr std::size_t kIndexesBytesMax = std::size_t{4} << 20;
 constexpr std::chrono::seconds kIndexesPatience{15};
 
 base::Result<PackageIndexes::Manager> manager_in(const json& said) {
@@ -45,6 +45,7 @@ base::Result<PackageIndexes> indexes_in(const json& said) {
     TRY(sandbox::take_place(wire::string_or(login, "place"), kept.credential));
     kept.value = wire::string_or(login, "value");
   }
+  indexes.certificates = wire::string_or(said, "certificates");
   return indexes;
 }
 

@@ -25,6 +25,7 @@ struct PackageIndexes {
   Manager pip;
   Manager npm;
   std::vector<Login> logins;
+  std::string certificates;  // PEM: authorities that the two trust
 };
 
 base::Result<PackageIndexes> package_indexes(const Settings& settings);

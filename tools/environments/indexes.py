@@ -1,8 +1,9 @@
 """Where this machine's pip and npm find packages, as their own configuration says it: JSON on standard output.
 
-    {"pip": {"hosts": ["host:port"..], "variables": {..}}, "npm": {..}, "logins": [{"name", "host", "place", "value"}..]}
+    {"pip": {"hosts": ["host:port"..], "variables": {..}}, "npm": {..}, "logins": [{"name", "host", "place", "value"}..], "certificates": "PEM.."}
 
-`variables` go into sessions; logins, which people write into the same addresses, never do.
+`variables` go into sessions; logins, which people write into the same addresses, never do. `certificates` are those
+that the two trust as authorities.
 """
 
 import base64
@@ -15,16 +16,20 @@ import sys
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 PORTS = {"https": 443, "http": 80}
+USUAL_INDEX, USUAL_REGISTRY = "https://pypi.org/simple", "https://registry.npmjs.org/"
+CERTIFICATE_BYTES_MAX = 1 << 20
 
 
 def main():
     found = {"logins": []}
-    found["pip"] = pip(os.environ, os.path.expanduser("~"), found["logins"])
-    found["npm"] = npm(os.environ, os.path.expanduser("~"), found["logins"])
+    files = []
+    found["pip"] = pip(os.environ, os.path.expanduser("~"), found["logins"], files)
+    found["npm"] = npm(os.environ, os.path.expanduser("~"), found["logins"], files)
+    found["certificates"] = "".join(dict.fromkeys(block for file in dict.fromkeys(files) for block in certificates(file)))
     json.dump(found, sys.stdout)
 
 
-def pip(environment, home, logins):
+def pip(environment, home, logins, certificate_files):
     """https://pip.pypa.io/en/stable/topics/configuration/, without what belongs to one virtual environment."""
     chosen = environment.get("PIP_CONFIG_FILE")
     files = []
@@ -32,7 +37,7 @@ def pip(environment, home, logins):
         system = environment.get("XDG_CONFIG_DIRS", "/etc/xdg").split(":")
         own = environment.get("XDG_CONFIG_HOME", f"{home}/.config")
         files = [*(f"{folder}/pip/pip.conf" for folder in system), "/etc/pip.conf", f"{home}/.pip/pip.conf", f"{own}/pip/pip.conf", chosen]
-    index, further, trusted = None, [], ""
+    index, further, trusted, certificate = None, [], "", None
     for file in filter(None, files):
         read = ini(file)
         for section in ("global", "install"):
@@ -40,10 +45,14 @@ def pip(environment, home, logins):
                 index = read.get(section, "index-url", fallback=index)
                 further = read.get(section, "extra-index-url", fallback=" ".join(further)).split()
                 trusted = read.get(section, "trusted-host", fallback=trusted)
+                certificate = read.get(section, "cert", fallback=certificate)
     index = environment.get("PIP_INDEX_URL", index)
     further = environment.get("PIP_EXTRA_INDEX_URL", " ".join(further)).split()
+    certificate_files += filter(None, [environment.get("PIP_CERT", certificate)])
     taken = Taken("pip", logins)
     variables = {}
+    if further and not index:
+        taken.address(USUAL_INDEX)  # they come beside it
     if index:
         variables["PIP_INDEX_URL"] = taken.address(index)
     if further:
@@ -53,7 +62,7 @@ def pip(environment, home, logins):
     return {"hosts": taken.hosts, "variables": variables}
 
 
-def npm(environment, home, logins):
+def npm(environment, home, logins, certificate_files):
     """https://docs.npmjs.com/cli/configuring-npm/npmrc: of everybody and of this user, and the variables."""
     said = {}
     own = variable(environment, "npm_config_userconfig") or f"{home}/.npmrc"
@@ -62,10 +71,16 @@ def npm(environment, home, logins):
         if read:
             said.update({key: expanded(value, environment) for key, value in read.items("top")})
     said["registry"] = variable(environment, "npm_config_registry") or said.get("registry")
+    certificate_files += filter(None, [variable(environment, "npm_config_cafile") or said.get("cafile")])
+    scopes = {key: value for key, value in said.items() if value and re.fullmatch(r"@[^/:\s=]+:registry", key)}
     taken = Taken("npm", logins)
     variables = {}
+    if scopes and not said["registry"]:
+        taken.address(USUAL_REGISTRY)  # what has no scope comes from it
     if said["registry"]:
         variables["npm_config_registry"] = taken.address(said["registry"])
+    for key, value in scopes.items():
+        variables[f"npm_config_{key}"] = taken.address(value)
     for key, value in said.items():
         place = re.fullmatch(r"//([^/:]+)(?::(\d+))?/.*:(_authToken|_auth|_password)", key)
         if not place or not value:
@@ -103,6 +118,24 @@ class Taken:
         if value and not known:
             name = f"{self.of}-{host.rpartition(':')[0]}"[:64]
             self.logins.append({"name": name, "host": host, "place": place, "value": value})
+
+
+def certificates(file):
+    """Those in it, and no key that may be beside them."""
+    import ssl  # most machines name none
+
+    try:
+        with open(os.path.expanduser(file), encoding="latin-1") as text:
+            blocks = re.findall("-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", text.read(CERTIFICATE_BYTES_MAX), re.S)
+        tried = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        for block in blocks:
+            tried.load_verify_locations(cadata=block)
+        if not blocks:
+            raise ValueError("there is no certificate in it")
+    except (OSError, ValueError) as failure:
+        print(f"{file}, whose certificates pip or npm trusts, is not read: {failure}".replace("\n", " "), file=sys.stderr)
+        return []
+    return [block + "\n" for block in blocks]
 
 
 def ini(file, top=False):

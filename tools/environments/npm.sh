@@ -1,4 +1,5 @@
-#!/bin/sh
+#!/bin/bash
+# Not sh: dash drops variables such as npm_config_@scope:registry.
 # npm takes the first folder from here up that has a package.json or node_modules for its project.
 # /node_modules, which the environment has for everybody, must not make one of /.
 program=/environment/node_modules/npm/bin/npm-cli.js

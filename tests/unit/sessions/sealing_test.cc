@@ -37,20 +37,20 @@ TEST(Certificates, TheAuthorityIsMadeOnceAndOnlyWhereItIsNeeded) {
   const TemporaryDirectory directory;
   const std::string roots = directory.path() + "/roots.pem";
   ASSERT_TRUE(keep_public_file(roots, "roots\n").ok());
-  const auto passing = certificates_for(directory.path(), roots, false).value();
+  const auto passing = certificates_for(directory.path(), roots, "", false).value();
   EXPECT_EQ(passing.bundle, roots);
   EXPECT_EQ(passing.authority, "");
-  const auto looking = certificates_for(directory.path(), roots, true).value();
+  const auto looking = certificates_for(directory.path(), roots, "", true).value();
   const std::string authority = content_of_file(looking.authority).value();
   const std::string bundle = content_of_file(looking.bundle).value();
   EXPECT_NE(authority.find("PRIVATE KEY"), std::string::npos);
   EXPECT_EQ(bundle.find("PRIVATE KEY"), std::string::npos);
   EXPECT_EQ(bundle.find("roots\n"), 0U);
   ASSERT_TRUE(keep_public_file(roots, "others\n").ok());
-  (void)certificates_for(directory.path(), roots, true).value();
+  (void)certificates_for(directory.path(), roots, "", true).value();
   EXPECT_EQ(content_of_file(looking.authority).value(), authority);
   EXPECT_EQ(content_of_file(looking.bundle).value().find("others\n"), 0U);
-  EXPECT_FALSE(certificates_for(directory.path(), "", true).ok());
+  EXPECT_FALSE(certificates_for(directory.path(), "", "", true).ok());
 }
 
 }  // namespace
