@@ -84,8 +84,20 @@ base::Result<std::string> make_authority() {
   return text_in(text.get());
 }
 
+}  // namespace
+
+std::string host_roots() {
+  const char* const chosen = ::getenv("SSL_CERT_FILE");
+  if (chosen != nullptr && ::access(chosen, R_OK) == 0) return chosen;
+  for (const char* path : kRootsOfDistributions) {
+    if (::access(path, R_OK) == 0) return path;
+  }
+  return "";
+}
+
 base::Result<std::string> roots_with(const std::string& directory, const std::string& roots,
                                      const std::string& further) {
+  if (further.empty()) return roots;
   std::string all = roots.empty() ? "" : TRY(content_of_file(roots));
   const std::size_t known = all.size();
   for (std::size_t begin = 0; begin < further.size();) {
@@ -100,21 +112,8 @@ base::Result<std::string> roots_with(const std::string& directory, const std::st
   return file;
 }
 
-}  // namespace
-
-std::string host_roots() {
-  const char* const chosen = ::getenv("SSL_CERT_FILE");
-  if (chosen != nullptr && ::access(chosen, R_OK) == 0) return chosen;
-  for (const char* path : kRootsOfDistributions) {
-    if (::access(path, R_OK) == 0) return path;
-  }
-  return "";
-}
-
-base::Result<Certificates> certificates_for(const std::string& directory,
-                                            const std::string& host_roots,
-                                            const std::string& further, bool looks_inside) {
-  const std::string roots = TRY(roots_with(directory, host_roots, further));
+base::Result<Certificates> certificates_for(const std::string& directory, const std::string& roots,
+                                            bool looks_inside) {
   if (!looks_inside) return Certificates{roots, roots, ""};
   if (roots.empty()) {
     return base::error(Error::Kind::kUnsupported,

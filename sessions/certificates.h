@@ -18,10 +18,14 @@ struct Certificates {
 // where there is none. x509(7), SSL_CTX_set_default_verify_paths(3)
 std::string host_roots();
 
-// `further` is PEM, trusted beside `roots`. `directory` holds the authority, which is made there
+// `roots`, or where `further` (PEM) has what is not in it: a file in `directory` that has both.
+base::Result<std::string> roots_with(const std::string& directory, const std::string& roots,
+                                     const std::string& further);
+
+// `directory` holds the authority, which is made there
 // when it is first needed: its key is 0600, and good for nobody who has no session of this state
 // directory. kUnsupported: the host has no roots, so that nothing could be verified.
 base::Result<Certificates> certificates_for(const std::string& directory, const std::string& roots,
-                                            const std::string& further, bool looks_inside);
+                                            bool looks_inside);
 
 }  // namespace sessions

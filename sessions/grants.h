@@ -47,8 +47,7 @@ struct GrantedNetwork {
   std::vector<std::string> kept_hosts;
   std::int64_t downloads_mb = 0;  // 0: nothing
   sandbox::NetworkQuota quota;    // of each session; the principal is theirs who ask for nothing
-  std::string roots;              // a file of the certificates that the host trusts; empty: none
-  std::string further_roots;      // PEM: what the configuration of pip and npm trusts
+  std::string roots;              // a file of the certificates that are trusted; empty: none
   bool unasked = false;           // each session that asks for nothing has all; else none
 
   [[nodiscard]] std::vector<sandbox::NetworkRule> all() const;

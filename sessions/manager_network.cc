@@ -45,7 +45,8 @@ std::string remedy(const std::string& name) {
 base::Result<std::vector<NetworkRule>> hosts_of(const std::string& text,
                                                 const GrantedNetwork& granted) {
   if (const auto set = granted.sets.find(text); set != granted.sets.end()) return set->second;
-  return std::vector<NetworkRule>{TRY(sandbox::parse_network_rule(text))};
+  NetworkRule rule = TRY(sandbox::parse_network_rule(text));
+  return std::vector<NetworkRule>{std::move(rule)};
 }
 
 void add_note(const std::string& note, std::string& notes) {
@@ -238,9 +239,8 @@ base::Status Manager::add_network(Network network, const Session& session,
   }
   const bool looks_inside = !network.credentials.empty() || !spec.kept_hosts.empty() ||
                             std::any_of(network.hosts.begin(), network.hosts.end(), limits);
-  Certificates certificates =
-      TRY(certificates_for(config_.state_directory + "/egress", config_.network.roots,
-                           config_.network.further_roots, looks_inside));
+  Certificates certificates = TRY(
+      certificates_for(config_.state_directory + "/egress", config_.network.roots, looks_inside));
   spec.certificate_bundle = std::move(certificates.bundle);
   spec.certificate_roots = std::move(certificates.roots);
   spec.certificate_authority = std::move(certificates.authority);

@@ -9,6 +9,7 @@
 #include "sandbox/base/process.h"
 #include "sandbox/environment.h"
 #include "sandbox/own_ids.h"
+#include "sessions/certificates.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/granted_network.h"
 #include "tools/rest/uploads.h"
@@ -94,12 +95,14 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   std::unique_ptr<Application> app(new Application(settings));
   // First, so that nothing is made for a command that says what is refused.
   sessions::GrantedFolders folders = TRY(granted_folders(settings));
-  std::vector<PackageIndexes::Login> logins;
-  sessions::GrantedNetwork network = TRY(granted_network(settings, logins));
+  PackageIndexes indexes;
+  sessions::GrantedNetwork network = TRY(granted_network(settings, indexes));
   TRY(make_directories(settings));
+  network.roots = TRY(sessions::roots_with(settings.state_directory + "/egress",
+                                           sessions::host_roots(), indexes.certificates));
   app->sandbox_ = sandbox::make_sandbox(TRY(sandbox_config(settings)));
   app->store_ = TRY(sessions::Store::open(settings.state_directory + "/hutch.db"));
-  for (const auto& [credential, value] : logins) {
+  for (const auto& [credential, value] : indexes.logins) {
     TRY(keep_credential(settings, *app->store_, {credential, "value", "", 0}, value));
   }
   app->principal_id_ = TRY(app->store_->ensure_principal("local"));

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "sessions/certificates.h"
 #include "tools/cli/network_sets.h"
 
 namespace tools::cli {
@@ -50,24 +49,22 @@ void add_index(const std::string& name, const std::string& usual_host,
 }
 
 base::Status add_indexes(const Settings& settings, sessions::GrantedNetwork& network,
-                         std::vector<PackageIndexes::Login>& logins) {
-  PackageIndexes indexes;
+                         PackageIndexes& indexes) {
   if (network.sets.contains(kPackagesSet)) {
     indexes = TRY(package_indexes(settings));
   }
   add_index("pip", "pypi.org", std::move(indexes.pip), network);
   add_index("npm", "registry.npmjs.org", std::move(indexes.npm), network);
   network.kept_hosts.emplace_back("files.pythonhosted.org");
-  network.further_roots = std::move(indexes.certificates);
-  logins = std::move(indexes.logins);
-  for (const auto& login : logins) network.index_credentials.push_back(login.credential.name);
+  for (const auto& login : indexes.logins)
+    network.index_credentials.push_back(login.credential.name);
   return base::done();
 }
 
 }  // namespace
 
 base::Result<sessions::GrantedNetwork> granted_network(const Settings& settings,
-                                                       std::vector<PackageIndexes::Login>& logins) {
+                                                       PackageIndexes& indexes) {
   sessions::GrantedNetwork network;
   if (settings.mounting == Settings::Mounting::kNone) return network;
   for (const std::string& text : settings.allow) {
@@ -86,7 +83,7 @@ base::Result<sessions::GrantedNetwork> granted_network(const Settings& settings,
     network.private_hosts.push_back(std::move(rule).value());
   }
   const bool may_install = network.sets.contains(kPackagesSet);
-  TRY(add_indexes(settings, network, logins));
+  TRY(add_indexes(settings, network, indexes));
   if (!may_install) network.sets.erase(kPackagesSet);
   network.credentials = settings.credentials;
   network.downloads_mb = settings.downloads_mb;
@@ -95,7 +92,6 @@ base::Result<sessions::GrantedNetwork> granted_network(const Settings& settings,
   if (settings.principal_daily_mb > 0) {
     network.quota.principal_bytes_a_day = settings.principal_daily_mb << 20;
   }
-  network.roots = sessions::host_roots();
   network.unasked = settings.mounting == Settings::Mounting::kAll;
   if (network.unasked) {
     auto all = sandbox::check_network_rules(network.all());

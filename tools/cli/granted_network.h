@@ -1,8 +1,6 @@
 // What of the network sessions of this server may reach, as its operator says it.
 #pragma once
 
-#include <vector>
-
 #include "sandbox/base/result.h"
 #include "sessions/manager.h"
 #include "tools/cli/package_indexes.h"
@@ -10,8 +8,9 @@
 
 namespace tools::cli {
 
-// `logins`: for the indexes of packages, to be kept as credentials of their names.
+// `indexes` gets what of the indexes of packages is not the network's: their logins, to be kept
+// as credentials of their names, and whom they trust.
 base::Result<sessions::GrantedNetwork> granted_network(const Settings& settings,
-                                                       std::vector<PackageIndexes::Login>& logins);
+                                                       PackageIndexes& indexes);
 
 }  // namespace tools::cli
