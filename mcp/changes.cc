@@ -36,7 +36,7 @@ std::optional<Changes::Id> Changes::add(std::string principal_id, const Filter& 
   listener->filter = filter;
   Id id = 0;
   // Held until `first` has been called: what changes meanwhile is told after it.
-  std::unique_lock telling(listener->telling);
+  const std::lock_guard telling(listener->telling);
   {
     const std::lock_guard lock(mutex_);
     id = ++last_id_;

@@ -37,8 +37,8 @@ class Changes {
     bool tools = false;
     bool prompts = false;
     bool resources = false;
-    std::set<std::string> uris;
-    std::set<std::string> task_ids;
+    std::set<std::string> uris = {};
+    std::set<std::string> task_ids = {};
     bool progress = false;  // of these tasks, too
   };
   using Tell = std::function<void(const Change& change)>;

@@ -52,8 +52,7 @@ TaskWaits::Next TaskWaits::begin(const json& request_id, const std::string& task
   }
   // Nobody else ends it while it is looked at, so `wait` stays. What wakes it is copied: it may be
   // gone before its call is over.
-  Changes::Filter filter;
-  filter.task_ids.insert(task_id);
+  const Changes::Filter filter{.task_ids = {task_id}};
   wait->listener = changes_.add(
       principal_id_, filter,
       [state = state_, id_text](const Change&) {

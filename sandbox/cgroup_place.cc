@@ -177,8 +177,9 @@ std::string place_cgroup(const CgroupHierarchy& hierarchy, const std::string& na
   const std::string& own = hierarchy.own_directory;
   if (hierarchy.version == 1) return make_in(hierarchy, own, name);
 
-  std::string made = make_in_group(hierarchy, choose_base(hierarchy), name);
-  return made.empty() ? make_in(hierarchy, own, name) : made;
+  if (auto made = make_in_group(hierarchy, choose_base(hierarchy), name); !made.empty())
+    return made;
+  return make_in(hierarchy, own, name);
 }
 
 std::vector<std::string> cgroup_parents(const CgroupHierarchy& hierarchy) {

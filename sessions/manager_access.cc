@@ -63,7 +63,9 @@ base::Result<Session> Manager::session_by_access(const std::string& session_id,
 base::Result<std::string> Manager::port_access_of(const std::string& session_id, std::uint16_t port,
                                                   std::int64_t until_s) const {
   const std::string until = std::to_string(until_s);
-  return until + "." + TRY(access_token_of(session_id + " " + std::to_string(port) + " " + until));
+  const std::string code =
+      TRY(access_token_of(session_id + " " + std::to_string(port) + " " + until));
+  return until + "." + code;
 }
 
 base::Result<Session> Manager::session_by_port_access(const std::string& session_id,

@@ -49,9 +49,12 @@ base::Result<Grants> grants_in(const sandbox::BoxStatus& status) {
   const auto isolation = sandbox::wire::parse_json(status.isolation);
   if (!isolation.ok() || !isolation.value().is_object()) return Grants();
   const json& said = isolation.value();
-  return Grants{TRY(sandbox::folders_from_json(said.value("host_folders", json::array()))),
-                TRY(sandbox::rules_from_json(said.value("network", json::array()))),
-                TRY(sandbox::credentials_from_json(said.value("credentials", json::array())))};
+  Grants grants;
+  grants.folders = TRY(sandbox::folders_from_json(said.value("host_folders", json::array())));
+  grants.network = TRY(sandbox::rules_from_json(said.value("network", json::array())));
+  grants.credentials =
+      TRY(sandbox::credentials_from_json(said.value("credentials", json::array())));
+  return grants;
 }
 
 }  // namespace
@@ -82,8 +85,8 @@ base::Result<bool> Manager::has_its_grants(const Session& session, sandbox::Box&
   const sandbox::BoxStatus status = TRY(box.status());
   const Grants present = TRY(grants_in(status));
   Network network = TRY(network_of(session));
-  const Grants wanted{TRY(folders_of(session)).folders, std::move(network.hosts),
-                      std::move(network.credentials)};
+  auto folders = TRY(folders_of(session)).folders;
+  const Grants wanted{std::move(folders), std::move(network.hosts), std::move(network.credentials)};
   const bool too_much = !are_within(present, wanted);
   // Work that goes on is worth more than a folder that is to come.
   const bool too_little = !are_within(wanted, present) && status.active.empty();

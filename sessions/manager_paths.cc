@@ -109,8 +109,8 @@ base::Result<std::optional<Manager::BehindRule>> Manager::behind_rule(
   const std::string whole = path.starts_with('/') ? path : std::string(kWorkspace) + "/" + path;
   for (const std::string& rule : rules.read_only) {
     if (whole != rule && !whole.starts_with(rule + "/")) continue;
-    BehindRule behind{TRY(open_workspace(directory_of(session.id))),
-                      whole.substr(std::string(kWorkspace).size())};
+    auto workspace = TRY(open_workspace(directory_of(session.id)));
+    BehindRule behind{std::move(workspace), whole.substr(std::string(kWorkspace).size())};
     return std::optional<BehindRule>(std::move(behind));
   }
   return std::optional<BehindRule>();

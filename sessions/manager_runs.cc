@@ -101,12 +101,16 @@ base::Result<RunState> Manager::wait_run(const std::string& principal_id, const 
         if (run.ok() && !is_terminal(run.value().status)) {
           return RunState{row.session_id, run.value()};
         }
-        if (run.ok()) return RunState{row.session_id, TRY(commit(row, std::move(run).value()))};
+        if (run.ok()) {
+          auto ended = TRY(commit(row, std::move(run).value()));
+          return RunState{row.session_id, std::move(ended)};
+        }
         if (stop.stop_requested()) return std::move(run).error();
         // The box has ended, or never had it: what is on disk says which.
       }
     }
-    RunState state{row.session_id, TRY(settle(row))};
+    auto settled = TRY(settle(row));
+    RunState state{row.session_id, std::move(settled)};
     const bool time_is_up = std::chrono::steady_clock::now() >= deadline;
     if (is_terminal(state.run.status) || time_is_up || stop.stop_requested()) return state;
     pause_for_box();  // being handed over, or its box is silent

@@ -212,20 +212,21 @@ base::Result<Reply> edit(const Services& services, const sessions::Session& sess
 }  // namespace
 
 mcp::Tool edit_file(const Services& services) {
-  Definition definition{"edit_file",
-                        "Edit a file",
-                        "Replaces old_text, which must be there exactly once unless all is set.",
-                        {path_argument(""),
-                         {.name = "old_text", .required = true, .least = 1, .most = kTextMostBytes},
-                         {.name = "new_text", .required = true, .most = kTextMostBytes},
-                         session_argument(),
-                         {.name = "all", .type = Argument::Type::kBoolean}},
-                        object_schema({{"path", "string"},
-                                       {"bytes", "integer"},
-                                       {"sha256", "string"},
-                                       {"replacements", "integer"}},
-                                      {"path", "bytes", "sha256", "replacements"}),
-                        {.read_only = false, .destructive = true, .idempotent = false}};
+  const Definition definition{
+      "edit_file",
+      "Edit a file",
+      "Replaces old_text, which must be there exactly once unless all is set.",
+      {path_argument(""),
+       {.name = "old_text", .required = true, .least = 1, .most = kTextMostBytes},
+       {.name = "new_text", .required = true, .most = kTextMostBytes},
+       session_argument(),
+       {.name = "all", .type = Argument::Type::kBoolean}},
+      object_schema({{"path", "string"},
+                     {"bytes", "integer"},
+                     {"sha256", "string"},
+                     {"replacements", "integer"}},
+                    {"path", "bytes", "sha256", "replacements"}),
+      {.read_only = false, .destructive = true, .idempotent = false}};
   return make_tool(
       services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {

@@ -75,7 +75,9 @@ class FairBudget {
     const std::lock_guard lock(mutex_);
     bytes_ -= bytes;
     const auto holder = held_.find(who);
-    if (holder != held_.end() && (holder->second -= bytes) == 0) held_.erase(holder);
+    if (holder == held_.end()) return;
+    holder->second -= bytes;
+    if (holder->second == 0) held_.erase(holder);
   }
 
   const std::size_t bytes_max_;

@@ -197,7 +197,7 @@ void Link::finish(Answer answer) {
   try {
     answer.start_stream(shared_from_this());
   } catch (const std::exception&) {
-    Lock lock(mutex_);
+    const Lock lock(mutex_);
     if (state_ != State::kEnded) give_up();
   }
 }

@@ -76,7 +76,7 @@ T take(Result<T>&& result) {
 }  // namespace base
 
 // Takes the value out of a Result, or returns its Error from the enclosing function.
-// One per statement: a TRY inside a TRY shadows its variable.
+// One per statement (a TRY inside a TRY shadows its variable), none in a braced list: tests/tidy.
 #define TRY(expression)                                           \
   __extension__({                                                 \
     auto try_result_ = (expression);                              \

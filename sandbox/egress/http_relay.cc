@@ -106,23 +106,8 @@ class HttpRelay {
                 .is_safe = is_safe(request.get().method()),
                 .keeps = request.get().keep_alive(),
                 .version = request.get().version()};
-    http::request<http::buffer_body> out(std::move(request.get().base()));
-    if (beast::iequals(out[http::field::expect], "100-continue")) {
-      error_code failure;
-      constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-      co_await asio::async_write(connection_->client, asio::buffer(kContinue), into(failure));
-      out.erase(http::field::expect);
-    }
-    drop_hop_by_hop<true>(out);
-    if (framing->chunked) out.chunked(true);
-    if (framing->length) out.content_length(*framing->length);
-    out.version(11);
-    out.target(target->path);
-    out.set(http::field::host, destination_.shown());
-    if (asked.is_upgrade) {
-      out.set(http::field::connection, "Upgrade");
-      out.set(http::field::upgrade, "websocket");
-    }
+    co_await ask_for_body(request);
+    auto out = onward(request, *framing, asked, target->path);
     const bool asks_host = wants_host_asked(out);
     const bool may_be_kept = connection_->client.is_secure() &&
                              session_->keeps(connection_->host) && HttpDownload::begin(out);
@@ -160,6 +145,31 @@ class HttpRelay {
     }
     co_await answer_http(*connection_, 502, "the host ended without an answer");
     co_return false;
+  }
+
+  Task<void> ask_for_body(const Request& request) {
+    if (!beast::iequals(request.get()[http::field::expect], "100-continue")) co_return;
+    error_code failure;
+    constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+    co_await asio::async_write(connection_->client, asio::buffer(kContinue), into(failure));
+  }
+
+  // What the host is asked; `request` has its body left.
+  http::request<http::buffer_body> onward(Request& request, const Framing& framing,
+                                          const Asked& asked, const std::string& path) {
+    http::request<http::buffer_body> out(std::move(request.get().base()));
+    out.erase(http::field::expect);
+    drop_hop_by_hop<true>(out);
+    if (framing.chunked) out.chunked(true);
+    if (framing.length) out.content_length(*framing.length);
+    out.version(11);
+    out.target(path);
+    out.set(http::field::host, destination_.shown());
+    if (asked.is_upgrade) {
+      out.set(http::field::connection, "Upgrade");
+      out.set(http::field::upgrade, "websocket");
+    }
+    return out;
   }
 
   [[nodiscard]] bool was_kept() const { return download_ && download_->was_sent(); }

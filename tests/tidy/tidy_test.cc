@@ -162,6 +162,30 @@ TEST(Tidy, TheServerNeverForks) {
   }
 }
 
+// Whether what stands before `place` is an element of a braced list.
+bool is_in_list(const std::string& text, std::size_t place) {
+  const std::size_t brace = text.find_last_of(";{}", place);
+  if (brace == std::string::npos || brace == 0 || text[brace] != '{') return false;
+  const char before = text[brace - 1];
+  const std::size_t word = text.find_last_not_of(" \n", brace - 1);
+  return (before != ' ' && before != '\n') || (word != std::string::npos && text[word] == ',');
+}
+
+// sandbox/base/result.h: what the list has made by then would never be ended.
+TEST(Tidy, NoTryLeavesAList) {
+  EXPECT_TRUE(is_in_list("f() { return json{{\"a\", b}, {\"c\", TRY(d())}}; }", 39));
+  EXPECT_FALSE(is_in_list("if (a) { TRY(b()); }", 9));
+  for (const fs::path& file : source_files()) {
+    if (file.extension() != ".cc" || file.string().starts_with("tests/")) continue;
+    std::string text;
+    for (const std::string& line : lines_of(file)) text += line.substr(0, line.find("//")) + '\n';
+    for (std::size_t at = text.find("TRY("); at != std::string::npos;
+         at = text.find("TRY(", at + 1)) {
+      EXPECT_FALSE(is_in_list(text, at)) << file << ": " << text.substr(at, 60);
+    }
+  }
+}
+
 // What is trusted most is least: nothing in it can fail for want of memory.
 TEST(Tidy, InitUsesLibcAloneAndAllocatesNothing) {
   static const std::regex kAllowed(

@@ -72,6 +72,7 @@ base::Result<std::string> read_from_terminal() {
 
 base::Result<std::string> value_of(const CredentialOptions& options) {
   if (!options.variable.empty()) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
     const char* const value = ::getenv(options.variable.c_str());
     if (value == nullptr) return invalid("there is no variable " + options.variable);
     return checked(value);
@@ -97,7 +98,7 @@ base::Status check_name(const std::string& name) {
 }
 
 std::string home_of_user() {
-  const passwd* const user = ::getpwuid(::getuid());
+  const passwd* const user = ::getpwuid(::getuid());  // NOLINT(concurrency-mt-unsafe): one thread
   if (user != nullptr) return user->pw_dir;
   const char* const home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): one thread
   return home != nullptr ? home : "/";

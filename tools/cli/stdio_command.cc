@@ -24,11 +24,10 @@ base::Result<int> run_stdio(Application& app, const std::string& session_name) {
         app.settings().state_directory);
   }
   const share::ShareFolder folder(share_directory.value_or(""), app.settings().user_umask);
-  const std::string public_url = app.settings().serve.public_url;
   const Offer offer(server, {.sessions = app.sessions(),
                              .share = app.share(),
                              .session_name = session_name,
-                             .public_url = [public_url] { return public_url; },
+                             .public_url = [&app] { return app.settings().serve.public_url; },
                              .folder = &folder});
   log_events_of(server);
 

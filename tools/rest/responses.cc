@@ -59,8 +59,8 @@ base::Result<json> whole(const Services& services, const sessions::Session& sess
     const auto posted = services.sessions.call_of(session.id, run.id);
     if (!posted.ok()) continue;  // it came through another door
     auto state = TRY(services.sessions.wait_run(session.principal_id, run.id, {}, {}));
-    parts.calls.push_back(
-        {call_from_json(posted.value()), TRY(look_at(services, std::move(state)))});
+    auto view = TRY(look_at(services, std::move(state)));
+    parts.calls.push_back({call_from_json(posted.value()), std::move(view)});
   }
   const auto shares = TRY(services.sessions.store().list_shares(session.principal_id));
   parts.shares = shares_of(shares, session.id);

@@ -129,7 +129,8 @@ base::Result<Language> language_named(const std::string& name) {
 base::Result<CodeContext> context_named(const Services& services, const sessions::Session& session,
                                         const std::string& id) {
   if (id.starts_with(contexts::kSharedPrefix)) {
-    return CodeContext{TRY(language_named(id.substr(contexts::kSharedPrefix.size()))), ""};
+    const Language language = TRY(language_named(id.substr(contexts::kSharedPrefix.size())));
+    return CodeContext{language, ""};
   }
   const auto all = contexts::contexts_of(services, session);
   const auto found = all.find(id);

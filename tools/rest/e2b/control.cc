@@ -47,6 +47,7 @@ std::string template_of(const std::string& wanted) {
 
 base::Result<json> shown(const Services& services, const sessions::Session& session) {
   const std::string token = TRY(services.sessions.access_token_of(session.id));
+  const json metadata = TRY(sandbox::wire::parse_json(session.metadata));
   const std::string domain =
       services.public_url ? tools::ports::domain_of(services.public_url()) : "";
   json value = {{"sandboxID", sessions::host_id(session.id)},
@@ -58,7 +59,7 @@ base::Result<json> shown(const Services& services, const sessions::Session& sess
                 {"domain", domain.empty() ? json() : json(domain)},
                 {"state", session.status == "paused" ? "paused" : "running"},
                 {"startedAt", base::to_rfc3339(session.created_at)},
-                {"metadata", TRY(sandbox::wire::parse_json(session.metadata))}};
+                {"metadata", metadata}};
   const std::int64_t never = session.created_at + kLifetimeSecondsMax * 1000;
   value["endAt"] = base::to_rfc3339(sessions::ends_at_ms(session).value_or(never));
   const auto limits = sandbox::wire::parse_json(session.limits);

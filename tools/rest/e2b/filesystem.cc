@@ -92,7 +92,8 @@ base::Result<json> entry_at(const BoxFiles& files, const std::string& path) {
 base::Result<json> stat(const Services& services, const RpcCall& call) {
   const std::string path = TRY(text_in(call.message, "path"));
   const auto files = TRY(files_of(services, call.session));
-  return json{{"entry", TRY(entry_at(files, path))}};
+  const json found = TRY(entry_at(files, path));
+  return json{{"entry", found}};
 }
 
 base::Result<json> list(const Services& services, const RpcCall& call) {
@@ -122,7 +123,8 @@ base::Result<json> make_dir(const Services& services, const RpcCall& call) {
     return base::error(Error::Kind::kConflict, path + " is there already");
   }
   TRY(files.make_directories(path));
-  return json{{"entry", TRY(entry_at(files, path))}};
+  const json found = TRY(entry_at(files, path));
+  return json{{"entry", found}};
 }
 
 // A program of the session, which has its rights and no more.
@@ -152,7 +154,8 @@ base::Result<json> move(const Services& services, const RpcCall& call) {
   const auto files = TRY(files_of(services, call.session));
   (void)TRY(entry_at(files, source));
   TRY(change(services, call, {"mv", "-T", "--", source, destination}));
-  return json{{"entry", TRY(entry_at(files, destination))}};
+  const json found = TRY(entry_at(files, destination));
+  return json{{"entry", found}};
 }
 
 Response refused_file(const Error& error) {

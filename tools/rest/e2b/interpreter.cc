@@ -47,10 +47,12 @@ base::Result<Cell> cell_in(const Services& services, const Request& request) {
   Cell cell;
   cell.session = TRY(session_of(services, request));
   const Arguments given = TRY(body_of(kTable, request));
-  const CodeContext context =
-      given.text("context_id").empty()
-          ? CodeContext{TRY(language_named(given.text("language"))), ""}
-          : TRY(context_named(services, cell.session, given.text("context_id")));
+  CodeContext context;
+  if (given.text("context_id").empty()) {
+    context.language = TRY(language_named(given.text("language")));
+  } else {
+    context = TRY(context_named(services, cell.session, given.text("context_id")));
+  }
   cell.run.language = context.language;
   cell.run.context = context.id;
   cell.run.code = given.text("code");

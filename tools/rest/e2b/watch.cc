@@ -98,7 +98,8 @@ std::string id_in(const RpcCall& call) {
 
 base::Result<json> create(const Services& services, Watchers& watchers, const RpcCall& call) {
   auto directory = TRY(begin(services, call));
-  return json{{"watcherId", TRY(watchers.add(call.session, std::move(directory)))}};
+  const std::string id = TRY(watchers.add(call.session, std::move(directory)));
+  return json{{"watcherId", id}};
 }
 
 base::Result<json> events(const Services& /*services*/, Watchers& watchers, const RpcCall& call) {
