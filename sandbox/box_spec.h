@@ -13,6 +13,7 @@
 #include "sandbox/credential.h"
 #include "sandbox/host_folder.h"
 #include "sandbox/limits.h"
+#include "sandbox/network_proxy.h"
 #include "sandbox/network_quota.h"
 #include "sandbox/network_rule.h"
 #include "sandbox/path_rules.h"
@@ -48,6 +49,7 @@ struct BoxSpec {
   std::string certificate_authority;
   NetworkQuota network_quota;
   std::vector<NetworkRule> private_hosts;   // that may have private addresses
+  NetworkProxy network_proxy;               // by which the door reaches the others
   std::vector<std::string> kept_hosts;      // whose answers the door keeps for all sessions
   std::int64_t downloads_mb = 0;            // at most so many of them
   std::string egress_directory;             // of hutch-egress; absolute; for who has a network

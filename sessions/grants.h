@@ -9,6 +9,7 @@
 
 #include "sandbox/base/result.h"
 #include "sandbox/host_folder.h"
+#include "sandbox/network_proxy.h"
 #include "sandbox/network_quota.h"
 #include "sandbox/network_rule.h"
 
@@ -43,6 +44,7 @@ struct GrantedNetwork {
   std::vector<std::string> index_credentials;
   // Hosts that may have private addresses.
   std::vector<sandbox::NetworkRule> private_hosts;
+  sandbox::NetworkProxy proxy;
   // Whose answers are kept for all sessions that may reach them, and how much of it at most.
   std::vector<std::string> kept_hosts;
   std::int64_t downloads_mb = 0;  // 0: nothing

@@ -233,6 +233,7 @@ base::Status Manager::add_network(Network network, const Session& session,
         TRY(store_.network_bytes_on(quota.principal_id, quota.principal_day));
   }
   spec.private_hosts = config_.network.private_hosts;
+  spec.network_proxy = config_.network.proxy;
   for (const auto& [name, index] : config_.network.indexes) {
     if (!are_within({index.hosts.front()}, network.hosts)) continue;
     spec.env.insert(index.variables.begin(), index.variables.end());  // not what it has itself

@@ -8,6 +8,7 @@
 #include "sandbox/egress/direct.h"
 #include "sandbox/egress/proxy.h"
 #include "sandbox/egress/upstream.h"
+#include "sandbox/egress/upstream_proxy.h"
 
 namespace sandbox::egress {
 
@@ -185,7 +186,12 @@ Task<std::string> Session::open(Connection& connection) {
     co_return used_up;
   }
   const bool may_be_private = sandbox::allows_host(private_hosts_, connection.host);
-  std::string reason = co_await connect_upstream(connection, lookups_, pinned, may_be_private);
+  std::string reason;
+  if (!pinned && goes_by(proxy_, connection.host)) {
+    reason = co_await connect_by_proxy(connection, lookups_, proxy_);
+  } else {
+    reason = co_await connect_upstream(connection, lookups_, pinned, may_be_private);
+  }
   if (reason.empty() && !closed_) {
     connection.began = Connection::Clock::now();
     events_->tell({{"event", "opened"}, {"host", connection.host}, {"port", connection.port}});

@@ -23,6 +23,7 @@
 #include "sandbox/egress/names.h"
 #include "sandbox/egress/pace.h"
 #include "sandbox/egress/resources.h"
+#include "sandbox/network_proxy.h"
 #include "sandbox/network_quota.h"
 #include "sandbox/network_rule.h"
 
@@ -48,6 +49,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void set_addresses(std::map<std::string, asio::ip::address> addresses);
   void set_credentials(std::vector<Credential> credentials);
   void set_private_hosts(std::vector<NetworkRule> hosts) { private_hosts_ = std::move(hosts); }
+  void set_proxy(NetworkProxy proxy) { proxy_ = std::move(proxy); }
   void set_quota(const NetworkQuota& quota);
   // Whose answers are kept for all; canonical names.
   void set_kept_hosts(std::set<std::string> hosts) { kept_hosts_ = std::move(hosts); }
@@ -130,6 +132,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::vector<NetworkRule> rules_;
   std::map<std::string, asio::ip::address> addresses_;
   std::vector<NetworkRule> private_hosts_;
+  NetworkProxy proxy_;
   std::set<std::string> kept_hosts_;
   std::shared_ptr<LeafCertificates> leaves_;
   std::shared_ptr<asio::ssl::context> roots_;

@@ -49,16 +49,21 @@ Task<std::string> connect_upstream(Connection& connection, Lookups& lookups,
   } else {
     addresses = co_await lookups.find(connection.host, connection.client.socket());
   }
-  std::string reason = "the host of hutch finds no address for this name";
   for (const auto& address : addresses) {
     if (pinned) break;
     std::string refusal = why_not(address, may_be_private);
     if (!refusal.empty()) co_return refusal;
   }
+  if (addresses.empty()) co_return "the host of hutch finds no address for this name";
+  co_return co_await connect_to_one(connection, std::move(addresses), connection.port);
+}
+
+Task<std::string> connect_to_one(Connection& connection, Lookups::Addresses addresses,
+                                 std::uint16_t port) {
+  std::string reason;
   for (const auto& address : addresses) {
     if (!connection.client.is_open()) co_return "the client has gone, or it took too long";
-    error_code failure =
-        co_await connect_to(connection.upstream.socket(), {address, connection.port});
+    error_code failure = co_await connect_to(connection.upstream.socket(), {address, port});
     if (!connection.client.is_open()) co_return "the client has gone, or it took too long";
     if (!failure) {
       connection.upstream.socket().set_option(asio::ip::tcp::no_delay(true), failure);

@@ -19,4 +19,8 @@ namespace sandbox::egress {
 Task<std::string> connect_upstream(Connection& connection, Lookups& lookups,
                                    std::optional<asio::ip::address> pinned, bool may_be_private);
 
+// The same, with the first of `addresses` that answers at `port`, be it whose it may.
+Task<std::string> connect_to_one(Connection& connection, Lookups::Addresses addresses,
+                                 std::uint16_t port);
+
 }  // namespace sandbox::egress

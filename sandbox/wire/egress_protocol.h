@@ -7,6 +7,7 @@
 //   {"op":"open","session_id":"..","build":"..","rules":["host:port"..],
 //      "quota":{"requests_per_second":n,"connections":n,"bytes_left":n},
 //      "private_hosts":["host:port"..],                            which may have private addresses
+//      "proxy":{"host":"..","port":n,"authorization":"..","direct":["host"..]}|null,
 //      "addresses":{"host":"address"}, "kept_hosts":["host"..],    whose answers all sessions share
 //      "credentials":[{"name","host","place","allow_plain"}..]}             first, and once
 //   {"op":"credential","name":".."}  with a pipe that {"value":".."} or {"error":".."} is read from

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import http.server
 import re
+import socket
 import socketserver
 import ssl
 import subprocess
@@ -231,6 +232,44 @@ def tls_origin(folder, host):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Echo)
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     server.certificate = certificate.read_text()
+    with _serving(server):
+        yield server
+
+
+class _Proxy(socketserver.StreamRequestHandler):
+    """Of CONNECT alone, to servers of this machine: every name is here."""
+
+    def handle(self):
+        ask, *fields = iter(lambda: self.rfile.readline().decode("latin-1").strip(), "")
+        method, host, _version = ask.split(" ")
+        given = dict(field.split(": ", 1) for field in fields)
+        self.server.asked.append(f"{method} {host}")
+        login = base64.b64encode(self.server.login.encode()).decode()
+        if self.server.login and given.get("Proxy-Authorization") != f"Basic {login}":
+            return self.wfile.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        name, _, port = host.rpartition(":")
+        if name in self.server.refused:
+            return self.wfile.write(b"HTTP/1.1 403 Not In This House\r\nContent-Length: 5\r\n\r\nnever")
+        with socket.create_connection(("127.0.0.1", int(port))) as upstream:
+            self.wfile.write(b"HTTP/1.1 200 Connection established\r\nVia: 1.1 here\r\n\r\n")
+            back = threading.Thread(target=self._carry, args=(upstream, self.connection))
+            back.start()
+            self._carry(self.connection, upstream)
+            back.join()
+
+    @staticmethod
+    def _carry(source, target):
+        with contextlib.suppress(OSError):
+            while part := source.recv(1 << 16):
+                target.sendall(part)
+            target.shutdown(socket.SHUT_WR)
+
+
+@contextlib.contextmanager
+def network_proxy(login="", refused=()):
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Proxy)
+    server.daemon_threads = True
+    server.login, server.refused = login, refused
     with _serving(server):
         yield server
 

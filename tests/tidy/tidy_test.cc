@@ -37,7 +37,7 @@ const std::map<std::string, std::set<std::string>> kOnlyIn = {
     {"seccomp.h", {"sandbox/policy/compile_policy.cc"}},
     {"magic.h", {"share/mime.cc"}},
     {"httplib.h", {"mcp/http/library.cc"}},
-    {"curl/curl.h", {"mcp/auth/https_fetch.cc"}},
+    {"curl/curl.h", {"mcp/auth/https_fetch.cc", "tools/cli/network_proxy.cc"}},
     {"toml++/toml.h", {"tools/cli/config_file.cc", "tools/setup/toml_text.cc"}},
     {"yaml-cpp/yaml.h", {"tools/setup/yaml_text.cc"}},
 };

@@ -152,6 +152,10 @@ base::Status take_network(const std::string& path, const toml::node& node, Setti
       TRY(take_texts(path, entry, name, settings.credentials));
     } else if (name == "private") {
       TRY(take_texts(path, entry, name, settings.private_hosts));
+    } else if (name == "proxy") {
+      TRY(take_text(path, entry, name, settings.proxy.emplace()));
+    } else if (name == "no_proxy") {
+      TRY(take_texts(path, entry, name, settings.no_proxy));
     } else if (name == "session_mb") {
       TRY(take_number(path, entry, name, 0, 1LL << 40, settings.session_mb));
     } else if (name == "principal_daily_mb") {

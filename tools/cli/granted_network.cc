@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tools/cli/network_proxy.h"
 #include "tools/cli/network_sets.h"
 
 namespace tools::cli {
@@ -85,6 +86,7 @@ base::Result<sessions::GrantedNetwork> granted_network(const Settings& settings,
   const bool may_install = network.sets.contains(kPackagesSet);
   TRY(add_indexes(settings, network, indexes));
   if (!may_install) network.sets.erase(kPackagesSet);
+  network.proxy = TRY(network_proxy(settings, process_environment()));
   network.credentials = settings.credentials;
   network.downloads_mb = settings.downloads_mb;
   network.quota = settings.network_quota;

@@ -71,8 +71,10 @@ struct Settings {
   std::vector<std::string> credentials;  // names of those that sessions may use
   std::vector<std::string> allow;        // hosts that sessions may reach, and names of sets of them
   std::vector<std::string> private_hosts;  // of these, those that may have private addresses
-  std::int64_t session_mb = 0;             // that one session may send and receive; 0: no limit
-  std::int64_t principal_daily_mb = 0;     // all sessions of a principal, in a day; 0: no limit
+  std::optional<std::string> proxy;        // absent: as the variables have it; empty: none
+  std::vector<std::string> no_proxy;
+  std::int64_t session_mb = 0;          // that one session may send and receive; 0: no limit
+  std::int64_t principal_daily_mb = 0;  // all sessions of a principal, in a day; 0: no limit
   sandbox::NetworkQuota network_quota;
   std::int64_t downloads_mb = 2048;              // of packages, kept for all sessions
   std::map<std::string, std::string> addresses;  // of such hosts, where no name service has them
