@@ -65,6 +65,7 @@ other_places() {
   place "a user, where cgroups can be made but not joined" none "" \
     "$own" -- bash -c 'echo $$ >/sys/fs/cgroup/half/leaf/cgroup.procs; exec runuser -u "$0" -- "$@"' "${users[0]}"
   place "two users" "cgroup v2" "" tests/vm/test_two_users.py --
+  place "services by the units of the package" "cgroup v2" "" tests/vm/test_systemd.py --
 }
 
 # Beside the longest one, which does not use both processors.
