@@ -55,6 +55,16 @@ def test_a_run_through_the_entry_is_the_proof(home):
         next(path for path in (home / ".local/state/hutch/sessions").iterdir() if (path / "box.sock").exists())
 
 
+def test_an_environment_is_offered_and_built_on_request(home):
+    cursor(home)
+    nowhere = {"HUTCH_ENVIRONMENTS_DIR": "/proc/nothing"}
+    done = setup(home, "--yes", **nowhere)
+    assert done.returncode == 0 and "`hutch environments build` gives them" in done.stdout, done
+    done = setup(home, "--yes", "--environment", **nowhere)
+    assert done.returncode == 1 and "has run code" in done.stdout, done
+    assert done.stderr.startswith("hutch: this cannot be done in /proc/nothing: No such file or directory") and done.stderr.count("\n") == 1, done
+
+
 @pytest.mark.parametrize("client", [row["id"] for row in CLIENTS])
 def test_each_client_by_name(home, client):
     row = next(row for row in CLIENTS if row["id"] == client)

@@ -136,7 +136,8 @@ struct SetupOptions {
   std::vector<std::string> arguments;  // of hutch stdio, for the entry
   bool list = false;
   bool remove = false;
-  bool yes = false;  // nobody is asked
+  bool yes = false;          // nobody is asked
+  bool environment = false;  // one is built where there is none
 };
 base::Result<int> run_setup(const Settings& settings, const SetupOptions& options);
 

@@ -169,14 +169,18 @@ base::Status try_client(const Client& client, const std::string& home) {
   return base::done();
 }
 
-// What sessions would have besides.
-void tell_of_environment(const Settings& settings) {
+// What sessions would have besides; a program of its own builds it, and takes our place.
+base::Result<int> offer_environment(const Settings& settings, const SetupOptions& options) {
   const std::string usual =
       sandbox::usual_template(settings.environments_directory, settings.template_name);
-  if (usual != sandbox::kHostTemplate) return;
+  if (usual != sandbox::kHostTemplate) return 0;
   std::cout
       << "\nSessions have the packages of this machine. `hutch environments build` gives them a "
-         "hundred more\n(pandas, matplotlib, DuckDB, ...): 1.5 GB, in a minute or two.\n";
+         "hundred more\n(pandas, matplotlib, DuckDB, ...): 1.5 GB, in a minute or two.\n"
+      << std::flush;
+  const bool can_ask = ::isatty(STDIN_FILENO) == 1 && !options.yes;
+  const bool wanted = options.environment || (can_ask && TRY(agrees(options, "Build it now?")));
+  return wanted ? run_environments(settings, {"build"}) : 0;
 }
 
 }  // namespace
@@ -235,8 +239,7 @@ base::Result<int> run_setup(const Settings& settings, const SetupOptions& option
     (void)TRY(run_doctor(settings, false));
     return 1;
   }
-  tell_of_environment(settings);
-  return status;
+  return status != 0 ? status : offer_environment(settings, options);
 }
 
 }  // namespace tools::cli

@@ -30,6 +30,8 @@ void add_setup(CLI::App& app, Command& chosen) {
   setup->add_flag("--list", options->list, "List the clients that are known, and where they are");
   setup->add_flag("--remove", options->remove, "Take it out again, to the byte");
   setup->add_flag("-y,--yes", options->yes, "Ask nothing");
+  setup->add_flag("--environment", options->environment,
+                  "Build the environment of packages, too, where there is none (1.5 GB)");
   // What the clients are to start it with.
   const auto pass = [setup, options](const char* name, const char* help) {
     setup->add_option_function<std::vector<std::string>>(

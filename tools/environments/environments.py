@@ -22,6 +22,9 @@ def main():
         sys.exit({"ls": ls, "build": make, "rm": rm}[options.command](place, options))
     except (store.Refused, build.Failed) as failure:
         sys.exit(f"hutch: {failure}")
+    except OSError as failure:
+        named = f": {failure.filename}" if failure.filename else ""
+        sys.exit(f"hutch: this cannot be done in {options.directory}: {failure.strerror}{named}; HUTCH_ENVIRONMENTS_DIR names another place")
     except KeyboardInterrupt:
         sys.exit("hutch: interrupted; nothing has changed")
 
