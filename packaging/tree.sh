@@ -26,9 +26,6 @@ cmake --install build/portable --prefix "$tree" --strip >/dev/null
 # Of one version of Python, which may be another one there: who installs compiles them (deb), or nobody does.
 find "$tree" -name __pycache__ -prune -exec rm -rf {} +
 install -m 644 /usr/lib/file/magic.mgc "$tree/share/hutch/"
-install -m 755 -D packaging/apparmor/install.sh "$tree/share/hutch/apparmor/install.sh"
-install -m 644 packaging/apparmor/hutch "$tree/share/hutch/apparmor/"
-install -m 644 packaging/as_root.sh "$tree/share/hutch/"
 install -m 644 -D README.md SECURITY.md CHANGELOG.md LICENSE -t "$tree/share/doc/hutch"
 packaging/licences.sh | gzip -n9 >"$tree/share/doc/hutch/THIRD_PARTY_LICENSES.gz"
 packaging/licences.sh --list | "$venv/bin/python" packaging/sbom.py "$(hutch_version)" "$(packaging/epoch.sh)" \

@@ -4,6 +4,8 @@
 #   sudo packaging/apparmor/install.sh                hutch in a directory that the profile names
 #   sudo packaging/apparmor/install.sh DIRECTORY...   and hutch in each DIRECTORY, such as build/release/bin
 #   packaging/apparmor/install.sh --print [DIRECTORY...]      only shows the profile
+#   packaging/apparmor/install.sh --is-needed DIRECTORY...    exit status 0: whoever calls it can start no session of
+#                                                             hutch there without it
 #   packaging/apparmor/install.sh --if-needed DIRECTORY...    as who will run hutch there: does it by sudo, where
 #                                                             AppArmor would keep sessions from starting
 #
@@ -49,13 +51,18 @@ is_installed_for() {
   done
 }
 
+is_needed() {
+  [ "$(cat "$restriction" 2>/dev/null)" = 1 ] || return 1
+  [ "$(id -u)" -ne 0 ] || return 1 # it restricts ordinary users only
+  paths=$(paths_of "$@") || exit 2
+  # shellcheck disable=SC2086 # none has a space
+  ! is_installed_for $paths
+}
+
 if_needed() {
-  [ "$(cat "$restriction" 2>/dev/null)" = 1 ] || return 0
-  [ "$(id -u)" -ne 0 ] || return 0 # it restricts ordinary users only
-  paths=$(paths_of "$@")
+  is_needed "$@" || return 0
   # shellcheck disable=SC2086 # none has a space
   set -- $paths
-  if is_installed_for "$@"; then return; fi
   . "$here/../as_root.sh"
   if can_be_root; then
     echo "Loading hutch's AppArmor profile as root: without it, ordinary users can make no sandbox on this system"
@@ -70,6 +77,7 @@ if_needed() {
 mode=${1-}
 case $mode in
   --if-needed) shift; if_needed "$@"; exit ;;
+  --is-needed) shift; is_needed "$@"; exit ;;
   --print) shift ;;
 esac
 

@@ -35,7 +35,8 @@ Finding apparmor(const Host& host) {
     return {layer, State::kGood, "restricts user namespaces of ordinary users only; this is root",
             ""};
   }
-  const auto own = base::executable_directory();
+  const auto found = base::executable_directory();
+  const std::string own = found.ok() ? found.value() : "DIRECTORY";
   const std::string profile = host.read("/proc/self/attr/current");
   if (profile.starts_with("hutch")) {
     return {layer, State::kGood, "allows them by the profile " + profile, ""};
@@ -43,8 +44,8 @@ Finding apparmor(const Host& host) {
   return {layer, State::kMissing,
           "programs without a profile get user namespaces without any rights in them "
           "(kernel.apparmor_restrict_unprivileged_userns is 1, as on Ubuntu 24.04)",
-          "load hutch's profile for this build: sudo packaging/apparmor/install.sh " +
-              (own.ok() ? own.value() : "DIRECTORY") +
+          "load hutch's profile for this build: sudo sh " + own.substr(0, own.rfind('/')) +
+              "/share/hutch/apparmor/install.sh " + own +
               "; or, for all programs: sudo sysctl -w "
               "kernel.apparmor_restrict_unprivileged_userns=0"};
 }

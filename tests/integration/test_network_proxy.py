@@ -1,6 +1,8 @@
 """A network whose hosts are reached through a proxy alone: the door asks it, and what is allowed stays the door's to say."""
 
 import contextlib
+import json
+import os
 import subprocess
 
 import pytest
@@ -83,6 +85,13 @@ def test_a_proxy_that_is_gone_is_named(module_state, tmp_path):
     with client_of(module_state, tmp_path, network) as client:
         run = client.run("curl -sS http://web.test/", "bash")
         assert f"the proxy of this network, {where}, cannot be used" in refused(run)["web.test:80"], run
+
+
+def test_doctor_names_it(module_state):
+    done = subprocess.run([hutch_binary(), "doctor", "--json", "--state-dir", module_state], capture_output=True, text=True, check=False,
+                          env={"PATH": os.environ["PATH"], "HOME": module_state, "HUTCH_ZYGOTE": "0", "https_proxy": "http://127.0.0.1:1"})
+    network = next(finding for finding in json.loads(done.stdout) if finding["layer"] == "network")
+    assert "reached by the proxy 127.0.0.1:1" in network["detail"], done
 
 
 @pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1080", "https://127.0.0.1:3128", "http://", "http://a b"])

@@ -3,12 +3,14 @@
 import json
 import os
 import pathlib
+import shutil
 import stat
 import subprocess
 import tomllib
 
 import pytest
 
+from copies import needs_copies_to_start
 from hutch_client import hutch_binary
 
 CLIENTS = json.loads((pathlib.Path(__file__).parents[2] / "tools/setup/clients.json").read_text())
@@ -63,6 +65,39 @@ def test_an_environment_is_offered_and_built_on_request(home):
     done = setup(home, "--yes", "--environment", **nowhere)
     assert done.returncode == 1 and "has run code" in done.stdout, done
     assert done.stderr.startswith("hutch: this cannot be done in /proc/nothing: No such file or directory") and done.stderr.count("\n") == 1, done
+
+
+def test_where_apparmor_wants_a_profile_it_is_offered(home, tmp_path):
+    cursor(home)
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name, script in {"id": "echo 1000", "sudo": f'echo "$@" > {tmp_path}/asked; exec "$@"', "apparmor_parser": f"cat > {tmp_path}/loaded"}.items():
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+    (tmp_path / "restriction").write_text("1\n")
+    ubuntu = {"PATH": f"{programs}:/usr/bin:/bin", "HUTCH_APPARMOR_INSTALLED": str(tmp_path / "installed"),
+              "HUTCH_APPARMOR_RESTRICTION": str(tmp_path / "restriction")}
+    done = setup(home, "--yes", **ubuntu)
+    assert done.returncode == 0 and "Load" not in done.stderr and "until root has loaded hutch's" in done.stdout, done
+    directory = str(pathlib.Path(hutch_binary()).parent)
+    assert directory in (tmp_path / "loaded").read_text() and (tmp_path / "asked").read_text().endswith(f"/apparmor/install.sh {directory}\n")
+    assert "until root" not in setup(home, "--yes", **ubuntu).stdout  # it is there now
+    (programs / "sudo").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "installed").unlink()
+    done = setup(home, "--yes", **ubuntu)
+    assert "until root" in done.stdout and "has run code" in done.stdout, done  # this machine needs none
+
+
+def test_the_interpreters_of_a_hutch_of_one_file_are_compiled(home, tmp_path, monkeypatch):
+    needs_copies_to_start()
+    cursor(home)
+    built = pathlib.Path(hutch_binary()).parent
+    for part in ("bin", "share/hutch"):
+        shutil.copytree(built.parent / part, tmp_path / "one" / part, ignore=shutil.ignore_patterns("__pycache__", "*_tests"))
+    monkeypatch.setenv("HUTCH_BINARY", str(tmp_path / "one/bin/hutch"))
+    done = setup(home, "--yes")
+    assert done.returncode == 0 and "has run code" in done.stdout, done
+    assert list((tmp_path / "one/share/hutch/runners/python/__pycache__").iterdir())
 
 
 @pytest.mark.parametrize("client", [row["id"] for row in CLIENTS])

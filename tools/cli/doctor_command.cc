@@ -12,6 +12,7 @@
 #include "sessions/certificates.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/doctor_proof.h"
+#include "tools/cli/network_proxy.h"
 
 namespace tools::cli {
 
@@ -125,7 +126,14 @@ std::string exceptions() {
          "certifi of other environments";
 }
 
-Finding network_finding(const BoxProof::Trial& tried) {
+std::string way_to_hosts(const Settings& settings) {
+  const auto proxy = network_proxy(settings, process_environment());
+  if (!proxy.ok() || proxy.value().host.empty()) return "";
+  return "; hosts are reached by the proxy " + proxy.value().host + ":" +
+         std::to_string(proxy.value().port);
+}
+
+Finding network_finding(const Settings& settings, const BoxProof::Trial& tried) {
   const std::string layer = "network";
   if (sessions::host_roots().empty()) {
     return {layer, Finding::State::kWeaker,
@@ -134,7 +142,9 @@ Finding network_finding(const BoxProof::Trial& tried) {
   }
   if (tried.works) {
     return {layer, Finding::State::kGood,
-            "a session reached the name that it was allowed, and no other" + exceptions(), ""};
+            "a session reached the name that it was allowed, and no other" +
+                way_to_hosts(settings) + exceptions(),
+            ""};
   }
   return {layer, Finding::State::kWeaker,
           "no session can have one: " + tried.said + "; all else works without",
@@ -157,7 +167,7 @@ base::Result<int> run_doctor(const Settings& settings, bool as_json) {
   if (proof.ok() && proof.value().holds) correct(findings, proof.value());
   findings.push_back(box_finding(proof, findings));
   if (proof.ok()) {
-    findings.push_back(network_finding(proof.value().network));
+    findings.push_back(network_finding(settings, proof.value().network));
     for (Finding& finding : limit_findings(proof.value().isolation)) {
       findings.push_back(std::move(finding));
     }

@@ -125,6 +125,7 @@ std::string words_of(const sandbox::RunError& failure, std::int64_t timeout_seco
 
 int report(const RunState& state, bool saves, std::int64_t timeout_seconds) {
   if (!saves) tell_of_unshown(state.run);
+  if (!state.run.note.empty()) std::cerr << "hutch: " << state.run.note << "\n";
   if (state.run.status == sandbox::RunStatus::kCompleted) return 0;
   if (state.run.error && state.run.error->cause != sandbox::Cause::kException &&
       state.run.error->cause != sandbox::Cause::kExit) {

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -13,8 +14,10 @@
 #include "sandbox/environment.h"
 #include "sessions/private_file.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/program_output.h"
 #include "tools/setup/change.h"
 #include "tools/setup/client.h"
+#include "tools/setup/profile.h"
 #include "tools/setup/trial.h"
 
 namespace tools::cli {
@@ -26,6 +29,8 @@ using setup::Client;
 namespace {
 
 constexpr const char* kClientsFile = "/setup/clients.json";
+constexpr std::size_t kCompilerBytesMax = 64 * 1024;
+constexpr std::chrono::seconds kCompilerPatience{60};
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
@@ -169,6 +174,32 @@ base::Status try_client(const Client& client, const std::string& home) {
   return base::done();
 }
 
+// Where AppArmor would keep sessions from starting. Who says no is told by the trial what that
+// means.
+base::Status offer_profile(const std::string& data_directory, const SetupOptions& options) {
+  const setup::Profile profile(data_directory, TRY(base::executable_directory()));
+  if (!profile.is_needed()) return base::done();
+  std::cout << "\nAppArmor keeps ordinary users of this system from making sandboxes, until root "
+               "has loaded hutch's\nprofile. It gives the programs in "
+            << TRY(base::executable_directory()) << " that right, and nothing else.\n";
+  if (!TRY(agrees(options, "Load it with sudo?"))) return base::done();
+  return profile.load();
+}
+
+// A hutch of one file (tarball, wheel, npm) comes without: the first answers are sooner with it. Of
+// no version of Python that is not here, and good until a source changes. PEP 552
+void compile_runners(const std::string& data_directory) {
+  const std::string runners = data_directory + "/runners";
+  const bool are_compiled = ::access((runners + "/python/__pycache__").c_str(), F_OK) == 0;
+  if (are_compiled || ::access((runners + "/python").c_str(), W_OK) != 0) return;
+  base::SpawnOptions options;
+  options.arguments = {
+      "/usr/bin/python3", "-m", "compileall", "-q",   "--invalidation-mode", "checked-hash", "-s",
+      data_directory,     "-p", "/run/hutch", runners};
+  options.environment = {"PATH=/usr/bin:/bin"};
+  (void)output_of(std::move(options), kCompilerBytesMax, kCompilerPatience);  // else as before
+}
+
 // What sessions would have besides; a program of its own builds it, and takes our place.
 base::Result<int> offer_environment(const Settings& settings, const SetupOptions& options) {
   const std::string usual =
@@ -209,6 +240,11 @@ base::Result<int> run_setup(const Settings& settings, const SetupOptions& option
         "--client NAME writes for one that comes later");
   }
   TRY(make_directories(settings));
+  if (!options.remove) {
+    compile_runners(config.data_directory);
+    const auto loaded = offer_profile(config.data_directory, options);
+    if (!loaded.ok()) std::cerr << "hutch: " << loaded.error().message << "\n";
+  }
   if (!options.remove && !options.arguments.empty()) {
     // Before anything is written: hutch itself says what is wrong with them.
     auto tried_first = words;

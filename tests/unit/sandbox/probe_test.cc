@@ -88,8 +88,8 @@ TEST_F(Probe, UbuntusAppArmorIsExplained) {
   EXPECT_EQ(finding.state, State::kMissing);
   EXPECT_TRUE(has(finding.detail, "Ubuntu 24.04"));
   // With the directory of the program that runs: a profile for all paths would be for everybody's.
-  EXPECT_TRUE(
-      has(finding.remedy, "packaging/apparmor/install.sh " + base::executable_directory().value()));
+  const std::string own = base::executable_directory().value();
+  EXPECT_TRUE(has(finding.remedy, "/share/hutch/apparmor/install.sh " + own));
   EXPECT_TRUE(has(finding.remedy, "kernel.apparmor_restrict_unprivileged_userns=0"));
 }
 

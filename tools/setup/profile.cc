@@ -1,0 +1,38 @@
+#include "tools/setup/profile.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sandbox/base/process.h"
+
+namespace tools::setup {
+
+using base::Error;
+
+base::Result<int> Profile::run(const char* mode) const {
+  base::SpawnOptions options;
+  options.arguments = {"/bin/sh", script_, mode, programs_};
+  for (char** variable = ::environ; *variable != nullptr; ++variable) {
+    options.environment.emplace_back(*variable);
+  }
+  options.descriptors = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
+  (void)::signal(SIGCHLD, SIG_DFL);  // who ignores it never hears how a child has ended
+  const pid_t pid = TRY(base::spawn(options));
+  int status = 0;
+  if (::waitpid(pid, &status, 0) != pid) return Error::from_errno("wait for " + script_);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+bool Profile::is_needed() const {
+  if (::access(script_.c_str(), R_OK) != 0) return false;
+  const auto status = run("--is-needed");
+  return status.ok() && status.value() == 0;
+}
+
+base::Status Profile::load() const {
+  if (TRY(run("--if-needed")) == 0) return base::done();
+  return base::error(Error::Kind::kUnavailable, "the AppArmor profile was not loaded");
+}
+
+}  // namespace tools::setup

@@ -1,0 +1,29 @@
+// The AppArmor profile without which ordinary users of Ubuntu 24.04 can make no sandbox.
+#pragma once
+
+#include <string>
+
+#include "sandbox/base/result.h"
+
+namespace tools::setup {
+
+// packaging/apparmor/install.sh, for the programs of one directory.
+class Profile {
+ public:
+  Profile(const std::string& data_directory, std::string program_directory)
+      : script_(data_directory + "/apparmor/install.sh"), programs_(std::move(program_directory)) {}
+
+  // Of this host and this user; false where nobody can tell.
+  [[nodiscard]] bool is_needed() const;
+  // By sudo, which may ask for a password at the terminal. It says itself what it does, and what
+  // went wrong.
+  [[nodiscard]] base::Status load() const;
+
+ private:
+  [[nodiscard]] base::Result<int> run(const char* mode) const;
+
+  std::string script_;
+  std::string programs_;
+};
+
+}  // namespace tools::setup
