@@ -70,7 +70,7 @@ if_needed() {
   fi
   for directory in "$@"; do # they may start all the same, as under somebody else's profile
     "$directory/hutch" doctor >/dev/null 2>&1 ||
-      fail "AppArmor keeps hutch's sessions from starting until root has run: $here/install.sh $*"
+      fail "AppArmor keeps hutch's sessions from starting until root has run: sh $here/install.sh $*"
   done
 }
 

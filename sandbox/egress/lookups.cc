@@ -25,8 +25,7 @@ std::vector<asio::ip::address> addresses_of(const std::string& host) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_ADDRCONFIG;
   addrinfo* list = nullptr;
-  // With a dot at its end no search domain of the host is tried.
-  if (::getaddrinfo((host + ".").c_str(), nullptr, &hints, &list) != 0) return addresses;
+  if (::getaddrinfo(host.c_str(), nullptr, &hints, &list) != 0) return addresses;
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
   for (const addrinfo* entry = list; entry != nullptr && addresses.size() < kAddressesMax;
        entry = entry->ai_next) {

@@ -23,8 +23,8 @@ class Lookups {
 
   Lookups(asio::io_context& context, asio::thread_pool& threads);
 
-  // Of a name in its canonical form, 8 at most; none: there are none, or `client` has gone before
-  // it was its turn.
+  // 8 at most; with a dot at its end no search domain of the host is tried. None: there are none,
+  // or `client` has gone before it was its turn.
   Task<Addresses> find(std::string host, const Socket& client);
 
  private:

@@ -47,7 +47,7 @@ Task<std::string> connect_upstream(Connection& connection, Lookups& lookups,
   if (pinned) {
     addresses.push_back(*pinned);
   } else {
-    addresses = co_await lookups.find(connection.host, connection.client.socket());
+    addresses = co_await lookups.find(connection.host + ".", connection.client.socket());
   }
   for (const auto& address : addresses) {
     if (pinned) break;

@@ -1,5 +1,6 @@
 """A network whose hosts are reached through a proxy alone: the door asks it, and what is allowed stays the door's to say."""
 
+import base64
 import contextlib
 import json
 import os
@@ -8,7 +9,7 @@ import subprocess
 import pytest
 
 from hutch_client import Client, hutch_binary
-from origins import http_origin, network_proxy, port_of, tls_origin
+from origins import http_origin, network_proxy, plain_origin, port_of, tls_origin
 from test_network import refused
 
 
@@ -23,15 +24,16 @@ def client_of(module_state, folder, network, **variables):
 @pytest.fixture(scope="module")
 def world(module_state, tmp_path_factory):
     folder = tmp_path_factory.mktemp("proxy")
-    with tls_origin(folder, "api.test") as api, http_origin() as web, network_proxy("a:p@ss word", ["closed.test"]) as proxy:
+    with tls_origin(folder, "api.test") as api, http_origin() as web, plain_origin() as plain, network_proxy("a:p@ss word", ["closed.test"]) as proxy:
         api_host, web_host = f"api.test:{port_of(api)}", f"web.test:{port_of(web)}"
         network = f"""
-allow = ["GET {api_host}/v1/*", "{web_host}", "closed.test:{port_of(web)}", "near.test:{port_of(web)}"]
-proxy = "http://a:p%40ss%20word@127.0.0.1:{port_of(proxy)}"
-no_proxy = [".near.test"]
+allow = ["GET {api_host}/v1/*", "{web_host}", "closed.test:{port_of(web)}", "near.test:{port_of(web)}", "plain.test:{port_of(plain)}"]
+proxy = "http://a:p%40ss%20word@localhost:{port_of(proxy)}"
+no_proxy = ["*.near.test:443", "near.test."]
 """
         with client_of(module_state, folder, network) as client:
             client.api, client.web, client.closed, client.proxy = api_host, web_host, f"closed.test:{port_of(web)}", proxy
+            client.plain = f"plain.test:{port_of(plain)}"
             client.near = f"near.test:{port_of(web)}"
             yield client
 
@@ -55,7 +57,15 @@ def test_the_proxy_refuses_in_its_own_words(world):
     run = world.run(f"curl -sS http://{world.closed}/", "bash")
     reason = refused(run)[world.closed]
     assert "the proxy of this network" in reason and f"answered 403 Not In This House when it was asked for {world.closed}" in reason, run
-    assert "p@ss" not in str(run) and "Basic" not in str(run)
+    secrets = ["p@ss", base64.b64encode(world.proxy.login.encode()).decode()]
+    assert not any(secret in str(run) for secret in secrets), run
+    written = subprocess.run(["grep", "-rlF", *(f"-e{secret}" for secret in secrets), world.state], capture_output=True, text=True, check=False)
+    assert written.stdout == "", written
+
+
+def test_a_host_that_speaks_first(world):
+    run = world.run(f"exec 3<>/dev/tcp/{world.plain.replace(':', '/')}; read -r line <&3; echo $line", "bash")
+    assert run["stdout"] and not run["network"]["refused"], run
 
 
 def test_others_are_reached_without_it(world):
@@ -91,7 +101,7 @@ def test_doctor_names_it(module_state):
     done = subprocess.run([hutch_binary(), "doctor", "--json", "--state-dir", module_state], capture_output=True, text=True, check=False,
                           env={"PATH": os.environ["PATH"], "HOME": module_state, "HUTCH_ZYGOTE": "0", "https_proxy": "http://127.0.0.1:1"})
     network = next(finding for finding in json.loads(done.stdout) if finding["layer"] == "network")
-    assert "reached by the proxy 127.0.0.1:1" in network["detail"], done
+    assert "would be reached by the proxy 127.0.0.1:1" in network["detail"], done
 
 
 @pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1080", "https://127.0.0.1:3128", "http://", "http://a b"])

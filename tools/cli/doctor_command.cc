@@ -129,7 +129,7 @@ std::string exceptions() {
 std::string way_to_hosts(const Settings& settings) {
   const auto proxy = network_proxy(settings, process_environment());
   if (!proxy.ok() || proxy.value().host.empty()) return "";
-  return "; hosts are reached by the proxy " + proxy.value().host + ":" +
+  return "; hosts would be reached by the proxy " + proxy.value().host + ":" +
          std::to_string(proxy.value().port);
 }
 

@@ -68,6 +68,10 @@ std::vector<std::string> names_in(const std::string& text) {
     std::string name = text.substr(begin, end - begin);
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    // "*.a" is ".a", "a." is "a", and a port is not told apart.
+    if (name.starts_with("*.")) name.erase(0, 1);
+    if (std::count(name.begin(), name.end(), ':') == 1) name.resize(name.find(':'));
+    if (name.ends_with('.')) name.pop_back();
     names.push_back(std::move(name));
     begin = text.find_first_not_of(kBetween, end);
   }
@@ -79,8 +83,8 @@ std::vector<std::string> names_in(const std::string& text) {
 base::Result<NetworkProxy> network_proxy(const Settings& settings, const Environment& environment) {
   std::string text = either(environment, "https_proxy", "HTTPS_PROXY");
   std::vector<std::string> direct = names_in(either(environment, "no_proxy", "NO_PROXY"));
-  if (settings.proxy) {
-    text = *settings.proxy;
+  if (settings.proxy) text = *settings.proxy;
+  if (settings.proxy || !settings.no_proxy.empty()) {
     direct.clear();
     for (const std::string& name : settings.no_proxy) {
       for (std::string& one : names_in(name)) direct.push_back(std::move(one));

@@ -181,9 +181,10 @@ base::Status offer_profile(const std::string& data_directory, const SetupOptions
   if (!profile.is_needed()) return base::done();
   std::cout << "\nAppArmor keeps ordinary users of this system from making sandboxes, until root "
                "has loaded hutch's\nprofile. It gives the programs in "
-            << TRY(base::executable_directory()) << " that right, and nothing else.\n";
+            << TRY(base::executable_directory()) << " that right, and nothing else.\n"
+            << std::flush;
   if (!TRY(agrees(options, "Load it with sudo?"))) return base::done();
-  return profile.load();
+  return profile.load(!options.yes);
 }
 
 // A hutch of one file (tarball, wheel, npm) comes without: the first answers are sooner with it. Of
@@ -193,9 +194,10 @@ void compile_runners(const std::string& data_directory) {
   const bool are_compiled = ::access((runners + "/python/__pycache__").c_str(), F_OK) == 0;
   if (are_compiled || ::access((runners + "/python").c_str(), W_OK) != 0) return;
   base::SpawnOptions options;
-  options.arguments = {
-      "/usr/bin/python3", "-m", "compileall", "-q",   "--invalidation-mode", "checked-hash", "-s",
-      data_directory,     "-p", "/run/hutch", runners};
+  // Isolated: what lies in the directory that hutch was called in is nobody's module.
+  options.arguments = {"/usr/bin/python3",    "-I",           "-m", "compileall",   "-q",
+                       "--invalidation-mode", "checked-hash", "-s", data_directory, "-p",
+                       "/run/hutch",          runners};
   options.environment = {"PATH=/usr/bin:/bin"};
   (void)output_of(std::move(options), kCompilerBytesMax, kCompilerPatience);  // else as before
 }

@@ -10,12 +10,13 @@ namespace tools::setup {
 
 using base::Error;
 
-base::Result<int> Profile::run(const char* mode) const {
+base::Result<int> Profile::run(const char* mode, bool may_ask) const {
   base::SpawnOptions options;
   options.arguments = {"/bin/sh", script_, mode, programs_};
   for (char** variable = ::environ; *variable != nullptr; ++variable) {
     options.environment.emplace_back(*variable);
   }
+  if (!may_ask) options.environment.emplace_back("HUTCH_SUDO=-n");
   options.descriptors = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
   (void)::signal(SIGCHLD, SIG_DFL);  // who ignores it never hears how a child has ended
   const pid_t pid = TRY(base::spawn(options));
@@ -26,12 +27,12 @@ base::Result<int> Profile::run(const char* mode) const {
 
 bool Profile::is_needed() const {
   if (::access(script_.c_str(), R_OK) != 0) return false;
-  const auto status = run("--is-needed");
+  const auto status = run("--is-needed", false);
   return status.ok() && status.value() == 0;
 }
 
-base::Status Profile::load() const {
-  if (TRY(run("--if-needed")) == 0) return base::done();
+base::Status Profile::load(bool may_ask) const {
+  if (TRY(run("--if-needed", may_ask)) == 0) return base::done();
   return base::error(Error::Kind::kUnavailable, "the AppArmor profile was not loaded");
 }
 

@@ -15,12 +15,12 @@ class Profile {
 
   // Of this host and this user; false where nobody can tell.
   [[nodiscard]] bool is_needed() const;
-  // By sudo, which may ask for a password at the terminal. It says itself what it does, and what
-  // went wrong.
-  [[nodiscard]] base::Status load() const;
+  // By sudo, which asks for a password at the terminal if it `may_ask`. It says itself what it
+  // does, and what went wrong.
+  [[nodiscard]] base::Status load(bool may_ask) const;
 
  private:
-  [[nodiscard]] base::Result<int> run(const char* mode) const;
+  [[nodiscard]] base::Result<int> run(const char* mode, bool may_ask) const;
 
   std::string script_;
   std::string programs_;
