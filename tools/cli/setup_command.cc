@@ -177,11 +177,12 @@ base::Status try_client(const Client& client, const std::string& home) {
 // Where AppArmor would keep sessions from starting. Who says no is told by the trial what that
 // means.
 base::Status offer_profile(const std::string& data_directory, const SetupOptions& options) {
-  const setup::Profile profile(data_directory, TRY(base::executable_directory()));
+  const std::string programs = TRY(base::executable_directory());
+  const setup::Profile profile(data_directory, programs);
   if (!profile.is_needed()) return base::done();
   std::cout << "\nAppArmor keeps ordinary users of this system from making sandboxes, until root "
                "has loaded hutch's\nprofile. It gives the programs in "
-            << TRY(base::executable_directory()) << " that right, and nothing else.\n"
+            << programs << " that right, and nothing else.\n"
             << std::flush;
   if (!TRY(agrees(options, "Load it with sudo?"))) return base::done();
   return profile.load(!options.yes);

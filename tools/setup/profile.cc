@@ -18,10 +18,13 @@ base::Result<int> Profile::run(const char* mode, bool may_ask) const {
   }
   if (!may_ask) options.environment.emplace_back("HUTCH_SUDO=-n");
   options.descriptors = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
-  (void)::signal(SIGCHLD, SIG_DFL);  // who ignores it never hears how a child has ended
-  const pid_t pid = TRY(base::spawn(options));
+  const auto before = ::signal(SIGCHLD, SIG_DFL);  // else nobody is told how it ended
+  const auto pid = base::spawn(options);
   int status = 0;
-  if (::waitpid(pid, &status, 0) != pid) return Error::from_errno("wait for " + script_);
+  const bool is_known = pid.ok() && ::waitpid(pid.value(), &status, 0) == pid.value();
+  (void)::signal(SIGCHLD, before);
+  if (!pid.ok()) return pid.error();
+  if (!is_known) return base::error(Error::Kind::kInternal, script_ + " ended unseen");
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
