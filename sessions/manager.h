@@ -225,6 +225,7 @@ class Manager {
   base::Status add_credentials(const std::vector<std::string>& names, Network& network) const;
   base::Status add_index_credentials(Network& network) const;
   base::Status add_network(Network network, const Session& session, sandbox::BoxSpec& spec) const;
+  base::Status add_bounds(const Session& session, sandbox::BoxSpec& spec) const;
 
   // Hosts that the operator allows one session besides, or takes back what was allowed so. It holds
   // at once, or from the next start of its processes: then this is why.

@@ -210,6 +210,7 @@ base::Status Manager::add_network(Network network, const Session& session,
     return !rule.methods.empty() || !rule.path.empty();
   };
   if (!network.note.empty()) add_note(network.note, spec.note);
+  TRY(add_bounds(session, spec));
   if (network.hosts.empty()) return base::done();
   // Without anybody to trust, nobody can look into it.
   if (config_.network.downloads_mb > 0 && !config_.network.roots.empty()) {
@@ -217,6 +218,24 @@ base::Status Manager::add_network(Network network, const Session& session,
       if (sandbox::allows_host(network.hosts, host)) spec.kept_hosts.push_back(host);
     }
   }
+  for (const auto& [name, index] : config_.network.indexes) {
+    if (!are_within({index.hosts.front()}, network.hosts)) continue;
+    spec.env.insert(index.variables.begin(), index.variables.end());  // not what it has itself
+  }
+  const bool looks_inside = !network.credentials.empty() || !spec.kept_hosts.empty() ||
+                            std::any_of(network.hosts.begin(), network.hosts.end(), limits);
+  Certificates certificates = TRY(
+      certificates_for(config_.state_directory + "/egress", config_.network.roots, looks_inside));
+  spec.certificate_bundle = std::move(certificates.bundle);
+  spec.certificate_roots = std::move(certificates.roots);
+  spec.certificate_authority = std::move(certificates.authority);
+  spec.network = std::move(network.hosts);
+  spec.credentials = std::move(network.credentials);
+  return base::done();
+}
+
+// What holds for any host, also one that a session without a network is allowed later.
+base::Status Manager::add_bounds(const Session& session, sandbox::BoxSpec& spec) const {
   spec.downloads_mb = config_.network.downloads_mb;
   spec.network_quota = config_.network.quota;  // a spare is for that principal
   if (session.principal_id != kSparePrincipal) {
@@ -234,19 +253,6 @@ base::Status Manager::add_network(Network network, const Session& session,
   }
   spec.private_hosts = config_.network.private_hosts;
   spec.network_proxy = config_.network.proxy;
-  for (const auto& [name, index] : config_.network.indexes) {
-    if (!are_within({index.hosts.front()}, network.hosts)) continue;
-    spec.env.insert(index.variables.begin(), index.variables.end());  // not what it has itself
-  }
-  const bool looks_inside = !network.credentials.empty() || !spec.kept_hosts.empty() ||
-                            std::any_of(network.hosts.begin(), network.hosts.end(), limits);
-  Certificates certificates = TRY(
-      certificates_for(config_.state_directory + "/egress", config_.network.roots, looks_inside));
-  spec.certificate_bundle = std::move(certificates.bundle);
-  spec.certificate_roots = std::move(certificates.roots);
-  spec.certificate_authority = std::move(certificates.authority);
-  spec.network = std::move(network.hosts);
-  spec.credentials = std::move(network.credentials);
   spec.network_addresses = config_.network.addresses;
   return base::done();
 }

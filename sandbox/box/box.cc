@@ -43,9 +43,9 @@ base::Result<std::unique_ptr<Box>> Box::start(EventLoop& loop, BoxSpec spec, int
   TRY(box->open_directories());
   TRY(box->start_init());
   // Before there are threads: each has rights of its own.
-  TRY(keep_needed_capabilities(box->disk_quota_ != nullptr, !box->spec_.network.empty()));
+  TRY(keep_needed_capabilities(box->disk_quota_ != nullptr));
   TRY(box->start_runs());
-  TRY(box->open_network());
+  TRY(box->open_network(box->init_->take_sockets()));
   TRY(box->start_control());
   // Once the server has heard that the box is there.
   loop.after(std::chrono::milliseconds(0), [raw = box.get()] { raw->runs_->start_ahead(); });

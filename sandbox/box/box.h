@@ -38,7 +38,8 @@ class Box {
 
   base::Status open_directories();
   base::Status start_init();
-  base::Status open_network();
+  base::Status open_network(std::vector<base::UniqueFd> sockets);
+  base::Status listen_for(const std::vector<NetworkRule>& rules);
   base::Status allow(const std::vector<NetworkRule>& rules, bool take_back);
   base::Status start_control();
   // What the watchdog is to look after, and whom it tells.

@@ -20,12 +20,13 @@ constexpr std::array kNeeded = {
     CAP_DAC_OVERRIDE,  // the session's directories, however it has closed them
     CAP_FOWNER,        // their modes
     CAP_KILL,          // its processes, by their pidfds
+    CAP_SETGID,        // hutch-egress is started as another user,
+    CAP_SETUID,        // also for a session that is allowed its first host later
     CAP_SYS_PTRACE,    // their memory, descriptors and mounts in /proc
 };
 
-bool is_needed(int capability, bool with_quota, bool with_network) {
+bool is_needed(int capability, bool with_quota) {
   if (capability == CAP_SYS_ADMIN) return with_quota;
-  if (capability == CAP_SETUID || capability == CAP_SETGID) return with_network;
   for (const int needed : kNeeded) {
     if (needed == capability) return true;
   }
@@ -34,13 +35,13 @@ bool is_needed(int capability, bool with_quota, bool with_network) {
 
 }  // namespace
 
-base::Status keep_needed_capabilities(bool with_quota, bool with_network) {
+base::Status keep_needed_capabilities(bool with_quota) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
   if (::syscall(SYS_capget, &header, sets.data()) != 0) return Error::from_errno("capget");
   if (sets[0].permitted == 0 && sets[1].permitted == 0) return base::done();
   for (int capability = 0; capability < kBitsPerWord * _LINUX_CAPABILITY_U32S_3; ++capability) {
-    if (is_needed(capability, with_quota, with_network)) continue;
+    if (is_needed(capability, with_quota)) continue;
     auto& set = sets[static_cast<std::size_t>(capability / kBitsPerWord)];
     const std::uint32_t bit = 1U << (capability % kBitsPerWord);
     set.permitted &= ~bit;

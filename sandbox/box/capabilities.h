@@ -6,9 +6,8 @@
 namespace sandbox::box {
 
 // Of the calling thread, and of the threads and programs that it starts from here on; others keep
-// theirs. `with_quota`: a project quota is held, which only CAP_SYS_ADMIN can ask and take back.
-// `with_network`: hutch-egress may have to be started, as another user. An ordinary user has
-// none to give up.
-base::Status keep_needed_capabilities(bool with_quota, bool with_network);
+// theirs. `with_quota`: a project quota is held, which only CAP_SYS_ADMIN can ask and take back. An
+// ordinary user has none to give up.
+base::Status keep_needed_capabilities(bool with_quota);
 
 }  // namespace sandbox::box

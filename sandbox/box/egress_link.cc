@@ -42,7 +42,7 @@ EgressLink::EgressLink(EventLoop& loop, const BoxSpec& spec, std::vector<base::U
                        Told told)
     : loop_(loop),
       spec_(spec),
-      listeners_(listeners_of(spec)),
+      listeners_(listeners_of(spec.network)),
       sockets_(std::move(sockets)),
       told_(std::move(told)) {}
 
@@ -54,7 +54,7 @@ EgressLink::~EgressLink() {
 base::Result<std::unique_ptr<EgressLink>> EgressLink::open(EventLoop& loop, const BoxSpec& spec,
                                                            std::vector<base::UniqueFd> sockets,
                                                            Told told) {
-  if (sockets.size() != listeners_of(spec).size()) {
+  if (sockets.size() != listeners_of(spec.network).size()) {
     return base::error(Error::Kind::kInternal, "init came without its sockets");
   }
   std::unique_ptr<EgressLink> link(new EgressLink(loop, spec, std::move(sockets), std::move(told)));
@@ -151,17 +151,24 @@ base::Status EgressLink::introduce() {
   };
   TRY(send_file("roots", spec_.certificate_roots));
   TRY(send_file("authority", spec_.certificate_authority));
-  for (std::size_t i = 0; i < listeners_.size(); ++i) {
+  return tell_listeners(0);
+}
+
+base::Status EgressLink::tell_listeners(std::size_t first) {
+  for (std::size_t i = first; i < listeners_.size(); ++i) {
+    const json message = {
+        {"op", "listener"}, {"kind", listeners_[i].kind}, {"port", listeners_[i].port}};
     const int fd = sockets_[i].get();
-    TRY(send({{"op", "listener"}, {"kind", listeners_[i].kind}, {"port", listeners_[i].port}}, &fd,
-             1));
+    TRY(base::send_packet(connection_.get(), wire::print_json(message), &fd, 1));
   }
   return base::done();
 }
 
-bool EgressLink::listens_on(std::uint16_t port) const {
-  return port == 0 || std::any_of(listeners_.begin(), listeners_.end(),
-                                  [port](const Listener& one) { return one.port == port; });
+void EgressLink::add(const std::vector<Listener>& listeners, std::vector<base::UniqueFd> sockets) {
+  const std::size_t before = listeners_.size();
+  listeners_.insert(listeners_.end(), listeners.begin(), listeners.end());
+  for (base::UniqueFd& socket : sockets) sockets_.push_back(std::move(socket));
+  if (connection_.valid() && !tell_listeners(before).ok()) lost();
 }
 
 json EgressLink::policy() const {

@@ -23,7 +23,8 @@ class EgressLink {
  public:
   using Told = std::function<void(const nlohmann::json& event)>;
 
-  // `sockets` are those of listeners_of(spec), in its order. `told` hears what the door says.
+  // `sockets` are those of listeners_of(spec.network), in its order. `told` hears what the door
+  // says.
   static base::Result<std::unique_ptr<EgressLink>> open(EventLoop& loop, const BoxSpec& spec,
                                                         std::vector<base::UniqueFd> sockets,
                                                         Told told);
@@ -31,8 +32,10 @@ class EgressLink {
   EgressLink(const EgressLink&) = delete;
   EgressLink& operator=(const EgressLink&) = delete;
 
-  // Whether code that knows no proxy can connect to this port; 0: the usual ones.
-  [[nodiscard]] bool listens_on(std::uint16_t port) const;
+  // Of these, what code can connect to already.
+  [[nodiscard]] const std::vector<Listener>& listeners() const { return listeners_; }
+  // More of them, with their sockets.
+  void add(const std::vector<Listener>& listeners, std::vector<base::UniqueFd> sockets);
   // The rules in the spec are others now.
   void tell_rules();
 
@@ -46,6 +49,7 @@ class EgressLink {
   base::Status start_door(int directory_fd);
   [[nodiscard]] base::Result<base::UniqueFd> open_downloads() const;
   base::Status introduce();
+  base::Status tell_listeners(std::size_t first);
   [[nodiscard]] nlohmann::json policy() const;
   void read_events();
   void hand_over(const std::string& credential);
@@ -55,7 +59,7 @@ class EgressLink {
 
   EventLoop& loop_;
   const BoxSpec& spec_;
-  const std::vector<Listener> listeners_;
+  std::vector<Listener> listeners_;
   std::vector<base::UniqueFd> sockets_;  // of these
   Told told_;
   base::UniqueFd connection_;

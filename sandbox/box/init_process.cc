@@ -79,6 +79,7 @@ void InitProcess::end_process() {
   pid_ = -1;
   pidfd_.reset();
   root_.reset();
+  network_.reset();
   sockets_.clear();
   socket_.reset();
   warm_ = false;
@@ -154,7 +155,8 @@ base::Status InitProcess::wait_until_ready(Clock::time_point first_answer) {
   while (!is_ready) {
     std::string text;
     base::UniqueFd fd;
-    const InitHead head = TRY(receive(text, fd, pidfd_.valid() ? deadline : first_answer));
+    const InitHead head =
+        TRY(receive(socket_.get(), text, fd, pidfd_.valid() ? deadline : first_answer));
     if (head.type == InitMessage::kFailed) {
       errno = head.value;
       return Error::from_errno(text);
@@ -166,6 +168,8 @@ base::Status InitProcess::wait_until_ready(Clock::time_point first_answer) {
       root_ = std::move(fd);
     } else if (head.type == InitMessage::kListener) {
       sockets_.push_back(std::move(fd));
+    } else if (head.type == InitMessage::kNetwork) {
+      network_ = std::move(fd);
     } else if (head.type == InitMessage::kReady) {
       is_ready = true;
       landlock_abi_ = head.value;
@@ -173,14 +177,15 @@ base::Status InitProcess::wait_until_ready(Clock::time_point first_answer) {
   }
   if (!root_.valid()) return base::error(Error::Kind::kInternal, "init came without its root");
   if (!pidfd_.valid()) return base::error(Error::Kind::kInternal, "init came without its pidfd");
+  if (!network_.valid()) return base::error(Error::Kind::kInternal, "init came without a network");
   return base::done();
 }
 
-base::Result<InitHead> InitProcess::receive(std::string& text, base::UniqueFd& fd,
+base::Result<InitHead> InitProcess::receive(int socket, std::string& text, base::UniqueFd& fd,
                                             Clock::time_point deadline) {
-  const short events = TRY(base::wait_for(socket_.get(), POLLIN, deadline));
+  const short events = TRY(base::wait_for(socket, POLLIN, deadline));
   if (events == 0) return base::error(Error::Kind::kUnavailable, "init does not answer");
-  base::Packet packet = TRY(base::receive_packet(socket_.get(), wire::kInitMessageBytesMax));
+  base::Packet packet = TRY(base::receive_packet(socket, wire::kInitMessageBytesMax));
   InitHead head;
   if (packet.bytes.empty()) return base::error(Error::Kind::kUnavailable, "init has ended");
   if (packet.bytes.size() < sizeof head) return base::error(Error::Kind::kInternal, "init: short");
@@ -239,6 +244,39 @@ base::Result<base::UniqueFd> InitProcess::connect(int family, std::uint16_t port
   return failure;
 }
 
+base::Result<std::vector<base::UniqueFd>> InitProcess::listen(const std::string& program,
+                                                              const std::string& plan) const {
+  base::SocketPair pair = TRY(base::make_socket_pair(SOCK_SEQPACKET));
+  const base::UniqueFd plan_fd = TRY(base::make_memory_file("hutch-plan", plan));
+  const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDWR));
+  base::SpawnOptions options;
+  options.arguments = {program, "--network"};
+  options.descriptors = {null.get(),    null.get(),        null.get(),
+                         plan_fd.get(), pair.theirs.get(), network_.get()};
+  const pid_t opener = TRY(base::spawn(options));
+  pair.theirs.reset();
+  std::vector<base::UniqueFd> sockets;
+  base::Status failure = base::done();
+  for (bool is_ready = false; !is_ready && failure.ok();) {
+    std::string text;
+    base::UniqueFd fd;
+    const auto head = receive(pair.ours.get(), text, fd, Clock::now() + kAnswerTimeout);
+    if (!head.ok()) {
+      failure = head.error();
+    } else if (head.value().type == InitMessage::kFailed) {
+      errno = head.value().value;
+      failure = Error::from_errno(text);
+    } else if (head.value().type == InitMessage::kListener) {
+      sockets.push_back(std::move(fd));
+    }
+    is_ready = head.ok() && head.value().type == InitMessage::kReady;
+  }
+  if (!failure.ok()) (void)::kill(opener, SIGKILL);  // not reaped yet, so the id is still its own
+  (void)::waitpid(opener, nullptr, 0);
+  TRY(failure);
+  return sockets;
+}
+
 base::Result<InitHead> InitProcess::answer_to(std::uint32_t sequence, InitMessage type,
                                               base::UniqueFd& fd) {
   // What happens to other processes may come first: it is reported when this call is over.
@@ -247,7 +285,7 @@ base::Result<InitHead> InitProcess::answer_to(std::uint32_t sequence, InitMessag
   while (true) {
     std::string text;
     base::UniqueFd carried;
-    const auto received = receive(text, carried, deadline);
+    const auto received = receive(socket_.get(), text, carried, deadline);
     if (!received.ok()) {
       // An init that does not answer holds nothing any more: the box ends.
       loop_.after(std::chrono::milliseconds(0),
@@ -317,7 +355,7 @@ void InitProcess::read_events() {
   if (there.ok() && there.value() == 0) return;
   std::string text;
   base::UniqueFd fd;
-  const auto head = receive(text, fd, now);
+  const auto head = receive(socket_.get(), text, fd, now);
   if (!head.ok()) return report_lost(head.error().message);
   report(head.value());
   if (head.value().type == InitMessage::kPassed) passed(head.value().sequence);

@@ -64,6 +64,10 @@ class InitProcess {
 
   // The sockets that the plan asks for, in its order, once.
   [[nodiscard]] std::vector<base::UniqueFd> take_sockets() { return std::move(sockets_); }
+  // More of them, in the network of the box as it is; `plan` says nothing else. `program` as in a
+  // recipe. Also of a box that is paused: nothing in it takes part.
+  [[nodiscard]] base::Result<std::vector<base::UniqueFd>> listen(const std::string& program,
+                                                                 const std::string& plan) const;
   // O_PATH directory descriptor of the box's root.
   [[nodiscard]] int root_fd() const { return root_.get(); }
   [[nodiscard]] pid_t host_pid() const { return pid_; }
@@ -89,8 +93,8 @@ class InitProcess {
   base::Status wait_until_ready(Clock::time_point first_answer);
   base::Status take_socket(base::UniqueFd socket);
   void end_process();
-  base::Result<wire::InitHead> receive(std::string& text, base::UniqueFd& fd,
-                                       Clock::time_point deadline);
+  static base::Result<wire::InitHead> receive(int socket, std::string& text, base::UniqueFd& fd,
+                                              Clock::time_point deadline);
   // Of what was asked with this sequence, and the descriptor on it.
   base::Result<wire::InitHead> answer_to(std::uint32_t sequence, wire::InitMessage type,
                                          base::UniqueFd& fd);
@@ -104,6 +108,7 @@ class InitProcess {
   base::UniqueFd socket_;
   base::UniqueFd pidfd_;
   base::UniqueFd root_;
+  base::UniqueFd network_;
   std::vector<base::UniqueFd> sockets_;
   bool warm_ = false;
   int landlock_abi_ = 0;

@@ -49,15 +49,23 @@ void add_certificates(PlanWriter& plan, const BoxSpec& spec) {
   }
 }
 
+void add_listeners(PlanWriter& plan, const std::vector<Listener>& listeners) {
+  plan.add(wire::PlanOp::kRoute, {kEgressAddress, std::to_string(wire::kEgressPrefixBits)});
+  for (const Listener& listener : listeners) {
+    plan.add(wire::PlanOp::kListen,
+             {listener.protocol, listener.address, std::to_string(listener.port)});
+  }
+}
+
 }  // namespace
 
-std::vector<Listener> listeners_of(const BoxSpec& spec) {
-  if (spec.network.empty()) return {};
+std::vector<Listener> listeners_of(const std::vector<NetworkRule>& rules) {
+  if (rules.empty()) return {};
   std::vector<Listener> listeners = {{"dns_udp", "udp", kLoopback, wire::kDnsPort},
                                      {"dns_tcp", "tcp", kLoopback, wire::kDnsPort},
                                      {"proxy", "tcp", kLoopback, wire::kEgressProxyPort}};
   std::set<std::uint16_t> ports = {kHttpPort, kHttpsPort};
-  for (const NetworkRule& rule : spec.network) {
+  for (const NetworkRule& rule : rules) {
     if (rule.port != 0) ports.insert(rule.port);
   }
   // What is there already answers there.
@@ -69,14 +77,16 @@ std::vector<Listener> listeners_of(const BoxSpec& spec) {
   return listeners;
 }
 
+std::string plan_of(const std::vector<Listener>& listeners) {
+  PlanWriter plan;
+  add_listeners(plan, listeners);
+  return plan.take();
+}
+
 void add_network(PlanWriter& plan, const BoxSpec& spec) {
   if (spec.network.empty()) return;
   add_certificates(plan, spec);
-  plan.add(wire::PlanOp::kRoute, {kEgressAddress, std::to_string(wire::kEgressPrefixBits)});
-  for (const Listener& listener : listeners_of(spec)) {
-    plan.add(wire::PlanOp::kListen,
-             {listener.protocol, listener.address, std::to_string(listener.port)});
-  }
+  add_listeners(plan, listeners_of(spec.network));
 }
 
 }  // namespace sandbox::box

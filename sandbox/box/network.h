@@ -1,5 +1,5 @@
 // What a box with a network has of it: addresses on its loopback, and sockets there from which
-// hutch-egress accepts. A box without one has none of it.
+// hutch-egress accepts. A box without one has none of it, until it is allowed its first host.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,10 @@ struct Listener {
 };
 
 // In the order of the plan, in which init hands them over.
-std::vector<Listener> listeners_of(const BoxSpec& spec);
+std::vector<Listener> listeners_of(const std::vector<NetworkRule>& rules);
+
+// For a box that is up: what it takes to have these.
+std::string plan_of(const std::vector<Listener>& listeners);
 
 void add_network(PlanWriter& plan, const BoxSpec& spec);
 

@@ -9,8 +9,8 @@ namespace {
 
 constexpr const char* kNoNetwork =
     "this session has no network but its own loopback: trying again does not help. Who runs hutch "
-    "may allow hosts (hutch stdio --allow HOST, --packages for pip and npm; allow in [network] of "
-    "the configuration)";
+    "may allow hosts (hutch sessions allow SESSION HOST, at once; hutch stdio --allow HOST, "
+    "--packages for pip and npm; allow in [network] of the configuration)";
 constexpr const char* kByNameOnly =
     "this session reaches allowed hosts by their names, never by an address";
 constexpr const char* kOtherPort =

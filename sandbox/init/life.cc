@@ -36,6 +36,7 @@ int enter_box(const Plan& plan) {
   set_hostname(plan);
   bring_up_loopback();
   open_network(plan);  // ports below 1024 need a right; nothing of it stays in the box's hands
+  hand_over_network();
   make_root_read_only(plan);
   hand_over_root();  // with hutch-box's limit of descriptors: other boxes of the user use up ours
   leave_keyring();   // keyrings are not namespaced
@@ -52,6 +53,8 @@ int enter_box(const Plan& plan) {
 
 // The mapping of this process, or of the zygote whose memory the outside half shares.
 Plan g_plan{nullptr, 0};
+
+}  // namespace
 
 const Plan& map_plan() {
   struct stat status {};
@@ -77,8 +80,6 @@ void announce_ready(int landlock_abi) {
   head.value = landlock_abi;
   must(send_to_box(head, -1, nullptr), "announce ready");
 }
-
-}  // namespace
 
 bool forget_plan() {
   const Plan plan = g_plan;

@@ -7,6 +7,8 @@
 // ends everything in the box with it.
 //
 // `hutch-init --zygote` is started by hutch; see zygote_start.cc.
+// `hutch-init --network` has a network namespace on descriptor 5 besides: the plan says what is to
+// be opened in it.
 // `hutch-init --explain` prints the plan on standard input as text.
 #include <fcntl.h>
 
@@ -49,6 +51,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "hutch-init is started by hutch-box; try: hutch-init --explain < plan\n");
     return 2;
   }
-  (void)live(false);
+  if (argc == 2 && std::strcmp(argv[1], "--network") == 0) {
+    enter_network();
+  } else {
+    (void)live(false);
+  }
   return 0;
 }

@@ -1,11 +1,14 @@
 // The box's own network namespace: it has a loopback interface, which starts down, and no other. A
 // box with a network gets addresses of its own on it, and sockets there that somebody outside
-// accepts from. netdevice(7), rtnetlink(7).
+// accepts from, at its start or later. netdevice(7), rtnetlink(7), ioctl_ns(2).
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
+#include <linux/nsfs.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -78,7 +81,8 @@ void add_route(const wire::PlanRecord& record) {
     fail("add a route");
   }
   errno = -answer.error.error;
-  if (errno != 0) fail("add a route", record.fields[0]);
+  // It may be there already where more is opened than there was.
+  if (errno != 0 && errno != EEXIST) fail("add a route", record.fields[0]);
   must(::close(fd), "close");
 }
 
@@ -119,6 +123,25 @@ void open_network(const Plan& plan) {
     if (record.op == wire::PlanOp::kRoute) add_route(record);
     if (record.op == wire::PlanOp::kListen) listen_for_box(record);
   }
+}
+
+void hand_over_network() {
+  const int fd = must(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), "open our network");
+  wire::InitHead head;
+  head.type = wire::InitMessage::kNetwork;
+  must(send_to_box(head, fd, nullptr), "hand over our network");
+  must(::close(fd), "close");
+}
+
+// By the right of whoever has made a user namespace over it (user_namespaces(7), "Capabilities"):
+// neither pid 1 nor hutch-box has any.
+void enter_network() {
+  const Plan& plan = map_plan();
+  const int owner = must(::ioctl(kNetworkFd, NS_GET_USERNS), "find the owner of the network");
+  must(::setns(owner, CLONE_NEWUSER), "enter the box's user namespace");
+  must(::setns(kNetworkFd, CLONE_NEWNET), "enter the box's network");
+  open_network(plan);
+  announce_ready(0);
 }
 
 }  // namespace sandbox::init

@@ -10,6 +10,7 @@ namespace sandbox::init {
 // Descriptors hutch-box hands over.
 inline constexpr int kPlanFd = 3;
 inline constexpr int kBoxFd = 4;
+inline constexpr int kNetworkFd = 5;  // to hutch-init --network
 
 // Sends one message with an optional descriptor (-1: none) and an optional text. Negative when it
 // did not leave; once the box serves, the read side notices a hutch-box that is gone.

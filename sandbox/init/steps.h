@@ -44,6 +44,8 @@ void bring_up_loopback();
 int connect_to_loopback(int family, std::uint16_t port);
 // What the plan says of routes and listening sockets, which go to hutch-box. Needs loopback.
 void open_network(const Plan& plan);
+// So that hutch-box can have more of them later (enter_network()).
+void hand_over_network();
 void make_root_read_only(const Plan& plan);
 int open_root_directory();
 void use_cpus(const Plan& plan);
@@ -74,6 +76,14 @@ Ending serve(int signals, bool warm);
 // What hutch-box asked of a copy; the strings stay where they are. Null before there is one.
 const char* const* copied_arguments();
 const char* const* copied_environment();
+
+// The one on kPlanFd, whole.
+const Plan& map_plan();
+void announce_ready(int landlock_abi);
+
+// Of a box that is up: opens what the plan on kPlanFd says of its network, which is kNetworkFd, and
+// nothing else of it. For whoever has made the box, with its user id.
+void enter_network();
 
 // Takes the plan on kPlanFd, enters the box and serves hutch-box on kBoxFd.
 Ending live(bool warm);

@@ -4,7 +4,8 @@
 //
 // Box to init: kMount, kSpawn and kCopy (with descriptors), kConnect, kSignal, kSignalAll,
 // kBarrier. Init to box: kClone (with the pidfd of init), kRoot (with the box's root directory),
-// kListener, kReady, kSpawned, kConnected, kExited, kStopped, kFailed, kPassed.
+// kNetwork (with its network namespace), kListener, kReady, kSpawned, kConnected, kExited,
+// kStopped, kFailed, kPassed. `hutch-init --network` says kListener, kReady and kFailed.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 
 namespace sandbox::wire {
 
-inline constexpr std::uint32_t kInitMagic = 0x68746333;  // "htc3": change it with the layout
+inline constexpr std::uint32_t kInitMagic = 0x68746334;  // "htc4": change it with the layout
 inline constexpr std::size_t kInitMessageBytesMax = 160 * 1024;
 inline constexpr int kSpawnStringsMax = 1024;
 inline constexpr int kSpawnDescriptorsMax = 5;  // stdin, stdout, stderr, channel or code
@@ -38,6 +39,7 @@ enum class InitMessage : std::uint16_t {
   kConnected = 25,  // sequence; carries a socket that is connected or is about to be; value: errno
                     // when it could not be
   kListener = 24,   // before kReady, in the order of the plan; carries one descriptor, a socket
+  kNetwork = 26,    // before kReady; carries one descriptor, the network namespace of the box
 };
 
 enum class SignalTarget : std::uint16_t { kProcess = 0, kGroup = 1 };

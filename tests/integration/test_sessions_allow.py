@@ -62,26 +62,57 @@ def test_what_was_allowed_outlives_its_processes(world):
     assert "network_allowed" in said and f"more.test:{world.other}" in said
 
 
-def test_a_session_without_a_network_has_it_from_its_next_start(world):
+def test_a_session_without_a_network_has_its_first_host_at_once(world):
     session = world.call("create_session", network={"block_outbound": True})["session_id"]
     world.run("kept = 1", session_id=session)
+    closed = ask(world, session)
+    assert closed["status"] == "failed" and "hutch sessions allow SESSION HOST, at once" in closed["note"], closed
     said = json.loads(allow(world, session, f"more.test:{world.port}", "--json"))
-    assert said == {"session_id": session, "rules": [f"more.test:{world.port}"], "allowed": True, "holds": "next_start",
-                    "reason": "its processes were started without a network"}
-    assert ask(world, session)["status"] == "failed"
-    assert allow(world, session, f"more.test:{world.port}", "--restart").endswith(f"may reach more.test:{world.port}\n")
-    assert ask(world, session)["status"] == "completed"
+    assert said == {"session_id": session, "rules": [f"more.test:{world.port}"], "allowed": True, "holds": "now"}
+    run = ask(world, session)
+    assert run["stdout"].startswith("GET / more.test") and run["network"]["allowed"], run
+    assert world.run(f"import urllib.request\nprint(kept, urllib.request.urlopen('http://more.test:{world.port}/').status)",
+                     session_id=session)["stdout"] == "1 200\n", "in the interpreter that there was"
     assert ask(world, session, "web.test")["status"] == "failed", "nothing besides"
+    allow(world, session, "--take-back", f"more.test:{world.port}")
+    assert ask(world, session)["status"] == "failed"
+    allow(world, session, f"more.test:{world.port}")
+    assert ask(world, session)["status"] == "completed"
+    audit = subprocess.run([hutch_binary(), "--state-dir", world.state, "audit", "--json"], capture_output=True, text=True, check=True).stdout
+    assert [row["host"] for row in map(json.loads, audit.splitlines()) if row["session_id"] == session and row["verdict"] == "allowed"] == ["more.test"] * 3
 
 
-@pytest.mark.parametrize("rule,why", [
-    ("more.test:{0.other}", "nothing takes connections to port {0.other} in it"),
-    ("GET more.test:{0.port}/public/*", "its processes do not trust the door"),
-])
-def test_what_a_box_cannot_have_any_more(world, rule, why):
+def test_another_port_is_there_at_once(world):
     session = world.call("create_session")["session_id"]
-    said = allow(world, session, rule.format(world))
-    assert "from the next start of its processes on: " + why.format(world) in said and "--restart" in said
+    world.run("kept = 1", session_id=session)
+    assert "may reach" in allow(world, session, f"more.test:{world.other}")
+    assert ask(world, session, port=world.other)["status"] == "completed" and ask(world, session, "web.test")["status"] == "completed"
+    assert world.run("print(kept)", session_id=session)["stdout"] == "1\n"
+
+
+def test_also_while_it_is_paused(world):
+    session = world.call("create_session", network={"block_outbound": True})["session_id"]
+    world.run("kept = 1", session_id=session)
+    world.call("pause_session", session_id=session)
+    assert allow(world, session, f"more.test:{world.port}").endswith(f"may reach more.test:{world.port}\n")
+    assert world.call("list_sessions")["sessions"], "it answers"
+    assert ask(world, session)["status"] == "completed" and world.run("print(kept)", session_id=session)["stdout"] == "1\n"
+
+
+def test_what_a_box_cannot_have_any_more(world):
+    session = world.call("create_session")["session_id"]
+    said = allow(world, session, f"GET more.test:{world.port}/public/*")
+    assert "from the next start of its processes on: its processes do not trust the door" in said and "--restart" in said
+
+
+def test_a_port_that_code_has_taken(world):
+    session = world.call("create_session", network={"block_outbound": True})["session_id"]
+    world.run(f"import socket\ntaken = socket.create_server(('0.0.0.0', {world.other}))", session_id=session)
+    said = allow(world, session, f"more.test:{world.other}")
+    assert f"from the next start of its processes on: bind to port {world.other}: Address already in use" in said
+    world.run("taken.close()", session_id=session)
+    assert allow(world, session, f"more.test:{world.other}").endswith(f"may reach more.test:{world.other}\n"), "what went wrong has left nothing"
+    assert ask(world, session, port=world.other)["status"] == "completed"
 
 
 def test_what_is_no_session_and_no_host(world):

@@ -31,7 +31,7 @@ TEST(EgressLink, WaitsForNothingThatWasTakenInTheSameLook) {
   const auto loop = EventLoop::create().value();
   int heard = 0;
   std::vector<base::UniqueFd> sockets;
-  for (int fd = 0; sockets.size() < sandbox::box::listeners_of(spec).size();) {
+  for (int fd = 0; sockets.size() < sandbox::box::listeners_of(spec.network).size();) {
     fd = ::dup(listener.get());
     sockets.emplace_back(fd);
   }
