@@ -1,4 +1,4 @@
-// What hutch-egress tells a box goes to the runs that are on.
+// What hutch-egress tells a box goes to the runs that are on; bytes, if there is none, to the next.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -15,11 +15,15 @@ namespace {
 
 constexpr std::size_t kReasonBytesMax = 300;
 
+std::int64_t bytes_of(const json& event) {
+  return std::max<std::int64_t>(wire::integer_or(event, "sent", 0), 0) +
+         std::max<std::int64_t>(wire::integer_or(event, "received", 0), 0);
+}
+
 void add_use(const json& event, const std::string& host, NetworkUse& use) {
   const std::string kind = wire::string_or(event, "event");
   if (kind == "closed") {
-    use.bytes += std::max<std::int64_t>(wire::integer_or(event, "sent", 0), 0) +
-                 std::max<std::int64_t>(wire::integer_or(event, "received", 0), 0);
+    use.bytes += bytes_of(event);
   } else if (kind == "opened") {
     const bool known = std::find(use.allowed.begin(), use.allowed.end(), host) != use.allowed.end();
     if (!known && use.allowed.size() < NetworkUse::kListedMax) use.allowed.push_back(host);
@@ -37,9 +41,13 @@ void Runs::network_used(const json& event) {
   const std::int64_t port = wire::integer_or(event, "port", 0);
   const std::string host =
       wire::string_or(event, "host") + (port > 0 ? ":" + std::to_string(port) : "");
+  bool told = false;
   for (const auto& [id, job] : jobs_) {
-    if (job->run.started_at_ms != 0) add_use(event, host, job->run.network);
+    if (job->run.started_at_ms == 0) continue;
+    add_use(event, host, job->run.network);
+    told = true;
   }
+  if (!told && wire::string_or(event, "event") == "closed") bytes_between_runs_ += bytes_of(event);
 }
 
 }  // namespace sandbox::box

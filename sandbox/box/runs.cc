@@ -157,6 +157,7 @@ void Runs::begin(const JobPointer& job) {
   tell_what_was_lost(*job);
   context_.begins(job->run);
   job->run.started_at_ms = base::now_ms();
+  job->run.network.bytes = std::exchange(bytes_between_runs_, 0);
   stops_ = 0;
   job->started_file_time_ns = FileChanges::file_time_ns();
   job->started_process_time = process_clock();

@@ -1,12 +1,15 @@
 """Sessions that may reach some hosts: those and no others, with and without a proxy, and what is told of it."""
 
+import json
 import os
 import signal
+import subprocess
 import time
 
 import pytest
 
-from hutch_client import Client, ToolError
+from boxes import until
+from hutch_client import Client, ToolError, hutch_binary
 from origins import http_origin, plain_origin, port_of
 
 PROXY = "http://127.0.0.1:3128"
@@ -56,6 +59,26 @@ def test_an_allowed_host_is_reached_by_its_name(world):
     # What the door has counted when the run is over; of a connection that ends with it, in the next one.
     runs = [run, *(world.run("sleep 0.1", "bash") for _ in range(20) if run["network"]["bytes"] == 0)]
     assert sum(one.get("network", {}).get("bytes", 0) for one in runs) > 100, runs
+
+
+def test_bytes_of_a_connection_that_ends_between_runs_are_told_by_the_next(world):
+    session = world.call("create_session")["session_id"]
+    host, port = world.web.split(":")
+    first = world.run(f"""
+import socket, threading
+connection = socket.create_connection(({host!r}, {port}))
+connection.sendall(b"GET /later HTTP/1.1\\r\\nHost: {world.web}\\r\\n\\r\\n")
+connection.recv(9000)
+threading.Timer(0.3, connection.close).start()""", session_id=session)
+    assert first["network"]["bytes"] == 0, first
+
+    def is_over():
+        said = subprocess.run([hutch_binary(), "--state-dir", world.state, "audit", "--json"], capture_output=True, text=True, check=True).stdout
+        return any(row["session_id"] == session and row["received_bytes"] > 0 for row in map(json.loads, said.splitlines()))
+
+    until(is_over)
+    assert world.run("1", session_id=session)["network"]["bytes"] > 100
+    assert "network" not in world.run("1", session_id=session), "told once"
 
 
 def test_and_by_the_proxy(world):
