@@ -166,7 +166,8 @@ def test_where_a_variable_puts_a_clients_files(home):
 
 @pytest.mark.parametrize("text,says", [
     ('{"mcpServers": {', "is left as it is"), ("[]", "no map"), ('{"mcpServers": []}', "is no object"),
-    ('{"mcpServers": {"hutch": {"command": "other"}}}', "setup did not write it"),
+    ('{"mcpServers": {"hutch": {"command": "other"}}}', "with --replace this one takes its place"),
+    ('{\n  "mcpServers": {}}\n}\n', "line 3, column 1"),
 ])
 def test_what_cannot_be_changed_is_left_alone(home, text, says):
     file = cursor(home, text)
@@ -180,6 +181,62 @@ def test_an_entry_that_was_changed_by_hand_is_not_taken_out(home):
     file.write_text(changed := file.read_text().replace("stdio", "serve"))
     done = setup(home, "--remove", "--yes")
     assert done.returncode == 1 and "take it out there" in done.stderr and file.read_text() == changed
+
+
+ADDED_TO_TOML = ["enabled = true\nstartup_timeout_sec = 20\n", '[mcp_servers.hutch.env]\nA = "b"\n',
+                 '[mcp_servers.hutch.tools.run_code]\napproval_mode = "approve"\n\n[projects."/x"]\ntrust_level = "trusted"\n']
+
+
+@pytest.mark.parametrize("added", ADDED_TO_TOML)
+def test_what_is_added_to_the_entry_goes_with_it_and_stays_with_another_one(home, added):
+    file = home / ".codex/config.toml"
+    file.parent.mkdir()
+    before = 'model = "x"\n\n[projects."/p"]\ntrust_level = "trusted"\n'
+    file.write_text(before)
+    assert setup(home, "--yes").returncode == 0
+    file.write_text(file.read_text() + added)
+    written = tomllib.loads(file.read_text())
+    done = setup(home, "--yes", "--packages")
+    assert done.returncode == 0, done
+    written["mcp_servers"]["hutch"]["args"] += ["--packages"]
+    assert tomllib.loads(file.read_text()) == written
+    assert setup(home, "--remove", "--yes").returncode == 0
+    del written["mcp_servers"]
+    assert tomllib.loads(file.read_text()) == written and file.read_text().startswith(before)
+
+
+def test_what_is_always_allowed_goes_with_the_entry(home):
+    file = cursor(home, '{"mcpServers": {"a": {}}}')
+    assert setup(home, "--yes").returncode == 0
+    written = json.loads(file.read_text())
+    written["mcpServers"]["hutch"]["autoApprove"] = ["run_code"]
+    file.write_text(json.dumps(written))
+    assert setup(home, "--yes", "--packages").returncode == 0
+    assert json.loads(file.read_text())["mcpServers"]["hutch"]["autoApprove"] == ["run_code"]
+    assert setup(home, "--remove", "--yes").returncode == 0 and json.loads(file.read_text()) == {"mcpServers": {"a": {}}}
+
+
+@pytest.mark.parametrize("client,place,before", [
+    ("cursor", ".cursor/mcp.json", '{"mcpServers": {\n  "a": {}, // one\n  "hutch": {"url": "http://127.0.0.1:8931/mcp"}\n}, "b": 1}\n'),
+    ("codex", ".codex/config.toml", '[mcp_servers.hutch]\ncommand = "mine"\n\n# of a\n[a]\nb = 1\n'),
+])
+def test_another_entry_is_replaced_on_request_and_comes_back(home, client, place, before):
+    file = home / place
+    file.parent.mkdir()
+    file.write_text(before)
+    assert setup(home, "--yes").returncode == 1 and file.read_text() == before
+    assert setup(home, "--yes", "--replace").returncode == 0 and hutch_binary() in file.read_text()
+    assert setup(home, "--yes", "--packages").returncode == 0 and (home / f".local/state/hutch/setup/{client}.before").read_text() == before
+    assert setup(home, "--remove", "--yes").returncode == 0 and file.read_text() == before
+
+
+def test_each_addition_has_a_copy_of_what_was_there(home):
+    file = cursor(home, "{}")
+    assert setup(home, "--yes").returncode == 0
+    file.write_text('{"mcpServers": {"later": {}}}')  # a client that has lost the entry
+    assert setup(home, "--yes").returncode == 0
+    assert (home / ".local/state/hutch/setup/cursor.before").read_text() == '{"mcpServers": {"later": {}}}'
+    assert setup(home, "--remove", "--yes").returncode == 0 and file.read_text() == '{"mcpServers": {"later": {}}}'
 
 
 def test_a_link_stays_a_link(home):
@@ -206,6 +263,12 @@ def test_a_file_that_may_not_be_written(home):
     done = setup(home, "--yes")
     assert done.returncode == 1 and str(file) in done.stderr and file.read_text() == "{}"
     assert not (home / ".local/state/hutch/setup/cursor.json").exists()
+    file.chmod(0o600)
+    assert setup(home, "--yes").returncode == 0
+    file.chmod(0o400)
+    assert setup(home, "--yes", "--packages").returncode == 1  # and what is known of the first one stays known
+    file.chmod(0o600)
+    assert setup(home, "--remove", "--yes").returncode == 0 and file.read_text() == "{}"
 
 
 def test_nobody_is_changed_unasked(home):

@@ -136,6 +136,7 @@ struct SetupOptions {
   std::vector<std::string> arguments;  // of hutch stdio, for the entry
   bool list = false;
   bool remove = false;
+  bool replace = false;      // an entry that setup has not written
   bool yes = false;          // nobody is asked
   bool environment = false;  // one is built where there is none
 };

@@ -126,7 +126,9 @@ enum class Did { kNothing, kHas, kWrote };
 // Of one client; the others go on.
 base::Result<Did> add_to(const Client& client, const std::string& records,
                          const SetupOptions& options) {
-  const Change change = TRY(setup::plan_addition(client, records));
+  // Whoever can be asked sees what would go.
+  const bool can_ask = ::isatty(STDIN_FILENO) == 1 && !options.yes;
+  const Change change = TRY(setup::plan_addition(client, records, options.replace || can_ask));
   if (!change.is_needed) {
     std::cout << client.title << ": " << change.file << " has it already\n";
     return Did::kHas;
@@ -236,17 +238,17 @@ base::Result<int> run_setup(const Settings& settings, const SetupOptions& option
   const auto known = TRY(setup::known_clients(config.data_directory + kClientsFile, places, words));
   if (options.list) return list_clients(known);
   const auto clients = TRY(chosen_clients(known, options));
-  if (clients.empty()) {
-    return base::error(
-        Error::Kind::kNotFound,
-        "no MCP client that is known was found here; `hutch setup --list` shows them, and "
-        "--client NAME writes for one that comes later");
-  }
   TRY(make_directories(settings));
   if (!options.remove) {
     compile_runners(config.data_directory);
     const auto loaded = offer_profile(config.data_directory, options);
     if (!loaded.ok()) std::cerr << "hutch: " << loaded.error().message << "\n";
+  }
+  if (clients.empty()) {
+    return base::error(
+        Error::Kind::kNotFound,
+        "no MCP client that is known was found here; `hutch setup --list` shows them, and "
+        "--client NAME writes for one that comes later");
   }
   if (!options.remove && !options.arguments.empty()) {
     // Before anything is written: hutch itself says what is wrong with them.

@@ -29,6 +29,9 @@ void add_setup(CLI::App& app, Command& chosen) {
                     "Only this one: claude-code, cursor, vscode, ...; may be repeated");
   setup->add_flag("--list", options->list, "List the clients that are known, and where they are");
   setup->add_flag("--remove", options->remove, "Take it out again, to the byte");
+  setup->add_flag(
+      "--replace", options->replace,
+      "Also in place of an entry \"hutch\" that it has not written; --remove brings that back");
   setup->add_flag("-y,--yes", options->yes, "Ask nothing");
   setup->add_flag("--environment", options->environment,
                   "Build the environment of packages, too, where there is none (1.5 GB)");

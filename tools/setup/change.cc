@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -93,12 +94,6 @@ base::Error in_file(base::Error&& error, const std::string& path) {
   return std::move(error).context(path + " is left as it is");
 }
 
-// Of the document as its format has it: YAML's scalars are strings. `entry` is JSON.
-bool says_the_same(const json& there, const std::string& entry, Format format) {
-  const auto parsed = parse_document(format == Format::kYaml ? format : Format::kJson, entry);
-  return parsed.ok() && there == parsed.value();
-}
-
 base::Status check_unchanged(const Change& change) {
   const Text now = TRY(read_config(change.file));
   if (now.is_there == change.was_there && now.text == change.before) return base::done();
@@ -119,22 +114,92 @@ base::Status make_directories_of(const std::string& path) {
 
 namespace {
 
-base::Result<std::string> taken_out(const Client& client, const json& record, const Text& now) {
-  const auto document = TRY(parse_document(client.format, now.text));
-  const json there = value_at(document, whole_keys(client));
+// What a client or its user adds to an entry (what is always allowed, a time-out, variables) does
+// not make it another's.
+bool includes(const json& there, const json& wanted) {
+  if (!there.is_object() || !wanted.is_object()) return there == wanted;
+  return std::all_of(wanted.items().begin(), wanted.items().end(), [&there](const auto& member) {
+    return there.contains(member.key()) && there[member.key()] == member.value();
+  });
+}
+
+// Of the document as its format has it: YAML's scalars are strings. `entry` is JSON.
+json as_in(Format format, const std::string& entry) {
+  const auto parsed = parse_document(format == Format::kYaml ? format : Format::kJson, entry);
+  return parsed.ok() ? parsed.value() : json();
+}
+
+bool is_of_setup(const json& there, const json& record, Format format) {
   const std::string written = sandbox::wire::string_or(record, "entry");
-  if (!written.empty() && says_the_same(there, written, client.format)) {
-    auto rest = without_entry(client.format, now.text, client.keys, kEntryName);
-    if (rest.ok()) return rest;
+  return !written.empty() && includes(there, as_in(format, written));
+}
+
+// `now` without the entry: to the byte where it stands as it was written, else by its format.
+base::Result<std::string> taken_out(const Client& client, const json& record, const Text& now) {
+  const json before = TRY(parse_document(client.format, now.text));
+  const std::string text = sandbox::wire::string_or(record, "text");
+  auto at = static_cast<std::size_t>(sandbox::wire::integer_or(record, "at", 0));
+  if (text.empty() || now.text.compare(std::min(at, now.text.size()), text.size(), text) != 0) {
+    at = text.empty() ? std::string::npos : now.text.find(text);
   }
-  return base::error(
-      Error::Kind::kConflict,
-      "the entry \"hutch\" of " + now.path + " is not as setup has written it: take it out there");
+  if (at != std::string::npos) {
+    std::string rest = now.text;
+    rest.erase(at, text.size());
+    // Its lines may be there, and others behind them be of the same entry.
+    const auto after = parse_document(client.format, rest);
+    if (after.ok() && is_without(after.value(), before, client.keys, kEntryName)) return rest;
+  }
+  return without_entry(client.format, now.text, client.keys, kEntryName);
+}
+
+// Where the two differ.
+Replaced what_went(const std::string& before, const std::string& after) {
+  const auto [old, now] = std::mismatch(before.begin(), before.end(), after.begin(), after.end());
+  Replaced replaced;
+  replaced.at = static_cast<std::size_t>(old - before.begin());
+  std::size_t same = 0;
+  const std::size_t most = std::min(before.size(), after.size()) - replaced.at;
+  while (same < most && before[before.size() - 1 - same] == after[after.size() - 1 - same]) ++same;
+  replaced.text = before.substr(replaced.at, before.size() - same - replaced.at);
+  replaced.rest = after.substr(replaced.at, after.size() - same - replaced.at);
+  return replaced;
+}
+
+// With the entry that setup's took the place of, if it still has a place.
+std::string with_replaced(const Client& client, const Replaced& replaced, const std::string& text) {
+  if (replaced.text.empty() || replaced.at > text.size()) return text;
+  if (text.compare(replaced.at, replaced.rest.size(), replaced.rest) != 0) return text;
+  std::string whole = text;
+  whole.replace(replaced.at, replaced.rest.size(), replaced.text);
+  const auto without = parse_document(client.format, text);
+  const auto with = parse_document(client.format, whole);
+  const bool fits = without.ok() && with.ok() &&
+                    is_without(without.value(), with.value(), client.keys, kEntryName);
+  return fits ? whole : text;
+}
+
+Replaced replaced_in(const json& record) {
+  const json said = record.is_object() ? record.value("replaced", json::object()) : json::object();
+  return {static_cast<std::size_t>(sandbox::wire::integer_or(said, "at", 0)),
+          sandbox::wire::string_or(said, "text"), sandbox::wire::string_or(said, "rest")};
+}
+
+// What is asked for, and what has been added to the entry that it takes the place of. YAML's
+// scalars have lost what they were.
+nlohmann::ordered_json entry_beside(const Client& client, const json& there, const json& record) {
+  auto entry = nlohmann::ordered_json::parse(client.entry);
+  if (client.format == Format::kYaml) return entry;
+  const json written = as_in(client.format, sandbox::wire::string_or(record, "entry"));
+  for (const auto& [name, value] : there.items()) {
+    if (!entry.contains(name) && !written.contains(name)) entry[name] = value;
+  }
+  return entry;
 }
 
 }  // namespace
 
-base::Result<Change> plan_addition(const Client& client, const std::string& records) {
+base::Result<Change> plan_addition(const Client& client, const std::string& records,
+                                   bool replaces) {
   const Text old = TRY(read_config(client.file));
   Change change;
   change.file = old.path;
@@ -143,22 +208,26 @@ base::Result<Change> plan_addition(const Client& client, const std::string& reco
   auto document = parse_document(client.format, old.text);
   if (!document.ok()) return in_file(std::move(document).error(), old.path);
   const json there = value_at(document.value(), whole_keys(client));
+  const json record = TRY(read_record(client, records));
+  auto entry = nlohmann::ordered_json::parse(client.entry);
   std::string rest = old.text;
   if (!there.is_null()) {
-    change.is_needed = !says_the_same(there, client.entry, client.format);
+    change.is_needed = !includes(there, as_in(client.format, client.entry));
     if (!change.is_needed) return change;
-    // One that setup has written gives way to what is asked for now.
-    const auto removal = plan_removal(client, records);
-    if (TRY(read_record(client, records)).is_null() || !removal.ok()) {
+    change.goes_on = is_of_setup(there, record, client.format);
+    if (!change.goes_on && !replaces) {
       return base::error(Error::Kind::kConflict,
                          old.path +
                              " has another entry \"hutch\" already, and setup did not write it so: "
-                             "take it out there, then try again");
+                             "with --replace this one takes its place");
     }
-    rest = removal.value().after;
+    auto without = taken_out(client, change.goes_on ? record : json(), old);
+    if (!without.ok()) return in_file(std::move(without).error(), old.path);
+    rest = without.value();
+    change.replaced = change.goes_on ? replaced_in(record) : what_went(old.text, rest);
+    if (change.goes_on) entry = entry_beside(client, there, record);
   }
-  auto insertion = place_entry(client.format, rest, client.keys, kEntryName,
-                               nlohmann::ordered_json::parse(client.entry));
+  auto insertion = place_entry(client.format, rest, client.keys, kEntryName, entry);
   if (!insertion.ok()) {
     return in_file(std::move(insertion).error(), old.path)
         .context("add by hand " + client.entry + " as \"hutch\"");
@@ -175,24 +244,32 @@ base::Status apply_addition(const Client& client, const std::string& records,
   const Text old = TRY(read_config(change.file));
   TRY(check_unchanged(change));
   TRY(make_directories_of(change.file));
-  TRY(make_directories_of(record_file(client, records)));
+  const std::string place = record_file(client, records);
+  TRY(make_directories_of(place));
   // The record first: what it says is looked for, and may not be there.
-  const json earlier = TRY(read_record(client, records));
+  const Text earlier = TRY(read_config(place));
+  const json known = change.goes_on ? TRY(read_record(client, records)) : json();
   const json record = {
       {"file", change.file},
-      {"was_there", sandbox::wire::boolean_or(earlier, "was_there", change.was_there)},
+      {"was_there", sandbox::wire::boolean_or(known, "was_there", change.was_there)},
       {"at", change.insertion.at},
       {"text", change.insertion.text},
-      {"entry", client.entry}};
-  if (change.was_there && earlier.is_null()) {
-    TRY(write_whole(kept_copy(client, records), change.before, 0600));
-  }
-  TRY(write_whole(record_file(client, records), sandbox::wire::print_json(record), 0600));
+      {"entry", client.entry},
+      {"replaced",
+       {{"at", change.replaced.at},
+        {"text", change.replaced.text},
+        {"rest", change.replaced.rest}}}};
+  const bool has_copy = change.was_there && !change.goes_on;
+  if (has_copy) TRY(write_whole(kept_copy(client, records), change.before, 0600));
+  TRY(write_whole(place, sandbox::wire::print_json(record), 0600));
   auto written = write_whole(change.file, change.after, old.mode);
-  if (!written.ok()) {
-    (void)::unlink(record_file(client, records).c_str());
-    (void)::unlink(kept_copy(client, records).c_str());
+  if (written.ok()) return written;
+  if (earlier.is_there) {
+    TRY(write_whole(place, earlier.text, 0600));
+  } else {
+    (void)::unlink(place.c_str());
   }
+  if (has_copy) (void)::unlink(kept_copy(client, records).c_str());
   return written;
 }
 
@@ -204,25 +281,20 @@ base::Result<Change> plan_removal(const Client& client, const std::string& recor
   change.before = change.after = now.text;
   change.was_there = change.stays = now.is_there;
   auto document = parse_document(client.format, now.text);
-  const bool has_entry = document.ok() && !value_at(document.value(), whole_keys(client)).is_null();
-  if (!has_entry) {
-    if (!document.ok()) return in_file(std::move(document).error(), now.path);
+  if (!document.ok()) return in_file(std::move(document).error(), now.path);
+  const json there = value_at(document.value(), whole_keys(client));
+  if (there.is_null()) {
     change.is_needed = false;
     return change;
   }
-  const std::string text = sandbox::wire::string_or(record, "text");
-  auto at = static_cast<std::size_t>(sandbox::wire::integer_or(record, "at", 0));
-  if (text.empty() || now.text.compare(std::min(at, now.text.size()), text.size(), text) != 0) {
-    at = text.empty() ? std::string::npos : now.text.find(text);
-    if (at != std::string::npos && now.text.find(text, at + 1) != std::string::npos) {
-      at = std::string::npos;
-    }
+  if (!is_of_setup(there, record, client.format)) {
+    return base::error(Error::Kind::kConflict,
+                       "the entry \"hutch\" of " + now.path +
+                           " is not as setup has written it: take it out there");
   }
-  if (at != std::string::npos) change.after.erase(at, text.size());
-  // A client that writes its file anew lays it out in its own way, or puts others where we began.
-  if (at == std::string::npos || !parse_document(client.format, change.after).ok()) {
-    change.after = TRY(taken_out(client, record, now));
-  }
+  auto rest = taken_out(client, record, now);
+  if (!rest.ok()) return in_file(std::move(rest).error(), now.path);
+  change.after = with_replaced(client, replaced_in(record), rest.value());
   change.stays = sandbox::wire::boolean_or(record, "was_there", true) || !change.after.empty();
   return change;
 }

@@ -9,6 +9,13 @@ namespace tools::setup {
 
 inline constexpr const char* kEntryName = "hutch";
 
+// The bytes that somebody else's entry was in, and what is left there in their place.
+struct Replaced {
+  std::size_t at = 0;  // of the file without setup's entry
+  std::string text;    // empty: there was none
+  std::string rest;
+};
+
 // What will be, or was, done to one file.
 struct Change {
   std::string file;  // without links
@@ -17,14 +24,19 @@ struct Change {
   bool was_there = false;
   bool stays = false;     // the file, if only for what others have written
   Insertion insertion;    // of an addition
+  Replaced replaced;      // by an addition
+  bool goes_on = false;   // an addition in place of what setup had written there
   bool is_needed = true;  // else all is as it should be
 };
 
-// What adding the entry would do. kConflict: another entry of that name is there. kInvalid: the
-// file is none of its format, and where. kUnsupported: nothing can be added without changing the
-// rest.
-base::Result<Change> plan_addition(const Client& client, const std::string& records);
-// What taking it out would do; not needed where setup has written nothing that is still there.
+// What adding the entry would do: in place of one that setup has written, with what has been added
+// to that; with `replaces` also in place of another's. kConflict: without, there is one. kInvalid:
+// the file is none of its format, and where. kUnsupported: nothing can be added without changing
+// the rest.
+base::Result<Change> plan_addition(const Client& client, const std::string& records, bool replaces);
+// What taking it out would do: the entry that setup has written, with what has been added to it;
+// one that it took the place of comes back. Not needed where there is none. kConflict: it says
+// something else now.
 base::Result<Change> plan_removal(const Client& client, const std::string& records);
 
 // Does it at once or not at all, and keeps or drops the record of it. Nothing is written when the

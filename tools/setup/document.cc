@@ -1,6 +1,7 @@
 #include "tools/setup/document.h"
 
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "sandbox/wire/json.h"
 #include "tools/setup/json_text.h"
@@ -22,7 +23,17 @@ bool is_blank(const std::string& text) {
 base::Result<json> parse_json(const std::string& text) {
   const std::string strict = strict_json(text);
   if (is_blank(strict)) return json::object();
-  return sandbox::wire::parse_json(strict);
+  auto document = sandbox::wire::parse_json(strict);
+  if (document.ok()) return document;
+  try {
+    const json never = json::parse(strict);
+  } catch (const json::parse_error& failure) {
+    // Where it is, behind what the library calls it.
+    const std::string_view what = failure.what();
+    return base::error(Error::Kind::kInvalid,
+                       std::string(what.substr(std::min(what.find("] ") + 2, what.size()))));
+  }
+  return document;
 }
 
 base::Result<json> parse(Format format, const std::string& text) {
@@ -35,25 +46,6 @@ base::Result<json> parse(Format format, const std::string& text) {
       return parse_yaml(text);
   }
   return json();
-}
-
-// The document without the entry, and without the maps that are only there for it.
-json without(json document, const json& before, const Keys& keys, const std::string& name) {
-  json* map = &document;
-  for (const std::string& key : keys) {
-    if (!map->is_object() || !map->contains(key)) return document;
-    map = &(*map)[key];
-  }
-  if (map->is_object()) map->erase(name);
-  for (std::size_t depth = keys.size(); depth > 0; --depth) {
-    const Keys place(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(depth));
-    const json was = value_at(before, place);
-    if (!was.is_null()) break;
-    json* parent = &document;
-    for (std::size_t i = 0; i + 1 < depth; ++i) parent = &(*parent)[keys[i]];
-    parent->erase(keys[depth - 1]);
-  }
-  return document;
 }
 
 base::Result<Insertion> place(Format format, const std::string& text, const Keys& keys,
@@ -88,23 +80,36 @@ json value_at(const json& document, const Keys& keys) {
   return *value;
 }
 
+bool is_without(const json& after, const json& before, const Keys& keys, const std::string& name) {
+  json wanted = before;
+  json* map = &wanted;
+  for (const std::string& key : keys) {
+    if (!map->is_object() || !map->contains(key)) return after == before;
+    map = &(*map)[key];
+  }
+  if (map->is_object()) map->erase(name);
+  for (std::size_t depth = keys.size(); after != wanted; --depth) {
+    if (depth == 0) return false;
+    json* parent = &wanted;
+    for (std::size_t i = 0; i + 1 < depth; ++i) parent = &(*parent)[keys[i]];
+    json& emptied = (*parent)[keys[depth - 1]];
+    if (!emptied.is_object() || !emptied.empty()) return false;
+    emptied = nullptr;  // a map without its last entry is none in YAML
+    if (after == wanted) return true;
+    parent->erase(keys[depth - 1]);
+  }
+  return true;
+}
+
 base::Result<std::string> without_entry(Format format, const std::string& text, const Keys& keys,
                                         const std::string& name) {
-  json wanted = TRY(parse_document(format, text));
+  const json before = TRY(parse_document(format, text));
   std::string rest;
   if (format == Format::kJson) rest = without_in_json(text, keys, name);
+  if (format == Format::kToml) rest = without_in_toml(text, keys, name);
   if (format == Format::kYaml) rest = without_in_yaml(text, keys, name);
-  json* map = &wanted;
-  for (const std::string& key : keys) map = &(*map)[key];
-  if (map->is_object()) map->erase(name);
   const auto left = parse_document(format, rest);
-  json emptied = wanted;  // a map without its last entry is none in YAML
-  if (map->is_object() && map->empty()) {
-    json* last = &emptied;
-    for (const std::string& key : keys) last = &(*last)[key];
-    *last = nullptr;
-  }
-  if (rest.empty() || !left.ok() || (left.value() != wanted && left.value() != emptied)) {
+  if (!left.ok() || !is_without(left.value(), before, keys, name)) {
     return base::error(Error::Kind::kUnsupported,
                        "it cannot be taken out without changing the rest");
   }
@@ -123,7 +128,7 @@ base::Result<Insertion> place_entry(Format format, const std::string& text, cons
   Keys whole = keys;
   whole.push_back(name);
   if (!after.ok() || value_at(after.value(), whole).is_null() ||
-      without(after.value(), before, keys, name) != before) {
+      !is_without(before, after.value(), keys, name)) {
     return base::error(
         Error::Kind::kUnsupported,
         "it is written in a way in which nothing can be added without changing the rest");

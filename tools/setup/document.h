@@ -35,8 +35,13 @@ nlohmann::json value_at(const nlohmann::json& document, const Keys& keys);
 base::Result<Insertion> place_entry(Format format, const std::string& text, const Keys& keys,
                                     const std::string& name, const nlohmann::ordered_json& entry);
 
+// Whether `after` is `before` without that entry and is the same in everything else. Maps that had
+// nothing but it may be gone, or empty.
+bool is_without(const nlohmann::json& after, const nlohmann::json& before, const Keys& keys,
+                const std::string& name);
+
 // The text without the entry, wherever a client has put it when it wrote its file anew.
-// kUnsupported: its format is none of which that can be told, or the rest would change.
+// kUnsupported: the rest would change.
 base::Result<std::string> without_entry(Format format, const std::string& text, const Keys& keys,
                                         const std::string& name);
 

@@ -164,10 +164,10 @@ std::string without_in_json(const std::string& text, const Keys& keys, const std
   std::size_t object = after_blanks(strict, 0);
   for (const std::string& key : keys) {
     object = find_member(strict, object, key).value;
-    if (object == std::string::npos || strict[object] != '{') return "";
+    if (object == std::string::npos || strict[object] != '{') return text;
   }
   const Member member = find_member(strict, object, name);
-  if (member.key == std::string::npos) return "";
+  if (member.key == std::string::npos) return text;
   std::size_t begin = strict.find_last_not_of(kBlanks, member.key - 1);  // a brace or a comma
   std::size_t end = after_value(strict, member.value);
   const std::size_t next = after_blanks(strict, end);

@@ -55,21 +55,32 @@ base::Result<Insertion> place_in_yaml(const std::string& text, const Keys& keys,
                                       const nlohmann::ordered_json& entry) {
   if (keys.size() != 1) return base::error(Error::Kind::kInternal, "a map below another one");
   const std::string line_end = text.find("\r\n") != std::string::npos ? "\r\n" : "\n";
-  const std::string member = name + ": " + entry.dump();
+  const std::string member_text = name + ": " + entry.dump();
   const YAML::Node map = YAML::Load(text)[keys[0]];
   if (!map) {
     const std::string before = text.empty() || text.ends_with('\n') ? "" : line_end;
-    return Insertion{text.size(), before + keys[0] + ":" + line_end + "  " + member + line_end};
+    return Insertion{text.size(),
+                     before + keys[0] + ":" + line_end + "  " + member_text + line_end};
+  }
+  if (map.IsNull()) {
+    // Behind the line that names it.
+    for (const auto& member : YAML::Load(text)) {
+      if (member.first.as<std::string>() != keys[0]) continue;
+      const std::size_t end = text.find('\n', static_cast<std::size_t>(member.first.Mark().pos));
+      const bool ends = end != std::string::npos;
+      return Insertion{ends ? end + 1 : text.size(),
+                       (ends ? "" : line_end) + "  " + member_text + line_end};
+    }
   }
   if (map.IsMap() && map.Style() == YAML::EmitterStyle::Flow) {
     const auto brace = static_cast<std::size_t>(map.Mark().pos);
-    return Insertion{brace + 1, member + (map.size() > 0 ? ", " : "")};
+    return Insertion{brace + 1, member_text + (map.size() > 0 ? ", " : "")};
   }
   if (map.IsMap() && map.size() > 0) {
     // Before the first one, as far in as that is.
     const auto first = static_cast<std::size_t>(map.begin()->first.Mark().pos);
     const std::size_t line = line_begin(text, first);
-    return Insertion{line, text.substr(line, first - line) + member + line_end};
+    return Insertion{line, text.substr(line, first - line) + member_text + line_end};
   }
   return base::error(Error::Kind::kUnsupported,
                      keys[0] + " is there and is no map that could be added to");
@@ -77,7 +88,7 @@ base::Result<Insertion> place_in_yaml(const std::string& text, const Keys& keys,
 
 std::string without_in_yaml(const std::string& text, const Keys& keys, const std::string& name) {
   const YAML::Node map = YAML::Load(text)[keys[0]];
-  if (!map || !map.IsMap() || map.Style() == YAML::EmitterStyle::Flow) return "";
+  if (!map || !map.IsMap() || map.Style() == YAML::EmitterStyle::Flow) return text;
   for (const auto& member : map) {
     if (member.first.as<std::string>() != name) continue;
     const auto key = static_cast<std::size_t>(member.first.Mark().pos);
@@ -90,7 +101,7 @@ std::string without_in_yaml(const std::string& text, const Keys& keys, const std
     std::string rest = text;
     return rest.erase(begin, end - begin);
   }
-  return "";
+  return text;
 }
 
 }  // namespace tools::setup

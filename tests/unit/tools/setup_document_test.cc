@@ -62,7 +62,7 @@ TEST(SetupDocument, ItLooksAsItsNeighboursDo) {
       "{}\n    }\n}\n");
   EXPECT_EQ(added(Format::kToml, "model = \"o\"\n", {"mcp_servers"}),
             "model = \"o\"\n\n[mcp_servers.hutch]\ncommand = \"/opt/a b/hutch\"\n"
-            "args = [\"stdio\",\"--allow\",\"é\\\"\\\\\"]\n");
+            "args = [\"stdio\", \"--allow\", \"é\\\"\\\\\"]\n");
 }
 
 TEST(SetupDocument, Toml) {
@@ -168,9 +168,24 @@ void take_out(Format format, const std::string& text, const Keys& keys) {
   json* map = &wanted;
   for (const std::string& key : keys) map = &(*map)[key];
   map->erase("hutch");
-  const json left = tools::setup::parse_document(format, rest.value()).value();
+  json left = tools::setup::parse_document(format, rest.value()).value();
   if (map->empty() && format == Format::kYaml) *map = nullptr;
+  if (map->empty() && format == Format::kToml) left[keys[0]] = json::object();
   EXPECT_EQ(left, wanted) << text << "\n" << rest.value();
+}
+
+TEST(SetupDocument, WhetherOnlyTheEntryHasGone) {
+  const json before = json::parse(R"({"a": 1, "m": {"hutch": {"b": 2}}})");
+  const auto is_without = [&before](const char* after) {
+    return tools::setup::is_without(json::parse(after), before, {"m"}, "hutch");
+  };
+  EXPECT_TRUE(is_without(R"({"a": 1, "m": {}})"));
+  EXPECT_TRUE(is_without(R"({"a": 1, "m": null})"));
+  EXPECT_TRUE(is_without(R"({"a": 1})"));
+  EXPECT_FALSE(is_without(R"({"a": 1, "b": 2})"));
+  EXPECT_FALSE(is_without(R"({"m": {}})"));
+  EXPECT_FALSE(is_without(R"({"a": 1, "m": {"hutch": {}}})"));
+  EXPECT_FALSE(is_without(R"({"a": 1, "m": {"b": 2}})"));
 }
 
 TEST(SetupDocument, TakenOutWhereAClientHasWrittenItsFileAnew) {
@@ -180,6 +195,14 @@ TEST(SetupDocument, TakenOutWhereAClientHasWrittenItsFileAnew) {
         "{\n \"mcpServers\": {\n  \"a\": 1, // one\n  \"hutch\": 2 /* two */,\n }\n}\n",
         R"({"mcpServers":{"a":1,"hutch":"}"}})"}) {
     take_out(Format::kJson, text, {"mcpServers"});
+  }
+  for (const char* text :
+       {"[mcp_servers.hutch]\ncommand = \"x\"\nenabled = true\n\n# of a\n[a]\nb = 1\n",
+        "c = 1\n[mcp_servers.hutch]\ncommand = \"x\"\n[mcp_servers.hutch.env]\nA = \"b\"\n[d]\n",
+        "[mcp_servers.hutch.env]\nA = 'b'\n[a]\n[mcp_servers.hutch]\ncommand = 'x'\n[[d]]\n[[d]]\n",
+        "[mcp_servers]\na = {}\nhutch = {command = \"x\"} # mine\nb = {}\n",
+        "[mcp_servers.hutch]\r\ncommand = '''x\r\n[a]'''\r\nenv.A = '1'\r\n[a]"}) {
+    take_out(Format::kToml, text, {"mcp_servers"});
   }
   for (const char* text :
        {"extensions:\n  hutch:\n    args:\n    - stdio\n    cmd: x\n  other:\n    a: b\nmodel: c\n",
@@ -202,6 +225,68 @@ TEST(SetupDocument, AnyJsonAtAll) {
     take_out(Format::kJson, tools::setup::parse_document(Format::kJson, changed).value().dump(),
              {"mcpServers"});
     if (HasFailure()) FAIL() << "seed " << seed;
+  }
+}
+
+// Tables and maps as people have them, in any order, with comments between; and what a client adds
+// to the entry.
+std::string any_toml(std::mt19937& random) {
+  constexpr const char* kParts[] = {"# mine\n",
+                                    "\n",
+                                    "[mcp_servers.a%]\ncommand = \"x\"\nargs = [\n  \"[b]\",\n]\n",
+                                    "[other%]\nb = 1 # [c]\n",
+                                    "[[list]]\nc = '[d]'\n",
+                                    "[projects.\"/p%\"]\ntrust_level = \"trusted\"\n",
+                                    "[mcp_servers.b%.env]\nA = \"1\"\n"};
+  std::string text = random() % 2 == 0 ? "model = \"o\"\n" : "";
+  for (std::size_t i = 0, count = random() % 6; i < count; ++i) {
+    std::string part = kParts[random() % std::size(kParts)];
+    if (const auto at = part.find('%'); at != part.npos) part.replace(at, 1, std::to_string(i));
+    text += part;
+  }
+  return text;
+}
+
+TEST(SetupDocument, AnyTomlAtAll) {
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    std::mt19937 random(seed);
+    const std::string text = any_toml(random);
+    std::string changed = added(Format::kToml, text, {"mcp_servers"});
+    constexpr const char* kAdditions[] = {
+        "", "enabled = false\n", "[mcp_servers.hutch.env]\nA = \"b\"\n",
+        "startup_timeout_sec = 20\n[mcp_servers.hutch.tools.run_code]\napproval_mode = "
+        "\"approve\"\n"};
+    changed += kAdditions[random() % std::size(kAdditions)];
+    std::string behind = any_toml(random);
+    if (const auto model = behind.find("model"); model == 0) behind.erase(0, behind.find('\n') + 1);
+    const std::string both = changed + behind;
+    if (!tools::setup::parse_document(Format::kToml, both).ok()) continue;  // twice the same table
+    take_out(Format::kToml, both, {"mcp_servers"});
+    if (HasFailure()) FAIL() << "seed " << seed;
+  }
+}
+
+TEST(SetupDocument, AnyYamlAtAll) {
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    std::mt19937 random(seed);
+    std::string text = random() % 2 == 0 ? "GOOSE_MODEL: x # y\n" : "";
+    const std::string in(1 + random() % 4, ' ');
+    if (random() % 3 != 0) {
+      text += "extensions:\n";
+      for (std::size_t i = 0, count = random() % 3; i < count; ++i) {
+        text += in + "a" + std::to_string(i) + ":\n" + in + "  enabled: true\n" + in + "  args:\n" +
+                in + "  - 'b: c'\n";
+        if (random() % 3 == 0) text += in + "# one\n";
+      }
+    }
+    if (random() % 2 == 0) text += "other: [1, 2]\n";
+    const auto insertion =
+        tools::setup::place_entry(Format::kYaml, text, {"extensions"}, "hutch", kEntry);
+    ASSERT_TRUE(insertion.ok()) << text << insertion.error().message;
+    std::string changed = text;
+    changed.insert(insertion.value().at, insertion.value().text);
+    take_out(Format::kYaml, changed, {"extensions"});
+    if (HasFailure()) FAIL() << "seed " << seed << "\n" << text;
   }
 }
 
