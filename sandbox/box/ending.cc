@@ -137,9 +137,11 @@ void end_well(Run& run, const Observed& observed) {
   run.status = RunStatus::kCompleted;
   run.exit_code = 0;
   const Cause met = observed.stop_cause.value_or(Cause::kException);
-  if (met == Cause::kTimeout) {
+  // What came too late, and output that is lost, is so however it ended.
+  if (met == Cause::kTimeout || met == Cause::kOutput) {
     end_stopped(run, met, observed);
     run.error->survived = kept(run, observed);
+    run.exit_code.reset();
   } else if (met == Cause::kCancelled) {
     add_note(run, "it was being cancelled when it ended");
   } else if (observed.out_of_memory) {

@@ -111,22 +111,33 @@ TEST(EndByMessage, WhatMakesAnExceptionOfItsTimeoutHasTimedOut) {
 }
 
 TEST(EndByMessage, WhatEndsWellAllTheSameTellsWhatItHasMet) {
-  for (const auto& [cause, words] :
-       {std::pair{Cause::kCancelled, "cancelled"}, std::pair{Cause::kOutput, "output_mb"}}) {
-    Observed observed;
-    observed.stop_cause = cause;
-    observed.own_process = true;
-    for (const sandbox::Run& run :
-         {by_message({{"ok", true}}, observed), by_exit(exited(0), observed)}) {
-      EXPECT_EQ(run.status, RunStatus::kCompleted);
-      EXPECT_NE(run.note.find(words), std::string::npos) << run.note;
-    }
+  Observed cancelled;
+  cancelled.stop_cause = Cause::kCancelled;
+  cancelled.own_process = true;
+  for (const sandbox::Run& run :
+       {by_message({{"ok", true}}, cancelled), by_exit(exited(0), cancelled)}) {
+    EXPECT_EQ(run.status, RunStatus::kCompleted);
+    EXPECT_NE(run.note.find("cancelled"), std::string::npos) << run.note;
   }
   Observed observed;
   observed.out_of_memory = true;
   const auto run = by_message({{"ok", true}}, observed);
   EXPECT_EQ(run.status, RunStatus::kCompleted);
   EXPECT_NE(run.note.find("memory_mb"), std::string::npos) << run.note;
+}
+
+// A program that has written all of it before it hears of the limit does no better than another.
+TEST(EndByMessage, LostOutputIsNoGoodEnd) {
+  Observed observed;
+  observed.stop_cause = Cause::kOutput;
+  observed.own_process = true;
+  for (const sandbox::Run& run :
+       {by_message({{"ok", true}}, observed), by_exit(exited(0), observed)}) {
+    EXPECT_EQ(run.status, RunStatus::kFailed);
+    EXPECT_EQ(run.error->cause, Cause::kOutput);
+    EXPECT_NE(run.error->message.find("output_mb"), std::string::npos);
+    EXPECT_FALSE(run.exit_code.has_value());
+  }
 }
 
 TEST(EndByExit, BashKeepsWhatItHasWrittenDown) {
