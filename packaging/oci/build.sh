@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# hutch-VERSION-oci.tar, an image for `docker load`, `podman load` or a registry (skopeo copy oci-archive:FILE docker://…),
+# compose.yaml, and hutch-VERSION-oci.tar, an image for `docker load`, `podman load` or a registry (skopeo copy oci-archive:FILE docker://…),
 # and hutch-chart-VERSION.tgz, which runs it in Kubernetes.
 # Needs root, or the ids of /etc/subuid, to unpack Debian's packages.
 set -euo pipefail
@@ -40,6 +40,9 @@ buildah "${storage[@]}" bud --quiet --isolation chroot --timestamp "$epoch" --fo
 buildah "${storage[@]}" push --quiet "hutch:$version" "oci-archive:$file:hutch:$version"
 rm -rf "$work"
 echo "$file"
+
+sed "s/hutch:latest/hutch:$version/" packaging/oci/compose.yaml >build/packages/compose.yaml
+echo build/packages/compose.yaml
 
 # The chart for Kubernetes, as `helm package` lays it out.
 chart=build/packages/hutch-chart-$version.tgz

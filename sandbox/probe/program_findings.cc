@@ -165,7 +165,8 @@ Finding notebook(const Host& host) {
 Finding sql_engine(const Host& host) {
   if (has_package(host, "duckdb")) return {"SQL engine", State::kGood, "DuckDB", ""};
   return {"SQL engine", State::kGood,
-          "SQLite; DuckDB, and Parquet files, where Python has duckdb" +
+          "SQLite; DuckDB, and Parquet files, where Python has duckdb, as that of `hutch "
+          "environments build`" +
               seen_elsewhere(host, {"duckdb"}),
           ""};
 }

@@ -112,7 +112,7 @@ def test_origins_from_environment_and_file(state):
     with open(config, "w") as file:
         file.write('[serve]\nallow_origins = ["https://file.example"]\n')
     for env, origin in (({}, "https://file.example"),
-                        ({"HUTCH_ALLOW_ORIGINS": "https://a.example,https://b.example"},
+                        ({"HUTCH_ALLOW_ORIGINS": " https://a.example, https://b.example "},
                          "https://b.example")):
         with Server(state, "--config", config, env=env) as server:
             message, fields = modern(1, "server/discover")

@@ -53,6 +53,7 @@ def test_a_run_through_the_entry_is_the_proof(home):
     cursor(home)
     done = setup(home, "--yes")
     assert done.returncode == 0 and "Trying it as Cursor will start it... hutch " in done.stdout and "has run code" in done.stdout, done
+    assert "\nhutch doctor:\n" in done.stdout and "\nSessions start here" in done.stdout and "   good   " not in done.stdout, done
     with pytest.raises(StopIteration):  # nothing is left of it
         next(path for path in (home / ".local/state/hutch/sessions").iterdir() if (path / "box.sock").exists())
 
@@ -103,21 +104,26 @@ def test_the_interpreters_of_a_hutch_of_one_file_are_compiled(home, tmp_path, mo
     assert list((tmp_path / "one/share/hutch/runners/python/__pycache__").iterdir()) and not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("client", [row["id"] for row in CLIENTS])
-def test_each_client_by_name(home, client):
-    row = next(row for row in CLIENTS if row["id"] == client)
-    file = pathlib.Path(row["file"].replace("~", str(home)).replace("$CONFIG", str(home / ".config")))
-    file.parent.mkdir(parents=True, exist_ok=True)
-    before = {"json": '{\n  // mine\n  "theme": "dark",\n}\n', "toml": '# mine\nmodel = "x"\n', "yaml": "# mine\nGOOSE_MODEL: x\n"}[row["format"]]
-    file.write_text(before)
-    done = setup(home, "--client", client, "--yes")
-    assert done.returncode == 0 and row["next"] in done.stdout, done
-    text = file.read_text()
-    assert "mine" in text and hutch_binary() in text
-    if row["format"] == "toml":
-        assert tomllib.loads(text)["mcp_servers"]["hutch"]["args"] == ["stdio"]
-    assert (home / f".local/state/hutch/setup/{client}.before").read_text() == before
-    assert setup(home, "--client", client, "--remove", "--yes").returncode == 0 and file.read_text() == before
+BEFORE = {"json": '{\n  // mine\n  "theme": "dark",\n}\n', "toml": '# mine\nmodel = "x"\n', "yaml": "# mine\nGOOSE_MODEL: x\n"}
+
+
+def test_each_client_by_name(home):
+    files = {row["id"]: pathlib.Path(row["file"].replace("~", str(home)).replace("$CONFIG", str(home / ".config"))) for row in CLIENTS}
+    for row in CLIENTS:
+        files[row["id"]].parent.mkdir(parents=True, exist_ok=True)
+        files[row["id"]].write_text(BEFORE[row["format"]])
+    names = [word for row in CLIENTS for word in ("--client", row["id"])]
+    done = setup(home, *names, "--yes")
+    assert done.returncode == 0, done
+    for row in CLIENTS:
+        text = files[row["id"]].read_text()
+        assert row["next"] in done.stdout and "mine" in text and hutch_binary() in text, row
+        if row["format"] == "toml":
+            assert tomllib.loads(text)["mcp_servers"]["hutch"]["args"] == ["stdio"]
+        assert (home / f".local/state/hutch/setup/{row['id']}.before").read_text() == BEFORE[row["format"]]
+    assert setup(home, *names, "--remove", "--yes").returncode == 0
+    for row in CLIENTS:
+        assert files[row["id"]].read_text() == BEFORE[row["format"]], row
 
 
 def test_what_others_wrote_since_stays(home):

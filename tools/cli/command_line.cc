@@ -333,7 +333,7 @@ int main(int argc, char** argv) {
   doctor->add_flag("--json", choices.as_json, "Print JSON");
   doctor->callback([&choices] {
     choices.command = [&choices](const Settings& settings) {
-      return run_doctor(settings, choices.as_json);
+      return run_doctor(settings, choices.as_json ? DoctorView::kJson : DoctorView::kTable);
     };
   });
   add_manual(app, choices);

@@ -142,7 +142,8 @@ struct SetupOptions {
 };
 base::Result<int> run_setup(const Settings& settings, const SetupOptions& options);
 
-base::Result<int> run_doctor(const Settings& settings, bool as_json);
+enum class DoctorView { kTable, kJson, kImprovable };  // kImprovable: lines that could be better
+base::Result<int> run_doctor(const Settings& settings, DoctorView view);
 
 // Parses the command line and runs the command.
 int main(int argc, char** argv);

@@ -153,7 +153,7 @@ Finding network_finding(const Settings& settings, const BoxProof::Trial& tried) 
 
 }  // namespace
 
-base::Result<int> run_doctor(const Settings& settings, bool as_json) {
+base::Result<int> run_doctor(const Settings& settings, DoctorView view) {
   sandbox::probe::HostPaths host;
   host.state_directory = settings.state_directory;
   host.search_path = variable("PATH");
@@ -175,11 +175,16 @@ base::Result<int> run_doctor(const Settings& settings, bool as_json) {
   findings.push_back(environment_finding(settings, host.environment_directory));
   findings.push_back(memory_finding(settings));
   findings.push_back(zygote_finding(settings));
-  if (as_json) {
+  const std::string last_word = verdict(findings);
+  if (view == DoctorView::kImprovable) {
+    std::erase_if(findings,
+                  [](const Finding& finding) { return finding.state == Finding::State::kGood; });
+  }
+  if (view == DoctorView::kJson) {
     std::cout << sandbox::probe::to_json(findings) << "\n";
   } else {
-    std::cout << sandbox::probe::render_table(findings, ::isatty(STDOUT_FILENO) == 1)
-              << verdict(findings) << "\n";
+    std::cout << sandbox::probe::render_table(findings, ::isatty(STDOUT_FILENO) == 1) << last_word
+              << "\n";
   }
   const bool starts = std::none_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.state == Finding::State::kMissing;

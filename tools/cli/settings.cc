@@ -108,12 +108,17 @@ base::Status check_logging(const Settings& settings) {
   return base::done();
 }
 
-// Comma-separated.
+// Comma-separated, as people type it.
 std::vector<std::string> split(const std::string& text) {
+  constexpr const char* kBlanks = " \t\r\n";
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t comma = std::min(text.find(',', begin), text.size());
-    if (comma > begin) parts.push_back(text.substr(begin, comma - begin));
+    const std::size_t first = text.find_first_not_of(kBlanks, begin);
+    if (first < comma) {
+      const std::size_t last = text.find_last_not_of(kBlanks, comma - 1);
+      parts.push_back(text.substr(first, last + 1 - first));
+    }
     begin = comma + 1;
   }
   return parts;

@@ -277,9 +277,11 @@ base::Result<int> run_setup(const Settings& settings, const SetupOptions& option
   if (!tried.ok()) {
     std::cerr << "hutch: " << tried.error().message << "; what this machine lacks:\n\n"
               << std::flush;
-    (void)TRY(run_doctor(settings, false));
+    (void)TRY(run_doctor(settings, DoctorView::kTable));
     return 1;
   }
+  std::cout << "\nhutch doctor:\n" << std::flush;
+  (void)TRY(run_doctor(settings, DoctorView::kImprovable));
   return status != 0 ? status : offer_environment(settings, options);
 }
 
