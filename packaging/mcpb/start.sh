@@ -28,4 +28,8 @@ for variable in HUTCH_SHARE_DIR HUTCH_ALLOW; do
   eval "value=\${$variable:-}"
   case $value in '' | '${'*) unset "$variable" ;; esac
 done
+# Whoever unpacked it may have left out what may be executed.
+for program in hutch hutch-box hutch-egress hutch-init; do
+  [ -x "$here/hutch/bin/$program" ] || chmod +x "$here/hutch/bin/$program"
+done
 exec "$here/hutch/bin/hutch" stdio "$@"

@@ -3,11 +3,12 @@
 # a Debian 12 and an Ubuntu 24.04: examples/quickstart.sh as a user with sudo, twice, and tests/run.sh
 # as such a user on the Debian and as root on the Ubuntu. The kernel is this host's.
 #
-#   tests/fresh/run.sh [SYSTEM [quickstart|tests|package|tarball|registries|image]]    bookworm and noble, and all five, unless named
+#   tests/fresh/run.sh [SYSTEM [quickstart|tests|package|tarball|registries|bundle|image]]
 #
+# Without a name all of them on bookworm and noble, `tarball` also on bullseye, trixie and jammy, and `image` once.
 # `package` installs the .deb on such a machine, which never saw a compiler, has `hutch setup` tell a client, and
-# removes and purges it again; `tarball` unpacks the other one, also on bullseye, trixie and jammy; `registries` has what
-# PyPI and npm would have. `image`, without a name once at the end, has the container image.
+# removes and purges it again; `tarball` unpacks the other one; `registries` has what PyPI and npm would have; `bundle`
+# what Claude Desktop unpacks; `image` has the container image.
 #
 # HUTCH_VM_DEBIAN_MIRROR and HUTCH_FRESH_UBUNTU_MIRROR are where their packages come from. Exit status
 # 77, with the reason, where this host cannot make such a machine; with CI=true that is a failure.
@@ -114,9 +115,22 @@ packages=()
 make_packages() {
   [ ${#packages[@]} -eq 0 ] || return 0
   say "The packages"
-  "$top/packaging/build.sh" deb tarball wheel npm >"$work/packages.log" 2>&1 || { tail -n 30 "$work/packages.log" >&2; exit 1; }
+  local kinds=(deb tarball mcpb wheel npm) made="$top/build/packages" file
+  "$top/packaging/build.sh" "${kinds[@]}" >"$work/packages.log" 2>&1 || { tail -n 30 "$work/packages.log" >&2; exit 1; }
+  mkdir "$work/first"
+  cp "$made"/*.{deb,tar.xz,mcpb,whl,tgz} "$work/first/"
+  rm "$made"/*.{deb,tar.xz,mcpb,whl,tgz}
+  "$top/packaging/build.sh" "${kinds[@]}" >"$work/packages.log" 2>&1 || { tail -n 30 "$work/packages.log" >&2; exit 1; }
+  for file in "$work/first"/*; do cmp "$file" "$made/${file##*/}"; done
+  smaller 8 "$made"/*.deb
+  smaller 25 "$made"/*.tar.xz
   python3 "$here/upgrade.py" make "$top"/build/packages/hutch_*.deb "$work/next.deb"
-  packages=("$top"/build/packages/*.{deb,tar.xz,whl,tgz} "$work/next.deb" "$here/upgrade.py")
+  packages=("$made"/*.{deb,tar.xz,mcpb,whl,tgz} "$work/next.deb" "$here/upgrade.py")
+}
+
+# smaller MB FILE
+smaller() {
+  [ "$(stat -c %s "$2")" -lt $(($1 * 1000000)) ] || { echo "$2 has $1 MB or more" >&2; exit 1; }
 }
 
 package() {
@@ -174,8 +188,30 @@ registries() {
     PATH=$PWD/venv/bin:$PATH hutch-mcp setup --yes
     grep -q venv/bin .cursor/mcp.json || grep -q hutch_mcp .cursor/mcp.json
     venv/bin/uvx --from "$(echo /opt/hutch_mcp-*.whl)" hutch-mcp version
+    npx --yes "$(echo /opt/hutch-mcp-*.tgz)" version
+    if npx --yes "$(echo /opt/hutch-mcp-*.tgz)" setup --yes 2>refused.log; then exit 1; fi
+    grep -q "install it first" refused.log
     npm install --silent --no-fund --no-audit --prefix node /opt/hutch-mcp-*.tgz
     printf "print(6 * 7)" | node/node_modules/.bin/hutch-mcp run - | grep -x 42'
+}
+
+# Claude Desktop unpacks it where it likes, and starts what its manifest says with the chosen folders.
+bundle() {
+  make_packages
+  say "The bundle"
+  machine bundle person '
+    sudo apt-get update -qq
+    sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3 unzip >/dev/null 2>&1
+    mkdir extension tables
+    unzip -q /opt/hutch-*.mcpb -d extension
+    find extension -type f -exec chmod a-x {} +
+    echo "a,b" >tables/t.csv
+    {
+      echo "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}"
+      echo "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"
+      echo "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"run_code\",\"arguments\":{\"code\":\"print(6*7, open(\\\"/mnt/tables/t.csv\\\").read())\"}}}"
+      sleep 20
+    } | HUTCH_ALLOW="a.example, b.example" sh extension/server/start.sh "$HOME/tables" | head -n 2 | grep -F "42 a,b"'
 }
 
 # As a container runtime starts it that was told what SECURITY.md says: the namespaces, an ordinary user, no capability.
@@ -214,7 +250,13 @@ tests() {
 
 for system in ${1:-bookworm noble}; do
   make_root "$system"
-  for part in ${2:-quickstart tests package tarball registries}; do "$part" "$system"; done
+  for part in ${2:-quickstart tests package tarball registries bundle}; do "$part" "$system"; done
 done
-[ $# -gt 0 ] || image
+if [ $# -eq 0 ]; then
+  for system in bullseye trixie jammy; do
+    make_root "$system"
+    tarball
+  done
+  image
+fi
 say "${1:-bookworm and noble}, ${2:-everything}: as it should be, from a clean clone"

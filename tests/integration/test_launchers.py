@@ -62,6 +62,9 @@ def test_the_wheel(tmp_path, program, place, is_file, launcher):
 
 def test_the_bundle(tmp_path, program):
     program(tmp_path / "hutch/bin/hutch")
+    for name in ("hutch", "hutch-box", "hutch-egress", "hutch-init"):
+        (tmp_path / "hutch/bin" / name).touch()
+        (tmp_path / "hutch/bin" / name).chmod(0o644)  # as some unpack it
     shutil.copy(PACKAGING / "mcpb/start.sh", tmp_path)
     for folder in ("a/tables", "b/tables", "my files", "data"):
         (tmp_path / folder).mkdir(parents=True)
