@@ -123,8 +123,8 @@ Response answer_with(const Request& request, Download download) {
     mcp::http::Descriptor file;
     std::shared_ptr<const void> room;
   };
-  const auto held = std::make_shared<const Held>(mcp::http::Descriptor(download.file.release()),
-                                                 std::move(download.room));
+  const auto held = std::make_shared<const Held>(
+      Held{mcp::http::Descriptor(download.file.release()), std::move(download.room)});
   response.file = {{held, &held->file}, part.first, part.bytes};
   return response;
 }
