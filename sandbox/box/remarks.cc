@@ -7,10 +7,6 @@
 namespace sandbox::box {
 namespace {
 
-constexpr const char* kNoNetwork =
-    "this session has no network but its own loopback: trying again does not help. Who runs hutch "
-    "may allow hosts (hutch sessions allow SESSION HOST, at once; hutch stdio --allow HOST, "
-    "--packages for pip and npm; allow in [network] of the configuration)";
 constexpr const char* kByNameOnly =
     "this session reaches allowed hosts by their names, never by an address";
 constexpr const char* kOtherPort =
@@ -23,6 +19,14 @@ constexpr const char* kManyProcesses =
 
 constexpr const char* kNoVariables =
     "a background run is a process of its own: it sees the session's files, not its variables";
+
+std::string no_network(const std::string& session_id) {
+  return "this session has no network but its own loopback: trying again does not help. Who runs "
+         "hutch may allow hosts (hutch sessions allow " +
+         session_id +
+         " HOST, at once; hutch stdio --allow HOST, --packages for pip and npm; allow in [network] "
+         "of the configuration)";
+}
 
 std::string full_memory(std::int64_t memory_mb) {
   return "this session's processes may use " + std::to_string(memory_mb) +
@@ -55,15 +59,19 @@ void add_note(Run& run, const std::string& what) {
   run.note += (run.note.empty() ? "" : "; ") + what;
 }
 
-void add_remarks(Run& run, const Limits& limits, bool has_network, std::string_view stdout_tail,
+void add_remarks(Run& run, const BoxSpec& session, std::string_view stdout_tail,
                  std::string_view stderr_tail) {
+  const Limits& limits = session.limits;
+  const bool has_network = !session.network.empty();
   const auto in_the_error = [&run](bool (*tells)(std::string_view)) {
     return run.error && (tells(run.error->message) || tells(run.error->traceback));
   };
   const auto anywhere = [&](bool (*tells)(std::string_view)) {
     return in_the_error(tells) || tells(stdout_tail) || tells(stderr_tail);
   };
-  if (!has_network && anywhere(tells_of_no_network)) add_note(run, kNoNetwork);
+  if (!has_network && anywhere(tells_of_no_network)) {
+    add_note(run, no_network(session.session_id));
+  }
   if (has_network && anywhere(tells_of_unreachable_address)) add_note(run, kByNameOnly);
   if (has_network && anywhere(tells_of_closed_port)) add_note(run, kOtherPort);
   if (run.error && run.error->cause == Cause::kPids) add_note(run, kManyProcesses);

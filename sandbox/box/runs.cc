@@ -315,8 +315,7 @@ void Runs::finish(const JobPointer& job) {
     oom_kills_told_ = context_.oom_kills();
   }
   if (context_.catch_up_with_network) context_.catch_up_with_network();
-  add_remarks(job->run, context_.spec.limits, !context_.spec.network.empty(), job->out->tail(),
-              job->err->tail());
+  add_remarks(job->run, context_.spec, job->out->tail(), job->err->tail());
   if (job->run.started_at_ms != 0) {
     std::size_t changes = 0;
     job->run.files_changed = file_changes_.changes_since(std::exchange(job->files_before, {}),

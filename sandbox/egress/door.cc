@@ -83,6 +83,7 @@ base::Status take_message(Session& session, Resources& resources, const json& me
     session.set_proxy(TRY(proxy_from_json(message.value("proxy", json()))));
     // Once: what it has used meanwhile is not given back.
     if (op == "open") {
+      session.set_id(wire::string_or(message, "session_id"));
       session.set_quota(TRY(quota_from_json(message.value("quota", json::object()))));
     }
     session.set_kept_hosts(TRY(names_in(message, "kept_hosts")));

@@ -163,10 +163,10 @@ std::optional<std::string> Session::name_of(Connection& connection) const {
   return names_.name_of(local.address().to_v4().to_uint());
 }
 
-std::string Session::words_of_refusal(const std::string& host) {
+std::string Session::words_of_refusal(const std::string& host) const {
   return "not allowed by this session's network policy. Whoever runs hutch can allow it: hutch "
-         "sessions allow SESSION " +
-         host + " (at once), hutch stdio --allow " + host +
+         "sessions allow " +
+         id_ + " " + host + " (at once), hutch stdio --allow " + host +
          ", or allow in [network] of the configuration";
 }
 

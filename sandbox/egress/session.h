@@ -44,6 +44,7 @@ class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(asio::io_context& context, Resources& resources, std::shared_ptr<BoxEvents> events);
 
+  void set_id(std::string id) { id_ = std::move(id); }
   void set_rules(std::vector<NetworkRule> rules);
   // Of names that the operator has given theirs: canonical name to address.
   void set_addresses(std::map<std::string, asio::ip::address> addresses);
@@ -71,7 +72,7 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] std::optional<std::string> name_of(Connection& connection) const;
   void refuse(const std::string& host, std::uint16_t port, const std::string& reason,
               const AskedFor& asked = {});
-  [[nodiscard]] static std::string words_of_refusal(const std::string& host);
+  [[nodiscard]] std::string words_of_refusal(const std::string& host) const;
   // Connects to its host; on failure it has been told of, and the reason is returned.
   Task<std::string> open(Connection& connection);
   // Of requests whose bodies have to be read before they are sent.
@@ -126,6 +127,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Places held_bodies_{kHeldBodiesMost};
   NetworkQuota quota_;
   Pace requests_;
+  std::string id_;
   Pace accepted_;
   std::shared_ptr<PrincipalShare> share_;
   std::shared_ptr<Meter> meter_;

@@ -109,8 +109,8 @@ def test_two_boxes_share_no_namespace(stage, strict):
         box.delete()
 
 
-# CHOWN, DAC_OVERRIDE, FOWNER, KILL, SYS_PTRACE; with a disk quota SYS_ADMIN.
-NEEDED = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 5 | 1 << 19
+# CHOWN, DAC_OVERRIDE, FOWNER, KILL, SETGID, SETUID, SYS_PTRACE; with a disk quota SYS_ADMIN.
+NEEDED = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 19
 WITH_QUOTA = 1 << 21
 
 

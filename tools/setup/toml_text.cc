@@ -15,7 +15,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-using Line = toml::source_index;  // from 1
+using LineNumber = toml::source_index;  // from 1
 
 std::string in_toml(const ordered_json& value) {
   // Strings are written as JSON's are.
@@ -30,7 +30,7 @@ std::string in_toml(const ordered_json& value) {
 }
 
 // Of the table and those below it, the lines at which one begins that has a head of its own.
-void add_heads(const toml::table& table, std::set<Line>& lines) {
+void add_heads(const toml::table& table, std::set<LineNumber>& lines) {
   if (table.is_inline()) return;
   lines.insert(table.source().begin.line);
   for (const auto& [key, node] : table) {
@@ -104,21 +104,21 @@ std::string without_in_toml(const std::string& text, const Keys& keys, const std
   if (entry == nullptr) return text;
   std::vector<std::string> lines = toml_lines(text);
   if (entry->is_inline()) {
-    for (Line line = entry->source().begin.line; line <= entry->source().end.line; ++line) {
+    for (LineNumber line = entry->source().begin.line; line <= entry->source().end.line; ++line) {
       lines.at(line - 1).clear();
     }
   }
-  std::set<Line> all;
-  std::set<Line> its;
+  std::set<LineNumber> all;
+  std::set<LineNumber> its;
   add_heads(root, all);
   add_heads(*entry, its);
-  for (const Line head : its) {
+  for (const LineNumber head : its) {
     const auto next = all.upper_bound(head);
-    Line end = next == all.end() ? static_cast<Line>(lines.size()) + 1 : *next;
+    LineNumber end = next == all.end() ? static_cast<LineNumber>(lines.size()) + 1 : *next;
     if (!its.contains(end)) {
       while (end > head + 1 && is_remark(lines.at(end - 2))) --end;
     }
-    for (Line line = head; line < end; ++line) lines.at(line - 1).clear();
+    for (LineNumber line = head; line < end; ++line) lines.at(line - 1).clear();
   }
   std::string rest;
   for (const std::string& line : lines) rest += line;

@@ -8,6 +8,18 @@ namespace {
 using sandbox::Cause;
 using Record = sandbox::Run;
 
+sandbox::BoxSpec closed() {
+  sandbox::BoxSpec session;
+  session.session_id = "session-1";
+  return session;
+}
+
+sandbox::BoxSpec open() {
+  sandbox::BoxSpec session;
+  session.network.push_back(sandbox::parse_network_rule("up.test").value());
+  return session;
+}
+
 bool says(const Record& run, const std::string& words) {
   return run.note.find(words) != std::string::npos;
 }
@@ -15,7 +27,7 @@ bool says(const Record& run, const std::string& words) {
 TEST(Remarks, NothingIsAddedToWhatNeedsNone) {
   Record run;
   run.error = sandbox::RunError{"ValueError", "bad", "Traceback", Cause::kException, "", ""};
-  sandbox::box::add_remarks(run, {}, false, "out", "err");
+  sandbox::box::add_remarks(run, closed(), "out", "err");
   EXPECT_EQ(run.note, "");
 }
 
@@ -24,39 +36,40 @@ TEST(Remarks, NoNetworkIsNamedWhereverItIsMet) {
   raised.note = "earlier";
   raised.error = sandbox::RunError{
       "gaierror", "[Errno -3] Temporary failure in name resolution", "", Cause::kException, "", ""};
-  sandbox::box::add_remarks(raised, {}, false, "", "");
+  sandbox::box::add_remarks(raised, closed(), "", "");
   EXPECT_TRUE(says(raised, "earlier; ") && says(raised, "no network"));
   Record program;
-  sandbox::box::add_remarks(program, {}, false, "",
+  sandbox::box::add_remarks(program, closed(), "",
                             "curl: (6) Could not resolve host: example.com\n");
   EXPECT_TRUE(says(program, "no network"));
   Record script;
-  sandbox::box::add_remarks(script, {}, false, "Error: getaddrinfo EAI_AGAIN example.com", "");
+  sandbox::box::add_remarks(script, closed(), "Error: getaddrinfo EAI_AGAIN example.com", "");
   EXPECT_TRUE(says(script, "no network"));
   Record pip;
   sandbox::box::add_remarks(
-      pip, {}, false, "ERROR: Could not find a version that satisfies x (from versions: none)\n",
+      pip, closed(), "ERROR: Could not find a version that satisfies x (from versions: none)\n",
       "");
   EXPECT_TRUE(says(pip, "no network"));
 }
 
 TEST(Remarks, TheFlagThatOpensANetworkIsNamed) {
   Record run;
-  sandbox::box::add_remarks(run, {}, false, "", "curl: (6) Could not resolve host: example.com\n");
+  sandbox::box::add_remarks(run, closed(), "", "curl: (6) Could not resolve host: example.com\n");
   EXPECT_TRUE(says(run, "--allow HOST") && says(run, "--packages"));
+  EXPECT_TRUE(says(run, "hutch sessions allow session-1 HOST, at once"));
 }
 
 TEST(Remarks, WhatANetworkByNameLeavesOutIsNamed) {
   Record by_address;
-  sandbox::box::add_remarks(by_address, {}, true, "", "curl: (7) Network is unreachable");
+  sandbox::box::add_remarks(by_address, open(), "", "curl: (7) Network is unreachable");
   EXPECT_TRUE(says(by_address, "by their names"));
   Record port;
-  sandbox::box::add_remarks(port, {}, true, "",
+  sandbox::box::add_remarks(port, open(), "",
                             "curl: (7) Failed to connect to up.test port 8080 after 0 ms: "
                             "Couldn't connect to server");
   EXPECT_TRUE(says(port, "--allow HOST:PORT"));
   Record own;
-  sandbox::box::add_remarks(own, {}, true, "", "connect ECONNREFUSED 127.0.0.1:5432");
+  sandbox::box::add_remarks(own, open(), "", "connect ECONNREFUSED 127.0.0.1:5432");
   EXPECT_EQ(own.note, "");
 }
 
@@ -64,30 +77,30 @@ TEST(Remarks, ABackgroundRunHasNoVariablesOfTheSession) {
   Record run;
   run.error =
       sandbox::RunError{"NameError", "name 'df' is not defined", "", Cause::kException, "", ""};
-  sandbox::box::add_remarks(run, {}, false, "", "");
+  sandbox::box::add_remarks(run, closed(), "", "");
   EXPECT_EQ(run.note, "");
   run.background = true;
-  sandbox::box::add_remarks(run, {}, false, "", "");
+  sandbox::box::add_remarks(run, closed(), "", "");
   EXPECT_TRUE(says(run, "not its variables"));
 }
 
 TEST(Remarks, TheLimitOfProcessesIsNamed) {
   Record run;
   run.error = sandbox::RunError{"BlockingIOError", "[Errno 11]", "", Cause::kPids, "", ""};
-  sandbox::box::add_remarks(run, {}, false, "", "");
+  sandbox::box::add_remarks(run, closed(), "", "");
   EXPECT_TRUE(says(run, "limits.processes"));
 }
 
 TEST(Remarks, TheLimitOfTheDiskIsNamedWithItsValue) {
-  sandbox::Limits limits;
-  limits.disk_mb = 64;
+  sandbox::BoxSpec session;
+  session.limits.disk_mb = 64;
   Record refused;
   refused.error =
       sandbox::RunError{"OSError", "[Errno 27] File too large", "", Cause::kDisk, "", ""};
-  sandbox::box::add_remarks(refused, limits, false, "", "");
+  sandbox::box::add_remarks(refused, session, "", "");
   EXPECT_TRUE(says(refused, "64 MB") && says(refused, "limits.disk_mb"));
   Record program;
-  sandbox::box::add_remarks(program, limits, false, "", "dd: File size limit exceeded\n");
+  sandbox::box::add_remarks(program, session, "", "dd: File size limit exceeded\n");
   EXPECT_TRUE(says(program, "limits.disk_mb"));
 }
 
