@@ -26,8 +26,8 @@ nlohmann-json3-dev JSON for Modern C++
 zlib1g-dev zlib'
 
 while read -r package name; do
-  [ "${1:-}" != --list ] || { dpkg-query -W -f "\${Package} \${Version} \${source:Package} $name\n" "$package"; continue; }
-  printf '==== %s (%s)\n\n' "$name" "$(dpkg-query -W -f '${source:Package} ${Version}' "$package")"
+  [ "${1:-}" != --list ] || { dpkg-query -W -f "\${Package} \${Version} \${source:Package} $name\n" "$package" | head -n 1; continue; }
+  printf '==== %s (%s)\n\n' "$name" "$(dpkg-query -W -f '${source:Package} ${Version}\n' "$package" | head -n 1)"
   cat "/usr/share/doc/$package/copyright"
   printf '\n'
 done <<<"$inside"

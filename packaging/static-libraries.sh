@@ -5,6 +5,7 @@
 #   packaging/static-libraries.sh        into build/static; what is there in the same version stays
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. packaging/target.sh
 prefix=$PWD/build/static
 work=$PWD/build/static-sources
 mkdir -p "$prefix/lib/pkgconfig" "$prefix/include" "$work"
@@ -58,7 +59,7 @@ if source_of curl; then
     for name in zlib brotli zstd libpsl libidn2 nghttp2 librtmp libssh2 ca-bundle ca-path; do
       protocols+=("--without-$name")
     done
-    CFLAGS="-O2 -fPIC -fstack-protector-strong -ffile-prefix-map=$work=." ./configure -q "--prefix=$prefix" \
+    CFLAGS="-O2 -fPIC -fstack-protector-strong -ffile-prefix-map=$work=." ./configure -q ${host:+"--host=$host"} "--prefix=$prefix" \
       --disable-shared --enable-static --with-openssl --disable-libcurl-option --enable-ipv6 "${protocols[@]}"
     make -s -j "$jobs" -C lib install
     make -s -C include install
@@ -73,9 +74,9 @@ if source_of cpp-httplib; then
     python3 "$PWD/split.py" # it looks beside itself
     defines=$(pkg-config --cflags-only-other cpp-httplib)
     # shellcheck disable=SC2086 # several words
-    g++ -std=c++17 -O2 -fPIC -fstack-protector-strong -ffile-prefix-map="$work=." $defines -c out/httplib.cc -o httplib.o
+    "${tools}g++" -std=c++17 -O2 -fPIC -fstack-protector-strong -ffile-prefix-map="$work=." $defines -c out/httplib.cc -o httplib.o
     rm -f "$prefix/lib/libcpp-httplib.a"
-    ar rcsD "$prefix/lib/libcpp-httplib.a" httplib.o
+    "${tools}ar" rcsD "$prefix/lib/libcpp-httplib.a" httplib.o
     install -m 644 out/httplib.h "$prefix/include/"
     sed "s|^prefix=.*|prefix=$prefix|; s|^libdir=.*|libdir=\${prefix}/lib|" \
       "$(pkg-config --variable=pcfiledir cpp-httplib)/cpp-httplib.pc" >"$prefix/lib/pkgconfig/cpp-httplib.pc"

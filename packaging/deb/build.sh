@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# hutch_VERSION_amd64.deb, for Debian 11 and Ubuntu 22.04 and all that came after: apt install ./FILE.
+# hutch_VERSION_ARCHITECTURE.deb, for Debian 11 and Ubuntu 22.04 and all that came after: apt install ./FILE.
 # What it has beside the programs is in this folder; where it lies is below.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . packaging/version.sh
+. packaging/target.sh
 version=$(hutch_version)
 epoch=$(packaging/epoch.sh)
 root=build/packages/deb-root
-file=build/packages/hutch_${version}_$(dpkg --print-architecture).deb
+file=build/packages/hutch_${version}_$(hutch_architecture).deb
 rm -rf "$root"
 
 # The programs find what belongs to them beside themselves, so they stay together.
@@ -27,11 +28,11 @@ install -D -m 644 packaging/systemd/sysusers.conf "$root/usr/lib/sysusers.d/hutc
 mkdir -p "$root/etc/hutch"
 sed -E 's/^([a-z_]+ *=)/# \1/' packaging/config.toml >"$root/etc/hutch/config.toml"
 mkdir -p "$root/usr/share/man/man1" "$root/usr/share/bash-completion/completions"
-build/packages/tree/bin/hutch manual | gzip -n9 >"$root/usr/share/man/man1/hutch.1.gz"
-build/packages/tree/bin/hutch completion bash >"$root/usr/share/bash-completion/completions/hutch"
+run_built build/packages/tree/bin/hutch manual | gzip -n9 >"$root/usr/share/man/man1/hutch.1.gz"
+run_built build/packages/tree/bin/hutch completion bash >"$root/usr/share/bash-completion/completions/hutch"
 
 size=$(du -sk --apparent-size "$root/usr" "$root/etc" | awk '{all += $1} END {print all}')
-sed -e "s/@VERSION@/$version/" -e "s/@SIZE@/$size/" -e "s/@ARCHITECTURE@/$(dpkg --print-architecture)/" \
+sed -e "s/@VERSION@/$version/" -e "s/@SIZE@/$size/" -e "s/@ARCHITECTURE@/$(hutch_architecture)/" \
   packaging/deb/control >"$root/DEBIAN/control"
 echo /etc/hutch/config.toml >"$root/DEBIAN/conffiles"
 install -m 755 packaging/deb/{postinst,prerm,postrm} "$root/DEBIAN/"

@@ -107,7 +107,15 @@ Filter refuse(const json& entries) {
   return filter;
 }
 
+// What the kernel under this can do says nothing of those that the filters are for: they have
+// SECCOMP_RET_KILL_PROCESS (Linux 4.14), which is all that the library would look for.
+void expect_usual_kernel() {
+  constexpr unsigned kLevelOfKillProcess = 3;  // seccomp_api_get(3)
+  if (seccomp_api_set(kLevelOfKillProcess) != 0) throw std::runtime_error("seccomp_api_set");
+}
+
 void compile(const json& policy) {
+  expect_usual_kernel();
   const auto default_action = errno_action(policy.at("default").get<std::string>());
   const Filter calls = make_filter(default_action);
   for (const json& entry : policy.at("entries")) add_rule(calls.get(), default_action, entry);

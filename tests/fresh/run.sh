@@ -258,5 +258,7 @@ if [ $# -eq 0 ]; then
     tarball
   done
   image
+  say "Packages for 64-bit ARM, and its unit tests"
+  "$top/packaging/cross/build.sh" >"$work/packages.log" 2>&1 || { tail -n 30 "$work/packages.log" >&2; exit 1; }
 fi
 say "${1:-bookworm and noble}, ${2:-everything}: as it should be, from a clean clone"
