@@ -24,7 +24,10 @@ base::Result<std::string> Watchers::add(const sessions::Session& session,
                        "no more directories can be watched: stop a watcher that is not needed");
   }
   std::string id = base::short_id("watch_");
-  auto watcher = std::make_shared<Watcher>(session.id, std::move(room), Clock::now());
+  auto watcher = std::make_shared<Watcher>();
+  watcher->session_id = session.id;
+  watcher->room = std::move(room);
+  watcher->asked_at = Clock::now();
   watcher->watch = std::move(watch);
   watchers_.emplace(id, std::move(watcher));
   return id;

@@ -34,8 +34,8 @@ class Watchers {
   struct Watcher {
     std::string session_id;
     std::shared_ptr<const void> room;
-    Clock::time_point asked_at;  // under the mutex of all
-    std::mutex mutex = {};       // of what follows
+    Clock::time_point asked_at = {};  // under the mutex of all
+    std::mutex mutex = {};            // of what follows
     std::unique_ptr<sandbox::files::DirectoryWatch> watch = nullptr;
   };
 
