@@ -125,9 +125,9 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<BoxEvents> events_;
   Credentials credentials_;
   Places held_bodies_{kHeldBodiesMost};
+  std::string id_;
   NetworkQuota quota_;
   Pace requests_;
-  std::string id_;
   Pace accepted_;
   std::shared_ptr<PrincipalShare> share_;
   std::shared_ptr<Meter> meter_;

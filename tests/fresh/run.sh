@@ -116,6 +116,7 @@ make_packages() {
   [ ${#packages[@]} -eq 0 ] || return 0
   say "The packages"
   local kinds=(deb tarball mcpb wheel npm) made="$top/build/packages" file
+  rm -f "$made"/*.{deb,tar.xz,mcpb,whl,tgz} # of another version or machine
   "$top/packaging/build.sh" "${kinds[@]}" >"$work/packages.log" 2>&1 || { tail -n 30 "$work/packages.log" >&2; exit 1; }
   mkdir "$work/first"
   cp "$made"/*.{deb,tar.xz,mcpb,whl,tgz} "$work/first/"
@@ -125,7 +126,7 @@ make_packages() {
   smaller 8 "$made"/*.deb
   smaller 25 "$made"/*.tar.xz
   python3 "$here/upgrade.py" make "$top"/build/packages/hutch_*.deb "$work/next.deb"
-  packages=("$made"/*.{deb,tar.xz,mcpb,whl,tgz} "$work/next.deb" "$here/upgrade.py")
+  packages=("$made"/*.{deb,tar.xz,mcpb,whl,tgz} "$work/next.deb" "$here"/{upgrade,bundle}.py)
 }
 
 # smaller MB FILE
@@ -206,12 +207,7 @@ bundle() {
     unzip -q /opt/hutch-*.mcpb -d extension
     find extension -type f -exec chmod a-x {} +
     echo "a,b" >tables/t.csv
-    {
-      echo "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}"
-      echo "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"
-      echo "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"run_code\",\"arguments\":{\"code\":\"print(6*7, open(\\\"/mnt/tables/t.csv\\\").read())\"}}}"
-      sleep 20
-    } | HUTCH_ALLOW="a.example, b.example" sh extension/server/start.sh "$HOME/tables" | head -n 2 | grep -F "42 a,b"'
+    HUTCH_ALLOW="a.example, b.example" python3 /opt/bundle.py sh extension/server/start.sh "$HOME/tables"'
 }
 
 # As a container runtime starts it that was told what SECURITY.md says: the namespaces, an ordinary user, no capability.

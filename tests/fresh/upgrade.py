@@ -14,8 +14,8 @@ import tempfile
 
 
 class Server:
-    def __init__(self):
-        self.process = subprocess.Popen(["hutch", "stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, *command):
+        self.process = subprocess.Popen(command or ["hutch", "stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.number = 0
         self.request("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "upgrade", "version": "1"})
         self.send(method="notifications/initialized")

@@ -28,7 +28,6 @@ def said(*words, **variables):
     return done.stdout.splitlines(), done.stderr
 
 
-@pytest.mark.skipif(not shutil.which("node"), reason="node is not here")
 @pytest.mark.parametrize("asked,launcher", [("^0.1.0", "npx -y hutch-mcp"), ("0.1.0", "npx -y hutch-mcp"), ("file:../hutch-mcp-0.1.0.tgz", "none")])
 def test_what_npx_has_fetched(tmp_path, program, asked, launcher):
     fetched = tmp_path / "_npx/0123"
@@ -39,7 +38,6 @@ def test_what_npx_has_fetched(tmp_path, program, asked, launcher):
     assert said("node", str(package / "start.js"), "setup")[0] == [launcher, "", "setup"]
 
 
-@pytest.mark.skipif(not shutil.which("node"), reason="node is not here")
 def test_what_npm_has_installed(tmp_path, program):
     program(tmp_path / "tree/bin/hutch")
     shutil.copy(PACKAGING / "npm/start.js", tmp_path)

@@ -173,7 +173,7 @@ def test_where_a_variable_puts_a_clients_files(home):
 @pytest.mark.parametrize("text,says", [
     ('{"mcpServers": {', "is left as it is"), ("[]", "no map"), ('{"mcpServers": []}', "is no object"),
     ('{"mcpServers": {"hutch": {"command": "other"}}}', "with --replace this one takes its place"),
-    ('{\n  "mcpServers": {}}\n}\n', "line 3, column 1"),
+    ('{\n  "mcpServers": {}}\n}\n', "line 3, column 1"), ('{"a": 1e999}', "is left as it is"),
 ])
 def test_what_cannot_be_changed_is_left_alone(home, text, says):
     file = cursor(home, text)

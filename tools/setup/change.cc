@@ -248,7 +248,7 @@ base::Status apply_addition(const Client& client, const std::string& records,
   TRY(make_directories_of(place));
   // The record first: what it says is looked for, and may not be there.
   const Text earlier = TRY(read_config(place));
-  const json known = change.goes_on ? TRY(read_record(client, records)) : json();
+  const json known = change.goes_on ? TRY(sandbox::wire::parse_json(earlier.text)) : json();
   const json record = {
       {"file", change.file},
       {"was_there", sandbox::wire::boolean_or(known, "was_there", change.was_there)},
