@@ -4,7 +4,7 @@
 #   tests/run.sh             the gate: the release preset, as whoever calls it and, when that is root,
 #                            as an ordinary user too; under 15 minutes on two cores
 #   tests/run.sh --all       the gate, then everything that takes long
-#   tests/run.sh STAGE...    only these: gate long asan tsan clang fuzz vm fresh
+#   tests/run.sh STAGE...    only these: gate long asan tsan clang fuzz formats vm fresh
 #
 # The last line is always `N passed, N failed, N skipped`; above it stands what failed.
 set -uo pipefail
@@ -14,9 +14,9 @@ trap '$printed || echo "0 passed, 1 failed, 0 skipped"' EXIT
 
 stages=("$@")
 [ $# -gt 0 ] || stages=(gate)
-[ "${1:-}" != --all ] || stages=(gate long asan tsan clang fuzz vm fresh)
+[ "${1:-}" != --all ] || stages=(gate long asan tsan clang fuzz formats vm fresh)
 for stage in "${stages[@]}"; do
-  case $stage in gate | long | asan | tsan | clang | fuzz | vm | fresh) ;; *)
+  case $stage in gate | long | asan | tsan | clang | fuzz | formats | vm | fresh) ;; *)
     echo "tests/run.sh: unknown stage $stage; see its first lines" >&2
     exit 2
   esac
@@ -120,6 +120,11 @@ stage_fuzz() {
   step "Packages of the fuzz targets" packaging/install-packages.sh fuzz &&
     step "Build fuzz" build fuzz fuzz_targets &&
     tests "A minute of search with each fuzz target" --preset fuzz --name fuzz -L fuzz
+}
+
+stage_formats() {
+  local title="What others read of the packages, by their schemas and linters"
+  step "$title" tests/formats/run.sh && gate note passed "$title" /dev/null
 }
 
 stage_vm() {
