@@ -246,7 +246,8 @@ base::Result<base::UniqueFd> make_host_mount(const HostFolder& folder, std::uint
   attr.propagation = MS_PRIVATE;
   attr.userns_fd = static_cast<__u64>(ids.get());
   if (::mount_setattr(mount.get(), "", AT_EMPTY_PATH, &attr, sizeof attr) == 0) return mount;
-  if (errno != EINVAL && errno != EPERM) return Error::from_errno("mount " + place_of(folder));
+  if (errno != EINVAL && errno != EPERM && errno != ENOSYS)
+    return Error::from_errno("mount " + place_of(folder));
   log_path(folder);
   return base::error(Error::Kind::kUnsupported,
                      place_of(folder) +

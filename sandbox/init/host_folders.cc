@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdlib>
 
+#include "sandbox/init/mount_attributes.h"
 #include "sandbox/init/receive.h"
 #include "sandbox/init/report.h"
 #include "sandbox/wire/init_protocol.h"
@@ -32,15 +33,18 @@ int open_in_folder(int folder, const char* path) {
   return static_cast<int>(::syscall(SYS_openat2, folder, path, &how, sizeof how));
 }
 
-// A mount of the same directory or file that nobody can write through.
-int make_read_only_mount(int path_fd, const char* subject) {
-  const int fd = must(::open_tree(path_fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC),
-                      "open_tree", subject);
-  mount_attr attr{};
-  attr.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-  attr.propagation = MS_PRIVATE;
-  must(::mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof attr), "make read-only", subject);
-  return fd;
+void put_over(int cover, int fd, const MountAttributes& attributes, const char* subject) {
+  must(attach_mount(cover, fd, "", MOVE_MOUNT_T_EMPTY_PATH, attributes), "move_mount", subject);
+  must(::close(cover), "close");
+}
+
+// By a mount of the same directory or file that nobody can write through.
+void protect(int path_fd, const char* subject) {
+  const int cover =
+      must(::open_tree(path_fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC),
+           "open_tree", subject);
+  constexpr auto kReadOnly = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+  put_over(cover, path_fd, {kReadOnly, false, true}, subject);
 }
 
 int make_empty_directory() {
@@ -59,17 +63,12 @@ int make_empty_directory() {
   return fd;
 }
 
-int make_cover(wire::PlanOp op, int path_fd, bool directory, const char* null_device,
-               const char* subject) {
-  if (op == wire::PlanOp::kProtect) return make_read_only_mount(path_fd, subject);
-  if (directory) return make_empty_directory();
-  return must(::open_tree(AT_FDCWD, null_device, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC),
-              "open_tree /dev/null");
-}
-
-void put_over(int cover, int fd, const char* subject) {
-  must(::move_mount(cover, "", fd, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH),
-       "move_mount", subject);
+void block(int path_fd, bool directory, const char* null_device, const char* subject) {
+  const int cover =
+      directory ? make_empty_directory()
+                : must(::open_tree(AT_FDCWD, null_device, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC),
+                       "open_tree /dev/null");
+  put_over(cover, path_fd, {}, subject);
 }
 
 // What `path` leads through and init may not search. Closed to the box's code as well when it
@@ -96,9 +95,7 @@ void cover_what_is_closed(wire::PlanOp op, int folder, const char* path) {
       errno = EACCES;
       fail("a host folder is being changed: open", path);
     }
-    const int cover = make_read_only_mount(closed, path);
-    put_over(cover, closed, path);
-    must(::close(cover), "close");
+    protect(closed, path);
   }
   if (closed >= 0) must(::close(closed), "close");
 }
@@ -135,9 +132,11 @@ void cover_in_folder(const wire::PlanRecord& record, const char* folder, const c
     errno = ESTALE;
     fail("a host folder is being changed:", path);
   }
-  const int cover = make_cover(record.op, fd, S_ISDIR(status.st_mode), null_device, path);
-  put_over(cover, fd, path);
-  must(::close(cover), "close");
+  if (record.op == wire::PlanOp::kProtect) {
+    protect(fd, path);
+  } else {
+    block(fd, S_ISDIR(status.st_mode), null_device, path);
+  }
   must(::close(fd), "close");
 }
 

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "sandbox/init/host_folders.h"
+#include "sandbox/init/mount_attributes.h"
 #include "sandbox/init/report.h"
 #include "sandbox/init/steps.h"
 #include "sandbox/wire/plan_format.h"
@@ -28,8 +29,14 @@ namespace {
 constexpr char kNewRoot[] = "/tmp";
 constexpr std::size_t kPathBytesMax = 1024;
 
-// One cloned, still detached mount per kBind record, in order; -1 where an optional one is missing.
-int g_sources[wire::kPlanBindsMax];
+// A cloned, still detached mount, and how it shall be attached; -1 where an optional one is
+// missing.
+struct Source {
+  int fd;
+  MountAttributes attributes;
+};
+
+Source g_sources[wire::kPlanBindsMax];  // one for each kBind record, in order
 
 bool has(const char* options, char letter) { return std::strchr(options, letter) != nullptr; }
 
@@ -49,15 +56,6 @@ class InNewRoot {
   char text_[kPathBytesMax];
 };
 
-void set_attributes(int mount_fd, unsigned long long attributes, bool alone, const char* subject) {
-  mount_attr attr{};
-  attr.attr_set = attributes;
-  // Else what is mounted there on the host later would show up in the box.
-  if (alone) attr.propagation = MS_PRIVATE;
-  must(::mount_setattr(mount_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr),
-       "mount_setattr", subject);
-}
-
 void make_mount_point(const char* target, bool directory) {
   const InNewRoot path(target);
   if (directory) {
@@ -69,12 +67,14 @@ void make_mount_point(const char* target, bool directory) {
   must(::close(must(fd, "create mount point", target)), "close");
 }
 
-void attach(int mount_fd, const char* target) {
+void attach(const Source& source, const char* target) {
+  if (source.fd < 0) return;
   struct stat status {};
-  must(::fstat(mount_fd, &status), "fstat", target);
+  must(::fstat(source.fd, &status), "fstat", target);
   make_mount_point(target, S_ISDIR(status.st_mode));
-  must(::move_mount(mount_fd, "", AT_FDCWD, InNewRoot(target).get(), MOVE_MOUNT_F_EMPTY_PATH),
+  must(attach_mount(source.fd, AT_FDCWD, InNewRoot(target).get(), 0, source.attributes),
        "move_mount", target);
+  must(::close(source.fd), "close", target);
 }
 
 // A mount of two directories, where files of the first hide those of the second. -1 with errno.
@@ -103,13 +103,13 @@ int open_source(const char* source, const char* target, const char* options) {
   return ::open_tree(AT_FDCWD, source, flags);
 }
 
-int clone_source(const wire::PlanRecord& record) {
+Source clone_source(const wire::PlanRecord& record) {
   const char* source = record.fields[0];
   // For messages, which may reach a client far away: not where it is on the host.
   const char* shown = record.fields[1];
   const char* options = record.fields[2];
   const int fd = open_source(source, record.fields[1], options);
-  if (fd < 0 && errno == ENOENT && has(options, 'o')) return -1;
+  if (fd < 0 && errno == ENOENT && has(options, 'o')) return {-1, {}};
   if (fd < 0 && errno == EINVAL && has(options, 'a')) {
     fail("another file system is mounted in this folder of the host:", shown);
   }
@@ -125,14 +125,14 @@ int clone_source(const wire::PlanRecord& record) {
       fail("a bind source was exchanged:", shown);
     }
   }
-  unsigned long long attributes = MOUNT_ATTR_NOSUID;
-  // /dev entries are device nodes; everything else must not be.
-  if (std::strncmp(record.fields[1], "/dev/", 5) != 0) attributes |= MOUNT_ATTR_NODEV;
-  if (has(options, 'r')) attributes |= MOUNT_ATTR_RDONLY;
-  if (has(options, 'x')) attributes |= MOUNT_ATTR_NOEXEC;
   // Who has sent it has set them, with more rights than ours.
-  if (!has(options, 's')) set_attributes(fd, attributes, has(options, 'a'), shown);
-  return fd;
+  if (has(options, 's')) return {fd, {}};
+  MountAttributes attributes{MOUNT_ATTR_NOSUID, true, has(options, 'a')};
+  // /dev entries are device nodes; everything else must not be.
+  if (std::strncmp(record.fields[1], "/dev/", 5) != 0) attributes.set |= MOUNT_ATTR_NODEV;
+  if (has(options, 'r')) attributes.set |= MOUNT_ATTR_RDONLY;
+  if (has(options, 'x')) attributes.set |= MOUNT_ATTR_NOEXEC;
+  return {fd, attributes};
 }
 
 void mount_tmpfs(const wire::PlanRecord& record) {
@@ -228,11 +228,7 @@ void carry_out(const wire::PlanRecord& record, int& bind_index) {
       return;
     }
     case wire::PlanOp::kBind:
-      if (const int fd = g_sources[bind_index++]; fd >= 0) {
-        attach(fd, record.fields[1]);
-        must(::close(fd), "close", record.fields[1]);
-      }
-      return;
+      return attach(g_sources[bind_index++], record.fields[1]);
     case wire::PlanOp::kTmpfs:
       return mount_tmpfs(record);
     case wire::PlanOp::kProc:
@@ -313,20 +309,18 @@ void set_hostname(const Plan& plan) {
 void make_root_read_only(const Plan& plan) {
   wire::PlanReader reader(plan.bytes, plan.size);
   wire::PlanRecord record;
-  mount_attr attr{};
-  attr.attr_set = MOUNT_ATTR_RDONLY;
+  const MountAttributes read_only{MOUNT_ATTR_RDONLY};
   while (reader.next(record)) {
     if (record.op != wire::PlanOp::kReadOnly) continue;
     const char* path = record.fields[0];
+    if (std::strcmp(path, "/") == 0) {
+      must(set_mount_attributes(path, read_only), "make read-only", path);
+      continue;
+    }
     // A directory inside a mount (as /proc/sys in /proc) becomes a mount of its own first.
     const int fd =
         must(::open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC), "open_tree", path);
-    if (std::strcmp(path, "/") != 0) {
-      must(::mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof attr), "make read-only", path);
-      must(::move_mount(fd, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH), "move_mount", path);
-    } else {
-      must(::mount_setattr(AT_FDCWD, path, 0, &attr, sizeof attr), "make read-only", path);
-    }
+    must(attach_mount(fd, AT_FDCWD, path, 0, read_only), "make read-only", path);
     must(::close(fd), "close");
   }
 }

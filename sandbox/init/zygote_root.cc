@@ -18,6 +18,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "sandbox/init/mount_attributes.h"
 #include "sandbox/init/steps.h"
 
 namespace sandbox::init {
@@ -43,12 +44,8 @@ bool holds_programs(const char* name) {
   return false;
 }
 
-bool make_read_only(int mount_fd) {
-  mount_attr attributes{};
-  attributes.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-  return ::mount_setattr(mount_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
-                         sizeof attributes) == 0;
-}
+constexpr MountAttributes kReadOnly{MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true,
+                                    false};
 
 bool write_text(const char* path, const char* text) {
   const int fd = ::open(path, O_WRONLY | O_CLOEXEC);
@@ -90,7 +87,6 @@ bool take(const char* name) {
     entry.mount_fd =
         ::open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
     if (entry.mount_fd < 0) return false;
-    if (holds_programs(name) && !make_read_only(entry.mount_fd)) return false;
   }
   ++g_count;
   return true;
@@ -117,9 +113,8 @@ bool take_all() {
 }
 
 // In the working directory, which is the new root.
-bool attach(int mount_fd, const char* name) {
-  return ::mkdir(name, 0755) == 0 &&
-         ::move_mount(mount_fd, "", AT_FDCWD, name, MOVE_MOUNT_F_EMPTY_PATH) == 0 &&
+bool attach(int mount_fd, const char* name, const MountAttributes& attributes) {
+  return ::mkdir(name, 0755) == 0 && attach_mount(mount_fd, AT_FDCWD, name, 0, attributes) == 0 &&
          ::close(mount_fd) == 0;
 }
 
@@ -130,7 +125,8 @@ bool attach_all() {
   }
   for (int i = 0; i < g_count; ++i) {
     const Entry& entry = g_entries[i];
-    const bool attached = entry.mount_fd >= 0 ? attach(entry.mount_fd, entry.name)
+    const MountAttributes attributes = holds_programs(entry.name) ? kReadOnly : MountAttributes{};
+    const bool attached = entry.mount_fd >= 0 ? attach(entry.mount_fd, entry.name, attributes)
                                               : ::symlink(entry.target, entry.name) == 0;
     if (!attached) return false;
   }
@@ -147,9 +143,9 @@ bool have_own_root(const char* environment) {
   if (environment != nullptr) {
     packages = ::open_tree(AT_FDCWD, environment,
                            OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
-    if (packages < 0 || !make_read_only(packages)) return false;
+    if (packages < 0) return false;
   }
-  return take_all() && attach_all() && (packages < 0 || attach(packages, kPlace + 1)) &&
+  return take_all() && attach_all() && (packages < 0 || attach(packages, kPlace + 1, kReadOnly)) &&
          ::syscall(SYS_pivot_root, ".", ".") == 0 && ::umount2(".", MNT_DETACH) == 0 &&
          ::chdir("/") == 0;
 }

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import pathlib
 import re
 import socket
 import stat
@@ -85,14 +86,20 @@ def test_what_a_session_makes_belongs_to_the_owner_of_the_folder(state, folder, 
     assert {place.lstat().st_uid for place in folder.rglob("*")} == {OWNER}
 
 
-def test_what_the_host_obeys_stays_as_it_is(state, folder):
+@pytest.mark.parametrize("missing", ["", "mount_setattr\n"], ids=["of_now", "of_linux_before_5_12"])
+def test_what_the_host_obeys_stays_as_it_is(state, folder, missing):
     (folder / ".git/hooks").mkdir(parents=True)
     (folder / ".git/config").write_text("[core]\n")
     (folder / ".envrc").write_text("export A=1\n")
     (folder / ".vscode").mkdir()
     (folder / "sub/project/.git").mkdir(parents=True)
     own(folder)
-    with server(state, f"{folder}:rw") as client:
+    options = {}
+    if missing:  # what the init of tests/security/weak_init does without
+        pathlib.Path(state, "without").write_text(missing)
+        program = pathlib.Path(hutch_binary())
+        options = {"binary": str(program.parent.parent / "weak/bin" / program.name), "env": {"HUTCH_ZYGOTE": "0"}}
+    with server(state, f"{folder}:rw", **options) as client:
         for code in ("open('/mnt/project/.git/hooks/pre-commit', 'w')", "open('/mnt/project/.git/config', 'a')",
                      "os.unlink('/mnt/project/.git/config')", "open('/mnt/project/.envrc', 'w')", "open('/mnt/project/.vscode/x', 'w')",
                      "open('/mnt/project/sub/project/.git/config', 'w')", "os.link('/mnt/project/in.txt', '/mnt/project/.git/x')"):

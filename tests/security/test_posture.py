@@ -7,8 +7,11 @@ import time
 import pytest
 
 import posture
+from probes.base import libc
 from server_process import PATIENCE
 from stage import AS_ROOT, PLACE, Box, Stage, server, stage, switch_off  # noqa: F401 (the fixture)
+
+CLONE_NEWNS, MS_PRIVATE_ALL = 0x20000, 1 << 18 | 1 << 14
 
 # What each path's process is known by, in its arguments.
 PATHS = {"python": r"python3 /run/hutch/runners/python/runner\.py", "javascript": r"node .*runner\.mjs",
@@ -138,6 +141,43 @@ def test_two_boxes_share_no_id(stage, strict):
         box.delete()
 
 
+def mount_below_usr():
+    """As a machine has it whose /usr/local is a disk of its own."""
+    assert libc.unshare(CLONE_NEWNS) == 0
+    assert libc.mount(b"none", b"/", None, MS_PRIVATE_ALL, None) == 0
+    assert libc.mount(b"tmpfs", b"/usr/local", b"tmpfs", 0, b"size=4k") == 0
+
+
+@pytest.mark.parametrize("setting", [None] + [mount_below_usr] * AS_ROOT, ids=["as_here", "with_mounts_below"][:1 + AS_ROOT])
+def test_mounts_are_alike_where_the_kernel_has_no_mount_setattr(setting):
+    made = Stage()
+    shapes = []
+    with server(made, weak=True, popen={"preexec_fn": setting}) as client:
+        for missing in ((), ("mount_setattr",)):
+            switch_off(made, missing, landlock=True)
+            box = Box(made, client)
+            runner = runner_of(box)
+            assert posture.complaints(runner, {**box.facts, "session": box.session}) == []
+            shapes.append(sorted(mount_of(line) for line in posture.read(runner, "mountinfo").splitlines()))
+            box.delete()
+    made.close()
+    assert shapes[0] == shapes[1]
+    assert setting is None or "/usr/local" in [place for place, *_ in shapes[0]]
+
+
+def mount_of(line):
+    """Where it is, what it forbids, and whether mounts of others show up in it."""
+    before, after = line.split(" - ")
+    _, _, _, _, place, options, *shared = before.split()
+    return place, options, bool(shared), after.split()[0]
+
+
+def runner_of(box):
+    namespace = box.run("import os; print(os.readlink('/proc/self/ns/pid'))")["stdout"].strip()
+    return next(pid for pid in posture.processes_of(namespace)
+                if "runner.py" in posture.read(pid, "cmdline"))
+
+
 # A layer, and the word with which the posture test complains when it is off.
 LAYERS = {"seccomp": "seccomp", "capabilities": "capabilities", "no_new_privs": "no_new_privs",
           "net": "namespace: net", "ipc": "namespace: ipc", "uts": "namespace: uts",
@@ -164,9 +204,7 @@ def test_a_missing_layer_is_seen(weak_client, layer):
     made, client = weak_client
     switch_off(made, [layer])
     box = Box(made, client)
-    namespace = box.run("import os; print(os.readlink('/proc/self/ns/pid'))")["stdout"].strip()
-    runner = next(pid for pid in posture.processes_of(namespace)
-                  if "runner.py" in posture.read(pid, "cmdline"))
+    runner = runner_of(box)
     init = int(posture.status(runner)["PPid"])
     found = posture.complaints(runner, {**box.facts, "session": box.session})
     found += posture.init_complaints(init, AS_ROOT)

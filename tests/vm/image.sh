@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Makes the guest's disk, kernel and initial file system in a directory. Debian 12 as it is: its
-# packages, its kernel, nothing patched.
+# packages, nothing patched, with the kernel of the Debian that is named.
 #
-#   tests/vm/image.sh DIRECTORY LIBRARIES      packages of libraries, a file with one a line
+#   tests/vm/image.sh DIRECTORY LIBRARIES KERNEL      packages of libraries, a file with one a line
 set -euo pipefail
 directory=$1
 libraries=$2
+kernel=$3
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
 
@@ -25,9 +26,14 @@ initramfs='mkdir -p "$1/etc/initramfs-tools/conf.d"
   echo MODULES=list > "$1/etc/initramfs-tools/conf.d/list"
   printf "virtio_pci\nvirtio_blk\next4\n" > "$1/etc/initramfs-tools/modules"'
 
+# Another Debian's kernel is the only package of its own.
+mirror=${HUTCH_VM_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+sources=("deb $mirror bookworm main")
+[ "$kernel" = bookworm ] || sources+=("deb $mirror $kernel main")
+
 # Services that would only slow down every boot are masked; those of login sessions stay.
 mmdebstrap --quiet --variant=minbase \
-  --include="$packages,initramfs-tools,linux-image-cloud-amd64" \
+  --include="$packages,initramfs-tools,linux-image-cloud-amd64/$kernel" \
   --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
   --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt=force-unsafe-io \
   --essential-hook="$initramfs" \
@@ -40,7 +46,7 @@ mmdebstrap --quiet --variant=minbase \
     systemctl -q mask getty@tty1.service serial-getty@ttyS0.service apt-daily.timer \
       apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service \
       fstrim.timer systemd-timesyncd.service systemd-networkd.service systemd-random-seed.service"' \
-  bookworm "$work/root.tar" ${HUTCH_VM_DEBIAN_MIRROR:+"$HUTCH_VM_DEBIAN_MIRROR"}
+  bookworm "$work/root.tar" "${sources[@]}"
 
 unpack='set -e; mkdir root; tar -xf root.tar --numeric-owner -C root
   cp root/boot/vmlinuz-* vmlinuz; cp root/boot/initrd.img-* initrd

@@ -8,14 +8,15 @@
 # The guest's disk is kept in build/vm and made again when what it is made from has changed.
 # HUTCH_VM_SECONDS bounds the guest's life, HUTCH_VM_DEBIAN_MIRROR is where its packages come from,
 # HUTCH_VM_ACCEL=kvm makes it quick where that works, HUTCH_VM_PLACES=user is for the places whose
-# names match (guest/run-tests.sh). What cannot be done here is skipped with the
-# reason; with CI=true that is a failure.
+# names match (guest/run-tests.sh), HUTCH_VM_KERNEL=bullseye gives it that Debian's kernel. What cannot
+# be done here is skipped with the reason; with CI=true that is a failure.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
 build=$(cd "${1:-$top/build/release}" && pwd)
 vm=$top/build/vm
 seconds=${HUTCH_VM_SECONDS:-1700}
+kernel=${HUTCH_VM_KERNEL:-bookworm}
 
 say() { printf -- '-- %s (%s)\n' "$1" "$(date +%H:%M:%S)"; }
 
@@ -42,11 +43,11 @@ ldd "$build/bin/hutch" "$build/bin/hutch-box" "$build/bin/hutch-egress" | awk '$
   done | cut -d: -f1 | sort -u >"$vm/libraries.txt"
 key=$({ cat "$vm/libraries.txt" "$here/image.sh" "$here/guest-packages.txt" "$here/guest/hutch-tests.service"
   grep '^runtime' "$top/packaging/debian-packages.txt"; } | sha256sum | cut -c1-16)
-image=$vm/image-$key
+image=$vm/image-$kernel-$key
 if [ ! -e "$image/disk.ext4" ]; then
   say "Building the Debian 12 image: once, some minutes"
-  rm -rf "$vm"/image*
-  "$here/image.sh" "$image" "$vm/libraries.txt" 9>&- >"$vm/image.log" 2>&1 ||
+  rm -rf "$vm/image-$kernel"*
+  "$here/image.sh" "$image" "$vm/libraries.txt" "$kernel" 9>&- >"$vm/image.log" 2>&1 ||
     { tail -n 20 "$vm/image.log" >&2; skip "its image cannot be built, see $vm/image.log"; }
 fi
 

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "sandbox/init/report.h"
@@ -175,6 +176,10 @@ int wrap_mount_setattr(int directory, const char* path, unsigned flags, mount_at
                        std::size_t size) __asm__("__wrap_mount_setattr");
 int wrap_mount_setattr(int directory, const char* path, unsigned flags, mount_attr* attributes,
                        std::size_t size) {
+  if (is_off("mount_setattr")) {  // as on Linux before 5.12
+    errno = ENOSYS;
+    return -1;
+  }
   if (is_off("nosuid")) attributes->attr_set &= ~static_cast<__u64>(MOUNT_ATTR_NOSUID);
   if (is_off("nodev")) attributes->attr_set &= ~static_cast<__u64>(MOUNT_ATTR_NODEV);
   return real_mount_setattr(directory, path, flags, attributes, size);
