@@ -9,6 +9,7 @@ import argparse
 import html
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -31,7 +32,7 @@ def recorded(hutch):
         for command in COMMANDS:
             done = subprocess.run(["bash", "-c", command.partition("   #")[0]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   text=True, cwd=home, env=environment, timeout=120)
-            yield command, done.stdout
+            yield command, re.sub(r"session_\w+", "session_…", done.stdout)
         subprocess.run(["hutch", "sessions", "rm", "demo"], capture_output=True, env=environment, timeout=120)
 
 
@@ -41,7 +42,7 @@ def drawn(session):
         words, mark, comment = command.partition("   #")
         lines.append(f'<tspan class="p">$</tspan> {html.escape(words.rstrip())}'
                      + (f'<tspan class="c">  # {html.escape(comment.strip())}</tspan>' if mark else ""))
-        lines += [html.escape(line[:WIDTH]) for line in output.splitlines()]
+        lines += [html.escape(line[start:start + WIDTH]) for line in output.splitlines() for start in range(0, len(line), WIDTH)]
         lines.append("")
     height = LINE * (len(lines) + 1)
     text = "\n".join(f'<text x="{LEFT}" y="{LINE * (number + 1) + 8}" xml:space="preserve">{line}</text>'

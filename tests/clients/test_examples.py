@@ -70,10 +70,3 @@ def test_typescript_agent_over_stdio(home):
 def test_typescript_agent_over_http(home, address):
     url, token = address
     assert_typescript(run(home, *typescript(), url, HUTCH_TOKEN=token))
-
-
-def test_the_picture_of_a_terminal_is_true():
-    needs(shutil.which("curl"), "curl")
-    done = subprocess.run([sys.executable, EXAMPLES / "terminal/record.py", hutch_binary(), "--check"], capture_output=True, text=True,
-                          timeout=300 * PATIENCE)
-    assert done.returncode == 0, done.stderr

@@ -22,6 +22,7 @@ TOP = pathlib.Path("/sys/fs/cgroup")
 LIMITS = os.environ["HUTCH_VM_LIMITS"]
 PLACE = os.environ.get("HUTCH_VM_PLACE")
 VERSION2 = LIMITS == "cgroup v2"
+RELEASE = tuple(int(number) for number in os.uname().release.split(".")[:2])
 
 only_version2 = pytest.mark.skipif(not VERSION2, reason="a place without cgroups")
 
@@ -123,6 +124,8 @@ def test_where_the_kernel_cannot_start_it_there_it_is_moved(tmp_path):
 
 @only_version2
 def test_the_end_of_a_box_is_the_kill_of_its_cgroup(tmp_path):
+    if RELEASE < (5, 14):
+        pytest.skip("this kernel has no cgroup.kill (Linux 5.14)")
     calls = start_traced(tmp_path, "hutch-box", "-y -e trace=write")
     assert re.search(r"/hutch-\w+/cgroup\.kill>, \"1\", 1\) += 1\n", calls), calls[-4000:]
 
@@ -136,7 +139,8 @@ def test_out_of_memory_ends_the_run_and_nothing_else(client):
     assert run["status"] == "failed" and run["error"]["cause"] == "oom", run
     cgroup = cgroup_of(session)
     assert number(cgroup / "memory.events", "oom_kill") == 1
-    assert 200 << 20 < number(cgroup / "memory.peak") <= 256 << 20
+    if RELEASE >= (5, 19):  # where there is a memory.peak
+        assert 200 << 20 < number(cgroup / "memory.peak") <= 256 << 20
     # What its program had in the cache of files is gone, and is read again.
     for language, code, value in (("javascript", "kept", "5"), ("python", "6 * 7", "42")):
         after = client.run(code, language, session_id=session, timeout_seconds=120)

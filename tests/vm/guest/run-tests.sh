@@ -68,10 +68,14 @@ other_places() {
   place "services by the units of the package" "cgroup v2" "" tests/vm/test_systemd.py --
 }
 
+# What an older kernel refuses by itself, its probes cannot see: they are not blind on a newer one.
+counter_checks=(tests/security/test_counter_checks.py)
+[ "$(uname -r | cut -d. -f1)" -ge 6 ] || counter_checks=()
+
 # Beside the longest one, which does not use both processors.
 other_places 2>&1 | sed -u 's/^/| /' &
 place "root, a service with Delegate=yes" "cgroup v2" "/system.slice/hutch-root.service/hutch-sessions/" \
-  "$own" "${whole[@]}" tests/security/test_counter_checks.py -- "${service[@]}" --unit=hutch-root -p Delegate=yes
+  "$own" "${whole[@]}" ${counter_checks[@]+"${counter_checks[@]}"} -- "${service[@]}" --unit=hutch-root -p Delegate=yes
 wait
 
 if [ -s "$ended/passed" ] && [ ! -e "$ended/failed" ]; then
