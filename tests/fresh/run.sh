@@ -189,8 +189,9 @@ registries() {
     PATH=$PWD/venv/bin:$PATH hutch-mcp setup --yes
     grep -q venv/bin .cursor/mcp.json || grep -q hutch_mcp .cursor/mcp.json
     venv/bin/uvx --from "$(echo /opt/hutch_mcp-*.whl)" hutch-mcp version
-    npx --yes "$(echo /opt/hutch-mcp-*.tgz)" version
-    if npx --yes "$(echo /opt/hutch-mcp-*.tgz)" setup --yes 2>refused.log; then exit 1; fi
+    fetched="npx --yes --package=$(echo /opt/hutch-mcp-*.tgz) hutch-mcp"
+    $fetched version
+    if $fetched setup --yes 2>refused.log; then exit 1; fi
     grep -q "install it first" refused.log
     npm install --silent --no-fund --no-audit --prefix node /opt/hutch-mcp-*.tgz
     printf "print(6 * 7)" | node/node_modules/.bin/hutch-mcp run - | grep -x 42'
