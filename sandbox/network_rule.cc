@@ -212,7 +212,7 @@ bool allows_host(const std::vector<NetworkRule>& rules, std::string_view host) {
 bool limits_requests(const std::vector<NetworkRule>& rules, std::string_view host,
                      std::uint16_t port) {
   return std::none_of(rules.begin(), rules.end(), [&](const NetworkRule& rule) {
-    return rule.methods.empty() && rule.path.empty() && allows(rule, host, port);
+    return !limits_requests(rule) && allows(rule, host, port);
   });
 }
 
@@ -222,6 +222,22 @@ bool allows_request(const std::vector<NetworkRule>& rules, std::string_view host
     return allows(rule, host, port) && has_method(rule, method) &&
            covers_path(rule.path, path.substr(0, path.find('?')));
   });
+}
+
+bool overlap(const NetworkRule& one, const NetworkRule& other) {
+  const auto is_usual = [](std::uint16_t port) {
+    return port == 0 ||
+           std::find(std::begin(kUsualPorts), std::end(kUsualPorts), port) != std::end(kUsualPorts);
+  };
+  const bool ports = one.port == other.port || (one.port == 0 && is_usual(other.port)) ||
+                     (other.port == 0 && is_usual(one.port));
+  const bool same = one.host == other.host && one.subdomains == other.subdomains;
+  return ports && (same || (one.subdomains && covers_host(one, other.host)) ||
+                   (other.subdomains && covers_host(other, one.host)));
+}
+
+bool limits_requests(const NetworkRule& rule) {
+  return !rule.methods.empty() || !rule.path.empty();
 }
 
 bool is_within(const NetworkRule& rule, const std::vector<NetworkRule>& most) {

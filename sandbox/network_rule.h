@@ -53,6 +53,10 @@ bool limits_requests(const std::vector<NetworkRule>& rules, std::string_view hos
 bool allows_request(const std::vector<NetworkRule>& rules, std::string_view host,
                     std::uint16_t port, std::string_view method, std::string_view path);
 
+// Whether there are hosts and ports that both are about.
+bool overlap(const NetworkRule& one, const NetworkRule& other);
+bool limits_requests(const NetworkRule& rule);
+
 // Whether all that `rule` allows is allowed by one of `most`.
 bool is_within(const NetworkRule& rule, const std::vector<NetworkRule>& most);
 

@@ -105,6 +105,13 @@ struct NetworkUse {
   [[nodiscard]] bool empty() const { return allowed.empty() && refused.empty() && bytes == 0; }
 };
 
+// How the note begins of a run that has found out so.
+inline constexpr std::string_view kNoNetworkNote =
+    "this session has no network but its own loopback";
+
+// How the reason begins of what no rule allows.
+inline constexpr std::string_view kNotAllowed = "not allowed by this session's network policy";
+
 struct Run {
   // Not in line: they need all of json.hpp.
   Run();

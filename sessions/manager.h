@@ -123,6 +123,7 @@ class Manager {
   [[nodiscard]] bool is_of_connection(const std::string& principal_id,
                                       const std::string& connection_id,
                                       const std::string& session_id);
+  [[nodiscard]] bool has_session(const std::string& principal_id, const std::string& connection_id);
   // The id of that session, once: for the first result that comes of it.
   std::optional<std::string> take_introduction(const std::string& principal_id,
                                                const std::string& connection_id);

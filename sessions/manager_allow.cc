@@ -32,7 +32,11 @@ base::Result<std::string> Manager::allow(const std::string& principal_id, const 
     return std::string("nothing of it runs now");
   }
   const auto allowed = box.value()->allow(rules, take_back);
-  if (allowed.ok()) return std::string();
+  if (allowed.ok()) {
+    const auto status = TRY(box.value()->status());
+    TRY(store_.set_isolation(session.id, status.isolation));
+    return std::string();
+  }
   if (allowed.error().kind != Error::Kind::kUnsupported) return std::move(allowed).error();
   return allowed.error().message;
 }

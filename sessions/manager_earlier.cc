@@ -40,6 +40,12 @@ bool Manager::is_of_connection(const std::string& principal_id, const std::strin
   return found != connection_sessions_.end() && found->second.id == session_id;
 }
 
+bool Manager::has_session(const std::string& principal_id, const std::string& connection_id) {
+  const std::lock_guard maps(mutex_);
+  const auto found = connection_sessions_.find({connection_id, principal_id});
+  return found != connection_sessions_.end() && !found->second.id.empty();
+}
+
 std::optional<std::string> Manager::take_introduction(const std::string& principal_id,
                                                       const std::string& connection_id) {
   const std::lock_guard maps(mutex_);

@@ -197,8 +197,15 @@ base::Status Manager::add_credentials(const std::vector<std::string>& names,
       continue;
     }
     sandbox::Credential& credential = stored.value().credential;
-    // Whoever may use it may reach the host that it is for.
-    if (!are_within({credential.host}, network.hosts)) network.hosts.push_back(credential.host);
+    // Whoever may use it may reach the host that it is for: by any request, unless a rule says by
+    // which.
+    const bool has_rules = std::any_of(
+        network.hosts.begin(), network.hosts.end(), [&credential](const NetworkRule& rule) {
+          return sandbox::limits_requests(rule) && sandbox::overlap(rule, credential.host);
+        });
+    if (!has_rules && !are_within({credential.host}, network.hosts)) {
+      network.hosts.push_back(credential.host);
+    }
     network.credentials.push_back(std::move(credential));
   }
   return base::done();
@@ -206,9 +213,6 @@ base::Status Manager::add_credentials(const std::vector<std::string>& names,
 
 base::Status Manager::add_network(Network network, const Session& session,
                                   sandbox::BoxSpec& spec) const {
-  const auto limits = [](const NetworkRule& rule) {
-    return !rule.methods.empty() || !rule.path.empty();
-  };
   if (!network.note.empty()) add_note(network.note, spec.note);
   TRY(add_bounds(session, spec));
   if (network.hosts.empty()) return base::done();
@@ -222,8 +226,10 @@ base::Status Manager::add_network(Network network, const Session& session,
     if (!are_within({index.hosts.front()}, network.hosts)) continue;
     spec.env.insert(index.variables.begin(), index.variables.end());  // not what it has itself
   }
-  const bool looks_inside = !network.credentials.empty() || !spec.kept_hosts.empty() ||
-                            std::any_of(network.hosts.begin(), network.hosts.end(), limits);
+  const bool looks_inside =
+      !network.credentials.empty() || !spec.kept_hosts.empty() ||
+      std::any_of(network.hosts.begin(), network.hosts.end(),
+                  [](const NetworkRule& rule) { return sandbox::limits_requests(rule); });
   Certificates certificates = TRY(
       certificates_for(config_.state_directory + "/egress", config_.network.roots, looks_inside));
   spec.certificate_bundle = std::move(certificates.bundle);

@@ -116,8 +116,10 @@ base::Result<Reply> install(const Services& services, const Arguments& arguments
   sandbox::RunRequest request;
   request.language = sandbox::Language::kBash;
   request.code = TRY(command_of(manager, packages));
-  // No box is started only to say no: a session that asks for nothing will have what this one has.
-  if (!arguments.has("session_id")) TRY(check_network(services, sessions::Session(), manager));
+  // No session is made only to say no: one that asks for nothing will have what this one has.
+  if (!arguments.has("session_id") && !has_default_session(services, context)) {
+    TRY(check_network(services, sessions::Session(), manager));
+  }
   const sessions::Session session = TRY(session_for(services, arguments, context));
   TRY(check_network(services, session, manager));
   const auto most = services.sessions.check_run_seconds(session, sandbox::kRunSecondsMax);

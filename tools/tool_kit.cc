@@ -227,6 +227,14 @@ base::Result<sessions::Session> old_session_for(const Services& services,
   return session_for(services, arguments, context);
 }
 
+bool has_default_session(const Services& services, const mcp::CallContext& context) {
+  const std::string& principal = context.principal().id;
+  if (services.session_name.empty()) {
+    return services.sessions.has_session(principal, context.connection_id());
+  }
+  return services.sessions.find(principal, services.session_name).ok();
+}
+
 bool is_default_session(const Services& services, const mcp::CallContext& context,
                         const std::string& session_id) {
   const std::string& principal = context.principal().id;

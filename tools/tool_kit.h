@@ -100,6 +100,9 @@ base::Result<sessions::Session> old_session_for(const Services& services,
 // Whether session_for() gives this one to calls of the connection without session_id.
 bool is_default_session(const Services& services, const mcp::CallContext& context,
                         const std::string& session_id);
+// Whether there is one by now.
+bool has_default_session(const Services& services, const mcp::CallContext& context);
+
 // For Reply: empty unless session_for() has made `session` for this call alone.
 std::string new_session_id(const sessions::Session& session, const Services& services,
                            const Arguments& arguments, const mcp::CallContext& context);

@@ -57,8 +57,7 @@ base::Status Box::allow(const std::vector<NetworkRule>& rules, bool take_back) {
   for (const NetworkRule& rule : rules) {
     std::erase(changed, rule);
     if (take_back) continue;
-    const bool is_limited = !rule.methods.empty() || !rule.path.empty();
-    if (is_limited && spec_.certificate_authority.empty()) {
+    if (limits_requests(rule) && spec_.certificate_authority.empty()) {
       return not_in_this_box("its processes do not trust the door, which would look into TLS");
     }
     changed.push_back(rule);

@@ -10,8 +10,8 @@ namespace {
 constexpr const char* kByNameOnly =
     "this session reaches allowed hosts by their names, never by an address";
 constexpr const char* kOtherPort =
-    "of an allowed host only the ports of its rule answer: 80 and 443 unless it names one "
-    "(--allow HOST:PORT)";
+    "this session reaches allowed hosts by their names, never by an address, and only on the ports "
+    "of their rules: 80 and 443 unless one is named (--allow HOST:PORT)";
 constexpr const char* kManyProcesses =
     "the session's limit of processes and threads was reached: what this run had started was "
     "ended; "
@@ -21,8 +21,8 @@ constexpr const char* kNoVariables =
     "a background run is a process of its own: it sees the session's files, not its variables";
 
 std::string no_network(const std::string& session_id) {
-  return "this session has no network but its own loopback: trying again does not help. Who runs "
-         "hutch may allow hosts (hutch sessions allow " +
+  return std::string(kNoNetworkNote) +
+         ": trying again does not help. Who runs hutch may allow hosts (hutch sessions allow " +
          session_id +
          " HOST, at once; hutch stdio --allow HOST, --packages for pip and npm; allow in [network] "
          "of the configuration)";

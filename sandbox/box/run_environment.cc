@@ -65,8 +65,6 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
     }
     all["HUTCH_NETWORK"] = "1";  // for what runners say of a package that is missing
   }
-  // There pip finds out by itself, and refuses what is asked for in words.
-  if (!has_environment) all["PIP_USER"] = "1";
   for (const auto& [name, value] : profile.environment) all[name] = value;
   for (const auto& [name, value] : spec.env) all[name] = value;
   if (own) {

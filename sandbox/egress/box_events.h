@@ -2,6 +2,7 @@
 // own connections waiting, and loses nothing but refusals.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -20,9 +21,11 @@ namespace sandbox::egress {
 // What was asked of the host, where somebody has looked.
 struct AskedFor {
   AskedFor() = default;
-  // As much of it as an event has room for.
+  // As much of it as an event has room for. Without what follows "?": keys of the code's own are
+  // there.
   AskedFor(std::string_view whole_method, std::string_view whole_path)
-      : method(whole_method.substr(0, 32)), path(whole_path.substr(0, 2048)) {}
+      : method(whole_method.substr(0, 32)),
+        path(whole_path.substr(0, std::min<std::size_t>(2048, whole_path.find('?')))) {}
 
   std::string method;
   std::string path;

@@ -31,7 +31,8 @@ Task<void> serve_direct(std::shared_ptr<Session> session, std::shared_ptr<Connec
   }
   if (connection->host.empty()) co_return refuse("", "no name has this address");
   if (!session->allows(connection->host, connection->port)) {
-    co_return refuse(connection->host, session->words_of_refusal(connection->host));
+    co_return refuse(connection->host,
+                     session->words_of_refusal(connection->host, connection->port));
   }
   if (session->looks_into(connection->host, connection->port)) {
     co_return co_await serve_inside(session, connection, std::move(first));

@@ -270,7 +270,7 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
     if (!exchange || !exchange->has_client) return;
     auto head = answer_in(fields);
     if (exchange->redactor() != nullptr) {
-      if (is_encoded(head)) {
+      if (is_unreadable(head)) {
         host_.reset(id, NGHTTP2_CANCEL);
         return refuse(*exchange, 502, kUnreadableAnswer);
       }

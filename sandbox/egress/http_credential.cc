@@ -2,6 +2,8 @@
 
 #include <openssl/evp.h>
 
+#include <cctype>
+#include <iterator>
 #include <string_view>
 
 #include "sandbox/egress/percent_encoding.h"
@@ -30,12 +32,30 @@ std::string with_parameter(std::string_view target, const std::string& name,
   while (!rest.empty()) {
     const std::string_view one = rest.substr(0, rest.find('&'));
     rest.remove_prefix(std::min(rest.size(), one.size() + 1));
-    if (one.substr(0, one.find('=')) == name || one.empty()) continue;
+    if (one.empty() || percent_decoded(one.substr(0, one.find('='))) == name) continue;
     changed += before;
     changed += one;
     before = '&';
   }
   return changed + before + name + "=" + value;
+}
+
+// A host may take "-" and "_" in names of fields for the same (RFC 3875 4.1.18).
+void erase_field(std::string_view name, http::request_header<>& head) {
+  const auto folded = [](std::string_view text) {
+    std::string letters(text);
+    for (char& letter : letters) {
+      letter =
+          letter == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    }
+    return letters;
+  };
+  const std::string wanted = folded(name);
+  for (auto field = head.begin(); field != head.end();) {
+    const auto present = field->name_string();
+    field =
+        folded({present.data(), present.size()}) == wanted ? head.erase(field) : std::next(field);
+  }
 }
 
 }  // namespace
@@ -59,7 +79,7 @@ std::vector<std::string> add_credential(const Credential& credential, const std:
       return {value, encoded, password};
     }
     case Credential::Place::kHeader:
-      head.erase(credential.field);
+      erase_field(credential.field, head);
       head.set(credential.field, value);
       return {value};
     case Credential::Place::kQuery: {
@@ -74,12 +94,13 @@ std::vector<std::string> add_credential(const Credential& credential, const std:
   return {};
 }
 
-bool is_encoded(const http::response_header<>& head) {
+bool is_unreadable(const http::response_header<>& head) {
   const auto is_plain = [&head](beast::string_view name) {
     const auto value = head[name];
     return value.empty() || beast::iequals(value, "identity");
   };
-  return !is_plain("content-encoding") || !is_plain("grpc-encoding");
+  return !is_plain("content-encoding") || !is_plain("grpc-encoding") ||
+         head.result() == http::status::partial_content;
 }
 
 void redact_head(const Redactor& redactor, http::response_header<>& head) {

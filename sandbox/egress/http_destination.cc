@@ -36,7 +36,7 @@ std::string HttpDestination::admit(const std::optional<Target>& target, std::str
   }
   const std::uint16_t port = as_proxy ? target->port : connection_->port;
   if (!session_->allows(target->host, port)) {
-    const std::string reason = session_->words_of_refusal(target->host);
+    const std::string reason = session_->words_of_refusal(target->host, port);
     session_->refuse(target->host, port, reason, asked);
     return target->host + ":" + std::to_string(port) + " is " + reason;
   }
@@ -49,7 +49,7 @@ std::string HttpDestination::admit(const std::optional<Target>& target, std::str
   connection_->port = port;
   if (session_->allows_request(*connection_, method, target->path)) return "";
   std::string reason = std::string(method) + " " + target->path.substr(0, kShownBytesMax) +
-                       " of this host is " + session_->words_of_refusal(target->host);
+                       " of this host is " + session_->words_of_refusal(target->host, port);
   session_->refuse(target->host, port, reason, asked);
   return reason;
 }

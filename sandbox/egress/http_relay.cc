@@ -228,7 +228,7 @@ class HttpRelay {
       const bool host_keeps = response.keep_alive();
       http::response<http::buffer_body> out(std::move(response.get().base()));
       drop_hop_by_hop<false>(out);
-      if (has_body && loan_->is_told() && is_encoded(out)) {
+      if (has_body && loan_->is_told() && is_unreadable(out)) {
         co_await answer_http(*connection_, 502, kUnreadableAnswer);
         co_return Answered::kLast;
       }

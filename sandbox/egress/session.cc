@@ -1,5 +1,7 @@
 #include "sandbox/egress/session.h"
 
+#include <algorithm>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
@@ -9,6 +11,7 @@
 #include "sandbox/egress/proxy.h"
 #include "sandbox/egress/upstream.h"
 #include "sandbox/egress/upstream_proxy.h"
+#include "sandbox/run.h"
 
 namespace sandbox::egress {
 
@@ -58,12 +61,16 @@ Session::Session(asio::io_context& context, Resources& resources, std::shared_pt
       })) {}
 
 void Session::set_rules(std::vector<NetworkRule> rules) {
-  rules_ = std::move(rules);
-  // What is not allowed any more ends now.
+  const std::vector<NetworkRule> before = std::exchange(rules_, std::move(rules));
+  const auto was_taken = [this](const NetworkRule& rule) {
+    return std::find(rules_.begin(), rules_.end(), rule) == rules_.end();
+  };
+  // What a rule has let through that is no more ends now: of what is under way nobody looks again.
   for (const auto& connection : connections_) {
-    if (!connection->host.empty() && !allows(connection->host, connection->port)) {
-      connection->close();
-    }
+    const bool ends = std::any_of(before.begin(), before.end(), [&](const NetworkRule& rule) {
+      return sandbox::allows(rule, connection->host, connection->port) && was_taken(rule);
+    });
+    if (ends) connection->close();
   }
 }
 
@@ -163,9 +170,10 @@ std::optional<std::string> Session::name_of(Connection& connection) const {
   return names_.name_of(local.address().to_v4().to_uint());
 }
 
-std::string Session::words_of_refusal(const std::string& host) const {
-  return "not allowed by this session's network policy. Whoever runs hutch can allow it: hutch "
-         "sessions allow " +
+std::string Session::words_of_refusal(std::string host, std::uint16_t port) const {
+  const bool is_usual = port == 0 || port == kHttpPort || port == kHttpsPort;
+  if (!is_usual) host += ":" + std::to_string(port);
+  return std::string(kNotAllowed) + ". Whoever runs hutch can allow it: hutch sessions allow " +
          id_ + " " + host + " (at once), hutch stdio --allow " + host +
          ", or allow in [network] of the configuration";
 }

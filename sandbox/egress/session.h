@@ -72,7 +72,8 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] std::optional<std::string> name_of(Connection& connection) const;
   void refuse(const std::string& host, std::uint16_t port, const std::string& reason,
               const AskedFor& asked = {});
-  [[nodiscard]] std::string words_of_refusal(const std::string& host) const;
+  // `port` 0: whichever.
+  [[nodiscard]] std::string words_of_refusal(std::string host, std::uint16_t port) const;
   // Connects to its host; on failure it has been told of, and the reason is returned.
   Task<std::string> open(Connection& connection);
   // Of requests whose bodies have to be read before they are sent.

@@ -21,7 +21,7 @@ std::optional<std::string> Session::answer(std::string_view query) {
     const auto host = canonical_host(name);
     if (!host.ok() || !allows_host(rules_, host.value())) {
       refuse(host.ok() ? host.value() : name.substr(0, 255), 0,
-             words_of_refusal(host.ok() ? host.value() : "HOST"));
+             words_of_refusal(host.ok() ? host.value() : "HOST", 0));
       return Lookup{};
     }
     const auto address = names_.address_of(host.value());

@@ -66,6 +66,14 @@ def test_an_unknown_suffix_is_no_guess(hutch, name):
     assert wrong.returncode == 2 and wrong.stderr.startswith("hutch: --language must be python (py), javascript (js),")
 
 
+def test_what_has_no_network_or_not_this_host_says_what_run_has(hutch):
+    (hutch.directory / "get.sh").write_text("curl -sS https://nowhere.test/")
+    ended = hutch("run", "get.sh")
+    assert "it had no network: --allow HOST gives it that host" in ended.stderr and "session_" not in ended.stderr
+    ended = hutch("run", "--allow", "other.test", "get.sh")
+    assert "hutch: nowhere.test was refused: --allow nowhere.test allows it\n" in ended.stderr, ended.stderr
+
+
 def test_a_timeout_says_what_run_has(hutch):
     (hutch.directory / "slow.py").write_text("import time; time.sleep(60)")
     ended = hutch("run", "-t", "1", "slow.py")

@@ -60,6 +60,23 @@ def asked(world, name, path="/", options=""):
     return world.api.headers[-1] if world.api.headers else None, run
 
 
+def test_rules_for_requests_hold_with_a_credential_too(world):
+    """Of a host that rules name, a credential opens nothing besides."""
+    config = world.folder / "narrow.toml"
+    config.write_text(f"[network]\nallow = [\"GET token.api.test:{world.port}/v1/*\"]\ncredentials = [\"token\", \"basic\"]\n"
+                      "[network.addresses]\n\"token.api.test\" = \"127.0.0.1\"\n\"basic.api.test\" = \"127.0.0.1\"\n")
+    world.api.headers.clear()
+    with Client(world.state, env={"HUTCH_CONFIG": str(config), "SSL_CERT_FILE": str(world.folder / "roots.pem")}) as client:
+        run = client.run(f"for request in '-X DELETE https://token.api.test:{world.port}/v1/a' https://token.api.test:{world.port}/v2 "
+                         f"https://token.api.test:{world.port}/v1/a 'https://basic.api.test:{world.port}/any?access_token=mine'; do "
+                         "curl -sS -o /dev/null -w '%{http_code} ' $request; done", "bash")
+    assert run["stdout"] == "403 403 200 200 ", run
+    assert [got["Authorization"][0].split()[0] for got in world.api.headers] == ["Bearer", "Basic"]
+    audit = subprocess.run([hutch_binary(), "--state-dir", world.state, "audit", "--json"], capture_output=True, text=True, check=True).stdout
+    paths = [row["path"] for row in map(json.loads, audit.splitlines()) if row["session_id"] == run["session_id"] and row["method"]]
+    assert paths[-1] == "/any" and "mine" not in audit, "keys of the code's own are in addresses"
+
+
 def signature_of(got, method, path, body):
     """As AWS would make it, from what the host got (the IAM User Guide, "Create a signed request")."""
     scope, names = re.match(r"AWS4-HMAC-SHA256 Credential=AKIDTEST/([^,]*), SignedHeaders=([^,]*), ", got["authorization"][0]).groups()

@@ -2,11 +2,12 @@
 
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from hutch_client import Client
+from hutch_client import Client, hutch_binary
 from origins import http_origin, port_of, tls_origin
 from test_network import PROXY, refused
 
@@ -45,6 +46,32 @@ for other in "-d body https://{world.api}/v1/other" "-X DELETE https://{world.ap
     assert run["stdout"].count("403\n") == 6 and "DELETE /v1/a of this host is not allowed" in run["stdout"], run
     assert world.asked == [f"GET /v1/a {world.api}", f"GET /v1/b?c=d {world.api}", f"POST /v1/items {world.api}"]
     assert run["network"]["allowed"] == [world.api] and "is not allowed" in refused(run)[world.api]
+
+
+def test_a_narrower_rule_that_is_left_ends_what_a_wider_one_has_let_through(world):
+    """Of a connection that was opened under a wider rule, nobody would look at the next request."""
+    session = world.call("create_session")["session_id"]
+    allow = [hutch_binary(), "--state-dir", world.state, "sessions", "allow", session]
+    subprocess.run([*allow, world.api, world.web], check=True, capture_output=True)
+    opened = world.run(f"""
+import ssl, socket, urllib.request
+def ask(connection, request):
+    try:
+        connection.sendall((request + ' HTTP/1.1\\r\\nHost: {world.api}\\r\\nContent-Length: 0\\r\\n\\r\\n').encode())
+        return connection.recv(4096).split(b'\\r\\n')[0]
+    except OSError as gone:
+        return b''
+tls = ssl.create_default_context()
+tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+secure = tls.wrap_socket(socket.create_connection(('api.test', {world.port}), 20), server_hostname='api.test')
+print(ask(secure, 'POST /v2/admin'))""", session_id=session)
+    assert "200" in opened["stdout"], opened
+    subprocess.run([*allow, "--take-back", world.api, world.web], check=True, capture_output=True)
+    world.asked.clear()
+    assert world.run("print(ask(secure, 'POST /v2/admin'))", session_id=session)["stdout"] == "b''\n"
+    assert world.asked == []
+    assert "403" in world.run(f"curl -sS -X POST -o /dev/null -w '%{{http_code}}' https://{world.api}/v2/admin", "bash", session_id=session)["stdout"]
+    assert world.run(f"curl -sS https://{world.api}/v1/a", "bash", session_id=session)["stdout"].startswith("GET /v1/a")
 
 
 def test_of_plain_http_too(world):

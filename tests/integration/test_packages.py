@@ -54,6 +54,26 @@ def test_a_virtual_environment_of_ones_own(open_session):
     assert run["stdout"].startswith("/workspace/.venv/"), run
 
 
+def test_where_pip_is_told_to_install(module_state):
+    """With the machine's own pip, which nothing may keep from it."""
+    with Client(module_state, "--packages", env={"HUTCH_TEMPLATE": "host"}) as client:
+        run = client.run("python3 -m venv v && v/bin/pip install --quiet humanize && v/bin/python -c 'import humanize; print(humanize.__file__)'\n"
+                         "python3 -m pip install --quiet --target there humanize && ls -d there/humanize\n"
+                         "python3 -m pip install --quiet humanize && python3 -c 'import humanize; print(humanize.__file__)'", "bash",
+                         timeout_seconds=300)
+    where = run["stdout"].split()
+    assert [path.split("/lib/")[0] for path in where] == ["/workspace/v", "there/humanize", "/home/user/.local"], run
+
+
+def test_packages_that_a_session_is_allowed_later(module_state):
+    with Client(module_state, "--session", "later", env={"HUTCH_ENVIRONMENTS_DIR": str(environments.directory())}) as client:
+        with pytest.raises(ToolError, match="hutch stdio --packages"):
+            client.call("install_packages", packages=["humanize"])
+        client.run("1")
+        subprocess.run([hutch_binary(), "--state-dir", module_state, "sessions", "allow", "later", "packages"], check=True, capture_output=True)
+        assert install(client, "humanize")["status"] == "completed"
+
+
 def test_a_file_of_requirements(open_session):
     session = open_session.call("create_session")["session_id"]
     open_session.call("write_file", path="needs these.txt", content="humanize==4.9.0\n", session_id=session)

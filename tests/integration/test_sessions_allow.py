@@ -43,8 +43,13 @@ def test_a_host_for_a_session_that_lives(world):
     world.run("kept = 1", session_id=session)
     run = ask(world, session)
     assert run["status"] == "failed" and f"hutch sessions allow {session} more.test (at once)" in refused(run)["more.test"], run
+    allow(world, "living", "more.test")
+    run = ask(world, session)
+    assert f"hutch sessions allow {session} more.test:{world.port} (at once)" in next(iter(refused(run).values())), "what is said helps"
     assert allow(world, "living", f"more.test:{world.port}") == f"living may reach more.test:{world.port}\n"
     assert ask(world, session)["stdout"].startswith("GET / more.test")
+    shown = world.call("list_sessions")["sessions"]
+    assert f"more.test:{world.port}" in next(one for one in shown if one["session_id"] == session)["network"]["allow"]
     assert world.run("print(kept)", session_id=session)["stdout"] == "1\n", "nothing was started anew"
     allow(world, "living", "--take-back", f"more.test:{world.port}")
     assert ask(world, session)["status"] == "failed"

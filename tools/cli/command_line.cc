@@ -133,14 +133,21 @@ void add_environments(CLI::App& app, Choices& choices) {
 
 // What sessions get of this machine and its network.
 void add_grants(CLI::App* command, Choices& choices) {
-  command->add_option("--mount", choices.flags.mounts,
-                      "[NAME=]PATH[:rw] of a folder that sessions see as /mnt/NAME, read-only "
-                      "without :rw; may be repeated");
-  command->add_option("--allow", choices.flags.allow,
-                      "Host that sessions may reach: api.example.com, *.example.com, with :port, "
-                      "'GET api.example.com/v1/*'; or packages, github; may be repeated");
-  command->add_option("--credential", choices.flags.credentials,
-                      "Of hutch credential: added to requests to its host; may be repeated");
+  // One at a time: what follows may be the file.
+  command
+      ->add_option("--mount", choices.flags.mounts,
+                   "[NAME=]PATH[:rw] of a folder that sessions see as /mnt/NAME, read-only "
+                   "without :rw; may be repeated")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--allow", choices.flags.allow,
+                   "Host that sessions may reach: api.example.com, *.example.com, with :port, "
+                   "'GET api.example.com/v1/*'; or packages, github; may be repeated")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--credential", choices.flags.credentials,
+                   "Of hutch credential: added to requests to its host; may be repeated")
+      ->allow_extra_args(false);
   command->add_flag_callback(
       "--packages", [&choices] { choices.flags.allow.emplace_back("packages"); },
       "Sessions may install packages: --allow packages");

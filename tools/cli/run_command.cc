@@ -123,9 +123,25 @@ std::string words_of(const sandbox::RunError& failure, std::int64_t timeout_seco
          " seconds; --timeout SECONDS gives it more";
 }
 
-int report(const RunState& state, bool saves, std::int64_t timeout_seconds) {
+// Of a session that is no more, others would be told how to change it.
+std::string note_of(const sandbox::Run& run, bool lasts) {
+  if (lasts || !run.note.starts_with(sandbox::kNoNetworkNote)) return run.note;
+  return "it had no network: --allow HOST gives it that host, --packages those of pip and npm";
+}
+
+void tell_of_refused_hosts(const sandbox::Run& run, bool lasts) {
+  for (const auto& [host, reason] : run.network.refused) {
+    const bool is_policy = reason.starts_with(sandbox::kNotAllowed);
+    std::cerr << "hutch: " << host << " was refused: "
+              << (is_policy && !lasts ? "--allow " + host + " allows it" : reason) << "\n";
+  }
+}
+
+int report(const RunState& state, bool saves, std::int64_t timeout_seconds, bool lasts) {
   if (!saves) tell_of_unshown(state.run);
-  if (!state.run.note.empty()) std::cerr << "hutch: " << state.run.note << "\n";
+  const std::string note = note_of(state.run, lasts);
+  if (!note.empty()) std::cerr << "hutch: " << note << "\n";
+  tell_of_refused_hosts(state.run, lasts);
   if (state.run.status == sandbox::RunStatus::kCompleted) return 0;
   if (state.run.error && state.run.error->cause != sandbox::Cause::kException &&
       state.run.error->cause != sandbox::Cause::kExit) {
@@ -191,7 +207,9 @@ base::Result<int> run_code_once(Application& app, const RunOptions& options, std
     TRY(app.sessions().destroy(app.principal_id(), session.id));
   }
   if (!finished.ok()) return finished.error();
-  const int status = interruptible.came() ? 130 : report(finished.value(), saves, timeout_seconds);
+  const int status = interruptible.came() ? 130
+                                          : report(finished.value(), saves, timeout_seconds,
+                                                   !options.session.empty());
   // The status of code that failed says more than the 1 of this.
   if (saved.ok() || status != 0) {
     if (!saved.ok()) std::cerr << "hutch: " << saved.error().message << "\n";

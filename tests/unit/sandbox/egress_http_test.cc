@@ -76,6 +76,30 @@ TEST(EgressCredential, TakesThePlaceOfWhatTheCodeHasSent) {
   EXPECT_EQ(head.target(), "/?key=v");
 }
 
+TEST(EgressCredential, AlsoWhatAHostMayTakeForTheSame) {
+  Credential credential;
+  ASSERT_TRUE(take_place("query:key", credential).ok());
+  Head head;
+  head.target("/?k%65y=3&%6b%65%79=4&keys=5&a=key");
+  (void)add_credential(credential, "v", head);
+  EXPECT_EQ(head.target(), "/?keys=5&a=key&key=v");
+
+  ASSERT_TRUE(take_place("header:X-Api-Key", credential).ok());
+  head = head_with({{"x_api_KEY", "mine"}, {"X-Api_Key", "mine"}, {"X-Api-Keys", "other"}});
+  (void)add_credential(credential, "v", head);
+  EXPECT_EQ(head["X-Api-Key"], "v");
+  EXPECT_EQ(head.count("x_api_key") + head.count("x-api_key"), 0U);
+  EXPECT_EQ(head["X-Api-Keys"], "other");
+}
+
+TEST(EgressCredential, APartOfAnAnswerCannotBeLookedThrough) {
+  http::response_header<> head;
+  head.result(http::status::ok);
+  EXPECT_FALSE(is_unreadable(head));
+  head.result(http::status::partial_content);
+  EXPECT_TRUE(is_unreadable(head));
+}
+
 TEST(Redactor, LeavesNoSecretAndNoBeginningOfOne) {
   const Redactor redactor({"secret-one", "secret-one-longer", "abc"});
   EXPECT_EQ(redactor.redacted("a secret-one-longer b secret-one c"),

@@ -121,6 +121,21 @@ TEST(NetworkRule, RequestsAreLimitedByMethodsAndPaths) {
       limits_requests({rules[0], rule("*.b.example"), rule("a.example:443")}, "a.example", 443));
 }
 
+TEST(NetworkRule, OverlapsWhereBothAreAboutAHostAndItsPort) {
+  const auto overlaps = [](const char* one, const char* other) {
+    EXPECT_EQ(overlap(rule(one), rule(other)), overlap(rule(other), rule(one)));
+    return overlap(rule(one), rule(other));
+  };
+  EXPECT_TRUE(overlaps("a.example", "GET a.example/v1/*"));
+  EXPECT_TRUE(overlaps("a.example", "a.example:443"));
+  EXPECT_TRUE(overlaps("*.example.com", "GET a.example.com:80"));
+  EXPECT_TRUE(overlaps("*.example.com", "*.a.example.com"));
+  EXPECT_FALSE(overlaps("a.example", "a.example:8443"));
+  EXPECT_FALSE(overlaps("a.example:8443", "a.example:443"));
+  EXPECT_FALSE(overlaps("a.example", "b.example"));
+  EXPECT_FALSE(overlaps("*.example.com", "example.com"));
+}
+
 TEST(NetworkRule, LimitedOnesAreWithinWiderOnes) {
   EXPECT_TRUE(is_within(rule("GET a.example/v1/x"), {rule("a.example")}));
   EXPECT_TRUE(is_within(rule("GET a.example/v1/x"), {rule("GET,POST a.example/v1/*")}));
