@@ -251,13 +251,18 @@ def test_null_counts_as_absent(prepared):
 
 
 def test_install_packages_names_the_network_policy(prepared):
-    with pytest.raises(ToolError) as refused:
-        prepared.call("install_packages", packages=["six"])
-    assert "network policy of this connection's session" in str(refused.value)
     session = prepared.call("list_sessions")["sessions"][0]["session_id"]
-    with pytest.raises(ToolError) as refused:
-        prepared.call("install_packages", packages=["six"], session_id=session)
-    assert f"network policy of session {session}" in str(refused.value)
+    for named in ({}, {"session_id": session}):
+        with pytest.raises(ToolError) as refused:
+            prepared.call("install_packages", packages=["six"], **named)
+        assert f"network policy of session {session}" in str(refused.value)
+
+
+def test_no_session_is_made_only_to_say_that_it_can_install_nothing(state):
+    with Client(state) as client:
+        with pytest.raises(ToolError, match="network policy of this connection's session"):
+            client.call("install_packages", packages=["six"])
+        assert client.call("list_sessions")["sessions"] == []
 
 
 @pytest.mark.parametrize("name", ["line\nbreak.txt", "tab\t.txt", "-dash", "sp ace", "ünïcode", "'\"$"])

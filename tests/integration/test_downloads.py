@@ -115,9 +115,9 @@ def test_there_is_not_more_of_it_than_the_operator_says(world):
 
 def test_the_audit_says_what_was_kept(world):
     for _ in range(2):
-        fetch(world, "audit", **{"Cache-Control": "max-age=60"})
+        run = world.run(f"curl -sS '{world.index}/with?{urlencode({'name': 'audit', 'Cache-Control': 'max-age=60'})}'", "bash")
     said = subprocess.run([hutch_binary(), "--state-dir", world.state, "audit", "--json"], capture_output=True, text=True, check=True).stdout
-    last = [json.loads(line) for line in said.splitlines() if "name=audit" in line]
+    last = [row for row in map(json.loads, said.splitlines()) if row["session_id"] == run["session_id"] and row.get("path") == "/with"]
     assert [line.get("from_cache", False) for line in last] == [False, True]
     assert last[1]["status"] == 200 and last[1]["received_bytes"] > 0 and last[1]["sent_bytes"] == 0
 

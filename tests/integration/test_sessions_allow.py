@@ -120,6 +120,15 @@ def test_a_port_that_code_has_taken(world):
     assert ask(world, session, port=world.other)["status"] == "completed"
 
 
+def test_packages_are_allowed_beside_what_the_configuration_does(state, tmp_path):
+    config = tmp_path / "config.toml"
+    config.write_text('[network]\nallow = ["web.test"]\n')
+    with Client(state, "--packages", env={"HUTCH_CONFIG": str(config)}) as client:
+        client.run("1")
+        allowed = client.call("list_sessions")["sessions"][0]["network"]["allow"]
+    assert "web.test" in allowed and len(allowed) > 2, allowed
+
+
 def test_what_is_no_session_and_no_host(world):
     assert "no such session" in allow(world, "nobody", "more.test", status=1)
     assert "127.0.0.1" in allow(world, "living", "127.0.0.1", status=1)

@@ -76,8 +76,9 @@ def test_a_terminal(module_state, client):
     here.resize(22, 99)
     here.type(b"while ! stty size | grep 22; do :; done\r")
     here.until(b"99\r\n")
-    here.type(b"sleep 1000; echo in\\terrupted\r")
-    here.until(b"terrupted\r\n")
+    # Until it is the terminal's foreground, the shell itself would be interrupted.
+    here.type(b"sh -c 'echo be''gun; exec sleep 1000'; echo in\\terrupted\r")
+    here.until(b"begun\r\n")
     here.type(b"\x03")
     here.until(b"^C")
     here.type(b"echo typed > typed.txt; exit 7\r")

@@ -148,9 +148,8 @@ void add_grants(CLI::App* command, Choices& choices) {
       ->add_option("--credential", choices.flags.credentials,
                    "Of hutch credential: added to requests to its host; may be repeated")
       ->allow_extra_args(false);
-  command->add_flag_callback(
-      "--packages", [&choices] { choices.flags.allow.emplace_back("packages"); },
-      "Sessions may install packages: --allow packages");
+  command->add_flag("--packages", choices.flags.packages,
+                    "Sessions may install packages, beside what else they are allowed");
 }
 
 void add_stdio_and_run(CLI::App& app, Choices& choices) {

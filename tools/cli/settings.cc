@@ -364,6 +364,7 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
   const auto allow = split(environment("HUTCH_ALLOW"));
   if (!allow.empty()) settings.allow = allow;
   if (!flags.allow.empty()) settings.allow = flags.allow;
+  if (flags.packages) settings.allow.emplace_back("packages");
   if (!flags.credentials.empty()) settings.credentials = flags.credentials;
   // It looks into all homes, which costs time and may have the host mount some.
   if (!settings.mounts.empty()) {

@@ -97,6 +97,7 @@ struct Flags {
   std::string public_url;
   std::vector<std::string> mounts;
   std::vector<std::string> allow;
+  bool packages = false;
   std::vector<std::string> credentials;
 };
 
