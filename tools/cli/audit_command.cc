@@ -56,7 +56,9 @@ std::string line_of(const sessions::AuditedRequest& one) {
   if (request.status != 0) text += "  " + std::to_string(request.status);
   if (request.was_kept) text += "  from the cache";
   if (!request.credential.empty()) text += "  with " + request.credential;
-  if (!request.reason.empty()) text += "  " + request.reason;
+  // What can be done about it is for the code that was refused, and in --json.
+  const std::string reason = request.reason.substr(0, request.reason.find(". Whoever runs hutch"));
+  if (!reason.empty()) text += "  " + reason;
   if (request.verdict == "allowed") {
     text += "  " + std::to_string(request.sent_bytes) + " bytes out, " +
             std::to_string(request.received_bytes) + " in, " + std::to_string(request.ms) + " ms";
