@@ -15,7 +15,7 @@ Probe = collections.namedtuple(
 Place = collections.namedtuple("Place", "as_root has_cgroups")
 
 TABLE = {}
-EPERM, ENOSYS, EROFS = 1, 38, 30
+EPERM, EINVAL, ENOSYS, EROFS = 1, 22, 38, 30
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long

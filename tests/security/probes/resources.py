@@ -7,10 +7,11 @@ import resource
 import signal
 import time
 
-from probes.base import ENOSYS, EPERM, attempt, contained, escaped, libc, probe, refused, syscall, text
+from probes.base import EINVAL, ENOSYS, EPERM, attempt, contained, escaped, libc, probe, refused, syscall, text
 
 MEGABYTE = 1 << 20
-PR_SET_PDEATHSIG = 1
+PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 22, 38
+SECCOMP_SET_MODE_FILTER, SECCOMP_RET_ALLOW, BPF_RET = 1, 0x7fff0000, 6
 SECONDS_TO_BE_SEEN = 5
 CORE, LOWER_CORES = resource.RLIMIT_CORE, (ctypes.c_ulong * 2)(0, 1)
 
@@ -45,6 +46,34 @@ def take_huge_pages(facts):
     reached = [how for how, call in (("mmap", (9, 0, 1 << 21, 3, flags, -1, 0)),
                                      ("memfd_create", (319, text("huge"), 4)))
                if syscall(*call)[1] not in (EPERM, ENOSYS)]
+    return escaped(reached) if reached else contained("refused")
+
+
+@probe("seccomp")
+def install_a_filter(facts):
+    """Filters are programs in the kernel, from room that is the whole host's: who uses it up keeps other boxes from
+    starting. (One instruction, which allows everything, in a child of this process.)"""
+    allow_all = (ctypes.c_ulonglong * 1)(SECCOMP_RET_ALLOW << 32 | BPF_RET)
+    program = (ctypes.c_ulonglong * 2)(1, ctypes.addressof(allow_all))
+    calls = {"seccomp": (317, SECCOMP_SET_MODE_FILTER, 0, program), "prctl": (157, PR_SET_SECCOMP, 2, program)}
+    reached = []
+    for how, call in calls.items():
+        child = os.fork()
+        if child == 0:
+            libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+            result, error = syscall(*call)
+            os._exit(0 if result == -1 and error == EINVAL else 1)
+        if os.waitpid(child, 0)[1] != 0:
+            reached.append(how)
+    return escaped(reached) if reached else contained("as by a kernel without filters")
+
+
+@probe("seccomp")
+def operations_of_prctl(facts):
+    """Each kernel adds some: of hashes for futexes a process takes a gigabyte that nobody counts (Linux 6.16; here it
+    asks for little), events of perf are turned off by every kernel."""
+    calls = {"PR_FUTEX_HASH": (157, 78, 1, 16, 0, 0), "PR_TASK_PERF_EVENTS_DISABLE": (157, 31, 0, 0, 0, 0)}
+    reached = [how for how, call in calls.items() if syscall(*call)[1] != EINVAL]
     return escaped(reached) if reached else contained("refused")
 
 

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -243,6 +244,40 @@ TEST(Policy, NoProcessHidesFromTheWatch) {
   EXPECT_EQ(answer(call(SYS_prctl, {PR_SET_DUMPABLE, 1})), SECCOMP_RET_ALLOW);
 }
 
+TEST(Policy, NoFilterIsInstalledFromInside) {
+  constexpr std::uint64_t kStrict = 0;
+  constexpr std::uint64_t kFilter = 1;
+  for (const std::uint64_t operation : {kStrict, kFilter, 2UL, 3UL, 99UL}) {
+    for (const std::uint64_t flags : {0UL, 1UL, 8UL}) {
+      EXPECT_EQ(answer(call(SYS_seccomp, {operation, flags})), kErrno | EINVAL) << operation;
+    }
+  }
+  EXPECT_EQ(answer(call(SYS_prctl, {PR_SET_SECCOMP, 2, 0x1000})), kErrno | EINVAL);
+  EXPECT_EQ(answer(call(SYS_prctl, {PR_GET_SECCOMP})), SECCOMP_RET_ALLOW);
+}
+
+TEST(Policy, OperationsOfPrctlAreOnAList) {
+  std::set<std::uint64_t> allowed;
+  for (const json& operation : policy()["operations"][0]["allow"]) {
+    EXPECT_GT(operation.value("why", "").size(), 8U) << operation;
+    allowed.insert(operation["value"].get<std::uint64_t>());
+  }
+  constexpr std::uint64_t kOn = 1;  // PR_SET_DUMPABLE's other value is pretended
+  for (std::uint64_t operation = 0; operation < 4096; ++operation) {
+    const std::uint32_t expected =
+        allowed.contains(operation) ? SECCOMP_RET_ALLOW : kErrno | EINVAL;
+    EXPECT_EQ(answer(call(SYS_prctl, {operation, kOn})), expected) << operation;
+    EXPECT_EQ(answer(call(SYS_prctl, {operation | (1ULL << 40), kOn})), expected) << operation;
+  }
+  for (const std::uint64_t large :
+       {0x59616d61ULL /* PR_SET_PTRACER */, 0x53564d41ULL /* PR_SET_VMA */, 0xffffffffULL}) {
+    EXPECT_EQ(answer(call(SYS_prctl, {large})), kErrno | EINVAL) << large;
+  }
+  for (unsigned bit = 6; bit < 32; ++bit) {
+    EXPECT_EQ(answer(call(SYS_prctl, {(1ULL << bit) | PR_SET_NAME})), kErrno | EINVAL) << bit;
+  }
+}
+
 TEST(Policy, NothingOfBtrfs) {
   for (const std::uint64_t request : {0x50009401ULL, 0x50009417ULL, 0x5000940eULL, 0x40049409ULL}) {
     EXPECT_EQ(answer(call(SYS_ioctl, {3, request})), kErrno | EOPNOTSUPP) << std::hex << request;
@@ -274,7 +309,7 @@ TEST_P(PolicyEntry, AnswersAsWritten) {
   if (entry["action"] == "pretend") expected = kErrno;
   if (entry["action"] == "errno") {
     static const std::map<std::string, int> kErrnos = {
-        {"EPERM", EPERM}, {"ENOSYS", ENOSYS}, {"EOPNOTSUPP", EOPNOTSUPP}};
+        {"EPERM", EPERM}, {"EINVAL", EINVAL}, {"ENOSYS", ENOSYS}, {"EOPNOTSUPP", EOPNOTSUPP}};
     expected = kErrno | kErrnos.at(entry["errno"].get<std::string>());
   }
   seccomp_data data = call(entry["number"].get<long>());
