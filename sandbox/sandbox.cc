@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cerrno>
 #include <mutex>
+#include <semaphore>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -20,6 +22,7 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/connected_box.h"
 #include "sandbox/disk_quota.h"
+#include "sandbox/host_capacity.h"
 #include "sandbox/wire/json.h"
 #include "sandbox/zygote.h"
 
@@ -37,6 +40,13 @@ constexpr milliseconds kWarmPatience{10'000};
 constexpr milliseconds kWarmAgainPatience{1000};
 constexpr int kWarmPauseMs = 50;
 constexpr std::size_t kReadyBytesMax = 64 * 1024;
+constexpr std::ptrdiff_t kStartsForProcessor = 4;
+constexpr std::ptrdiff_t kStartsLeast = 8;
+constexpr std::ptrdiff_t kStartsMost = 256;
+// Between two attempts to start one where the machine is at a limit, and for all of them.
+constexpr milliseconds kCapacityPause{100};
+constexpr milliseconds kCapacityPauseMost{800};
+constexpr milliseconds kCapacityPatience{3000};
 
 class LinuxSandbox : public Sandbox {
  public:
@@ -119,7 +129,7 @@ class LinuxSandbox : public Sandbox {
       zygote.ensure();
       spec.zygote_directory = zygote.directory();
     }
-    TRY(launch(spec, lock));
+    TRY(launch_in_turn(spec, lock));
     // It has just said that it is ready: only the connection can have broken.
     auto box = find(spec.session_id);
     return box.ok() ? std::move(box) : find(spec.session_id);
@@ -150,6 +160,30 @@ class LinuxSandbox : public Sandbox {
 
   static base::Result<std::shared_ptr<Box>> as_box(const std::shared_ptr<ConnectedBox>& box) {
     return std::shared_ptr<Box>(box);
+  }
+
+  // As many at once as the processors can bring up: with more of them none would be ready in time.
+  // What fails at a limit of the machine is tried again for a moment, while others may let go.
+  base::Status launch_in_turn(const BoxSpec& spec, const SessionLock& lock) {
+    const auto deadline = std::chrono::steady_clock::now() + kCapacityPatience;
+    for (milliseconds pause = kCapacityPause;; pause = std::min(2 * pause, kCapacityPauseMost)) {
+      base::Status launched = launch_at_place(spec, lock);
+      if (launched.ok() || launched.error().kind != Error::Kind::kCapacity) return launched;
+      if (std::chrono::steady_clock::now() + pause > deadline) {
+        return describe_capacity(launched.error());
+      }
+      sweep(spec.session_id, spec.session_directory, lock);  // what it made before it failed
+      (void)::poll(nullptr, 0, static_cast<int>(pause.count()));
+    }
+  }
+
+  base::Status launch_at_place(const BoxSpec& spec, const SessionLock& lock) {
+    if (!places_.try_acquire_for(kStartPatience)) {
+      return base::error(Error::Kind::kCapacity, "too many sandboxes are being started at once");
+    }
+    base::Status launched = launch(spec, lock);
+    places_.release();
+    return launched.ok() ? launched : as_capacity(std::move(launched).error());
   }
 
   static base::Status launch(const BoxSpec& spec, const SessionLock& lock) {
@@ -188,7 +222,7 @@ class LinuxSandbox : public Sandbox {
     std::string line;
     while (!line.ends_with('\n')) {
       const short events = TRY(base::wait_for(fd, POLLIN, deadline));
-      if (events == 0) return base::error(Error::Kind::kUnavailable, "the sandbox does not start");
+      if (events == 0) return base::error(Error::Kind::kCapacity, "the sandbox does not start");
       char buffer[4096];
       const ssize_t got = ::read(fd, buffer, sizeof buffer);
       if (got < 0 && errno == EINTR) continue;
@@ -210,7 +244,13 @@ class LinuxSandbox : public Sandbox {
     return *zygote;
   }
 
+  static std::ptrdiff_t places_of_machine() {
+    const auto processors = static_cast<std::ptrdiff_t>(std::thread::hardware_concurrency());
+    return std::clamp<std::ptrdiff_t>(kStartsForProcessor * processors, kStartsLeast, kStartsMost);
+  }
+
   const SandboxConfig config_;
+  std::counting_semaphore<kStartsMost> places_{places_of_machine()};  // for starts
   std::atomic<bool> waited_ = false;
   std::mutex mutex_;  // guards the maps
   std::unordered_map<std::string, std::unique_ptr<Zygote>> zygotes_;

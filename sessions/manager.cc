@@ -185,7 +185,12 @@ base::Result<SessionState> Manager::start_new(const Session& session) {
   if (!made.ok()) {
     // Nobody uses it now: no process of it may live on. A later use starts it again.
     if (const auto box = sandbox_.look_at(session.id); box.ok()) (void)box.value()->shutdown();
-    (void)store_.set_session_status(session.id, "error", made.error().message);
+    if (made.error().kind == Error::Kind::kCapacity) {
+      // Its caller has no id of it, and asks for another one later.
+      (void)end_session(session, made.error().message);
+    } else {
+      (void)store_.set_session_status(session.id, "error", made.error().message);
+    }
   }
   return made;
 }

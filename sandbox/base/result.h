@@ -19,6 +19,7 @@ struct Error {
     kConflict,     // it exists already, or is in a state that forbids this
     kUnsupported,  // this host or build cannot do it
     kUnavailable,  // not now; trying again may work
+    kCapacity,     // the machine is at a limit of its own; trying again in some seconds may work
     kInternal,     // ours
   };
 

@@ -56,7 +56,11 @@ base::Result<std::unique_ptr<InitProcess>> InitProcess::start(EventLoop& loop, c
   if (recipe.zygote_directory.empty() || !init->fork_from_zygote(recipe).ok()) {
     init->end_process();
     if (auto status = init->launch(recipe); !status.ok()) {
-      return std::move(status).error().context("start the box");
+      auto failure = std::move(status).error().context("start the box");
+      // No namespace more (user.max_*_namespaces), no mount more (fs.mount-max): init writes to no
+      // disk that could be full.
+      if (failure.os_errno == ENOSPC) failure.kind = Error::Kind::kCapacity;
+      return failure;
     }
   }
   TRY(loop.watch(init->socket_.get(), EPOLLIN,
@@ -155,8 +159,15 @@ base::Status InitProcess::wait_until_ready(Clock::time_point first_answer) {
   while (!is_ready) {
     std::string text;
     base::UniqueFd fd;
-    const InitHead head =
-        TRY(receive(socket_.get(), text, fd, pidfd_.valid() ? deadline : first_answer));
+    const auto patience = pidfd_.valid() ? deadline : first_answer;
+    auto received = receive(socket_.get(), text, fd, patience);
+    if (!received.ok()) {
+      auto failure = std::move(received).error();
+      // It has got no time on a processor, with so many others at work.
+      if (Clock::now() >= patience) failure.kind = Error::Kind::kCapacity;
+      return failure;
+    }
+    const InitHead head = received.value();
     if (head.type == InitMessage::kFailed) {
       errno = head.value;
       return Error::from_errno(text);

@@ -18,6 +18,7 @@
 #include "sandbox/base/fd.h"
 #include "sandbox/base/process.h"
 #include "sandbox/box/box.h"
+#include "sandbox/host_capacity.h"
 #include "sandbox/wire/box_protocol.h"
 #include "sandbox/wire/json.h"
 
@@ -85,7 +86,8 @@ int main() {
   }
   const base::Status status = serve();
   if (status.ok()) return 0;
-  (void)say_ready(status);
-  std::fprintf(stderr, "hutch-box: %s\n", status.error().message.c_str());
+  const Error failure = as_capacity(status.error());
+  (void)say_ready(failure);
+  std::fprintf(stderr, "hutch-box: %s\n", failure.message.c_str());
   return 1;
 }

@@ -18,6 +18,7 @@ constexpr std::array kKinds{std::pair{Kind::kInvalid, "invalid"},
                             std::pair{Kind::kConflict, "conflict"},
                             std::pair{Kind::kUnsupported, "unsupported"},
                             std::pair{Kind::kUnavailable, "unavailable"},
+                            std::pair{Kind::kCapacity, "capacity"},
                             std::pair{Kind::kInternal, "internal"}};
 
 }  // namespace

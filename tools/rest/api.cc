@@ -33,7 +33,7 @@ Response answer(const Operation& operation, const Refusal& refusal, const Reques
   if (error.kind == Error::Kind::kInternal) {
     spdlog::error("{} {}: {}", operation.method, operation.path, error.message);
   }
-  return refusal(status_of(error), error.message);
+  return with_retry_after(error, refusal(status_of(error), error.message));
 }
 
 }  // namespace

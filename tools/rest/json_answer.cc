@@ -1,7 +1,11 @@
 #include "tools/rest/json_answer.h"
 
+#include <string>
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
+#include "sandbox/host_capacity.h"
 #include "sandbox/wire/json.h"
 
 namespace tools::rest {
@@ -35,11 +39,20 @@ int status_of(const Error& error) {
     case Error::Kind::kUnsupported:
       return 501;
     case Error::Kind::kUnavailable:
+    case Error::Kind::kCapacity:
       return 503;
     case Error::Kind::kInternal:
       return 500;
   }
   return 500;
+}
+
+mcp::http::Response with_retry_after(const Error& error, mcp::http::Response refusal) {
+  if (error.kind == Error::Kind::kCapacity) {
+    refusal.headers.emplace_back("Retry-After",
+                                 std::to_string(sandbox::kCapacityRetryAfter.count()));
+  }
+  return refusal;
 }
 
 }  // namespace tools::rest

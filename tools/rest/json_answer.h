@@ -15,4 +15,7 @@ mcp::http::Response empty_answer();
 
 int status_of(const base::Error& error);
 
+// The refusal that says so, with when to try again where that is known.
+mcp::http::Response with_retry_after(const base::Error& error, mcp::http::Response refusal);
+
 }  // namespace tools::rest

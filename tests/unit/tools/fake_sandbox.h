@@ -7,8 +7,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -103,6 +105,7 @@ class FakeSandbox final : public Sandbox {
   void wait_until_warm(const std::string&, const std::stop_token&) override {}
   base::Result<std::shared_ptr<Box>> start(const BoxSpec& spec, const SessionLock&) override {
     const std::lock_guard lock(mutex_);
+    if (start_failure_) return *start_failure_;
     auto& box = boxes_[spec.session_id];
     box = std::make_shared<FakeBox>(spec);
     started_.push_back(spec);
@@ -120,6 +123,11 @@ class FakeSandbox final : public Sandbox {
   void on_look(std::function<void(const std::string& session_id)> called) {
     on_look_ = std::move(called);
   }
+  // Every start, until it is taken back.
+  void fail_starts_with(std::optional<base::Error> failure) {
+    const std::lock_guard lock(mutex_);
+    start_failure_ = std::move(failure);
+  }
   std::vector<BoxSpec> started() {
     const std::lock_guard lock(mutex_);
     return started_;
@@ -127,6 +135,7 @@ class FakeSandbox final : public Sandbox {
 
  private:
   std::function<void(const std::string&)> on_look_;
+  std::optional<base::Error> start_failure_;
   std::vector<BoxSpec> started_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<FakeBox>> boxes_;

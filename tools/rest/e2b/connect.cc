@@ -40,6 +40,7 @@ const char* code_of(const Error& error) {
     case Error::Kind::kUnsupported:
       return "unimplemented";
     case Error::Kind::kUnavailable:
+    case Error::Kind::kCapacity:
       return "unavailable";
     case Error::Kind::kInternal:
       return "internal";
@@ -108,7 +109,9 @@ base::Result<sessions::Session> session_with(const Services& services, const std
 
 }  // namespace
 
-Response refused(const Error& error) { return json_answer(status_of(error), shown(error)); }
+Response refused(const Error& error) {
+  return with_retry_after(error, json_answer(status_of(error), shown(error)));
+}
 
 base::Result<sessions::Session> session_of(const Services& services, const Request& request) {
   return session_with(services, sandbox_named_in(request), access_token_in(request));

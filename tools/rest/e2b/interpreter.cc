@@ -135,7 +135,10 @@ Response start(const Services& services, const Request& request) {
     auto state = TRY(services.sessions.start_run(cell.session, cell.run));
     return std::make_pair(std::move(cell), std::move(state));
   }();
-  if (!begun.ok()) return refused_with_code(status_of(begun.error()), begun.error().message);
+  if (!begun.ok()) {
+    const base::Error& error = begun.error();
+    return with_retry_after(error, refused_with_code(status_of(error), error.message));
+  }
   Response response;
   response.content_type = "application/x-ndjson";
   response.start_stream = [&services, cell = begun.value().first, state = begun.value().second](
