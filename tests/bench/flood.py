@@ -1,0 +1,98 @@
+"""One principal that asks for far more than its part: the other side of principals.py, as a process of its own.
+
+    flood.py HOST PORT TOKEN KIND RATE SESSION...
+
+Open loop: so many requests a second, whatever becomes of those before, at most OUTSTANDING of them unanswered. At the
+end of its input it prints what it got, and the seconds of processor that it took itself.
+"""
+
+import asyncio
+import collections
+import json
+import os
+import sys
+import threading
+import time
+
+OUTSTANDING = 1000
+UPLOAD = b"x" * (4 << 20)
+REVISION = "2026-07-28"
+
+
+def call(tool, **arguments):
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+               "params": {"name": tool, "arguments": arguments,
+                          "_meta": {"io.modelcontextprotocol/protocolVersion": REVISION,
+                                    "io.modelcontextprotocol/clientCapabilities": {}}}}
+    fields = {"MCP-Protocol-Version": REVISION, "Mcp-Method": "tools/call", "Mcp-Name": tool,
+              "Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    return "POST", "/mcp", fields, json.dumps(message).encode()
+
+
+def upload(session):
+    head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n'
+    return ("POST", f"/sandboxes/{session}/files", {"Content-Type": "multipart/form-data; boundary=b"},
+            head + UPLOAD + b"\r\n--b--\r\n")
+
+
+KINDS = {
+    "run_code": lambda session: call("run_code", code="1", session_id=session),
+    "hogs": lambda session: call("run_code", code="while True: pass", session_id=session, background=True),
+    "metrics": lambda session: ("GET", "/metrics", {}, b""),
+    "uploads": upload,
+    "lists": lambda session: call("list_sessions"),
+}
+
+
+def kind_of_answer(status, body):
+    refused = b'"isError":true' in body and (b"try again" in body or b"at most" in body)
+    return f"{status}, refused" if refused else str(status)
+
+
+async def ask(host, port, token, request, got):
+    method, path, fields, body = request
+    try:
+        reader, writer = await asyncio.open_connection(host, port)
+        lines = [f"{method} {path} HTTP/1.1", f"Host: {host}:{port}", f"Authorization: Bearer {token}",
+                 "Connection: close", f"Content-Length: {len(body)}", *(f"{name}: {value}" for name, value in fields.items())]
+        writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+        answer = await reader.read()
+        writer.close()
+        status, _, rest = answer.partition(b"\r\n")
+        got[kind_of_answer(status.split()[1].decode(), rest)] += 1
+    except (OSError, IndexError) as failure:
+        got[type(failure).__name__] += 1
+
+
+async def flood(host, port, token, kinds, rate, sessions, stop):
+    got, waiting, count, begun = collections.Counter(), set(), 0, time.monotonic()
+    while not stop.is_set():
+        due = int((time.monotonic() - begun) * rate)
+        while count < due:
+            count += 1
+            if len(waiting) >= OUTSTANDING:
+                got["not sent, too many unanswered"] += 1
+                continue
+            request = KINDS[kinds[count % len(kinds)]](sessions[count % len(sessions)])
+            task = asyncio.create_task(ask(host, port, token, request, got))
+            waiting.add(task)
+            task.add_done_callback(waiting.discard)
+        await asyncio.sleep(0.01)
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    return got
+
+
+def main():
+    os.nice(19)
+    host, port, token, kinds, rate, *sessions = sys.argv[1:]
+    stop = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
+    got = asyncio.run(flood(host, int(port), token, kinds.split(","), float(rate), sessions, stop))
+    times = os.times()
+    print(json.dumps({"answers": got, "processor_seconds": times.user + times.system}))
+
+
+if __name__ == "__main__":
+    main()
