@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/host_limits.h"
 #include "sandbox/shortened_text.h"
 #include "sandbox/wire/json.h"
 
@@ -14,8 +15,13 @@ using nlohmann::json;
 
 namespace {
 
-std::string limit_line(const std::string& name) {
-  return "; " + name + " in [max_limits] of the configuration allows more";
+// Who would have to allow more than `highest`; empty when nobody can.
+std::string limit_line(const LimitRow& row, std::int64_t highest) {
+  if (highest >= row.most) return "";
+  if (highest >= most_of_host(row)) {
+    return "; a session gets no more than a quarter of the host's kernel.pid_max";
+  }
+  return "; " + std::string(row.name) + " in [max_limits] of the configuration allows more";
 }
 
 }  // namespace
@@ -47,7 +53,7 @@ base::Result<Limits> limits_from_json(const json& value, const Limits& defaults,
       return base::error(Error::Kind::kInvalid, "limit " + name + " must be a whole number from " +
                                                     std::to_string(row->least) + " to " +
                                                     std::to_string(highest) +
-                                                    (highest < row->most ? limit_line(name) : ""));
+                                                    limit_line(*row, highest));
     }
     limits.*row->member = *number;
   }

@@ -14,6 +14,7 @@
 
 #include "sandbox/base/fd.h"
 #include "sandbox/base/process.h"
+#include "sandbox/host_limits.h"
 #include "tools/cli/config_file.h"
 
 namespace tools::cli {
@@ -213,6 +214,15 @@ sandbox::HostPlaces never_mounted(const Environment& environment, const Settings
   return places;
 }
 
+// A configuration may be written for larger hosts.
+void hold_within_host(Settings& settings) {
+  for (const sandbox::LimitRow& row : sandbox::kLimitRows) {
+    for (sandbox::Limits* limits : {&settings.default_limits, &settings.most_limits}) {
+      limits->*row.member = std::min(limits->*row.member, sandbox::most_of_host(row));
+    }
+  }
+}
+
 // What a session gets that asks for nothing is no more than what it could ask for. A value that the
 // configuration leaves out gives way to the one that it has.
 base::Status reconcile_limits(const sandbox::Limits& widest, Settings& settings) {
@@ -339,6 +349,7 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
     TRY(read_config_file(file, settings));
     TRY(reconcile_limits(widest, settings));
   }
+  hold_within_host(settings);
   settings.log_level =
       first_of({flags.log_level, environment("HUTCH_LOG_LEVEL"), settings.log_level});
   settings.log_format =

@@ -5,6 +5,7 @@
 
 #include "sandbox/base/random_id.h"
 #include "sandbox/box_spec.h"
+#include "sandbox/host_limits.h"
 #include "sandbox/run.h"
 
 namespace {
@@ -150,6 +151,23 @@ TEST(Limits, OutOfRangeNamesTheRange) {
   EXPECT_FALSE(limits_from_json({{"memory_mb", "1024"}}, Limits(), most).ok());
   EXPECT_FALSE(limits_from_json({{"memory_mb", 100.5}}, Limits(), most).ok());
   EXPECT_FALSE(limits_from_json(json::array(), Limits(), most).ok());
+}
+
+TEST(Limits, ProcessesAreAtMostAQuarterOfTheHostsNumbers) {
+  const LimitRow row{"processes", &Limits::processes, 8, 32768};
+  EXPECT_EQ(most_processes("32768\n", row), 8192);
+  EXPECT_EQ(most_processes("4194304\n", row), 32768);
+  EXPECT_EQ(most_processes("16\n", row), 8);
+  EXPECT_EQ(most_processes("", row), 32768);
+  Limits most;
+  most.processes = most_of_host(row);
+  if (most.processes == row.most) GTEST_SKIP() << "this host has numbers enough";
+  const auto result = limits_from_json({{"processes", 32768}}, Limits(), most);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "limit processes must be a whole number from 8 to " +
+                                        std::to_string(most.processes) +
+                                        "; a session gets no more than a quarter of the host's "
+                                        "kernel.pid_max");
 }
 
 TEST(Limits, UnknownNamesAreRefusedWithTheKnown) {

@@ -1,0 +1,18 @@
+// What this host can give a session at most, whatever its operator allows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sandbox/limits.h"
+
+namespace sandbox {
+
+// No more than the `most` of the row, and of processes no more than a quarter of the numbers that
+// this host has for them (kernel.pid_max), so that one session does not use them up.
+std::int64_t most_of_host(const LimitRow& row);
+
+// The same for the text of /proc/sys/kernel/pid_max.
+std::int64_t most_processes(const std::string& pid_max, const LimitRow& row);
+
+}  // namespace sandbox
