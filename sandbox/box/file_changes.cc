@@ -144,8 +144,11 @@ std::vector<FileChange> FileChanges::changes_since(const Snapshot& before, std::
       changes.push_back({files::shown_path(path), "modified", entry.bytes});
     }
   }
+  // What the walk has not come to is asked for one by one, for as long as a walk may take.
+  const auto end = std::chrono::steady_clock::now() + kTimeMax;
   for (const auto& [path, entry] : before->entries) {
-    if (now->entries.contains(path) || (!now->whole && !is_gone(path))) continue;
+    if (now->entries.contains(path)) continue;
+    if (!now->whole && (std::chrono::steady_clock::now() > end || !is_gone(path))) continue;
     changes.push_back({files::shown_path(path), "deleted", 0});
   }
   last_seen_ = now;

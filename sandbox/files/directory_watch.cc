@@ -25,6 +25,8 @@ namespace {
 constexpr std::uint32_t kWatched = IN_CREATE | IN_MODIFY | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                    IN_ATTRIB | IN_ONLYDIR | IN_EXCL_UNLINK;
 constexpr int kReadsMost = 16;
+// Of directories that have come, at one time: one that is moved about is read again and again.
+constexpr std::size_t kEntriesReadMax = 500'000;
 constexpr std::size_t kEventsBytes = 64 * (sizeof(inotify_event) + NAME_MAX + 1);
 
 std::string joined(const std::string& directory, const std::string& name) {
@@ -52,6 +54,10 @@ base::Result<std::unique_ptr<DirectoryWatch>> DirectoryWatch::start(int root_fd,
       new DirectoryWatch(std::move(inotify), std::move(top), depth));
   TRY(watch->add(""));
   watch->add_waiting();
+  if (watch->entries_read_ > kEntriesReadMax) {
+    return base::error(Error::Kind::kLimit,
+                       resolved + " has too many entries to be looked through: watch a part of it");
+  }
   if (!watch->has_too_many_) return watch;
   return base::error(Error::Kind::kLimit, resolved + " has more than " +
                                               std::to_string(kDirectoriesMax) +
@@ -71,6 +77,7 @@ base::Status DirectoryWatch::add(const std::string& name) {
   // What was made in it before it was watched.
   DirectoryReader entries(directory.get());
   while (const dirent* entry = entries.valid() ? entries.next() : nullptr) {
+    if (++entries_read_ > kEntriesReadMax) break;
     if (entry->d_type == DT_DIR) wait_with(joined(name, entry->d_name));
   }
   return base::done();
@@ -121,6 +128,7 @@ void DirectoryWatch::read_event(int watch, unsigned mask, const std::string& nam
 base::Result<std::vector<DirectoryEvent>> DirectoryWatch::take() {
   std::vector<DirectoryEvent> events;
   alignas(inotify_event) std::array<char, kEventsBytes> buffer;
+  entries_read_ = 0;
   // Code may write faster than this reads.
   for (int reads = 0; reads < kReadsMost; ++reads) {
     const ssize_t got = ::read(inotify_.get(), buffer.data(), buffer.size());
@@ -139,6 +147,9 @@ base::Result<std::vector<DirectoryEvent>> DirectoryWatch::take() {
       read_event(head.wd, head.mask, head.len > 0 ? std::string(name) : "", events);
     }
     add_waiting();
+    if (entries_read_ > kEntriesReadMax) {
+      return base::error(Error::Kind::kLimit, "more came than could be looked through: watch anew");
+    }
     if (has_too_many_) {
       return base::error(Error::Kind::kLimit, "it has come to have more than " +
                                                   std::to_string(kDirectoriesMax) +

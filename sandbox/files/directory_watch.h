@@ -52,6 +52,7 @@ class DirectoryWatch {
   const Depth depth_;
   std::map<int, std::string> names_;  // of each that is watched, below the top; empty: the top
   std::vector<std::string> waiting_;  // to be watched, too
+  std::size_t entries_read_ = 0;      // since somebody asked
   bool has_too_many_ = false;
 };
 

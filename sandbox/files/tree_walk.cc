@@ -15,6 +15,8 @@ constexpr int kPathOnly = O_PATH | O_DIRECTORY | O_CLOEXEC;
 // Finding the place again costs a walk from the top; someone who moves things all the time shall
 // not make one of us quadratic in a depth of his choice.
 constexpr int kSearchesMax = 100;
+// Nor one that is as slow as he likes: levels gone down in all searches.
+constexpr std::size_t kSearchedLevelsMax = 100'000;
 
 base::UniqueFd duplicate(int fd) { return base::UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 3)); }
 
@@ -78,7 +80,9 @@ void TreeWalk::up() {
 void TreeWalk::find_place_again() {
   here_ = duplicate(top_.get());
   const std::size_t wanted = chain_.size();
-  const std::size_t reach = ++searches_ > kSearchesMax ? 1 : wanted;
+  searched_levels_ += wanted;
+  const bool enough = ++searches_ > kSearchesMax || searched_levels_ > kSearchedLevelsMax;
+  const std::size_t reach = enough ? 1 : wanted;
   std::size_t found = 1;
   for (; found < reach; ++found) {
     base::UniqueFd child =

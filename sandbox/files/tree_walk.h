@@ -73,6 +73,7 @@ class TreeWalk {
   Mounts mounts_;
   std::vector<Place> chain_;  // from the top to here
   int searches_ = 0;
+  std::size_t searched_levels_ = 0;
   bool lost_place_ = false;
 };
 
