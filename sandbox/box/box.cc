@@ -137,14 +137,14 @@ Watchdog::Watched Box::watched() {
         "the file system of the host that sessions are kept on is nearly full, so whatever "
         "goes on writing there is ended: make room on the host");
   };
-  watched.disk_uncountable = [this] {
-    limit_reached(Cause::kDisk,
-                  "a directory or a process was made unreadable again and again, so that its files "
-                  "could not be counted");
+  watched.disk_uncountable = [this](Uncountable what) {
+    limit_reached(Cause::kDisk, reason_of(what));
   };
-  watched.sockets_too_large = [this] {
-    limit_reached(Cause::kOom,
-                  "more was sent through its sockets and not read than a quarter of memory_mb");
+  watched.sockets_too_large = [this](SocketMemory beyond) {
+    limit_reached(Cause::kOom, reason_of(beyond));
+  };
+  watched.processes_uncountable = [this] {
+    limit_reached(Cause::kPids, reason_of(Uncountable::kProcesses));
   };
   watched.process_limit_reached = [this] { limit_reached(Cause::kPids); };
   watched.memory_ran_out = [this] { runs_->stop_after_oom_kill(); };

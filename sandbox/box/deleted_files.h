@@ -8,6 +8,8 @@
 #include <stop_token>
 #include <vector>
 
+#include "sandbox/base/work_budget.h"
+
 namespace sandbox::box {
 
 struct DeletedFile {
@@ -24,7 +26,9 @@ struct DeletedFiles {
 };
 
 // Of these processes (pids of the host) and their threads, each file once. memfds are among them.
-// Ends early when told to stop.
-DeletedFiles deleted_open_files(const std::vector<pid_t>& pids, const std::stop_token& stop = {});
+// Ends early when told to stop, or when the budget is spent: a step for each thread and each
+// descriptor.
+DeletedFiles deleted_open_files(const std::vector<pid_t>& pids, base::WorkBudget& budget,
+                                const std::stop_token& stop = {});
 
 }  // namespace sandbox::box

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <vector>
 
 namespace sandbox::box {
 
@@ -12,8 +13,17 @@ bool no_room_in(std::initializer_list<int> directories);
 // What the host keeps for itself: 256 MiB, of a small file system a twentieth.
 std::int64_t floor_bytes(std::int64_t file_system_bytes);
 
-// Whether the file system of the directory has less left than its floor. False where it does not
-// say.
-bool is_below_floor(int directory);
+// What the file systems of a session's directories have left, by statfs(2), which costs nothing
+// however much the session has.
+struct DiskRoom {
+  std::vector<std::int64_t> free_bytes;  // for each directory; -1 where it does not say
+  std::vector<std::int64_t> free_files;
+  bool below_floor = false;  // of one of them; false where it does not say
+};
+DiskRoom measure_room(const std::vector<int>& directories);
+
+// The most that a file system has lost from `before` to `now`: no session has written more there.
+std::int64_t lost_bytes(const DiskRoom& before, const DiskRoom& now);
+std::int64_t lost_files(const DiskRoom& before, const DiskRoom& now);
 
 }  // namespace sandbox::box

@@ -26,14 +26,27 @@ bool read_kilobytes(const std::string& path,
   return any;
 }
 
+constexpr const char* kPageTables = "VmPTE";
+
 // What was moved to swap is still taken: code can have that done, see MADV_PAGEOUT in madvise(2).
 bool read(const std::string& path, const char* anonymous, const char* swapped, const char* shared,
           ProcessMemory& memory) {
   memory = {};
   return read_kilobytes(path, [&](const std::string& name, std::int64_t bytes) {
-    if (name == anonymous || name == swapped) memory.anonymous_bytes += bytes;
+    if (name == anonymous || name == swapped || name == kPageTables) {
+      memory.anonymous_bytes += bytes;
+    }
     if (name == shared) memory.shared_bytes = bytes;
   });
+}
+
+// Only the status of a process tells.
+std::int64_t page_table_bytes(const std::string& directory) {
+  std::int64_t bytes = 0;
+  (void)read_kilobytes(directory + "/status", [&](const std::string& name, std::int64_t value) {
+    if (name == kPageTables) bytes = value;
+  });
+  return bytes;
 }
 
 // The directories of a process and then of its threads: one whose first thread has ended goes on,
@@ -77,12 +90,13 @@ ProcessMemory resident_memory(pid_t pid) {
   return memory;
 }
 
-ProcessMemory proportional_memory(pid_t pid) {
+ProcessMemory proportional_memory(pid_t pid, Nameless nameless) {
   ProcessMemory memory;
   const bool told = with_threads(pid, [&](const std::string& directory) {
     if (!read(directory + "/smaps_rollup", "Pss_Anon", "SwapPss", "Pss_Shmem", memory))
       return false;
-    if (memory.shared_bytes > 0) {
+    memory.anonymous_bytes += page_table_bytes(directory);
+    if (nameless == Nameless::kAsk && memory.shared_bytes > 0) {
       memory.nameless_bytes = nameless_shared_bytes(directory + "/smaps");
     }
     return true;

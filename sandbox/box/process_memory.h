@@ -8,8 +8,8 @@
 namespace sandbox::box {
 
 struct ProcessMemory {
-  std::int64_t anonymous_bytes = 0;
-  std::int64_t shared_bytes = 0;  // tmpfs, memfd, shared mappings; not files of a disk
+  std::int64_t anonymous_bytes = 0;  // and the page tables, which are as large as code likes
+  std::int64_t shared_bytes = 0;     // tmpfs, memfd, shared mappings; not files of a disk
   // Of these, what no file system and no descriptor leads to; only proportional_memory() tells.
   std::int64_t nameless_bytes = 0;
 };
@@ -18,7 +18,9 @@ struct ProcessMemory {
 ProcessMemory resident_memory(pid_t pid);
 
 // A page that n processes share counts 1/n in each, so the sum over processes is the truth. Walks
-// the page tables of the process. Of one that cannot be looked into, what it has resident.
-ProcessMemory proportional_memory(pid_t pid);
+// the page tables of the process, and what is nameless takes as long again. Of one that cannot be
+// looked into, what it has resident.
+enum class Nameless { kAsk, kLeave };
+ProcessMemory proportional_memory(pid_t pid, Nameless nameless = Nameless::kAsk);
 
 }  // namespace sandbox::box

@@ -13,17 +13,19 @@
 namespace sandbox::box {
 namespace {
 
-// More than any session may have: a bound for the loop, not for the session.
-constexpr std::size_t kProcessesMax = 65536;
+// More than any session may have: a bound for the loop, not for the session. Threads that come and
+// go can be met with one process after the other.
+constexpr base::WorkBudget::Bounds kMost{.steps = 262'144, .cpu_time = std::chrono::seconds(10)};
 
-void add_children(pid_t parent, std::vector<pid_t>& found) {
+void add_children(pid_t parent, base::WorkBudget& budget, std::vector<pid_t>& found) {
   const std::string tasks = "/proc/" + std::to_string(parent) + "/task";
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(tasks.c_str()), &::closedir);
   if (!directory) return;
   while (const dirent* entry = ::readdir(directory.get())) {  // NOLINT: one thread
     if (entry->d_name[0] == '.') continue;
+    if (!budget.take()) return;
     std::ifstream children(tasks + "/" + entry->d_name + "/children");
-    for (pid_t child = 0; children >> child;) found.push_back(child);
+    for (pid_t child = 0; budget.take() && children >> child;) found.push_back(child);
   }
 }
 
@@ -34,13 +36,18 @@ bool is_alive(int pidfd) {
   return events.ok() && events.value() == 0;
 }
 
-std::vector<pid_t> read_descendants(pid_t ancestor) {
+std::vector<pid_t> read_descendants(pid_t ancestor, base::WorkBudget& budget) {
   std::vector<pid_t> found;
-  add_children(ancestor, found);
-  for (std::size_t i = 0; i < found.size() && found.size() < kProcessesMax; ++i) {
-    add_children(found[i], found);
+  add_children(ancestor, budget, found);
+  for (std::size_t i = 0; i < found.size() && !budget.spent(); ++i) {
+    add_children(found[i], budget, found);
   }
   return found;
+}
+
+std::vector<pid_t> read_descendants(pid_t ancestor) {
+  base::WorkBudget budget(kMost);
+  return read_descendants(ancestor, budget);
 }
 
 std::int64_t count_tasks(const std::vector<pid_t>& processes) {

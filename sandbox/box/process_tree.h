@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sandbox/base/work_budget.h"
+
 namespace sandbox::box {
 
 // Whether the process has not ended: what was found by its number until now, was found of it. A
@@ -15,6 +17,9 @@ bool is_alive(int pidfd);
 // Every descendant of `ancestor`, itself not included, by its pid on the host. Orphans of a pid
 // namespace become children of its init, so from init this reaches them all.
 std::vector<pid_t> read_descendants(pid_t ancestor);
+
+// Not all of them, where it takes more than the budget: a step for each thread and each child.
+std::vector<pid_t> read_descendants(pid_t ancestor, base::WorkBudget& budget);
 
 // Processes and threads, as the process limit counts them. proc_pid_status(5)
 std::int64_t count_tasks(const std::vector<pid_t>& processes);

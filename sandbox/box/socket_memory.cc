@@ -1,47 +1,51 @@
 #include "sandbox/box/socket_memory.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <sstream>
-#include <string>
 
 namespace sandbox::box {
 namespace {
 
-constexpr std::int64_t kFewSockets = 16;
+constexpr std::int64_t kMemoryShare = 4;
+// Of the host, so that some sessions together do not come to its end.
+constexpr std::int64_t kHostShare = 8;
+// Each processor of the host keeps some of what its sockets have taken or given back to itself.
+constexpr std::int64_t kGatheredLate = 2;
 
-// Of /proc/<pid>/net/sockstat and sockstat6: "UDP: inuse 3 mem 2".
-std::int64_t sockets_in_use(const std::string& net, const char* file, const std::string& kind) {
-  std::ifstream lines(net + file);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(kind + ": inuse ")) continue;
-    return std::strtoll(line.c_str() + kind.size() + sizeof ": inuse", nullptr, 10);
-  }
-  return 0;
+std::int64_t page_bytes() { return ::sysconf(_SC_PAGESIZE); }
+
+std::string text_of_file(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What `bytes_of` finds in the lines of a table, the titles left out.
-std::int64_t sum_of_lines(const std::string& path, std::int64_t (*bytes_of)(std::istringstream&)) {
+// Of the host's memory, as the kernel shares it out at its start: 3/32 for TCP, twice that for UDP.
+std::int64_t host_bytes(const char* numbers, std::int64_t usual_parts) {
+  constexpr std::int64_t kParts = 32;
+  const std::int64_t told = bytes_of_protocol(text_of_file(numbers), page_bytes());
+  if (told > 0) return told;  // it is not shown in a network namespace of one's own
+  return ::sysconf(_SC_PHYS_PAGES) / kParts * usual_parts * page_bytes();
+}
+
+// Adds what `bytes_of` finds in the lines of a table, the titles left out, until it is beyond
+// `bytes_max`.
+void add_lines(const std::string& path, std::int64_t (*bytes_of)(const std::string&),
+               std::int64_t bytes_max, base::WorkBudget& budget, std::int64_t& bytes) {
   std::ifstream lines(path);
   std::string line;
   std::getline(lines, line);
-  std::int64_t bytes = 0;
-  while (std::getline(lines, line)) {
-    std::istringstream fields(line);
-    bytes += bytes_of(fields);
-  }
-  return bytes;
-}
-
-std::int64_t queued_in(std::istringstream& fields) {
-  std::string line;
-  std::getline(fields, line);
-  return queued_bytes(line);
+  while (bytes <= bytes_max && std::getline(lines, line) && budget.take()) bytes += bytes_of(line);
 }
 
 // "sk Eth Pid Groups Rmem Wmem …"
-std::int64_t netlink_bytes(std::istringstream& fields) {
+std::int64_t netlink_bytes(const std::string& line) {
+  std::istringstream fields(line);
   std::string skipped;
   for (int field = 0; field < 4; ++field) fields >> skipped;
   std::int64_t received = 0;
@@ -49,7 +53,41 @@ std::int64_t netlink_bytes(std::istringstream& fields) {
   return fields >> received >> sent ? received + sent : 0;
 }
 
+// Of both families, which share their memory.
+std::int64_t protocol_bytes(const std::string& net, const char* table, std::int64_t bytes_max,
+                            base::WorkBudget& budget) {
+  std::int64_t bytes = 0;
+  add_lines(net + table, queued_bytes, bytes_max, budget, bytes);
+  add_lines(net + table + "6", queued_bytes, bytes_max, budget, bytes);
+  return bytes;
+}
+
 }  // namespace
+
+std::int64_t bytes_of_protocol(const std::string& numbers, std::int64_t page_bytes) {
+  std::istringstream fields(numbers);
+  std::int64_t least = 0;
+  std::int64_t pressure = 0;
+  std::int64_t most = 0;
+  if (!(fields >> least >> pressure >> most) || most <= 0) return 0;
+  return std::min(most, std::numeric_limits<std::int64_t>::max() / page_bytes) * page_bytes;
+}
+
+SocketBounds read_socket_bounds(std::int64_t memory_bytes) {
+  return {memory_bytes / kMemoryShare, host_bytes("/proc/sys/net/ipv4/tcp_mem", 3) / kHostShare,
+          host_bytes("/proc/sys/net/ipv4/udp_mem", 6) / kHostShare};
+}
+
+std::int64_t pages_in_use(const std::string& sockstat, const std::string& kind) {
+  std::istringstream lines(sockstat);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(kind + ": ")) continue;
+    const auto memory = line.find(" mem ");
+    if (memory == std::string::npos) return 0;
+    return std::strtoll(line.c_str() + memory + sizeof " mem", nullptr, 10);
+  }
+  return 0;
+}
 
 std::int64_t queued_bytes(const std::string& line) {
   std::istringstream fields(line);
@@ -64,18 +102,36 @@ std::int64_t queued_bytes(const std::string& line) {
   return bytes_of(queues.c_str()) + bytes_of(queues.c_str() + colon + 1);
 }
 
-std::int64_t socket_memory_bytes(pid_t pid) {
+const char* reason_of(SocketMemory beyond) {
+  if (beyond == SocketMemory::kBeyondHost) {
+    return "more was sent through its TCP or UDP sockets and not read than an eighth of what the "
+           "kernel gives those of the whole host";
+  }
+  return "more was sent through its sockets and not read than a quarter of memory_mb";
+}
+
+SocketMemory measure_sockets(pid_t pid, const SocketBounds& bounds, base::WorkBudget& budget) {
   const std::string net = "/proc/" + std::to_string(pid) + "/net/";
-  std::int64_t bytes = sum_of_lines(net + "netlink", netlink_bytes);
-  const auto add = [&](const char* sockstat, const char* kind, const char* table) {
-    if (sockets_in_use(net, sockstat, kind) <= kFewSockets) return;
-    bytes += sum_of_lines(net + table, queued_in);
+  const std::string sockstat = text_of_file(net + "sockstat");
+  const auto of_host = [&sockstat](const char* kind) {
+    return pages_in_use(sockstat, kind) * page_bytes() * kGatheredLate;
   };
-  add("sockstat", "UDP", "udp");
-  add("sockstat6", "UDP6", "udp6");
-  add("sockstat", "TCP", "tcp");
-  add("sockstat6", "TCP6", "tcp6");
-  return bytes;
+  std::int64_t all = 0;
+  add_lines(net + "netlink", netlink_bytes, bounds.bytes, budget, all);
+  const std::int64_t tcp_of_host = of_host("TCP");
+  const std::int64_t udp_of_host = of_host("UDP");
+  const bool may_be_beyond = tcp_of_host > bounds.tcp_bytes || udp_of_host > bounds.udp_bytes ||
+                             all + tcp_of_host + udp_of_host > bounds.bytes;
+  if (may_be_beyond) {
+    const std::int64_t most = bounds.bytes;
+    const std::int64_t tcp = protocol_bytes(net, "tcp", most, budget);
+    const std::int64_t udp = protocol_bytes(net, "udp", most, budget);
+    all += tcp + udp;
+    if (all <= most && (tcp > bounds.tcp_bytes || udp > bounds.udp_bytes)) {
+      return SocketMemory::kBeyondHost;
+    }
+  }
+  return all > bounds.bytes || budget.spent() ? SocketMemory::kBeyondMemory : SocketMemory::kWithin;
 }
 
 }  // namespace sandbox::box

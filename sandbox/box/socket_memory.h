@@ -7,16 +7,45 @@
 #include <cstdint>
 #include <string>
 
+#include "sandbox/base/work_budget.h"
+
 namespace sandbox::box {
 
-// Bytes waiting in the TCP, UDP and netlink sockets of the network namespace that `pid` is in, as
-// far as the kernel tells: it may hold somewhat more. 0 when the process has ended. Few sockets of
-// a kind are not asked: they cannot hold much, and the host's tables take milliseconds to read.
-std::int64_t socket_memory_bytes(pid_t pid);
+// What may wait in the sockets of a session.
+struct SocketBounds {
+  std::int64_t bytes = 0;      // of all kinds together: a quarter of its memory
+  std::int64_t tcp_bytes = 0;  // an eighth of what the kernel gives all of the host's TCP
+  std::int64_t udp_bytes = 0;  // the same of UDP
+};
+
+SocketBounds read_socket_bounds(std::int64_t memory_bytes);
+
+// The third number of /proc/sys/net/ipv4/tcp_mem or udp_mem, which are pages; see tcp(7). Nothing
+// when there is none.
+std::int64_t bytes_of_protocol(const std::string& numbers, std::int64_t page_bytes);
+
+enum class SocketMemory {
+  kWithin,
+  kBeyondMemory,  // of the session
+  kBeyondHost,    // its share of the host's
+};
+
+// Why a run is ended for it, in words for whoever made it.
+const char* reason_of(SocketMemory beyond);
+
+// What waits in the TCP, UDP and netlink sockets of the network namespace that `pid` is in, as far
+// as the kernel tells: it may hold somewhat more. kWithin when the process has ended. The tables of
+// TCP and UDP, which are as long as code likes, are read when all of the host has more than the
+// session may have; sockets that are too many for the budget, a step each, are beyond.
+SocketMemory measure_sockets(pid_t pid, const SocketBounds& bounds, base::WorkBudget& budget);
 
 // Both queues of a line of /proc/<pid>/net/tcp or udp: "sl local rem st tx_queue:rx_queue …". The
 // kernel takes the difference of two numbers of TCP without a lock, so that one which moves may be
 // less than nothing, which is nothing here.
 std::int64_t queued_bytes(const std::string& line);
+
+// Of /proc/<pid>/net/sockstat, which tells the memory of all of the host: "TCP: … mem 428", in
+// pages.
+std::int64_t pages_in_use(const std::string& sockstat, const std::string& kind);
 
 }  // namespace sandbox::box

@@ -4,12 +4,17 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <stop_token>
 #include <vector>
 
 #include "sandbox/base/fd.h"
+#include "sandbox/base/work_budget.h"
+#include "sandbox/box/memory_ledger.h"
+#include "sandbox/box/socket_memory.h"
+#include "sandbox/limits.h"
 
 namespace sandbox::box {
 
@@ -20,36 +25,71 @@ struct Measured {
   std::vector<int> tmpfs;        // borrowed: the box's own
 };
 
+// What a look may cost, each part of it: more than an honest session takes that has all which its
+// limits give it, so that nobody else's looks are cut short.
+struct LookBounds {
+  base::WorkBudget::Bounds names;        // of files, in its directories
+  base::WorkBudget::Bounds descriptors;  // and threads that may have others
+  base::WorkBudget::Bounds processes;    // and threads
+  base::WorkBudget::Bounds sockets;
+};
+LookBounds look_bounds(const Limits& limits);
+
 struct ProcessUsage {
   std::size_t processes = 0;
   std::int64_t tasks = 0;         // processes and threads; 0 when not asked for
   std::int64_t memory_bytes = 0;  // more than `memory_max`, or not exact; 0 when not asked for
-  std::int64_t socket_bytes = 0;  // see socket_memory.h
-  base::UniqueFd largest;         // pidfd of who uses most of it, when it is more than the most
+  SocketMemory sockets = SocketMemory::kWithin;
+  base::UniqueFd largest;    // pidfd of who uses most of it, when it is more than the most
+  bool uncountable = false;  // there were more processes and threads than the bounds say
 };
 
-struct ProcessQuestions {
-  bool tasks = false;
-  bool memory = false;
-  std::int64_t memory_bytes_max = 0;
+// What is known from the looks before.
+class ProcessLooks {
+ public:
+  struct Questions {
+    bool tasks = false;
+    bool memory = false;
+  };
+
+  ProcessLooks(Measured measured, const Limits& limits);
+
+  // For one thread at a time.
+  ProcessUsage look(const Questions& questions, const std::stop_token& stop);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::int64_t unmapped_memory(const std::vector<pid_t>& processes, const std::stop_token& stop);
+
+  const Measured measured_;
+  const LookBounds bounds_;
+  const SocketBounds socket_bounds_;
+  const std::int64_t memory_bytes_max_;
+  MemoryLedger ledger_;
+  std::int64_t open_memory_files_bytes_ = 0;
+  Clock::time_point next_descriptor_look_{};
 };
 
-ProcessUsage measure_processes(const Measured& measured, const ProcessQuestions& questions,
-                               const std::stop_token& stop);
+// What there was too much of to look through, or is closed to the count.
+enum class Uncountable { kNothing, kClosed, kNames, kDescriptors, kProcesses };
+
+// Why a run is ended for it, in words for whoever made it.
+const char* reason_of(Uncountable what);
 
 struct DiskUsage {
   std::int64_t bytes = 0;
   std::int64_t files = 0;
   std::int64_t deleted_bytes = 0;  // of both: without a name, but open
   std::int64_t deleted_files = 0;
-  bool complete = true;         // false: things were moved under the count, and more may be there
-  std::int64_t unreadable = 0;  // directories that were closed to the count again and again
-  std::vector<pid_t> closed;    // see DeletedFiles
-  bool below_floor = false;     // the host has hardly any room left where they lie
+  bool complete = true;       // false: things were moved under the count, and more may be there
+  std::vector<pid_t> closed;  // see DeletedFiles
+  Uncountable uncountable = Uncountable::kNothing;
 };
 
-// Counts up to about `files_max`, which is then what it says.
-DiskUsage measure_disk(const Measured& measured, std::int64_t files_max,
+// Counts up to about twice the limit of files, which is then what it says. Where what has a name
+// has grown beyond a limit, what has none is not looked for: it counts as it did in `before`.
+DiskUsage measure_disk(const Measured& measured, const Limits& limits, const DiskUsage& before,
                        const std::stop_token& stop);
 
 }  // namespace sandbox::box

@@ -2,12 +2,12 @@
 
 #include <signal.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "sandbox/base/work_budget.h"
 #include "sandbox/box/process_tree.h"
 
 namespace sandbox::box {
@@ -25,16 +25,15 @@ constexpr milliseconds kBombWindow{500};
 constexpr std::int64_t kBombRefusals = 10;
 // One may be an accident: a directory that is closed while it is removed.
 constexpr int kUncountableLooks = 2;
-// What looking may take of a CPU: a twentieth for the disk, a fifth for the processes.
+// What looking may take of a CPU: a twentieth for the disk, a fifth for the processes. How long a
+// look takes is the code's to choose, so nobody rests longer for it than this.
 constexpr int kDiskRestFactor = 20;
 constexpr int kProcessRestFactor = 4;
-// What waits in sockets may take a quarter of the memory limit, beside it.
-constexpr int kSocketShare = 4;
+constexpr milliseconds kRestMax{2000};
 
-std::chrono::nanoseconds thread_cpu_time() {
-  timespec now{};
-  (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+// In processor time: a look that had to wait for a processor has cost nobody anything.
+std::chrono::nanoseconds rest_after(std::chrono::nanoseconds took, int factor) {
+  return std::min<std::chrono::nanoseconds>(took * factor, kRestMax);
 }
 
 }  // namespace
@@ -55,6 +54,7 @@ Watchdog::Watchdog(EventLoop& loop, const Limits& limits, Watched watched,
     : loop_(loop),
       limits_(limits),
       watched_(std::move(watched)),
+      process_looks_(watched_.measured, limits),
       processes_side_(std::move(processes_side)),
       disk_side_(std::move(disk_side)) {}
 
@@ -75,6 +75,7 @@ void Watchdog::tick() {
   timer_ = 0;
   check_oom_kills();
   if (!processes_side_->busy() && Clock::now() >= next_process_look_) look_at_processes();
+  look_at_room();
   const bool disk_is_due = watched_.disk && Clock::now() >= next_disk_look_;
   if (disk_is_due && !disk_side_->busy()) look_at_disk();
   const milliseconds pause = interval();
@@ -84,7 +85,7 @@ void Watchdog::tick() {
 
 milliseconds Watchdog::interval() const {
   if (watched_.busy() || disk_is_filling_ || writes_below_floor_ || refused_before_ ||
-      uncountable_looks_ > 0) {
+      uncountable_looks_ > 0 || uncountable_process_looks_ > 0) {
     return kBusyInterval;
   }
   // Something that a run left behind may be at work.
@@ -92,23 +93,18 @@ milliseconds Watchdog::interval() const {
 }
 
 void Watchdog::look_at_processes() {
-  ProcessQuestions questions;
+  ProcessLooks::Questions questions;
   questions.tasks = watched_.processes ? watched_.busy() : refused_before_.has_value();
   questions.memory = watched_.memory;
-  questions.memory_bytes_max = limits_.memory_mb << 20;
   processes_side_->run([this, questions](const std::stop_token& stop) -> std::function<void()> {
-    const auto started = thread_cpu_time();
-    auto usage =
-        std::make_shared<ProcessUsage>(measure_processes(watched_.measured, questions, stop));
-    // A look that had to wait for a processor has cost nobody anything.
-    return [this, usage, took = thread_cpu_time() - started] {
-      next_process_look_ = Clock::now() + took * kProcessRestFactor;
+    const auto started = base::thread_cpu_time();
+    auto usage = std::make_shared<ProcessUsage>(process_looks_.look(questions, stop));
+    return [this, usage, took = base::thread_cpu_time() - started] {
+      next_process_look_ = Clock::now() + rest_after(took, kProcessRestFactor);
       processes_ = usage->processes;
       if (watched_.memory) check_memory(*usage);
       check_processes(*usage);
-      if (usage->socket_bytes > (limits_.memory_mb << 20) / kSocketShare) {
-        watched_.sockets_too_large();
-      }
+      if (usage->sockets != SocketMemory::kWithin) watched_.sockets_too_large(usage->sockets);
     };
   });
 }
@@ -116,18 +112,37 @@ void Watchdog::look_at_processes() {
 void Watchdog::look_at_disk() {
   // What was promised just now may not be written yet: the look after this one counts it.
   const std::int64_t written = std::exchange(promised_before_look_, promised_bytes_);
-  disk_side_->run([this, written](const std::stop_token& stop) -> std::function<void()> {
-    const auto started = Clock::now();
-    // Beyond the limit, so that growth can still be seen.
-    const DiskUsage usage = measure_disk(watched_.measured, 2 * limits_.files + 1, stop);
-    return [this, usage, written, took = Clock::now() - started] {
-      promised_bytes_ -= written;
-      promised_before_look_ -= written;
-      check_disk(usage);
-      const auto pause = writes_below_floor_ ? kBusyInterval : kDiskInterval;
-      next_disk_look_ = Clock::now() + std::max<Clock::duration>(pause, took * kDiskRestFactor);
-    };
-  });
+  room_at_look_ = room_;
+  disk_side_->run(
+      [this, written, before = last_disk_](const std::stop_token& stop) -> std::function<void()> {
+        const auto started = base::thread_cpu_time();
+        const DiskUsage usage = measure_disk(watched_.measured, limits_, before, stop);
+        return [this, usage, written, took = base::thread_cpu_time() - started] {
+          promised_bytes_ -= written;
+          promised_before_look_ -= written;
+          check_disk(usage);
+          disk_looked_at_ = Clock::now();
+          next_disk_look_ =
+              disk_looked_at_ +
+              (writes_below_floor_ || uncountable_looks_ > 0
+                   ? kBusyInterval
+                   : std::max<Clock::duration>(kDiskInterval, rest_after(took, kDiskRestFactor)));
+        };
+      });
+}
+
+// The rest after a look ends when the host has lost as much room as the session had left, which it
+// may have written, and when it loses what it keeps for itself.
+void Watchdog::look_at_room() {
+  if (!watched_.disk) return;
+  room_ = measure_room(watched_.measured.directories);
+  const std::int64_t lost = lost_bytes(room_at_look_, room_);
+  const std::int64_t bytes_left = (limits_.disk_mb << 20) - last_disk_.bytes;
+  const std::int64_t files_left = limits_.files - last_disk_.files;
+  const bool may_be_over = lost > std::max<std::int64_t>(bytes_left, 0) ||
+                           lost_files(room_at_look_, room_) > std::max<std::int64_t>(files_left, 0);
+  if (!may_be_over && !(room_.below_floor && lost > 0)) return;
+  next_disk_look_ = std::min(next_disk_look_, disk_looked_at_ + kDiskInterval);
 }
 
 void Watchdog::check_memory(const ProcessUsage& usage) {
@@ -153,6 +168,11 @@ void Watchdog::check_oom_kills() {
 // Meeting the limit is an error that a program may handle; filling the table and going on is a
 // bomb. Without a run only what is refused right now counts: an interpreter may keep idle threads.
 void Watchdog::check_processes(const ProcessUsage& usage) {
+  uncountable_process_looks_ = usage.uncountable ? uncountable_process_looks_ + 1 : 0;
+  if (uncountable_process_looks_ >= kUncountableLooks) {
+    uncountable_process_looks_ = 0;
+    watched_.processes_uncountable();
+  }
   const std::int64_t refused = watched_.processes ? 0 : watched_.pids_refused();
   const bool refusing = refused > last_refused_;
   if (watched_.processes && is_full(usage)) ++times_full_;
@@ -179,16 +199,19 @@ std::int64_t Watchdog::times_full() {
   return times_full_;
 }
 
-void Watchdog::check_disk(DiskUsage usage) {
-  uncountable_looks_ = usage.unreadable > 0 ? uncountable_looks_ + 1 : 0;
+void Watchdog::tell_what_is_uncountable(const DiskUsage& usage) {
   const bool hides = std::any_of(usage.closed.begin(), usage.closed.end(), [this](pid_t pid) {
     return std::find(last_disk_.closed.begin(), last_disk_.closed.end(), pid) !=
            last_disk_.closed.end();
   });
-  if (uncountable_looks_ >= kUncountableLooks || hides) {
-    uncountable_looks_ = 0;
-    watched_.disk_uncountable();
-  }
+  uncountable_looks_ = usage.uncountable == Uncountable::kNothing ? 0 : uncountable_looks_ + 1;
+  if (uncountable_looks_ < kUncountableLooks && !hides) return;
+  uncountable_looks_ = 0;
+  watched_.disk_uncountable(hides ? Uncountable::kClosed : usage.uncountable);
+}
+
+void Watchdog::check_disk(DiskUsage usage) {
+  tell_what_is_uncountable(usage);
   // What was moved under the count is still there: a program cannot hide its files by moving them.
   if (!usage.complete) {
     usage.bytes = std::max(usage.bytes, last_disk_.bytes);
@@ -203,7 +226,7 @@ void Watchdog::check_disk(DiskUsage usage) {
   const bool growing = usage.bytes > last_disk_.bytes || usage.files > last_disk_.files ||
                        usage.files > 2 * limits_.files;
   const bool was_over = over_disk_limit_;
-  check_floor(usage.below_floor && usage.bytes > last_disk_.bytes);
+  check_floor(room_.below_floor && usage.bytes > last_disk_.bytes);
   last_disk_ = usage;
   over_disk_limit_ = over(usage.bytes, usage.files);
   // A run that makes room may go on. What has no name any more goes only with the processes that

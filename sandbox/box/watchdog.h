@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "sandbox/base/result.h"
+#include "sandbox/box/disk_room.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/side_thread.h"
 #include "sandbox/box/usage.h"
@@ -28,11 +29,12 @@ class Watchdog {
     // Both since the start of the box, as far as the kernel tells.
     std::function<std::int64_t()> oom_kills;
     std::function<std::int64_t()> pids_refused;
-    std::function<void()> disk_limit_reached;     // and it does not get better by itself
-    std::function<void()> disk_room_low;          // the host's, and the session goes on writing
-    std::function<void()> disk_uncountable;       // somebody keeps closing directories to the count
-    std::function<void()> sockets_too_large;      // more waits in them than the memory limit allows
-    std::function<void()> process_limit_reached;  // again and again, for half a second
+    std::function<void()> disk_limit_reached;  // and it does not get better by itself
+    std::function<void()> disk_room_low;       // the host's, and the session goes on writing
+    std::function<void(Uncountable)> disk_uncountable;    // again and again
+    std::function<void(SocketMemory)> sockets_too_large;  // more waits in them than may
+    std::function<void()> process_limit_reached;          // again and again, for half a second
+    std::function<void()> processes_uncountable;  // they come and go faster than they are counted
     std::function<void()> memory_ran_out;         // something was killed, and its run goes on
   };
 
@@ -68,6 +70,7 @@ class Watchdog {
   void tick();
   void look_at_processes();
   void look_at_disk();
+  void look_at_room();
   void set_timer(std::chrono::milliseconds pause);
   [[nodiscard]] std::chrono::milliseconds interval() const;
   void check_memory(const ProcessUsage& usage);
@@ -75,6 +78,7 @@ class Watchdog {
   [[nodiscard]] bool is_full(const ProcessUsage& usage) const;
   void check_oom_kills();
   void check_disk(DiskUsage usage);
+  void tell_what_is_uncountable(const DiskUsage& usage);
   void check_floor(bool writing);
 
   EventLoop& loop_;
@@ -86,7 +90,10 @@ class Watchdog {
   std::size_t processes_ = 0;  // at the last look
   Clock::time_point next_process_look_{};
   Clock::time_point next_disk_look_{};
+  Clock::time_point disk_looked_at_{};
   DiskUsage last_disk_;
+  DiskRoom room_;          // at the last tick
+  DiskRoom room_at_look_;  // when the last look at the disk began
   Clock::time_point next_asked_look_{};
   std::int64_t promised_bytes_ = 0;        // to writers outside, and not counted yet
   std::int64_t promised_before_look_ = 0;  // of these, before the last look began
@@ -95,6 +102,7 @@ class Watchdog {
   bool over_disk_limit_ = false;
   bool writes_below_floor_ = false;
   int uncountable_looks_ = 0;  // in a row
+  int uncountable_process_looks_ = 0;
   std::int64_t times_full_ = 0;
   std::int64_t last_refused_ = 0;
   std::optional<std::int64_t> refused_before_;  // while something is being refused
@@ -102,6 +110,7 @@ class Watchdog {
   std::int64_t last_oom_kills_ = 0;
   std::optional<Clock::time_point> oom_seen_at_;
   bool awake_ = false;
+  ProcessLooks process_looks_;  // of the thread beside
   // Last, so that what they still do has the rest. A look at the disk may take long, and the looks
   // at the memory must not wait for it.
   std::unique_ptr<SideThread> processes_side_;

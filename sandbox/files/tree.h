@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sandbox/base/result.h"
+#include "sandbox/base/work_budget.h"
 
 namespace sandbox::files {
 
@@ -16,13 +17,15 @@ struct TreeUsage {
   // Directories that could not be looked into. Those of our own id are opened to their owner for
   // it, so of these it is one that somebody closes again and again.
   std::int64_t unreadable = 0;
-  // The count ended early: at `files_max`, told to stop, or because things were moved under it.
+  // The count ended early: at `files_max`, its budget spent, told to stop, or because things were
+  // moved under it.
   bool truncated = false;
 };
 
-// Stops counting at `files_max`, which is then what it says, and when told to. `directory_fd` is
-// borrowed.
-TreeUsage tree_usage(int directory_fd, std::int64_t files_max, const std::stop_token& stop = {});
+// Stops counting at `files_max`, which is then what it says, and when told to. Takes a step of the
+// budget for each name: a file may have any number of them. `directory_fd` is borrowed.
+TreeUsage tree_usage(int directory_fd, std::int64_t files_max, base::WorkBudget& budget,
+                     const std::stop_token& stop = {});
 
 // Removes the entry `name` of `parent_fd` and all it holds, whatever its modes and however deep.
 // Not being there is success. What cannot be removed (a mount, another's file) does not stop the

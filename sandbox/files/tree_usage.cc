@@ -47,13 +47,13 @@ bool in_open_directory(int directory_fd, const Attempt& attempt) {
 
 class Counter {
  public:
-  Counter(base::UniqueFd top, std::int64_t files_max)
-      : walk_(std::move(top), Mounts::kStay), files_max_(files_max) {}
+  Counter(base::UniqueFd top, std::int64_t files_max, base::WorkBudget& budget)
+      : walk_(std::move(top), Mounts::kStay), files_max_(files_max), budget_(budget) {}
 
   TreeUsage count(const std::stop_token& stop) {
     waiting_.emplace_back();
     read_here();
-    while (!full_ && !stop.stop_requested()) {
+    while (!full_ && !budget_.spent() && !stop.stop_requested()) {
       if (waiting_.back().empty()) {
         if (walk_.depth() == 0) break;
         leave();
@@ -61,7 +61,7 @@ class Counter {
         enter_next();
       }
     }
-    usage_.truncated = full_ || walk_.lost_place() || stop.stop_requested();
+    usage_.truncated = full_ || budget_.spent() || walk_.lost_place() || stop.stop_requested();
     // A tree too large to be counted is over every limit.
     if (full_) usage_.files = files_max_;
     return usage_;
@@ -107,6 +107,7 @@ class Counter {
       return;
     }
     while (const dirent* entry = reader->next()) {
+      if (!budget_.take()) return;
       struct stat status {};
       const auto look = [&] {
         return ::fstatat(walk_.fd(), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0;
@@ -137,6 +138,7 @@ class Counter {
 
   TreeWalk walk_;
   std::int64_t files_max_;
+  base::WorkBudget& budget_;
   std::vector<std::vector<std::string>> waiting_;  // directories to enter, by depth
   std::size_t waiting_bytes_ = 0;
   std::set<std::pair<dev_t, ino_t>> counted_;
@@ -146,7 +148,8 @@ class Counter {
 
 }  // namespace
 
-TreeUsage tree_usage(int directory_fd, std::int64_t files_max, const std::stop_token& stop) {
+TreeUsage tree_usage(int directory_fd, std::int64_t files_max, base::WorkBudget& budget,
+                     const std::stop_token& stop) {
   base::UniqueFd top;
   const auto open_top = [&] {
     top = base::UniqueFd(::openat(directory_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -157,7 +160,7 @@ TreeUsage tree_usage(int directory_fd, std::int64_t files_max, const std::stop_t
     usage.unreadable = 1;
     return usage;
   }
-  return Counter(std::move(top), files_max).count(stop);
+  return Counter(std::move(top), files_max, budget).count(stop);
 }
 
 }  // namespace sandbox::files

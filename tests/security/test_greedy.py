@@ -7,8 +7,10 @@ The programs are in tests/security/greedy. Each writes "at <time>" for every ste
 limit, so the last one is when the limit was reached: clocks inside and outside of a box are the same.
 """
 
+import contextlib
 import os
 import pathlib
+import platform
 import re
 import time
 
@@ -39,6 +41,7 @@ PROGRAMS_OF = {
                   "memory_shared_mapping.py": {"oom"}, "memory_memfd.py": {"oom"},
                   "memory_shm_and_anonymous.py": {"oom"}, "memory_shared_and_memfd.py": {"oom"},
                   "memory_without_first_thread.py": {"oom"}, "memory_netlink.py": {"oom"}, "memory_udp.py": {"oom"},
+                  "memory_page_tables.py": {"oom"},
                   "shm_filler.py": {"exception", "disk", "oom"}},
     "disk_mb": {"disk_filler.py": {"disk"}, "disk_filler_in_tmp.py": {"disk"}, "disk_filler_unlinked.py": {"disk"},
                 "disk_filler_closed.py": {"disk"}, "disk_filler_closing.py": {"disk"},
@@ -116,6 +119,75 @@ def test_ends_with_its_cause_and_soon(server, made, session, limit, name):
     assert run["error"]["cause"] in PROGRAMS_OF[limit][name], (level, run["error"])
     assert ended - last_step(run) <= SECONDS, level
     check_usable(server, session)
+
+
+@contextlib.contextmanager
+def session_of(server, limit, **limits):
+    made = server.call("create_session", limits=limits)
+    try:
+        level_of(made, limit)
+        server.run("1", session_id=made["session_id"])
+        yield made["session_id"]
+        assert server.run("1 + 1", session_id=made["session_id"])["status"] == "completed"
+    finally:
+        server.call("delete_session", session_id=made["session_id"])
+
+
+def run_program(server, session, name, variables=""):
+    code = variables + "\n" + (PROGRAMS / name).read_text()
+    return server.run(code, session_id=session, timeout_seconds=90)
+
+
+# How long a look takes is the code's to choose, by what there is to look through: not how long nobody looks.
+BEHIND = {"named": ("disk_behind_descriptors.py", "NAMELESS, WRITES = False, True"),
+          "nameless": ("disk_behind_descriptors.py", "NAMELESS, WRITES = True, True"),
+          "threads": ("disk_behind_threads.py", ""), "names": ("disk_behind_names.py", "")}
+
+
+@pytest.mark.parametrize("case", BEHIND)
+def test_nobody_makes_the_disk_watch_blind(server, case):
+    if case == "threads" and platform.machine() != "x86_64":
+        pytest.skip(f"the program has instructions of x86_64; this is {platform.machine()}")
+    limits = {"disk_mb": 1000 if case == "names" else 100,  # names take room too
+              "processes": 1100 if case == "threads" else 256, "files": 30_000}
+    with session_of(server, "disk_mb", **limits) as session:
+        run = run_program(server, session, *BEHIND[case])
+        assert run["status"] == "failed" and run["error"]["cause"] == "disk", run
+        assert "still there" not in run["stdout"]
+        server.run("rm -rf hog*", "bash", session_id=session, timeout_seconds=60)
+
+
+def test_many_descriptors_alone_are_left_alone(server):
+    with session_of(server, "disk_mb", disk_mb=100) as session:
+        run = run_program(server, session, "disk_behind_descriptors.py", "NAMELESS, WRITES = False, False")
+        assert run["status"] == "completed" and run["stdout"].endswith("still there\n"), run
+
+
+def test_nobody_makes_the_memory_watch_blind(server):
+    with session_of(server, "memory_mb", memory_mb=768) as session:
+        run = run_program(server, session, "memory_behind_mappings.py")
+        assert "still there" not in run["stdout"], run
+        assert run["status"] == "completed" and "memory" in run["note"] or run["error"]["cause"] == "oom", run
+
+
+def host_share_of_tcp_mb():
+    try:
+        pages = int(pathlib.Path("/proc/sys/net/ipv4/tcp_mem").read_text().split()[2])
+    except OSError as error:
+        pytest.skip(f"the host does not say what it gives TCP: {error}")
+    return pages * os.sysconf("SC_PAGESIZE") // 8 >> 20
+
+
+@pytest.mark.parametrize("share,status", [(1.5, "failed"), (0.3, "completed")])
+def test_no_session_takes_the_hosts_memory_of_tcp(server, share, status):
+    megabytes = int(host_share_of_tcp_mb() * share)
+    if not 8 <= megabytes <= 1024:
+        pytest.skip(f"{megabytes} MB in TCP sockets are not to be tried on this host")
+    with session_of(server, "memory_mb", memory_mb=8192) as session:
+        run = run_program(server, session, "memory_tcp_of_host.py", f"MEGABYTES = {megabytes}")
+        assert run["status"] == status, run
+        if status == "failed":
+            assert run["error"]["cause"] == "oom" and "sockets" in str(run), run
 
 
 @pytest.mark.parametrize("name", ["cpu_hog.py", "cpu_hog_deaf.py"])

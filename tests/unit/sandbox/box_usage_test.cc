@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@
 #include "sandbox/box/process_memory.h"
 #include "sandbox/box/process_tree.h"
 #include "sandbox/box/socket_memory.h"
+#include "sandbox/box/usage.h"
 #include "sandbox/disk_quota.h"
 #include "sandbox/own_ids.h"
 
@@ -30,10 +32,15 @@ using namespace sandbox::box;
 
 constexpr std::size_t kMebibyte = 1 << 20;
 
+std::vector<DeletedFile> deleted_files_of(const std::vector<pid_t>& pids) {
+  base::WorkBudget budget({.steps = 1'000'000, .cpu_time = std::chrono::minutes(10)});
+  return deleted_open_files(pids, budget).files;
+}
+
 std::int64_t found_bytes(int fd) {
   struct stat status {};
   EXPECT_EQ(::fstat(fd, &status), 0);
-  for (const DeletedFile& file : deleted_open_files({::getpid()}).files) {
+  for (const DeletedFile& file : deleted_files_of({::getpid()})) {
     if (file.device == status.st_dev && file.inode == status.st_ino) return file.bytes;
   }
   return -1;
@@ -55,6 +62,63 @@ TEST(SocketMemory, WhatIsLessThanNothingIsNothing) {
   EXPECT_EQ(queued_bytes("   0: nothing"), 0);
 }
 
+TEST(SocketMemory, TheHostsShareIsTheThirdNumberOfPages) {
+  EXPECT_EQ(bytes_of_protocol("287901\t383869\t575802\n", 4096), 575802 * 4096LL);
+  EXPECT_EQ(bytes_of_protocol("1 2", 4096), 0);
+  EXPECT_EQ(bytes_of_protocol("", 4096), 0);
+  EXPECT_EQ(bytes_of_protocol("0 0 9223372036854775807", 4096) / 4096, INT64_MAX / 4096);
+  const SocketBounds bounds = read_socket_bounds(2048LL << 20);
+  EXPECT_EQ(bounds.bytes, 512LL << 20);
+  EXPECT_GT(bounds.tcp_bytes, 0);
+  EXPECT_GT(bounds.udp_bytes, 0);
+}
+
+TEST(SocketMemory, WhatTheHostHasInUse) {
+  const std::string sockstat =
+      "sockets: used 20\nTCP: inuse 3 orphan 0 tw 0 alloc 3 mem 428\nUDP: inuse 0 mem 7\n";
+  EXPECT_EQ(pages_in_use(sockstat, "TCP"), 428);
+  EXPECT_EQ(pages_in_use(sockstat, "UDP"), 7);
+  EXPECT_EQ(pages_in_use(sockstat, "RAW"), 0);
+}
+
+// Bounds of looks are beyond what an honest session of these limits has.
+TEST(LookBounds, AnHonestSessionAtItsLimitsIsWithin) {
+  const Limits usual;
+  const LookBounds bounds = look_bounds(usual);
+  EXPECT_GE(bounds.names.steps, 2 * usual.files);
+  EXPECT_GE(bounds.names.cpu_time, std::chrono::seconds(2));  // measured: 0.28
+  EXPECT_GE(bounds.descriptors.steps, 2 * usual.processes * usual.open_files);
+  EXPECT_GE(bounds.descriptors.cpu_time, std::chrono::seconds(2));  // measured: 0.9
+  EXPECT_GE(bounds.processes.steps, 4 * usual.processes);
+  const Limits least{.processes = 8, .files = 100, .open_files = 64};
+  EXPECT_GE(look_bounds(least).descriptors.steps, 2 * least.processes * least.open_files);
+  // However much the operator allows, a look ends.
+  const Limits most{.processes = 32768, .open_files = 1048576};
+  EXPECT_LE(look_bounds(most).descriptors.cpu_time, std::chrono::seconds(10));
+}
+
+TEST(WorkBudget, IsSpentByStepsAndByProcessorTime) {
+  base::WorkBudget steps({.steps = 2, .cpu_time = std::chrono::minutes(1)});
+  EXPECT_TRUE(steps.take());
+  EXPECT_TRUE(steps.take());
+  EXPECT_FALSE(steps.spent());
+  EXPECT_FALSE(steps.take());
+  EXPECT_TRUE(steps.spent());
+  base::WorkBudget time({.steps = INT64_MAX, .cpu_time = std::chrono::milliseconds(1)});
+  while (time.take()) {
+  }
+  EXPECT_TRUE(time.spent());
+}
+
+TEST(DeletedFiles, NoMoreIsLookedAtThanTheBudgetSays) {
+  std::vector<base::UniqueFd> held;
+  for (int i = 0; i < 100; ++i) held.emplace_back(::memfd_create("many", MFD_CLOEXEC));
+  base::WorkBudget budget({.steps = 50, .cpu_time = std::chrono::minutes(1)});
+  EXPECT_LT(deleted_open_files({::getpid()}, budget).files.size(), 50U);
+  EXPECT_TRUE(budget.spent());
+  EXPECT_GE(deleted_files_of({::getpid()}).size(), 100U);
+}
+
 TEST(DeletedFiles, AFileCountsOnceItsNameIsGone) {
   std::string path = ::testing::TempDir() + "hutch_deleted_XXXXXX";
   const base::UniqueFd fd(::mkstemp(path.data()));
@@ -72,7 +136,7 @@ TEST(DeletedFiles, TwoDescriptorsOfOneFileCountOnce) {
   const base::UniqueFd again(::dup(fd.get()));
   struct stat status {};
   ASSERT_EQ(::fstat(fd.get(), &status), 0);
-  const auto files = deleted_open_files({::getpid(), ::getpid()}).files;
+  const auto files = deleted_files_of({::getpid(), ::getpid()});
   EXPECT_EQ(std::count_if(files.begin(), files.end(),
                           [&status](const DeletedFile& file) {
                             return file.inode == status.st_ino && file.device == status.st_dev;
@@ -81,9 +145,7 @@ TEST(DeletedFiles, TwoDescriptorsOfOneFileCountOnce) {
   EXPECT_EQ(found_bytes(fd.get()), static_cast<std::int64_t>(kMebibyte));
 }
 
-TEST(DeletedFiles, AnEndedProcessHasNone) {
-  EXPECT_TRUE(deleted_open_files({0x7ffffff0}).files.empty());
-}
+TEST(DeletedFiles, AnEndedProcessHasNone) { EXPECT_TRUE(deleted_files_of({0x7ffffff0}).empty()); }
 
 // A thread may have left the table of the others, or outlive the first one.
 TEST(DeletedFiles, ATableOfOneThreadIsLookedInto) {
@@ -99,7 +161,7 @@ TEST(DeletedFiles, ATableOfOneThreadIsLookedInto) {
     seen.get_future().wait();
   });
   const int inode = made.get_future().get();
-  const auto files = deleted_open_files({::getpid()}).files;
+  const auto files = deleted_files_of({::getpid()});
   seen.set_value();
   alone.join();
   EXPECT_TRUE(std::any_of(files.begin(), files.end(), [inode](const DeletedFile& file) {
@@ -127,6 +189,90 @@ TEST(ProcessMemory, SharedAndAnonymousAreToldApart) {
   EXPECT_LE(truth.nameless_bytes, truth.shared_bytes);
   ::munmap(own, kBytes);
   ::munmap(shared, kBytes);
+}
+
+// Reading what was never written takes no memory but for the tables that lead to it.
+TEST(ProcessMemory, PageTablesCount) {
+  constexpr std::size_t kStep = 2 * kMebibyte;
+  constexpr std::size_t kTables = 4096;  // of a page each, which leads to 2 MiB
+  const std::int64_t before = resident_memory(::getpid()).anonymous_bytes;
+  const std::int64_t truth_before = proportional_memory(::getpid()).anonymous_bytes;
+  auto* empty = static_cast<volatile char*>(::mmap(
+      nullptr, kStep * kTables, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  ASSERT_NE(static_cast<volatile void*>(empty), MAP_FAILED);
+  ::madvise(const_cast<char*>(empty), kStep * kTables, MADV_NOHUGEPAGE);
+  for (std::size_t i = 0; i < kTables; ++i) (void)empty[i * kStep];
+  constexpr std::int64_t kSeen = kTables * 4096 * 9 / 10;
+  EXPECT_GE(resident_memory(::getpid()).anonymous_bytes - before, kSeen);
+  EXPECT_GE(proportional_memory(::getpid()).anonymous_bytes - truth_before, kSeen);
+  ::munmap(const_cast<char*>(empty), kStep * kTables);
+}
+
+// Children that share what they have are less than they have resident, however few are asked at
+// each look; memory of one's own is found at once among them.
+class Children {
+ public:
+  explicit Children(int count) {
+    EXPECT_EQ(::pipe2(hold_, O_CLOEXEC), 0);
+    for (int i = 0; i < count; ++i) add(0);
+  }
+  ~Children() {
+    for (const pid_t pid : pids_) {
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, nullptr, 0);
+    }
+    for (const int end : hold_) ::close(end);
+  }
+  // Returns once the child has filled as much.
+  pid_t add(std::size_t bytes) {
+    int ready[2];
+    EXPECT_EQ(::pipe2(ready, O_CLOEXEC), 0);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      void* own =
+          ::mmap(nullptr, bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (own != MAP_FAILED) std::memset(own, 1, bytes);
+      (void)!::write(ready[1], "x", 1);
+      ::pause();
+      ::_exit(0);
+    }
+    char byte = 0;
+    EXPECT_EQ(::read(ready[0], &byte, 1), 1);
+    for (const int end : ready) ::close(end);
+    pids_.push_back(pid);
+    return pid;
+  }
+  [[nodiscard]] const std::vector<pid_t>& pids() const { return pids_; }
+
+ private:
+  int hold_[2] = {-1, -1};
+  std::vector<pid_t> pids_;
+};
+
+TEST(MemoryLedger, WhatIsSharedCountsOnceThoughFewAreAskedAtEachLook) {
+  constexpr std::size_t kShared = 64 * kMebibyte;
+  void* shared =
+      ::mmap(nullptr, kShared, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  std::memset(shared, 1, kShared);
+  Children children(8);
+  MemoryLedger ledger;
+  // Nobody's time: one is asked at each look.
+  const MemoryLedger::Question question{.bytes_max = 3 * kShared,
+                                        .unmapped_bytes = 0,
+                                        .asking_time_max = std::chrono::nanoseconds(0)};
+  for (int look = 0; look < 20; ++look) {
+    const auto sum = ledger.look(children.pids(), question, {});
+    EXPECT_EQ(sum.largest, -1);
+    EXPECT_LE(sum.bytes, question.bytes_max);
+  }
+  const pid_t large = children.add(4 * kShared);
+  pid_t found = -1;
+  for (int look = 0; look < 3 && found < 0; ++look) {
+    found = ledger.look(children.pids(), question, {}).largest;
+  }
+  EXPECT_EQ(found, large);
+  ::munmap(shared, kShared);
 }
 
 // What a quota does where there is one is tested in the virtual machine (tests/vm).

@@ -147,7 +147,8 @@ TEST_F(FilesRace, RemovingWhileLinksAreExchanged) {
     fs::path tree = host("/workspace/t");
     std::error_code ignored;
     fs::create_directories(tree / "x", ignored);
-    (void)sandbox::files::tree_usage(workspace.get(), 1000);
+    base::WorkBudget budget({.steps = 1'000'000, .cpu_time = std::chrono::minutes(10)});
+    (void)sandbox::files::tree_usage(workspace.get(), 1000, budget);
     // Whatever "d" is at this moment, a link or a directory.
     (void)::renameat(workspace.get(), "d", workspace.get(), "t/x/d");
     (void)sandbox::files::remove_tree(workspace.get(), "t");

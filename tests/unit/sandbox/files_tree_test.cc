@@ -11,7 +11,13 @@ namespace {
 
 using namespace files_test;
 using sandbox::files::remove_tree;
-using sandbox::files::tree_usage;
+
+constexpr base::WorkBudget::Bounds kAmple{.steps = 1'000'000, .cpu_time = std::chrono::minutes(10)};
+
+sandbox::files::TreeUsage tree_usage(int directory_fd, std::int64_t files_max) {
+  base::WorkBudget budget(kAmple);
+  return sandbox::files::tree_usage(directory_fd, files_max, budget);
+}
 
 class FilesTree : public FilesTest {
  protected:
@@ -30,6 +36,22 @@ class FilesTree : public FilesTest {
     ASSERT_TRUE(file.valid());
   }
 };
+
+// A file of many names is one, and looking at each of them costs time all the same.
+TEST_F(FilesTree, UsageLooksAtNoMoreNamesThanItsBudgetSays) {
+  put("/workspace/file", "x");
+  for (int i = 0; i < 50; ++i) {
+    fs::create_hard_link(host("/workspace/file"), host("/workspace/link" + std::to_string(i)));
+  }
+  base::WorkBudget enough({.steps = 51, .cpu_time = std::chrono::minutes(10)});
+  const auto whole = sandbox::files::tree_usage(workspace().get(), 1000, enough);
+  EXPECT_EQ(whole.files, 1);
+  EXPECT_FALSE(whole.truncated);
+  EXPECT_FALSE(enough.spent());
+  base::WorkBudget little({.steps = 50, .cpu_time = std::chrono::minutes(10)});
+  EXPECT_TRUE(sandbox::files::tree_usage(workspace().get(), 1000, little).truncated);
+  EXPECT_TRUE(little.spent());
+}
 
 TEST_F(FilesTree, UsageCountsBlocksAndInodes) {
   put("/workspace/a/b/c", std::string(100'000, 'x'));

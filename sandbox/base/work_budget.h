@@ -1,0 +1,33 @@
+// What a look at something that hostile code has made may cost: that code chooses how much there is
+// to look at.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace base {
+
+// Of the calling thread. Waiting for a processor costs nothing here.
+std::chrono::nanoseconds thread_cpu_time();
+
+// Steps, and the processor time of the thread that makes it and takes them.
+class WorkBudget {
+ public:
+  struct Bounds {
+    std::int64_t steps = 0;
+    std::chrono::nanoseconds cpu_time{};
+  };
+
+  explicit WorkBudget(const Bounds& bounds);
+
+  // False, from then on, once there were more steps or they took longer than the bounds say.
+  bool take();
+  [[nodiscard]] bool spent() const { return spent_; }
+
+ private:
+  std::int64_t steps_left_;
+  std::chrono::nanoseconds ends_at_;
+  bool spent_ = false;
+};
+
+}  // namespace base
