@@ -16,17 +16,20 @@ struct Bounds {
   std::chrono::milliseconds idle_patience{75'000};  // for the first byte
 
   // Its body.
-  std::size_t body_bytes = 112U << 20;    // a write_file of 16 MiB, every byte of it escaped
-  std::size_t bodies_bytes = 512U << 20;  // all that are being read or answered, beyond
-  std::size_t small_body = 1U << 20;      // this much of each, which is always kept
+  std::size_t body_bytes = 112U << 20;  // a write_file of 16 MiB, every byte of it escaped
+  // What all may take together; where that is more, who takes more than an equal part gives way:
+  std::size_t bodies_bytes = 512U << 20;            // all that are being read or answered, beyond
+  std::size_t small_body = 1U << 20;                // this much of each, which is always kept
+  std::size_t body_readers = 96;                    // threads that wait for what is not there yet
+  std::size_t slow_bodies = 32;                     // threads that may wait for one longer than
+  std::chrono::milliseconds slow_after{100};        // all may
   std::chrono::milliseconds body_patience{15'000};  // and a second more per
   std::size_t body_bytes_per_second = 64U << 10;
-  std::size_t slow_bodies = 32;               // threads that may wait for one longer than
-  std::chrono::milliseconds slow_after{100};  // all may
+  std::chrono::milliseconds body_patience_max{60'000};  // however much has come
 
   // What waits for readers.
   std::size_t stream_bytes = 4U << 20;     // for one, and as much behind the event that passes it
-  std::size_t waiting_bytes = 512U << 20;  // for all; exceeded only by
+  std::size_t waiting_bytes = 512U << 20;  // for all, shared as above; exceeded only by
   std::size_t small_output = 16U << 10;    // answers of this size
   std::chrono::milliseconds write_patience{30'000};  // for a reader to take all that waits, or
   std::size_t write_progress = 64U << 10;            // so much of it

@@ -9,7 +9,8 @@
 
 namespace mcp::http {
 
-// What is too much is given up by those who hold more than an equal part. Safe from many threads.
+// One alone may have all of it. What is too much is given up by those who hold more than an equal
+// part. Safe from many threads.
 class Budget {
  public:
   explicit Budget(std::size_t bytes_max) : bytes_max_(bytes_max) {}
@@ -20,23 +21,40 @@ class Budget {
     bytes_ += bytes;
     held_[who] += bytes;
   }
+  // The same, unless this one would exceed it then.
+  bool add_if_fair(const std::string& who, std::size_t bytes) {
+    if (bytes == 0) return true;
+    const std::lock_guard lock(mutex_);
+    bytes_ += bytes;
+    held_[who] += bytes;
+    if (!is_exceeded_by(who)) return true;
+    take_off(who, bytes);
+    return false;
+  }
   void remove(const std::string& who, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
+    take_off(who, bytes);
+  }
+  // All hold too much, and this one more than its part of it.
+  [[nodiscard]] bool exceeded_by(const std::string& who) const {
+    const std::lock_guard lock(mutex_);
+    return is_exceeded_by(who);
+  }
+
+ private:
+  void take_off(const std::string& who, std::size_t bytes) {
     const auto holder = held_.find(who);
     if (holder == held_.end()) return;
     bytes_ -= bytes;
     holder->second -= bytes;
     if (holder->second == 0) held_.erase(holder);
   }
-  // All hold too much, and this one more than its part of it.
-  [[nodiscard]] bool exceeded_by(const std::string& who) const {
-    const std::lock_guard lock(mutex_);
+  [[nodiscard]] bool is_exceeded_by(const std::string& who) const {
     const auto holder = held_.find(who);
     return holder != held_.end() && bytes_ > bytes_max_ &&
            holder->second > bytes_max_ / held_.size();
   }
 
- private:
   const std::size_t bytes_max_;
   mutable std::mutex mutex_;
   std::size_t bytes_ = 0;

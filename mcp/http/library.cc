@@ -170,6 +170,7 @@ void Exchange::decide(const httplib::Request& parsed) {
     const auto body = handler_.admit(request_, response_);
     decided_ = !body;
     if (decided_) return;
+    source_.belongs_to(request_.principal.id);
     body_ = *body;
     body_.bytes_max = std::min(body_.bytes_max, bounds_.body_bytes);
   } catch (const std::exception&) {

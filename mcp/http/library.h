@@ -21,6 +21,8 @@ class BodySource {
  public:
   virtual ~BodySource() = default;
 
+  // Whose it is, before anything of it is read.
+  virtual void belongs_to(const std::string& /*principal_id*/) {}
   // At least one byte, waiting for it as long as is allowed; 0 when none will come.
   virtual std::size_t read(char* bytes, std::size_t size) = 0;
   // What is to reach the client before it sends its body (100 Continue).

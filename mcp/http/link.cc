@@ -75,6 +75,10 @@ void Link::on_event(std::uint32_t events) {
 
 void Link::on_time(Clock::time_point now) {
   Lock lock(mutex_);
+  // What waits for this reader is more than its part, and others want room.
+  if (out_.size() > host_.bounds().small_output && host_.wants_output_back(owner_)) {
+    return end(lock);
+  }
   if (now < deadline_) return;
   if (state_ == State::kHead && !in_.empty()) return refuse(kRequestTimeout, lock);
   if (state_ != State::kServed) end(lock);
@@ -97,6 +101,24 @@ bool Link::end_if_idle() {
   if (has_input()) return false;
   end(lock);
   return true;
+}
+
+bool Link::end_if_half_asked() {
+  Lock lock(mutex_);
+  if (state_ == State::kEnded) return true;
+  if (state_ != State::kHead || has_input()) return false;
+  end(lock);
+  return true;
+}
+
+std::string Link::owner() const {
+  const std::lock_guard lock(mutex_);
+  return owner_;
+}
+
+void Link::belongs_to(const std::string& principal_id) {
+  const std::lock_guard lock(mutex_);
+  if (out_.empty()) owner_ = principal_id;
 }
 
 void Link::end() {
@@ -203,7 +225,7 @@ void Link::finish(Answer answer) {
 }
 
 bool Link::queue(std::string bytes) {
-  if (!host_.reserve_output(bytes.size())) return false;
+  if (!host_.reserve_output(owner_, bytes.size())) return false;
   if (out_.empty()) {
     out_ = std::move(bytes);
     progress_ = 0;
@@ -222,7 +244,7 @@ void Link::flush(Lock& lock) {
     if (sent < 0 && !would_block()) return give_up();
     if (sent < 0) {
       if (written_ >= std::max(kCompactBytes, out_.size() / 2)) {
-        host_.release_output(written_);
+        host_.release_output(owner_, written_);
         out_.erase(0, written_);
         written_ = 0;
       }
@@ -232,7 +254,7 @@ void Link::flush(Lock& lock) {
     take_more(static_cast<std::size_t>(sent));
     less_waits_.notify_all();
   }
-  host_.release_output(out_.size());
+  host_.release_output(owner_, out_.size());
   out_ = std::string();
   written_ = 0;
   ++times_emptied_;
@@ -300,7 +322,7 @@ void Link::end(Lock& lock) {
   state_ = State::kEnded;
   less_waits_.notify_all();
   deadline_ = kNever;
-  host_.release_output(out_.size());
+  host_.release_output(owner_, out_.size());
   out_ = std::string();
   written_ = 0;
   file_ = {};

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "mcp/http/body_shares.h"
 #include "mcp/http/bounds.h"
 #include "mcp/http/library.h"
 #include "mcp/http/message.h"
@@ -31,14 +32,12 @@ class LinkHost {
   virtual void forget(const Link& link) = 0;
   // Runs it on another thread, where it may take its time.
   virtual void run(std::function<void()> work) = 0;
-  // Of bounds().waiting_bytes and bounds().bodies_bytes.
-  virtual bool reserve_output(std::size_t bytes) = 0;
-  virtual void release_output(std::size_t bytes) = 0;
-  virtual bool reserve_body(std::size_t bytes) = 0;
-  virtual void release_body(std::size_t bytes) = 0;
-  // Of bounds().slow_bodies.
-  virtual bool begin_slow_body() = 0;
-  virtual void end_slow_body() = 0;
+  // Of bounds().waiting_bytes.
+  virtual bool reserve_output(const std::string& owner, std::size_t bytes) = 0;
+  virtual void release_output(const std::string& owner, std::size_t bytes) = 0;
+  // Others want some of it, and this one holds more than its part.
+  [[nodiscard]] virtual bool wants_output_back(const std::string& owner) const = 0;
+  virtual BodyShares& bodies() = 0;
   [[nodiscard]] virtual const Bounds& bounds() const = 0;
   // No request is taken after the one that is served.
   [[nodiscard]] virtual bool draining() const = 0;
@@ -63,6 +62,10 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   void on_time(Clock::time_point now);  // now and then
   // Ends it when nothing of a request has come. False: it is in use.
   bool end_if_idle();
+  // The same when a request has begun to come and does not go on.
+  bool end_if_half_asked();
+  // Of who has asked last; empty: nobody knows.
+  [[nodiscard]] std::string owner() const;
   // A request has come that is not answered.
   [[nodiscard]] bool is_asked();
   // Ends it whatever it does.
@@ -71,6 +74,7 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   // By the thread that serves, between serve() and finish() or refuse():
   std::string take_head();
   std::size_t take_body(char* bytes, std::size_t size);  // what has come with the head
+  void belongs_to(const std::string& principal_id);
   // The answer comes later, by finish(); `gone` is called if the client goes before.
   void wait_for_answer(std::function<void()> gone);
   void finish(Answer answer);
@@ -117,6 +121,7 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   State state_ = State::kHead;
   std::string in_;
   std::size_t searched_ = 0;  // of in_, without finding the end of the head
+  std::string owner_;         // of what waits to be sent; another only while nothing does
   std::string out_;
   std::size_t written_ = 0;   // of out_
   FileBody file_;             // what is left of it, behind out_

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "mcp/http/library.h"
@@ -13,11 +14,13 @@ namespace mcp::http {
 
 class SocketBody final : public BodySource {
  public:
-  SocketBody(LinkHost& host, Link& link) : host_(host), link_(link) {}
+  SocketBody(LinkHost& host, Link& link)
+      : host_(host), link_(link), deadline_(begun_ + host.bounds().body_patience) {}
   ~SocketBody() override;
   SocketBody(const SocketBody&) = delete;
   SocketBody& operator=(const SocketBody&) = delete;
 
+  void belongs_to(const std::string& principal_id) override;
   std::size_t read(char* bytes, std::size_t size) override;
   void write_now(std::string_view bytes) override;
   bool keep(std::size_t bytes) override;
@@ -26,12 +29,16 @@ class SocketBody final : public BodySource {
  private:
   std::size_t fail(int status);
   bool wait(short events);
+  bool wait_counted(short events);
+  bool wait_long(short events, std::chrono::milliseconds patience);
+  [[nodiscard]] bool is_to_give_way() const;
   [[nodiscard]] bool poll_for(short events, std::chrono::milliseconds patience) const;
 
   LinkHost& host_;
   Link& link_;
+  std::string owner_;
   const Link::Clock::time_point begun_ = Link::Clock::now();
-  std::size_t read_ = 0;
+  Link::Clock::time_point deadline_;
   std::size_t body_ = 0;
   std::size_t kept_ = 0;  // of body_, counted among all bodies
   int failure_ = 400;

@@ -31,6 +31,7 @@ constexpr std::size_t kAcceptMax = 64;  // before others are looked after
 constexpr int kDrainRounds = SOMAXCONN / static_cast<int>(kAcceptMax);
 constexpr std::chrono::milliseconds kReadPause{5};
 constexpr std::size_t kMakeRoom = 64;  // idle connections that are ended at once when all are taken
+constexpr std::size_t kMakeRoomByForce = 8;  // of such that are in use
 
 std::string peer_of(const sockaddr_storage& address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
@@ -76,6 +77,8 @@ SocketServer::SocketServer(int listen_fd, Handler& handler, const Bounds& bounds
       epoll_(make_epoll()),
       wakeup_(make_wakeup()),
       escape_percent_(library_decodes_header_values()),
+      output_bytes_(bounds.waiting_bytes),
+      bodies_(bounds),
       pool_(bounds.threads, bounds.queue) {
   watch(epoll_.get(), listen_fd_, kListenId);
   watch(epoll_.get(), wakeup_.get(), kWakeId);
@@ -193,13 +196,38 @@ void SocketServer::pause_accepting() {
   paused_ = true;
 }
 
-// Those that say nothing give way to those who might.
+// Those that say nothing give way to those who might, then those that have not said all, the oldest
+// first, then those of who has more than an equal part.
 bool SocketServer::make_room() {
   std::size_t ended = 0;
-  for (const auto& link : all()) {
-    if (link->end_if_idle() && ++ended >= kMakeRoom) break;
+  const auto end_some = [&ended](const auto& links, std::size_t most, auto end_one) {
+    for (const auto& link : links) {
+      if (ended >= most) break;
+      ended += end_one(*link) ? 1 : 0;
+    }
+  };
+  const auto links = all();
+  end_some(links, kMakeRoom, [](Link& link) { return link.end_if_idle(); });
+  if (ended == 0) {
+    end_some(links, kMakeRoom, [](Link& link) { return link.end_if_half_asked(); });
+  }
+  if (ended == 0) {
+    end_some(of_who_has_most(), kMakeRoomByForce, [](Link& link) { return link.end(), true; });
   }
   return ended > 0;
+}
+
+// Empty: nobody has more than an equal part of them.
+std::vector<std::shared_ptr<Link>> SocketServer::of_who_has_most() const {
+  std::map<std::string, std::vector<std::shared_ptr<Link>>> by_owner;
+  for (const auto& link : all()) by_owner[link->owner()].push_back(link);
+  if (by_owner.empty()) return {};
+  auto& most = std::max_element(by_owner.begin(), by_owner.end(), [](const auto& a, const auto& b) {
+                 return a.second.size() < b.second.size();
+               })->second;
+  // Who comes now may be another one.
+  if (most.size() <= bounds_.connections / (by_owner.size() + 1)) return {};
+  return most;
 }
 
 void SocketServer::add(int fd, std::string peer) {
@@ -248,25 +276,11 @@ void SocketServer::run(std::function<void()> work) {
   if (!pool_.run(work)) work();
 }
 
-bool SocketServer::reserve_output(std::size_t bytes) {
+bool SocketServer::reserve_output(const std::string& owner, std::size_t bytes) {
   // Readers that take all the room must not keep others from their small answers.
-  if ((output_bytes_ += bytes) <= bounds_.waiting_bytes || bytes <= bounds_.small_output) {
-    return true;
-  }
-  output_bytes_ -= bytes;
-  return false;
-}
-
-bool SocketServer::reserve_body(std::size_t bytes) {
-  if ((body_bytes_ += bytes) <= bounds_.bodies_bytes) return true;
-  body_bytes_ -= bytes;
-  return false;
-}
-
-bool SocketServer::begin_slow_body() {
-  if (++slow_bodies_ <= bounds_.slow_bodies) return true;
-  --slow_bodies_;
-  return false;
+  if (bytes > bounds_.small_output) return output_bytes_.add_if_fair(owner, bytes);
+  output_bytes_.add(owner, bytes);
+  return true;
 }
 
 bool SocketServer::serve(std::shared_ptr<Link> link) {

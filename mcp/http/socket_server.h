@@ -11,10 +11,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "mcp/http/body_shares.h"
 #include "mcp/http/bounds.h"
+#include "mcp/http/budget.h"
 #include "mcp/http/descriptor.h"
 #include "mcp/http/link.h"
 #include "mcp/http/message.h"
@@ -54,6 +57,7 @@ class SocketServer final : private LinkHost {
   void add(int fd, std::string peer);
   void pause_accepting();
   bool make_room();
+  [[nodiscard]] std::vector<std::shared_ptr<Link>> of_who_has_most() const;
   void look_at_time();
   void answer(const std::shared_ptr<Link>& link);
   [[nodiscard]] std::shared_ptr<Link> find(std::uint64_t id) const;
@@ -63,12 +67,14 @@ class SocketServer final : private LinkHost {
   bool serve(std::shared_ptr<Link> link) override;
   void forget(const Link& link) override;
   void run(std::function<void()> work) override;
-  bool reserve_output(std::size_t bytes) override;
-  void release_output(std::size_t bytes) override { output_bytes_ -= bytes; }
-  bool reserve_body(std::size_t bytes) override;
-  void release_body(std::size_t bytes) override { body_bytes_ -= bytes; }
-  bool begin_slow_body() override;
-  void end_slow_body() override { --slow_bodies_; }
+  bool reserve_output(const std::string& owner, std::size_t bytes) override;
+  void release_output(const std::string& owner, std::size_t bytes) override {
+    output_bytes_.remove(owner, bytes);
+  }
+  [[nodiscard]] bool wants_output_back(const std::string& owner) const override {
+    return output_bytes_.exceeded_by(owner);
+  }
+  BodyShares& bodies() override { return bodies_; }
   [[nodiscard]] const Bounds& bounds() const override { return bounds_; }
   [[nodiscard]] bool draining() const override { return draining_; }
 
@@ -80,9 +86,8 @@ class SocketServer final : private LinkHost {
   const bool escape_percent_;
   std::atomic<bool> draining_ = false;
   std::atomic<bool> paused_ = false;
-  std::atomic<std::size_t> output_bytes_ = 0;
-  std::atomic<std::size_t> body_bytes_ = 0;
-  std::atomic<std::size_t> slow_bodies_ = 0;
+  Budget output_bytes_;
+  BodyShares bodies_;
   std::atomic<std::size_t> refused_ = 0;
   std::atomic<std::uint64_t> requests_ = 0;
   mutable std::mutex mutex_;

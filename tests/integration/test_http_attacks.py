@@ -2,13 +2,14 @@
 
 import json
 import resource
+import select
 import socket
 import time
 
 import pytest
 
 from hutch_client import PATIENCE
-from http_server import HttpClient, JSON_HEADERS, Server, modern
+from http_server import HttpClient, JSON_HEADERS, Server, modern, token
 
 # Each of these is shorter than what the server grants one client (mcp/http/bounds.h): 15 seconds for a head or a
 # body that has begun, 30 for a reader, 75 for a request. Whoever was held up by another would take longer.
@@ -281,6 +282,65 @@ def test_five_hundred_connect_at_once(server):
         assert raw.getpeername()
     assert time.monotonic() - started < 30 * PATIENCE
     for raw in connected:
+        raw.close()
+
+
+@pytest.fixture
+def two(state):
+    """A server for alice, whose token may only read, and bob."""
+    with Server(state, no_auth=False) as started:
+        yield started, *("Authorization: Bearer " + token(state, "--principal", name, *more)
+                         for name, more in (("alice", ["--scope", "read"]), ("bob", [])))
+
+
+def first_answered(raws, timeout=60):
+    """The status that one of them has got, which is none of them any more."""
+    ready = select.select(raws, [], [], timeout * PATIENCE)[0]
+    assert ready, "nobody is answered"
+    raws.remove(ready[0])
+    with ready[0]:
+        return status_of(read_all(ready[0]))
+
+
+def test_bodies_of_one_keep_nobody_elses_out(two):
+    server, alice, bob = two
+    key = {"Authorization": bob.split(": ")[1]}
+    made = server.request("POST", "/sandboxes", b'{"templateID": "base", "timeout": 3600}', {**key, "Content-Type": "application/json"})
+    path = "/sandboxes/%s/files?path=there" % json.loads(made[2])["sandboxID"]
+    piece, unfinished = bytes(16 * MIB), []
+    for _ in range(6):
+        raw = server.socket()
+        unfinished.append(raw)
+        raw.sendall(head("Content-Length: %d" % (100 * MIB), alice))
+        try:
+            for _ in range(6):
+                raw.sendall(piece[:15 * MIB])
+        except OSError:
+            pass  # hers, too, are not without end
+    assert first_answered(unfinished) == 503
+    for _ in range(3):
+        assert server.request("POST", path, piece[:4 * MIB], {**key, "Content-Type": "application/octet-stream"})[0] == 201
+    for raw in unfinished:
+        raw.close()
+
+
+def test_slow_bodies_of_one_keep_nobody_elses_out(two):
+    server, alice, bob = two
+    slow = []
+    for _ in range(40):
+        slow.append(server.socket())
+        slow[-1].sendall(head("Content-Length: 100", alice) + b"{")
+    for _ in range(8):
+        assert first_answered(slow) == 503, "32 is what there is"
+    message, fields = modern(1, "server/discover")
+    body = json.dumps(message).encode()
+    lines = ["%s: %s" % field for field in fields.items()]
+    with server.socket() as raw:
+        raw.sendall(head("Content-Length: %d" % len(body), "Connection: close", bob, *lines) + body[:-1])
+        assert first_answered(slow) == 503, "she has more than her part"
+        raw.sendall(body[-1:])
+        assert status_of(read_all(raw)) == 200
+    for raw in slow:
         raw.close()
 
 

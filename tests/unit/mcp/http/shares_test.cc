@@ -1,0 +1,150 @@
+// What all share: one who takes all that is there keeps nobody else out.
+#include <poll.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/mcp/http/http_fixture.h"
+
+namespace mcp::http {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMiB = 1U << 20;
+constexpr int kLittleBytes = 64 << 10;  // that a socket holds of what is not read
+constexpr int kPatienceMs = 60'000;
+
+class Shares : public Http {
+ protected:
+  ~Shares() override {
+    for (const int fd : greedy_) ::close(fd);
+  }
+
+  static std::string large_request(const std::string& who, std::size_t bytes) {
+    json params = {{"_meta", {{kVersionKey, "2026-07-28"}, {kCapabilitiesKey, json::object()}}}};
+    params["_meta"]["x"] = std::string(bytes, 'x');
+    const json message = {
+        {"jsonrpc", "2.0"}, {"id", 1}, {"method", "server/discover"}, {"params", params}};
+    return post(message, who,
+                "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: server/discover\r\n");
+  }
+
+  // All of it but the last byte, or until it is refused.
+  void send_nearly_all(const std::string& request) {
+    const int fd = connect();
+    greedy_.push_back(fd);
+    std::string_view left(request.data(), request.size() - 1);
+    while (!left.empty()) {
+      const ssize_t sent = ::send(fd, left.data(), left.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return;
+      left.remove_prefix(static_cast<std::size_t>(sent));
+    }
+  }
+
+  // The answer to one of those that have none, which it is not any more.
+  std::string first_refused() {
+    std::vector<pollfd> entries;
+    for (const int fd : greedy_) entries.push_back({fd, POLLIN, 0});
+    if (::poll(entries.data(), entries.size(), kPatienceMs) <= 0) return "none";
+    const auto found = std::find_if(entries.begin(), entries.end(),
+                                    [](const pollfd& entry) { return entry.revents != 0; });
+    std::string answer = receive(found->fd, "\r\n\r\n");
+    ::close(found->fd);
+    std::erase(greedy_, found->fd);
+    return answer;
+  }
+
+  // Two of alice's are all that there is room for.
+  void expect_room_for_others() {
+    start();
+    const std::string much = large_request("alice", 2 * kMiB);
+    for (int i = 0; i < 3; ++i) send_nearly_all(much);
+    EXPECT_TRUE(first_refused().starts_with("HTTP/1.1 503 ")) << "one of three";
+    const std::string whole = large_request("bob", 2 * kMiB);
+    const int bob = connect();
+    send(bob, whole.substr(0, whole.size() - 1));
+    EXPECT_TRUE(first_refused().starts_with("HTTP/1.1 503 ")) << "of her that has more than he";
+    send(bob, whole.substr(whole.size() - 1));
+    EXPECT_TRUE(receive(bob).starts_with("HTTP/1.1 200 "));
+    ::close(bob);
+    EXPECT_EQ(greedy_.size(), 1U);
+  }
+
+  std::vector<int> greedy_;
+};
+
+TEST_F(Shares, BodiesThatTakeAllTheRoomGiveWay) {
+  options_.bounds.bodies_bytes = 7 * kMiB / 2;
+  options_.bounds.small_body = kMiB / 2;
+  expect_room_for_others();
+}
+
+TEST_F(Shares, SlowBodiesGiveWay) {
+  options_.bounds.slow_bodies = 2;
+  expect_room_for_others();
+}
+
+TEST_F(Shares, BodiesThatHoldThreadsGiveWay) {
+  options_.bounds.body_readers = 2;
+  expect_room_for_others();
+}
+
+TEST_F(Shares, OneAloneMayHaveAllTheRoom) {
+  options_.bounds.bodies_bytes = 7 * kMiB / 2;
+  options_.bounds.small_body = kMiB / 2;
+  start();
+  EXPECT_TRUE(ask(large_request("alice", 3 * kMiB)).starts_with("HTTP/1.1 200 "));
+  EXPECT_TRUE(ask(large_request("alice", 4 * kMiB)).starts_with("HTTP/1.1 503 "));
+}
+
+TEST_F(Shares, WhoReadsNothingGivesWayToWhoReads) {
+  options_.bounds.waiting_bytes = 14 * kMiB;
+  for (const auto& [name, bytes] : {std::pair{"large", 12 * kMiB}, {"medium", 4 * kMiB}}) {
+    server_.add_tool(fake::make_tool(name, [bytes = bytes](const json&, CallContext&) {
+      return fake::text_result(std::string(bytes, 'x'));
+    }));
+  }
+  start();
+  const auto call = [](const std::string& who, const char* tool) {
+    std::string request = modern("tools/call", {{"name", tool}}, tool);
+    return request.replace(request.find("alice"), 5, who);
+  };
+  const int deaf = connect(kLittleBytes);
+  send(deaf, call("alice", "large"));
+  EXPECT_TRUE(receive(deaf, "\r\n\r\n").starts_with("HTTP/1.1 200 "));
+  EXPECT_GT(ask(call("bob", "medium")).size(), 4 * kMiB);
+  EXPECT_LT(receive(deaf).size(), 12 * kMiB) << "it has given way";
+  ::close(deaf);
+}
+
+TEST_F(Shares, StreamsThatTakeAllConnectionsGiveWay) {
+  options_.bounds.connections = 20;
+  start();
+  for (std::size_t i = 0; i < options_.bounds.connections; ++i) {
+    greedy_.push_back(connect());
+    send(greedy_.back(),
+         "GET /sse HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer alice\r\nAccept: "
+         "text/event-stream\r\n\r\n");
+    EXPECT_TRUE(receive(greedy_.back(), "\n\n").starts_with("HTTP/1.1 200 "));
+  }
+  EXPECT_TRUE(ask(large_request("bob", 1)).starts_with("HTTP/1.1 200 "));
+  EXPECT_EQ(receive(greedy_.front()), "") << "the oldest has ended";
+  const int more = connect();
+  pollfd last{greedy_.back(), POLLIN, 0};
+  EXPECT_EQ(::poll(&last, 1, 0), 0) << "the newest goes on";
+  ::close(more);
+}
+
+TEST_F(Shares, HeadsThatDoNotComeGiveWay) {
+  options_.bounds.connections = 4;
+  start();
+  for (std::size_t i = 0; i < options_.bounds.connections; ++i) {
+    greedy_.push_back(connect());
+    send(greedy_.back(), "GET /healthz HTTP/1.1\r\n");
+  }
+  EXPECT_TRUE(ask(large_request("bob", 1)).starts_with("HTTP/1.1 200 "));
+}
+
+}  // namespace
+}  // namespace mcp::http
