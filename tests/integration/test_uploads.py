@@ -1,6 +1,7 @@
 """Uploads in pieces, as tus 1.0 has them: cut off and gone on with, over restarts of the server."""
 
 import base64
+import copy
 import hashlib
 import json
 import os
@@ -11,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from boxes import until
-from http_server import Server, token
+from http_server import HttpClient, Server, token
 
+MIB = 1 << 20
 CONTENT = os.urandom(3_000_000)
 
 
@@ -109,6 +111,37 @@ def test_what_is_wrong(client, server, module_state):
     outside = client.begin(1, path="/etc/x")[1]["Location"]
     assert client.piece(outside, 0, b"x")[0] >= 400 and client.offset(outside) == 1, "what could not be put there is kept"
     client("DELETE", outside)
+
+
+def room_for(client, disk_mb):
+    """In a session of its own."""
+    mcp = HttpClient(client.server, headers={"Authorization": "Bearer " + client.key})
+    other = copy.copy(client)
+    made = mcp.call("create_session", limits={"disk_mb": disk_mb})
+    other.sandbox = made["session_id"]
+    return other, made["enforcement"]["disk_mb"] == "watched"
+
+
+def test_what_is_unfinished_counts(client):
+    limited, _ = room_for(client, disk_mb=100)
+    made = [limited.begin(40 * MIB, path=name) for name in ("a", "b", "c")]
+    assert [one[0] for one in made] == [201, 201, 507], "as much as they are to have, though nothing of it is there yet"
+    assert b"unfinished uploads take 80 of its 100 MB (limits.disk_mb)" in made[2][2]
+    assert limited.begin(20 * MIB, path="d")[0] == 201 and limited.begin(1, path="e")[0] == 507
+    assert limited("DELETE", made[0][1]["Location"])[0] == 204
+    assert limited.begin(40 * MIB, path="c")[0] == 201, "and what is over does not count"
+    assert limited.begin(101 * MIB, path="f")[0] == 413
+
+
+def test_files_and_unfinished_uploads_count_together(client):
+    limited, is_watched = room_for(client, disk_mb=20)
+    url = limited.begin(8 * MIB)[1]["Location"]
+    assert limited("POST", "/sandboxes/%s/files?path=there" % limited.sandbox, {"Content-Type": "application/octet-stream"}, bytes(9 * MIB))[0] == 201
+    if not is_watched:
+        pytest.skip("a quota holds this disk, and answers for itself when the upload is whole")
+    refused = limited.begin(8 * MIB, path="b")
+    assert refused[0] == 507 and b"of its 20 MB (limits.disk_mb)" in refused[2]
+    assert limited.piece(url, 0, bytes(8 * MIB))[0] == 204, "what was promised has its room"
 
 
 def test_what_was_left_goes_with_the_sweep(state):

@@ -7,9 +7,12 @@
 #include <string_view>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/base64.h"
 #include "mcp/http/budget.h"
 #include "sandbox/files/box_files.h"
+#include "sandbox/wire/json.h"
 #include "tools/rest/api.h"
 #include "tools/rest/json_answer.h"
 #include "tools/rest/sandbox_files.h"
@@ -89,6 +92,28 @@ base::Result<Place> place_of(const Services& services, const Request& request) {
   return Place{std::move(session), std::move(uploads)};
 }
 
+// What is not whole yet counts as much as it is to have, beside what the session's files take.
+base::Status take_room(const Services& services, const sessions::Session& session,
+                       std::int64_t bytes, std::int64_t unfinished_bytes) {
+  const auto limits = TRY(sandbox::wire::parse_json(session.limits));
+  const std::int64_t disk_mb = sandbox::wire::integer_or(limits, "disk_mb", 0);
+  const auto refuse = [&](std::int64_t taken_bytes, const std::string& what) {
+    return base::error(Error::Kind::kLimit,
+                       what + " take " + std::to_string(taken_bytes >> 20) + " of its " +
+                           std::to_string(disk_mb) +
+                           " MB (limits.disk_mb): delete some, or create_session with more");
+  };
+  if (unfinished_bytes > disk_mb << 20) {
+    return refuse(unfinished_bytes - bytes, "the session's unfinished uploads");
+  }
+  TRY(services.sessions.take_disk_room(session, bytes));
+  const auto status = services.sessions.live_status(session);
+  if (!status.ok()) return base::done();  // it has ended meanwhile
+  const std::int64_t taken_bytes = status.value().usage.disk_bytes + unfinished_bytes;
+  if (taken_bytes <= disk_mb << 20) return base::done();
+  return refuse(taken_bytes - bytes, "the session's files and unfinished uploads");
+}
+
 // What is whole goes into the session. What does not fit there stays, and an empty piece tries
 // again.
 base::Status finish(const Services& services, const Place& place, const Upload& upload) {
@@ -121,7 +146,14 @@ base::Result<Response> create(const Services& services, const Request& request, 
     return base::error(Error::Kind::kInvalid,
                        "where it goes is missing: ?path=, or path in Upload-Metadata");
   }
-  const Upload upload = TRY(place.uploads.begin(path, *length));
+  bool has_room = true;
+  auto begun = place.uploads.begin(path, *length, [&](std::int64_t unfinished_bytes) {
+    auto room = take_room(services, place.session, *length, unfinished_bytes);
+    has_room = room.ok() || room.error().kind != Error::Kind::kLimit;
+    return room;
+  });
+  if (!has_room) return refused_with_code(507, begun.error().message);
+  const Upload upload = TRY(std::move(begun));
   if (*length == 0) {
     if (const auto done = finish(services, place, upload); !done.ok()) {
       place.uploads.remove(upload);  // nobody knows of it

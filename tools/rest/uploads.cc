@@ -24,11 +24,20 @@ namespace {
 
 constexpr const char* kPrefix = "upload_";
 constexpr const char* kAbout = ".json";
+constexpr const char* kLength = "length_bytes";
 constexpr std::size_t kAboutBytesMax = 64U << 10;
 
 Error no_such(const std::string& id) {
   return base::error(Error::Kind::kNotFound,
                      "there is no upload " + id + ": it is over, or was left for a day");
+}
+
+// What it is, and where it goes. By the name of its data in the directory.
+base::Result<json> description_of(int directory_fd, const std::string& name) {
+  const base::UniqueFd about =
+      TRY(base::open_file(directory_fd, name + kAbout, O_RDONLY | O_NOFOLLOW));
+  const std::string text = TRY(base::read_all(about.get(), kAboutBytesMax));
+  return sandbox::wire::parse_json(text);
 }
 
 base::Result<std::int64_t> size_of(const base::UniqueFd& file) {
@@ -49,12 +58,12 @@ void Uploads::sweep_all(const std::string& sessions_directory) {
   }
 }
 
-// Returns how many are there. One whose description was never written has no name that begins so.
-std::size_t Uploads::sweep() const {
+// Returns what is there. One whose description was never written has no name that begins so.
+Uploads::Unfinished Uploads::sweep() const {
+  Unfinished unfinished;
   const auto directory = base::open_file(AT_FDCWD, directory_, O_RDONLY | O_DIRECTORY);
-  if (!directory.ok()) return 0;
+  if (!directory.ok()) return unfinished;
   const int fd = directory.value().get();
-  std::size_t count = 0;
   for (const std::string& name : base::names_in(fd)) {
     struct stat status {};
     if (::fstatat(fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
@@ -62,21 +71,30 @@ std::size_t Uploads::sweep() const {
     const std::string data = is_data ? name : name.substr(0, name.find('.'));
     const bool is_whole = ::faccessat(fd, data.c_str(), F_OK, 0) == 0;
     if (base::now_ms() / 1000 - status.st_mtime < kKeptSeconds) {
-      count += is_data ? 1 : 0;
+      if (!is_data) continue;
+      const auto told = description_of(fd, name);
+      ++unfinished.count;
+      unfinished.bytes += told.ok() ? sandbox::wire::integer_or(told.value(), kLength, 0) : 0;
     } else if (is_data || !is_whole) {
       (void)::unlinkat(fd, (data + kAbout).c_str(), 0);
       (void)::unlinkat(fd, data.c_str(), 0);
     }
   }
-  return count;
+  return unfinished;
 }
 
-base::Result<Upload> Uploads::begin(const std::string& path, std::int64_t length_bytes) const {
+base::Result<Upload> Uploads::begin(const std::string& path, std::int64_t length_bytes,
+                                    const RoomFor& room_for) const {
   if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
     return Error::from_errno("make " + directory_);
   }
   TRY(check_host_room(directory_, length_bytes, "an upload"));
-  if (sweep() >= kMost) {
+  const base::UniqueFd directory =
+      TRY(base::open_file(AT_FDCWD, directory_, O_RDONLY | O_DIRECTORY));
+  if (::flock(directory.get(), LOCK_EX) != 0) return Error::from_errno("flock " + directory_);
+  const Unfinished unfinished = sweep();
+  TRY(room_for(unfinished.bytes + length_bytes));
+  if (unfinished.count >= kMost) {
     return base::error(Error::Kind::kLimit, "this session already has " + std::to_string(kMost) +
                                                 " uploads: finish one of them, or delete it");
   }
@@ -87,7 +105,7 @@ base::Result<Upload> Uploads::begin(const std::string& path, std::int64_t length
   const base::UniqueFd about = TRY(base::open_file(AT_FDCWD, place_of(upload.id) + kAbout,
                                                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   TRY(base::write_all(about.get(),
-                      sandbox::wire::print_json({{"path", path}, {"length_bytes", length_bytes}})));
+                      sandbox::wire::print_json({{"path", path}, {kLength, length_bytes}})));
   upload.data = TRY(
       base::open_file(AT_FDCWD, place_of(upload.id), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   return upload;
@@ -103,12 +121,9 @@ base::Result<Upload> Uploads::take(const std::string& id) const {
   if (::flock(upload.data.get(), LOCK_EX | LOCK_NB) != 0) {
     return base::error(Error::Kind::kConflict, "another request sends a piece of this upload");
   }
-  const base::UniqueFd about =
-      TRY(base::open_file(AT_FDCWD, place_of(id) + kAbout, O_RDONLY | O_NOFOLLOW));
-  const std::string text = TRY(base::read_all(about.get(), kAboutBytesMax));
-  const json told = TRY(sandbox::wire::parse_json(text));
+  const json told = TRY(description_of(AT_FDCWD, place_of(id)));
   upload.path = sandbox::wire::string_or(told, "path");
-  upload.length_bytes = sandbox::wire::integer_or(told, "length_bytes", 0);
+  upload.length_bytes = sandbox::wire::integer_or(told, kLength, 0);
   upload.offset_bytes = TRY(size_of(upload.data));
   return upload;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -29,8 +30,11 @@ class Uploads {
   explicit Uploads(const std::string& session_directory)
       : directory_(session_directory + "/uploads") {}
 
-  // kLimit: kMost are there.
-  base::Result<Upload> begin(const std::string& path, std::int64_t length_bytes) const;
+  // Says whether so many bytes have room, of all that are not over and of the one that begins.
+  using RoomFor = std::function<base::Status(std::int64_t bytes)>;
+  // kLimit: kMost are there. One begins after the other, whichever server it came to.
+  base::Result<Upload> begin(const std::string& path, std::int64_t length_bytes,
+                             const RoomFor& room_for) const;
   // kNotFound; kConflict while somebody else has it.
   [[nodiscard]] base::Result<Upload> take(const std::string& id) const;
   // Behind what is there. kInvalid for more than it is to have.
@@ -41,7 +45,11 @@ class Uploads {
 
  private:
   [[nodiscard]] std::string place_of(const std::string& id) const;
-  std::size_t sweep() const;
+  struct Unfinished {
+    std::size_t count = 0;
+    std::int64_t bytes = 0;  // as many as they are to have
+  };
+  Unfinished sweep() const;
 
   std::string directory_;
 };
