@@ -7,6 +7,7 @@
 #include <boost/beast/http/write.hpp>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <sstream>
 #include <utility>
@@ -24,6 +25,33 @@ constexpr std::uint32_t kHeadBytesMax = 64U << 10;
 // A page of code nobody trusts, at the address of hutch itself: it is to be nobody's.
 constexpr const char* kSandbox =
     "sandbox allow-scripts allow-forms allow-downloads allow-modals allow-popups";
+
+// A browser obeys these for other names below the same domain, for all of an origin, or for as long
+// as it likes; a proxy in front gives files of its own machine for the last.
+constexpr std::array kActElsewhere{"Clear-Site-Data",
+                                   "Strict-Transport-Security",
+                                   "Public-Key-Pins",
+                                   "Public-Key-Pins-Report-Only",
+                                   "Expect-CT",
+                                   "Alt-Svc",
+                                   "NEL",
+                                   "Report-To",
+                                   "Reporting-Endpoints",
+                                   "Service-Worker-Allowed",
+                                   "Origin-Agent-Cluster",
+                                   "Sec-Session-Registration",
+                                   "Secure-Session-Registration",
+                                   "Trailer",
+                                   "X-Sendfile",
+                                   "X-Lighttpd-Send-File",
+                                   "X-Reproxy-URL"};
+constexpr std::array kActElsewherePrefixes{"X-Accel-"};
+// The same of what would be said of hutch itself, whose origin it is below a path.
+constexpr std::array kActForOrigin{
+    "Accept-CH",         "Critical-CH",           "Set-Login",
+    "Speculation-Rules", "Supports-Loading-Mode", "Use-As-Dictionary",
+    "WWW-Authenticate"};
+constexpr std::array kActForOriginPrefixes{"Access-Control-"};
 
 std::string text_of(boost::beast::string_view view) { return {view.data(), view.size()}; }
 
@@ -64,6 +92,20 @@ void hide(http::fields& fields, const Inward& how) {
                        : "";
   fields.erase(http::field::cookie);
   if (!cookies.empty()) fields.set(http::field::cookie, cookies);
+}
+
+template <typename Names, typename Prefixes>
+void drop(http::fields& fields, const Names& names, const Prefixes& prefixes) {
+  for (const char* name : names) fields.erase(name);
+  std::vector<std::string> begin_so;
+  for (const auto& field : fields) {
+    const boost::beast::string_view name = field.name_string();
+    for (const boost::beast::string_view prefix : prefixes) {
+      const bool begins = boost::beast::iequals(name.substr(0, prefix.size()), prefix);
+      if (begins) begin_so.push_back(text_of(name));
+    }
+  }
+  for (const std::string& name : begin_so) fields.erase(name);
 }
 
 // Where the server's own words lead, as the client has to say it.
@@ -113,6 +155,7 @@ base::Result<RequestHead> head_for_server(std::string_view head, const Inward& h
   result.upgrades = parser.upgrade();
   result.waits_to_continue = request.count(http::field::expect) > 0;
   request.erase(http::field::expect);
+  request.erase(http::field::te);  // what stands behind a body is not looked at
   std::string target = text_of(request.target());
   // Decoded it may have been that path and another one as it stands.
   if (!target.starts_with(how.prefix)) {
@@ -157,6 +200,8 @@ Opening head_for_client(bool upgrades, const Inward& how) {
       }
       if (!switches) response.set(http::field::connection, "close");
       response.erase("Keep-Alive");
+      drop(response, kActElsewhere, kActElsewherePrefixes);
+      if (!how.keeps_origin) drop(response, kActForOrigin, kActForOriginPrefixes);
       turn_location(response, how);
       if (how.keeps_origin) {
         keep_cookies_to_this_host(response);

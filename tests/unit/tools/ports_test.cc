@@ -281,6 +281,53 @@ TEST(PortHead, CookiesStayWithTheirHost) {
   EXPECT_EQ(head.find("domain = x"), std::string::npos) << head;
 }
 
+std::string names_in(const std::string& head) {
+  std::string names;
+  for (std::size_t at = head.find("\r\n") + 2; at + 2 < head.size();
+       at = head.find("\r\n", at) + 2) {
+    names += head.substr(at, head.find(':', at) - at) + " ";
+  }
+  return names;
+}
+
+// By a browser, or by the proxy in front.
+TEST(PortHead, NothingIsObeyedElsewhere) {
+  const std::string head =
+      "HTTP/1.1 200 OK\r\nX-A: kept\r\nClear-Site-Data: \"*\"\r\nstrict-transport-security: "
+      "max-age=9; includeSubDomains\r\nAlt-Svc: h3=\":1\"\r\nAlt-Svc: h2=\":1\"\r\n"
+      "Public-Key-Pins: x\r\nPublic-Key-Pins-Report-Only: x\r\nExpect-CT: x\r\n"
+      "Service-Worker-Allowed: /\r\nNEL: {}\r\nReport-To: {}\r\nReporting-Endpoints: a=\"/\"\r\n"
+      "Origin-Agent-Cluster: ?1\r\nSecure-Session-Registration: (ES256)\r\n"
+      "Sec-Session-Registration: (ES256)\r\nX-Accel-Redirect: /internal\r\n"
+      "x-accel-expires: 9\r\nX-Sendfile: /etc/passwd\r\nX-LIGHTTPD-send-file: /etc/passwd\r\n"
+      "X-Reproxy-URL: http://x/\r\nTrailer: Clear-Site-Data\r\nAccept-CH: DPR\r\n"
+      "Access-Control-Allow-Origin: *\r\nWWW-Authenticate: Basic\r\nLink: </a>; rel=preload\r\n"
+      "Speculation-Rules: \"/r\"\r\nSet-Login: logged-in\r\nUse-As-Dictionary: match=\"/*\"\r\n"
+      "Critical-CH: DPR\r\nSupports-Loading-Mode: credentialed-prerender\r\n\r\n";
+  EXPECT_EQ(names_in(answered(head, {.port = 80, .keeps_origin = true})),
+            "X-A Accept-CH Access-Control-Allow-Origin WWW-Authenticate Link Speculation-Rules "
+            "Set-Login Use-As-Dictionary Critical-CH Supports-Loading-Mode Connection ");
+  EXPECT_EQ(names_in(answered(head, {.port = 80, .prefix = "/ports/s/80"})),
+            "X-A Link Connection Content-Security-Policy ");
+  EXPECT_EQ(
+      names_in(answered("HTTP/1.1 103 Early Hints\r\nAlt-Svc: x\r\n\r\nHTTP/1.1 204 No\r\n\r\n",
+                        {.port = 80, .keeps_origin = true})),
+      "Connection ");
+  const auto inward = head_for_server("GET / HTTP/1.1\r\nHost: h\r\nTE: trailers\r\n\r\n",
+                                      {.port = 80, .keeps_origin = true});
+  ASSERT_TRUE(inward.ok());
+  EXPECT_EQ(inward.value().text.find("trailers"), std::string::npos) << inward.value().text;
+}
+
+// What one reader takes for such a name and another does not.
+TEST(PortHead, NamesHaveOneReading) {
+  for (const char* line : {"Alt-Svc : x", "Alt-Svc\t: x", " Alt-Svc: x", "A: b\n\rAlt-Svc: x"}) {
+    const std::string head = answered("HTTP/1.1 200 OK\r\n" + std::string(line) + "\r\n\r\n",
+                                      {.port = 80, .keeps_origin = true});
+    EXPECT_EQ(head.find("Alt-Svc"), std::string::npos) << head;
+  }
+}
+
 TEST(PortHead, TurnsWhereItLeads) {
   const auto led = [](const std::string& location, const std::string& prefix) {
     const std::string head = answered("HTTP/1.1 302 Found\r\nLocation: " + location + "\r\n\r\n",
