@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import os
 import re
 import socket
@@ -23,6 +24,8 @@ class App(http.server.BaseHTTPRequestHandler):
         if self.path == '/away': return self.answer(b'', 302, Location='/there', **{'Set-Cookie': 'theirs=1'})
         if self.path == '/odd':
             self.wfile.write(b'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nhidden'); self.close_connection = True; return
+        if self.path == '/hints': self.wfile.write(b'HTTP/1.1 103 Early Hints\r\nAlt-Svc: x\r\n\r\n')
+        if self.path in ('/acts', '/hints'): return self.answer(b'acts', **json.loads(self.headers['X-Acts']))
         if self.path == '/none': self.wfile.write(b'SSH-2.0-x\r\n'); self.close_connection = True; return
         if self.path == '/slow':
             self.send_response(200); self.send_header('Transfer-Encoding', 'chunked'); self.end_headers()
@@ -219,6 +222,39 @@ def test_pages_of_other_hosts_ask_nothing_with_its_cookie(browser, link, sandbox
     assert ask("same-site") == ask("cross-site") == ask("same-site", method="POST", **page) == ask("same-site", Sec_Fetch_Mode="navigate", Sec_Fetch_Dest="iframe") == 404
     browser.session.headers["Cookie"] = "hutch_access=tossed; " + cookie
     assert browser.ask("GET", url + "x").status_code == 200, "a cookie of another host does not lock out"
+
+
+ACTS = {"Clear-Site-Data": '"*"', "Strict-Transport-Security": "max-age=9; includeSubDomains", "Alt-Svc": 'h3=":1"', "Service-Worker-Allowed": "/",
+        "NEL": "{}", "Report-To": "{}", "Reporting-Endpoints": 'a="/"', "Origin-Agent-Cluster": "?1", "Public-Key-Pins": "x", "X-Accel-Redirect": "/private/key"}
+ACTS_FOR_ORIGIN = {"Access-Control-Allow-Origin": "*", "WWW-Authenticate": "Basic", "Accept-CH": "DPR", "Set-Login": "logged-in"}
+
+
+@pytest.mark.parametrize("path", ["acts", "hints"])
+def test_a_server_has_browsers_do_nothing_to_others(server, browser, link, sandbox, key, path):
+    asked = {"X-Acts": json.dumps({**ACTS, **ACTS_FOR_ORIGIN, "X-Kept": "yes"})}
+    at_host = browser.ask("GET", host_of(link) + path, headers=asked)
+    below = requests.get("http://%s:%d/ports/%s/3000/%s" % (*server.address, sandbox.sandbox_id, path), headers={**asked, "X-API-Key": key}, timeout=60)
+    for answer, gone in ((at_host, ACTS), (below, {**ACTS, **ACTS_FOR_ORIGIN})):
+        assert answer.text == "acts" and answer.headers["X-Kept"] == "yes"
+        assert not set(gone) & set(answer.headers), answer.headers
+    assert set(ACTS_FOR_ORIGIN) <= set(at_host.headers), "a server of its own origin says what is to be there"
+
+
+def test_browsers_that_say_nothing_of_where_they_ask_from(browser, link, sandbox, key):
+    """Safari before 16.4 has no Sec-Fetch-Site: a page of another session's server would have it ask with the cookie."""
+    url, own = host_of(link), host_of(link).rstrip("/")
+    other = own.replace(sandbox.sandbox_id, "session-other")
+    ask = lambda method="GET", **headers: browser.ask(method, url, headers=headers).status_code
+    assert ask(Referer=other + "/page") == ask("POST", Referer=other + "/") == ask(Referer="https://example.org/") == ask("POST", Origin=own, Referer=other) == 404
+    assert ask(Referer=own + ".example.org/") == ask(Referer=own.replace("//", "//x@")) == ask(Referer="about:blank") == 404
+    assert ask("POST", Origin=other) == 403
+    # Honest ones: a person who types the address, what its own pages do, and what follows a link.
+    assert ask() == ask("POST") == ask(Referer=own + "/page?a") == ask(Referer=own) == ask("POST", Origin=own, Referer=url) == 200
+    stranger = Browser(browser.server)
+    assert stranger.ask("GET", url, headers={"E2b-Traffic-Access-Token": sandbox.traffic_access_token, "Referer": other}).status_code == 200
+    assert stranger.ask("POST", link, headers={"Referer": other}, data=b"x").status_code == 200
+    below = "http://%s:%d/ports/%s/3000/" % (*browser.server.address, sandbox.sandbox_id)
+    assert requests.get(below, headers={"X-API-Key": key, "Referer": other}, timeout=60).status_code == 200
 
 
 def test_a_refusal_is_heard_by_who_sends_much(server, sandbox, key):

@@ -46,12 +46,14 @@ PortConnector::~PortConnector() {
 
 void PortConnector::connect(const sessions::Session& session, const Inward& how, Taken taken) {
   const auto done = try_to_connect(session, how, taken);
-  if (!done.ok()) answer(taken, status_of(done.error()), done.error().message);
+  if (!done.ok())
+    answer(session.principal_id, taken, status_of(done.error()), done.error().message);
 }
 
 // The pump gets what does not fit, and reads what the client still sends: a socket that is closed
 // before that takes the answer along.
-void PortConnector::answer(const Taken& taken, int status, const std::string& text,
+void PortConnector::answer(const std::string& who, const Taken& taken, int status,
+                           const std::string& text,
                            const std::vector<std::pair<std::string, std::string>>& headers) {
   auto client = base::duplicate(taken.fd.get());
   if (!client.ok()) return;
@@ -59,7 +61,7 @@ void PortConnector::answer(const Taken& taken, int status, const std::string& te
   pair.client = std::move(client).value();
   pair.failure = send_at_once(pair.client.get(), ports::plain_answer(status, text, headers));
   if (pair.failure.empty()) (void)::shutdown(pair.client.get(), SHUT_WR);
-  pair.room = FairBudget::take(answers_, "", 1);
+  pair.room = FairBudget::take(answers_, who, 1);
   pair.quiet_patience = kAnswerPatience;
   const auto pump = running_pump();
   if (pair.room && pump.ok()) (void)pump.value()->add(std::move(pair));

@@ -22,9 +22,9 @@ namespace tools::rest {
 
 class PortConnector {
  public:
-  static constexpr std::size_t kOpenMost = 512;  // half of them of one principal
+  static constexpr std::size_t kOpenMost = 512;     // half of them of one principal
+  static constexpr std::size_t kAnswersMost = 128;  // of refusals that are not read yet; as above
   static constexpr std::size_t kOpenOfOnePortMost = 64;
-  static constexpr std::size_t kAnswersMost = 128;
 
   explicit PortConnector(const Services& services) : services_(services) {}
   ~PortConnector();
@@ -33,8 +33,9 @@ class PortConnector {
 
   // `taken` has been let in. What cannot be done is its answer.
   void connect(const sessions::Session& session, const ports::Inward& how, mcp::http::Taken taken);
-  // Waits for nobody.
-  void answer(const mcp::http::Taken& taken, int status, const std::string& text,
+  // Waits for nobody. `who` is the principal that is answered.
+  void answer(const std::string& who, const mcp::http::Taken& taken, int status,
+              const std::string& text,
               const std::vector<std::pair<std::string, std::string>>& headers = {});
 
  private:
@@ -56,7 +57,7 @@ class PortConnector {
   const std::shared_ptr<mcp::http::FairBudget> of_ports_ =
       std::make_shared<mcp::http::FairBudget>(kOpenMost, kOpenOfOnePortMost);
   const std::shared_ptr<mcp::http::FairBudget> answers_ =
-      std::make_shared<mcp::http::FairBudget>(kAnswersMost, kAnswersMost);
+      std::make_shared<mcp::http::FairBudget>(kAnswersMost);
   std::mutex mutex_;
   std::condition_variable_any wakeup_;
   std::map<std::string, InUse> in_use_;  // by the session's id

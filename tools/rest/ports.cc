@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mcp/http/door.h"
+#include "mcp/letter_case.h"
 #include "sessions/host_id.h"
 #include "tools/ports/head.h"
 #include "tools/ports/link.h"
@@ -89,14 +90,44 @@ std::vector<std::string> cookies_of(const Services& services, const Request& req
   return values;
 }
 
+// "https://3000-session-k2.example.org", and whatever may follow it.
+bool is_at_host(std::string_view address, std::string_view host) {
+  for (const std::string_view scheme : {"https://", "http://"}) {
+    if (!address.starts_with(scheme)) continue;
+    address.remove_prefix(scheme.size());
+    return mcp::lower(address.substr(0, address.find('/'))) == mcp::lower(host);
+  }
+  return false;
+}
+
+// No page of another place is named as the one that has a browser ask: Safari before 16.4 says
+// nothing else of it.
+bool names_no_other_page(const Request& request) {
+  const std::string_view host = request.header("Host");
+  for (const char* name : {"Origin", "Referer"}) {
+    const auto [begin, end] = request.headers.equal_range(name);
+    for (auto at = begin; at != end; ++at) {
+      if (!is_at_host(at->second, host)) return false;
+    }
+  }
+  return true;
+}
+
 // Whether a browser sends its cookie for a page of that host itself, or because a person goes
 // there: servers of other sessions are the same site to it, and may have it ask for anything.
 bool is_asked_by_itself(const Request& request) {
   const std::string_view site = request.header("Sec-Fetch-Site");
-  if (site.empty() || site == "same-origin" || site == "none") return true;
+  if (site.empty()) return names_no_other_page(request);
+  if (site == "same-origin" || site == "none") return true;
   const bool reads = request.method == "GET" || request.method == "HEAD";
   return reads && request.header("Sec-Fetch-Mode") == "navigate" &&
          request.header("Sec-Fetch-Dest") == "document";
+}
+
+// One that a program sends and says nothing of pages: what it names is its own matter.
+bool has_own_token(const Request& request) {
+  return (request.has_header("Authorization") || request.has_header("X-API-Key")) &&
+         !request.has_header("Sec-Fetch-Site");
 }
 
 base::Result<sessions::Session> session_at_host(const Services& services, const Request& head,
@@ -136,7 +167,7 @@ bool turn_into_cookie(const Services& services, PortConnector& connector, const 
       !services.sessions.session_by_port_access(place.session, place.port, asked->second).ok()) {
     return false;
   }
-  connector.answer(taken, 303, "see there",
+  connector.answer(head.principal.id, taken, 303, "see there",
                    {{"Location", tools::ports::without_access(target_of(taken.head))},
                     {"Set-Cookie", std::string(cookie_name(services)) + "=" + asked->second +
                                        "; Path=/; HttpOnly; SameSite=Lax" +
@@ -177,13 +208,17 @@ std::vector<Route> port_routes(const Services& services) {
   by_path.refusal = refused_with_code;
   by_path.tunnel = [&services, connector](const Request& head, Taken taken) {
     const auto place = ports::place_in_path(head.path);
-    if (!place) return connector->answer(taken, 404, "ports are at /ports/<session>/<port>/");
+    if (!place)
+      return connector->answer(head.principal.id, taken, 404,
+                               "ports are at /ports/<session>/<port>/");
     // Where no token is asked for, any page could have a browser ask.
-    if (!ports::is_asked_by_itself(head)) {
-      return connector->answer(taken, 403, "pages of other places are not answered here");
+    if (!ports::has_own_token(head) && !ports::is_asked_by_itself(head)) {
+      return connector->answer(head.principal.id, taken, 403,
+                               "pages of other places are not answered here");
     }
     const auto session = services.sessions.find(head.principal.id, place->session);
-    if (!session.ok()) return connector->answer(taken, 404, session.error().message);
+    if (!session.ok())
+      return connector->answer(head.principal.id, taken, 404, session.error().message);
     connector->connect(session.value(),
                        {.port = place->port,
                         .prefix = "/ports/" + place->session + "/" + std::to_string(place->port),
