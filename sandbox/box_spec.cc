@@ -115,7 +115,7 @@ json spec_to_json(const BoxSpec& spec) {
                 {"note", spec.note}};
   if (spec.egress_uid) value["egress_uid"] = *spec.egress_uid;
   if (spec.host_uid) value["host_uid"] = *spec.host_uid;
-  if (spec.ends_at_ms) value["ends_at_ms"] = *spec.ends_at_ms;
+  if (spec.ends_in_ms) value["ends_in_ms"] = *spec.ends_in_ms;
   return value;
 }
 
@@ -175,7 +175,7 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   if (const auto uid = wire::find_integer(value, "host_uid")) {
     spec.host_uid = static_cast<std::uint32_t>(*uid);
   }
-  spec.ends_at_ms = wire::find_integer(value, "ends_at_ms");
+  spec.ends_in_ms = wire::find_integer(value, "ends_in_ms");
   return spec;
 }
 

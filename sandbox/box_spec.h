@@ -55,7 +55,7 @@ struct BoxSpec {
   std::string egress_directory;             // of hutch-egress; absolute; for who has a network
   std::optional<std::uint32_t> egress_uid;  // as root: whose rights hutch-egress has
   std::string note;                         // the first run tells it, if any
-  std::optional<std::int64_t> ends_at_ms;   // hard end of the session, wall clock
+  std::optional<std::int64_t> ends_in_ms;   // hard end of the session, by CLOCK_BOOTTIME
 };
 
 nlohmann::json spec_to_json(const BoxSpec& spec);

@@ -97,8 +97,8 @@ class Box {
   // listens has no room. kNotFound: nothing listens there.
   virtual base::Result<base::UniqueFd> connect(std::uint16_t port) = 0;
 
-  // When its session ends, wall clock.
-  virtual base::Status set_lifetime(std::int64_t ends_at_ms) = 0;
+  // How long its session goes on, whatever becomes of the wall clock.
+  virtual base::Status set_lifetime(std::int64_t ends_in_ms) = 0;
 
   // Ends every process of the box. Returns when that has happened and all runs are recorded.
   virtual base::Status shutdown() = 0;

@@ -53,21 +53,12 @@ std::int64_t run_seconds_of(const Session& session) {
                      : fallback;
 }
 
-std::optional<std::int64_t> ends_at_ms(const Session& session) {
-  if (!session.lifetime_seconds) return std::nullopt;
-  return session.created_at + *session.lifetime_seconds * 1000;
-}
-
-bool lifetime_is_over(const Session& session, std::int64_t now_ms) {
-  const auto over = ends_at_ms(session);
-  return over && now_ms >= *over;
-}
-
 Manager::Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox)
     : config_(std::move(config)),
       store_(store),
       sandbox_(sandbox),
-      server_id_(base::random_id("server_")) {}
+      server_id_(base::random_id("server_")),
+      served_since_ms_(config_.clock().uptime_ms) {}
 
 base::Result<std::unique_ptr<Manager>> Manager::open(ManagerConfig config, Store& store,
                                                      sandbox::Sandbox& sandbox) {
@@ -139,7 +130,10 @@ Session Manager::new_session(const std::string& principal_id, const sandbox::Lim
       sandbox::usual_template(config_.environments_directory, config_.usual_template);
   session.idle_seconds = config_.idle_seconds;
   session.retention_seconds = config_.retention_seconds;
-  session.created_at = session.last_used_at = base::now_ms();
+  const Moment now = moment_now();
+  session.created_at = session.last_used_at = now.now_ms;
+  session.boot_id = now.boot_id;
+  session.boot_offset_ms = now.now_ms - now.boottime_ms;
   return session;
 }
 
@@ -247,13 +241,7 @@ base::Result<Session> Manager::find(const std::string& principal_id,
 
 base::Result<std::shared_ptr<sandbox::Box>> Manager::box_of(const Session& session) {
   if (session.status == "destroyed") return deleted();
-  if (lifetime_is_over(session, base::now_ms())) {
-    // Now, for who asks; what fails here the sweep does.
-    (void)end_session(session, "its time is over");
-    return base::error(Error::Kind::kNotFound,
-                       "this session's lifetime_seconds are over, and it was deleted with its "
-                       "files; create_session makes another");
-  }
+  if (lifetime_is_over(session)) return end_of_lifetime(session);
   if (auto box = sandbox_.find(session.id); box.ok() && grants_are_known(session.id)) return box;
   const auto lock = lock_of(session.id);
   const std::lock_guard one_at_a_time(*lock);
@@ -314,7 +302,7 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
     // The one that host_uids_of() leaves.
     spec.egress_uid = static_cast<std::uint32_t>(config_.own_ids->first + config_.own_ids->count);
   }
-  spec.ends_at_ms = ends_at_ms(session);
+  spec.ends_in_ms = lifetime_left_ms(session, moment_now());
   return spec;
 }
 

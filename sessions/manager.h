@@ -5,6 +5,7 @@
 // All functions may be called from any thread.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -25,6 +26,7 @@
 #include "sandbox/base/result.h"
 #include "sandbox/sandbox.h"
 #include "sessions/grants.h"
+#include "sessions/moment.h"
 #include "sessions/store.h"
 
 namespace sessions {
@@ -48,6 +50,10 @@ struct ManagerConfig {
   std::size_t spare_sessions = 0;  // made ahead of need, as one that asks for nothing special is
   // What others have to clear up goes with each sweep, on its thread.
   std::function<void()> sweep_others = [] {};
+  // Hears of whatever is deleted without being asked for, and of what is not, though it is due.
+  std::function<void(const std::string&)> on_deletion = [](const std::string&) {};
+  std::function<void(const std::string&)> on_hold = [](const std::string&) {};
+  std::function<Moment()> clock = moment_now;
   std::chrono::milliseconds sweep_interval{60'000};
 };
 
@@ -74,9 +80,12 @@ struct SessionOptions {
 // The limit of a foreground run that names none.
 std::int64_t run_seconds_of(const Session& session);
 
-// When its lifetime is over, wall clock; nothing: never.
+// How long its lifetime goes on, nothing: for ever. Without a start of the machine since it was
+// made, no change of the wall clock makes it longer or shorter.
+std::optional<std::int64_t> lifetime_left_ms(const Session& session, const Moment& now);
+// When that is, by the wall clock of now.
 std::optional<std::int64_t> ends_at_ms(const Session& session);
-bool lifetime_is_over(const Session& session, std::int64_t now_ms);
+bool lifetime_is_over(const Session& session, const Moment& now = moment_now());
 
 // A session and what is alive of it.
 struct SessionState {
@@ -328,6 +337,9 @@ class Manager {
   [[nodiscard]] bool was_ended(const Run& row) const;
   [[nodiscard]] sandbox::Run ended_by_deletion(const Run& row) const;
   base::Status end_session(const Session& session, const std::string& why);
+  // The same without being asked.
+  void expire_session(const Session& session, const std::string& why);
+  base::Error end_of_lifetime(const Session& session);
   // Ends its box and removes its files, the directories too: of one that is being deleted.
   base::Status delete_files_of(const Session& session);
   void shut_down(const std::string& session_id);
@@ -341,9 +353,13 @@ class Manager {
   static constexpr std::chrono::seconds kEndPatience{5};
   // And another server to start one, or to clear up after one.
   static constexpr std::chrono::seconds kOthersPatience{20};
-  void sweep_session(const Session& session);
+  void sweep_session(const Session& session, const Moment& now, bool may_delete);
   void sweep_from_time_to_time(const std::stop_token& stop);
-  void sweep_directories(const std::stop_token& stop);
+  void sweep_directories(const std::stop_token& stop, bool may_delete);
+  // Names of directories of no session on record.
+  std::vector<std::string> strangers(const std::vector<Session>& live);
+  // Nothing: this sweep cannot be.
+  std::optional<bool> may_delete_in_sweep(const std::vector<Session>& live, const Moment& now);
   std::shared_ptr<std::mutex> lock_of(const std::string& what);
 
   const ManagerConfig config_;
@@ -372,6 +388,7 @@ class Manager {
     std::jthread maker;
   };
   Spares spares_;
+  std::atomic<std::int64_t> served_since_ms_;  // by Moment::uptime_ms, up to the last sweep
   std::mutex sweeper_mutex_;
   std::condition_variable_any sweeper_wakeup_;
   std::jthread sweeper_;

@@ -1,6 +1,7 @@
 // The end of sessions: deleted, over their time, or their connection gone.
 #include <fcntl.h>
 
+#include "sandbox/base/clock.h"
 #include "sandbox/files/tree.h"
 #include "sessions/at_once.h"
 #include "sessions/manager.h"
@@ -8,6 +9,14 @@
 namespace sessions {
 
 using base::Error;
+
+namespace {
+
+std::string shown_name(const Session& session) {
+  return session.name ? session.id + " (\"" + *session.name + "\")" : session.id;
+}
+
+}  // namespace
 
 base::Status Manager::end_session(const Session& session, const std::string& why) {
   // First the row: from here on nobody starts a box for it, and what a kill leaves undone the sweep
@@ -25,6 +34,24 @@ base::Status Manager::end_session(const Session& session, const std::string& why
     grants_known_.erase(session.id);
   }
   return bury(session);
+}
+
+void Manager::expire_session(const Session& session, const std::string& why) {
+  // What fails is tried again at the next round, or is left to be buried.
+  const auto ended = end_session(session, why);
+  const bool is_gone = ended.ok() || ended.error().kind == Error::Kind::kUnavailable;
+  if (is_gone) config_.on_deletion("deleted session " + shown_name(session) + ": " + why);
+}
+
+// Now, for who asks; what fails here the sweep does.
+Error Manager::end_of_lifetime(const Session& session) {
+  const bool is_sure = session.boot_id == config_.clock().boot_id;
+  if (is_sure || store_.may_delete_by_time(base::now_ms())) {
+    expire_session(session, "its lifetime_seconds are over");
+  }
+  return base::error(Error::Kind::kNotFound,
+                     "this session's lifetime_seconds are over, and it was deleted with its "
+                     "files; create_session makes another");
 }
 
 // Whether it has ended, its lock tells.

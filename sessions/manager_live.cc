@@ -1,10 +1,17 @@
 // What goes straight to the box of a session, while it lives.
-#include "sandbox/base/clock.h"
+#include <cstdlib>
+
 #include "sessions/manager.h"
 
 namespace sessions {
 
 using base::Error;
+
+namespace {
+
+constexpr std::int64_t kSameTimeMs = 2000;
+
+}  // namespace
 
 base::Result<sandbox::RunInput> Manager::input_of(const std::string& principal_id,
                                                   const std::string& run_id) {
@@ -42,13 +49,37 @@ void Manager::keep_awake(const Session& session) {
   if (const auto box = sandbox_.find(session.id); box.ok()) (void)box.value()->keep_awake();
 }
 
+std::optional<std::int64_t> lifetime_left_ms(const Session& session, const Moment& now) {
+  if (!session.lifetime_seconds) return std::nullopt;
+  const std::int64_t over = session.created_at + *session.lifetime_seconds * 1000;
+  const bool same_start = !session.boot_id.empty() && session.boot_id == now.boot_id;
+  return over - (same_start ? now.boottime_ms + session.boot_offset_ms : now.now_ms);
+}
+
+std::optional<std::int64_t> ends_at_ms(const Session& session) {
+  const Moment now = moment_now();
+  const auto left = lifetime_left_ms(session, now);
+  if (!left) return std::nullopt;
+  const std::int64_t as_made = session.created_at + *session.lifetime_seconds * 1000;
+  const std::int64_t as_it_is = now.now_ms + *left;
+  // Small differences are how often clocks are read, and would be another time at each look.
+  return std::abs(as_it_is - as_made) < kSameTimeMs ? as_made : as_it_is;
+}
+
+bool lifetime_is_over(const Session& session, const Moment& now) {
+  const auto left = lifetime_left_ms(session, now);
+  return left && *left <= 0;
+}
+
 base::Status Manager::set_lifetime(const Session& session, std::int64_t seconds) {
-  const std::int64_t over = base::now_ms() + seconds * 1000;
-  // Whole seconds: never shorter than was asked for.
-  const std::int64_t lifetime = (over - session.created_at + 999) / 1000;
+  // From now on, counted from when it was made. Whole seconds: never shorter than was asked for.
+  Session without_time = session;
+  without_time.lifetime_seconds = 0;
+  const std::int64_t age_ms = -lifetime_left_ms(without_time, moment_now()).value_or(0);
+  const std::int64_t lifetime = (age_ms + seconds * 1000 + 999) / 1000;
   TRY(store_.set_lifetime(session.id, lifetime));
   if (const auto box = sandbox_.find(session.id); box.ok()) {
-    TRY(box.value()->set_lifetime(session.created_at + lifetime * 1000));
+    TRY(box.value()->set_lifetime(lifetime * 1000 - age_ms));
   }
   return base::done();
 }

@@ -100,7 +100,8 @@ base::Result<Session> Manager::take_row(const Session& wanted) {
       if (const auto box = sandbox_.find(spare->id); box.ok()) {
         const bool ends = wanted.ends_with_connection && config_.connections_end_with_server;
         (void)(ends ? box.value()->end_with_connection() : box.value()->taken());
-        if (const auto over = ends_at_ms(adopted.value())) (void)box.value()->set_lifetime(*over);
+        const auto left = lifetime_left_ms(adopted.value(), moment_now());
+        if (left) (void)box.value()->set_lifetime(*left);
       }
     }
     const std::lock_guard lock(spares_.mutex);

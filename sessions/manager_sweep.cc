@@ -2,7 +2,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "sandbox/base/clock.h"
+#include <set>
+#include <string_view>
+
 #include "sandbox/base/fd.h"
 #include "sandbox/base/random_id.h"
 #include "sandbox/files/tree.h"
@@ -15,9 +17,14 @@ namespace {
 // A gigabyte; what is left then the next round gives back.
 constexpr int kShrinkRoundsMax = 256;
 
-bool is_over(const Session& session, std::int64_t now) {
-  if (lifetime_is_over(session, now)) return true;
-  return now >= session.last_used_at + session.retention_seconds * 1000;
+// Of the two ends of a session's time, this one follows from a clock that anybody may set.
+bool is_unused(const Session& session, const Moment& now) {
+  return now.now_ms >= session.last_used_at + session.retention_seconds * 1000;
+}
+
+// Its lifetime was counted by a clock that nobody sets.
+bool is_surely_over(const Session& session, const Moment& now) {
+  return session.boot_id == now.boot_id && lifetime_is_over(session, now);
 }
 
 }  // namespace
@@ -36,10 +43,14 @@ void Manager::sweep(const std::stop_token& stop) {
   const auto sessions = store_.live_sessions();
   if (!sessions.ok()) return;  // the database is busy: the next round does it
   const std::vector<Session>& live = sessions.value();
+  const Moment now = config_.clock();
+  const auto may_delete = may_delete_in_sweep(live, now);
+  if (!may_delete) return;
   at_once(live.size(), [&](std::size_t i) {
-    if (!stop.stop_requested()) sweep_session(live[i]);
+    if (!stop.stop_requested()) sweep_session(live[i], now, *may_delete);
   });
-  if (!stop.stop_requested()) sweep_directories(stop);
+  if (!stop.stop_requested()) sweep_directories(stop, *may_delete);
+  if (*may_delete && !stop.stop_requested()) (void)store_.end_sweep();
   for (int round = 0; round < kShrinkRoundsMax && !stop.stop_requested(); ++round) {
     const auto more = store_.shrink();
     if (!more.ok() || !more.value()) break;
@@ -47,16 +58,56 @@ void Manager::sweep(const std::stop_token& stop) {
   }
 }
 
-void Manager::sweep_session(const Session& session) {
+std::optional<bool> Manager::may_delete_in_sweep(const std::vector<Session>& live,
+                                                 const Moment& now) {
+  Due due;
+  for (const Session& session : live) {
+    if (session.principal_id == kSparePrincipal) continue;
+    ++due.all;
+    if (is_surely_over(session, now)) continue;
+    if (lifetime_is_over(session, now) || is_unused(session, now)) ++due.sessions;
+  }
+  const auto unknown = static_cast<std::int64_t>(strangers(live).size());
+  due.all += unknown;
+  due.sessions += unknown;
+  const auto decided = store_.begin_sweep(now, served_since_ms_, due, config_.retention_seconds);
+  if (!decided.ok()) return std::nullopt;
+  served_since_ms_ = now.uptime_ms;
+  if (decided.value().has_begun) config_.on_hold(words_of_hold(decided.value().next));
+  return decided.value().may_delete;
+}
+
+std::vector<std::string> Manager::strangers(const std::vector<Session>& live) {
+  std::vector<std::string> found;
+  const auto parent =
+      base::open_file(AT_FDCWD, config_.state_directory + "/sessions", O_RDONLY | O_DIRECTORY);
+  if (!parent.ok()) return found;
+  std::set<std::string_view> known;
+  for (const Session& session : live) known.insert(session.id);
+  for (std::string& name : base::names_in(parent.value().get())) {
+    if (known.contains(name) || !base::is_short_id(name, "session_")) continue;
+    const auto on_record = store_.session_is_on_record(name);
+    if (on_record.ok() && !on_record.value()) found.push_back(std::move(name));
+  }
+  return found;
+}
+
+void Manager::sweep_session(const Session& session, const Moment& now, bool may_delete) {
   if (session.principal_id == kSparePrincipal) return sweep_spare(session);
   // What fails here is tried again at the next round.
-  const std::int64_t now = base::now_ms();
-  if (is_over(session, now)) {
+  const bool has_ended = lifetime_is_over(session, now);
+  const bool is_due = has_ended || is_unused(session, now);
+  if (is_due && (may_delete || is_surely_over(session, now))) {
     const auto box = sandbox_.look_at(session.id);
     const auto status =
         box.ok() ? box.value()->status() : base::Result<sandbox::BoxStatus>(box.error());
     const bool busy = status.ok() && !status.value().active.empty();
-    if (!busy || lifetime_is_over(session, now)) (void)end_session(session, "its time is over");
+    if (has_ended) {
+      expire_session(session, "its lifetime_seconds are over");
+    } else if (!busy) {
+      expire_session(session, "it was not used for its retention_seconds, " +
+                                  std::to_string(session.retention_seconds));
+    }
     return;
   }
   const std::string directory = directory_of(session.id);
@@ -75,7 +126,7 @@ void Manager::sweep_session(const Session& session) {
   if (was_alive) (void)store_.set_session_status(session.id, "stopped", "");
 }
 
-void Manager::sweep_directories(const std::stop_token& stop) {
+void Manager::sweep_directories(const std::stop_token& stop, bool may_delete) {
   const std::string top = config_.state_directory + "/sessions";
   const auto parent = base::open_file(AT_FDCWD, top, O_RDONLY | O_DIRECTORY);
   if (!parent.ok()) return;
@@ -90,10 +141,18 @@ void Manager::sweep_directories(const std::stop_token& stop) {
     if (!base::is_short_id(name, "session_")) continue;
     const auto owned = store_.session_is_live(name);
     if (!owned.ok() || owned.value()) continue;
+    // Of none that there ever was, as far as this database says.
+    const auto on_record = store_.session_is_on_record(name);
+    const bool is_strange = !on_record.ok() || !on_record.value();
+    if (is_strange && !may_delete) continue;
     const auto lock = sandbox::SessionLock::take(directory_of(name));
     if (!lock.ok()) continue;
     sandbox_.sweep(name, directory_of(name), lock.value());
-    (void)sandbox::files::remove_tree(parent.value().get(), name);
+    const auto removed = sandbox::files::remove_tree(parent.value().get(), name);
+    if (removed.ok() && is_strange) {
+      config_.on_deletion("deleted the directory of session " + name +
+                          ": the database knows of no such session");
+    }
   }
   sweep_server_marks();
 }

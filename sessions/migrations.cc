@@ -148,13 +148,33 @@ constexpr std::string_view kPaths = "ALTER TABLE sessions ADD COLUMN paths TEXT"
 constexpr std::string_view kMetadata =
     "ALTER TABLE sessions ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}'";
 
+// Version 16: what sweeps leave to the next one, see deletion_hold.h; and by which clock a
+// session's lifetime goes: that of the machine's start, which was so much behind the wall clock
+// then.
+constexpr std::string_view kUpkeep = R"sql(
+CREATE TABLE upkeep (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  swept_at INTEGER,
+  leap_ms INTEGER NOT NULL,
+  held_at INTEGER,
+  held_ms INTEGER NOT NULL,
+  held_why TEXT NOT NULL,
+  trusted_at INTEGER NOT NULL,
+  released INTEGER NOT NULL,
+  boot_id TEXT NOT NULL,
+  counted_ms INTEGER NOT NULL
+) STRICT;
+ALTER TABLE sessions ADD COLUMN boot_id TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN boot_offset_ms INTEGER NOT NULL DEFAULT 0;
+)sql";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 15> kScripts{
-      kSchemaSql,   kTokens,        kSealingKeys, kHostFolders, kUnasked,
-      kBuryAgain,   kLiveAlone,     kNetwork,     kCredentials, kNetworkRequests,
-      kKeptAnswers, kNetworkGrants, kNetworkUse,  kPaths,       kMetadata};
+  static constexpr std::array<std::string_view, 16> kScripts{
+      kSchemaSql,  kTokens,  kSealingKeys, kHostFolders,     kUnasked,     kBuryAgain,
+      kLiveAlone,  kNetwork, kCredentials, kNetworkRequests, kKeptAnswers, kNetworkGrants,
+      kNetworkUse, kPaths,   kMetadata,    kUpkeep};
   return kScripts;
 }
 

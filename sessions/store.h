@@ -9,7 +9,6 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "sandbox/credential.h"
 #include "sandbox/network_journal.h"
 #include "sandbox/base/result.h"
+#include "sessions/deletion_hold.h"
 #include "sessions/host_uids.h"
 #include "sessions/sqlite.h"
 
@@ -47,6 +47,10 @@ struct Session {
   std::int64_t last_used_at = 0;
   std::optional<std::int64_t> ended_at;
   std::optional<std::string> error;
+  // How far the wall clock was ahead of Moment::boottime_ms when it was made, in that start of the
+  // machine: what its lifetime goes by for as long as that lasts.
+  std::string boot_id;
+  std::int64_t boot_offset_ms = 0;
 };
 
 struct RunHead {
@@ -275,6 +279,22 @@ class Store {
   // 64 hexadecimal digits each, the one to seal with first, made when there is none young enough.
   base::Result<std::vector<std::string>> sealing_keys(std::int64_t now);
 
+  // --- Upkeep --------------------------------------------------------------------------------
+
+  base::Result<Upkeep> upkeep();
+  // Decides what a sweep may do, see decide(), and writes it down for the next one. What cannot be
+  // written down holds all the same.
+  base::Result<HoldDecision> begin_sweep(const Moment& now, std::int64_t served_since_ms,
+                                         const Due& due, std::int64_t retention_seconds);
+  // It has deleted all that was over its time: what released that has been used up.
+  base::Status end_sweep();
+  // Lets deletion go on at once. False when it was not held back.
+  base::Result<bool> release_deletion();
+  // Between two sweeps, of what is over its time; no when in doubt.
+  bool may_delete_by_time(std::int64_t now_ms);
+  // Destroyed or not.
+  base::Result<bool> session_is_on_record(const std::string& id);
+
   // --- Space ---------------------------------------------------------------------------------
 
   // Gives some of the pages that are free back to the file system; true when more are left. Then
@@ -294,6 +314,8 @@ class Store {
   base::Result<std::vector<Run>> some_to_erase(const std::string& session_id, const RunHead& after);
   base::Status replace_record(const std::string& run_id, const std::string& record);
   base::Result<std::int64_t> free_pages();
+  base::Result<Upkeep> read_upkeep();
+  base::Status write_upkeep(const Upkeep& upkeep);
   base::Result<std::int64_t> free_host_uid(const HostUidRange& range);
   base::Result<std::optional<std::string>> principal_named(const std::string& name);
   // None when a new one is due.

@@ -16,7 +16,7 @@ namespace {
 #define SESSION_COLUMNS                                                                      \
   "id, principal_id, name, template, status, ends_with_connection, limits, env, isolation, " \
   "host_uid, lifetime_seconds, idle_seconds, retention_seconds, created_at, last_used_at, "  \
-  "ended_at, error, host_folders, unasked, network, paths, metadata"
+  "ended_at, error, host_folders, unasked, network, paths, metadata, boot_id, boot_offset_ms"
 
 Session read_session(Statement& row) {
   Session session;
@@ -42,6 +42,8 @@ Session read_session(Statement& row) {
   session.network = row.optional_text();
   session.paths = row.optional_text();
   session.metadata = row.text();
+  session.boot_id = row.text();
+  session.boot_offset_ms = row.integer();
   return session;
 }
 
@@ -55,7 +57,7 @@ base::Status insert(Database& database, const Session& session) {
   Statement statement =
       TRY(database.prepare(
           "INSERT INTO sessions (" SESSION_COLUMNS ") "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   statement.bind(session.id)
       .bind(session.principal_id)
       .bind(session.name)
@@ -77,7 +79,9 @@ base::Status insert(Database& database, const Session& session) {
       .bind(session.unasked)
       .bind(session.network)
       .bind(session.paths)
-      .bind(session.metadata);
+      .bind(session.metadata)
+      .bind(session.boot_id)
+      .bind(session.boot_offset_ms);
   return statement.run();
 }
 
@@ -165,7 +169,8 @@ base::Result<Session> Store::adopt_session(const std::string& spare_id, const Se
   {
     Statement update = TRY(database_->prepare(
         "UPDATE sessions SET principal_id = ?2, name = ?3, ends_with_connection = ?4, "
-        "created_at = ?5, last_used_at = ?5, unasked = ?7, lifetime_seconds = ?8, metadata = ?9 "
+        "created_at = ?5, last_used_at = ?5, unasked = ?7, lifetime_seconds = ?8, metadata = ?9, "
+        "boot_id = ?10, boot_offset_ms = ?11 "
         "WHERE id = ?1 AND principal_id = ?6 AND status NOT IN ('destroyed', 'error')"));
     update.bind(spare_id)
         .bind(wanted.principal_id)
@@ -175,7 +180,9 @@ base::Result<Session> Store::adopt_session(const std::string& spare_id, const Se
         .bind(std::string(kSparePrincipal))
         .bind(wanted.unasked)
         .bind(wanted.lifetime_seconds)
-        .bind(wanted.metadata);
+        .bind(wanted.metadata)
+        .bind(wanted.boot_id)
+        .bind(wanted.boot_offset_ms);
     if (auto status = update.run(); !status.ok()) {
       return why_refused(std::move(status).error(), wanted);
     }

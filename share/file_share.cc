@@ -157,16 +157,20 @@ base::Status FileShare::revoke(const std::string& principal_id, const std::strin
   return base::done();
 }
 
-void FileShare::sweep() const {
+std::vector<sessions::Share> FileShare::sweep() const {
   const std::int64_t now = base::now_ms();
+  std::vector<sessions::Share> removed;
+  if (!store_->may_delete_by_time(now)) return removed;
   if (const auto expired = store_->expired_shares(now); expired.ok()) {
     for (const sessions::Share& share : expired.value()) {
       // The row first: what is listed must have its file.
-      if (store_->delete_share(share.id).ok()) remove_directory(directory_ + "/" + share.id);
+      if (!store_->delete_share(share.id).ok()) continue;
+      remove_directory(directory_ + "/" + share.id);
+      removed.push_back(share);
     }
   }
   const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir(directory_.c_str()), &::closedir);
-  if (!all) return;
+  if (!all) return removed;
   while (const dirent* entry = ::readdir(all.get())) {  // NOLINT: a DIR of our own
     const std::string name = entry->d_name;
     struct stat status {};
@@ -178,6 +182,7 @@ void FileShare::sweep() const {
     const auto known = store_->share_exists(name);
     if (known.ok() && !known.value()) remove_directory(directory_ + "/" + name);
   }
+  return removed;
 }
 
 }  // namespace share

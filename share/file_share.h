@@ -40,8 +40,9 @@ class FileShare {
   // Ends its links and removes the copy. kNotFound: the principal has no such share.
   base::Status revoke(const std::string& principal_id, const std::string& id) const;
 
-  // Removes what has expired, and what was being copied when a server died.
-  void sweep() const;
+  // Removes what has expired, and what was being copied when a server died: what of the former. Not
+  // while deletion is held back, see sessions/deletion_hold.h.
+  std::vector<sessions::Share> sweep() const;
 
  private:
   FileShare(std::string directory, sessions::Store& store)

@@ -11,7 +11,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
 #include "sandbox/base/unix_socket.h"
 #include "sandbox/box/capabilities.h"
 #include "sandbox/box/disk_room.h"
@@ -202,7 +201,7 @@ base::Status Box::start_control() {
   actions.status = [this] { return status(); };
   actions.root_fd = [this] { return init_->root_fd(); };
   actions.connect = [this](int family, std::uint16_t port) { return init_->connect(family, port); };
-  actions.set_lifetime = [this](std::int64_t ends_at_ms) { spec_.ends_at_ms = ends_at_ms; };
+  actions.set_lifetime = [this](std::int64_t ms) { ends_at_ms_ = base::boottime_ms() + ms; };
   actions.take_disk_room = [this](std::int64_t bytes) { return watchdog_->take_disk_room(bytes); };
   actions.shutdown = [this](const std::string& why, bool for_good) {
     if (for_good && runs_) runs_->files_end_too();
@@ -378,7 +377,7 @@ bool Box::cover_is_gone() const {
 void Box::check_life() {
   if (ended_) return;
   if (runs_->busy()) last_use_ = steady_clock::now();
-  if (spec_.ends_at_ms && base::now_ms() >= *spec_.ends_at_ms) {
+  if (ends_at_ms_ && base::boottime_ms() >= *ends_at_ms_) {
     runs_->files_end_too();
     return end(Cause::kCancelled, "the session's lifetime is over");
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "sandbox/base/boot_clock.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
 #include "sandbox/box/control.h"
@@ -34,7 +35,9 @@ class Box {
   enum class Pauser { kClient, kIdleness };
 
   Box(EventLoop& loop, BoxSpec spec, InterpreterRecord record)
-      : loop_(loop), spec_(std::move(spec)), interpreter_record_(std::move(record)) {}
+      : loop_(loop), spec_(std::move(spec)), interpreter_record_(std::move(record)) {
+    if (spec_.ends_in_ms) ends_at_ms_ = base::boottime_ms() + *spec_.ends_in_ms;
+  }
 
   base::Status open_directories();
   base::Status start_init();
@@ -66,7 +69,8 @@ class Box {
 
   EventLoop& loop_;
   BoxSpec spec_;
-  std::size_t folder_mounts_ = 0;  // of host folders and what covers things in them
+  std::optional<std::int64_t> ends_at_ms_;  // by base::boottime_ms()
+  std::size_t folder_mounts_ = 0;           // of host folders and what covers things in them
   base::UniqueFd runs_directory_;
   base::UniqueFd workspace_;
   base::UniqueFd home_;

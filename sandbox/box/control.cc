@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/base/clock.h"
 #include "sandbox/wire/build_id.h"
 #include "sandbox/wire/json.h"
 
@@ -151,7 +152,9 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     return json::object();
   }
   if (op == "lifetime") {
-    actions_.set_lifetime(wire::integer_or(request, "ends_at_ms", 0));
+    // A server of an older build has only the wall clock.
+    const std::int64_t wall_ms = wire::integer_or(request, "ends_at_ms", 0) - base::now_ms();
+    actions_.set_lifetime(wire::integer_or(request, "ends_in_ms", wall_ms));
     return json::object();
   }
   if (op == "disk_room") {

@@ -35,7 +35,7 @@
 //                                                            connected to that port of the box, or
 //                                                            about to be
 //   {"op":"end_context","context":..}                     {"ok":true}: its runs are cancelled
-//   {"op":"lifetime","ends_at_ms":n}                      {"ok":true}
+//   {"op":"lifetime","ends_in_ms":n}                      {"ok":true}
 //   {"op":"disk_room","bytes":n}                          {"ok":true}, or a limit
 //   {"op":"shutdown","if_idle":b,"why":"..","for_good":b} {"ok":true} when everything has ended;
 //                                                            a conflict if it is not idle

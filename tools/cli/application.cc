@@ -6,6 +6,9 @@
 #include <filesystem>
 #include <system_error>
 
+#include <spdlog/spdlog.h>
+
+#include "sandbox/base/clock.h"
 #include "sandbox/base/process.h"
 #include "sandbox/environment.h"
 #include "sandbox/own_ids.h"
@@ -75,6 +78,12 @@ base::Result<sandbox::SandboxConfig> sandbox_config(const Settings& settings) {
 
 namespace {
 
+void sweep_shares(const share::FileShare& share) {
+  for (const sessions::Share& gone : share.sweep()) {
+    spdlog::info("deleted shared file {} of {}: its time is over", gone.id, gone.session_id);
+  }
+}
+
 base::Result<sessions::GrantedFolders> granted_folders(const Settings& settings) {
   sessions::GrantedFolders folders;
   if (settings.mounting == Settings::Mounting::kNone) return folders;
@@ -107,11 +116,19 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   }
   app->principal_id_ = TRY(app->store_->ensure_principal("local"));
   app->share_ = TRY(share::FileShare::open(settings.state_directory + "/shared", *app->store_));
-  app->share_->sweep();  // also for a command that ends before the manager has swept
+  sweep_shares(*app->share_);  // also for a command that ends before the manager has swept
   sessions::ManagerConfig config;
-  config.sweep_others = [&share = *app->share_, directory = settings.state_directory] {
-    share.sweep();
-    rest::Uploads::sweep_all(directory + "/sessions");
+  config.sweep_others = [&share = *app->share_, &store = *app->store_,
+                         directory = settings.state_directory] {
+    sweep_shares(share);
+    if (!store.may_delete_by_time(base::now_ms())) return;
+    for (const std::string& id : rest::Uploads::sweep_all(directory + "/sessions")) {
+      spdlog::info("deleted {}: no piece of it has come for a day", id);
+    }
+  };
+  config.on_deletion = [](const std::string& what) { spdlog::info("{}", what); };
+  config.on_hold = [](const std::string& what) {
+    spdlog::warn("{}; `hutch sessions expire` deletes it now", what);
   };
   config.state_directory = settings.state_directory;
   config.default_limits = settings.default_limits;

@@ -115,6 +115,8 @@ void add_sessions(CLI::App& app, Choices& choices) {
       });
     });
   }
+  sessions->add_subcommand("expire", "Delete those over their time, where hutch holds that back")
+      ->callback([&choices] { choices.command = with_application(expire_sessions); });
   add_allow(*sessions, choices.command);
 }
 

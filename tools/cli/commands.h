@@ -44,6 +44,9 @@ enum class SessionAction { kList, kShow, kRemove, kPause, kResume };
 base::Result<int> run_sessions(Application& app, SessionAction action, const std::string& id,
                                bool as_json);
 
+// Deletes at once what is over its time, where that was held back.
+base::Result<int> expire_sessions(Application& app);
+
 // In words for the shell; those of the sessions are for clients, and name their tools.
 base::Result<int> or_no_such_session(base::Result<int> done);
 

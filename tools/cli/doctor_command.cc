@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <vector>
 
 #include "sandbox/environment.h"
@@ -102,6 +103,18 @@ Finding memory_finding(const Settings& settings) {
           "memory_mb in [limits] of the configuration, or create_session's limits, give more"};
 }
 
+// Nothing, but where sessions are kept longer than was said.
+std::optional<Finding> deletion_finding(const Settings& settings) {
+  const std::string database = settings.state_directory + "/hutch.db";
+  if (::access(database.c_str(), R_OK) != 0) return std::nullopt;
+  const auto store = sessions::Store::open(database);
+  if (!store.ok()) return std::nullopt;  // other lines say so
+  const auto upkeep = store.value()->upkeep();
+  if (!upkeep.ok() || !upkeep.value().held_at) return std::nullopt;
+  return Finding{"deletion", Finding::State::kWeaker, sessions::words_of_hold(upkeep.value()),
+                 "set the clock if it is wrong; else `hutch sessions expire` deletes it now"};
+}
+
 // What the exit status says, in words.
 std::string verdict(const std::vector<Finding>& findings) {
   const auto count = [&findings](Finding::State state) {
@@ -175,6 +188,7 @@ base::Result<int> run_doctor(const Settings& settings, DoctorView view) {
   findings.push_back(environment_finding(settings, host.environment_directory));
   findings.push_back(memory_finding(settings));
   findings.push_back(zygote_finding(settings));
+  if (auto held = deletion_finding(settings)) findings.push_back(std::move(*held));
   const std::string last_word = verdict(findings);
   if (view == DoctorView::kImprovable) {
     std::erase_if(findings,

@@ -135,6 +135,13 @@ base::Result<int> run_sessions(Application& app, SessionAction action, const std
   return or_no_such_session(act(app, action, id, as_json));
 }
 
+base::Result<int> expire_sessions(Application& app) {
+  const bool was_held = TRY(app.store().release_deletion());
+  app.sessions().sweep({});
+  std::cout << (was_held ? "deleted what is over its time\n" : "nothing was held back\n");
+  return 0;
+}
+
 base::Result<int> or_no_such_session(base::Result<int> done) {
   if (done.ok() || done.error().kind != base::Error::Kind::kNotFound) return done;
   return base::error(base::Error::Kind::kNotFound,

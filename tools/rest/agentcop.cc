@@ -27,7 +27,7 @@ namespace {
 constexpr std::int64_t kRunSecondsDefault = 30;
 
 bool is_over(const sessions::Session& session) {
-  return session.status == "destroyed" || sessions::lifetime_is_over(session, base::now_ms());
+  return session.status == "destroyed" || sessions::lifetime_is_over(session);
 }
 
 // Of the statuses of a session those that the API knows: what has no processes gets them with its

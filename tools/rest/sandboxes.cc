@@ -181,7 +181,7 @@ base::Result<sessions::Session> sandbox_of(const Services& services, const Reque
   auto session = services.sessions.find(request.principal.id, id);
   if (!session.ok() && session.error().kind != Error::Kind::kNotFound) return session;
   if (session.ok() && session.value().status != "destroyed" &&
-      !sessions::lifetime_is_over(session.value(), base::now_ms())) {
+      !sessions::lifetime_is_over(session.value())) {
     return session;
   }
   return base::error(Error::Kind::kNotFound, "there is no sandbox " + id + ", or it has ended");

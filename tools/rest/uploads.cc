@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -50,19 +51,38 @@ base::Result<std::int64_t> size_of(const base::UniqueFd& file) {
 
 std::string Uploads::place_of(const std::string& id) const { return directory_ + "/" + id; }
 
-void Uploads::sweep_all(const std::string& sessions_directory) {
+std::vector<std::string> Uploads::sweep_all(const std::string& sessions_directory) {
+  std::vector<std::string> removed;
   const auto directory = base::open_file(AT_FDCWD, sessions_directory, O_RDONLY | O_DIRECTORY);
-  if (!directory.ok()) return;
+  if (!directory.ok()) return removed;
   for (const std::string& name : base::names_in(directory.value().get())) {
-    (void)Uploads(sessions_directory + "/" + name).sweep();
+    Uploads(sessions_directory + "/" + name).sweep(removed);
   }
+  return removed;
 }
 
-// Returns what is there. One whose description was never written has no name that begins so.
-Uploads::Unfinished Uploads::sweep() const {
+// Returns what is there and is not over its time. One whose description was never written has no
+// name that begins so.
+Uploads::Unfinished Uploads::unfinished() const {
   Unfinished unfinished;
   const auto directory = base::open_file(AT_FDCWD, directory_, O_RDONLY | O_DIRECTORY);
   if (!directory.ok()) return unfinished;
+  const int fd = directory.value().get();
+  for (const std::string& name : base::names_in(fd)) {
+    struct stat status {};
+    if (!base::is_short_id(name, kPrefix)) continue;
+    if (::fstatat(fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (base::now_ms() / 1000 - status.st_mtime >= kKeptSeconds) continue;
+    const auto told = description_of(fd, name);
+    ++unfinished.count;
+    unfinished.bytes += told.ok() ? sandbox::wire::integer_or(told.value(), kLength, 0) : 0;
+  }
+  return unfinished;
+}
+
+void Uploads::sweep(std::vector<std::string>& removed) const {
+  const auto directory = base::open_file(AT_FDCWD, directory_, O_RDONLY | O_DIRECTORY);
+  if (!directory.ok()) return;
   const int fd = directory.value().get();
   for (const std::string& name : base::names_in(fd)) {
     struct stat status {};
@@ -70,17 +90,10 @@ Uploads::Unfinished Uploads::sweep() const {
     const bool is_data = base::is_short_id(name, kPrefix);
     const std::string data = is_data ? name : name.substr(0, name.find('.'));
     const bool is_whole = ::faccessat(fd, data.c_str(), F_OK, 0) == 0;
-    if (base::now_ms() / 1000 - status.st_mtime < kKeptSeconds) {
-      if (!is_data) continue;
-      const auto told = description_of(fd, name);
-      ++unfinished.count;
-      unfinished.bytes += told.ok() ? sandbox::wire::integer_or(told.value(), kLength, 0) : 0;
-    } else if (is_data || !is_whole) {
-      (void)::unlinkat(fd, (data + kAbout).c_str(), 0);
-      (void)::unlinkat(fd, data.c_str(), 0);
-    }
+    if (base::now_ms() / 1000 - status.st_mtime < kKeptSeconds || (!is_data && is_whole)) continue;
+    (void)::unlinkat(fd, (data + kAbout).c_str(), 0);
+    if (::unlinkat(fd, data.c_str(), 0) == 0) removed.push_back(data);
   }
-  return unfinished;
 }
 
 base::Result<Upload> Uploads::begin(const std::string& path, std::int64_t length_bytes,
@@ -92,9 +105,9 @@ base::Result<Upload> Uploads::begin(const std::string& path, std::int64_t length
   const base::UniqueFd directory =
       TRY(base::open_file(AT_FDCWD, directory_, O_RDONLY | O_DIRECTORY));
   if (::flock(directory.get(), LOCK_EX) != 0) return Error::from_errno("flock " + directory_);
-  const Unfinished unfinished = sweep();
-  TRY(room_for(unfinished.bytes + length_bytes));
-  if (unfinished.count >= kMost) {
+  const Unfinished before = unfinished();
+  TRY(room_for(before.bytes + length_bytes));
+  if (before.count >= kMost) {
     return base::error(Error::Kind::kLimit, "this session already has " + std::to_string(kMost) +
                                                 " uploads: finish one of them, or delete it");
   }

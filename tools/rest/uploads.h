@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
@@ -40,8 +41,8 @@ class Uploads {
   // Behind what is there. kInvalid for more than it is to have.
   static base::Status append(Upload& upload, std::string_view bytes);
   void remove(const Upload& upload) const;
-  // Removes those that were left, of all sessions that have their directories there.
-  static void sweep_all(const std::string& sessions_directory);
+  // Removes those that were left, of all sessions that have their directories there: their ids.
+  static std::vector<std::string> sweep_all(const std::string& sessions_directory);
 
  private:
   [[nodiscard]] std::string place_of(const std::string& id) const;
@@ -49,7 +50,8 @@ class Uploads {
     std::size_t count = 0;
     std::int64_t bytes = 0;  // as many as they are to have
   };
-  Unfinished sweep() const;
+  [[nodiscard]] Unfinished unfinished() const;
+  void sweep(std::vector<std::string>& removed) const;
 
   std::string directory_;
 };

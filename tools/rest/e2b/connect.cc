@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
 #include "sandbox/limits.h"
 #include "sandbox/wire/json.h"
 #include "sessions/host_id.h"
@@ -101,7 +100,7 @@ std::string access_token_in(const Request& request) {
 base::Result<sessions::Session> session_with(const Services& services, const std::string& id,
                                              const std::string& token) {
   auto session = services.sessions.session_by_access(id, token);
-  if (session.ok() && sessions::lifetime_is_over(session.value(), base::now_ms())) {
+  if (session.ok() && sessions::lifetime_is_over(session.value())) {
     return base::error(Error::Kind::kNotFound, "the sandbox has ended");
   }
   return session;
