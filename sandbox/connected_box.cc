@@ -70,6 +70,7 @@ base::Result<BoxStatus> ask_status(BoxConnection& connection, milliseconds patie
   const json reply = TRY(connection.call({{"op", "status"}}, patience));
   BoxStatus status;
   status.paused = wire::boolean_or(reply, "paused", false);
+  status.attached = wire::boolean_or(reply, "attached", true);
   status.isolation = wire::print_json(reply.value("isolation", json::object()));
   const json usage = reply.value("usage", json::object());
   status.usage = {

@@ -32,6 +32,7 @@ struct BoxUsage {
 
 struct BoxStatus {
   bool paused = false;
+  bool attached = true;     // some server uses it, and does not only look
   std::vector<Run> active;  // queued and running, oldest first; without their results
   std::string isolation;    // a JSON object: which layer holds what on this host
   BoxUsage usage;

@@ -164,6 +164,10 @@ base::Result<Session> Manager::make_row(const std::string& principal_id,
   wanted.paths = TRY(choose_paths(options.filesystem));
   wanted.network = TRY(choose_network(options.network));
   wanted.unasked = options.unasked;
+  if (wanted.ends_with_connection) {
+    wanted.connection_server =
+        config_.connections_end_with_server ? server_id_ : std::string(kLastingConnection);
+  }
   if (!options.template_name.empty()) wanted.template_name = options.template_name;
   (void)TRY(environment_of(wanted));
   Session session = TRY(wanted.unasked ? take_unasked_row(wanted) : take_row(wanted));
@@ -321,8 +325,10 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& kn
     TRY(take_journal(session.id));
   }
   const sandbox::BoxSpec spec = TRY(spec_of(session));
+  const bool is_claimed = TRY(claim_box(session));
   auto started = sandbox_.start(spec, lock);
   if (!started.ok()) {
+    if (is_claimed) (void)store_.unclaim_box(session.id);
     sandbox_.sweep(session.id, directory, lock);  // what it made before it failed
     return std::move(started).error();
   }

@@ -25,37 +25,10 @@
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
 #include "sandbox/sandbox.h"
-#include "sessions/grants.h"
-#include "sessions/moment.h"
+#include "sessions/manager_config.h"
 #include "sessions/store.h"
 
 namespace sessions {
-
-struct ManagerConfig {
-  std::string state_directory;  // exists, ours alone
-  sandbox::Limits default_limits;
-  sandbox::Limits most_limits;
-  std::int64_t sessions_max = 1000;  // not destroyed, per principal
-  std::int64_t idle_seconds = 600;
-  std::int64_t paused_max_seconds = 86400;
-  std::int64_t retention_seconds = 7 * 86400;
-  std::optional<HostUidRange> own_ids;  // as root: an id of its own for each session
-  // The processes of a connection's sessions are given up when this server ends. Those of a server
-  // whose clients come back after a restart wait for them.
-  bool connections_end_with_server = true;
-  GrantedFolders folders;
-  GrantedNetwork network;
-  std::string environments_directory;
-  std::string usual_template;  // of a session that asks for none; empty: see sandbox/environment.h
-  std::size_t spare_sessions = 0;  // made ahead of need, as one that asks for nothing special is
-  // What others have to clear up goes with each sweep, on its thread.
-  std::function<void()> sweep_others = [] {};
-  // Hears of whatever is deleted without being asked for, and of what is not, though it is due.
-  std::function<void(const std::string&)> on_deletion = [](const std::string&) {};
-  std::function<void(const std::string&)> on_hold = [](const std::string&) {};
-  std::function<Moment()> clock = moment_now;
-  std::chrono::milliseconds sweep_interval{60'000};
-};
 
 struct SessionOptions {
   std::string name;           // empty: none
@@ -162,9 +135,12 @@ class Manager {
                                                              std::int64_t wanted) const;
   // Accepts the run, which goes on whatever becomes of this server.
   base::Result<RunState> start_run(const Session& session, sandbox::RunRequest request);
-  // As Box::wait(), for any run of the principal, live or long ended.
+  // As Box::wait(), for any run of the principal, live or long ended. What a client gets of one
+  // that has ended it has read, unless nobody is there any more to get it, as `stop` says.
+  enum class Reader { kClient, kNobody };
   base::Result<RunState> wait_run(const std::string& principal_id, const std::string& run_id,
-                                  const sandbox::WaitOptions& options, const std::stop_token& stop);
+                                  const sandbox::WaitOptions& options, const std::stop_token& stop,
+                                  Reader reader = Reader::kClient);
   // What writes to the standard input of a run that was started with one, and is on.
   base::Result<sandbox::RunInput> input_of(const std::string& principal_id,
                                            const std::string& run_id);
@@ -313,8 +289,23 @@ class Manager {
   base::Status make_room_for_unasked(const std::string& principal_id);
   // Ends its box, if it is idle; the session and its files stay.
   base::Status give_way(const Session& session);
-  // The row of a new session: a spare one's where that is as it is wanted.
+  // The row of a new session: a spare one's where that is as it is wanted. At the bounds of its
+  // principal others give way, as far as that loses nothing; else kLimit names some.
   base::Result<Session> take_row(const Session& wanted);
+  base::Result<Session> try_to_take_row(const Session& wanted);
+  // Counts the session among those that have a box, before it gets one. False: it was so already.
+  base::Result<bool> claim_box(const Session& session);
+  // Where the principal's boxes, or for a new one its sessions, are as many as may be. False: in
+  // vain.
+  bool make_room(const std::string& principal_id, bool for_new_session);
+  bool forget_dead_boxes(const std::vector<Session>& sessions);
+  bool end_left_boxes(const std::vector<Session>& sessions);
+  bool delete_some_with_nothing(const std::string& principal_id);
+  base::Error with_names(base::Error limit, const std::string& principal_id);
+  // Its connection has ended, or it was never of one.
+  [[nodiscard]] bool is_left(const Session& session) const;
+  // Deletes it, if nobody named it, nothing of it runs, and nothing in it is anybody's.
+  bool delete_if_nothing(const Session& session, const std::string& why);
   void keep_spares(const std::stop_token& stop);
   base::Result<Session> make_spare(const std::stop_token& stop);
   std::optional<Session> take_spare(const Session& wanted);
@@ -328,8 +319,9 @@ class Manager {
   [[nodiscard]] bool was_accepted(const Run& row) const;
   // kUs: its session's lock is held, so that no box of it lives.
   enum class Owner { kUnknown, kUs };
-  base::Result<sandbox::Run> settle(const Run& row, Owner owner = Owner::kUnknown);
-  base::Result<sandbox::Run> commit(const Run& row, sandbox::Run run);
+  base::Result<sandbox::Run> settle(const Run& row, Owner owner = Owner::kUnknown,
+                                    Reader reader = Reader::kNobody);
+  base::Result<sandbox::Run> commit(const Run& row, sandbox::Run run, Reader reader);
   // Nothing when there is none that can be read.
   [[nodiscard]] std::optional<sandbox::Run> read_record(const Run& row) const;
   [[nodiscard]] sandbox::Run lost(const Run& row) const;

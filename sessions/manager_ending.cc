@@ -116,6 +116,7 @@ void Manager::connection_ended(const std::string& connection_id) {
                   [&](const auto& entry) { return entry.first.first == connection_id; });
     locks_.erase(connection_id);
   }
+  if (!session_ids.empty()) (void)store_.end_connection_of(session_ids);
   at_once(session_ids.size(), [&](std::size_t i) {
     // A box that cannot be told waits for the detach time of this server.
     if (const auto box = sandbox_.look_at(session_ids[i]); box.ok()) {

@@ -76,7 +76,7 @@ base::Result<RunState> Manager::start_run(const Session& session, sandbox::RunRe
     refused.error = sandbox::RunError{
         "Refused", submitted.error().message, "", sandbox::Cause::kSandboxLost, "files kept", ""};
     if (was_ended(row)) refused = ended_by_deletion(row);
-    TRY(commit(row, std::move(refused)));
+    TRY(commit(row, std::move(refused), Reader::kClient));
     return submitted.error();
   }
   sandbox::WaitOptions first;
@@ -91,10 +91,11 @@ base::Result<RunState> Manager::start_run(const Session& session, sandbox::RunRe
 
 base::Result<RunState> Manager::wait_run(const std::string& principal_id, const std::string& run_id,
                                          const sandbox::WaitOptions& options,
-                                         const std::stop_token& stop) {
+                                         const std::stop_token& stop, Reader reader) {
   const auto deadline = std::chrono::steady_clock::now() + options.timeout;
   while (true) {
     const Run row = TRY(store_.find_run(principal_id, run_id));
+    if (stop.stop_requested()) reader = Reader::kNobody;
     if (!row.record) {
       if (const auto box = sandbox_.find(row.session_id); box.ok()) {
         auto run = box.value()->wait(run_id, options, stop);
@@ -102,14 +103,15 @@ base::Result<RunState> Manager::wait_run(const std::string& principal_id, const 
           return RunState{row.session_id, run.value()};
         }
         if (run.ok()) {
-          auto ended = TRY(commit(row, std::move(run).value()));
+          if (stop.stop_requested()) reader = Reader::kNobody;
+          auto ended = TRY(commit(row, std::move(run).value(), reader));
           return RunState{row.session_id, std::move(ended)};
         }
         if (stop.stop_requested()) return std::move(run).error();
         // The box has ended, or never had it: what is on disk says which.
       }
     }
-    auto settled = TRY(settle(row));
+    auto settled = TRY(settle(row, Owner::kUnknown, reader));
     RunState state{row.session_id, std::move(settled)};
     const bool time_is_up = std::chrono::steady_clock::now() >= deadline;
     if (is_terminal(state.run.status) || time_is_up || stop.stop_requested()) return state;
@@ -117,30 +119,32 @@ base::Result<RunState> Manager::wait_run(const std::string& principal_id, const 
   }
 }
 
-base::Result<sandbox::Run> Manager::settle(const Run& row, Owner owner) {
+base::Result<sandbox::Run> Manager::settle(const Run& row, Owner owner, Reader reader) {
   if (row.record) {
+    // On a full disk it stays unread, which is the safe side.
+    if (reader == Reader::kClient && !row.was_read) (void)store_.set_run_read(row.id);
     const json value = TRY(sandbox::wire::parse_json(*row.record));
     return sandbox::run_from_json(value);
   }
   const bool alive = owner == Owner::kUnknown && sandbox_.is_alive(directory_of(row.session_id));
-  if (auto record = read_record(row)) return commit(row, std::move(*record));
+  if (auto record = read_record(row)) return commit(row, std::move(*record), reader);
   if (alive) {
     const auto box = sandbox_.find(row.session_id);
     if (!box.ok()) return run_of(row);  // it holds its lock, but is silent
     auto asked = box.value()->wait(row.id, {}, {});
     if (asked.ok() && is_terminal(asked.value().status)) {
-      return commit(row, std::move(asked).value());
+      return commit(row, std::move(asked).value(), reader);
     }
     if (asked.ok()) return asked;
     // Only "never heard of it" is an answer. Anything else leaves the question open.
     if (asked.error().kind != Error::Kind::kNotFound) return run_of(row);
     // A box before this one may have had it, and may have recorded it just now.
-    if (auto record = read_record(row)) return commit(row, std::move(*record));
+    if (auto record = read_record(row)) return commit(row, std::move(*record), reader);
   }
   const bool being_handed_over = row.status == "queued" && server_is_alive(row.server_id) &&
                                  base::now_ms() - row.queued_at < kHandOverMs;
   if (being_handed_over) return run_of(row);
-  return commit(row, was_ended(row) ? ended_by_deletion(row) : lost(row));
+  return commit(row, was_ended(row) ? ended_by_deletion(row) : lost(row), reader);
 }
 
 bool Manager::was_ended(const Run& row) const {
@@ -196,18 +200,21 @@ std::optional<sandbox::Run> Manager::read_record(const Run& row) const {
   return std::move(run).value();
 }
 
-base::Result<sandbox::Run> Manager::commit(const Run& row, sandbox::Run run) {
+base::Result<sandbox::Run> Manager::commit(const Run& row, sandbox::Run run, Reader reader) {
+  const bool is_read = reader == Reader::kClient;
   std::vector<FileRecord> files;
   for (const sandbox::FileChange& change : run.files_changed) {
     files.push_back({row.session_id, row.id, change.path, change.change, change.bytes, std::nullopt,
                      run.finished_at_ms});
   }
-  const auto first = store_.finish_run(row.id, sandbox::name_of(run.status), run.finished_at_ms,
-                                       sandbox::wire::print_json(sandbox::run_to_json(run)), files);
+  const auto first =
+      store_.finish_run(row.id, sandbox::name_of(run.status), run.finished_at_ms,
+                        sandbox::wire::print_json(sandbox::run_to_json(run)), files, is_read);
   // A full disk: the row stays open and is settled later, from its box or its record.json.
   if (!first.ok() && first.error().kind == Error::Kind::kLimit) return run;
   if (TRY(first)) return run;
   // Somebody else knew before us: what is said of a run does not depend on who is asked.
+  if (is_read) (void)store_.set_run_read(row.id);
   const auto earlier = TRY(store_.record_of_run(row.id));
   if (!earlier) return run;
   return sandbox::run_from_json(TRY(sandbox::wire::parse_json(*earlier)));

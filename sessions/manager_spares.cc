@@ -91,9 +91,10 @@ void Manager::end_spare(const Session& spare, const std::string& why) {
   }
 }
 
-base::Result<Session> Manager::take_row(const Session& wanted) {
+base::Result<Session> Manager::try_to_take_row(const Session& wanted) {
+  const Store::Bounds bounds(config_.sessions_max, config_.kept_sessions_max);
   while (const auto spare = take_spare(wanted)) {
-    auto adopted = store_.adopt_session(spare->id, wanted, config_.sessions_max);
+    auto adopted = store_.adopt_session(spare->id, wanted, bounds);
     const bool gone = !adopted.ok() && adopted.error().kind == base::Error::Kind::kNotFound;
     // Made for nobody, its box does not know. One that cannot be told waits longer than it need.
     if (adopted.ok()) {
@@ -111,7 +112,7 @@ base::Result<Session> Manager::take_row(const Session& wanted) {
     if (adopted.ok() || gone) spares_.wakeup.notify_all();
     if (!gone) return adopted;
   }
-  return store_.create_session(wanted, config_.own_ids, config_.sessions_max);
+  return store_.create_session(wanted, config_.own_ids, bounds);
 }
 
 // In hand until take_row() has put it somewhere.

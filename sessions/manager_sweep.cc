@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "sandbox/base/clock.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/base/random_id.h"
 #include "sandbox/files/tree.h"
@@ -16,6 +17,8 @@ namespace {
 
 // A gigabyte; what is left then the next round gives back.
 constexpr int kShrinkRoundsMax = 256;
+// How long a session may be without a box while that is being made.
+constexpr std::int64_t kMakingMsMax = 60'000;
 
 // Of the two ends of a session's time, this one follows from a clock that anybody may set.
 bool is_unused(const Session& session, const Moment& now) {
@@ -111,7 +114,7 @@ void Manager::sweep_session(const Session& session, const Moment& now, bool may_
     return;
   }
   const std::string directory = directory_of(session.id);
-  const auto owned = sandbox::SessionLock::take(directory);
+  auto owned = sandbox::SessionLock::take(directory);
   // Without a directory nothing was ever started, or everything was removed by hand.
   if (!owned.ok() && owned.error().kind != base::Error::Kind::kNotFound) return;
   if (owned.ok()) sandbox_.sweep(session.id, directory, owned.value());
@@ -122,8 +125,14 @@ void Manager::sweep_session(const Session& session, const Moment& now, bool may_
       (void)settle(row, owned.ok() ? Owner::kUs : Owner::kUnknown);
     }
   }
-  const bool was_alive = session.status == "ready" || session.status == "paused";
+  const bool was_alive =
+      session.status == "ready" || session.status == "paused" ||
+      (session.status == "provisioning" && base::now_ms() - session.last_used_at > kMakingMsMax);
   if (was_alive) (void)store_.set_session_status(session.id, "stopped", "");
+  owned = base::error(base::Error::Kind::kNotFound, "");  // who deletes takes it anew
+  if (!session.name && session.ends_with_connection && is_left(session)) {
+    (void)delete_if_nothing(session, "its connection has ended, and there was nothing in it");
+  }
 }
 
 void Manager::sweep_directories(const std::stop_token& stop, bool may_delete) {

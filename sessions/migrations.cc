@@ -168,13 +168,26 @@ ALTER TABLE sessions ADD COLUMN boot_id TEXT NOT NULL DEFAULT '';
 ALTER TABLE sessions ADD COLUMN boot_offset_ms INTEGER NOT NULL DEFAULT 0;
 )sql";
 
+// Version 17: sessions count by their boxes; one whose connection has ended, and that has nothing,
+// goes. What ran before this was read, as far as that is known: a call in the foreground waits for
+// its run.
+constexpr std::string_view kBoxes = R"sql(
+ALTER TABLE sessions ADD COLUMN connection_server TEXT;
+ALTER TABLE runs ADD COLUMN was_read INTEGER NOT NULL DEFAULT 0;
+UPDATE runs SET was_read = 1 WHERE background = 0 AND finished_at IS NOT NULL;
+CREATE INDEX sessions_with_box ON sessions(principal_id)
+  WHERE status IN ('provisioning', 'ready', 'running', 'paused');
+CREATE INDEX runs_unread ON runs(session_id) WHERE was_read = 0;
+CREATE INDEX shares_by_session ON shares(session_id);
+)sql";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 16> kScripts{
+  static constexpr std::array<std::string_view, 17> kScripts{
       kSchemaSql,  kTokens,  kSealingKeys, kHostFolders,     kUnasked,     kBuryAgain,
       kLiveAlone,  kNetwork, kCredentials, kNetworkRequests, kKeptAnswers, kNetworkGrants,
-      kNetworkUse, kPaths,   kMetadata,    kUpkeep};
+      kNetworkUse, kPaths,   kMetadata,    kUpkeep,          kBoxes};
   return kScripts;
 }
 

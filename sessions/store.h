@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -51,7 +52,13 @@ struct Session {
   // machine: what its lifetime goes by for as long as that lasts.
   std::string boot_id;
   std::int64_t boot_offset_ms = 0;
+  // The server that knows whether its connection goes on, or kLastingConnection; nothing: it has
+  // ended, or there was none.
+  std::optional<std::string> connection_server;
 };
+
+// Of a server whose clients come back to another one: it may end without their connections ending.
+inline constexpr const char* kLastingConnection = "lasting";
 
 struct RunHead {
   std::string id;
@@ -63,6 +70,7 @@ struct RunHead {
   std::string server_id;
   std::int64_t queued_at = 0;
   std::optional<std::int64_t> finished_at;
+  bool was_read = false;  // its end, by a client
 };
 
 struct Run : RunHead {
@@ -175,16 +183,42 @@ class Store {
   base::Result<StoredCredential> find_credential(const std::string& name);
   base::Status remove_credential(const std::string& name);
 
+  // Of a principal.
+  struct Bounds {
+    std::int64_t sessions_max = 0;  // that have a box, or are about to
+    std::int64_t kept_max = std::numeric_limits<std::int64_t>::max();  // not destroyed
+    // NOLINTNEXTLINE(google-explicit-constructor): most often it is all that counts.
+    Bounds(std::int64_t sessions, std::int64_t kept = std::numeric_limits<std::int64_t>::max())
+        : sessions_max(sessions), kept_max(kept) {}
+  };
   // As it is with what was allocated. kConflict when the name is taken, kLimit when the principal
-  // has `sessions_max` already.
+  // has as many already.
   base::Result<Session> create_session(Session session, const std::optional<HostUidRange>& ids,
-                                       std::int64_t sessions_max);
+                                       const Bounds& bounds);
   // Sessions that are made ahead of need are the spare principal's, whom nobody can be, until one
   // becomes that of whoever asks: with the name, principal and times of `wanted`, and its own id.
   // Errors as of create_session(), and kNotFound when it is not to be had any more.
   base::Status ensure_spare_principal();
   base::Result<Session> adopt_session(const std::string& spare_id, const Session& wanted,
-                                      std::int64_t sessions_max);
+                                      const Bounds& bounds);
+  // One without a box is about to get one: it is provisioning from now on, and used. False when it
+  // has one by its row. kLimit when the principal has as many already.
+  base::Result<bool> claim_box(const Session& session, std::int64_t sessions_max, std::int64_t now);
+  // It did not get it.
+  base::Status unclaim_box(const std::string& id);
+  base::Result<std::int64_t> count_kept_sessions(const std::string& principal_id);
+  // By their rows, the one that was used last last.
+  base::Result<std::vector<Session>> sessions_with_box(const std::string& principal_id);
+  // Without a name or anything that a client would find them by, of those after `after_used_at`.
+  base::Result<std::vector<Session>> unnamed_sessions(const std::string& principal_id,
+                                                      std::int64_t after_used_at,
+                                                      std::int64_t limit);
+  // The ones that were used longest ago.
+  base::Result<std::vector<Session>> oldest_sessions(const std::string& principal_id,
+                                                     std::int64_t limit);
+  base::Status end_connection_of(const std::vector<std::string>& ids);
+  // A run that has not ended, or whose end nobody has read; something shared, or granted.
+  base::Result<bool> session_has_traces(const std::string& id);
   // Of the newest runs of all principals, those since then.
   base::Result<std::set<std::string>> recent_languages(std::int64_t since_ms);
   // Destroys it, unless somebody has it already: then false.
@@ -223,10 +257,11 @@ class Store {
   base::Status insert_run(const Run& run);
   base::Status set_run_started(const std::string& run_id);
   // The first terminal record wins: false when there was one already. `files` go with it. Of a
-  // session that is buried neither is kept, see set_buried().
+  // session that is buried neither is kept, see set_buried(). `is_read`: a client hears of it now.
   base::Result<bool> finish_run(const std::string& run_id, const std::string& status,
                                 std::int64_t finished_at, const std::string& record,
-                                const std::vector<FileRecord>& files);
+                                const std::vector<FileRecord>& files, bool is_read = false);
+  base::Status set_run_read(const std::string& run_id);
   // Nothing while it has not ended.
   base::Result<std::optional<std::string>> record_of_run(const std::string& run_id);
   // kNotFound, the same for foreign and unknown.

@@ -14,7 +14,7 @@ constexpr std::int64_t kErasedAtOnce = 8;
 // A record may be large: where it is not needed, it is not read.
 #define HEAD_COLUMNS                                                                          \
   "runs.id, runs.session_id, runs.language, runs.status, runs.background, runs.code_sha256, " \
-  "runs.server_id, runs.queued_at, runs.finished_at"
+  "runs.server_id, runs.queued_at, runs.finished_at, runs.was_read"
 #define RUN_COLUMNS HEAD_COLUMNS ", runs.record"
 
 RunHead read_head(Statement& row) {
@@ -28,6 +28,7 @@ RunHead read_head(Statement& row) {
   run.server_id = row.text();
   run.queued_at = row.integer();
   run.finished_at = row.optional_integer();
+  run.was_read = row.integer() != 0;
   return run;
 }
 
@@ -85,14 +86,14 @@ base::Status Store::set_run_started(const std::string& run_id) {
 
 base::Result<bool> Store::finish_run(const std::string& run_id, const std::string& status,
                                      std::int64_t finished_at, const std::string& record,
-                                     const std::vector<FileRecord>& files) {
+                                     const std::vector<FileRecord>& files, bool is_read) {
   const std::lock_guard lock(mutex_);
   Transaction transaction = TRY(Transaction::begin(*database_));
   {
-    Statement update =
-        TRY(database_->prepare("UPDATE runs SET status = ?2, finished_at = ?3, record = ?4 "
-                               "WHERE id = ?1 AND status IN ('queued', 'running')"));
-    TRY(update.bind(run_id).bind(status).bind(finished_at).bind(record).run());
+    Statement update = TRY(database_->prepare(
+        "UPDATE runs SET status = ?2, finished_at = ?3, record = ?4, was_read = ?5 "
+        "WHERE id = ?1 AND status IN ('queued', 'running')"));
+    TRY(update.bind(run_id).bind(status).bind(finished_at).bind(record).bind(is_read).run());
   }
   if (database_->changed_rows() == 0) return false;
   if (const auto buried = TRY(run_of_buried_session(run_id))) {
@@ -102,6 +103,13 @@ base::Result<bool> Store::finish_run(const std::string& run_id, const std::strin
   }
   TRY(transaction.commit());
   return true;
+}
+
+base::Status Store::set_run_read(const std::string& run_id) {
+  const std::lock_guard lock(mutex_);
+  Statement update = TRY(database_->prepare(
+      "UPDATE runs SET was_read = 1 WHERE id = ? AND was_read = 0 AND record IS NOT NULL"));
+  return update.bind(run_id).run();
 }
 
 base::Result<std::optional<RunHead>> Store::run_of_buried_session(const std::string& run_id) {

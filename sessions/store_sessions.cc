@@ -4,6 +4,7 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
 #include "sandbox/wire/json.h"
+#include "sessions/session_rows.h"
 #include "sessions/store.h"
 
 namespace sessions {
@@ -13,51 +14,11 @@ using nlohmann::json;
 
 namespace {
 
-#define SESSION_COLUMNS                                                                      \
-  "id, principal_id, name, template, status, ends_with_connection, limits, env, isolation, " \
-  "host_uid, lifetime_seconds, idle_seconds, retention_seconds, created_at, last_used_at, "  \
-  "ended_at, error, host_folders, unasked, network, paths, metadata, boot_id, boot_offset_ms"
-
-Session read_session(Statement& row) {
-  Session session;
-  session.id = row.text();
-  session.principal_id = row.text();
-  session.name = row.optional_text();
-  session.template_name = row.text();
-  session.status = row.text();
-  session.ends_with_connection = row.integer() != 0;
-  session.limits = row.text();
-  session.env = row.text();
-  session.isolation = row.optional_text();
-  session.host_uid = row.optional_integer();
-  session.lifetime_seconds = row.optional_integer();
-  session.idle_seconds = row.integer();
-  session.retention_seconds = row.integer();
-  session.created_at = row.integer();
-  session.last_used_at = row.integer();
-  session.ended_at = row.optional_integer();
-  session.error = row.optional_text();
-  session.host_folders = row.optional_text();
-  session.unasked = row.integer() != 0;
-  session.network = row.optional_text();
-  session.paths = row.optional_text();
-  session.metadata = row.text();
-  session.boot_id = row.text();
-  session.boot_offset_ms = row.integer();
-  return session;
-}
-
-base::Result<std::vector<Session>> read_all_sessions(Statement& rows) {
-  std::vector<Session> sessions;
-  while (TRY(rows.step())) sessions.push_back(read_session(rows));
-  return sessions;
-}
-
 base::Status insert(Database& database, const Session& session) {
   Statement statement =
       TRY(database.prepare(
           "INSERT INTO sessions (" SESSION_COLUMNS ") "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   statement.bind(session.id)
       .bind(session.principal_id)
       .bind(session.name)
@@ -81,23 +42,9 @@ base::Status insert(Database& database, const Session& session) {
       .bind(session.paths)
       .bind(session.metadata)
       .bind(session.boot_id)
-      .bind(session.boot_offset_ms);
+      .bind(session.boot_offset_ms)
+      .bind(session.connection_server);
   return statement.run();
-}
-
-base::Status check_room(Database& database, const std::string& principal_id,
-                        std::int64_t sessions_max) {
-  Statement statement = TRY(database.prepare(
-      "SELECT count(*) FROM sessions WHERE principal_id = ? AND status <> 'destroyed'"));
-  TRY(statement.bind(principal_id).step());
-  const std::int64_t count = statement.integer();
-  if (count < sessions_max) return base::done();
-  return base::error(
-      Error::Kind::kLimit,
-      (count == 1 ? "there is 1 session" : "there are " + std::to_string(count) + " sessions") +
-          std::string(" already, the most allowed: delete_session one that is not "
-                      "needed; max_sessions in [session] of the configuration "
-                      "allows more"));
 }
 
 // What the principal hears when the row was refused.
@@ -126,10 +73,10 @@ base::Result<std::int64_t> Store::free_host_uid(const HostUidRange& range) {
 }
 
 base::Result<Session> Store::create_session(Session session, const std::optional<HostUidRange>& ids,
-                                            std::int64_t sessions_max) {
+                                            const Bounds& bounds) {
   const std::lock_guard lock(mutex_);
   Transaction transaction = TRY(Transaction::begin(*database_));
-  TRY(check_room(*database_, session.principal_id, sessions_max));
+  TRY(check_room(*database_, session.principal_id, bounds));
   if (ids) session.host_uid = TRY(free_host_uid(*ids));
   if (auto status = insert(*database_, session); !status.ok()) {
     return why_refused(std::move(status).error(), session);
@@ -162,15 +109,15 @@ base::Result<bool> Store::withdraw_spare(const std::string& spare_id, const std:
 }
 
 base::Result<Session> Store::adopt_session(const std::string& spare_id, const Session& wanted,
-                                           std::int64_t sessions_max) {
+                                           const Bounds& bounds) {
   const std::lock_guard lock(mutex_);
   Transaction transaction = TRY(Transaction::begin(*database_));
-  TRY(check_room(*database_, wanted.principal_id, sessions_max));
+  TRY(check_room(*database_, wanted.principal_id, bounds));
   {
     Statement update = TRY(database_->prepare(
         "UPDATE sessions SET principal_id = ?2, name = ?3, ends_with_connection = ?4, "
         "created_at = ?5, last_used_at = ?5, unasked = ?7, lifetime_seconds = ?8, metadata = ?9, "
-        "boot_id = ?10, boot_offset_ms = ?11 "
+        "boot_id = ?10, boot_offset_ms = ?11, connection_server = ?12 "
         "WHERE id = ?1 AND principal_id = ?6 AND status NOT IN ('destroyed', 'error')"));
     update.bind(spare_id)
         .bind(wanted.principal_id)
@@ -182,7 +129,8 @@ base::Result<Session> Store::adopt_session(const std::string& spare_id, const Se
         .bind(wanted.lifetime_seconds)
         .bind(wanted.metadata)
         .bind(wanted.boot_id)
-        .bind(wanted.boot_offset_ms);
+        .bind(wanted.boot_offset_ms)
+        .bind(wanted.connection_server);
     if (auto status = update.run(); !status.ok()) {
       return why_refused(std::move(status).error(), wanted);
     }

@@ -10,7 +10,9 @@ namespace tools {
 namespace {}  // namespace
 
 std::optional<mcp::Task> RunTasks::find(const mcp::Principal& principal, const std::string& id) {
-  const auto state = services_.sessions.wait_run(principal.id, id, {}, {});
+  // How it is, not what it says.
+  const auto state =
+      services_.sessions.wait_run(principal.id, id, {}, {}, sessions::Manager::Reader::kNobody);
   if (!state.ok()) return std::nullopt;
   return task_of_run(state.value());
 }

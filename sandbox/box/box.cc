@@ -263,6 +263,7 @@ json Box::status() {
     contexts[name] = {{"language", name_of(context.language)}, {"directory", context.directory}};
   }
   return {{"paused", paused()},
+          {"attached", control_->attached()},
           {"active", active},
           {"contexts", contexts},
           {"usage",

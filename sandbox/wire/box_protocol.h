@@ -12,7 +12,8 @@
 //      "stdout_offset":n,"stderr_offset":n,"timeout_ms":n}   run, on output beyond the offsets, or
 //                                                            when time is up
 //   {"op":"cancel","run_id":..}                           {"ok":true}
-//   {"op":"status"}                                       {"ok":true,"paused":b,"active":[run..],
+//   {"op":"status"}                                       {"ok":true,"paused":b,"attached":b,
+//                                                            "active":[run..],
 //                                                            "contexts":{name:{"language":..,
 //                                                            "directory":..}..},
 //                                                            "usage":{"memory_bytes":n,..},

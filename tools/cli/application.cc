@@ -139,6 +139,7 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   config.environments_directory = settings.environments_directory;
   config.usual_template = settings.template_name;
   config.sessions_max = settings.sessions_max;
+  config.kept_sessions_max = settings.kept_sessions_max;
   config.idle_seconds = settings.idle_seconds;
   config.retention_seconds = settings.retention_seconds;
   config.paused_max_seconds = settings.paused_max_seconds;

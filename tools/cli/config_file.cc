@@ -82,6 +82,8 @@ base::Status take_session(const std::string& path, const toml::node& node, Setti
       TRY(take_number(path, entry, name, 60, 100 * kYear, settings.retention_seconds));
     } else if (name == "max_sessions") {
       TRY(take_number(path, entry, name, 1, 100'000, settings.sessions_max));
+    } else if (name == "kept_sessions_max") {
+      TRY(take_number(path, entry, name, 1, 1'000'000, settings.kept_sessions_max));
     } else if (name == "spare_sessions") {
       TRY(take_number(path, entry, name, 0, kSpareSessionsMax, settings.spare_sessions));
     } else if (name == "detach_seconds") {

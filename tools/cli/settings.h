@@ -58,6 +58,7 @@ struct Settings {
   std::int64_t retention_seconds = 7 * 86400;
   std::int64_t paused_max_seconds = 86400;
   std::int64_t sessions_max = 1000;
+  std::int64_t kept_sessions_max = 10'000;
   std::int64_t detach_seconds = kDetachUnset;
   std::int64_t spare_sessions = 1;
   bool zygote = true;              // Python is forked from a warmed one

@@ -1,0 +1,112 @@
+#include "sandbox/files/session_contents.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string>
+#include <string_view>
+
+#include "sandbox/files/open_in_root.h"
+#include "sandbox/files/tree_walk.h"
+
+namespace sandbox::files {
+namespace {
+
+// More of them are nothing that a library keeps for itself.
+constexpr int kCacheFilesMax = 1000;
+// What a box and its servers leave, and what ends with the box; what it has asked of the network is
+// taken over into the database before it is removed.
+constexpr std::string_view kJournalPrefix = "network-";
+constexpr std::array<std::string_view, 5> kOfNoWorth{"lock", "box.sock", "box.log", "tmp", "runs"};
+
+bool is_of_no_worth(std::string_view name) {
+  return name.starts_with(kJournalPrefix) ||
+         std::find(kOfNoWorth.begin(), kOfNoWorth.end(), name) != kOfNoWorth.end();
+}
+
+// Calls `look` with the name of each entry until it says that there is something.
+template <class Look>
+bool any_entry(int directory_fd, const Look& look) {
+  DirectoryReader reader(directory_fd);
+  if (!reader.valid()) return true;
+  errno = 0;
+  while (const dirent* entry = reader.next()) {
+    if (look(std::string(entry->d_name))) return true;
+    errno = 0;
+  }
+  return errno != 0;
+}
+
+// `look` with the directory of that name in it, if there is an entry of that name.
+template <class Look>
+bool in_directory(int parent_fd, const std::string& name, const Look& look) {
+  const base::UniqueFd directory = open_entry(parent_fd, name, O_PATH | O_DIRECTORY, Mounts::kStay);
+  return !directory.valid() || look(directory.get());
+}
+
+bool has_entry(int directory_fd) {
+  return any_entry(directory_fd, [](const std::string&) { return true; });
+}
+
+// Files, no directories: as matplotlib and fontconfig keep there what they would find again.
+bool holds_more_than_caches(int directory_fd) {
+  int files = 0;
+  return any_entry(directory_fd, [&](const std::string& name) {
+    struct stat status {};
+    return ++files > kCacheFilesMax ||
+           ::fstatat(directory_fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+           !S_ISREG(status.st_mode);
+  });
+}
+
+// What may lie in a home without being anybody's. A rule stands for a directory, and those below it
+// for what that may have; what there is no rule for is something.
+struct HomeRule {
+  std::string_view path;  // below the home
+  bool has_files;
+};
+constexpr std::array<HomeRule, 8> kHomeRules{{{".cache", false},
+                                              {".cache/matplotlib", true},
+                                              {".cache/fontconfig", true},
+                                              {".config", false},
+                                              {".config/matplotlib", false},
+                                              {".local", false},
+                                              {".local/share", false},
+                                              {".local/share/hutch", false}}};
+
+bool home_holds_something(int directory_fd, const std::string& prefix) {
+  return any_entry(directory_fd, [&](const std::string& name) {
+    const std::string path = prefix + name;
+    const auto* const rule =
+        std::find_if(kHomeRules.begin(), kHomeRules.end(),
+                     [&path](const HomeRule& known) { return known.path == path; });
+    if (rule == kHomeRules.end()) return true;
+    return in_directory(directory_fd, name, [&](int fd) {
+      return rule->has_files ? holds_more_than_caches(fd) : home_holds_something(fd, path + "/");
+    });
+  });
+}
+
+}  // namespace
+
+bool may_hold_something(int session_fd) {
+  bool has_workspace = false;
+  bool has_home = false;
+  const bool something = any_entry(session_fd, [&](const std::string& name) {
+    if (is_of_no_worth(name)) return false;
+    if (name == "workspace" || name == "uploads" || name == "calls") {
+      has_workspace = has_workspace || name == "workspace";
+      return in_directory(session_fd, name, has_entry);
+    }
+    if (name != "home") return true;
+    has_home = true;
+    return in_directory(session_fd, name, [](int fd) { return home_holds_something(fd, ""); });
+  });
+  // Without them it is not what hutch has made.
+  return something || !has_workspace || !has_home;
+}
+
+}  // namespace sandbox::files

@@ -1,0 +1,46 @@
+// What a Manager is told of how sessions are to be.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "sandbox/limits.h"
+#include "sessions/grants.h"
+#include "sessions/host_uids.h"
+#include "sessions/moment.h"
+
+namespace sessions {
+
+struct ManagerConfig {
+  std::string state_directory;  // exists, ours alone
+  sandbox::Limits default_limits;
+  sandbox::Limits most_limits;
+  // Per principal: those that have a box, and all that are not destroyed.
+  std::int64_t sessions_max = 1000;
+  std::int64_t kept_sessions_max = 10'000;
+  std::int64_t idle_seconds = 600;
+  std::int64_t paused_max_seconds = 86400;
+  std::int64_t retention_seconds = 7 * 86400;
+  std::optional<HostUidRange> own_ids;  // as root: an id of its own for each session
+  // The processes of a connection's sessions are given up when this server ends. Those of a server
+  // whose clients come back after a restart wait for them.
+  bool connections_end_with_server = true;
+  GrantedFolders folders;
+  GrantedNetwork network;
+  std::string environments_directory;
+  std::string usual_template;  // of a session that asks for none; empty: see sandbox/environment.h
+  std::size_t spare_sessions = 0;  // made ahead of need, as one that asks for nothing special is
+  // What others have to clear up goes with each sweep, on its thread.
+  std::function<void()> sweep_others = [] {};
+  // Hears of whatever is deleted without being asked for, and of what is not, though it is due.
+  std::function<void(const std::string&)> on_deletion = [](const std::string&) {};
+  std::function<void(const std::string&)> on_hold = [](const std::string&) {};
+  std::function<Moment()> clock = moment_now;
+  std::chrono::milliseconds sweep_interval{60'000};
+};
+
+}  // namespace sessions

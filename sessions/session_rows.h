@@ -1,0 +1,31 @@
+// Rows of the table of sessions, for the files of Store that read them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sandbox/base/result.h"
+#include "sessions/sqlite.h"
+#include "sessions/store.h"
+
+namespace sessions {
+
+#define SESSION_COLUMNS                                                                         \
+  "id, principal_id, name, template, status, ends_with_connection, limits, env, isolation, "    \
+  "host_uid, lifetime_seconds, idle_seconds, retention_seconds, created_at, last_used_at, "     \
+  "ended_at, error, host_folders, unasked, network, paths, metadata, boot_id, boot_offset_ms, " \
+  "connection_server"
+
+// In the very words of the index sessions_with_box.
+#define HAS_BOX "status IN ('provisioning', 'ready', 'running', 'paused')"
+
+// Of a row of SESSION_COLUMNS, and of all that are left.
+Session read_session(Statement& row);
+base::Result<std::vector<Session>> read_all_sessions(Statement& rows);
+
+// kLimit when the principal has as many boxes already, or as many sessions.
+base::Status check_boxes(Database& database, const std::string& principal_id, std::int64_t most);
+base::Status check_room(Database& database, const std::string& principal_id,
+                        const Store::Bounds& bounds);
+
+}  // namespace sessions

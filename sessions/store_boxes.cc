@@ -1,0 +1,172 @@
+// Sessions that have a box or may get one, and those that may give way, in the store.
+#include "sessions/session_rows.h"
+#include "sessions/store.h"
+
+namespace sessions {
+
+using base::Error;
+
+namespace {
+
+base::Result<std::int64_t> count_sessions(Database& database, const char* sql,
+                                          const std::string& principal_id) {
+  Statement statement = TRY(database.prepare(sql));
+  TRY(statement.bind(principal_id).step());
+  return statement.integer();
+}
+
+std::string so_many(std::int64_t count) {
+  return count == 1 ? "there is 1 session" : "there are " + std::to_string(count) + " sessions";
+}
+
+}  // namespace
+
+Session read_session(Statement& row) {
+  Session session;
+  session.id = row.text();
+  session.principal_id = row.text();
+  session.name = row.optional_text();
+  session.template_name = row.text();
+  session.status = row.text();
+  session.ends_with_connection = row.integer() != 0;
+  session.limits = row.text();
+  session.env = row.text();
+  session.isolation = row.optional_text();
+  session.host_uid = row.optional_integer();
+  session.lifetime_seconds = row.optional_integer();
+  session.idle_seconds = row.integer();
+  session.retention_seconds = row.integer();
+  session.created_at = row.integer();
+  session.last_used_at = row.integer();
+  session.ended_at = row.optional_integer();
+  session.error = row.optional_text();
+  session.host_folders = row.optional_text();
+  session.unasked = row.integer() != 0;
+  session.network = row.optional_text();
+  session.paths = row.optional_text();
+  session.metadata = row.text();
+  session.boot_id = row.text();
+  session.boot_offset_ms = row.integer();
+  session.connection_server = row.optional_text();
+  return session;
+}
+
+base::Result<std::vector<Session>> read_all_sessions(Statement& rows) {
+  std::vector<Session> sessions;
+  while (TRY(rows.step())) sessions.push_back(read_session(rows));
+  return sessions;
+}
+
+base::Status check_boxes(Database& database, const std::string& principal_id, std::int64_t most) {
+  const std::int64_t boxes = TRY(count_sessions(
+      database, "SELECT count(*) FROM sessions WHERE principal_id = ? AND " HAS_BOX, principal_id));
+  if (boxes < most) return base::done();
+  return base::error(Error::Kind::kLimit,
+                     so_many(boxes) +
+                         " already, the most allowed: delete_session one that is not needed; "
+                         "max_sessions in [session] of the configuration allows more");
+}
+
+base::Status check_room(Database& database, const std::string& principal_id,
+                        const Store::Bounds& bounds) {
+  const std::int64_t kept = TRY(count_sessions(
+      database, "SELECT count(*) FROM sessions WHERE principal_id = ? AND status <> 'destroyed'",
+      principal_id));
+  if (kept >= bounds.kept_max) {
+    return base::error(Error::Kind::kLimit,
+                       so_many(kept) +
+                           " kept already, the most allowed: delete_session some that are not "
+                           "needed; kept_sessions_max in [session] of the configuration allows "
+                           "more");
+  }
+  return check_boxes(database, principal_id, bounds.sessions_max);
+}
+
+base::Result<bool> Store::claim_box(const Session& session, std::int64_t sessions_max,
+                                    std::int64_t now) {
+  const std::lock_guard lock(mutex_);
+  Transaction transaction = TRY(Transaction::begin(*database_));
+  {
+    Statement select =
+        TRY(database_->prepare("SELECT 1 FROM sessions WHERE id = ? AND NOT (" HAS_BOX ")"));
+    if (!TRY(select.bind(session.id).step())) return false;
+  }
+  TRY(check_boxes(*database_, session.principal_id, sessions_max));
+  {
+    Statement update = TRY(database_->prepare(
+        "UPDATE sessions SET status = 'provisioning', error = NULL, "
+        "last_used_at = max(last_used_at, ?2) WHERE id = ?1 AND status <> 'destroyed'"));
+    TRY(update.bind(session.id).bind(now).run());
+  }
+  TRY(transaction.commit());
+  return true;
+}
+
+base::Status Store::unclaim_box(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  Statement update = TRY(database_->prepare(
+      "UPDATE sessions SET status = 'stopped' WHERE id = ? AND status = 'provisioning'"));
+  return update.bind(id).run();
+}
+
+base::Result<std::int64_t> Store::count_kept_sessions(const std::string& principal_id) {
+  const std::lock_guard lock(mutex_);
+  return count_sessions(
+      *database_, "SELECT count(*) FROM sessions WHERE principal_id = ? AND status <> 'destroyed'",
+      principal_id);
+}
+
+base::Result<std::vector<Session>> Store::sessions_with_box(const std::string& principal_id) {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(database_->prepare("SELECT " SESSION_COLUMNS
+                                            " FROM sessions WHERE principal_id = ? AND " HAS_BOX
+                                            " ORDER BY last_used_at, created_at, id"));
+  select.bind(principal_id);
+  return read_all_sessions(select);
+}
+
+base::Result<std::vector<Session>> Store::unnamed_sessions(const std::string& principal_id,
+                                                           std::int64_t after_used_at,
+                                                           std::int64_t limit) {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(database_->prepare(
+      "SELECT " SESSION_COLUMNS
+      " FROM sessions WHERE principal_id = ? AND status <> 'destroyed' AND last_used_at > ? "
+      "AND name IS NULL AND metadata = '{}' ORDER BY last_used_at LIMIT ?"));
+  select.bind(principal_id).bind(after_used_at).bind(limit);
+  return read_all_sessions(select);
+}
+
+base::Result<std::vector<Session>> Store::oldest_sessions(const std::string& principal_id,
+                                                          std::int64_t limit) {
+  const std::lock_guard lock(mutex_);
+  Statement select =
+      TRY(database_->prepare("SELECT " SESSION_COLUMNS
+                             " FROM sessions WHERE principal_id = ? AND status <> 'destroyed' "
+                             "ORDER BY last_used_at LIMIT ?"));
+  select.bind(principal_id).bind(limit);
+  return read_all_sessions(select);
+}
+
+base::Status Store::end_connection_of(const std::vector<std::string>& ids) {
+  const std::lock_guard lock(mutex_);
+  Transaction transaction = TRY(Transaction::begin(*database_));
+  for (const std::string& id : ids) {
+    Statement update =
+        TRY(database_->prepare("UPDATE sessions SET connection_server = NULL WHERE id = ?"));
+    TRY(update.bind(id).run());
+  }
+  return transaction.commit();
+}
+
+base::Result<bool> Store::session_has_traces(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(database_->prepare(
+      "SELECT EXISTS (SELECT 1 FROM runs WHERE session_id = ?1 AND was_read = 0) OR "
+      "EXISTS (SELECT 1 FROM shares WHERE session_id = ?1) OR "
+      "EXISTS (SELECT 1 FROM network_grants WHERE session_id = ?1)"));
+  TRY(select.bind(id).step());
+  return select.integer() != 0;
+}
+
+}  // namespace sessions
