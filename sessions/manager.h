@@ -352,6 +352,10 @@ class Manager {
   std::vector<std::string> strangers(const std::vector<Session>& live);
   // Nothing: this sweep cannot be.
   std::optional<bool> may_delete_in_sweep(const std::vector<Session>& live, const Moment& now);
+  void prune(const std::stop_token& stop, const Moment& now);
+  bool prune_some_runs(std::int64_t ended_before);
+  void remove_run_files(const std::string& session_id, const std::vector<std::string>& ids);
+  bool forget_some_sessions(std::int64_t ended_before, const std::stop_token& stop);
   std::shared_ptr<std::mutex> lock_of(const std::string& what);
 
   const ManagerConfig config_;
@@ -381,6 +385,8 @@ class Manager {
   };
   Spares spares_;
   std::atomic<std::int64_t> served_since_ms_;  // by Moment::uptime_ms, up to the last sweep
+  std::mutex prune_mutex_;
+  Store::OldRun pruned_up_to_;  // guarded by it
   std::mutex sweeper_mutex_;
   std::condition_variable_any sweeper_wakeup_;
   std::jthread sweeper_;

@@ -15,6 +15,14 @@
 
 namespace sessions {
 
+// Of the past, when there is nothing left of it but records.
+struct Retention {
+  std::int64_t runs_days = 90;
+  std::int64_t runs_mb = 1024;              // of all runs
+  std::int64_t deleted_days = 365;          // sessions that were deleted, and their audit
+  std::int64_t deleted_sessions = 100'000;  // of these
+};
+
 struct ManagerConfig {
   std::string state_directory;  // exists, ours alone
   sandbox::Limits default_limits;
@@ -25,6 +33,7 @@ struct ManagerConfig {
   std::int64_t idle_seconds = 600;
   std::int64_t paused_max_seconds = 86400;
   std::int64_t retention_seconds = 7 * 86400;
+  Retention retention;
   std::optional<HostUidRange> own_ids;  // as root: an id of its own for each session
   // The processes of a connection's sessions are given up when this server ends. Those of a server
   // whose clients come back after a restart wait for them.

@@ -53,7 +53,10 @@ void Manager::sweep(const std::stop_token& stop) {
     if (!stop.stop_requested()) sweep_session(live[i], now, *may_delete);
   });
   if (!stop.stop_requested()) sweep_directories(stop, *may_delete);
-  if (*may_delete && !stop.stop_requested()) (void)store_.end_sweep();
+  if (*may_delete && !stop.stop_requested()) {
+    (void)store_.end_sweep();
+    prune(stop, now);
+  }
   for (int round = 0; round < kShrinkRoundsMax && !stop.stop_requested(); ++round) {
     const auto more = store_.shrink();
     if (!more.ok() || !more.value()) break;

@@ -181,13 +181,77 @@ CREATE INDEX runs_unread ON runs(session_id) WHERE was_read = 0;
 CREATE INDEX shares_by_session ON shares(session_id);
 )sql";
 
+// Version 18: of runs and deleted sessions there may be a million, and what is asked of them all is
+// counted as they come and go, and they go by their age.
+constexpr std::string_view kCounts = R"sql(
+ALTER TABLE runs ADD COLUMN principal_id TEXT;
+UPDATE runs SET principal_id = (SELECT principal_id FROM sessions WHERE id = runs.session_id);
+CREATE INDEX runs_by_principal ON runs(principal_id, queued_at, id);
+CREATE INDEX runs_by_end ON runs(finished_at, id) WHERE finished_at IS NOT NULL;
+DROP INDEX IF EXISTS runs_by_status;
+CREATE INDEX files_by_run ON files(run_id);
+CREATE INDEX sessions_by_end ON sessions(ended_at, id) WHERE status = 'destroyed' AND buried = 1;
+
+CREATE TABLE run_counts (
+  status TEXT PRIMARY KEY,
+  runs INTEGER NOT NULL,
+  milliseconds INTEGER NOT NULL,  -- from the queue to the end
+  bytes INTEGER NOT NULL          -- of their records
+) STRICT, WITHOUT ROWID;
+INSERT INTO run_counts SELECT status, count(*), coalesce(sum(finished_at - queued_at), 0),
+  coalesce(sum(length(CAST(record AS BLOB))), 0) FROM runs GROUP BY status;
+CREATE TRIGGER runs_come AFTER INSERT ON runs BEGIN
+  INSERT INTO run_counts VALUES (NEW.status, 1, coalesce(NEW.finished_at - NEW.queued_at, 0),
+    coalesce(length(CAST(NEW.record AS BLOB)), 0))
+  ON CONFLICT (status) DO UPDATE SET runs = runs + 1,
+    milliseconds = milliseconds + excluded.milliseconds, bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER runs_go AFTER DELETE ON runs BEGIN
+  UPDATE run_counts SET runs = runs - 1,
+    milliseconds = milliseconds - coalesce(OLD.finished_at - OLD.queued_at, 0),
+    bytes = bytes - coalesce(length(CAST(OLD.record AS BLOB)), 0) WHERE status = OLD.status;
+END;
+CREATE TRIGGER runs_change AFTER UPDATE OF status, finished_at, record ON runs BEGIN
+  UPDATE run_counts SET runs = runs - 1,
+    milliseconds = milliseconds - coalesce(OLD.finished_at - OLD.queued_at, 0),
+    bytes = bytes - coalesce(length(CAST(OLD.record AS BLOB)), 0) WHERE status = OLD.status;
+  INSERT INTO run_counts VALUES (NEW.status, 1, coalesce(NEW.finished_at - NEW.queued_at, 0),
+    coalesce(length(CAST(NEW.record AS BLOB)), 0))
+  ON CONFLICT (status) DO UPDATE SET runs = runs + 1,
+    milliseconds = milliseconds + excluded.milliseconds, bytes = bytes + excluded.bytes;
+END;
+
+CREATE TABLE session_counts (
+  status TEXT PRIMARY KEY,
+  sessions INTEGER NOT NULL       -- but for spare ones
+) STRICT, WITHOUT ROWID;
+INSERT INTO session_counts SELECT status, count(*) FROM sessions WHERE principal_id <> 'spare'
+  GROUP BY status;
+CREATE TRIGGER sessions_come AFTER INSERT ON sessions WHEN NEW.principal_id <> 'spare' BEGIN
+  INSERT INTO session_counts VALUES (NEW.status, 1)
+  ON CONFLICT (status) DO UPDATE SET sessions = sessions + 1;
+END;
+CREATE TRIGGER sessions_go AFTER DELETE ON sessions WHEN OLD.principal_id <> 'spare' BEGIN
+  UPDATE session_counts SET sessions = sessions - 1 WHERE status = OLD.status;
+END;
+CREATE TRIGGER sessions_leave AFTER UPDATE OF status, principal_id ON sessions
+  WHEN OLD.principal_id <> 'spare' BEGIN
+  UPDATE session_counts SET sessions = sessions - 1 WHERE status = OLD.status;
+END;
+CREATE TRIGGER sessions_change AFTER UPDATE OF status, principal_id ON sessions
+  WHEN NEW.principal_id <> 'spare' BEGIN
+  INSERT INTO session_counts VALUES (NEW.status, 1)
+  ON CONFLICT (status) DO UPDATE SET sessions = sessions + 1;
+END;
+)sql";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 17> kScripts{
+  static constexpr std::array<std::string_view, 18> kScripts{
       kSchemaSql,  kTokens,  kSealingKeys, kHostFolders,     kUnasked,     kBuryAgain,
       kLiveAlone,  kNetwork, kCredentials, kNetworkRequests, kKeptAnswers, kNetworkGrants,
-      kNetworkUse, kPaths,   kMetadata,    kUpkeep,          kBoxes};
+      kNetworkUse, kPaths,   kMetadata,    kUpkeep,          kBoxes,       kCounts};
   return kScripts;
 }
 

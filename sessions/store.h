@@ -330,6 +330,30 @@ class Store {
   // Destroyed or not.
   base::Result<bool> session_is_on_record(const std::string& id);
 
+  // --- Retention -----------------------------------------------------------------------------
+
+  // A run that has ended, and whether it may go.
+  struct OldRun {
+    std::string id;
+    std::string session_id;
+    std::int64_t finished_at = 0;
+    bool may_go = false;  // read, and not of the newest ones of a session that exists
+  };
+  // Those of a session that exists which stay however old they are.
+  static constexpr std::int64_t kNewestRunsKept = 1000;
+  // The oldest behind `after`, by their end.
+  base::Result<std::vector<OldRun>> old_runs(const OldRun& after, std::int64_t limit);
+  // In one transaction.
+  base::Status delete_runs(const std::vector<std::string>& ids);
+  // What all runs take, about.
+  base::Result<std::int64_t> bytes_of_runs();
+  // Of sessions that are buried and have shared nothing that is left, those that ended first.
+  base::Result<std::vector<Session>> oldest_deleted(std::int64_t limit);
+  base::Result<std::int64_t> count_deleted();
+  // Some of the runs and of the audit of a deleted session, and then its row: true when that is
+  // gone. In one transaction of bounded size.
+  base::Result<bool> forget_some_of(const std::string& id);
+
   // --- Space ---------------------------------------------------------------------------------
 
   // Gives some of the pages that are free back to the file system; true when more are left. Then

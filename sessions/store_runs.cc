@@ -58,7 +58,8 @@ base::Status Store::insert_run(const Run& run) {
   {
     Statement insert = TRY(database_->prepare(
         "INSERT INTO runs (id, session_id, language, status, background, code_sha256, server_id, "
-        "queued_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
+        "queued_at, principal_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
+        "(SELECT principal_id FROM sessions WHERE id = ?2))"));
     insert.bind(run.id)
         .bind(run.session_id)
         .bind(run.language)
@@ -169,10 +170,8 @@ base::Result<std::vector<RunHead>> Store::newest_runs(const std::string& princip
                                                       std::int64_t offset, std::int64_t limit) {
   const std::lock_guard lock(mutex_);
   Statement select =
-      TRY(database_->prepare(
-          "SELECT " HEAD_COLUMNS " FROM runs JOIN sessions ON sessions.id = runs.session_id "
-          "WHERE sessions.principal_id = ? ORDER BY runs.queued_at DESC, runs.id DESC "
-          "LIMIT ? OFFSET ?"));
+      TRY(database_->prepare("SELECT " HEAD_COLUMNS " FROM runs WHERE principal_id = ? "
+                             "ORDER BY queued_at DESC, id DESC LIMIT ? OFFSET ?"));
   select.bind(principal_id).bind(limit).bind(offset);
   return read_all_heads(select);
 }
@@ -180,8 +179,7 @@ base::Result<std::vector<RunHead>> Store::newest_runs(const std::string& princip
 base::Result<std::map<std::string, RunCount>> Store::count_all_runs() {
   const std::lock_guard lock(mutex_);
   Statement rows = TRY(database_->prepare(
-      "SELECT status, count(*), coalesce(sum(finished_at - queued_at), 0) FROM runs "
-      "GROUP BY status"));
+      "SELECT status, runs, milliseconds FROM run_counts WHERE runs > 0 ORDER BY status"));
   std::map<std::string, RunCount> counts;
   while (TRY(rows.step())) {
     const std::string status = rows.text();
@@ -195,8 +193,7 @@ base::Result<std::map<std::string, RunCount>> Store::count_all_runs() {
 base::Result<std::map<std::string, std::int64_t>> Store::count_all_sessions() {
   const std::lock_guard lock(mutex_);
   Statement rows = TRY(database_->prepare(
-      "SELECT status, count(*) FROM sessions WHERE principal_id <> ? GROUP BY status"));
-  rows.bind(std::string(kSparePrincipal));
+      "SELECT status, sessions FROM session_counts WHERE sessions > 0 ORDER BY status"));
   std::map<std::string, std::int64_t> counts;
   while (TRY(rows.step())) {
     const std::string status = rows.text();

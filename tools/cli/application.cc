@@ -143,6 +143,7 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   config.idle_seconds = settings.idle_seconds;
   config.retention_seconds = settings.retention_seconds;
   config.paused_max_seconds = settings.paused_max_seconds;
+  config.retention = settings.retention;
   config.connections_end_with_server = !settings.clients_come_back;
   if (settings.serves) config.spare_sessions = static_cast<std::size_t>(settings.spare_sessions);
   const sessions::HostUidRange ids = TRY(sessions::host_uids_of(settings.state_directory));

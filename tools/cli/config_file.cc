@@ -95,6 +95,27 @@ base::Status take_session(const std::string& path, const toml::node& node, Setti
   return base::done();
 }
 
+base::Status take_retention(const std::string& path, const toml::node& node,
+                            sessions::Retention& retention) {
+  constexpr std::int64_t kDaysMost = 36'500;
+  if (!node.is_table()) return wrong(path, node, "retention must be a table");
+  for (const auto& [key, entry] : *node.as_table()) {
+    const std::string name(key.str());
+    if (name == "runs_days") {
+      TRY(take_number(path, entry, name, 1, kDaysMost, retention.runs_days));
+    } else if (name == "runs_mb") {
+      TRY(take_number(path, entry, name, 1, 1LL << 40, retention.runs_mb));
+    } else if (name == "deleted_days") {
+      TRY(take_number(path, entry, name, 1, kDaysMost, retention.deleted_days));
+    } else if (name == "deleted_sessions") {
+      TRY(take_number(path, entry, name, 0, 1LL << 40, retention.deleted_sessions));
+    } else {
+      return wrong(path, entry, "unknown key retention." + name);
+    }
+  }
+  return base::done();
+}
+
 base::Status take_serve(const std::string& path, const toml::node& node, ServeSettings& serve) {
   if (!node.is_table()) return wrong(path, node, "serve must be a table");
   for (const auto& [key, entry] : *node.as_table()) {
@@ -232,6 +253,8 @@ base::Status read_config_file(const std::string& path, Settings& settings) {
         settings.zygote = entry.as_boolean()->get();
       } else if (name == "session") {
         TRY(take_session(path, entry, settings));
+      } else if (name == "retention") {
+        TRY(take_retention(path, entry, settings.retention));
       } else if (name == "serve") {
         TRY(take_serve(path, entry, settings.serve));
       } else if (name == "oauth") {

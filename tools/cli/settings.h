@@ -13,6 +13,7 @@
 #include "sandbox/host_places.h"
 #include "sandbox/limits.h"
 #include "sandbox/network_quota.h"
+#include "sessions/manager_config.h"
 
 namespace tools::cli {
 
@@ -57,6 +58,7 @@ struct Settings {
   std::int64_t idle_seconds = 600;
   std::int64_t retention_seconds = 7 * 86400;
   std::int64_t paused_max_seconds = 86400;
+  sessions::Retention retention;
   std::int64_t sessions_max = 1000;
   std::int64_t kept_sessions_max = 10'000;
   std::int64_t detach_seconds = kDetachUnset;

@@ -1,0 +1,98 @@
+// What the sweep deletes of the past: records of runs, and of sessions that were deleted.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/files/tree.h"
+#include "sessions/manager.h"
+
+namespace sessions {
+
+namespace {
+
+constexpr std::int64_t kDayMs = 86'400'000;
+constexpr std::int64_t kMegabyte = 1 << 20;
+// Each step is one query and one transaction; the next sweep goes on behind the last one.
+constexpr std::int64_t kRunsInAStep = 100;
+constexpr std::int64_t kDeletedInAStep = 20;
+constexpr int kStepsMax = 100;
+
+}  // namespace
+
+void Manager::prune(const std::stop_token& stop, const Moment& now) {
+  const std::lock_guard one_at_a_time(prune_mutex_);
+  const Retention& retention = config_.retention;
+  const std::int64_t runs_before = now.now_ms - retention.runs_days * kDayMs;
+  for (int step = 0; step < kStepsMax && !stop.stop_requested(); ++step) {
+    if (!prune_some_runs(runs_before)) break;
+    pause_for_box();  // tools want the database too
+  }
+  const std::int64_t ended_before = now.now_ms - retention.deleted_days * kDayMs;
+  for (int step = 0; step < kStepsMax && !stop.stop_requested(); ++step) {
+    if (!forget_some_sessions(ended_before, stop)) break;
+  }
+}
+
+// False: there are no others for now.
+bool Manager::prune_some_runs(std::int64_t ended_before) {
+  const auto bytes = store_.bytes_of_runs();
+  const auto runs = store_.old_runs(pruned_up_to_, kRunsInAStep);
+  if (!bytes.ok() || !runs.ok()) return false;
+  const bool too_many = bytes.value() > config_.retention.runs_mb * kMegabyte;
+  std::map<std::string, std::vector<std::string>> by_session;
+  bool goes_on = !runs.value().empty();
+  for (const Store::OldRun& run : runs.value()) {
+    goes_on = too_many || run.finished_at < ended_before;
+    if (!goes_on) break;
+    pruned_up_to_ = run;
+    if (run.may_go) by_session[run.session_id].push_back(run.id);
+  }
+  for (const auto& [session_id, ids] : by_session) {
+    // What is in files first: a row without them is found again.
+    remove_run_files(session_id, ids);
+    if (!store_.delete_runs(ids).ok()) return false;
+    config_.on_deletion("deleted " + std::to_string(ids.size()) + " runs of " + session_id +
+                        (too_many ? ", the oldest: all take more than runs_mb, "
+                                  : ": they ended before runs_days, ") +
+                        ids.front() + " to " + ids.back());
+  }
+  if (!goes_on) pruned_up_to_ = {};
+  return goes_on;
+}
+
+void Manager::remove_run_files(const std::string& session_id, const std::vector<std::string>& ids) {
+  const std::string top = directory_of(session_id);
+  const auto runs = base::open_file(AT_FDCWD, top + "/runs", O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  const auto calls = base::open_file(AT_FDCWD, top + "/calls", O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  for (const std::string& id : ids) {
+    if (runs.ok()) (void)sandbox::files::remove_tree(runs.value().get(), id);
+    if (calls.ok()) (void)::unlinkat(calls.value().get(), id.c_str(), 0);
+  }
+}
+
+// The same.
+bool Manager::forget_some_sessions(std::int64_t ended_before, const std::stop_token& stop) {
+  const auto count = store_.count_deleted();
+  const auto oldest = store_.oldest_deleted(kDeletedInAStep);
+  if (!count.ok() || !oldest.ok()) return false;
+  std::int64_t left = count.value();
+  for (const Session& session : oldest.value()) {
+    const bool is_old = session.ended_at.value_or(0) < ended_before;
+    if (!is_old && left <= config_.retention.deleted_sessions) return false;
+    while (true) {
+      if (stop.stop_requested()) return false;
+      const auto gone = store_.forget_some_of(session.id);
+      if (!gone.ok()) return false;
+      pause_for_box();
+      if (gone.value()) break;
+    }
+    --left;
+    config_.on_deletion("deleted the record of session " + session.id + ", which ended " +
+                        base::to_rfc3339(session.ended_at.value_or(0)) +
+                        (is_old ? ": longer ago than deleted_days"
+                                : ", the oldest: there are more than deleted_sessions"));
+  }
+  return !oldest.value().empty();
+}
+
+}  // namespace sessions
