@@ -20,9 +20,9 @@ namespace {
 constexpr std::int64_t kBoxMakingMs = 60'000;
 // A box that is well answers in milliseconds.
 constexpr std::chrono::milliseconds kLeftBoxPatience{500};
-// So many are looked at in one query, and deleted at one call: the next ones find room, too.
+// So many are looked at in one query; a part of all goes at one call: the next ones find room, too.
 constexpr std::int64_t kLookedAtOnce = 200;
-constexpr std::size_t kDeletedAtOnce = 20;
+constexpr std::int64_t kDeletedPart = 100;
 // Who waits for a session waits no longer for the look at others.
 constexpr std::chrono::seconds kLookMax{2};
 constexpr int kRoomAttempts = 3;
@@ -97,7 +97,8 @@ bool Manager::is_left(const Session& session) const {
 
 bool Manager::delete_some_with_nothing(const std::string& principal_id) {
   const auto deadline = std::chrono::steady_clock::now() + kLookMax;
-  std::size_t deleted = 0;
+  const std::int64_t enough = 1 + config_.kept_sessions_max / kDeletedPart;
+  std::int64_t deleted = 0;
   std::int64_t after = -1;
   while (true) {
     const auto some = store_.unnamed_sessions(principal_id, after, kLookedAtOnce);
@@ -107,7 +108,7 @@ bool Manager::delete_some_with_nothing(const std::string& principal_id) {
       if (std::chrono::steady_clock::now() > deadline) return deleted > 0;
       const bool is_gone =
           is_left(session) && delete_if_nothing(session, "there was nothing in it, and no room");
-      if (is_gone && ++deleted == kDeletedAtOnce) return true;
+      if (is_gone && ++deleted == enough) return true;
     }
   }
 }

@@ -343,7 +343,6 @@ class Store {
   static constexpr std::int64_t kNewestRunsKept = 1000;
   // The oldest behind `after`, by their end.
   base::Result<std::vector<OldRun>> old_runs(const OldRun& after, std::int64_t limit);
-  // In one transaction.
   base::Status delete_runs(const std::vector<std::string>& ids);
   // What all runs take, about.
   base::Result<std::int64_t> bytes_of_runs();

@@ -1,4 +1,5 @@
 // What goes of the past, in small steps: others wait for the database meanwhile.
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -12,6 +13,8 @@ namespace {
 // Of a run without its record: its row, and what finds it.
 constexpr std::int64_t kBytesOfARow = 600;
 constexpr std::int64_t kForgottenAtOnce = 100;
+// A record has up to 2 MB, and what is deleted is overwritten.
+constexpr std::size_t kRunsDeletedAtOnce = 8;
 
 using Place = std::pair<std::int64_t, std::string>;  // by when it was queued, and its id
 
@@ -61,16 +64,20 @@ base::Result<std::vector<Store::OldRun>> Store::old_runs(const OldRun& after, st
 }
 
 base::Status Store::delete_runs(const std::vector<std::string>& ids) {
-  const std::lock_guard lock(mutex_);
-  Transaction transaction = TRY(Transaction::begin(*database_));
-  for (const std::string& id : ids) {
-    for (const char* sql :
-         {"DELETE FROM files WHERE run_id = ?", "DELETE FROM runs WHERE id = ?"}) {
-      Statement remove = TRY(database_->prepare(sql));
-      TRY(remove.bind(id).run());
+  for (std::size_t first = 0; first < ids.size(); first += kRunsDeletedAtOnce) {
+    const std::lock_guard lock(mutex_);
+    Transaction transaction = TRY(Transaction::begin(*database_));
+    for (std::size_t i = first; i < std::min(ids.size(), first + kRunsDeletedAtOnce); ++i) {
+      for (const char* sql :
+           {"DELETE FROM files WHERE run_id = ?", "DELETE FROM runs WHERE id = ?"}) {
+        Statement remove = TRY(database_->prepare(sql));
+        TRY(remove.bind(ids[i]).run());
+      }
     }
+    has_erased_ = true;
+    TRY(transaction.commit());
   }
-  return transaction.commit();
+  return base::done();
 }
 
 base::Result<std::int64_t> Store::bytes_of_runs() {

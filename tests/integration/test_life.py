@@ -48,6 +48,7 @@ def test_idle_processes_of_sessions_without_a_name_end_soon_and_named_ones_wait(
     client = Client(state).__enter__()
     default = client.run("open('kept', 'w').write('k')")["session_id"]
     unnamed = client.call("create_session")["session_id"]
+    client.call("write_file", path="kept", content="k", session_id=unnamed)  # else it would go as a whole
     named = client.call("create_session", name="lasting")["session_id"]
     client.run("x = 9", session_id=named)
     assert boxes(state) == {default, unnamed, named}

@@ -128,7 +128,7 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   };
   config.on_deletion = [](const std::string& what) { spdlog::info("{}", what); };
   config.on_hold = [](const std::string& what) {
-    spdlog::warn("{}; `hutch sessions expire` deletes it now", what);
+    spdlog::warn("{}; `hutch sessions rm --expired` deletes it now", what);
   };
   config.state_directory = settings.state_directory;
   config.default_limits = settings.default_limits;

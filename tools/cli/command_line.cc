@@ -86,6 +86,7 @@ struct Choices {
   RunOptions run;
   std::string id;
   bool as_json = false;
+  bool expired = false;
   bool no_auth = false;
   mode_t user_umask = 022;
   Command command;
@@ -105,18 +106,28 @@ void add_sessions(CLI::App& app, Choices& choices) {
                          Row{"pause", "Freeze its processes", SessionAction::kPause},
                          Row{"resume", "Thaw its processes", SessionAction::kResume}}) {
     CLI::App* one = sessions->add_subcommand(row.name, row.help);
+    const bool removes = row.action == SessionAction::kRemove;
     if (row.action != SessionAction::kList) {
-      one->add_option("session", choices.id, "Id or name")->required();
+      one->add_option("session", choices.id, "Id or name")->required(!removes);
+    }
+    if (removes) {
+      one->add_flag("--expired", choices.expired,
+                    "Those over their time, where hutch holds that back (hutch doctor)");
     }
     one->add_flag("--json", choices.as_json, "Print JSON");
-    one->callback([&choices, action = row.action] {
+    one->callback([&choices, removes, action = row.action] {
+      if (removes && choices.expired == !choices.id.empty()) {
+        throw CLI::RequiredError("session");
+      }
+      if (removes && choices.expired) {
+        choices.command = with_application(expire_sessions);
+        return;
+      }
       choices.command = with_application([&choices, action](Application& application) {
         return run_sessions(application, action, choices.id, choices.as_json);
       });
     });
   }
-  sessions->add_subcommand("expire", "Delete those over their time, where hutch holds that back")
-      ->callback([&choices] { choices.command = with_application(expire_sessions); });
   add_allow(*sessions, choices.command);
 }
 

@@ -48,12 +48,17 @@ class GrowthTest : public Counted, public sessions::testing::StoreFixture {
   void delete_many() {
     const auto file = Database::open(path()).value();
     const std::string row =
-        "INSERT INTO sessions SELECT 'old_' || value, '" + principal_ +
-        "', NULL, 'host', 'destroyed', 0, '{}', '{}', NULL, NULL, NULL, 600, 600, value, value, "
-        "value, NULL, 1, NULL, 1, NULL, 0, NULL, '{}' FROM generated";
+        "INSERT INTO sessions (id, principal_id, template, status, ends_with_connection, limits, "
+        "env, idle_seconds, retention_seconds, created_at, last_used_at, ended_at, buried) "
+        "SELECT 'old_' || value, '" +
+        principal_ + "', 'host', 'destroyed', 0, '{}', '{}', 600, 600, value, value, value, 1 " +
+        "FROM generated";
     const std::string runs =
-        "INSERT INTO runs SELECT 'run_' || value, 'old_' || value, 'python', 'completed', 0, '', "
-        "'server', value, value, '{}' FROM generated";
+        "INSERT INTO runs (id, session_id, principal_id, language, status, background, "
+        "code_sha256, server_id, queued_at, finished_at, record, was_read) "
+        "SELECT 'run_' || value, 'old_' || value, '" +
+        principal_ + "', 'python', 'completed', 0, '', 'server', value, value, '{}', 1 " +
+        "FROM generated";
     const std::string numbers =
         "WITH RECURSIVE generated(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM generated "
         "WHERE value < 5000) ";
@@ -97,6 +102,36 @@ TEST_F(GrowthTest, WhatIsAskedOfTheLivingDoesNotLookAtTheDeleted) {
                    [&] { EXPECT_TRUE(store.find_session(principal_, "one").ok()); });
   expect_same_cost("unfinished runs", [&] { EXPECT_TRUE(store.unfinished_runs(one.id).ok()); });
   compare();
+}
+
+// What a server is asked for all the time, with many runs of the past in a session that goes on.
+TEST_F(GrowthTest, WhatIsAskedOfAllDoesNotLookAtEachRun) {
+  const Session one = created("one");
+  for (int i = 0; i < 5; ++i) created();
+  Store& store = *store_;
+  const sessions::Run run = inserted(one);
+  expect_same_cost("create_session", [&] { created(); });
+  expect_same_cost("insert_run", [&] { inserted(one); });
+  expect_same_cost("metrics of runs", [&] { EXPECT_TRUE(store.count_all_runs().ok()); });
+  expect_same_cost("metrics of sessions", [&] { EXPECT_TRUE(store.count_all_sessions().ok()); });
+  expect_same_cost("the newest runs of all",
+                   [&] { EXPECT_TRUE(store.newest_runs(principal_, 0, 5).ok()); });
+  expect_same_cost("those of a session",
+                   [&] { EXPECT_TRUE(store.runs_of_session(one.id, 5).ok()); });
+  expect_same_cost("one run", [&] { EXPECT_TRUE(store.find_run(principal_, run.id).ok()); });
+  expect_same_cost("its audit", [&] { EXPECT_TRUE(store.audit_of_session(one.id, 5).ok()); });
+  expect_same_cost("that of the network", [&] { EXPECT_TRUE(store.network_requests({}).ok()); });
+  expect_same_cost("what it leaves", [&] { EXPECT_TRUE(store.session_has_traces(one.id).ok()); });
+  expect_same_cost("what runs take", [&] { EXPECT_TRUE(store.bytes_of_runs().ok()); });
+  compare();
+  EXPECT_EQ(store.count_all_runs().value()["completed"].runs, 5000);
+  const auto file = Database::open(path()).value();
+  ASSERT_TRUE(
+      file->execute("UPDATE runs SET session_id = '" + one.id + "' WHERE session_id LIKE 'old_%'")
+          .ok());
+  EXPECT_LT(cost_of([&] { EXPECT_TRUE(store.runs_of_session(one.id, 5).ok()); }), 1000);
+  EXPECT_LT(cost_of([&] { EXPECT_TRUE(store.old_runs({}, 10).ok()); }), 30'000)
+      << "the newest of a session are counted once";
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -117,7 +118,20 @@ class FakeSandbox final : public Sandbox {
     boxes_.erase(session_id);
   }
   void sweep(const std::string&, const std::string&, const SessionLock&) override {}
-  bool is_alive(const std::string&) override { return false; }
+  bool is_alive(const std::string& session_directory) override {
+    const std::lock_guard lock(mutex_);
+    return alive_.contains(session_directory.substr(session_directory.rfind('/') + 1));
+  }
+
+  // Whether its box holds the session's lock: none does unless it is said so.
+  void set_alive(const std::string& session_id, bool alive) {
+    const std::lock_guard lock(mutex_);
+    if (alive) {
+      alive_.insert(session_id);
+    } else {
+      alive_.erase(session_id);
+    }
+  }
 
   // Before somebody looks at it. Set before there is anybody.
   void on_look(std::function<void(const std::string& session_id)> called) {
@@ -139,6 +153,7 @@ class FakeSandbox final : public Sandbox {
   std::vector<BoxSpec> started_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<FakeBox>> boxes_;
+  std::set<std::string> alive_;
 };
 
 }  // namespace sandbox::fake

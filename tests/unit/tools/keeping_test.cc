@@ -115,7 +115,7 @@ TEST_F(KeepingTest, AClockThatLeapsDeletesNothingUntilServersWereThereForADay) {
 
 TEST_F(KeepingTest, AClockThatIsPutRightWithinADayLosesNothing) {
   std::vector<sessions::Session> all;
-  for (int i = 0; i < 30; ++i) all.push_back(made(i * 5 * kHourMs));
+  for (int i = 0; i < 30; ++i) all.push_back(made(i * 4 * kHourMs));
   start_server();
   ahead_ms_ = 30 * kDayMs;
   start_server();
