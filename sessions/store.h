@@ -155,6 +155,11 @@ struct RunCount {
   std::int64_t milliseconds = 0;  // from the queue to the end; of those that have ended
 };
 
+struct Counts {
+  std::map<std::string, RunCount> runs;
+  std::map<std::string, std::int64_t> sessions;  // spare ones are nobody's, and are not among them
+};
+
 // A key seals for a day, and opens what it has sealed for a day more.
 inline constexpr std::int64_t kSealingKeyMs = 86'400'000;
 inline constexpr std::int64_t kSealingKeyKeptMs = 86'400'000;
@@ -273,9 +278,8 @@ class Store {
   base::Result<std::vector<RunHead>> newest_runs(const std::string& principal_id,
                                                  std::int64_t offset, std::int64_t limit);
   base::Result<std::vector<Run>> unfinished_runs(const std::string& session_id);
-  // Of all principals, by status.
-  base::Result<std::map<std::string, RunCount>> count_all_runs();
-  base::Result<std::map<std::string, std::int64_t>> count_all_sessions();
+  // Of all principals, by status: what has been counted as it happened, without a look at all.
+  base::Result<Counts> counts();
 
   base::Status record_file(const FileRecord& file);
   // What runs and write_file did to each path since then: path to created, modified or deleted.

@@ -176,28 +176,21 @@ base::Result<std::vector<RunHead>> Store::newest_runs(const std::string& princip
   return read_all_heads(select);
 }
 
-base::Result<std::map<std::string, RunCount>> Store::count_all_runs() {
+base::Result<Counts> Store::counts() {
   const std::lock_guard lock(mutex_);
-  Statement rows = TRY(database_->prepare(
-      "SELECT status, runs, milliseconds FROM run_counts WHERE runs > 0 ORDER BY status"));
-  std::map<std::string, RunCount> counts;
-  while (TRY(rows.step())) {
-    const std::string status = rows.text();
-    RunCount& count = counts[status];
-    count.runs = rows.integer();
-    count.milliseconds = rows.integer();
+  Counts counts;
+  Statement runs =
+      TRY(database_->prepare("SELECT status, runs, milliseconds FROM run_counts WHERE runs > 0"));
+  while (TRY(runs.step())) {
+    const std::string status = runs.text();
+    const std::int64_t number = runs.integer();
+    counts.runs[status] = {number, runs.integer()};
   }
-  return counts;
-}
-
-base::Result<std::map<std::string, std::int64_t>> Store::count_all_sessions() {
-  const std::lock_guard lock(mutex_);
-  Statement rows = TRY(database_->prepare(
-      "SELECT status, sessions FROM session_counts WHERE sessions > 0 ORDER BY status"));
-  std::map<std::string, std::int64_t> counts;
-  while (TRY(rows.step())) {
-    const std::string status = rows.text();
-    counts[status] = rows.integer();
+  Statement sessions =
+      TRY(database_->prepare("SELECT status, sessions FROM session_counts WHERE sessions > 0"));
+  while (TRY(sessions.step())) {
+    const std::string status = sessions.text();
+    counts.sessions[status] = sessions.integer();
   }
   return counts;
 }

@@ -15,6 +15,7 @@ namespace tools {
 using base::Error;
 using mcp::auth::Challenge;
 using mcp::auth::Challenges;
+using Access = mcp::http::Route::Access;
 using Decision = std::variant<mcp::Principal, Challenge>;
 
 namespace {
@@ -68,6 +69,7 @@ class Authentication {
     if (!id.ok()) return fault(id.error());
     mcp::Principal principal{id.value(), {}};
     if (!subject.may_change) principal.scopes = {kScopeRead};
+    if (subject.is_for_metrics) principal.scopes = {kScopeMetrics};
     return principal;
   }
 
@@ -105,12 +107,21 @@ mcp::auth::Authorizer make_authorizer(const mcp::Server& server,
   };
 }
 
-std::function<std::optional<Challenge>(const mcp::Principal&)> make_change_authorizer(
+std::function<std::optional<Challenge>(const mcp::Principal&, Access)> make_route_authorizer(
     const std::shared_ptr<mcp::auth::ResourceServer>& oauth) {
   const Challenges challenges = oauth ? oauth->challenges() : Challenges();
   const auto scopes = oauth ? oauth->all_scopes() : std::vector<std::string>();
-  return [challenges, scopes](const mcp::Principal& principal) -> std::optional<Challenge> {
-    if (may_change(principal.scopes)) return std::nullopt;
+  const auto of_metrics = oauth ? oauth->metrics_scopes() : std::vector<std::string>();
+  return [challenges, scopes, of_metrics](const mcp::Principal& principal,
+                                          Access access) -> std::optional<Challenge> {
+    if (access == Access::kMetrics) {
+      if (may_see_metrics(principal.scopes)) return std::nullopt;
+      return challenges.insufficient_scope(kMayNotSeeMetrics, of_metrics);
+    }
+    if (!may_read(principal.scopes)) {
+      return challenges.insufficient_scope(kMayOnlySeeMetrics, scopes);
+    }
+    if (access == Access::kReads || may_change(principal.scopes)) return std::nullopt;
     return challenges.insufficient_scope(kMayOnlyRead, scopes);
   };
 }

@@ -9,6 +9,7 @@
 
 #include "mcp/auth/authenticator.h"
 #include "mcp/auth/resource_server.h"
+#include "mcp/http/route.h"
 #include "mcp/server.h"
 #include "sessions/store.h"
 
@@ -23,8 +24,8 @@ mcp::auth::Authenticator make_authenticator(sessions::Store& store,
 mcp::auth::Authorizer make_authorizer(const mcp::Server& server,
                                       const std::shared_ptr<mcp::auth::ResourceServer>& oauth);
 
-// The same of what is no message of MCP, and changes something.
-std::function<std::optional<mcp::auth::Challenge>(const mcp::Principal&)> make_change_authorizer(
-    const std::shared_ptr<mcp::auth::ResourceServer>& oauth);
+// The same of what is asked for before a message is read: of a route's kind.
+std::function<std::optional<mcp::auth::Challenge>(const mcp::Principal&, mcp::http::Route::Access)>
+make_route_authorizer(const std::shared_ptr<mcp::auth::ResourceServer>& oauth);
 
 }  // namespace tools

@@ -50,7 +50,7 @@ std::optional<Refusal> check_options(const ResourceServerOptions& options) {
   if (options.resource.find_first_of("?#") != std::string::npos) {
     return Refusal{"resource must have no query and no fragment"};
   }
-  for (const auto* scopes : {&options.scopes, &options.change_scopes}) {
+  for (const auto* scopes : {&options.scopes, &options.change_scopes, &options.metrics_scopes}) {
     if (std::all_of(scopes->begin(), scopes->end(), is_plain)) continue;
     return Refusal{"a scope must be printable characters without spaces, quotes and backslashes"};
   }
@@ -97,12 +97,14 @@ std::variant<Subject, Challenge> ResourceServer::check(std::string_view token) {
   const auto has = [&granted](const std::string& scope) {
     return std::find(granted.begin(), granted.end(), scope) != granted.end();
   };
-  if (!std::all_of(options_.scopes.begin(), options_.scopes.end(), has)) {
-    return challenges_.insufficient_scope();
-  }
-  const auto& change = options_.change_scopes;
-  return Subject{options_.issuer, jwt.claims->at("sub").get<std::string>(),
-                 std::all_of(change.begin(), change.end(), has)};
+  const auto has_all = [&has](const std::vector<std::string>& scopes) {
+    return std::all_of(scopes.begin(), scopes.end(), has);
+  };
+  Subject subject{options_.issuer, jwt.claims->at("sub").get<std::string>()};
+  subject.is_for_metrics = !options_.metrics_scopes.empty() && has_all(options_.metrics_scopes);
+  subject.may_change = !subject.is_for_metrics && has_all(options_.change_scopes);
+  if (!subject.is_for_metrics && !has_all(options_.scopes)) return challenges_.insufficient_scope();
+  return subject;
 }
 
 std::vector<std::string> ResourceServer::all_scopes() const {

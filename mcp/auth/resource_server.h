@@ -24,6 +24,9 @@ struct ResourceServerOptions {
   std::vector<Algorithm> algorithms = {Algorithm::kRs256, Algorithm::kEs256, Algorithm::kEdDsa};
   // A token that lacks one of these may read only; none: every token may change things.
   std::vector<std::string> change_scopes = {};
+  // A token that has all of these is for the counts of this server alone, whatever else it has;
+  // none: no token is.
+  std::vector<std::string> metrics_scopes = {};
 };
 
 // Nothing when they can be used.
@@ -34,6 +37,7 @@ struct Subject {
   std::string issuer;
   std::string subject;
   bool may_change = true;
+  bool is_for_metrics = false;  // and for nothing else
 };
 
 class ResourceServer {
@@ -52,6 +56,9 @@ class ResourceServer {
   [[nodiscard]] const Challenges& challenges() const { return challenges_; }
   // All that changing something needs.
   [[nodiscard]] std::vector<std::string> all_scopes() const;
+  [[nodiscard]] const std::vector<std::string>& metrics_scopes() const {
+    return options_.metrics_scopes;
+  }
 
   // The protected-resource metadata, to be served to everybody at metadata_paths().
   [[nodiscard]] nlohmann::json metadata() const;

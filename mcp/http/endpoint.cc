@@ -67,8 +67,9 @@ bool Endpoint::come_in(Request& head, const Routes::Found& found, Response& refu
   const bool is_public = route.access == Route::Access::kPublic;
   if (is_public && !route.identify) return true;
   auto challenge = is_public ? route.identify(head) : door_.check_token(head);
-  const bool changes = route.access == Route::Access::kChanges;
-  if (!challenge && changes && options_.may_change) challenge = options_.may_change(head.principal);
+  if (!challenge && !is_public && options_.may_ask) {
+    challenge = options_.may_ask(head.principal, route.access);
+  }
   if (challenge) refusal = refuse_as(route, *challenge);
   return !challenge;
 }

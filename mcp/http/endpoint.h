@@ -19,7 +19,8 @@ class Endpoint final : public Handler {
  public:
   struct Options {
     DoorOptions door;
-    std::function<std::optional<auth::Challenge>(const Principal&)> may_change;  // null: all may
+    std::function<std::optional<auth::Challenge>(const Principal&, Route::Access)>
+        may_ask;  // null: all may
     // Does the work for a principal on another thread. False: too much waits.
     std::function<bool(Route::Work kind, const std::string& principal_id,
                        std::function<void()> work)>

@@ -20,6 +20,7 @@ struct Route {
     kPublic,   // no token is asked for
     kReads,    // any token
     kChanges,  // one that may change something
+    kMetrics,  // one for the counts of this server
   };
 
   std::string method;  // "GET", which answers HEAD too; empty: all

@@ -61,9 +61,8 @@ class RunningService final : public Service {
         legacy_sse_(parts(server)),
         runs_(options_.call_threads, options_.call_queue,
               {options_.call_threads_each, options_.call_queue_each}),
-        endpoint_(
-            {options_.door, options_.may_change, run_work(), open_messages_, options_.on_access},
-            routes()),
+        endpoint_({options_.door, options_.may_ask, run_work(), open_messages_, options_.on_access},
+                  routes()),
         sockets_(listener_.fd(), endpoint_, options_.bounds),
         clock_([this](const std::stop_token& stop) { look_after_streams(stop); }) {}
 
@@ -146,7 +145,7 @@ std::vector<Route> RunningService::routes() {
   add("GET", "/readyz", Access::kPublic, [this](const Request&) {
     return draining_ ? text(503, "draining\n") : text(200, "ready\n");
   });
-  add("GET", "/metrics", Access::kReads,
+  add("GET", "/metrics", Access::kMetrics,
       [this](const Request&) { return text(200, print_metrics()); });
   return routes;
 }

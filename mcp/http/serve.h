@@ -34,8 +34,9 @@ struct ServeOptions {
   Address address;
   DoorOptions door;
   auth::Authorizer authorize = nullptr;  // null: who has come in may do everything
-  // The same of routes that change something; why one may not.
-  std::function<std::optional<auth::Challenge>(const Principal& principal)> may_change = nullptr;
+  // The same of routes that are not public: why this principal may not ask at one of that kind.
+  std::function<std::optional<auth::Challenge>(const Principal& principal, Route::Access access)>
+      may_ask = nullptr;
   Bounds bounds = {};
   SessionTable::Limits sessions = {};
   std::size_t call_threads = 256;  // calls at once

@@ -163,6 +163,45 @@ def test_a_token_for_reading(state, server):
     assert reader.call("list_sessions")["sessions"][0]["status"] == "ready"
 
 
+def test_metrics_take_a_token_of_their_own(state, server):
+    ordinary, reading = bearer(token(state)), bearer(token(state, "--scope", "read"))
+    for others in (ordinary, reading):
+        code, fields, body = server.request("GET", "/metrics", headers=others)
+        assert code == 403 and 'error="insufficient_scope"' in fields["WWW-Authenticate"]
+        assert "hutch token create --scope metrics" in json.loads(body)["error"]["message"]
+    HttpClient(server, LEGACY, ordinary).call("create_session")
+    made = command(state, "token", "create", "--scope", "metrics", "--name", "prometheus")
+    assert "for /metrics alone" in made
+    own = bearer(made.splitlines()[-1])
+    code, _, body = server.request("GET", "/metrics", headers=own)
+    assert code == 200 and b'hutch_sessions{status="ready"} 1' in body
+    for method, path in (("POST", "/mcp"), ("GET", "/mcp"), ("DELETE", "/mcp"), ("GET", "/sse"),
+                         ("POST", "/messages?sessionId=x"), ("GET", "/v2/sandboxes"), ("POST", "/sandboxes"),
+                         ("GET", "/ports/x/80/"), ("DELETE", "/shared/x")):
+        code, fields, body = server.request(method, path, headers=own)
+        assert code == 403 and 'error="insufficient_scope"' in fields["WWW-Authenticate"], (method, path)
+        assert "for /metrics alone" in body.decode(), (method, path)
+    assert "metrics" in next(line for line in command(state, "token", "ls").splitlines() if "prometheus" in line)
+    more = subprocess.run([hutch_binary(), "token", "create", "--scope", "metrics", "--scope", "read",
+                           "--state-dir", state], capture_output=True, text=True, timeout=60)
+    assert more.returncode != 0 and "nothing else" in more.stderr
+
+
+def test_an_access_token_for_metrics(state, oauth):
+    configuration = oauth.configuration('metrics_scopes = ["hutch:metrics"]')
+    with Server(state, "--config", configuration, no_auth=False) as server:
+        code, fields, _ = server.request("GET", "/metrics", headers=bearer(oauth.token()))
+        assert code == 403 and 'scope="hutch:metrics"' in fields["WWW-Authenticate"]
+        # It needs nothing that other tokens need, and gives nothing of what they may.
+        for scope in ("hutch:metrics", "mcp hutch:metrics"):
+            own = bearer(oauth.token(scope=scope))
+            assert server.request("GET", "/metrics", headers=own)[0] == 200
+            assert status(server, own)[0] == 403
+        assert status(server, bearer(oauth.token()))[0] == 200
+        # Clients ask for all that is listed there.
+        assert json.loads(server.request("GET", METADATA)[2])["scopes_supported"] == ["mcp"]
+
+
 def refused(server, client, tool, arguments):
     message, fields = client.envelope("tools/call", {"name": tool, "arguments": arguments})
     code, fields, body = server.post(message, fields)

@@ -156,6 +156,8 @@ base::Status take_oauth(const std::string& path, const toml::node& node, OauthSe
       TRY(take_texts(path, entry, name, oauth.scopes));
     } else if (name == "change_scopes") {
       TRY(take_texts(path, entry, name, oauth.change_scopes));
+    } else if (name == "metrics_scopes") {
+      TRY(take_texts(path, entry, name, oauth.metrics_scopes));
     } else if (name == "algorithms") {
       TRY(take_texts(path, entry, name, oauth.algorithms));
     } else {

@@ -53,6 +53,7 @@ base::Result<std::shared_ptr<mcp::auth::ResourceServer>> make_resource_server(
   options.resource = settings.resource;
   options.scopes = settings.scopes;
   options.change_scopes = settings.change_scopes;
+  options.metrics_scopes = settings.metrics_scopes;
   options.algorithms.clear();
   for (const std::string& name : settings.algorithms) {
     const auto algorithm = mcp::auth::algorithm_named(name);

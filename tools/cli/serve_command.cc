@@ -74,7 +74,7 @@ base::Status set_door(Application& app, const mcp::Server& server, bool no_auth,
   if (oauth_settings) oauth = TRY(make_resource_server(*oauth_settings, on_fault));
   options.door.authenticate = make_authenticator(app.store(), oauth, on_fault);
   options.authorize = make_authorizer(server, oauth);
-  options.may_change = make_change_authorizer(oauth);
+  options.may_ask = make_route_authorizer(oauth);
   if (!oauth) return base::done();
   for (const std::string& path : oauth->metadata_paths()) {
     mcp::http::Response answer;
@@ -140,24 +140,24 @@ void log_access(const mcp::http::AccessRecord& record) {
                record.streams ? " (streams)" : "");
 }
 
-// Counted from the database: they outlive the server, and all servers of it show the same.
+// In the database, where each change counts: they outlive the server, and all servers of it show
+// the same.
 std::string print_metrics(Application& app) {
   std::ostringstream out;
-  const auto runs = app.store().count_all_runs();
-  const auto sessions = app.store().count_all_sessions();
-  if (!runs.ok() || !sessions.ok()) return "";
+  const auto counts = app.store().counts();
+  if (!counts.ok()) return "";
   out << "# HELP hutch_runs Runs on record.\n# TYPE hutch_runs gauge\n";
-  for (const auto& [status, count] : runs.value()) {
+  for (const auto& [status, count] : counts.value().runs) {
     out << "hutch_runs{status=\"" << status << "\"} " << count.runs << '\n';
   }
   out << "# HELP hutch_run_seconds From the queue to the end, of the runs on record.\n"
          "# TYPE hutch_run_seconds gauge\n";
-  for (const auto& [status, count] : runs.value()) {
+  for (const auto& [status, count] : counts.value().runs) {
     out << "hutch_run_seconds{status=\"" << status << "\"} "
         << static_cast<double>(count.milliseconds) / 1000 << '\n';
   }
   out << "# HELP hutch_sessions Sandbox sessions on record.\n# TYPE hutch_sessions gauge\n";
-  for (const auto& [status, count] : sessions.value()) {
+  for (const auto& [status, count] : counts.value().sessions) {
     out << "hutch_sessions{status=\"" << status << "\"} " << count << '\n';
   }
   return out.str();

@@ -37,6 +37,7 @@ struct OauthSettings {
   std::string jwks_file;
   std::vector<std::string> scopes;
   std::vector<std::string> change_scopes;
+  std::vector<std::string> metrics_scopes;
   std::vector<std::string> algorithms = {"RS256", "ES256", "EdDSA"};
 };
 

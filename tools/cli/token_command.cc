@@ -8,6 +8,7 @@
 #include "sandbox/base/random_id.h"
 #include "sandbox/wire/json.h"
 #include "tools/cli/commands.h"
+#include "tools/scopes.h"
 
 namespace tools::cli {
 
@@ -41,6 +42,11 @@ std::string time_or(const std::optional<std::int64_t>& at, const char* otherwise
   return at ? base::to_rfc3339(*at) : otherwise;
 }
 
+const char* limits_of(const std::vector<std::string>& scopes) {
+  if (scopes.empty()) return "";
+  return may_see_metrics(scopes) ? ", and is for /metrics alone" : ", and may only read";
+}
+
 json as_object(const sessions::Token& token) {
   const auto time = [](const std::optional<std::int64_t>& at) {
     return at ? json(base::to_rfc3339(*at)) : json();
@@ -59,6 +65,10 @@ json as_object(const sessions::Token& token) {
 base::Result<int> token_create(const Settings& settings, const TokenOptions& options) {
   TRY(check_name("principal", options.principal));
   if (!options.name.empty()) TRY(check_name("name", options.name));
+  if (may_see_metrics(options.scopes) && options.scopes.size() > 1) {
+    return base::error(Error::Kind::kInvalid,
+                       "a token with --scope metrics may do nothing else: make another one");
+  }
   const auto store = TRY(open_store(settings));
   sessions::Token token;
   token.id = base::random_id("token_");
@@ -73,7 +83,7 @@ base::Result<int> token_create(const Settings& settings, const TokenOptions& opt
   std::cout << token.id << " acts for " << options.principal << ", "
             << (token.expires_at ? "until " + base::to_rfc3339(*token.expires_at)
                                  : std::string("until it is revoked"))
-            << (token.scopes.empty() ? "" : ", and may only read") << ". This is shown only once:\n"
+            << limits_of(token.scopes) << ". This is shown only once:\n"
             << secret << "\n";
   if (std::cout.flush()) return 0;
   // Nobody has read it, and nobody can any more.
@@ -93,8 +103,8 @@ base::Result<int> token_list(const Settings& settings, bool as_json) {
   if (tokens.empty()) std::cout << "no tokens; hutch token create makes one\n";
   for (const sessions::Token& token : tokens) {
     std::cout << token.id << "  " << token.name.value_or("-") << "  " << token.principal_name
-              << "  " << (token.scopes.empty() ? "everything" : "read") << "  expires "
-              << time_or(token.expires_at, "never") << "  last used "
+              << "  " << (token.scopes.empty() ? "everything" : token.scopes.front())
+              << "  expires " << time_or(token.expires_at, "never") << "  last used "
               << time_or(token.last_used_at, "never") << "\n";
   }
   return 0;

@@ -19,8 +19,12 @@ void add_create(CLI::App& token, Command& chosen) {
       ->add_option("--principal", options->principal,
                    "On whose behalf it acts: sessions, runs and files belong to a principal")
       ->capture_default_str();
-  create->add_option("--scope", options->scopes, "What it may do; default: everything")
-      ->check(CLI::IsMember({kScopeRead}));
+  create
+      ->add_option(
+          "--scope", options->scopes,
+          "What it may do: read, or metrics (/metrics and nothing else); default: everything "
+          "but /metrics")
+      ->check(CLI::IsMember({kScopeRead, kScopeMetrics}));
   create->add_option("--expires-in", options->expires_in_seconds, "As 90d, 12h, 30m, 60s")
       ->transform(CLI::AsNumberWithUnit(
           std::map<std::string, std::int64_t>{{"s", 1}, {"m", 60}, {"h", 3600}, {"d", kDay}}))

@@ -183,7 +183,10 @@ TEST_F(BurialTest, AnOlderDatabaseIsCleanedAndShrinksToo) {
     const auto database = Database::open(path()).value();
     ASSERT_TRUE(
         database
-            ->execute("ALTER TABLE sessions DROP COLUMN network; "
+            ->execute("DROP TRIGGER sessions_counted; DROP TRIGGER sessions_uncounted; "
+                      "DROP TRIGGER sessions_recounted; DROP TRIGGER runs_counted; "
+                      "DROP TRIGGER runs_uncounted; DROP TRIGGER runs_recounted; "
+                      "DROP TABLE counts; ALTER TABLE sessions DROP COLUMN network; "
                       "ALTER TABLE sessions DROP COLUMN paths; "
                       "ALTER TABLE sessions DROP COLUMN metadata; DROP TABLE credentials; "
                       "ALTER TABLE sessions DROP COLUMN network_bytes; DROP TABLE network_days; "

@@ -101,6 +101,7 @@ TEST_F(GrowthTest, WhatIsAskedOfTheLivingDoesNotLookAtTheDeleted) {
   expect_same_cost("one by its name",
                    [&] { EXPECT_TRUE(store.find_session(principal_, "one").ok()); });
   expect_same_cost("unfinished runs", [&] { EXPECT_TRUE(store.unfinished_runs(one.id).ok()); });
+  expect_same_cost("how many there are", [&] { EXPECT_TRUE(store.counts().ok()); });
   compare();
 }
 
@@ -112,8 +113,7 @@ TEST_F(GrowthTest, WhatIsAskedOfAllDoesNotLookAtEachRun) {
   const sessions::Run run = inserted(one);
   expect_same_cost("create_session", [&] { created(); });
   expect_same_cost("insert_run", [&] { inserted(one); });
-  expect_same_cost("metrics of runs", [&] { EXPECT_TRUE(store.count_all_runs().ok()); });
-  expect_same_cost("metrics of sessions", [&] { EXPECT_TRUE(store.count_all_sessions().ok()); });
+  expect_same_cost("metrics of runs", [&] { EXPECT_TRUE(store.counts().ok()); });
   expect_same_cost("the newest runs of all",
                    [&] { EXPECT_TRUE(store.newest_runs(principal_, 0, 5).ok()); });
   expect_same_cost("those of a session",
@@ -124,7 +124,7 @@ TEST_F(GrowthTest, WhatIsAskedOfAllDoesNotLookAtEachRun) {
   expect_same_cost("what it leaves", [&] { EXPECT_TRUE(store.session_has_traces(one.id).ok()); });
   expect_same_cost("what runs take", [&] { EXPECT_TRUE(store.bytes_of_runs().ok()); });
   compare();
-  EXPECT_EQ(store.count_all_runs().value()["completed"].runs, 5000);
+  EXPECT_EQ(store.counts().value().runs["completed"].runs, 5000);
   const auto file = Database::open(path()).value();
   ASSERT_TRUE(
       file->execute("UPDATE runs SET session_id = '" + one.id + "' WHERE session_id LIKE 'old_%'")

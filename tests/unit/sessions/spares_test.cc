@@ -13,7 +13,7 @@ TEST_F(SparesTest, ASpareSessionIsAdoptedOnce) {
   ASSERT_TRUE(store_->ensure_spare_principal().ok());
   const Session spare = store_->create_session(session("", kSparePrincipal), kIds, 1000).value();
   EXPECT_EQ(store_->find_session(principal_, spare.id).error().kind, Kind::kNotFound);
-  EXPECT_TRUE(store_->count_all_sessions().value().empty());
+  EXPECT_TRUE(store_->counts().value().sessions.empty());
   Session wanted = session("mine");
   wanted.ends_with_connection = true;
   const Session adopted = store_->adopt_session(spare.id, wanted, 1000).value();

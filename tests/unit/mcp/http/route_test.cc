@@ -109,8 +109,9 @@ TEST_F(Served, RefusesInTheWordsOfTheApi) {
   small.body_bytes = 4;
   Route& closed = add("POST", "/closed", [](const Request&) { return said("in"); });
   closed.access = Route::Access::kChanges;
-  options_.may_change = [](const Principal& principal) -> std::optional<auth::Challenge> {
-    if (principal.id == "alice") return std::nullopt;
+  options_.may_ask = [](const Principal& principal,
+                        Route::Access access) -> std::optional<auth::Challenge> {
+    if (principal.id == "alice" || access != Route::Access::kChanges) return std::nullopt;
     return auth::Challenge{403, "Bearer error=\"insufficient_scope\"", "may only read"};
   };
   start();
