@@ -8,6 +8,7 @@
 #include "mcp/client_capabilities.h"
 #include "mcp/request_meta.h"
 #include "mcp/wire/shape.h"
+#include "mcp/worker_pool.h"
 
 namespace mcp {
 
@@ -73,7 +74,10 @@ std::variant<json, NoAnswer> Call::ask_client(const std::string& method, json pa
   json question = make_notification(method, std::move(params));
   question["id"] = id;
   exchange_->send(question);
-  auto answer = surroundings_.client_requests.wait(id, timeout, stop_);
+  auto answer = [&] {
+    const WorkerPool::Aside aside;
+    return surroundings_.client_requests.wait(id, timeout, stop_);
+  }();
   if (answer) {
     if (auto* error = std::get_if<RpcError>(&*answer)) {
       return NoAnswer{Why::kRefused, std::move(error->message)};

@@ -20,17 +20,11 @@ using wire::Format;
 
 namespace {
 
-constexpr int kRetryAfterSeconds = 1;
 // They are kept as long as the connection, and go with every request.
 constexpr std::size_t kCapabilitiesBytesMax = 64U << 10;
 
 json refusal(int code, std::string why, const json& id) {
   return make_error({code, std::move(why), nullptr, id});
-}
-
-json too_many_requests(const json& id) {
-  return make_error({kInternalError, "too many requests at once: wait for one to end",
-                     json{{kRetryAfter, kRetryAfterSeconds}}, id});
 }
 
 // Why a message may not be part of a batch; null when it may.
@@ -286,14 +280,17 @@ void Connection::listen(const Request& request, const Route& route) {
 }
 
 void Connection::start_call(const Method& method, Request request, const Route& route) {
+  if (const auto seconds = options_.too_often ? options_.too_often() : std::nullopt) {
+    return route.reply(too_many_calls(server_, request, *seconds));
+  }
   const json id = request.message.id;
   const std::size_t bytes = request.bytes;
   const std::size_t open_bytes = open_bytes_;
   const bool room = open_bytes == 0 || open_bytes + bytes <= options_.open_bytes_max;
   const auto stop = room ? pending_.open(id) : std::nullopt;
+  const auto shared = std::make_shared<const Request>(std::move(request));
   if (stop) {
     open_bytes_ += bytes;
-    const auto shared = std::make_shared<const Request>(std::move(request));
     if (options_.run([this, &method, shared, stop = *stop, route] {
           run_call(method, shared, stop, route);
         })) {
@@ -302,7 +299,7 @@ void Connection::start_call(const Method& method, Request request, const Route& 
     open_bytes_ -= bytes;
     (void)pending_.close(id);
   }
-  route.reply(too_many_requests(id));
+  route.reply(too_many_calls(server_, *shared, kRetryAfterSeconds));
 }
 
 void Connection::run_call(const Method& method, const std::shared_ptr<const Request>& request,
@@ -345,7 +342,8 @@ TaskWaits::Next Connection::wait_for_task(const Method& method,
   const auto given_up = [this, request, route] {
     const json& id = request->message.id;
     open_bytes_ -= request->bytes;
-    route.reply(pending_.close(id) ? too_many_requests(id) : json());
+    route.reply(pending_.close(id) ? too_many_calls(server_, *request, kRetryAfterSeconds)
+                                   : json());
   };
   return waits_.stay(request->message.id, task_id, stop, look, given_up);
 }

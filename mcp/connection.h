@@ -41,6 +41,9 @@ class Connection {
     Principal principal;
     // Runs work on another thread; false when too much is waiting already.
     std::function<bool(std::function<void()> work)> run;
+    // Asked before a call is begun: in how many seconds its client may try again instead. Null: no
+    // call is refused so.
+    std::function<std::optional<int>()> too_often = nullptr;
     // Sends a message that answers none, such as a change of a list, or drops it when the client
     // does not keep up. From any thread. Null: this client gets none.
     std::function<void(const nlohmann::json& message)> unsolicited = nullptr;

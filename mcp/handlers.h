@@ -21,6 +21,8 @@ Server::Answer call_tool(const Server& server, Call& call);
 // tool asks for only while it runs is refused then.
 std::optional<RpcError> refuse_call(const Server& server, const nlohmann::json& params,
                                     const nlohmann::json& declared_capabilities);
+// The whole reply to a call of any method that is not begun, since too much waits.
+nlohmann::json too_many_calls(const Server& server, const Request& request, int retry_seconds);
 
 // resource_methods.cc
 Server::Answer list_resources(const Server& server, Call& call);

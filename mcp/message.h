@@ -32,6 +32,8 @@ inline constexpr std::size_t kBatchMax = 100;
 
 // In the data of an error that will pass: seconds after which to try again.
 inline constexpr const char* kRetryAfter = "retryAfterSeconds";
+// Of what is refused since too much waits: by then some of it has been done.
+inline constexpr int kRetryAfterSeconds = 1;
 
 // What went wrong with a message, for the client that sent it.
 struct RpcError {

@@ -20,8 +20,10 @@ struct StdioOptions {
   // Without the newline. A write_file of 16 MiB, every byte of it escaped as \n is. A longer line
   // is skipped as it comes and answered with kInvalidRequest.
   std::size_t line_bytes_max = 112U << 20;
-  std::size_t threads_max = 32;  // calls at once
-  std::size_t queue_max = 256;   // calls that wait for a thread; more are refused
+  // The one who asks keeps nobody else waiting, so neither is there to be met: threads are started
+  // as they are needed, and the bytes of open messages are bounded.
+  std::size_t threads_max = 512;   // calls at once
+  std::size_t queue_max = 10'000;  // calls that wait for a thread; more are refused
   std::size_t outbox_bytes_max = 64U << 20;
   // What calls in progress get to end and answer when the input has ended. A stop cuts it short.
   std::chrono::milliseconds grace{1000};

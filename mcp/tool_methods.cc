@@ -99,6 +99,25 @@ std::optional<RpcError> refuse_call(const Server& server, const json& params,
   return needs_tasks();
 }
 
+json too_many_calls(const Server& server, const Request& request, int retry_seconds) {
+  const std::string why = "too many calls at once: this one was not begun; try again in " +
+                          std::to_string(retry_seconds) +
+                          (retry_seconds == 1 ? " second" : " seconds");
+  const Message& message = request.message;
+  // Where nothing but a task may be the result, and of what is no tool.
+  if (message.method != "tools/call" || message.params->contains("task")) {
+    return make_error({kInternalError, why, json{{kRetryAfter, retry_seconds}}, message.id});
+  }
+  // Clients show a model what a tool says, and drop the bodies of errors.
+  ToolResult result;
+  result.content->push_back({{"type", "text"}, {"text", why}});
+  result.is_error = true;
+  const wire::Format& format = request.format;
+  return make_result(message.id,
+                     wire::finish_result(wire::shape_tool_result(std::move(result), format),
+                                         server.identity(format), format));
+}
+
 Server::Answer list_tools(const Server& server, Call& call) {
   // All of them fit one page, so no cursor was ever given out.
   if (cursor_of(call.params()) != "") return wrong_params("unknown cursor");

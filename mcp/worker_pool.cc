@@ -6,6 +6,30 @@
 
 namespace mcp {
 
+WorkerPool::Current& WorkerPool::current() {
+  thread_local Current current;
+  return current;
+}
+
+// Within another one it is aside already.
+WorkerPool::Aside::Aside() : counts_(current().pool != nullptr && !current().is_aside) {
+  if (!counts_) return;
+  current().is_aside = true;
+  current().pool->go_aside(*current().asker);
+}
+
+WorkerPool::Aside::~Aside() {
+  if (!counts_) return;
+  current().pool->come_back(*current().asker);
+  current().is_aside = false;
+}
+
+std::size_t WorkerPool::Asker::room() const {
+  const std::size_t places = at_work + returning;
+  return std::min(share.threads_max - std::min(share.threads_max, threads),
+                  share.at_work_max - std::min(share.at_work_max, places));
+}
+
 WorkerPool::~WorkerPool() {
   {
     const std::lock_guard lock(mutex_);
@@ -15,6 +39,7 @@ WorkerPool::~WorkerPool() {
     waiting_ = 0;
   }
   wakeup_.notify_all();
+  place_is_free_.notify_all();
   threads_.clear();  // joins
 }
 
@@ -25,16 +50,17 @@ bool WorkerPool::run(const std::string& who, Work work) {
   const auto known = askers_.find(who);
   if (known != askers_.end()) {
     const Asker& asker = known->second;
-    const std::size_t free = share_.threads_max - std::min(share_.threads_max, asker.busy);
-    if (asker.queue.size() >= share_.queue_max + free) return false;
+    if (asker.queue.size() >= asker.share.queue_max + asker.room()) return false;
   }
-  if (busy_ + waiting_ >= threads_.size() && threads_.size() < threads_max_) add_thread();
+  if (threads_.empty()) add_thread();
   if (threads_.empty()) return false;
+  const bool is_unbounded = !unbounded_.empty() && who == unbounded_;
   const auto asker = askers_.try_emplace(who).first;
+  asker->second.share = is_unbounded ? Share{threads_max_, queue_max_} : share_;
   asker->second.queue.push_back(std::move(work));
   if (asker->second.queue.size() == 1) turns_.push_back(asker);
   ++waiting_;
-  wakeup_.notify_one();
+  call_somebody();
   return true;
 }
 
@@ -46,15 +72,36 @@ void WorkerPool::add_thread() {
   }
 }
 
+// A thread that is called may be on its way already: whoever takes work calls the next one.
+void WorkerPool::call_somebody() {
+  if (stopping_ || next() == turns_.end()) return;
+  if (busy_ == threads_.size() && threads_.size() < threads_max_) add_thread();
+  wakeup_.notify_one();
+}
+
 bool WorkerPool::wait_until_idle(std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
   return idle_.wait_for(lock, patience, [this] { return waiting_ == 0 && busy_ == 0; });
 }
 
 std::list<WorkerPool::Askers::iterator>::iterator WorkerPool::next() {
-  return std::find_if(turns_.begin(), turns_.end(), [this](const Askers::iterator& asker) {
-    return asker->second.busy < share_.threads_max;
-  });
+  return std::find_if(turns_.begin(), turns_.end(),
+                      [](const Askers::iterator& asker) { return asker->second.room() > 0; });
+}
+
+void WorkerPool::go_aside(Asker& asker) {
+  const std::lock_guard lock(mutex_);
+  --asker.at_work;
+  if (asker.returning > 0) place_is_free_.notify_all();
+  call_somebody();
+}
+
+void WorkerPool::come_back(Asker& asker) {
+  std::unique_lock lock(mutex_);
+  ++asker.returning;
+  place_is_free_.wait(lock, [&] { return stopping_ || asker.at_work < asker.share.at_work_max; });
+  --asker.returning;
+  ++asker.at_work;
 }
 
 void WorkerPool::work() {
@@ -71,14 +118,20 @@ void WorkerPool::work() {
     if (!asker->second.queue.empty()) turns_.push_back(asker);
     --waiting_;
     ++busy_;
-    ++asker->second.busy;
+    ++asker->second.threads;
+    ++asker->second.at_work;
+    call_somebody();
     lock.unlock();
+    current() = {this, &asker->second, false};
     work();
     work = nullptr;  // what it holds is gone before it counts as done
+    current() = {};
     lock.lock();
     --busy_;
+    --asker->second.at_work;
+    if (asker->second.returning > 0) place_is_free_.notify_all();
     // One that had its share may have a turn again; this thread looks itself.
-    if (--asker->second.busy == 0 && asker->second.queue.empty()) askers_.erase(asker);
+    if (--asker->second.threads == 0 && asker->second.queue.empty()) askers_.erase(asker);
     if (waiting_ == 0 && busy_ == 0) idle_.notify_all();
   }
 }

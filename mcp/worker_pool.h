@@ -1,5 +1,6 @@
 // A bounded number of threads for tool calls, and bounded queues in front of them: those who ask
-// take turns, and nobody gets all of the threads.
+// take turns, and nobody gets all of the threads. What a call waits for without working, such as
+// the end of a run, takes nobody's place.
 #pragma once
 
 #include <chrono>
@@ -7,8 +8,10 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -21,17 +24,36 @@ class WorkerPool {
  public:
   using Work = std::function<void()>;
 
-  // Of one who asks: at once, and waiting.
+  // Of one who asks: at once, with what waits aside; waiting for its turn; and at once at work.
   struct Share {
     std::size_t threads_max;
     std::size_t queue_max;
+    std::size_t at_work_max = std::numeric_limits<std::size_t>::max();
+  };
+
+  // Held by work while it waits for what is none of its own: others may be at work meanwhile. Its
+  // end waits for a place again. On a thread that is no pool's it does nothing.
+  class Aside {
+   public:
+    Aside();
+    ~Aside();
+    Aside(const Aside&) = delete;
+    Aside& operator=(const Aside&) = delete;
+
+   private:
+    const bool counts_;
   };
 
   // Threads are started as they are needed, up to `threads_max`. `queue_max` is of all together.
   WorkerPool(std::size_t threads_max, std::size_t queue_max)
       : WorkerPool(threads_max, queue_max, {threads_max, queue_max}) {}
-  WorkerPool(std::size_t threads_max, std::size_t queue_max, Share share)
-      : threads_max_(threads_max), queue_max_(queue_max), share_(share) {}
+  // `unbounded` has no share: it gets what there is.
+  WorkerPool(std::size_t threads_max, std::size_t queue_max, Share share,
+             std::string unbounded = "")
+      : threads_max_(threads_max),
+        queue_max_(queue_max),
+        share_(share),
+        unbounded_(std::move(unbounded)) {}
   // Waits for the work that has begun; what still waits is dropped.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -46,26 +68,45 @@ class WorkerPool {
 
  private:
   struct Asker {
-    std::size_t busy = 0;
+    Share share;
+    std::size_t threads = 0;
+    std::size_t at_work = 0;
+    std::size_t returning = 0;  // from aside
     std::deque<Work> queue;
+
+    // How much more may begin: whoever comes back goes first.
+    [[nodiscard]] std::size_t room() const;
   };
   using Askers = std::map<std::string, Asker>;
+  // Of this thread, where it is a pool's and has work.
+  struct Current {
+    WorkerPool* pool = nullptr;
+    Asker* asker = nullptr;
+    bool is_aside = false;
+  };
+  static Current& current();
 
   void work();
+  void go_aside(Asker& asker);
+  void come_back(Asker& asker);
   void add_thread();
+  // Somebody begins what can begin, if there is anything.
+  void call_somebody();
   // Whose turn it is; the end when nobody's: nothing waits, or only of those who have their share.
   [[nodiscard]] std::list<Askers::iterator>::iterator next();
 
   const std::size_t threads_max_;
   const std::size_t queue_max_;
   const Share share_;
+  const std::string unbounded_;
   std::mutex mutex_;
   std::condition_variable wakeup_;
+  std::condition_variable place_is_free_;
   std::condition_variable idle_;
   Askers askers_;                      // with something that runs or waits
   std::list<Askers::iterator> turns_;  // those with something that waits
   std::size_t waiting_ = 0;
-  std::size_t busy_ = 0;
+  std::size_t busy_ = 0;  // threads that have work, aside or not
   bool stopping_ = false;
   std::vector<std::jthread> threads_;
 };

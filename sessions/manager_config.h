@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -49,6 +50,8 @@ struct ManagerConfig {
   std::function<void(const std::string&)> on_deletion = [](const std::string&) {};
   std::function<void(const std::string&)> on_hold = [](const std::string&) {};
   std::function<Moment()> clock = moment_now;
+  // What it gives is held while a call waits for a run: others may be at work meanwhile.
+  std::function<std::shared_ptr<void>()> step_aside = [] { return nullptr; };
   std::chrono::milliseconds sweep_interval{60'000};
 };
 

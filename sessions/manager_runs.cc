@@ -98,7 +98,10 @@ base::Result<RunState> Manager::wait_run(const std::string& principal_id, const 
     if (stop.stop_requested()) reader = Reader::kNobody;
     if (!row.record) {
       if (const auto box = sandbox_.find(row.session_id); box.ok()) {
+        const bool waits = options.timeout > std::chrono::milliseconds(0);
+        auto aside = waits ? config_.step_aside() : nullptr;
         auto run = box.value()->wait(run_id, options, stop);
+        aside.reset();
         if (run.ok() && !is_terminal(run.value().status)) {
           return RunState{row.session_id, run.value()};
         }

@@ -109,14 +109,15 @@ Response Endpoint::answer_later(const Route& route, Request request) const {
   const auto room = FairBudget::take(options_.waiting_bytes, request.principal.id, bytes);
   const auto shared = std::make_shared<const Request>(std::move(request));
   response.later = [this, &route, shared, room](const std::function<void(Response)>& done) {
-    const bool is_taken =
-        room && options_.run(route.work, shared->principal.id, [this, &route, shared, room, done] {
-          // Nobody would hear of what came of it.
-          done(shared->gone.stop_requested() ? Response() : answer(route, *shared));
-        });
+    const std::string& who = shared->principal.id;
+    const auto seconds = options_.too_often ? options_.too_often(who) : std::nullopt;
+    const bool is_taken = !seconds && room && options_.run(who, [this, &route, shared, room, done] {
+      // Nobody would hear of what came of it.
+      done(shared->gone.stop_requested() ? Response() : answer(route, *shared));
+    });
     if (is_taken) return;
-    Response busy = refuse_as(route, kTooMany, "too many calls are waiting: try again");
-    busy.headers.emplace_back("Retry-After", "1");
+    Response busy = refuse_as(route, kTooMany, "too many calls at once: try again");
+    busy.headers.emplace_back("Retry-After", std::to_string(seconds.value_or(kRetryAfterSeconds)));
     door_.add_cross_origin(*shared, busy);
     done(std::move(busy));
   };
@@ -127,7 +128,7 @@ std::function<void(Taken)> Endpoint::take_over(const Route& route, const Request
   return [this, &route, head](Taken connection) {
     const auto shared = std::make_shared<Taken>(std::move(connection));
     // Where too much waits it ends: nothing of it is HTTP's any more.
-    (void)options_.run(route.work, head.principal.id, [&route, head, shared] {
+    (void)options_.run(head.principal.id, [&route, head, shared] {
       try {
         route.tunnel(head, std::move(*shared));
       } catch (const std::exception&) {

@@ -22,9 +22,9 @@ class Endpoint final : public Handler {
     std::function<std::optional<auth::Challenge>(const Principal&, Route::Access)>
         may_ask;  // null: all may
     // Does the work for a principal on another thread. False: too much waits.
-    std::function<bool(Route::Work kind, const std::string& principal_id,
-                       std::function<void()> work)>
-        run;
+    std::function<bool(const std::string& principal_id, std::function<void()> work)> run;
+    // In how many seconds a principal may call again that calls too often; may be null.
+    std::function<std::optional<int>(const std::string& principal_id)> too_often;
     std::shared_ptr<FairBudget> waiting_bytes;  // of bodies that wait for it
     std::function<void(const AccessRecord&)> on_access;
   };

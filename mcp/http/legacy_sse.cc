@@ -66,9 +66,8 @@ Response LegacySse::open(const Request& request) {
     session->stream = stream;
     session->log = std::make_shared<EventLog>(EventLog::Limits{.bytes = 0, .streams = 0});
     session->log->attach({EventLog::kUnsolicited, 0}, stream, false);
-    Connection::Options options;
+    Connection::Options options = connection_options(parts_, principal);
     options.id = session->connection_id;
-    options.principal = principal;
     options.unsolicited = [stream](const json& message) {
       if (stream->has_room()) (void)stream->send(message_event(print(message)));
     };

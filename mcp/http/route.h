@@ -37,8 +37,8 @@ struct Route {
   bool takes_parts = false;      // multipart/form-data is taken apart: Request::parts
   std::string body_schema = {};  // JSON Schema of a body of JSON, for who describes it; empty: none
   // On which threads it is answered: of those that read requests, which nothing may hold for long;
-  // for calls; or for what waits until code has run, which keeps no call waiting.
-  enum class Work { kShort, kCall, kRun };
+  // or for calls, where what waits until code has run steps aside (mcp/worker_pool.h).
+  enum class Work { kShort, kCall };
   Work work = Work::kShort;
   // How this API says what was refused before `answer` was asked; null: as an error of JSON-RPC.
   std::function<Response(int status, const std::string& message)> refusal = nullptr;

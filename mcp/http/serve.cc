@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "mcp/call_rate.h"
 #include "mcp/http/endpoint.h"
 #include "mcp/http/keep_alive.h"
 #include "mcp/http/legacy_sse.h"
@@ -55,13 +56,14 @@ class RunningService final : public Service {
   RunningService(const Server& server, ServeOptions options, Listener listener)
       : options_(std::move(options)),
         listener_(std::move(listener)),
+        rate_(options_.calls_per_minute_each, options_.unbounded_principal),
         calls_(options_.call_threads, options_.call_queue,
-               {options_.call_threads_each, options_.call_queue_each}),
+               {options_.call_threads_each, options_.call_queue_each, options_.calls_at_work_each},
+               options_.unbounded_principal),
         streamable_(parts(server)),
         legacy_sse_(parts(server)),
-        runs_(options_.call_threads, options_.call_queue,
-              {options_.call_threads_each, options_.call_queue_each}),
-        endpoint_({options_.door, options_.may_ask, run_work(), open_messages_, options_.on_access},
+        endpoint_({options_.door, options_.may_ask, run_call(), too_often(), open_messages_,
+                   options_.on_access},
                   routes()),
         sockets_(listener_.fd(), endpoint_, options_.bounds),
         clock_([this](const std::stop_token& stop) { look_after_streams(stop); }) {}
@@ -71,9 +73,7 @@ class RunningService final : public Service {
     streamable_.sessions().remove_all();
     legacy_sse_.sessions().remove_all();
     sockets_.stop();
-    for (WorkerPool* pool : {&calls_, &runs_}) {
-      while (!pool->wait_until_idle(std::chrono::seconds(1))) {
-      }
+    while (!calls_.wait_until_idle(std::chrono::seconds(1))) {
     }
   }
 
@@ -85,6 +85,7 @@ class RunningService final : public Service {
   TransportParts parts(const Server& server) {
     return {.server = server,
             .run = run_call(),
+            .too_often = too_often(),
             .authorize = options_.authorize,
             .keep_alive = keep_alive_,
             .session_limits = options_.sessions,
@@ -99,11 +100,8 @@ class RunningService final : public Service {
       return calls_.run(principal_id, std::move(work));
     };
   }
-  std::function<bool(Route::Work, const std::string&, std::function<void()>)> run_work() {
-    return [this](Route::Work kind, const std::string& principal_id, std::function<void()> work) {
-      WorkerPool& pool = kind == Route::Work::kRun ? runs_ : calls_;
-      return pool.run(principal_id, std::move(work));
-    };
+  std::function<std::optional<int>(const std::string&)> too_often() {
+    return [this](const std::string& principal_id) { return rate_.take(principal_id); };
   }
   std::vector<Route> routes();
   std::string print_metrics();
@@ -116,10 +114,10 @@ class RunningService final : public Service {
       std::make_shared<FairBudget>(kOpenMessagesBytes);
   const std::shared_ptr<Budget> logs_ = std::make_shared<Budget>(kLogsBytes);
   std::atomic<bool> draining_ = false;
+  CallRate rate_;
   WorkerPool calls_;
   Streamable streamable_;
   LegacySse legacy_sse_;
-  WorkerPool runs_;
   Endpoint endpoint_;
   SocketServer sockets_;
   std::mutex mutex_;
@@ -189,7 +187,6 @@ void RunningService::drain() {
   streamable_.stop();
   sockets_.wait_until_read(kReadPatience);
   (void)calls_.wait_until_idle(options_.drain_patience);
-  (void)runs_.wait_until_idle(options_.drain_patience);
   streamable_.sessions().remove_all();
   legacy_sse_.sessions().remove_all();
   (void)sockets_.wait_until_idle(kLastChance);

@@ -2,6 +2,7 @@
 // operators ask: /healthz, /readyz, /metrics.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <variant>
 #include <vector>
 
@@ -39,11 +41,14 @@ struct ServeOptions {
       may_ask = nullptr;
   Bounds bounds = {};
   SessionTable::Limits sessions = {};
-  std::size_t call_threads = 256;  // calls at once
-  std::size_t call_queue = 1024;   // calls that wait for a thread; more are refused
+  std::size_t call_threads = 1024;  // calls at once, with those that wait for a run
+  std::size_t call_queue = 10'000;  // calls that wait for their turn; more are refused
   // Of these one principal gets:
-  std::size_t call_threads_each = 128;
-  std::size_t call_queue_each = 512;
+  std::size_t call_threads_each = 512;
+  std::size_t call_queue_each = 1000;
+  std::size_t calls_at_work_each = 8 * std::max(1U, std::thread::hardware_concurrency());
+  std::size_t calls_per_minute_each = 0;  // 0: as many as come
+  std::string unbounded_principal;        // that gets all there is; empty: nobody does
   std::chrono::milliseconds json_patience{500};
   std::chrono::milliseconds keep_alive_every{15'000};
   // What calls in progress get to end when the server is to stop.

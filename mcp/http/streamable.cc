@@ -178,8 +178,7 @@ Response Streamable::post_modern(const Request& request, Inbound inbound) {
   const auto held =
       FairBudget::take(parts_.open_messages, request.principal.id, request.body.size());
   if (held == nullptr) return too_busy(message.id);
-  Connection::Options options;
-  options.principal = request.principal;
+  Connection::Options options = connection_options(parts_, request.principal);
   const auto connection = make_connection(parts_.server, std::move(options), parts_.run, nullptr);
   // Until the end of the exchange somebody may want to send through the connection.
   const auto exchange = std::make_shared<PostExchange>(
@@ -260,9 +259,8 @@ Response Streamable::initialize(const Request& request, Inbound inbound) {
   session->principal = request.principal;
   session->log = std::make_shared<EventLog>(
       EventLog::Limits{.all = parts_.logs, .principal_id = request.principal.id});
-  Connection::Options options;
+  Connection::Options options = connection_options(parts_, request.principal);
   options.id = session->connection_id;
-  options.principal = request.principal;
   options.unsolicited = [log = session->log](const json& message) {
     log->append(EventLog::kUnsolicited, print(message));
   };

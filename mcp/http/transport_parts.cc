@@ -37,6 +37,15 @@ bool accepts(const Request& request, std::string_view group, std::string_view ty
 
 }  // namespace
 
+Connection::Options connection_options(const TransportParts& parts, const Principal& principal) {
+  Connection::Options options;
+  options.principal = principal;
+  if (parts.too_often) {
+    options.too_often = [too_often = parts.too_often, id = principal.id] { return too_often(id); };
+  }
+  return options;
+}
+
 Response json_response(int status, const nlohmann::json& message) {
   Response response;
   response.status = status;

@@ -20,7 +20,9 @@ namespace mcp::http {
 
 struct TransportParts {
   const Server& server;
-  RunWork run;                 // for calls
+  RunWork run;  // for calls
+  // In how many seconds a principal may call again that calls too often; may be null.
+  std::function<std::optional<int>(const std::string& principal_id)> too_often;
   auth::Authorizer authorize;  // may be null
   KeepAlive& keep_alive;
   SessionTable::Limits session_limits;
@@ -33,6 +35,9 @@ struct TransportParts {
   // Tools during whose calls a client that can resume is made to: its stream ends at once.
   std::set<std::string> polled_tools;
 };
+
+// What a connection of this principal is made with, beside what its transport knows.
+Connection::Options connection_options(const TransportParts& parts, const Principal& principal);
 
 // An answer under the HTTP status that goes with it.
 Response json_response(int status, const nlohmann::json& message);

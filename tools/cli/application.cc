@@ -8,6 +8,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "mcp/worker_pool.h"
 #include "sandbox/base/clock.h"
 #include "sandbox/base/process.h"
 #include "sandbox/environment.h"
@@ -130,6 +131,7 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   config.on_hold = [](const std::string& what) {
     spdlog::warn("{}; `hutch sessions rm --expired` deletes it now", what);
   };
+  config.step_aside = [] { return std::make_shared<mcp::WorkerPool::Aside>(); };
   config.state_directory = settings.state_directory;
   config.default_limits = settings.default_limits;
   config.most_limits = settings.most_limits;

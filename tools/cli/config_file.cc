@@ -117,6 +117,7 @@ base::Status take_retention(const std::string& path, const toml::node& node,
 }
 
 base::Status take_serve(const std::string& path, const toml::node& node, ServeSettings& serve) {
+  constexpr std::int64_t kCallsMax = 10'000;
   if (!node.is_table()) return wrong(path, node, "serve must be a table");
   for (const auto& [key, entry] : *node.as_table()) {
     const std::string name(key.str());
@@ -133,6 +134,12 @@ base::Status take_serve(const std::string& path, const toml::node& node, ServeSe
       TRY(take_text(path, entry, name, serve.public_url));
     } else if (name == "drain_seconds") {
       TRY(take_number(path, entry, name, 0, 3600, serve.drain_seconds));
+    } else if (name == "calls_at_work") {
+      TRY(take_number(path, entry, name, 0, kCallsMax, serve.calls_at_work));
+    } else if (name == "calls_waiting") {
+      TRY(take_number(path, entry, name, 0, kCallsMax, serve.calls_waiting));
+    } else if (name == "calls_per_minute") {
+      TRY(take_number(path, entry, name, 0, 1'000'000, serve.calls_per_minute));
     } else {
       return wrong(path, entry, "unknown key serve." + name);
     }

@@ -86,6 +86,16 @@ base::Status set_door(Application& app, const mcp::Server& server, bool no_auth,
   return base::done();
 }
 
+void bound_calls(Application& app, const ServeSettings& settings,
+                 mcp::http::ServeOptions& options) {
+  if (settings.calls_at_work > 0) {
+    options.calls_at_work_each = static_cast<std::size_t>(settings.calls_at_work);
+  }
+  options.call_queue_each = static_cast<std::size_t>(settings.calls_waiting);
+  options.calls_per_minute_each = static_cast<std::size_t>(settings.calls_per_minute);
+  options.unbounded_principal = app.principal_id();
+}
+
 // Without the port: links lead to it, so it is a name of this server.
 std::string host_of_url(const std::string& url) {
   std::string host = url.substr(url.find("://") + 3);
@@ -180,6 +190,7 @@ base::Result<int> run_serve(Application& app, bool no_auth) {
   options.door.any_host =
       options.address.is_unix() || (settings.behind_proxy && settings.allow_hosts.empty());
   options.drain_patience = std::chrono::seconds(settings.drain_seconds);
+  bound_calls(app, settings, options);
   options.on_access = log_access;
   options.more_metrics = [&app] { return print_metrics(app); };
   options.on_session_end = [&app](const std::string& connection_id) {

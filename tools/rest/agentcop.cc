@@ -160,7 +160,7 @@ std::vector<Route> agentcop_routes(const Services& services) {
       {"POST", "/api/sandbox/create", with_body(agentcop::create), create_body, true, Work::kCall},
       {"GET", "/api/sandbox/{id}", with(agentcop::look)},
       {"DELETE", "/api/sandbox/{id}", with(agentcop::remove), {}, true, Work::kCall},
-      {"POST", "/api/sandbox/{id}/run", with_body(agentcop::run), run_body, true, Work::kRun},
+      {"POST", "/api/sandbox/{id}/run", with_body(agentcop::run), run_body, true, Work::kCall},
       {"GET", "/api/sandbox/{id}/run/{run}", with(agentcop::look_at_run)}};
   std::vector<Route> routes;
   for (Operation& operation : operations) {

@@ -198,8 +198,8 @@ std::vector<Route> response_routes(const Services& services) {
       {.name = "path", .required = true, .least = 1, .most = 4095},
       {.name = "filename", .most = 1000}};
   std::vector<Operation> operations{
-      {"POST", "/v1/responses", with_body(responses::create), post_body, true, Work::kRun},
-      {"POST", "/v1/agent", with_body(responses::create), post_body, true, Work::kRun},
+      {"POST", "/v1/responses", with_body(responses::create), post_body, true, Work::kCall},
+      {"POST", "/v1/agent", with_body(responses::create), post_body, true, Work::kCall},
       {"GET", "/v1/responses/{id}", with(responses::look)},
       {"DELETE", "/v1/responses/{id}", with(responses::remove), {}, true, Work::kCall},
       {"POST", "/v1/responses/{id}/cancel", with(responses::cancel), {}, true, Work::kCall},

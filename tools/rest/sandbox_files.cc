@@ -187,7 +187,7 @@ std::vector<Route> sandbox_file_routes(const Services& services) {
                               return sandbox_files::archive(services, archives, request);
                             }},
                            refused_with_code);
-  archive.work = Route::Work::kRun;
+  archive.work = Route::Work::kCall;
   reading.work = writing.work = Route::Work::kCall;
   writing.takes_parts = true;
   writing.body_bytes = sandbox_files::kUploadBytesMax + sandbox_files::kFramingBytesMax;

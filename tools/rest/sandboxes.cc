@@ -218,7 +218,7 @@ std::vector<Route> sandbox_routes(const Services& services) {
       {"POST", "/sandboxes/{id}/pause", with(sandboxes::pause), {}, true, Work::kCall},
       {"POST", "/sandboxes/{id}/resume", with(sandboxes::resume), {}, true, Work::kCall},
       {"POST", "/sandboxes/{id}/processes", with_body(sandboxes::run_process), process_body, true,
-       Work::kRun}};
+       Work::kCall}};
   std::vector<Route> routes;
   for (Operation& operation : operations) {
     routes.push_back(route_of(std::move(operation), refused_with_code));

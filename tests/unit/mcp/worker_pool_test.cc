@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "mcp/call_rate.h"
 #include "mcp/worker_pool.h"
 
 namespace {
@@ -119,6 +120,92 @@ TEST(WorkerPool, ThoseWhoWaitTakeTurns) {
   release.count_down();
   EXPECT_TRUE(pool.wait_until_idle(seconds(30)));
   EXPECT_EQ(order, "abcaba");
+}
+
+TEST(WorkerPool, WhatWaitsAsideTakesNobodysPlace) {
+  std::latch release(1);
+  std::latch all_aside(6);
+  std::atomic<int> at_work = 0;
+  std::atomic<int> most = 0;
+  WorkerPool pool(32, 100, {16, 50, 2});
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_TRUE(pool.run("one", [&] {
+      {
+        const WorkerPool::Aside aside;
+        const WorkerPool::Aside within;  // it is aside already
+        all_aside.count_down();
+        release.wait();
+      }
+      const int now = ++at_work;
+      for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+      }
+      --at_work;
+    }));
+  }
+  all_aside.wait();  // all six, though two may be at work
+  std::latch both(2);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(pool.run("one", [&] { both.arrive_and_wait(); }));
+  }
+  both.wait();
+  release.count_down();
+  EXPECT_TRUE(pool.wait_until_idle(seconds(30)));
+  EXPECT_GE(most, 1);
+  EXPECT_LE(most, 2) << "they come back to a place each";
+}
+
+TEST(WorkerPool, SoManyAreAtWorkForOneAndTheRestWaits) {
+  std::latch release(1);
+  std::atomic<int> begun = 0;
+  WorkerPool pool(32, 100, {16, 3, 2});
+  const auto hold = [&] {
+    ++begun;
+    release.wait();
+  };
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(pool.run("greedy", hold)) << i;
+  EXPECT_FALSE(pool.run("greedy", hold)) << "two at work, three wait";
+  // Others are not kept, and have as much.
+  std::latch served(2);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(pool.run("modest", [&] { served.arrive_and_wait(); }));
+  }
+  served.wait();
+  EXPECT_EQ(begun, 2);
+  release.count_down();
+  EXPECT_TRUE(pool.wait_until_idle(seconds(30)));
+  EXPECT_EQ(begun, 5);
+}
+
+TEST(WorkerPool, WhoIsUnboundedGetsAllThereIs) {
+  std::latch all(8);
+  WorkerPool pool(8, 100, {4, 1, 2}, "local");
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_TRUE(pool.run("local", [&] { all.arrive_and_wait(); })) << i;
+  }
+  EXPECT_TRUE(pool.wait_until_idle(seconds(30)));
+}
+
+TEST(WorkerPool, OutsideOfAPoolNothingIsAside) {
+  const WorkerPool::Aside aside;
+  WorkerPool pool(1, 1, {1, 1, 1});
+  std::atomic<bool> done = false;
+  ASSERT_TRUE(pool.run("one", [&] { done = true; }));
+  EXPECT_TRUE(pool.wait_until_idle(seconds(30)));
+  EXPECT_TRUE(done);
+}
+
+TEST(CallRate, AMinutesCallsMayComeAtOnceAndThenEvenly) {
+  mcp::CallRate rate(6, "local");
+  const auto start = mcp::CallRate::Clock::now();
+  for (int i = 0; i < 6; ++i) EXPECT_FALSE(rate.take("alice", start)) << i;
+  EXPECT_EQ(rate.take("alice", start), 10);
+  EXPECT_FALSE(rate.take("bob", start)) << "each has its own";
+  EXPECT_EQ(rate.take("alice", start + seconds(4)), 6);
+  EXPECT_FALSE(rate.take("alice", start + seconds(10)));
+  EXPECT_TRUE(rate.take("alice", start + seconds(10)));
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(rate.take("local", start)) << i;
+  mcp::CallRate none(0, "");
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(none.take("alice", start)) << i;
 }
 
 TEST(WorkerPool, NothingToDoIsIdle) {

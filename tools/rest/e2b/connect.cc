@@ -177,7 +177,7 @@ Route client_stream(
 
 Route server_stream(const Services& services, const char* path,
                     std::function<base::Status(const RpcCall&, const Send&)> stream) {
-  Route route = route_of(services, path, Route::Work::kRun);
+  Route route = route_of(services, path, Route::Work::kCall);
   route.answer = [&services, stream = std::move(stream)](const Request& request) {
     Response response;
     response.content_type = "application/connect+json";

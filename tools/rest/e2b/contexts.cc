@@ -157,7 +157,7 @@ std::vector<Route> context_routes(const Services& services) {
        with(contexts::create),
        {{.name = "language", .most = 100}, {.name = "cwd", .most = 4096}},
        true,
-       Work::kRun},
+       Work::kCall},
       {"DELETE", "/contexts/{context}", with(contexts::remove), {}, true, Work::kCall},
       {"POST", "/contexts/{context}/restart", with(contexts::restart), {}, true, Work::kCall}};
   std::vector<Route> routes;

@@ -240,8 +240,9 @@ std::vector<Route> filesystem_routes(const Services& services) {
       unary(services, "/filesystem.Filesystem/Stat", with(filesystem::stat)),
       unary(services, "/filesystem.Filesystem/ListDir", with(filesystem::list)),
       unary(services, "/filesystem.Filesystem/MakeDir", with(filesystem::make_dir)),
-      unary(services, "/filesystem.Filesystem/Remove", with(filesystem::remove), Route::Work::kRun),
-      unary(services, "/filesystem.Filesystem/Move", with(filesystem::move), Route::Work::kRun),
+      unary(services, "/filesystem.Filesystem/Remove", with(filesystem::remove),
+            Route::Work::kCall),
+      unary(services, "/filesystem.Filesystem/Move", with(filesystem::move), Route::Work::kCall),
       filesystem::file_route(services, "GET", filesystem::download),
       filesystem::file_route(services, "POST", filesystem::upload),
       std::move(health)};

@@ -158,7 +158,7 @@ std::vector<Route> interpreter_routes(const Services& services) {
   execute.access = Route::Access::kPublic;
   execute.identify = identified_by(services, session_of);
   execute.refusal = refused_with_code;
-  execute.work = Route::Work::kRun;
+  execute.work = Route::Work::kCall;
   execute.body_bytes = interpreter::kBodyBytesMax;
   execute.answer = [&services](const Request& request) {
     return interpreter::start(services, request);

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mcp/worker_pool.h"
 #include "sandbox/files/directory_watch.h"
 #include "tools/rest/e2b/connect.h"
 #include "tools/rest/e2b/e2b.h"
@@ -60,6 +61,7 @@ base::Result<std::unique_ptr<DirectoryWatch>> begin(const Services& services, co
 
 // Until something has happened (true), nothing has for long, or the wait is over.
 base::Result<bool> wait_for_some(const DirectoryWatch& directory, int over_fd) {
+  const mcp::WorkerPool::Aside aside;
   std::array<pollfd, 2> entries{pollfd{directory.fd(), POLLIN, 0}, pollfd{over_fd, POLLIN, 0}};
   while (::poll(entries.data(), entries.size(), kSilentMs) < 0) {
     if (errno != EINTR) return Error::from_errno("poll");

@@ -208,10 +208,10 @@ TEST_F(Served, AnswersLaterOnAThreadForCalls) {
     ++waiting;
     release.wait();
     return said("done " + asked.body);
-  }).work = Route::Work::kRun;
+  }).work = Route::Work::kCall;
   add("GET", "/throws", [](const Request&) -> Response {
     throw std::runtime_error("a secret of the server");
-  }).work = Route::Work::kRun;
+  }).work = Route::Work::kCall;
   options_.bounds.threads = 1;
   options_.call_threads = 2;
   options_.call_queue = 0;
@@ -246,7 +246,7 @@ TEST_F(Served, AnswersLaterOnAThreadForCalls) {
 // What curl sends of itself with a body of a MiB; its answer must say where it ends.
 TEST_F(Served, AnswersLaterToWhoHeldItsBodyBack) {
   add("POST", "/long", [](const Request& asked) { return said("done " + asked.body); }).work =
-      Route::Work::kRun;
+      Route::Work::kCall;
   add("POST", "/no", [](const Request&) { return said(""); }).access = Route::Access::kReads;
   start();
   const std::string head = " HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n";
@@ -271,13 +271,13 @@ TEST_F(Served, HearsOfAClientThatGoesBeforeItsAnswer) {
     begun.set();
     has_gone = !never.wait(asked.gone);
     return said("late");
-  }).work = Route::Work::kRun;
+  }).work = Route::Work::kCall;
   std::atomic<int> others = 0;
   options_.bounds.threads = 1;  // so that one is heard of after the other
   add("POST", "/other", [&](const Request&) {
     ++others;
     return said("");
-  }).work = Route::Work::kRun;
+  }).work = Route::Work::kCall;
   options_.call_threads = 1;
   start();
   const int first = connect();
@@ -305,7 +305,7 @@ TEST_F(Served, AStreamThatFailsEndsItsConnectionAlone) {
       throw std::runtime_error("no memory");
     };
     return response;
-  }).work = Route::Work::kRun;
+  }).work = Route::Work::kCall;
   start();
   const std::string failed = ask(request("POST /stream"));
   EXPECT_EQ(failed.find("no memory"), std::string::npos) << failed;

@@ -60,10 +60,11 @@ TEST_F(Http, OnePrincipalLeavesRoomForTheOthers) {
   held.push_back(hold());  // waits for a thread of its share
   // Its answer has begun: it is in the queue.
   (void)receive(held.back(), "\r\n\r\n");
+  // A tool says so: clients drop the bodies of errors.
   const std::string refused = ask(modern("tools/call", {{"name", "hold"}}, "hold"));
-  EXPECT_TRUE(refused.starts_with("HTTP/1.1 429 ")) << refused;
-  EXPECT_NE(refused.find("Retry-After: 1\r\n"), std::string::npos) << refused;
-  EXPECT_NE(refused.find(R"("code":-32603)"), std::string::npos) << refused;
+  EXPECT_TRUE(refused.starts_with("HTTP/1.1 200 ")) << refused;
+  EXPECT_NE(refused.find(R"("isError":true)"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("try again in 1 second"), std::string::npos) << refused;
   std::string bobs = modern("tools/call", {{"name", "echo"}, {"arguments", {{"n", 1}}}}, "echo");
   bobs.replace(bobs.find("Bearer alice"), 12, "Bearer bobby");
   EXPECT_TRUE(ask(bobs).starts_with("HTTP/1.1 200 "));
@@ -71,6 +72,28 @@ TEST_F(Http, OnePrincipalLeavesRoomForTheOthers) {
   for (const int fd : held) {
     EXPECT_NE(receive(fd).find("held"), std::string::npos);
     ::close(fd);
+  }
+}
+
+TEST_F(Http, ARateHoldsForEachPrincipalAndNotForTheUnbounded) {
+  options_.calls_per_minute_each = 2;
+  options_.unbounded_principal = "local";
+  start();
+  const auto call_as = [this](const std::string& who) {
+    std::string text = modern("tools/call", {{"name", "echo"}, {"arguments", {{"n", 1}}}}, "echo");
+    text.replace(text.find("Bearer alice"), 12, "Bearer " + who);
+    return ask(text);
+  };
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_NE(call_as("alice").find(R"("isError":false)"), std::string::npos) << i;
+  }
+  const std::string refused = call_as("alice");
+  EXPECT_TRUE(refused.starts_with("HTTP/1.1 200 ")) << refused;
+  EXPECT_NE(refused.find(R"("isError":true)"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("try again in 30 seconds"), std::string::npos) << refused;
+  EXPECT_NE(call_as("bobby").find(R"("isError":false)"), std::string::npos);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_NE(call_as("local").find(R"("isError":false)"), std::string::npos) << i;
   }
 }
 

@@ -1,0 +1,59 @@
+"""How much one principal has at work at once over HTTP, and that nobody else waits for it."""
+
+import json
+import select
+
+import pytest
+
+from http_server import JSON_HEADERS, HttpClient, Server
+from hutch_client import LEGACY, MODERN
+from test_http_auth import bearer, token
+
+
+@pytest.fixture
+def configuration(tmp_path):
+    def write(text):
+        path = tmp_path / "config.toml"
+        path.write_text(text)
+        return str(path)
+    return write
+
+
+def test_what_waits_for_a_run_is_not_at_work(state):
+    """More calls than there are threads for one principal wait, and the next one is answered at once."""
+    with Server(state, no_auth=False) as server:
+        client = HttpClient(server, MODERN, bearer(token(state, "--principal", "alice")))
+        run = client.call("run_code", code="sleep 300", language="bash", background=True)
+        waiting = []
+        for _ in range(140):
+            message, fields = client.envelope("tools/call", {
+                "name": "get_run", "arguments": {"run_id": run["run_id"], "wait_seconds": 50}})
+            connection = server.connection()
+            connection.request("POST", "/mcp", json.dumps(message), {**JSON_HEADERS, **fields})
+            waiting.append((connection, connection.sock))
+        answers = [connection.getresponse() for connection, _ in waiting]
+        assert all(answer.headers["Content-Type"] == "text/event-stream" for answer in answers)
+        # Answered while they all go on, which nothing but time and the end of their run ends.
+        [session] = client.call("list_sessions")["sessions"]
+        assert session["active_runs"] == [run["run_id"]]
+        ended, _, _ = select.select([sock for _, sock in waiting], [], [], 0)
+        assert ended == []
+        client.call("cancel_run", run_id=run["run_id"])
+        assert b'"status":"cancelled"' in answers[0].read()
+
+
+def test_a_rate_is_for_others_than_local_alone(state, configuration):
+    path = configuration("[serve]\ncalls_per_minute = 2\n")
+    with Server(state, "--config", path, no_auth=False) as server:
+        alice = bearer(token(state, "--principal", "alice"))
+        client = HttpClient(server, LEGACY, alice)
+        for _ in range(2):
+            assert client.call("list_sessions")["sessions"] == []
+        refused = client.result("list_sessions")
+        assert refused["isError"] and "try again in 30 seconds" in refused["content"][0]["text"]
+        code, fields, body = server.request("POST", "/sandboxes", json.dumps({}).encode(),
+                                            {**alice, "Content-Type": "application/json"})
+        assert code == 429 and int(fields["Retry-After"]) in range(1, 31), (fields, body)
+        local = HttpClient(server, LEGACY, bearer(token(state)))
+        for _ in range(5):
+            assert local.call("list_sessions")["sessions"] == []
