@@ -98,21 +98,40 @@ base::Status Store::write_file_record(const FileRecord& file) {
       .run();
 }
 
+base::Result<std::optional<std::string>> Store::change_of_path(const std::string& session_id,
+                                                               const std::string& path,
+                                                               std::int64_t since) {
+  using Place = std::pair<std::int64_t, std::int64_t>;  // when, and of the same time the row
+  std::map<std::string, Place> last;
+  for (const char* change : {"created", "modified", "deleted"}) {
+    Statement select = TRY(
+        database_->prepare("SELECT recorded_at, id FROM files WHERE session_id = ? AND path = ? "
+                           "AND change = ? AND recorded_at >= ? "
+                           "ORDER BY recorded_at DESC, id DESC LIMIT 1"));
+    select.bind(session_id).bind(path).bind(change).bind(since);
+    if (!TRY(select.step())) continue;
+    const std::int64_t at = select.integer();
+    last[change] = {at, select.integer()};
+  }
+  if (last.empty()) return std::optional<std::string>();
+  const auto newest = std::max_element(
+      last.begin(), last.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (newest->first != "modified" || !last.contains("created")) return std::optional(newest->first);
+  // What was made and then changed was, since then, made.
+  const bool is_made = !last.contains("deleted") || last["deleted"] < last["created"];
+  return std::optional<std::string>(is_made ? "created" : "modified");
+}
+
 base::Result<std::map<std::string, std::string>> Store::file_changes(
     const std::string& session_id, std::int64_t since, const std::set<std::string>& paths) {
-  const std::lock_guard lock(mutex_);
-  Statement select = TRY(database_->prepare(
-      "SELECT path, change FROM files WHERE session_id = ? AND recorded_at >= ? ORDER BY id"));
-  select.bind(session_id).bind(since);
   std::map<std::string, std::string> changes;
-  while (TRY(select.step())) {
-    const std::string path = select.text();
-    std::string change = select.text();
-    if (!paths.contains(path)) continue;
-    std::string& known = changes[path];
-    // What was made and then changed was, since then, made.
-    if (known == "created" && change == "modified") continue;
-    known = std::move(change);
+  auto path = paths.begin();
+  while (path != paths.end()) {
+    const std::lock_guard lock(mutex_);
+    for (std::int64_t i = 0; i < kRowsAtOnce && path != paths.end(); ++i, ++path) {
+      const auto change = TRY(change_of_path(session_id, *path, since));
+      if (change) changes[*path] = *change;
+    }
   }
   return changes;
 }

@@ -73,6 +73,12 @@ struct RunHead {
   bool was_read = false;  // its end, by a client
 };
 
+// Of a run among those of its principal.
+struct RunPlace {
+  std::int64_t queued_at = 0;
+  std::string id;
+};
+
 struct Run : RunHead {
   std::optional<std::string> record;  // JSON, once it has ended
 };
@@ -163,6 +169,9 @@ struct Counts {
 // A key seals for a day, and opens what it has sealed for a day more.
 inline constexpr std::int64_t kSealingKeyMs = 86'400'000;
 inline constexpr std::int64_t kSealingKeyKeptMs = 86'400'000;
+
+// What needs more of one principal's rows than these lets others have their turn in between.
+inline constexpr std::int64_t kRowsAtOnce = 250;
 
 class Store {
  public:
@@ -274,9 +283,10 @@ class Store {
   // The newest first, without their records: those are large.
   base::Result<std::vector<RunHead>> runs_of_session(const std::string& session_id,
                                                      std::int64_t limit);
-  // The same of all sessions of the principal, those after the first `offset`.
+  // The same of all sessions of the principal, those behind that place in the list.
   base::Result<std::vector<RunHead>> newest_runs(const std::string& principal_id,
-                                                 std::int64_t offset, std::int64_t limit);
+                                                 const std::optional<RunPlace>& before,
+                                                 std::int64_t limit);
   base::Result<std::vector<Run>> unfinished_runs(const std::string& session_id);
   // Of all principals, by status: what has been counted as it happened, without a look at all.
   base::Result<Counts> counts();
@@ -290,8 +300,11 @@ class Store {
   base::Result<Share> find_share(const std::string& principal_id, const std::string& id);
   // For whoever has the id, which nobody can guess: a link.
   base::Result<Share> find_linked_share(const std::string& id);
+  // The newest of them, the oldest of these first; and of one session.
   base::Result<std::vector<Share>> list_shares(const std::string& principal_id);
+  base::Result<std::vector<Share>> shares_of_session(const std::string& session_id);
   base::Result<bool> share_exists(const std::string& id);
+  // Not more than the next thousand.
   base::Result<std::vector<Share>> expired_shares(std::int64_t now);
   base::Status delete_share(const std::string& id);
   // The same by its principal, who takes it back. kNotFound as find_share().
@@ -372,6 +385,9 @@ class Store {
   // Callers hold the mutex.
   base::Status write_audit(const AuditEntry& entry);
   base::Status write_file_record(const FileRecord& file);
+  base::Result<std::optional<std::string>> change_of_path(const std::string& session_id,
+                                                          const std::string& path,
+                                                          std::int64_t since);
   base::Result<std::optional<RunHead>> run_of_buried_session(const std::string& run_id);
   base::Result<std::vector<Run>> some_to_erase(const std::string& session_id, const RunHead& after);
   base::Status replace_record(const std::string& run_id, const std::string& record);
@@ -382,8 +398,10 @@ class Store {
   base::Result<std::optional<std::string>> principal_named(const std::string& name);
   // None when a new one is due.
   base::Result<std::vector<std::string>> newest_sealing_keys(std::int64_t now);
-  // Takes the mutex, again and again.
+  // Those that take the mutex, again and again: others have their turn in between.
   base::Status erase_records(const std::string& session_id);
+  base::Status delete_file_rows(const std::string& session_id);
+  base::Result<std::vector<Session>> all_in_turns(const char* sql);
 
   const base::UniqueFd schema_lock_;  // as long as it is held, the schema stays as it is
   std::mutex mutex_;

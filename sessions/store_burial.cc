@@ -15,6 +15,7 @@ constexpr const char* kGiveBackSome = "PRAGMA incremental_vacuum(1000)";
 // sweep begins anew. What is deleted is overwritten with zeros (Database::open()).
 base::Status Store::set_buried(const std::string& id) {
   TRY(erase_records(id));
+  TRY(delete_file_rows(id));
   const std::lock_guard lock(mutex_);
   Transaction transaction = TRY(Transaction::begin(*database_));
   for (const char* sql : {"UPDATE sessions SET buried = 1, host_uid = NULL, env = '{}' "
@@ -46,6 +47,19 @@ base::Status Store::erase_records(const std::string& session_id) {
     Transaction transaction = TRY(Transaction::begin(*database_));
     for (const Run& run : runs) TRY(replace_record(run.id, *run.record));
     TRY(transaction.commit());
+  }
+}
+
+base::Status Store::delete_file_rows(const std::string& session_id) {
+  while (true) {
+    const std::lock_guard lock(mutex_);
+    Statement remove = TRY(database_->prepare(
+        "DELETE FROM files WHERE id IN (SELECT files.id FROM sessions CROSS JOIN files ON "
+        "files.session_id = sessions.id WHERE sessions.id = ? AND sessions.status = 'destroyed' "
+        "LIMIT ?)"));
+    TRY(remove.bind(session_id).bind(kRowsAtOnce).run());
+    has_erased_ = true;
+    if (database_->changed_rows() < kRowsAtOnce) return base::done();
   }
 }
 

@@ -1,4 +1,6 @@
 // Runs in the store.
+#include <limits>
+
 #include "sessions/run_record.h"
 #include "sessions/store.h"
 
@@ -167,12 +169,17 @@ base::Result<std::vector<RunHead>> Store::runs_of_session(const std::string& ses
 }
 
 base::Result<std::vector<RunHead>> Store::newest_runs(const std::string& principal_id,
-                                                      std::int64_t offset, std::int64_t limit) {
+                                                      const std::optional<RunPlace>& before,
+                                                      std::int64_t limit) {
   const std::lock_guard lock(mutex_);
   Statement select =
-      TRY(database_->prepare("SELECT " HEAD_COLUMNS " FROM runs WHERE principal_id = ? "
-                             "ORDER BY queued_at DESC, id DESC LIMIT ? OFFSET ?"));
-  select.bind(principal_id).bind(limit).bind(offset);
+      TRY(database_->prepare("SELECT " HEAD_COLUMNS
+                             " FROM runs WHERE principal_id = ? AND (queued_at, id) < (?, ?) "
+                             "ORDER BY queued_at DESC, id DESC LIMIT ?"));
+  select.bind(principal_id)
+      .bind(before ? before->queued_at : std::numeric_limits<std::int64_t>::max())
+      .bind(before ? before->id : "")
+      .bind(limit);
   return read_all_heads(select);
 }
 

@@ -1,4 +1,7 @@
 // Sessions in the store.
+#include <iterator>
+#include <limits>
+
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
@@ -58,12 +61,13 @@ Error why_refused(Error refusal, const Session& session) {
 }  // namespace
 
 base::Result<std::int64_t> Store::free_host_uid(const HostUidRange& range) {
-  // The lowest number that no session holds: either the first, or one after a held one.
+  // The lowest number that no session holds: either the first, or one after a held one. The walk
+  // is of the index alone, and ends there.
   Statement select = TRY(database_->prepare(
-      "WITH held AS (SELECT host_uid AS uid FROM sessions "
-      "              WHERE host_uid IS NOT NULL) "
-      "SELECT min(candidate) FROM (SELECT ?1 AS candidate UNION SELECT uid + 1 FROM held) "
-      "WHERE candidate >= ?1 AND candidate NOT IN (SELECT uid FROM held)"));
+      "SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM sessions WHERE host_uid = ?1) THEN ?1 ELSE "
+      "(SELECT host_uid + 1 FROM sessions AS held WHERE host_uid >= ?1 AND NOT EXISTS "
+      "(SELECT 1 FROM sessions WHERE host_uid = held.host_uid + 1) ORDER BY host_uid LIMIT 1) "
+      "END"));
   TRY(select.bind(range.first).step());
   const std::int64_t uid = select.integer();
   if (uid >= range.first + range.count) {
@@ -194,20 +198,31 @@ base::Result<std::vector<Session>> Store::unasked_sessions(const std::string& pr
   return read_all_sessions(select);
 }
 
+base::Result<std::vector<Session>> Store::all_in_turns(const char* sql) {
+  std::vector<Session> all;
+  while (true) {
+    const std::lock_guard lock(mutex_);
+    Statement select = TRY(database_->prepare(sql));
+    select.bind(all.empty() ? std::numeric_limits<std::int64_t>::min() : all.back().created_at)
+        .bind(all.empty() ? "" : all.back().id)
+        .bind(kRowsAtOnce);
+    auto some = TRY(read_all_sessions(select));
+    all.insert(all.end(), std::make_move_iterator(some.begin()),
+               std::make_move_iterator(some.end()));
+    if (some.size() < static_cast<std::size_t>(kRowsAtOnce)) return all;
+  }
+}
+
 base::Result<std::vector<Session>> Store::live_sessions() {
-  const std::lock_guard lock(mutex_);
-  Statement select =
-      TRY(database_->prepare("SELECT " SESSION_COLUMNS
-                             " FROM sessions WHERE status <> 'destroyed' ORDER BY created_at, id"));
-  return read_all_sessions(select);
+  return all_in_turns("SELECT " SESSION_COLUMNS
+                      " FROM sessions WHERE status <> 'destroyed' AND (created_at, id) > (?, ?) "
+                      "ORDER BY created_at, id LIMIT ?");
 }
 
 base::Result<std::vector<Session>> Store::unburied_sessions() {
-  const std::lock_guard lock(mutex_);
-  Statement select = TRY(database_->prepare("SELECT " SESSION_COLUMNS
-                                            " FROM sessions WHERE status = 'destroyed' AND "
-                                            "buried = 0 ORDER BY created_at, id"));
-  return read_all_sessions(select);
+  return all_in_turns("SELECT " SESSION_COLUMNS
+                      " FROM sessions WHERE status = 'destroyed' AND buried = 0 AND "
+                      "(created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?");
 }
 
 base::Result<bool> Store::session_is_live(const std::string& id) {

@@ -1,4 +1,6 @@
 // Shared files in the store.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
@@ -11,6 +13,8 @@ using base::Error;
 using nlohmann::json;
 
 namespace {
+
+constexpr std::int64_t kSharesAtOnce = 1000;
 
 #define SHARE_COLUMNS                                                                           \
   "id, session_id, principal_id, filename, source_path, bytes, sha256, mime_type, created_at, " \
@@ -48,6 +52,11 @@ base::Error no_such_share() {
 base::Result<std::vector<Share>> read_all_shares(Statement& rows) {
   std::vector<Share> shares;
   while (TRY(rows.step())) shares.push_back(read_share(rows));
+  return shares;
+}
+
+std::vector<Share> oldest_first(std::vector<Share> shares) {
+  std::reverse(shares.begin(), shares.end());
   return shares;
 }
 
@@ -101,10 +110,21 @@ base::Result<Share> Store::find_linked_share(const std::string& id) {
 base::Result<std::vector<Share>> Store::list_shares(const std::string& principal_id) {
   const std::lock_guard lock(mutex_);
   Statement select =
-      TRY(database_->prepare("SELECT " SHARE_COLUMNS " FROM shares WHERE principal_id = ? "
-                             "AND (expires_at IS NULL OR expires_at > ?) ORDER BY created_at, id"));
-  select.bind(principal_id).bind(base::now_ms());
-  return read_all_shares(select);
+      TRY(database_->prepare("SELECT " SHARE_COLUMNS
+                             " FROM shares WHERE principal_id = ? AND (expires_at IS NULL OR "
+                             "expires_at > ?) ORDER BY created_at DESC, id DESC LIMIT ?"));
+  select.bind(principal_id).bind(base::now_ms()).bind(kSharesAtOnce);
+  return oldest_first(TRY(read_all_shares(select)));
+}
+
+base::Result<std::vector<Share>> Store::shares_of_session(const std::string& session_id) {
+  const std::lock_guard lock(mutex_);
+  Statement select =
+      TRY(database_->prepare("SELECT " SHARE_COLUMNS
+                             " FROM shares WHERE session_id = ? AND (expires_at IS NULL OR "
+                             "expires_at > ?) ORDER BY created_at DESC, id DESC LIMIT ?"));
+  select.bind(session_id).bind(base::now_ms()).bind(kSharesAtOnce);
+  return oldest_first(TRY(read_all_shares(select)));
 }
 
 base::Result<bool> Store::share_exists(const std::string& id) {
@@ -115,9 +135,9 @@ base::Result<bool> Store::share_exists(const std::string& id) {
 
 base::Result<std::vector<Share>> Store::expired_shares(std::int64_t now) {
   const std::lock_guard lock(mutex_);
-  Statement select =
-      TRY(database_->prepare("SELECT " SHARE_COLUMNS " FROM shares WHERE expires_at <= ?"));
-  select.bind(now);
+  Statement select = TRY(database_->prepare(
+      "SELECT " SHARE_COLUMNS " FROM shares WHERE expires_at <= ? ORDER BY expires_at LIMIT ?"));
+  select.bind(now).bind(kSharesAtOnce);
   return read_all_shares(select);
 }
 

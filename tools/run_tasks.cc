@@ -1,5 +1,7 @@
 #include "tools/run_tasks.h"
 
+#include <charconv>
+
 #include "sessions/run_record.h"
 #include "tools/run_reply.h"
 #include "tools/scopes.h"
@@ -7,7 +9,25 @@
 
 namespace tools {
 
-namespace {}  // namespace
+namespace {
+
+// Behind which the next page begins: "1764158400000-run_k2...".
+std::string cursor_behind(const sessions::RunHead& run) {
+  return std::to_string(run.queued_at) + "-" + run.id;
+}
+
+// Nothing for one that cannot be.
+std::optional<sessions::RunPlace> place_at(const std::string& cursor) {
+  sessions::RunPlace place;
+  const char* end = cursor.data() + cursor.size();
+  const auto [rest, error] = std::from_chars(cursor.data(), end, place.queued_at);
+  if (error != std::errc() || rest == end || *rest != '-') return std::nullopt;
+  place.id.assign(rest + 1, end);
+  if (!place.id.starts_with("run_")) return std::nullopt;
+  return place;
+}
+
+}  // namespace
 
 std::optional<mcp::Task> RunTasks::find(const mcp::Principal& principal, const std::string& id) {
   // How it is, not what it says.
@@ -32,16 +52,15 @@ bool RunTasks::cancel(const mcp::Principal& principal, const std::string& id) {
 
 std::optional<mcp::TaskPage> RunTasks::list(const mcp::Principal& principal,
                                             const std::string& cursor) {
-  const auto offset = offset_of_page(cursor, kPageSize);
-  if (!offset) return std::nullopt;
+  std::optional<sessions::RunPlace> place;
+  if (!cursor.empty() && !(place = place_at(cursor))) return std::nullopt;
   // One more tells whether there is another page.
-  auto runs = services_.sessions.store().newest_runs(
-      principal.id, static_cast<std::int64_t>(*offset), kPageSize + 1);
+  auto runs = services_.sessions.store().newest_runs(principal.id, place, kPageSize + 1);
   if (!runs.ok()) return std::nullopt;
   mcp::TaskPage page;
   if (runs.value().size() > kPageSize) {
     runs.value().pop_back();
-    page.next_cursor = std::to_string(*offset + kPageSize);
+    page.next_cursor = cursor_behind(runs.value().back());
   }
   for (const sessions::RunHead& run : runs.value()) {
     // Of one that has ended the row says all; of another its box knows.

@@ -43,14 +43,6 @@ base::Result<sessions::Session> session_of(const Services& services, const Reque
   return base::error(Error::Kind::kNotFound, "there is no response " + id);
 }
 
-std::vector<sessions::Share> shares_of(const std::vector<sessions::Share>& all,
-                                       const std::string& session_id) {
-  std::vector<sessions::Share> own;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(own),
-               [&](const sessions::Share& share) { return share.session_id == session_id; });
-  return own;
-}
-
 base::Result<json> whole(const Services& services, const sessions::Session& session) {
   ResponseParts parts{session.name.value_or(session.id), session, {}, {}};
   auto runs = TRY(services.sessions.store().runs_of_session(session.id, kCallsMax));
@@ -62,8 +54,7 @@ base::Result<json> whole(const Services& services, const sessions::Session& sess
     auto view = TRY(look_at(services, std::move(state)));
     parts.calls.push_back({call_from_json(posted.value()), std::move(view)});
   }
-  const auto shares = TRY(services.sessions.store().list_shares(session.principal_id));
-  parts.shares = shares_of(shares, session.id);
+  parts.shares = TRY(services.sessions.store().shares_of_session(session.id));
   return response_to_json(parts);
 }
 
@@ -121,9 +112,8 @@ base::Result<Response> remove(const Services& services, const Request& request) 
 
 base::Result<Response> list_files(const Services& services, const Request& request) {
   const sessions::Session session = TRY(session_of(services, request));
-  const auto shares = TRY(services.sessions.store().list_shares(request.principal.id));
   json data = json::array();
-  for (const sessions::Share& share : shares_of(shares, session.id)) {
+  for (const auto& share : TRY(services.sessions.store().shares_of_session(session.id))) {
     data.push_back(file_to_json(share));
   }
   return json_answer(200, {{"object", "list"}, {"data", std::move(data)}});

@@ -183,26 +183,12 @@ TEST_F(BurialTest, AnOlderDatabaseIsCleanedAndShrinksToo) {
     const auto database = Database::open(path()).value();
     ASSERT_TRUE(
         database
-            ->execute("DROP TRIGGER sessions_counted; DROP TRIGGER sessions_uncounted; "
-                      "DROP TRIGGER sessions_recounted; DROP TRIGGER runs_counted; "
-                      "DROP TRIGGER runs_uncounted; DROP TRIGGER runs_recounted; "
-                      "DROP TABLE counts; ALTER TABLE sessions DROP COLUMN network; "
+            ->execute(std::string(kBackToVersion15) +
+                      "ALTER TABLE sessions DROP COLUMN network; "
                       "ALTER TABLE sessions DROP COLUMN paths; "
                       "ALTER TABLE sessions DROP COLUMN metadata; DROP TABLE credentials; "
                       "ALTER TABLE sessions DROP COLUMN network_bytes; DROP TABLE network_days; "
                       "DROP TABLE network_requests; DROP TABLE network_grants; "
-                      "DROP TABLE upkeep; ALTER TABLE sessions DROP COLUMN boot_id; "
-                      "ALTER TABLE sessions DROP COLUMN boot_offset_ms; "
-                      "DROP INDEX sessions_with_box; DROP INDEX runs_unread; "
-                      "DROP INDEX shares_by_session; ALTER TABLE runs DROP COLUMN was_read; "
-                      "ALTER TABLE sessions DROP COLUMN connection_server; "
-                      "DROP TRIGGER runs_come; DROP TRIGGER runs_go; DROP TRIGGER runs_change; "
-                      "DROP TRIGGER sessions_come; DROP TRIGGER sessions_go; "
-                      "DROP TRIGGER sessions_leave; DROP TRIGGER sessions_change; "
-                      "DROP TABLE run_counts; DROP TABLE session_counts; "
-                      "DROP INDEX runs_by_principal; DROP INDEX runs_by_end; "
-                      "DROP INDEX files_by_run; DROP INDEX sessions_by_end; "
-                      "ALTER TABLE runs DROP COLUMN principal_id; "
                       "PRAGMA auto_vacuum = NONE; "
                       "VACUUM; PRAGMA user_version = 5")
             .ok());

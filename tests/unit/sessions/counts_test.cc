@@ -84,15 +84,11 @@ TEST_F(CountsTest, AreMadeForADatabaseThatHasNone) {
   store_.reset();
   {
     const auto database = Database::open(path()).value();
-    ASSERT_TRUE(database
-                    ->execute("DROP TRIGGER sessions_counted; DROP TRIGGER sessions_uncounted; "
-                              "DROP TRIGGER sessions_recounted; DROP TRIGGER runs_counted; "
-                              "DROP TRIGGER runs_uncounted; DROP TRIGGER runs_recounted; "
-                              "DROP TABLE counts; PRAGMA user_version = 15")
-                    .ok());
+    ASSERT_TRUE(database->execute(std::string(kBackToVersion15) + "PRAGMA user_version = 15").ok());
   }
   store_ = Store::open(path()).value();
   expect_right("after the migration");
+  EXPECT_EQ(store_->newest_runs(principal_, {}, 5).value().size(), 2U);
   EXPECT_EQ(store_->counts().value().runs.at("completed").milliseconds, 7);
 }
 

@@ -1,8 +1,11 @@
-// What the store does for a session costs the same however many were deleted before.
+// What the store does for a session costs the same however many were deleted before, and however
+// much others have.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "tests/unit/sessions/store_fixture.h"
 
@@ -12,14 +15,22 @@ using namespace sessions;
 
 constexpr int kStepsEach = 10;  // instructions of SQLite's machine between two calls
 std::int64_t steps = 0;         // since the last look, of all connections
+std::int64_t steps_before = 0;  // this statement, and
+std::int64_t most_in_one = 0;   // of one statement
 
 int count_steps(void* /*unused*/) {
   steps += kStepsEach;
   return 0;
 }
 
+int end_statement(unsigned /*what*/, void* /*unused*/, void* /*unused*/, void* /*unused*/) {
+  most_in_one = std::max(most_in_one, steps - std::exchange(steps_before, steps));
+  return 0;
+}
+
 int count_on(sqlite3* connection, const char** /*error*/, const void* /*api*/) {
   ::sqlite3_progress_handler(connection, kStepsEach, count_steps, nullptr);
+  ::sqlite3_trace_v2(connection, SQLITE_TRACE_PROFILE, end_statement, nullptr);
   return SQLITE_OK;
 }
 
@@ -38,9 +49,13 @@ class Counted {
 
 class GrowthTest : public Counted, public sessions::testing::StoreFixture {
  protected:
+  inline static const std::string kNumbers =
+      "WITH RECURSIVE generated(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM generated "
+      "WHERE value < 5000) ";
+
   static std::int64_t cost_of(const std::function<void()>& work) {
     work();  // what is prepared once
-    steps = 0;
+    steps = steps_before = 0;
     work();
     return steps;
   }
@@ -59,11 +74,8 @@ class GrowthTest : public Counted, public sessions::testing::StoreFixture {
         "SELECT 'run_' || value, 'old_' || value, '" +
         principal_ + "', 'python', 'completed', 0, '', 'server', value, value, '{}', 1 " +
         "FROM generated";
-    const std::string numbers =
-        "WITH RECURSIVE generated(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM generated "
-        "WHERE value < 5000) ";
-    ASSERT_TRUE(file->execute(numbers + row).ok());
-    ASSERT_TRUE(file->execute(numbers + runs).ok());
+    ASSERT_TRUE(file->execute(kNumbers + row).ok());
+    ASSERT_TRUE(file->execute(kNumbers + runs).ok());
   }
 
   // To be the same among thousands of deleted ones, which compare() makes.
@@ -71,8 +83,38 @@ class GrowthTest : public Counted, public sessions::testing::StoreFixture {
     costs_.push_back({what, work, cost_of(work)});
   }
 
-  void compare() {
-    delete_many();
+  // Of another principal, which they belong to, and of one of its sessions.
+  void make_many_of_another() {
+    const std::string other = store_->ensure_principal("other").value();
+    const auto file = Database::open(path()).value();
+    const std::string each = " FROM generated";
+    for (const std::string& row : {
+             "INSERT INTO sessions (id, principal_id, name, template, status, "
+             "ends_with_connection, limits, env, idle_seconds, retention_seconds, created_at, "
+             "last_used_at, unasked) SELECT 'its_' || value, '" +
+                 other +
+                 "', 'name_' || value, 'host', 'stopped', 0, '{}', '{}', 600, 600, value, value, "
+                 "1" +
+                 each,
+             "INSERT INTO runs (id, session_id, principal_id, language, status, background, "
+             "code_sha256, server_id, queued_at) SELECT 'run_' || value, 'its_1', '" +
+                 other + "', 'python', 'running', 0, '', 'server', value" + each,
+             "INSERT INTO files SELECT 10000 + value, 'its_1', 'run_' || value, 'a' || (value % "
+             "7), "
+             "'modified', 1, NULL, value" +
+                 each,
+             "INSERT INTO shares SELECT 'share_' || value, 'its_1', '" + other +
+                 "', '', '', 1, '', '', value, 9000000000000000" + each,
+             "INSERT INTO tokens SELECT 'token_' || value, '" + other +
+                 "', 'token_of_' || value, '', '', value, NULL, NULL, value" + each,
+             "INSERT INTO network_days SELECT '" + other + "', 20000 + value, 1" + each,
+         }) {
+      ASSERT_TRUE(file->execute(kNumbers + row).ok()) << row;
+    }
+  }
+
+  void compare(const std::function<void()>& make_many) {
+    make_many();
     for (const auto& [what, work, before] : costs_) {
       EXPECT_GT(before, 0) << what;
       EXPECT_LE(cost_of(work), 2 * before + 100) << what << ": before " << before;
@@ -102,7 +144,106 @@ TEST_F(GrowthTest, WhatIsAskedOfTheLivingDoesNotLookAtTheDeleted) {
                    [&] { EXPECT_TRUE(store.find_session(principal_, "one").ok()); });
   expect_same_cost("unfinished runs", [&] { EXPECT_TRUE(store.unfinished_runs(one.id).ok()); });
   expect_same_cost("how many there are", [&] { EXPECT_TRUE(store.counts().ok()); });
-  compare();
+  compare([this] { delete_many(); });
+}
+
+TEST_F(GrowthTest, WhatIsAskedOfOneDoesNotLookAtAnothers) {
+  const Session one = created("one");
+  const Session old = created("old");
+  const auto run = inserted(one);
+  Store& store = *store_;
+  ASSERT_TRUE(store.set_session_status(old.id, "destroyed", "").value());
+  ASSERT_TRUE(store.record_file({one.id, run.id, "a1", "created", 1, std::nullopt, 1}).ok());
+  Share share;
+  share.session_id = one.id;
+  share.principal_id = principal_;
+  share.expires_at = base::now_ms() + 1'000'000'000;
+  expect_same_cost("create_session", [&] { created(); });
+  expect_same_cost("list_sessions",
+                   [&] { EXPECT_TRUE(store.newest_sessions(principal_, false, 5).ok()); });
+  expect_same_cost("the sweep's deleted", [&] { EXPECT_TRUE(store.unburied_sessions().ok()); });
+  expect_same_cost("a burial", [&] { EXPECT_TRUE(store.set_buried(old.id).ok()); });
+  expect_same_cost("unasked ones", [&] { EXPECT_TRUE(store.unasked_sessions(principal_).ok()); });
+  expect_same_cost("one by its name",
+                   [&] { EXPECT_TRUE(store.find_session(principal_, "one").ok()); });
+  expect_same_cost("a run begins", [&] { inserted(one); });
+  expect_same_cost("a run's look", [&] { EXPECT_TRUE(store.find_run(principal_, run.id).ok()); });
+  expect_same_cost("a session's runs",
+                   [&] { EXPECT_TRUE(store.runs_of_session(one.id, 20).ok()); });
+  expect_same_cost("a principal's runs",
+                   [&] { EXPECT_TRUE(store.newest_runs(principal_, {}, 20).ok()); });
+  expect_same_cost("unfinished runs", [&] { EXPECT_TRUE(store.unfinished_runs(one.id).ok()); });
+  expect_same_cost("how many there are", [&] { EXPECT_TRUE(store.counts().ok()); });
+  expect_same_cost("how files have changed", [&] {
+    EXPECT_EQ(store.file_changes(one.id, 0, {"a1", "a2"}).value().size(), 1U);
+  });
+  expect_same_cost("a share", [&] {
+    share.id = base::random_id("share_");
+    EXPECT_TRUE(store.insert_share(share).ok());
+    EXPECT_TRUE(store.delete_share(share.id).ok());
+  });
+  expect_same_cost("a principal's shares",
+                   [&] { EXPECT_TRUE(store.list_shares(principal_).ok()); });
+  expect_same_cost("a session's shares",
+                   [&] { EXPECT_TRUE(store.shares_of_session(one.id).ok()); });
+  expect_same_cost("the sweep's shares",
+                   [&] { EXPECT_TRUE(store.expired_shares(base::now_ms()).ok()); });
+  expect_same_cost("tokens", [&] { EXPECT_TRUE(store.list_tokens().ok()); });
+  expect_same_cost("a token by its name",
+                   [&] { EXPECT_FALSE(store.revoke_token("nobody's", 1).ok()); });
+  compare([this] { make_many_of_another(); });
+}
+
+// A session's own: what is wanted of it alone is looked at, however much there is.
+TEST_F(GrowthTest, WhatIsAskedOfASessionDoesNotLookAtAllOfIt) {
+  const Session one = created("one");
+  Store& store = *store_;
+  const auto run = inserted(one);
+  EXPECT_TRUE(store.record_file({one.id, run.id, "a1", "created", 1, std::nullopt, 1}).ok());
+  const auto fill = [&](const char* rows) {
+    const auto file = Database::open(path()).value();
+    const std::string insert = std::string("INSERT INTO ") + rows;
+    ASSERT_TRUE(file->execute(kNumbers + insert + " FROM generated").ok()) << rows;
+  };
+  for (int i = 0; i < 50; ++i) inserted(one);
+  expect_same_cost("how a file has changed", [&] {
+    EXPECT_EQ(store.file_changes(one.id, 0, {"a1"}).value()["a1"], "created");
+  });
+  expect_same_cost("the newest runs",
+                   [&] { EXPECT_TRUE(store.newest_runs(principal_, {}, 20).ok()); });
+  expect_same_cost("a session's newest runs",
+                   [&] { EXPECT_TRUE(store.runs_of_session(one.id, 20).ok()); });
+  expect_same_cost("a run begins", [&] { inserted(one); });
+  compare([&] {
+    fill(("files SELECT value + 10, '" + one.id + "', NULL, 'a1', 'modified', 1, NULL, value + 10")
+             .c_str());
+    fill(("runs (id, session_id, principal_id, language, status, background, code_sha256, "
+          "server_id, queued_at, finished_at, record) SELECT 'run_' || value, '" +
+          one.id + "', '" + principal_ +
+          "', 'python', 'completed', 0, '', 'server', value, value, '{}'")
+             .c_str());
+  });
+}
+
+// A walk that is long ends nobody's turn: each step lets others in, and does not do more than so
+// much.
+TEST_F(GrowthTest, ALongWalkHasManySteps) {
+  const Session one = created();
+  delete_many();
+  Store& store = *store_;
+  const auto all = store.live_sessions();
+  EXPECT_EQ(all.value().size(), 1U);
+  const auto file = Database::open(path()).value();
+  const std::string rows =
+      "INSERT INTO files SELECT value, 'old_1', NULL, 'a' || value, 'created', "
+      "1, NULL, value FROM generated";
+  ASSERT_TRUE(file->execute(kNumbers + rows).ok());
+  ASSERT_TRUE(file->execute("UPDATE sessions SET buried = 0 WHERE id = 'old_1'").ok());
+  most_in_one = 0;
+  ASSERT_TRUE(store.set_buried("old_1").ok());
+  EXPECT_EQ(store.unburied_sessions().value().size(), 0U);
+  EXPECT_GT(most_in_one, 0);
+  EXPECT_LT(most_in_one, 200 * kRowsAtOnce);
 }
 
 // What a server is asked for all the time, with many runs of the past in a session that goes on.
@@ -115,7 +256,7 @@ TEST_F(GrowthTest, WhatIsAskedOfAllDoesNotLookAtEachRun) {
   expect_same_cost("insert_run", [&] { inserted(one); });
   expect_same_cost("metrics of runs", [&] { EXPECT_TRUE(store.counts().ok()); });
   expect_same_cost("the newest runs of all",
-                   [&] { EXPECT_TRUE(store.newest_runs(principal_, 0, 5).ok()); });
+                   [&] { EXPECT_TRUE(store.newest_runs(principal_, {}, 5).ok()); });
   expect_same_cost("those of a session",
                    [&] { EXPECT_TRUE(store.runs_of_session(one.id, 5).ok()); });
   expect_same_cost("one run", [&] { EXPECT_TRUE(store.find_run(principal_, run.id).ok()); });
@@ -123,7 +264,7 @@ TEST_F(GrowthTest, WhatIsAskedOfAllDoesNotLookAtEachRun) {
   expect_same_cost("that of the network", [&] { EXPECT_TRUE(store.network_requests({}).ok()); });
   expect_same_cost("what it leaves", [&] { EXPECT_TRUE(store.session_has_traces(one.id).ok()); });
   expect_same_cost("what runs take", [&] { EXPECT_TRUE(store.bytes_of_runs().ok()); });
-  compare();
+  compare([this] { delete_many(); });
   EXPECT_EQ(store.counts().value().runs["completed"].runs, 5000);
   const auto file = Database::open(path()).value();
   ASSERT_TRUE(

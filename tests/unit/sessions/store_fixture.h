@@ -18,6 +18,21 @@ namespace sessions::testing {
 class StoreFixture : public ::testing::Test {
  protected:
   static constexpr HostUidRange kIds{1'900'000'000, 1000};
+  // Takes away what the versions after it have made, but for indexes that a later one leaves as
+  // they are.
+  static constexpr const char* kBackToVersion15 =
+      "DROP TABLE upkeep; ALTER TABLE sessions DROP COLUMN boot_id; "
+      "ALTER TABLE sessions DROP COLUMN boot_offset_ms; "
+      "DROP INDEX sessions_with_box; DROP INDEX runs_unread; "
+      "DROP INDEX shares_by_session; ALTER TABLE runs DROP COLUMN was_read; "
+      "ALTER TABLE sessions DROP COLUMN connection_server; "
+      "DROP TRIGGER runs_come; DROP TRIGGER runs_go; DROP TRIGGER runs_change; "
+      "DROP TRIGGER sessions_come; DROP TRIGGER sessions_go; "
+      "DROP TRIGGER sessions_leave; DROP TRIGGER sessions_change; "
+      "DROP TABLE run_counts; DROP TABLE session_counts; "
+      "DROP INDEX runs_by_principal; DROP INDEX runs_by_end; "
+      "DROP INDEX files_by_run; DROP INDEX sessions_by_end; "
+      "ALTER TABLE runs DROP COLUMN principal_id; ";
 
   StoreFixture() : directory_(::testing::TempDir() + "hutch_store_XXXXXX") {
     if (::mkdtemp(directory_.data()) == nullptr) std::abort();

@@ -242,9 +242,11 @@ TEST_F(StoreTest, RunsOfAPrincipalComeInPages) {
     }
   }
   std::vector<std::string> listed;
-  for (const std::int64_t offset : {0, 2, 4, 6}) {
-    for (const RunHead& run : store_->newest_runs(principal_, offset, 2).value()) {
+  std::optional<RunPlace> place;
+  for (int page = 0; page < 4; ++page) {
+    for (const RunHead& run : store_->newest_runs(principal_, place, 2).value()) {
       listed.push_back(run.id);
+      place = {run.queued_at, run.id};
     }
   }
   EXPECT_EQ(listed, expected);

@@ -58,16 +58,18 @@ TEST_F(ListingsTest, TasksComeInPagesWithoutTheirRecords) {
   EXPECT_EQ(first.tasks[0].status, mcp::TaskStatus::kCompleted);
   EXPECT_EQ(first.tasks[0].created_at, base::to_rfc3339(1000 + kRuns - 1));
   EXPECT_EQ(first.tasks[0].updated_at, base::to_rfc3339(1000 + kRuns + 4));
-  EXPECT_EQ(first.next_cursor, "100");
-  const auto second = tasks.list(caller, "100").value();
+  ASSERT_TRUE(first.next_cursor);
+  const auto second = tasks.list(caller, *first.next_cursor).value();
   EXPECT_EQ(second.tasks.size(), 50U);
   EXPECT_FALSE(second.next_cursor);
   for (const auto& page : {first, second}) {
     for (const mcp::Task& task : page.tasks) made.erase(task.id);
   }
   EXPECT_TRUE(made.empty());
-  EXPECT_TRUE(tasks.list(caller, "200").value().tasks.empty());
-  EXPECT_FALSE(tasks.list(caller, "7")) << "no page has given it";
+  EXPECT_TRUE(tasks.list(caller, "1000-" + second.tasks.back().id).value().tasks.empty());
+  for (const char* wrong : {"7", "x", "-run_a", "7-", "7-x", "7run_a"}) {
+    EXPECT_FALSE(tasks.list(caller, wrong)) << "no page has given " << wrong;
+  }
 }
 
 TEST_F(ListingsTest, SuggestionsAreOfTheSessionsUsedLast) {
