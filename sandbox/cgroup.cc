@@ -7,14 +7,12 @@
 
 #include "sandbox/cgroup_directory.h"
 #include "sandbox/cgroup_place.h"
+#include "sandbox/cgroup_weight.h"
 #include "sandbox/enforcement.h"
 
 namespace sandbox {
 namespace {
 
-// Half of what a cgroup has that says nothing: hutch itself and the rest of the host come first.
-constexpr const char* kWeightVersion1 = "512";
-constexpr const char* kWeightVersion2 = "50";
 constexpr const char* kWanted[] = {"memory", "pids", "cpu", "freezer"};
 constexpr int kFreezeAttempts = 200;
 constexpr int kFreezePauseMs = 5;
@@ -136,8 +134,7 @@ bool limit_cpus(const std::string& directory, int version, const Limits& limits)
   const std::string quota = std::to_string(limits.cpus * kPeriodUs);
   const std::string period = std::to_string(kPeriodUs);
   const bool v2 = version == 2;
-  (void)write_cgroup_file(directory + (v2 ? "/cpu.weight" : "/cpu.shares"),
-                          v2 ? kWeightVersion2 : kWeightVersion1);
+  (void)CgroupWeight{version, directory + (v2 ? "/cpu.weight" : "/cpu.shares")}.set(1);
   if (v2) return write_cgroup_file(directory + "/cpu.max", quota + " " + period);
   return write_cgroup_file(directory + "/cpu.cfs_period_us", period) &&
          write_cgroup_file(directory + "/cpu.cfs_quota_us", quota);

@@ -288,6 +288,8 @@ class Store {
                                                  const std::optional<RunPlace>& before,
                                                  std::int64_t limit);
   base::Result<std::vector<Run>> unfinished_runs(const std::string& session_id);
+  // Of all principals, those with a run that is not over, but paused ones.
+  base::Result<std::set<std::string>> busy_sessions();
   // Of all principals, by status: what has been counted as it happened, without a look at all.
   base::Result<Counts> counts();
 

@@ -183,6 +183,17 @@ base::Result<std::vector<RunHead>> Store::newest_runs(const std::string& princip
   return read_all_heads(select);
 }
 
+base::Result<std::set<std::string>> Store::busy_sessions() {
+  const std::lock_guard lock(mutex_);
+  Statement rows = TRY(database_->prepare(
+      "SELECT DISTINCT runs.session_id FROM runs INDEXED BY runs_unfinished CROSS JOIN sessions ON "
+      "sessions.id = runs.session_id WHERE runs.status IN ('queued', 'running') AND "
+      "sessions.status NOT IN ('paused', 'destroyed')"));
+  std::set<std::string> busy;
+  while (TRY(rows.step())) busy.insert(rows.text());
+  return busy;
+}
+
 base::Result<Counts> Store::counts() {
   const std::lock_guard lock(mutex_);
   Counts counts;

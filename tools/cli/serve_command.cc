@@ -14,6 +14,7 @@
 
 #include "mcp/http/serve.h"
 #include "sandbox/wire/json.h"
+#include "sessions/processor_weights.h"
 #include "tools/authentication.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/ending_signals.h"
@@ -217,6 +218,7 @@ base::Result<int> run_serve(Application& app, bool no_auth) {
   options.routes.push_back(rest::openapi_route(options.routes, HUTCH_VERSION));
 
   const base::UniqueFd signals = TRY(ending_signals());
+  const sessions::ProcessorWeights weights(app.store());
 
   const std::string failure =
       mcp::http::serve(server, std::move(options), signals.get(), [&](const std::string& name) {

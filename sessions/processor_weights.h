@@ -1,0 +1,53 @@
+// Each principal has an equal part of the processors where several want them: the weight of a
+// session is its principal's part, divided by that principal's busy sessions.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "sessions/store.h"
+
+namespace sessions {
+
+struct WeighedSession {
+  std::string id;
+  std::string principal_id;
+  bool is_busy = false;  // a run of it is not over
+};
+
+// Into how many shares the part of its principal is divided for each of them. Those that are not
+// busy have one part together, as well: what earlier runs left behind in them has no more.
+std::map<std::string, std::int64_t> shares_of_parts(const std::vector<WeighedSession>& sessions);
+
+// Sets the weights again and again, on a thread of its own, where there are cgroups. No call waits
+// for it.
+class ProcessorWeights {
+ public:
+  explicit ProcessorWeights(Store& store);
+  ~ProcessorWeights();
+  ProcessorWeights(const ProcessorWeights&) = delete;
+  ProcessorWeights& operator=(const ProcessorWeights&) = delete;
+
+ private:
+  void set_from_time_to_time(const std::stop_token& stop);
+  void set_all();
+  // Whose session it is; empty: of another state directory, or of one that is no more.
+  std::string principal_of(const std::string& session_id);
+
+  Store& store_;
+  // Of sessions that have a cgroup; of a spare one it may change, and is not kept.
+  std::map<std::string, std::string> principals_;
+  std::map<std::string, std::int64_t> set_;  // by session
+  std::mutex mutex_;
+  std::condition_variable_any wakeup_;
+  std::jthread thread_;
+};
+
+}  // namespace sessions
