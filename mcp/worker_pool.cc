@@ -56,7 +56,7 @@ bool WorkerPool::run(const std::string& who, Work work) {
   if (threads_.empty()) return false;
   const bool is_unbounded = !unbounded_.empty() && who == unbounded_;
   const auto asker = askers_.try_emplace(who).first;
-  asker->second.share = is_unbounded ? Share{threads_max_, queue_max_} : share_;
+  asker->second.share = is_unbounded ? Share{share_.threads_max, queue_max_ / 2} : share_;
   asker->second.queue.push_back(std::move(work));
   if (asker->second.queue.size() == 1) turns_.push_back(asker);
   ++waiting_;

@@ -47,7 +47,8 @@ class WorkerPool {
   // Threads are started as they are needed, up to `threads_max`. `queue_max` is of all together.
   WorkerPool(std::size_t threads_max, std::size_t queue_max)
       : WorkerPool(threads_max, queue_max, {threads_max, queue_max}) {}
-  // `unbounded` has no share: it gets what there is.
+  // `unbounded` has whatever is at work, but leaves others half of the queue and as many threads as
+  // anybody does.
   WorkerPool(std::size_t threads_max, std::size_t queue_max, Share share,
              std::string unbounded = "")
       : threads_max_(threads_max),
