@@ -5,9 +5,8 @@
 #include "sandbox/base/utf8.h"
 
 namespace tools {
-namespace {
 
-// Length of the valid character at the start of `bytes`, 0 when there is none. RFC 3629 section 4.
+// RFC 3629, section 4, has the table.
 std::size_t character_size(std::string_view bytes) {
   const auto at = [&bytes](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const unsigned lead = at(0);
@@ -23,8 +22,6 @@ std::size_t character_size(std::string_view bytes) {
   if (lead == 0xf4 && at(1) > 0x8f) return 0;  // above U+10FFFF
   return size;
 }
-
-}  // namespace
 
 std::string to_utf8(std::string_view bytes) {
   std::string text;

@@ -14,6 +14,10 @@ inline constexpr std::size_t kListCharacters = 58'000;
 // Bytes that are no UTF-8 become U+FFFD each. NUL and other control characters stay.
 std::string to_utf8(std::string_view bytes);
 
+// Length of the valid character of UTF-8 at the start of `bytes`, of which there is one at least; 0
+// when there is none.
+std::size_t character_size(std::string_view bytes);
+
 // For a line of text: control characters, with which a name could forge other lines or steer a
 // terminal, become \n, \t or \xHH.
 std::string one_line(std::string_view text);

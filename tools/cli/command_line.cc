@@ -7,9 +7,6 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include "sandbox/base/name_service.h"
 #include "sandbox/base/process.h"
@@ -20,46 +17,19 @@
 #include "tools/cli/manual.h"
 #include "tools/cli/ending_signals.h"
 #include "tools/cli/network_options.h"
+#include "tools/cli/server_log.h"
 #include "tools/cli/session_options.h"
 #include "tools/cli/setup_options.h"
+#include "tools/cli/terminal.h"
 #include "tools/cli/token_options.h"
 #include "tools/text_window.h"
 
 namespace tools::cli {
 namespace {
 
-// As a JSON string: whatever it holds, the line stays JSON.
-class JsonMessage : public spdlog::custom_flag_formatter {
- public:
-  void format(const spdlog::details::log_msg& message, const std::tm&,
-              spdlog::memory_buf_t& target) override {
-    const std::string text =
-        sandbox::wire::print_json(std::string(message.payload.data(), message.payload.size()));
-    target.append(text.data(), text.data() + text.size());
-  }
-  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
-    return std::make_unique<JsonMessage>();
-  }
-};
-
 // A variable that a script has left empty is no option that was not given.
 const CLI::Validator kNotEmpty(
     [](std::string& text) { return std::string(text.empty() ? "must not be empty" : ""); }, "");
-
-void set_up_logging(const Settings& settings) {
-  const auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-  const auto logger = std::make_shared<spdlog::logger>("hutch", sink);
-  if (settings.log_format == "json") {
-    auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
-    formatter->add_flag<JsonMessage>('J').set_pattern(
-        R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":%J})");
-    logger->set_formatter(std::move(formatter));
-  } else {
-    logger->set_pattern("hutch: %l: %v");
-  }
-  logger->set_level(spdlog::level::from_str(settings.log_level));
-  spdlog::set_default_logger(logger);
-}
 
 // The umask of whoever started it.
 mode_t set_up_process() {
@@ -305,26 +275,27 @@ int status_with_output(int status) {
   pollfd reader{STDOUT_FILENO, 0, 0};
   const bool has_gone = ::poll(&reader, 1, 0) > 0 && (reader.revents & POLLERR) != 0;
   if (std::cout || has_gone) return status;
-  std::cerr << "hutch: standard output could not be written to: some of it is lost\n";
+  tell("standard output could not be written to: some of it is lost");
   return status == 0 ? 1 : status;
 }
 
 int run_command(const Choices& choices) {
   auto settings = resolve_settings(choices.flags, process_environment());
   if (!settings.ok()) {
-    std::cerr << "hutch: " << settings.error().message << "\n";
+    tell(settings.error().message);
     return 2;
   }
   settings.value().user_umask = choices.user_umask;
-  set_up_logging(settings.value());
+  set_up_log(settings.value().log_format, settings.value().log_level);
   const auto status = choices.command(settings.value());
-  if (!status.ok()) std::cerr << "hutch: " << status.error().message << "\n";
+  if (!status.ok()) tell(status.error().message);
   return status.ok() ? status.value() : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  const Terminals terminals;
   Choices choices;
   choices.user_umask = set_up_process();
   CLI::App app("A computer of their own for AI agents: runs code in a sandbox, over MCP", "hutch");

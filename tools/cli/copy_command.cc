@@ -12,6 +12,7 @@
 #include "sandbox/files/box_files.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/folder_copy.h"
+#include "tools/cli/terminal.h"
 #include "tools/text_window.h"
 #include "tools/tool_kit.h"
 
@@ -63,12 +64,25 @@ base::Result<sandbox::files::BoxFiles> files_of(Application& app,
   return files_in(TRY(app.sessions().root_of(session)), session);
 }
 
+// The target is a terminal that is named as a file.
+base::Status pour_onto_terminal(int source, int terminal) {
+  TerminalText text(TerminalText::Returns::kPass);
+  TRY(pour(source,
+           [&](std::string_view piece) { return base::write_all(terminal, text.take(piece)); }));
+  return base::write_all(terminal, text.rest() + (text.is_coloured() ? kNoColours : ""));
+}
+
+base::Status pour_onto_output(int source) {
+  return pour(source, [](std::string_view piece) { return print_of_sandbox(std::cout, piece); });
+}
+
 // Into what is there, as cp(1) does, when that is no file: a pipe, a terminal.
 base::Result<bool> write_into_what_is_no_file(int source, const std::string& target) {
   struct stat status {};
   if (::stat(target.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return false;
   const base::UniqueFd file = TRY(base::open_file(AT_FDCWD, target, O_WRONLY));
-  TRY(pour(source, file.get()));
+  TRY(::isatty(file.get()) == 1 ? pour_onto_terminal(source, file.get())
+                                : pour(source, file.get()));
   return true;
 }
 
@@ -117,7 +131,7 @@ base::Result<FolderCopied> copy_out(Application& app, const InSession& from, std
   const mode_t umask = app.settings().user_umask;
   if (is_folder && target != "-") return copy_folder_out(files, path, target, umask);
   const base::UniqueFd file = TRY(std::move(source));
-  TRY(target == "-" ? pour(file.get(), STDOUT_FILENO) : write_here(file.get(), target, umask));
+  TRY(target == "-" ? pour_onto_output(file.get()) : write_here(file.get(), target, umask));
   return FolderCopied();
 }
 

@@ -7,12 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <iostream>
 #include <utility>
 
 #include "sandbox/base/random_id.h"
 #include "sandbox/files/open_in_root.h"
-#include "tools/text_window.h"
+#include "tools/cli/terminal.h"
 
 namespace tools::cli {
 
@@ -30,13 +29,12 @@ class Tally {
  public:
   void leave_out() { ++left_out_; }
   void fail(const std::string& name, const Error& why) {
-    std::cerr << "hutch: " << one_line(to_utf8(name)) << " is not copied: " << why.message << "\n";
+    tell(name + " is not copied: " + why.message);
     copied_.is_whole = false;
   }
   FolderCopied told() const {
     if (left_out_ > 0) {
-      std::cerr << "hutch: " << left_out_
-                << " that are no files, as links are none, were left out\n";
+      tell(std::to_string(left_out_) + " that are no files, as links are none, were left out");
     }
     return copied_;
   }
@@ -113,6 +111,10 @@ base::Status copy_out(const BoxFiles& files, const ListEntry& entry, const HostF
 }  // namespace
 
 base::Status pour(int from, int to) {
+  return pour(from, [to](std::string_view piece) { return base::write_all(to, piece); });
+}
+
+base::Status pour(int from, const Sink& sink) {
   struct stat status {};
   if (::fstat(from, &status) != 0) return Error::from_errno("fstat");
   // What it grows by meanwhile is not copied: it could go on for ever.
@@ -121,7 +123,7 @@ base::Status pour(int from, int to) {
     const auto left = static_cast<std::size_t>(status.st_size - offset);
     const std::string piece = TRY(base::read_at(from, offset, std::min(left, kPieceBytes)));
     if (piece.empty()) return base::done();
-    TRY(base::write_all(to, piece));
+    TRY(sink(piece));
     offset += static_cast<off_t>(piece.size());
   }
   return base::done();

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "sandbox/base/result.h"
 #include "sandbox/files/box_files.h"
@@ -29,6 +30,8 @@ base::Result<FolderCopied> copy_folder_in(const sandbox::files::BoxFiles& files,
                                           const std::string& source, const std::string& path,
                                           const PutFile& put);
 
+using Sink = std::function<base::Status(std::string_view piece)>;
+base::Status pour(int from, const Sink& sink);
 base::Status pour(int from, int to);
 
 }  // namespace tools::cli

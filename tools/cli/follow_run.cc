@@ -8,6 +8,8 @@
 #include <chrono>
 #include <iostream>
 
+#include "tools/cli/terminal.h"
+
 namespace tools::cli {
 
 using sessions::RunState;
@@ -16,16 +18,20 @@ namespace {
 
 constexpr int kLookMs = 100;
 
-}  // namespace
+base::Status print(int fd, std::string_view bytes, Printed printed) {
+  if (printed == Printed::kByTerminal) return base::write_all(fd, bytes);
+  return print_of_sandbox(fd == STDERR_FILENO ? std::cerr : std::cout, bytes);
+}
 
+// Prints from `offset` on, and returns the new offset.
 std::int64_t print_stream(sessions::Manager& sessions, const RunState& state, const char* name,
-                          std::int64_t offset, int fd) {
+                          std::int64_t offset, int fd, Printed printed) {
   while (offset != INT64_MAX) {
     const auto bytes =
         sessions.read_stream(state.session_id, state.run.run_id, name, offset, kPrintedBytes);
     if (!bytes.ok() || bytes.value().empty()) return offset;
     // A reader that went away, as `head` does, ends the printing.
-    if (!base::write_all(fd, bytes.value()).ok()) {
+    if (!print(fd, bytes.value(), printed).ok()) {
       if (fd == STDOUT_FILENO) std::cout.setstate(std::ios::badbit);  // main() tells of it
       return INT64_MAX;
     }
@@ -33,6 +39,8 @@ std::int64_t print_stream(sessions::Manager& sessions, const RunState& state, co
   }
   return offset;
 }
+
+}  // namespace
 
 Interruptible::Interruptible() {
   sigset_t ending;
@@ -49,16 +57,19 @@ Interruptible::Interruptible() {
 }
 
 base::Result<RunState> follow(Application& app, RunState state, const std::stop_token& interrupted,
-                              OnInterrupt what, WhenUnread when_unread) {
+                              OnInterrupt what, WhenUnread when_unread, Printed printed) {
   sandbox::WaitOptions options;
   options.until_output = true;
   options.timeout = std::chrono::seconds(30);
   while (true) {
-    options.stdout_offset =
-        print_stream(app.sessions(), state, "stdout", options.stdout_offset, STDOUT_FILENO);
-    options.stderr_offset =
-        print_stream(app.sessions(), state, "stderr", options.stderr_offset, STDERR_FILENO);
-    if (is_terminal(state.run.status)) return state;
+    options.stdout_offset = print_stream(app.sessions(), state, "stdout", options.stdout_offset,
+                                         STDOUT_FILENO, printed);
+    options.stderr_offset = print_stream(app.sessions(), state, "stderr", options.stderr_offset,
+                                         STDERR_FILENO, printed);
+    if (is_terminal(state.run.status)) {
+      for (std::ostream* stream : {&std::cout, &std::cerr}) end_of_sandbox(*stream);
+      return state;
+    }
     const bool is_over =
         when_unread == WhenUnread::kInterrupt && options.stdout_offset == INT64_MAX;
     auto waited = is_over ? base::Result<RunState>(state)

@@ -14,10 +14,6 @@ namespace tools::cli {
 
 inline constexpr std::size_t kPrintedBytes = 1 << 20;  // at once
 
-// Prints one stream from `offset` on; returns the new offset.
-std::int64_t print_stream(sessions::Manager& sessions, const sessions::RunState& state,
-                          const char* name, std::int64_t offset, int fd);
-
 // Requests stop when SIGINT or SIGTERM comes; both are blocked in every thread by main().
 class Interruptible {
  public:
@@ -36,10 +32,13 @@ enum class OnInterrupt { kCancel, kLeave };
 // Once nobody reads what is printed, as when `head` has all that it wants: the run goes on, or what
 // an interrupt does is done.
 enum class WhenUnread { kGoOn, kInterrupt };
+// Who prints: code, which a terminal must not obey, or a program that has a terminal of its own,
+// which this one stands for.
+enum class Printed { kByCode, kByTerminal };
 
 // Prints what there is, from the beginning, and what comes, until the run has ended.
 base::Result<sessions::RunState> follow(Application& app, sessions::RunState state,
                                         const std::stop_token& interrupted, OnInterrupt what,
-                                        WhenUnread when_unread);
+                                        WhenUnread when_unread, Printed printed);
 
 }  // namespace tools::cli

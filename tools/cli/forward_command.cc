@@ -11,6 +11,7 @@
 #include "sessions/host_id.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/ending_signals.h"
+#include "tools/cli/terminal.h"
 #include "tools/ports/pump.h"
 
 namespace tools::cli {
@@ -59,12 +60,12 @@ void take_one(Application& app, const sessions::Session& session, std::uint16_t 
   if (!pair.client.valid()) return;
   auto server = app.sessions().connect(session, port);
   if (!server.ok()) {
-    std::cerr << "hutch: " << server.error().message << std::endl;
+    tell(server.error().message);
     return;
   }
   pair.server = std::move(server).value();
   if (const auto added = pump.add(std::move(pair)); !added.ok()) {
-    std::cerr << "hutch: " << added.error().message << std::endl;
+    tell(added.error().message);
   }
 }
 

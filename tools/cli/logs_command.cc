@@ -1,8 +1,7 @@
 // hutch logs: what a run has printed, and prints.
-#include <iostream>
-
 #include "tools/cli/commands.h"
 #include "tools/cli/follow_run.h"
+#include "tools/cli/terminal.h"
 
 namespace tools::cli {
 
@@ -30,12 +29,11 @@ base::Result<int> run_logs(Application& app, const LogsOptions& options) {
   if (!options.follow) (void)now.request_stop();
   state =
       TRY(follow(app, std::move(state), options.follow ? interruptible.token() : now.get_token(),
-                 OnInterrupt::kLeave, WhenUnread::kInterrupt));
+                 OnInterrupt::kLeave, WhenUnread::kInterrupt, Printed::kByCode));
   if (!is_terminal(state.run.status)) {
-    std::cerr << "hutch: " << run_id << " goes on" << (options.follow ? "" : "; -f follows it")
-              << "\n";
+    tell(run_id + " goes on" + (options.follow ? "" : "; -f follows it"));
   } else if (state.run.error) {
-    std::cerr << "hutch: " << name_of(state.run.status) << ": " << state.run.error->message << "\n";
+    tell(std::string(name_of(state.run.status)) + ": " + state.run.error->message);
   }
   return 0;
 }

@@ -16,6 +16,7 @@
 #include "share/share_folder.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/follow_run.h"
+#include "tools/cli/terminal.h"
 #include "tools/cli/unshown_results.h"
 #include "tools/text_window.h"
 
@@ -54,7 +55,7 @@ void print_file(sessions::Manager& sessions, const RunState& state, const std::s
     const auto bytes =
         sessions.read_run_file(state.session_id, state.run.run_id, name, offset, kPrintedBytes);
     if (!bytes.ok() || bytes.value().empty()) return;
-    std::cout << bytes.value();
+    if (!print_of_sandbox(std::cout, bytes.value()).ok()) return;
     offset += static_cast<std::int64_t>(bytes.value().size());
   }
 }
@@ -65,13 +66,12 @@ void print_values(Application& app, const RunState& state) {
     if (!whole.empty()) {
       print_file(app.sessions(), state, whole);
     } else if (output.contains("text")) {
-      std::cout << output["text"].get<std::string>();
+      (void)print_of_sandbox(std::cout, output["text"].get<std::string>());
     } else {
       continue;
     }
-    std::cout << "\n";
+    (void)print_of_sandbox(std::cout, "\n");
   }
-  std::cout.flush();
 }
 
 // Before the session goes, and they with it. Never over a file that is there.
@@ -88,7 +88,7 @@ base::Status save_files(Application& app, const RunState& state, const std::stri
     if (!put.ok()) {
       return std::move(put).error().context("save " + unshown.name + " in " + path.string());
     }
-    std::cerr << "hutch: saved " << put.value() << "\n";
+    tell("saved " + put.value());
   }
   return base::done();
 }
@@ -100,11 +100,10 @@ void tell_of_unshown(const sandbox::Run& run) {
     return one.form == Unshown::Form::kPicture;
   });
   const bool tables = pictures < static_cast<std::ptrdiff_t>(unshown.size());
-  std::cerr << "hutch: it shows "
-            << (pictures == 0 ? "a part of a table"
-                : tables      ? "pictures, and a part of a table"
-                              : "pictures")
-            << "; --save DIRECTORY writes all of them there\n";
+  const std::string what = pictures == 0 ? "a part of a table"
+                           : tables      ? "pictures, and a part of a table"
+                                         : "pictures";
+  tell("it shows " + what + "; --save DIRECTORY writes all of them there");
 }
 
 // They go with a sandbox that has no name.
@@ -112,8 +111,8 @@ void tell_of_lost_files(const sandbox::Run& run) {
   const auto made = std::count_if(run.files_changed.begin(), run.files_changed.end(),
                                   [](const auto& file) { return file.change == "created"; });
   if (made == 0) return;
-  std::cerr << "hutch: " << made << (made == 1 ? " file" : " files")
-            << " that the code wrote went with its sandbox; --session NAME keeps them\n";
+  tell(std::to_string(made) + (made == 1 ? " file" : " files") +
+       " that the code wrote went with its sandbox; --session NAME keeps them");
 }
 
 // The sandbox's own words are for who calls tools, and name their arguments.
@@ -132,21 +131,21 @@ std::string note_of(const sandbox::Run& run, bool lasts) {
 void tell_of_refused_hosts(const sandbox::Run& run, bool lasts) {
   for (const auto& [host, reason] : run.network.refused) {
     const bool is_policy = reason.starts_with(sandbox::kNotAllowed);
-    std::cerr << "hutch: " << host << " was refused: "
-              << (is_policy && !lasts ? "--allow " + host + " allows it" : reason) << "\n";
+    tell(host +
+         " was refused: " + (is_policy && !lasts ? "--allow " + host + " allows it" : reason));
   }
 }
 
 int report(const RunState& state, bool saves, std::int64_t timeout_seconds, bool lasts) {
   if (!saves) tell_of_unshown(state.run);
   const std::string note = note_of(state.run, lasts);
-  if (!note.empty()) std::cerr << "hutch: " << note << "\n";
+  if (!note.empty()) tell(note);
   tell_of_refused_hosts(state.run, lasts);
   if (state.run.status == sandbox::RunStatus::kCompleted) return 0;
   if (state.run.error && state.run.error->cause != sandbox::Cause::kException &&
       state.run.error->cause != sandbox::Cause::kExit) {
-    std::cerr << "hutch: " << name_of(state.run.status) << " (" << name_of(state.run.error->cause)
-              << "): " << words_of(*state.run.error, timeout_seconds) << "\n";
+    tell(std::string(name_of(state.run.status)) + " (" + name_of(state.run.error->cause) +
+         "): " + words_of(*state.run.error, timeout_seconds));
   }
   // Whatever ended the code when its time was over: timeout(1) answers the same.
   if (state.run.status == sandbox::RunStatus::kTimedOut) return kTimedOutStatus;
@@ -196,7 +195,7 @@ base::Result<int> run_code_once(Application& app, const RunOptions& options, std
     request.timeout_seconds = timeout_seconds;
     RunState started = TRY(app.sessions().start_run(session, std::move(request)));
     return follow(app, std::move(started), interruptible.token(), OnInterrupt::kCancel,
-                  WhenUnread::kGoOn);
+                  WhenUnread::kGoOn, Printed::kByCode);
   }();
   const bool saves = !options.save_directory.empty();
   base::Status saved = base::done();
@@ -212,7 +211,7 @@ base::Result<int> run_code_once(Application& app, const RunOptions& options, std
                                                    !options.session.empty());
   // The status of code that failed says more than the 1 of this.
   if (saved.ok() || status != 0) {
-    if (!saved.ok()) std::cerr << "hutch: " << saved.error().message << "\n";
+    if (!saved.ok()) tell(saved.error().message);
     return status;
   }
   return saved.error();

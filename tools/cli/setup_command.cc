@@ -15,6 +15,7 @@
 #include "sessions/private_file.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/program_output.h"
+#include "tools/cli/terminal.h"
 #include "tools/setup/change.h"
 #include "tools/setup/client.h"
 #include "tools/setup/profile.h"
@@ -242,7 +243,7 @@ base::Result<int> run_setup(const Settings& settings, const SetupOptions& option
   if (!options.remove) {
     compile_runners(config.data_directory);
     const auto loaded = offer_profile(config.data_directory, options);
-    if (!loaded.ok()) std::cerr << "hutch: " << loaded.error().message << "\n";
+    if (!loaded.ok()) tell(loaded.error().message);
   }
   if (clients.empty()) {
     return base::error(
@@ -266,7 +267,7 @@ base::Result<int> run_setup(const Settings& settings, const SetupOptions& option
     const auto did =
         options.remove ? remove_from(client, records, options) : add_to(client, records, options);
     if (!did.ok()) {
-      std::cerr << "hutch: " << client.title << ": " << did.error().message << "\n";
+      tell(client.title + ": " + did.error().message);
       status = 1;
     } else if (did.value() != Did::kNothing) {
       written.push_back(client);
@@ -275,8 +276,8 @@ base::Result<int> run_setup(const Settings& settings, const SetupOptions& option
   if (options.remove || written.empty()) return status;
   const auto tried = try_client(written.front(), places.home);
   if (!tried.ok()) {
-    std::cerr << "hutch: " << tried.error().message << "; what this machine lacks:\n\n"
-              << std::flush;
+    tell(tried.error().message + "; what this machine lacks:");
+    std::cerr << "\n";
     (void)TRY(run_doctor(settings, DoctorView::kTable));
     return 1;
   }

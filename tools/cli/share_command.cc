@@ -14,6 +14,7 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/wire/json.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/terminal.h"
 
 namespace tools::cli {
 
@@ -95,7 +96,7 @@ base::Result<int> share_get(Application& app, const std::string& id, const std::
   const base::UniqueFd source = TRY(app.share().open_stored(share));
   const std::string content = TRY(base::read_all(source.get(), share::kShareBytesMax));
   if (target == "-") {
-    TRY(base::write_all(STDOUT_FILENO, content));
+    TRY(print_of_sandbox(std::cout, content));
     return 0;
   }
   const std::string name = place_of(share, target);

@@ -10,13 +10,13 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <iostream>
 #include <optional>
 #include <stop_token>
 #include <thread>
 
 #include "tools/cli/commands.h"
 #include "tools/cli/follow_run.h"
+#include "tools/cli/terminal.h"
 #include "tools/rest/process.h"
 
 namespace tools::cli {
@@ -174,7 +174,8 @@ base::Result<int> run_shell(Application& app, ShellOptions options) {
       return in_terminal ? std::optional<RawTerminal>(std::in_place) : std::nullopt;
     }();
     std::jthread output([&] {
-      ended = follow(app, state, stop.get_token(), OnInterrupt::kCancel, WhenUnread::kInterrupt);
+      ended = follow(app, state, stop.get_token(), OnInterrupt::kCancel, WhenUnread::kInterrupt,
+                     in_terminal ? Printed::kByTerminal : Printed::kByCode);
       const std::uint64_t one = 1;
       (void)!::write(over.get(), &one, sizeof one);
     });
@@ -191,7 +192,7 @@ base::Result<int> run_shell(Application& app, ShellOptions options) {
   if (!input.ok() && input.error().kind != Error::Kind::kNotFound) return input.error();
   const RunState last = TRY(std::move(ended));
   if (last.run.error && (!last.run.exit_code || is_of_the_session(last.run.error->cause))) {
-    std::cerr << "hutch: " << last.run.error->message << "\n";
+    tell(last.run.error->message);
   }
   return last.run.exit_code.value_or(1);
 }
