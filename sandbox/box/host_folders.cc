@@ -13,11 +13,14 @@
 #include <cstdio>
 #include <deque>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "sandbox/box/id_namespace.h"
+#include "sandbox/box/obeyed_files.h"
 
 namespace sandbox::box {
 namespace {
@@ -25,19 +28,13 @@ namespace {
 using base::Error;
 using wire::PlanOp;
 
-// What programs of the host obey when their user works in the folder: repositories' hooks and
-// configuration, editors, agents, shells.
-constexpr const char* kProtected[] = {
-    ".git",        ".gitconfig",   ".gitmodules",   ".vscode",  ".idea",    ".claude",
-    ".cursor",     ".codex",       ".mcp.json",     ".envrc",   ".bashrc",  ".bash_profile",
-    ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc",   ".zshenv",
-    ".zprofile",   ".zlogin",      ".zlogout",      ".kshrc",   ".cshrc",   ".tcshrc",
-    ".login",      ".xprofile",    ".xsession",     ".xinitrc", ".inputrc", ".vimrc"};
 // Repositories in the folder, and in folders in it. A tree that is larger than this is not searched
 // to its end: it would take longer than anybody waits for a session.
 constexpr int kNestingMax = 2;
 constexpr int kEntriesMax = 10'000;
-constexpr int kCoversMax = 64;
+constexpr int kListedMost = 500;  // of one directory: more cost more than looking for each name
+// All that has such a name at the top is covered, whatever code has made there, and some below it.
+constexpr int kCoversMax = 64 + std::size(kObeyedFiles) + std::size(kObeyedInShared);
 
 Error invalid(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
 
@@ -89,17 +86,50 @@ struct Found {
   int error = 0;                   // errno: it cannot be told
 };
 
+// Returns false with errno when it cannot be told.
+bool add_if_there(int directory, const ObeyedFile& file, const std::string& prefix, Found& found) {
+  struct stat status {};
+  if (::fstatat(directory, file.name.data(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    return errno == ENOENT;
+  }
+  const std::string name = prefix + std::string(file.name);
+  if (!S_ISLNK(status.st_mode)) {
+    found.names.push_back(name);
+  } else if (file.links == ObeyedFile::Links::kNarrow) {
+    found.links.push_back(name);
+  }
+  return true;
+}
+
+void add_shared(int directory, Found& found) {
+  const std::string name(kSharedDirectory);
+  struct stat status {};
+  if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno != ENOENT) found.error = errno;
+    return;
+  }
+  if (S_ISLNK(status.st_mode)) found.links.push_back(name);
+  if (!S_ISDIR(status.st_mode)) return;
+  const base::UniqueFd shared = open_plainly(directory, name, O_PATH | O_DIRECTORY);
+  if (!shared.valid()) {
+    found.error = errno;
+    return;
+  }
+  for (const ObeyedFile& file : kObeyedInShared) {
+    if (add_if_there(shared.get(), file, name + "/", found)) continue;
+    found.names.push_back(name);  // its owner, whom code may be, could open it again
+    return;
+  }
+}
+
 Found find_protected(int directory) {
   Found found;
-  for (const char* name : kProtected) {
-    struct stat status {};
-    if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
-      (S_ISLNK(status.st_mode) ? found.links : found.names).emplace_back(name);
-    } else if (errno != ENOENT) {
-      found.error = errno;
-      return found;
-    }
+  for (const ObeyedFile& file : kObeyedFiles) {
+    if (add_if_there(directory, file, "", found)) continue;
+    found.error = errno;
+    return found;
   }
+  add_shared(directory, found);
   return found;
 }
 
@@ -109,6 +139,41 @@ std::unique_ptr<DIR, CloseDirectory> list_directory(int directory) {
   std::unique_ptr<DIR, CloseDirectory> entries(fd.valid() ? ::fdopendir(fd.get()) : nullptr);
   if (entries) (void)fd.release();  // the stream's by now
   return entries;
+}
+
+const ObeyedFile* find_obeyed(std::string_view name) {
+  static const std::map<std::string_view, const ObeyedFile*> kByName = [] {
+    std::map<std::string_view, const ObeyedFile*> all;
+    for (const ObeyedFile& file : kObeyedFiles) all[file.name] = &file;
+    return all;
+  }();
+  const auto found = kByName.find(name);
+  return found == kByName.end() ? nullptr : found->second;
+}
+
+// Below the top there may be thousands of directories: one listing of each says sooner than a look
+// for every name what is there.
+Found find_protected_below(int directory) {
+  Found found;
+  struct stat status {};
+  if (::fstatat(directory, kObeyedFiles[0].name.data(), &status, AT_SYMLINK_NOFOLLOW) != 0 &&
+      errno != ENOENT) {
+    found.error = errno;  // nobody may search it
+    return found;
+  }
+  const auto entries = list_directory(directory);
+  if (!entries) return find_protected(directory);
+  bool has_shared = false;
+  int count = 0;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of its own
+  while (const dirent* entry = ::readdir(entries.get())) {
+    if (++count > kListedMost) return find_protected(directory);
+    has_shared = has_shared || entry->d_name == kSharedDirectory;
+    const ObeyedFile* const file = find_obeyed(entry->d_name);
+    if (file != nullptr && !add_if_there(directory, *file, "", found)) found.error = errno;
+  }
+  if (has_shared) add_shared(directory, found);
+  return found;
 }
 
 // Why nothing could be kept as it is in the folder if code might write to it, and what helps.
@@ -187,7 +252,8 @@ class Covers {
       }
     }
     const int directory = place.depth > 0 ? below.get() : top_;
-    const Found found = find_protected(directory);
+    const Found found =
+        place.depth > 0 ? find_protected_below(directory) : find_protected(directory);
     const bool deeper = place.depth < kNestingMax;
     const auto entries = found.error == 0 && deeper ? list_directory(directory) : nullptr;
     if (found.error != 0 || (deeper && !entries)) return protect_closed(directory, place);

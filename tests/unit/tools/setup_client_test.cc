@@ -3,11 +3,16 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/box/obeyed_files.h"
 #include "tests/support/source_directory.h"
 #include "tests/support/temporary_directory.h"
 #include "tools/setup/client.h"
@@ -90,6 +95,26 @@ TEST_F(SetupClientTest, AProfileOfWindowsIsTakenWhereThereIsJustOne) {
   EXPECT_EQ(tools::setup::windows_profile(users), ann);
   user_of_windows("Bob");
   EXPECT_EQ(tools::setup::windows_profile(users), "") << "whose it is cannot be told";
+}
+
+// Files that they obey stay as they are in a folder that code may write to
+// (sandbox/box/host_folders.cc).
+TEST(ObeyedFiles, EveryClientThatSetupKnowsIsAmongThoseWhoObey) {
+  using namespace sandbox::box;
+  std::set<std::string> obeying(std::begin(kClientsWithoutFiles), std::end(kClientsWithoutFiles));
+  const auto add = [&obeying](std::string_view by) {
+    std::istringstream words{std::string(by)};
+    for (std::string word; words >> word;) obeying.insert(word);
+  };
+  for (const ObeyedFile& file : kObeyedFiles) add(file.by);
+  for (const ObeyedFile& file : kObeyedInShared) add(file.by);
+  std::ifstream table(source_directory() + "/tools/setup/clients.json");
+  const auto known = nlohmann::json::parse(table);
+  ASSERT_GT(known.size(), 10U);
+  for (const auto& client : known) {
+    EXPECT_TRUE(obeying.contains(client["id"].get<std::string>()))
+        << client["id"] << ": name its files in sandbox/box/obeyed_files.h";
+  }
 }
 
 }  // namespace
