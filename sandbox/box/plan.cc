@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "sandbox/box/covers.h"
+#include "sandbox/box/host_etc.h"
 #include "sandbox/box/host_folders.h"
 #include "sandbox/box/machine_view.h"
 #include "sandbox/box/network.h"
@@ -28,48 +29,6 @@ constexpr const char* kHostName = "hutch";
 constexpr std::int64_t kUntouchedMb = 128;
 constexpr std::int64_t kUntouchedMbMax = 2048;
 constexpr std::int64_t kLeastDataMb = 640;  // below it node does not start its threads
-
-// Entries of the host's /etc that programs need to run. Nothing here names people or secrets.
-constexpr const char* kEtcEntries[] = {"alternatives",
-                                       "ca-certificates",
-                                       "ca-certificates.conf",
-                                       "debian_version",
-                                       "fonts",
-                                       "gai.conf",
-                                       "host.conf",
-                                       "java-11-openjdk",
-                                       "java-17-openjdk",
-                                       "java-21-openjdk",
-                                       "ld.so.cache",
-                                       "ld.so.conf",
-                                       "ld.so.conf.d",
-                                       "locale.alias",
-                                       "locale.conf",
-                                       "localtime",
-                                       "magic",
-                                       "magic.mime",
-                                       "matplotlibrc",
-                                       "mime.types",
-                                       "nanorc",
-                                       "os-release",
-                                       "papersize",
-                                       "perl",
-                                       "php",
-                                       "protocols",
-                                       "python3",
-                                       "python3.10",
-                                       "python3.11",
-                                       "python3.12",
-                                       "python3.13",
-                                       "R",
-                                       "rpc",
-                                       "services",
-                                       "ssl/certs",
-                                       "ssl/openssl.cnf",
-                                       "terminfo",
-                                       "texmf",
-                                       "timezone",
-                                       "vim"};
 
 // What /proc tells about the machine, or does to it (security checklist, OCI's masked paths).
 constexpr const char* kMaskedProc[] = {
@@ -126,18 +85,7 @@ base::Status add_programs(PlanWriter& plan, const std::string& environment_direc
 }
 
 void add_etc(PlanWriter& plan, bool has_network) {
-  add_directory(plan, "/etc");
-  add_directory(plan, "/etc/ssl");
-  for (const std::string entry : kEtcEntries) {
-    const std::string path = "/etc/" + entry;
-    const std::string real = real_path(path);
-    if (real.empty()) continue;
-    if (real.starts_with("/usr/")) {
-      plan.add(PlanOp::kSymlink, {real, path});
-    } else {
-      add_bind(plan, real, path, "r");
-    }
-  }
+  add_host_etc(plan, "/etc");
   plan.add(
       PlanOp::kFile,
       {"/etc/passwd",
