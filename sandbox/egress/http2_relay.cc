@@ -12,6 +12,7 @@
 #include "sandbox/egress/http2_head.h"
 #include "sandbox/egress/http_credential.h"
 #include "sandbox/egress/http_destination.h"
+#include "sandbox/egress/http_override.h"
 
 namespace sandbox::egress {
 namespace {
@@ -119,6 +120,7 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
 
   void take_request(std::int32_t id, Http2Fields fields, bool is_last) {
     if (const Exchange known = find(by_client_, id)) {
+      if (session_->limits_requests_of(*connection_)) drop_overrides(fields);
       known->request.trailers = std::move(fields);
       return end_request(id);
     }
@@ -199,6 +201,7 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
     const auto method = head->method_string();
     const std::string refusal = destination_.admit(target, {method.data(), method.size()});
     if (!refusal.empty()) co_return refuse(*exchange, 403, refusal);
+    if (session_->limits_requests_of(*connection_)) drop_overrides(*head);
     head->set(http::field::host, destination_.shown());
     exchange->note.emplace(*connection_, std::string_view(method.data(), method.size()),
                            target->path);

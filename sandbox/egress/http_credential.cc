@@ -2,10 +2,10 @@
 
 #include <openssl/evp.h>
 
-#include <cctype>
 #include <iterator>
 #include <string_view>
 
+#include "sandbox/egress/http_override.h"
 #include "sandbox/egress/percent_encoding.h"
 
 namespace sandbox::egress {
@@ -40,21 +40,12 @@ std::string with_parameter(std::string_view target, const std::string& name,
   return changed + before + name + "=" + value;
 }
 
-// A host may take "-" and "_" in names of fields for the same (RFC 3875 4.1.18).
 void erase_field(std::string_view name, http::request_header<>& head) {
-  const auto folded = [](std::string_view text) {
-    std::string letters(text);
-    for (char& letter : letters) {
-      letter =
-          letter == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-    }
-    return letters;
-  };
-  const std::string wanted = folded(name);
+  const std::string wanted = folded_name(name);
   for (auto field = head.begin(); field != head.end();) {
     const auto present = field->name_string();
-    field =
-        folded({present.data(), present.size()}) == wanted ? head.erase(field) : std::next(field);
+    const bool is_it = folded_name({present.data(), present.size()}) == wanted;
+    field = is_it ? head.erase(field) : std::next(field);
   }
 }
 

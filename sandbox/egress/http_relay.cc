@@ -18,6 +18,7 @@
 #include "sandbox/egress/http_forward.h"
 #include "sandbox/egress/http_head.h"
 #include "sandbox/egress/http_loan.h"
+#include "sandbox/egress/http_override.h"
 #include "sandbox/egress/session.h"
 
 namespace sandbox::egress {
@@ -160,6 +161,7 @@ class HttpRelay {
     http::request<http::buffer_body> out(std::move(request.get().base()));
     out.erase(http::field::expect);
     drop_hop_by_hop<true>(out);
+    if (session_->limits_requests_of(*connection_)) drop_overrides(out);
     if (framing.chunked) out.chunked(true);
     if (framing.length) out.content_length(*framing.length);
     out.version(11);

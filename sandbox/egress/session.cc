@@ -163,6 +163,10 @@ bool Session::allows_request(const Connection& connection, std::string_view meth
   return sandbox::allows_request(rules_, connection.host, connection.port, method, path);
 }
 
+bool Session::limits_requests_of(const Connection& connection) const {
+  return limits_requests(rules_, connection.host, connection.port);
+}
+
 std::optional<std::string> Session::name_of(Connection& connection) const {
   error_code failure;
   const auto local = connection.client.socket().local_endpoint(failure);

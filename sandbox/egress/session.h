@@ -69,6 +69,8 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] bool looks_into(const std::string& host, std::uint16_t port) const;
   [[nodiscard]] bool allows_request(const Connection& connection, std::string_view method,
                                     std::string_view path) const;
+  // Whether it is only some requests that its host may be reached by.
+  [[nodiscard]] bool limits_requests_of(const Connection& connection) const;
   [[nodiscard]] std::optional<std::string> name_of(Connection& connection) const;
   void refuse(const std::string& host, std::uint16_t port, const std::string& reason,
               const AskedFor& asked = {});

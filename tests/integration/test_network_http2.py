@@ -71,11 +71,12 @@ def test_requests_that_are_allowed_and_others(world):
     host = world.at("inside")
     (first, second, third), run = answers_of(world, f"""
       const session = connect('{host}');
-      const all = await Promise.all([ask(session, '/v1/a?b=c', {{headers: {{'x-a': '1'}}}}), ask(session, '/v2/a'),
+      const all = await Promise.all([ask(session, '/v1/a?b=c', {{headers: {{'x-a': '1', 'x-http-method-override': 'DELETE', 'X-Original-URL': '/v2/a'}}}}), ask(session, '/v2/a'),
                                      ask(session, '/v1/b', {{method: 'DELETE'}})]);
       session.close(); return all;""")
     assert first["status"] == 200 and json.loads(first["body"])[":path"] == "/v1/a?b=c" and json.loads(first["body"])["x-a"] == "1", first
     assert json.loads(first["body"])[":authority"] == host
+    assert not {"x-http-method-override", "x-original-url"} & set(json.loads(first["body"])), first
     assert second["status"] == 403 and "GET /v2/a of this host is not allowed" in second["body"], second
     assert third["status"] == 403 and "DELETE" in third["body"], third
     assert run["network"]["allowed"] == [host] and "is not allowed" in refused(run)[host], run

@@ -1,6 +1,7 @@
 """Rules for requests: the door looks into TLS with an authority of its own, and only where it has to."""
 
 import os
+import re
 import stat
 import subprocess
 from pathlib import Path
@@ -29,7 +30,7 @@ allow = ["GET,HEAD api.test:{port_of(api)}/v1/*", "POST api.test:{port_of(api)}/
 """)
         with Client(module_state, env={"HUTCH_CONFIG": str(config), "SSL_CERT_FILE": str(folder / "roots.pem")}) as client:
             client.api, client.web = f"api.test:{port_of(api)}", f"web.test:{port_of(web)}"
-            client.port, client.asked = port_of(api), api.asked
+            client.port, client.asked, client.headers = port_of(api), api.asked, {"api": api.headers, "web": web.headers}
             yield client
 
 
@@ -46,6 +47,25 @@ for other in "-d body https://{world.api}/v1/other" "-X DELETE https://{world.ap
     assert run["stdout"].count("403\n") == 6 and "DELETE /v1/a of this host is not allowed" in run["stdout"], run
     assert world.asked == [f"GET /v1/a {world.api}", f"GET /v1/b?c=d {world.api}", f"POST /v1/items {world.api}"]
     assert run["network"]["allowed"] == [world.api] and "is not allowed" in refused(run)[world.api]
+
+
+OVERRIDES = ("X-HTTP-Method-Override: DELETE", "X-HTTP-Method: DELETE", "x-method_override: DELETE", "X-Original-URL: /v2/admin",
+             "X-Rewrite-URL: /v2/admin")
+
+
+def test_no_request_asks_for_another_than_its_line(world):
+    for headers in world.headers.values():
+        headers.clear()
+    fields = " ".join(f"-H '{field}'" for field in (*OVERRIDES, "X-Mine: 1"))
+    run = world.run(f"curl -sS {fields} -d body https://{world.api}/v1/items; curl -sS {fields} http://{world.web}/public/a\n"
+                    f"curl -sSk {fields} https://secure.test:{world.port}/x", "bash")
+    assert run["status"] == "completed", run
+    *limited, free = *world.headers["web"], *world.headers["api"]
+    assert len(limited) == 2
+    for one in limited:
+        assert one["X-Mine"] == ["1"] and not any(re.match("(?i)x-(http|method|original|rewrite)", name) for name in one), one
+    # Where nothing limits requests, nobody looks.
+    assert free["X-Original-URL"] == ["/v2/admin"] and len([name for name in free if name.lower().startswith("x-")]) == 6, free
 
 
 def test_a_narrower_rule_that_is_left_ends_what_a_wider_one_has_let_through(world):

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "sandbox/egress/http_credential.h"
+#include "sandbox/egress/http2_head.h"
 #include "sandbox/egress/http_head.h"
+#include "sandbox/egress/http_override.h"
 #include "sandbox/egress/redactor.h"
 
 namespace {
@@ -53,6 +55,38 @@ TEST(EgressHttpHead, WhatIsOfOneConnectionStaysThere) {
   EXPECT_EQ(std::distance(head.begin(), head.end()), 2);
   EXPECT_EQ(head[http::field::host], "a.example");
   EXPECT_EQ(head[http::field::accept], "*/*");
+}
+
+TEST(EgressHttpHead, AsksForNoOtherMethodOrPathThanItsLine) {
+  Head head = head_with({{"X-HTTP-Method-Override", "DELETE"},
+                         {"x_http_method", "PUT"},
+                         {"X-Method-Override", "PATCH"},
+                         {"X-Original-URL", "/admin"},
+                         {"X-Original_Url", "/admin"},
+                         {"X-REWRITE-URL", "/admin"},
+                         {"X-Original-Urls", "kept"},
+                         {"Accept", "*/*"}});
+  drop_overrides(head);
+  EXPECT_EQ(std::distance(head.begin(), head.end()), 2);
+  EXPECT_EQ(head["X-Original-Urls"], "kept");
+
+  auto second = request_in({{":method", "POST"},
+                            {":scheme", "https"},
+                            {":authority", "a.example"},
+                            {":path", "/v1/items"},
+                            {"x-http-method-override", "DELETE"},
+                            {"x-rewrite-url", "/admin"},
+                            {"x-mine", "1"}});
+  ASSERT_TRUE(second);
+  drop_overrides(*second);
+  EXPECT_EQ(fields_of(*second), (Http2Fields{{":method", "POST"},
+                                             {":scheme", "https"},
+                                             {":authority", "a.example"},
+                                             {":path", "/v1/items"},
+                                             {"x-mine", "1"}}));
+  Http2Fields trailers = {{"x-original-url", "/admin"}, {"x-checksum", "1"}};
+  drop_overrides(trailers);
+  EXPECT_EQ(trailers, (Http2Fields{{"x-checksum", "1"}}));
 }
 
 TEST(EgressCredential, TakesThePlaceOfWhatTheCodeHasSent) {
