@@ -100,7 +100,8 @@ class LinuxSandbox : public Sandbox {
     const auto patience = waited_.exchange(true) ? kWarmAgainPatience : kWarmPatience;
     const auto deadline = std::chrono::steady_clock::now() + patience;
     while (!stop.stop_requested() && std::chrono::steady_clock::now() < deadline &&
-           !wait_for_zygote(zygote.directory(), std::chrono::seconds(0)).ok()) {
+           !wait_for_zygote(zygote.directory(), std::chrono::seconds(0)).ok() &&
+           zygote_lives(zygote.directory())) {
       (void)::poll(nullptr, 0, kWarmPauseMs);
     }
   }

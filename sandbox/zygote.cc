@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -91,6 +92,8 @@ base::Status Zygote::start() {
   const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDWR));
   const base::UniqueFd log = TRY(base::open_file(
       directory.get(), "zygote.log", O_WRONLY | O_CREAT | O_APPEND | O_TRUNC | O_NOFOLLOW, 0600));
+  // The zygote has this lock by its standard error, as long as it lives: see zygote_lives().
+  (void)::flock(log.get(), LOCK_SH);
   base::SocketPair pair = TRY(base::make_socket_pair(SOCK_SEQPACKET));
   base::SpawnOptions options;
   options.arguments = {config_.program_directory + "/hutch-init", "--zygote",
@@ -109,12 +112,18 @@ base::Status Zygote::start() {
   return base::done();
 }
 
+bool zygote_lives(const std::string& directory_path) {
+  const auto log = base::open_file(AT_FDCWD, directory_path + "/zygote.log", O_RDONLY);
+  return log.ok() && ::flock(log.value().get(), LOCK_EX | LOCK_NB) != 0;
+}
+
 base::Status wait_for_zygote(const std::string& directory_path, std::chrono::seconds patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   const base::UniqueFd directory =
       TRY(base::open_file(AT_FDCWD, directory_path, O_PATH | O_DIRECTORY));
   while (!base::connect_to(directory.get(), wire::kZygoteSocket, kPatience, SOCK_SEQPACKET).ok()) {
-    if (std::chrono::steady_clock::now() >= deadline) {
+    // Without a Python, for one, it ends as soon as it is started.
+    if (std::chrono::steady_clock::now() >= deadline || !zygote_lives(directory_path)) {
       return base::error(base::Error::Kind::kUnavailable, words_of_zygote(directory_path));
     }
     (void)::poll(nullptr, 0, kLookPauseMs);

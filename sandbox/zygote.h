@@ -46,7 +46,10 @@ class Zygote {
   int attempts_ = 0;              // in a row
 };
 
-// Waits until the zygote of this directory is warm. The error is what stands last in its log.
+// True while there is one in this directory, warm or not; one that has just been started counts.
+bool zygote_lives(const std::string& directory_path);
+// Waits until the zygote of this directory is warm, while it lives. The error is what stands last
+// in its log.
 base::Status wait_for_zygote(const std::string& directory_path, std::chrono::seconds patience);
 // What the last one in this directory has said.
 std::string words_of_zygote(const std::string& directory_path);

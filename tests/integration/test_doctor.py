@@ -72,6 +72,14 @@ def test_interpreters_first_in_the_path_are_named(state, tmp_path):
         assert f"/usr/bin/{name}" in findings[layer]["detail"]
 
 
+def test_without_python_nothing_is_waited_for(state, changed, tmp_path):
+    (tmp_path / "none").touch(0o644)
+    findings = findings_of(state, binary=changed(f"mount --bind {tmp_path}/none /usr/bin/python3"), env={"HUTCH_ZYGOTE": "1"})
+    assert "install the package python3" in findings["Python, SQL"]["detail"], findings["Python, SQL"]
+    assert findings["zygote"]["state"] == "weaker" and findings["zygote"]["remedy"] == "as for Python, SQL above", findings["zygote"]
+    assert findings["a real box"]["state"] == "good" and findings["bash"]["state"] == "good"
+
+
 def test_an_interpreter_that_fails_in_a_box_is_named_with_the_reason(state, changed, tmp_path):
     old = tmp_path / "node"
     old.write_text("#!/bin/sh\necho 'SyntaxError: Unexpected token of an old node' >&2\nexit 1\n")

@@ -10,8 +10,10 @@ import tomllib
 
 import pytest
 
+from changed_host import changed_hutch, why_not
+from conftest import needs
 from copies import needs_copies_to_start
-from hutch_client import hutch_binary
+from hutch_client import PATIENCE, hutch_binary
 
 CLIENTS = json.loads((pathlib.Path(__file__).parents[2] / "tools/setup/clients.json").read_text())
 
@@ -56,6 +58,16 @@ def test_a_run_through_the_entry_is_the_proof(home):
     assert "\nhutch doctor:\n" in done.stdout and "\nSessions start here" in done.stdout and "   good   " not in done.stdout, done
     with pytest.raises(StopIteration):  # nothing is left of it
         next(path for path in (home / ".local/state/hutch/sessions").iterdir() if (path / "box.sock").exists())
+
+
+def test_without_python_it_says_what_is_lacking(home, tmp_path):
+    needs(not why_not(), f"a mount namespace of our own ({why_not().strip()})")
+    (tmp_path / "none").touch(0o644)
+    cursor(home)
+    done = subprocess.run([changed_hutch(tmp_path, f"mount --bind {tmp_path}/none /usr/bin/python3"), "setup", "--yes"], capture_output=True,
+                          text=True, timeout=180 * PATIENCE, env={"HOME": str(home), "PATH": "/usr/bin:/bin"})
+    assert done.returncode == 1 and "install the package python3 on the host; what this machine lacks:\n" in done.stderr, done
+    assert "{" not in done.stderr and "as for Python, SQL above" in done.stdout and "a real box       good" in done.stdout, done
 
 
 def test_an_environment_is_offered_and_built_on_request(home):

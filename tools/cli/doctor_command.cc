@@ -50,13 +50,17 @@ Finding box_finding(const base::Result<BoxProof>& proof, const std::vector<Findi
 }
 
 // Whether a session comes from a zygote, which this starts where there is none.
-Finding zygote_finding(Settings settings) {
+Finding zygote_finding(Settings settings, bool has_python) {
   constexpr std::chrono::seconds kPatience{30};
   const char* layer = "zygote";
   const std::string without = "sessions start Python themselves: ";
   if (!settings.zygote) {
     return {layer, Finding::State::kWeaker, without + "switched off",
             "zygote = true in the configuration"};
+  }
+  if (!has_python) {
+    return {layer, Finding::State::kWeaker, "none: it is a Python, and sessions have none",
+            "as for Python, SQL above"};
   }
   settings.serves = true;
   settings.spare_sessions = 0;
@@ -187,7 +191,8 @@ base::Result<int> run_doctor(const Settings& settings, DoctorView view) {
   }
   findings.push_back(environment_finding(settings, host.environment_directory));
   findings.push_back(memory_finding(settings));
-  findings.push_back(zygote_finding(settings));
+  const bool has_python = !proof.ok() || proof.value().languages.at("python").works;
+  findings.push_back(zygote_finding(settings, has_python));
   if (auto held = deletion_finding(settings)) findings.push_back(std::move(*held));
   const std::string last_word = verdict(findings);
   if (view == DoctorView::kImprovable) {

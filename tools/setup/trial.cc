@@ -27,6 +27,16 @@ base::Error does_not(const std::string& what) {
   return base::error(Error::Kind::kUnavailable, what);
 }
 
+// The server's words say it, where it has some.
+base::Error answers_with(const json& answer) {
+  const json content = answer.value("content", json());
+  const bool has_words = content.is_array() && content.size() == 1 && content[0].is_object();
+  if (has_words && answer.value("isError", json()) == true) {
+    return does_not("answers: " + sandbox::wire::string_or(content[0], "text"));
+  }
+  return does_not("answers " + sandbox::wire::print_json(answer));
+}
+
 // A server's two ends. Ends it when it goes.
 class Server {
  public:
@@ -121,8 +131,7 @@ base::Result<Trial> try_entry(const std::vector<std::string>& words, const std::
   const json call = {{"name", "run_code"}, {"arguments", {{"code", "print(6 * 7)"}}}};
   const json answer = TRY(server.ask(2, "tools/call", call));
   const json run = answer.value("structuredContent", json::object());
-  if (sandbox::wire::string_or(run, "stdout") != "42\n")
-    return does_not("answers " + sandbox::wire::print_json(answer));
+  if (sandbox::wire::string_or(run, "stdout") != "42\n") return answers_with(answer);
   Trial trial;
   trial.took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began);
   const json info = hello.value("serverInfo", json::object());

@@ -1,18 +1,21 @@
-// Which zygotes a server keeps: the one used last, and those of the last minutes.
+// Which zygotes a server keeps, the one used last and those of the last minutes, and waits for.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <stop_token>
 #include <string>
 
 #include "sandbox/base/fd.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/wire/zygote_protocol.h"
+#include "sandbox/zygote.h"
 
 namespace {
 
@@ -95,6 +98,35 @@ TEST_F(ZygoteRestTest, OthersAreKeptForAWhile) {
   sandbox->rest();
   EXPECT_FALSE(of_host.is_left());
   EXPECT_FALSE(of_environment.is_left());
+}
+
+TEST_F(ZygoteRestTest, NobodyWaitsForOneThatHasEnded) {
+  SandboxConfig of_none = config(std::chrono::seconds(0));
+  of_none.program_directory = directory_;  // what would become the zygote ends at once
+  std::filesystem::create_symlink("/bin/false", directory_ + "/hutch-init");
+  const auto sandbox = make_sandbox(of_none);
+  std::ofstream(directory_ + "/zygote.log", std::ios::app)
+      << "warming\nstart Python: no such file\n";
+  const auto waited = wait_for_zygote(directory_, std::chrono::hours(24));
+  ASSERT_FALSE(waited.ok());
+  EXPECT_EQ(waited.error().message, "start Python: no such file");
+  sandbox->wait_until_warm("", std::stop_token());
+}
+
+TEST_F(ZygoteRestTest, OneThatIsBeingWarmedIsWaitedFor) {
+  SandboxConfig of_slow = config(std::chrono::seconds(0));
+  of_slow.program_directory = directory_;
+  {
+    std::ofstream program(directory_ + "/hutch-init");
+    program << "#!/bin/sh\nread -r end <" << directory_ << "/pipe\n";
+  }
+  std::filesystem::permissions(directory_ + "/hutch-init", std::filesystem::perms::owner_all);
+  ASSERT_EQ(::mkfifo((directory_ + "/pipe").c_str(), 0600), 0);
+  const auto sandbox = make_sandbox(of_slow);
+  EXPECT_TRUE(zygote_lives(directory_));
+  std::ofstream(directory_ + "/pipe") << "end\n";
+  EXPECT_FALSE(wait_for_zygote(directory_, std::chrono::hours(24)).ok());
+  EXPECT_FALSE(zygote_lives(directory_));
 }
 
 }  // namespace
