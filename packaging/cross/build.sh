@@ -34,5 +34,5 @@ cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 
 mkdir -p build/cross/build build/packages
 unshare --mount --pid --fork --kill-child -- packaging/cross/enter.sh "$root" "${@:-all}" </dev/null
-find build/cross/build/packages -maxdepth 1 \( -name '*.deb' -o -name '*.tar.xz' \) -exec cp -t build/packages {} +
-ls build/packages/*arm64.deb build/packages/*aarch64.tar.xz 2>/dev/null || true
+find build/cross/build/packages -maxdepth 1 \( -name '*.deb' -o -name '*.tar.?z' \) -exec cp -t build/packages {} +
+ls build/packages/*arm64.deb build/packages/*aarch64.tar.?z 2>/dev/null || true

@@ -116,17 +116,17 @@ make_packages() {
   [ ${#packages[@]} -eq 0 ] || return 0
   say "The packages"
   local kinds=(deb tarball mcpb wheel npm) made="$top/build/packages" file
-  rm -f "$made"/*.{deb,tar.xz,mcpb,whl,tgz} # of another version or machine
+  rm -f "$made"/*.{deb,tar.xz,tar.gz,mcpb,whl,tgz} # of another version or machine
   "$top/packaging/build.sh" "${kinds[@]}" >"$work/packages.log" 2>&1 || { tail -n 30 "$work/packages.log" >&2; exit 1; }
   mkdir "$work/first"
-  cp "$made"/*.{deb,tar.xz,mcpb,whl,tgz} "$work/first/"
-  rm "$made"/*.{deb,tar.xz,mcpb,whl,tgz}
+  cp "$made"/*.{deb,tar.xz,tar.gz,mcpb,whl,tgz} "$work/first/"
+  rm "$made"/*.{deb,tar.xz,tar.gz,mcpb,whl,tgz}
   "$top/packaging/build.sh" "${kinds[@]}" >"$work/packages.log" 2>&1 || { tail -n 30 "$work/packages.log" >&2; exit 1; }
   for file in "$work/first"/*; do cmp "$file" "$made/${file##*/}"; done
   smaller 8 "$made"/*.deb
   smaller 25 "$made"/*.tar.xz
   python3 "$here/upgrade.py" make "$top"/build/packages/hutch_*.deb "$work/next.deb"
-  packages=("$made"/*.{deb,tar.xz,mcpb,whl,tgz} "$work/next.deb" "$here"/{upgrade,bundle}.py)
+  packages=("$made"/*.{deb,tar.xz,tar.gz,mcpb,whl,tgz} "$work/next.deb" "$here"/{upgrade,bundle}.py)
 }
 
 # smaller MB FILE
@@ -162,10 +162,14 @@ tarball() {
   make_packages
   say "The tarball"
   machine tarball root '
-    apt-get update -qq && apt-get install -y -qq --no-install-recommends python3 xz-utils >/dev/null 2>&1
+    apt-get update -qq && apt-get install -y -qq --no-install-recommends python3 >/dev/null 2>&1
     useradd -m person
+    # The one needs nothing that a small system lacks, and holds what the other does.
+    tar -C /root -xf /opt/hutch-*.tar.gz
+    apt-get install -y -qq --no-install-recommends xz-utils >/dev/null 2>&1
     # Homes are closed on Ubuntu: root has one of its own.
-    for home in /root /home/person; do tar -C $home -xf /opt/hutch-*.tar.xz; done
+    tar -C /home/person -xf /opt/hutch-*.tar.xz
+    diff -r --no-dereference /root/hutch-* /home/person/hutch-*
     printf "print(6 * 7)" > code.py
     for who in root person; do
       home=/root; [ $who = root ] || home=/home/person
