@@ -74,9 +74,10 @@ constexpr const char* kSecrets[] = {
     "snap/chromium",
 };
 // Programs and settings that the user's next login obeys.
-constexpr const char* kObeyed[] = {"bin",          ".cargo",  ".claude",    ".codex",
-                                   ".config",      ".cursor", ".local/bin", ".local/lib",
-                                   ".local/share", ".vscode"};
+constexpr const char* kObeyed[] = {
+    "bin",        ".agents",      ".cargo",  ".claude", ".cline",        ".codeium",  ".codex",
+    ".config",    ".copilot",     ".cursor", ".gemini", ".kiro",         ".lmstudio", ".local/bin",
+    ".local/lib", ".local/share", ".qwen",   ".vscode", ".vscode-server"};
 
 Error refused(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
 

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/box/obeyed_files.h"
+#include "sandbox/host_places.h"
 #include "tests/support/source_directory.h"
 #include "tests/support/temporary_directory.h"
 #include "tools/setup/client.h"
@@ -114,6 +115,23 @@ TEST(ObeyedFiles, EveryClientThatSetupKnowsIsAmongThoseWhoObey) {
   for (const auto& client : known) {
     EXPECT_TRUE(obeying.contains(client["id"].get<std::string>()))
         << client["id"] << ": name its files in sandbox/box/obeyed_files.h";
+  }
+}
+
+// Their own configuration, in the user's home, is granted for writing to nobody.
+TEST(ObeyedFiles, NoDirectoryThatAClientIsConfiguredInIsGrantedForWriting) {
+  sandbox::HostPlaces places;
+  sandbox::add_home(places, "/home/me");
+  std::ifstream table(source_directory() + "/tools/setup/clients.json");
+  for (const auto& client : nlohmann::json::parse(table)) {
+    std::string file = client["file"].get<std::string>();
+    if (file.starts_with("$CONFIG")) file = "~/.config" + file.substr(7);
+    const std::string directory = file.substr(2, file.find('/', 2) - 2);
+    if (file.find('/', 2) == std::string::npos) continue;  // no folder can be a file
+    EXPECT_EQ(std::count(places.never_writable.begin(), places.never_writable.end(),
+                         "/home/me/" + directory),
+              1)
+        << client["id"];
   }
 }
 
