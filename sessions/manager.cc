@@ -55,6 +55,7 @@ std::int64_t run_seconds_of(const Session& session) {
 
 Manager::Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox)
     : config_(std::move(config)),
+      quotas_(config_),
       store_(store),
       sandbox_(sandbox),
       server_id_(base::random_id("server_")),
@@ -128,8 +129,9 @@ Session Manager::new_session(const std::string& principal_id, const sandbox::Lim
   session.env = "{}";
   session.template_name =
       sandbox::usual_template(config_.environments_directory, config_.usual_template);
-  session.idle_seconds = config_.idle_seconds;
-  session.retention_seconds = config_.retention_seconds;
+  const Quotas quotas_now = quotas();
+  session.idle_seconds = quotas_now.idle_seconds;
+  session.retention_seconds = quotas_now.retention_seconds;
   const Moment now = moment_now();
   session.created_at = session.last_used_at = now.now_ms;
   session.boot_id = now.boot_id;
@@ -147,8 +149,9 @@ base::Result<Session> Manager::make_row(const std::string& principal_id,
   TRY(check_session_name(options.name));
   const json wished =
       options.limits.empty() ? json() : TRY(sandbox::wire::parse_json(options.limits));
+  const Quotas now = quotas();
   const sandbox::Limits limits =
-      TRY(sandbox::limits_from_json(wished, config_.default_limits, config_.most_limits));
+      TRY(sandbox::limits_from_json(wished, now.default_limits, now.most_limits));
   if (options.lifetime_seconds &&
       (*options.lifetime_seconds < 1 || *options.lifetime_seconds > kLifetimeSecondsMax)) {
     return base::error(Error::Kind::kInvalid,
@@ -258,11 +261,12 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::box_of(const Session& sessi
     // It may have been deleted since the caller looked, and again until its lock is held.
     if (TRY(find(session.principal_id, session.id)).status == "destroyed") return deleted();
     const auto owned = own(session.id);
-    if (owned.ok()) return start_box(session, owned.value());
+    if (owned.ok()) return note_start(session, start_box(session, owned.value()));
     // Another server is starting one, which will answer, or removes what is left of the last.
     const bool somebodys = owned.error().kind == Error::Kind::kConflict ||
                            owned.error().kind == Error::Kind::kNotFound;
-    if (!somebodys || std::chrono::steady_clock::now() >= deadline) return owned.error();
+    if (!somebodys) return note_start(session, owned.error());
+    if (std::chrono::steady_clock::now() >= deadline) return owned.error();
     pause_for_box();
   }
 }

@@ -26,6 +26,8 @@
 #include "sandbox/base/result.h"
 #include "sandbox/sandbox.h"
 #include "sessions/manager_config.h"
+#include "sessions/notice.h"
+#include "sessions/readiness.h"
 #include "sessions/store.h"
 
 namespace sessions {
@@ -224,7 +226,10 @@ class Manager {
   base::Status take_journal(const std::string& session_id);
   base::Status take_journals();
 
+  // It is as it was opened with: the Quotas that hold now are quotas().
   [[nodiscard]] const ManagerConfig& config() const { return config_; }
+  [[nodiscard]] Quotas quotas() const;
+  void change_quotas(const Quotas& quotas);
   [[nodiscard]] Store& store() { return store_; }
 
  private:
@@ -239,6 +244,9 @@ class Manager {
                                                            const std::string& run_id,
                                                            const std::string& name) const;
   base::Status make_directories(const Session& session) const;
+  // Tells of one that did not come up, and gives back what it was given.
+  base::Result<std::shared_ptr<sandbox::Box>> note_start(
+      const Session& session, base::Result<std::shared_ptr<sandbox::Box>> started) const;
   base::Result<std::shared_ptr<sandbox::Box>> start_box(const Session& known,
                                                         const sandbox::SessionLock& lock);
   // The directory of its template's environment, as it is now; empty: it has the host's packages.
@@ -359,6 +367,8 @@ class Manager {
   std::shared_ptr<std::mutex> lock_of(const std::string& what);
 
   const ManagerConfig config_;
+  mutable std::mutex quotas_mutex_;
+  Quotas quotas_;
   Store& store_;
   sandbox::Sandbox& sandbox_;
   std::string server_id_;

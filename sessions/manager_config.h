@@ -13,6 +13,8 @@
 #include "sessions/grants.h"
 #include "sessions/host_uids.h"
 #include "sessions/moment.h"
+#include "sessions/notice.h"
+#include "sessions/readiness.h"
 
 namespace sessions {
 
@@ -24,16 +26,20 @@ struct Retention {
   std::int64_t deleted_sessions = 100'000;  // of these
 };
 
-struct ManagerConfig {
-  std::string state_directory;  // exists, ours alone
+// New sessions get so much, and may get so much. It may be changed while sessions are made.
+struct Quotas {
   sandbox::Limits default_limits;
   sandbox::Limits most_limits;
   // Per principal: those that have a box, and all that are not destroyed.
   std::int64_t sessions_max = 1000;
   std::int64_t kept_sessions_max = 10'000;
   std::int64_t idle_seconds = 600;
-  std::int64_t paused_max_seconds = 86400;
   std::int64_t retention_seconds = 7 * 86400;
+};
+
+struct ManagerConfig : Quotas {
+  std::string state_directory;  // exists, ours alone
+  std::int64_t paused_max_seconds = 86400;
   Retention retention;
   std::optional<HostUidRange> own_ids;  // as root: an id of its own for each session
   // The processes of a connection's sessions are given up when this server ends. Those of a server
@@ -53,6 +59,8 @@ struct ManagerConfig {
   // What it gives is held while a call waits for a run: others may be at work meanwhile.
   std::function<std::shared_ptr<void>()> step_aside = [] { return nullptr; };
   std::chrono::milliseconds sweep_interval{60'000};
+  std::shared_ptr<Readiness> readiness;  // is told how boxes start; null: nobody wants to know
+  Notify notify = [](const Notice&) {};
 };
 
 }  // namespace sessions

@@ -45,7 +45,7 @@ base::Result<Session> Manager::take_row(const Session& wanted) {
 base::Result<bool> Manager::claim_box(const Session& session) {
   if (session.principal_id == kSparePrincipal) return false;
   for (int attempt = 0;; ++attempt) {
-    auto claimed = store_.claim_box(session, config_.sessions_max, base::now_ms());
+    auto claimed = store_.claim_box(session, quotas().sessions_max, base::now_ms());
     const bool is_full = !claimed.ok() && claimed.error().kind == Error::Kind::kLimit;
     if (!is_full) return claimed;
     if (attempt == kRoomAttempts || !make_room(session.principal_id, false)) {
@@ -58,14 +58,14 @@ bool Manager::make_room(const std::string& principal_id, bool for_new_session) {
   const auto with_box = store_.sessions_with_box(principal_id);
   if (!with_box.ok()) return false;
   const bool boxes_are_full =
-      static_cast<std::int64_t>(with_box.value().size()) >= config_.sessions_max;
+      static_cast<std::int64_t>(with_box.value().size()) >= quotas().sessions_max;
   if (boxes_are_full && !forget_dead_boxes(with_box.value()) && !end_left_boxes(with_box.value())) {
     return false;
   }
   if (!for_new_session) return true;
   const auto kept = store_.count_kept_sessions(principal_id);
   if (!kept.ok()) return false;
-  return kept.value() < config_.kept_sessions_max || delete_some_with_nothing(principal_id);
+  return kept.value() < quotas().kept_sessions_max || delete_some_with_nothing(principal_id);
 }
 
 // Their rows say what was when a server last looked.
@@ -97,7 +97,7 @@ bool Manager::is_left(const Session& session) const {
 
 bool Manager::delete_some_with_nothing(const std::string& principal_id) {
   const auto deadline = std::chrono::steady_clock::now() + kLookMax;
-  const std::int64_t enough = 1 + config_.kept_sessions_max / kDeletedPart;
+  const std::int64_t enough = 1 + quotas().kept_sessions_max / kDeletedPart;
   std::int64_t deleted = 0;
   std::int64_t after = -1;
   while (true) {

@@ -19,10 +19,11 @@ namespace sessions {
 
 base::Result<std::int64_t> Manager::check_run_seconds(const Session& session,
                                                       std::int64_t wanted) const {
-  const std::int64_t allowed = config_.most_limits.run_seconds;
+  const Quotas now = quotas();
+  const std::int64_t allowed = now.most_limits.run_seconds;
   const std::int64_t own = run_seconds_of(session);
   // As it is without being asked for, it is only what a run gets that asks for nothing.
-  const bool asked_for = own != config_.default_limits.run_seconds;
+  const bool asked_for = own != now.default_limits.run_seconds;
   const std::int64_t most = asked_for ? std::min(own, allowed) : allowed;
   if (wanted >= 1 && wanted <= most) return wanted;
   std::string why;
@@ -147,7 +148,10 @@ base::Result<sandbox::Run> Manager::settle(const Run& row, Owner owner, Reader r
   const bool being_handed_over = row.status == "queued" && server_is_alive(row.server_id) &&
                                  base::now_ms() - row.queued_at < kHandOverMs;
   if (being_handed_over) return run_of(row);
-  return commit(row, was_ended(row) ? ended_by_deletion(row) : lost(row), reader);
+  if (was_ended(row)) return commit(row, ended_by_deletion(row), reader);
+  config_.notify(
+      {Notice::Level::kWarning, "a sandbox ended before its run did", "", row.session_id, row.id});
+  return commit(row, lost(row), reader);
 }
 
 bool Manager::was_ended(const Run& row) const {

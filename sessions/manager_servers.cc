@@ -11,6 +11,16 @@
 
 namespace sessions {
 
+Quotas Manager::quotas() const {
+  const std::lock_guard lock(quotas_mutex_);
+  return quotas_;
+}
+
+void Manager::change_quotas(const Quotas& quotas) {
+  const std::lock_guard lock(quotas_mutex_);
+  quotas_ = quotas;
+}
+
 using base::Error;
 
 base::Status Manager::take_server_lock() {

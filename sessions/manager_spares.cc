@@ -63,7 +63,7 @@ void Manager::keep_spares(const std::stop_token& stop) {
 }
 
 base::Result<Session> Manager::make_spare(const std::stop_token& stop) {
-  const Session wanted = new_session(kSparePrincipal, config_.default_limits);
+  const Session wanted = new_session(kSparePrincipal, quotas().default_limits);
   sandbox_.wait_until_warm(TRY(environment_of(wanted)), stop);
   const Session session =
       TRY(store_.create_session(wanted, config_.own_ids, std::numeric_limits<std::int64_t>::max()));
@@ -92,7 +92,8 @@ void Manager::end_spare(const Session& spare, const std::string& why) {
 }
 
 base::Result<Session> Manager::try_to_take_row(const Session& wanted) {
-  const Store::Bounds bounds(config_.sessions_max, config_.kept_sessions_max);
+  const Quotas now = quotas();
+  const Store::Bounds bounds(now.sessions_max, now.kept_sessions_max);
   while (const auto spare = take_spare(wanted)) {
     auto adopted = store_.adopt_session(spare->id, wanted, bounds);
     const bool gone = !adopted.ok() && adopted.error().kind == base::Error::Kind::kNotFound;
@@ -164,8 +165,10 @@ base::Result<std::vector<sandbox::Language>> Manager::languages_ahead() const {
 // With the lock held.
 void Manager::condemn_unfit_spares() {
   const std::int64_t now = base::now_ms();
+  const Session usual = new_session(kSparePrincipal, quotas().default_limits);
   const auto fit = [&](const Session& spare) {
     return now - spare.created_at < kAgeMaxMs && has_usual_environment(spare) &&
+           spare.limits == usual.limits && spare.idle_seconds == usual.idle_seconds &&
            sandbox_.is_alive(directory_of(spare.id));
   };
   const auto unfit = std::stable_partition(spares_.ready.begin(), spares_.ready.end(), fit);

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -81,10 +82,16 @@ Statement& Statement::bind_null() {
 
 base::Result<bool> Statement::step() {
   next_column_ = 0;
+  const auto begun = std::chrono::steady_clock::now();
   const int code = ::sqlite3_step(handle_);
   if (code == SQLITE_ROW) return true;
-  if (code == SQLITE_DONE) return false;
-  return database_.failure("database");
+  if (code != SQLITE_DONE) return database_.told(database_.failure("database"), begun);
+  // A change in a transaction becomes true with its commit.
+  const bool is_change = ::sqlite3_stmt_readonly(handle_) == 0;
+  if (is_change && ::sqlite3_get_autocommit(database_.handle_) != 0) {
+    database_.tell_of_change(begun);
+  }
+  return false;
 }
 
 base::Status Statement::run() {
@@ -151,7 +158,22 @@ base::Status Database::prepare_file() {
 Error Database::failure(const char* what) const {
   const int code = handle_ != nullptr ? ::sqlite3_extended_errcode(handle_) : SQLITE_NOMEM;
   const char* text = handle_ != nullptr ? ::sqlite3_errmsg(handle_) : "out of memory";
-  return base::error(kind_of(code), std::string(what) + ": " + text + advice_for(code));
+  const int reason = code == SQLITE_NOMEM ? 0 : ::sqlite3_system_errno(handle_);
+  const bool is_full = (code & 0xff) == SQLITE_FULL ||
+                       ((code & 0xff) == SQLITE_IOERR && (reason == ENOSPC || reason == EDQUOT));
+  const int shown = is_full ? SQLITE_FULL : code;
+  return {kind_of(shown), is_full ? ENOSPC : 0,
+          std::string(what) + ": " + text + advice_for(shown)};
+}
+
+Error Database::told(Error failure, std::chrono::steady_clock::time_point begun) const {
+  const bool is_callers = failure.kind == Error::Kind::kConflict;
+  if (observer_ && !is_callers) observer_(begun, &failure);
+  return failure;
+}
+
+void Database::tell_of_change(std::chrono::steady_clock::time_point begun) const {
+  if (observer_) observer_(begun, nullptr);
 }
 
 base::Result<Statement> Database::prepare(const char* sql) {
@@ -164,8 +186,9 @@ base::Result<Statement> Database::prepare(const char* sql) {
 }
 
 base::Status Database::execute(const std::string& sql) {
+  const auto begun = std::chrono::steady_clock::now();
   if (::sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
-    return failure("database");
+    return told(failure("database"), begun);
   }
   return base::done();
 }
@@ -211,14 +234,17 @@ base::Result<Transaction> Transaction::begin(Database& database) {
 }
 
 base::Status Transaction::commit() {
+  const auto begun = std::chrono::steady_clock::now();
   TRY(database_->execute("COMMIT"));
+  database_->tell_of_change(begun);
   database_ = nullptr;
   return base::done();
 }
 
 Transaction::~Transaction() {
-  // A failed COMMIT may have rolled back already; then there is nothing to undo.
-  if (database_ != nullptr) (void)database_->execute("ROLLBACK");
+  // What has failed may have been rolled back already: then there is nothing to undo, and no fault.
+  const bool is_open = database_ != nullptr && ::sqlite3_get_autocommit(database_->handle_) == 0;
+  if (is_open) (void)database_->execute("ROLLBACK");
 }
 
 }  // namespace sessions

@@ -2,12 +2,15 @@
 // not committed never happened. The only face of <sqlite3.h>. https://sqlite.org/cintro.html
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "sandbox/base/result.h"
 
@@ -70,6 +73,12 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
+  // It is told of each change that has become true, and of each statement that failed for another
+  // reason than what it was given; and when that had begun, since it may have waited for long.
+  using Observer =
+      std::function<void(std::chrono::steady_clock::time_point begun, const base::Error* failure)>;
+  void observe(Observer observer) { observer_ = std::move(observer); }
+
   base::Result<Statement> prepare(const char* sql);
   // Several statements without parameters.
   base::Status execute(const std::string& sql);
@@ -84,14 +93,19 @@ class Database {
 
  private:
   friend class Statement;
+  friend class Transaction;
   explicit Database(sqlite3* handle) : handle_(handle) {}
   // The busy timeout does not hold here: of two connections that turn a new database into WAL at
   // once, SQLite refuses one without waiting, since both hold the lock that the other waits for.
   base::Status prepare_file();
   base::Result<std::int64_t> number(const char* pragma);
   [[nodiscard]] base::Error failure(const char* what) const;
+  // It gives back what it was given, once the observer has heard of it.
+  base::Error told(base::Error failure, std::chrono::steady_clock::time_point begun) const;
+  void tell_of_change(std::chrono::steady_clock::time_point begun) const;
 
   sqlite3* handle_;
+  Observer observer_;
   std::unordered_map<std::string, sqlite3_stmt*> cache_;
 };
 

@@ -43,6 +43,15 @@ base::Result<std::string> Store::ensure_principal(const std::string& name) {
   return *made;
 }
 
+void Store::watch(Database::Observer on_attempt, Notify notify) {
+  database_->observe(std::move(on_attempt));
+  notify_ = std::move(notify);
+}
+
+void Store::tell(Notice notice) const {
+  if (notify_) notify_(notice);
+}
+
 base::Status Store::write_audit(const AuditEntry& entry) {
   Statement insert = TRY(database_->prepare(
       "INSERT INTO audit (at, principal_id, session_id, action, detail) VALUES (?, ?, ?, ?, ?)"));

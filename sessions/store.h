@@ -20,6 +20,7 @@
 #include "sandbox/base/result.h"
 #include "sessions/deletion_hold.h"
 #include "sessions/host_uids.h"
+#include "sessions/notice.h"
 #include "sessions/sqlite.h"
 
 namespace sessions {
@@ -176,6 +177,9 @@ inline constexpr std::int64_t kRowsAtOnce = 250;
 class Store {
  public:
   static base::Result<std::unique_ptr<Store>> open(const std::string& path);
+  // They are to be set before other threads use the store; either may be null. `on_attempt` is
+  // called with the mutex held.
+  void watch(Database::Observer on_attempt, Notify notify);
 
   // The principal of that name, made when there is none; its id.
   base::Result<std::string> ensure_principal(const std::string& name);
@@ -384,6 +388,8 @@ class Store {
   Store(std::unique_ptr<Database> database, base::UniqueFd schema_lock)
       : schema_lock_(std::move(schema_lock)), database_(std::move(database)) {}
 
+  // It does nothing where nobody wants to hear of it.
+  void tell(Notice notice) const;
   // Callers hold the mutex.
   base::Status write_audit(const AuditEntry& entry);
   base::Status write_file_record(const FileRecord& file);
@@ -408,6 +414,7 @@ class Store {
   const base::UniqueFd schema_lock_;  // as long as it is held, the schema stays as it is
   std::mutex mutex_;
   std::unique_ptr<Database> database_;
+  Notify notify_;
   bool has_erased_ = false;  // since shrink() has emptied the log
 };
 

@@ -254,6 +254,10 @@ base::Result<bool> Store::set_session_status(const std::string& id, const std::s
   TRY(write_audit({now, principal, id, "session_" + status,
                    why.empty() ? "{}" : sandbox::wire::print_json(json{{"reason", why}})}));
   TRY(transaction.commit());
+  if (status == "destroyed") {
+    tell(
+        {Notice::Level::kInfo, "session deleted" + (why.empty() ? "" : ": " + why), principal, id});
+  }
   return true;
 }
 

@@ -144,7 +144,9 @@ base::Result<std::vector<Share>> Store::expired_shares(std::int64_t now) {
 base::Status Store::delete_share(const std::string& id) {
   const std::lock_guard lock(mutex_);
   Statement remove = TRY(database_->prepare("DELETE FROM shares WHERE id = ?"));
-  return remove.bind(id).run();
+  TRY(remove.bind(id).run());
+  tell({Notice::Level::kInfo, "shared file " + id + " deleted: its time is over"});
+  return base::done();
 }
 
 base::Status Store::revoke_share(const std::string& principal_id, const std::string& id) {
@@ -157,7 +159,9 @@ base::Status Store::revoke_share(const std::string& principal_id, const std::str
   }
   TRY(write_audit(
       {base::now_ms(), principal_id, share.session_id, "revoke_share", audit_detail(share)}));
-  return transaction.commit();
+  TRY(transaction.commit());
+  tell({Notice::Level::kInfo, "shared file " + id + " taken back", principal_id, share.session_id});
+  return base::done();
 }
 
 }  // namespace sessions

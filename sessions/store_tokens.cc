@@ -97,6 +97,7 @@ base::Result<std::string> Store::create_token(const Token& token) {
   TRY(write_audit({token.created_at, token.principal_id, std::nullopt, "create_token",
                    R"({"token":")" + token.id + R"("})"}));
   TRY(transaction.commit());
+  tell({Notice::Level::kInfo, "token " + token.id + " made", token.principal_id});
   return secret;
 }
 
@@ -162,6 +163,7 @@ base::Result<Token> Store::revoke_token(const std::string& id_or_name, std::int6
   TRY(write_audit({now, token.principal_id, std::nullopt, "revoke_token",
                    R"({"token":")" + token.id + R"("})"}));
   TRY(transaction.commit());
+  tell({Notice::Level::kInfo, "token " + token.id + " taken back", token.principal_id});
   token.revoked_at = now;
   return token;
 }

@@ -28,13 +28,15 @@ nlohmann::json error_reply(const base::Error& failure) {
   for (const auto& [value, name] : kKinds) {
     if (value == failure.kind) kind = name;
   }
-  return {{"ok", false}, {"kind", kind}, {"message", failure.message}};
+  return {
+      {"ok", false}, {"kind", kind}, {"message", failure.message}, {"os_errno", failure.os_errno}};
 }
 
 base::Status check_reply(const nlohmann::json& reply) {
   if (boolean_or(reply, "ok", false)) return base::done();
   const std::string kind = string_or(reply, "kind", "internal");
   base::Error failure = base::error(Kind::kInternal, string_or(reply, "message", "no message"));
+  failure.os_errno = static_cast<int>(integer_or(reply, "os_errno", 0));
   for (const auto& [value, name] : kKinds) {
     if (kind == name) failure.kind = value;
   }

@@ -117,7 +117,10 @@ TEST(BoxProtocol, ErrorsKeepTheirKind) {
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().kind, kind);
     EXPECT_EQ(status.error().message, "why");
+    EXPECT_EQ(status.error().os_errno, 0);
   }
+  EXPECT_EQ(check_reply(error_reply({Error::Kind::kLimit, ENOSPC, "full"})).error().os_errno,
+            ENOSPC);
   EXPECT_TRUE(check_reply({{"ok", true}}).ok());
   EXPECT_FALSE(check_reply(nlohmann::json::array()).ok());
 }

@@ -1,0 +1,21 @@
+// An operator is to read it in the log. Whoever opens a store or a manager says where that is.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace sessions {
+
+struct Notice {
+  enum class Level { kInfo, kWarning };
+  Level level = Level::kInfo;
+  std::string message;
+  // They say whose it is, where that is known.
+  std::string principal_id = {};
+  std::string session_id = {};
+  std::string run_id = {};
+};
+
+using Notify = std::function<void(const Notice& notice)>;
+
+}  // namespace sessions
