@@ -83,6 +83,7 @@ class Call final : public CallContext {
   [[nodiscard]] const nlohmann::json& client_capabilities() const override {
     return request_.capabilities;
   }
+  [[nodiscard]] std::string request_id() const override { return exchange_->request_id(); }
   [[nodiscard]] const std::string& trace_parent() const override { return trace_parent_; }
   std::variant<nlohmann::json, NoAnswer> ask_client(const std::string& method,
                                                     nlohmann::json params,

@@ -73,6 +73,8 @@ class CallContext {
   [[nodiscard]] virtual const ClientInfo& client() const = 0;
   // As the client declared them: an object.
   [[nodiscard]] virtual const nlohmann::json& client_capabilities() const = 0;
+  // The HTTP request that it came with has this name in the log; empty: it came with none.
+  [[nodiscard]] virtual std::string request_id() const { return ""; }
   // W3C trace context of the request; empty: none, or none that is well-formed.
   [[nodiscard]] virtual const std::string& trace_parent() const = 0;
 

@@ -1,6 +1,8 @@
 // Where the answer to one message goes, and what its call has to say until then.
 #pragma once
 
+#include <string>
+
 #include <nlohmann/json_fwd.hpp>
 
 namespace mcp {
@@ -17,6 +19,9 @@ class Exchange {
 
   // For a message that may be dropped when the client does not keep up.
   virtual void send_if_room(const nlohmann::json& message) = 0;
+
+  // The request that brought the message has this name in the log; empty: it came with none.
+  [[nodiscard]] virtual std::string request_id() const { return ""; }
 
   // Nothing more is sent: called once, on whatever thread was the last to hold the exchange. A
   // notification, a response and a cancelled request end without anything having been sent.

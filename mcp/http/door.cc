@@ -15,14 +15,15 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kOwnNames{"localhost", "127.0.0.1", "[::1]"};
 constexpr const char* kMethods = "GET, POST, PATCH, DELETE, OPTIONS";
-constexpr std::array<std::string_view, 13> kRequestHeaders{
-    "content-type",   "accept",        "authorization",  "mcp-protocol-version",
-    "mcp-method",     "mcp-name",      "mcp-session-id", "last-event-id",
-    "x-api-key",      "tus-resumable", "upload-length",  "upload-offset",
-    "upload-metadata"};
+constexpr std::array<std::string_view, 14> kRequestHeaders{
+    "content-type",    "accept",        "authorization",  "mcp-protocol-version",
+    "mcp-method",      "mcp-name",      "mcp-session-id", "last-event-id",
+    "x-api-key",       "tus-resumable", "upload-length",  "upload-offset",
+    "upload-metadata", "x-request-id"};
 constexpr std::string_view kParameterHeader = "mcp-param-";
 constexpr const char* kExposed =
-    "Mcp-Session-Id, WWW-Authenticate, Location, Upload-Offset, Upload-Length, Tus-Resumable";
+    "Mcp-Session-Id, WWW-Authenticate, Location, Upload-Offset, Upload-Length, Tus-Resumable, "
+    "X-Request-Id";
 constexpr const char* kPreflightSeconds = "600";
 
 // Without the port.
@@ -62,6 +63,50 @@ std::string host_label(std::string_view host) {
   return name.substr(0, dot);
 }
 
+namespace {
+
+bool contains(const std::vector<std::string>& list, std::string_view wanted) {
+  return std::find(list.begin(), list.end(), wanted) != list.end();
+}
+
+bool name_is_allowed(const DoorNames& names, const std::string& name) {
+  return is_own_name(name) || contains(names.allow_hosts, name);
+}
+
+bool host_is_allowed(const DoorNames& names, const Request& request) {
+  if (names.any_host) return true;
+  if (request.headers.count("Host") != 1) return false;
+  const std::string name = host_name(request.header("Host"));
+  const std::string label = host_label(name);
+  return name_is_allowed(names, label.empty() ? name : name.substr(label.size() + 1));
+}
+
+// Below a name that is ours: any other may lead here as well, and its pages are its owner's.
+bool label_is_allowed(const DoorNames& names, const std::string& host) {
+  const std::string name = host_name(host);
+  const std::string label = host_label(name);
+  return !label.empty() && name_is_allowed(names, name.substr(label.size() + 1));
+}
+
+bool origin_is_allowed(const DoorNames& names, const Request& request) {
+  const auto [begin, end] = request.headers.equal_range("Origin");
+  if (begin == end) return true;  // no browser
+  if (std::next(begin) != end) return false;
+  if (contains(names.allow_origins, begin->second)) return true;
+  const std::string host(request.header("Host"));
+  // A page of a session's own server: its origin is no other's.
+  const bool has_label = label_is_allowed(names, host);
+  if (has_label && begin->second == "https://" + host) return true;
+  // What its forms send when the page says nothing of itself: no script can write that header.
+  if (has_label && begin->second == "null" && request.header("Sec-Fetch-Site") == "same-origin") {
+    return true;
+  }
+  // Or of this very server, as seen from this machine.
+  return (has_label || is_own_name(host_name(host))) && begin->second == "http://" + host;
+}
+
+}  // namespace
+
 Response refuse(int status, int code, const std::string& message) {
   nlohmann::json error = make_error({code, message, nullptr, nullptr});
   error.erase("id");
@@ -84,54 +129,28 @@ Response refuse(const auth::Challenge& challenge) {
   return response;
 }
 
-bool Door::host_is_allowed(const Request& request) const {
-  if (options_.any_host) return true;
-  if (request.headers.count("Host") != 1) return false;
-  const std::string name = host_name(request.header("Host"));
-  const std::string label = host_label(name);
-  return name_is_allowed(label.empty() ? name : name.substr(label.size() + 1));
+Door::Door(DoorOptions options)
+    : authenticate_(std::move(options.authenticate)),
+      names_(std::make_shared<const DoorNames>(std::move(options))) {}
+
+void Door::change_names(DoorNames names) {
+  auto changed = std::make_shared<const DoorNames>(std::move(names));
+  const std::lock_guard lock(mutex_);
+  names_ = std::move(changed);
 }
 
-bool Door::name_is_allowed(const std::string& name) const {
-  return is_own_name(name) || std::find(options_.allow_hosts.begin(), options_.allow_hosts.end(),
-                                        name) != options_.allow_hosts.end();
+std::shared_ptr<const DoorNames> Door::names() const {
+  const std::lock_guard lock(mutex_);
+  return names_;
 }
 
-// Below a name that is ours: any other may lead here as well, and its pages are its owner's.
-bool Door::label_is_allowed(const std::string& host) const {
-  const std::string name = host_name(host);
-  const std::string label = host_label(name);
-  return !label.empty() && name_is_allowed(name.substr(label.size() + 1));
-}
-
-bool Door::origin_is_listed(std::string_view origin) const {
-  return std::find(options_.allow_origins.begin(), options_.allow_origins.end(), origin) !=
-         options_.allow_origins.end();
-}
-
-bool Door::origin_is_allowed(const Request& request) const {
-  const auto [begin, end] = request.headers.equal_range("Origin");
-  if (begin == end) return true;  // no browser
-  if (std::next(begin) != end) return false;
-  if (origin_is_listed(begin->second)) return true;
-  const std::string host(request.header("Host"));
-  // A page of a session's own server: its origin is no other's.
-  const bool has_label = label_is_allowed(host);
-  if (has_label && begin->second == "https://" + host) return true;
-  // What its forms send when the page says nothing of itself: no script can write that header.
-  if (has_label && begin->second == "null" && request.header("Sec-Fetch-Site") == "same-origin") {
-    return true;
-  }
-  // Or of this very server, as seen from this machine.
-  return (has_label || is_own_name(host_name(host))) && begin->second == "http://" + host;
-}
-
-bool Door::check_place(const Request& request, Response& refusal) const {
-  if (!host_is_allowed(request)) {
+bool Door::check_place(const Request& request, Response& refusal, bool any_host) const {
+  const auto known = names();
+  if (!any_host && !host_is_allowed(*known, request)) {
     refusal = refuse(403, "this Host is not served here");
     return false;
   }
-  if (!origin_is_allowed(request)) {
+  if (!origin_is_allowed(*known, request)) {
     refusal = refuse(403, "this Origin is not allowed: the operator can with --allow-origin");
     return false;
   }
@@ -139,7 +158,7 @@ bool Door::check_place(const Request& request, Response& refusal) const {
   refusal = {};
   refusal.status = 204;
   refusal.headers = {{"Allow", kMethods}};
-  if (origin_is_listed(request.header("Origin"))) {
+  if (contains(known->allow_origins, request.header("Origin"))) {
     refusal.headers.emplace_back("Access-Control-Allow-Methods", kMethods);
     refusal.headers.emplace_back("Access-Control-Allow-Headers",
                                  allowed_headers(request.header("Access-Control-Request-Headers")));
@@ -154,8 +173,8 @@ std::optional<auth::Challenge> Door::check_token(Request& request) const {
   }
   // Where other APIs have it.
   const std::string_view key = request.header("X-API-Key");
-  auto decision = options_.authenticate(key.empty() ? std::string(request.header("Authorization"))
-                                                    : "Bearer " + std::string(key));
+  auto decision = authenticate_(key.empty() ? std::string(request.header("Authorization"))
+                                            : "Bearer " + std::string(key));
   if (auto* principal = std::get_if<Principal>(&decision)) {
     request.principal = std::move(*principal);
     return std::nullopt;
@@ -165,7 +184,7 @@ std::optional<auth::Challenge> Door::check_token(Request& request) const {
 
 void Door::add_cross_origin(const Request& request, Response& response) const {
   const std::string_view origin = request.header("Origin");
-  if (!origin_is_listed(origin)) return;
+  if (!contains(names()->allow_origins, origin)) return;
   response.headers.emplace_back("Access-Control-Allow-Origin", origin);
   response.headers.emplace_back("Access-Control-Expose-Headers", kExposed);
   response.headers.emplace_back("Vary", "Origin");

@@ -2,6 +2,8 @@
 // request's body is read before this.
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,33 +14,39 @@
 
 namespace mcp::http {
 
-struct DoorOptions {
+// These may be changed while requests are answered.
+struct DoorNames {
   std::vector<std::string> allow_origins;  // "https://app.example.org"
   // Names that Host may give, without a port, beside those of this machine; empty: `any_host`.
   std::vector<std::string> allow_hosts;
   bool any_host = false;  // the proxy in front has looked at it, or nobody comes by name
+};
+
+struct DoorOptions : DoorNames {
   auth::Authenticator authenticate;
 };
 
 class Door {
  public:
-  explicit Door(DoorOptions options) : options_(std::move(options)) {}
+  explicit Door(DoorOptions options);
 
-  // False: `refusal` says why, or answers a browser that asks beforehand.
-  bool check_place(const Request& request, Response& refusal) const;
+  // They hold from now on, in place of those that it was made with. Any thread may say so.
+  void change_names(DoorNames names);
+
+  // False: `refusal` says why, or answers a browser that asks beforehand. `any_host`: nothing of
+  // what is asked for here depends on the name by which it was found.
+  bool check_place(const Request& request, Response& refusal, bool any_host = false) const;
   // Puts the principal into `request`; or why there is none.
   std::optional<auth::Challenge> check_token(Request& request) const;
   // What lets a script of an allowed origin read the response.
   void add_cross_origin(const Request& request, Response& response) const;
 
  private:
-  [[nodiscard]] bool host_is_allowed(const Request& request) const;
-  [[nodiscard]] bool name_is_allowed(const std::string& name) const;
-  [[nodiscard]] bool label_is_allowed(const std::string& host) const;
-  [[nodiscard]] bool origin_is_listed(std::string_view origin) const;
-  [[nodiscard]] bool origin_is_allowed(const Request& request) const;
+  [[nodiscard]] std::shared_ptr<const DoorNames> names() const;
 
-  const DoorOptions options_;
+  const auth::Authenticator authenticate_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const DoorNames> names_;
 };
 
 // "3000-session-k2" of the host "3000-session_k2.example.org:80"; empty: it has no such first

@@ -53,7 +53,8 @@ std::optional<Handler::Body> Endpoint::admit(Request& head, Response& refusal) {
 }
 
 bool Endpoint::come_in(Request& head, const Routes::Found& found, Response& refusal) const {
-  if (!door_.check_place(head, refusal)) return false;
+  const bool any_host = found.route != nullptr && found.route->any_host;
+  if (!door_.check_place(head, refusal, any_host)) return false;
   if (found.route == nullptr) {
     refusal = refuse(404, "nothing is served here: MCP is at /mcp");
     return false;

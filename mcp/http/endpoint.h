@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mcp/http/budget.h"
@@ -38,6 +39,7 @@ class Endpoint final : public Handler {
   void answered(const Request& request, int status, bool streams) override;
 
   [[nodiscard]] const RequestMetrics& metrics() const { return metrics_; }
+  void change_names(DoorNames names) { door_.change_names(std::move(names)); }
 
  private:
   bool come_in(Request& head, const Routes::Found& found, Response& refusal) const;
@@ -46,7 +48,7 @@ class Endpoint final : public Handler {
   [[nodiscard]] Response answer_later(const Route& route, Request request) const;
 
   const Options options_;
-  const Door door_;
+  Door door_;
   const Routes routes_;
   RequestMetrics metrics_;
 };

@@ -1,5 +1,7 @@
 #include "mcp/http/header_value.h"
 
+#include <algorithm>
+
 #include "mcp/base64.h"
 
 namespace mcp::http {
@@ -15,6 +17,12 @@ std::string_view trim(std::string_view value) {
   const std::size_t begin = value.find_first_not_of(kSpace);
   if (begin == value.npos) return {};
   return value.substr(begin, value.find_last_not_of(kSpace) - begin + 1);
+}
+
+bool is_text(std::string_view value) {
+  return std::all_of(value.begin(), value.end(), [](unsigned char byte) {
+    return byte == '\t' || (byte >= 0x20 && byte != 0x7f);
+  });
 }
 
 std::optional<std::string> decode_header_value(std::string_view value) {

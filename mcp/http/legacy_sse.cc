@@ -23,8 +23,9 @@ constexpr const char* kSessionParameter = "sessionId";
 // Every answer goes out on the one stream. It cannot be resumed, so nothing is kept for that.
 class StreamExchange final : public Exchange {
  public:
-  StreamExchange(std::shared_ptr<Stream> stream, std::shared_ptr<const void> held)
-      : stream_(std::move(stream)), held_(std::move(held)) {}
+  StreamExchange(std::shared_ptr<Stream> stream, std::shared_ptr<const void> held,
+                 std::string request_id)
+      : stream_(std::move(stream)), held_(std::move(held)), request_id_(std::move(request_id)) {}
   void send(const json& message) override {
     std::string event = message_event(print(message));
     // All answers share the one stream: several large ones at once would be its end.
@@ -34,11 +35,13 @@ class StreamExchange final : public Exchange {
   void send_if_room(const json& message) override {
     if (stream_->has_room()) (void)stream_->send(message_event(print(message)));
   }
+  [[nodiscard]] std::string request_id() const override { return request_id_; }
   void end() noexcept override {}
 
  private:
   const std::shared_ptr<Stream> stream_;
   const std::shared_ptr<const void> held_;
+  const std::string request_id_;
 };
 
 // The log of such a session has one reader, and nothing to resume.
@@ -92,7 +95,7 @@ Response LegacySse::post(const Request& request) {
   auto held = FairBudget::take(parts_.open_messages, request.principal.id, request.body.size());
   if (held == nullptr) return refuse(503, "too many large requests at once: wait for one to end");
   const auto exchange = std::make_shared<StreamExchange>(
-      static_cast<const SseSession&>(*found).stream, std::move(held));
+      static_cast<const SseSession&>(*found).stream, std::move(held), request.id);
   auto read = read_inbound(request.body);
   if (auto* error = std::get_if<RpcError>(&read)) return error_response(400, std::move(*error));
   auto& inbound = std::get<Inbound>(read);

@@ -7,7 +7,9 @@
 #include <optional>
 
 #include "mcp/http/body_framing.h"
+#include "mcp/http/header_value.h"
 #include "mcp/http/null_ends.h"
+#include "mcp/http/request_id.h"
 #include "mcp/http/status.h"
 #include "mcp/letter_case.h"
 
@@ -142,6 +144,7 @@ void Exchange::take_head(httplib::Request& parsed) {
     if (name.starts_with("REMOTE_") || name.starts_with("LOCAL_")) continue;  // the library's own
     request_.headers.emplace(name, value);
   }
+  take_request_id(request_);
   const std::string connection = lower(request_.header("Connection"));
   wants_close_ = connection.find("close") != std::string::npos ||
                  (parsed.version == "HTTP/1.0" && connection != "keep-alive") || closes_;
@@ -158,10 +161,7 @@ void Exchange::take_head(httplib::Request& parsed) {
 
 void Exchange::decide(const httplib::Request& parsed) {
   for (const auto& [name, value] : request_.headers) {
-    const bool text = std::all_of(value.begin(), value.end(), [](unsigned char byte) {
-      return byte == '\t' || (byte >= 0x20 && byte != 0x7f);
-    });
-    if (!text) return refuse_framing(kBadRequest);
+    if (!is_text(value)) return refuse_framing(kBadRequest);
   }
   framing_ = frame_body(request_.headers, bounds_);
   if (parsed.version == "HTTP/1.0" && framing_.chunked) framing_.refusal = kBadRequest;
@@ -282,6 +282,7 @@ void Exchange::finish_headers(httplib::Response& response) {
   if (response_.status == 204 || response_.status == 304) response.headers.erase("Content-Length");
   if (!head_taken_ || body_left()) wants_close_ = true;
   if (wants_close_) response.set_header("Connection", "close");
+  if (!request_.id.empty()) response.set_header(kRequestIdHeader, request_.id);
 }
 
 // Printed once it is there, as the answer to a request without a body.

@@ -10,6 +10,7 @@
 #include <exception>
 #include <utility>
 
+#include "mcp/http/request_id.h"
 #include "mcp/http/status.h"
 
 namespace mcp::http {
@@ -25,9 +26,10 @@ constexpr auto kNever = Link::Clock::time_point::max();
 
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
-std::string plain_response(int status) {
+std::string plain_response(int status, const std::string& request_id) {
   return "HTTP/1.1 " + std::to_string(status) +
-         " Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+         " Refused\r\nContent-Length: 0\r\nConnection: close\r\n" + kRequestIdHeader + ": " +
+         request_id + "\r\n\r\n";
 }
 
 }  // namespace
@@ -175,16 +177,18 @@ std::size_t Link::take_body(char* bytes, std::size_t size) {
   return taken;
 }
 
-void Link::refuse(int status) {
+void Link::refuse(int status, const std::string& request_id) {
   Lock lock(mutex_);
-  refuse(status, lock);
+  refuse(status, request_id, lock);
 }
 
-void Link::refuse(int status, Lock& lock) {
+void Link::refuse(int status, Lock& lock) { refuse(status, make_request_id(), lock); }
+
+void Link::refuse(int status, const std::string& request_id, Lock& lock) {
   if (state_ == State::kEnded) return;
   state_ = State::kFlushing;
   close_after_flush_ = true;
-  if (!queue(plain_response(status))) return give_up();
+  if (!queue(plain_response(status, request_id))) return give_up();
   flush(lock);
 }
 

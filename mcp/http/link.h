@@ -80,7 +80,7 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   void finish(Answer answer);
   // The connection goes on without this, which ends.
   void give_away(const std::string& head, const std::function<void(Taken)>& take_over);
-  void refuse(int status);
+  void refuse(int status, const std::string& request_id);
 
   // Once it streams:
   bool send(std::string bytes) override;
@@ -108,6 +108,7 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   void wait_for_room();
   void flushed(Lock& lock);
   void refuse(int status, Lock& lock);
+  void refuse(int status, const std::string& request_id, Lock& lock);
   void linger();
   void give_up();
   void end(Lock& lock);

@@ -41,7 +41,7 @@ struct Part {
 };
 
 struct Request {
-  std::string id;                               // ours, for the log
+  std::string id;  // of X-Request-Id, or made here: goes back with the answer, and into the log
   std::chrono::steady_clock::time_point begun;  // when its head was complete
   std::string method;
   std::string path;                               // decoded, without the query

@@ -38,11 +38,14 @@ class PostExchange final : public Exchange {
   using MakeSink = std::function<std::unique_ptr<EventSink>()>;
 
   // `make_sink` is called when the answer becomes a stream. `on_end` when nothing more will come.
-  PostExchange(MakeSink make_sink, std::function<void()> on_end)
-      : make_sink_(std::move(make_sink)), on_end_(std::move(on_end)) {}
+  PostExchange(MakeSink make_sink, std::function<void()> on_end, std::string request_id = {})
+      : make_sink_(std::move(make_sink)),
+        on_end_(std::move(on_end)),
+        request_id_(std::move(request_id)) {}
 
   void send(const nlohmann::json& message) override;
   void send_if_room(const nlohmann::json& message) override;
+  [[nodiscard]] std::string request_id() const override { return request_id_; }
   void end() noexcept override;
 
   // There will be a stream, however soon the answer comes.
@@ -57,6 +60,7 @@ class PostExchange final : public Exchange {
 
   const MakeSink make_sink_;
   std::function<void()> on_end_;
+  const std::string request_id_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::unique_ptr<EventSink> sink_;

@@ -1,5 +1,6 @@
 #include "mcp/http/route.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -53,10 +54,15 @@ std::optional<std::map<std::string, std::string>> fit(std::string_view pattern,
 
 Routes::Found Routes::find(const Request& head) const {
   const std::string label = host_label(head.header("Host"));
+  const auto takes_label = [&label](const Route& route) {
+    return route.takes_label && route.takes_label(label);
+  };
+  // A name like 10-0-0-1.example.org may be an address of this server, and no session's.
+  const bool is_ours = label.empty() || std::none_of(routes_.begin(), routes_.end(), takes_label);
   Found found;
   for (const Route& route : routes_) {
     const bool is_here =
-        label.empty() ? !route.path.empty() : route.takes_label && route.takes_label(label);
+        (is_ours && route.any_host) || (label.empty() ? !route.path.empty() : takes_label(route));
     if (!is_here) continue;
     if (route.path.empty()) return {&route, true, "", {}};
     auto parameters = fit(route.path, head.path);

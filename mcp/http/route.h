@@ -49,6 +49,8 @@ struct Route {
   // at them is of another origin than this server. Without a path it is there alone, and answers
   // whatever is asked.
   std::function<bool(const std::string& label)> takes_label = nullptr;
+  // It is answered whatever name Host has: probes ask by address, or by a name of their own.
+  bool any_host = false;
 };
 
 class Routes {

@@ -17,6 +17,7 @@
 #include "mcp/http/keep_alive.h"
 #include "mcp/http/legacy_sse.h"
 #include "mcp/http/socket_server.h"
+#include "mcp/http/status.h"
 #include "mcp/http/streamable.h"
 #include "mcp/worker_pool.h"
 
@@ -80,6 +81,7 @@ class RunningService final : public Service {
   [[nodiscard]] std::string name() const override { return listener_.name(); }
   [[nodiscard]] int port() const override { return listener_.address().port; }
   void drain() override;
+  void change_names(DoorNames names) override { endpoint_.change_names(std::move(names)); }
 
  private:
   TransportParts parts(const Server& server) {
@@ -104,6 +106,7 @@ class RunningService final : public Service {
     return [this](const std::string& principal_id) { return rate_.take(principal_id); };
   }
   std::vector<Route> routes();
+  Response say_readiness();
   std::string print_metrics();
   void look_after_streams(const std::stop_token& stop);
 
@@ -140,12 +143,18 @@ std::vector<Route> RunningService::routes() {
   add("POST", LegacySse::kPostPath, Access::kReads,
       [this](const Request& request) { return legacy_sse_.post(request); });
   add("GET", "/healthz", Access::kPublic, [](const Request&) { return text(200, "ok\n"); });
-  add("GET", "/readyz", Access::kPublic, [this](const Request&) {
-    return draining_ ? text(503, "draining\n") : text(200, "ready\n");
-  });
+  routes.back().any_host = true;
+  add("GET", "/readyz", Access::kPublic, [this](const Request&) { return say_readiness(); });
+  routes.back().any_host = true;
   add("GET", "/metrics", Access::kMetrics,
       [this](const Request&) { return text(200, print_metrics()); });
   return routes;
+}
+
+Response RunningService::say_readiness() {
+  if (draining_) return text(kUnavailable, "draining\n");
+  const Readiness now = options_.readiness ? options_.readiness() : Readiness();
+  return text(now.is_ready ? 200 : kUnavailable, now.text);
 }
 
 std::string RunningService::print_metrics() {
@@ -208,11 +217,11 @@ std::variant<std::unique_ptr<Service>, std::string> Service::start(const Server&
 }
 
 std::string serve(const Server& server, ServeOptions options, int stop_fd,
-                  const std::function<void(const std::string& name)>& listening) {
+                  const std::function<void(Service& service)>& listening) {
   auto started = Service::start(server, std::move(options));
   if (auto* why = std::get_if<std::string>(&started)) return std::move(*why);
   const auto& service = std::get<std::unique_ptr<Service>>(started);
-  if (listening) listening(service->name());
+  if (listening) listening(*service);
   pollfd entry{stop_fd, POLLIN, 0};
   while (::poll(&entry, 1, -1) <= 0 && errno == EINTR) {
   }

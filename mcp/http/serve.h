@@ -32,6 +32,12 @@ struct AccessRecord {
   std::chrono::steady_clock::duration took;
 };
 
+// It says whether more may be sent here, and why.
+struct Readiness {
+  bool is_ready = true;
+  std::string text = "ready\n";
+};
+
 struct ServeOptions {
   Address address;
   DoorOptions door;
@@ -55,8 +61,11 @@ struct ServeOptions {
   std::chrono::milliseconds drain_patience{10'000};
   // Tools during whose calls clients of 2025-11-25 are made to resume their stream.
   std::set<std::string> polled_tools = {};
-  std::vector<Route> routes = {};                                       // beside those of MCP
-  std::function<std::string()> more_metrics = nullptr;                  // appended to /metrics
+  std::vector<Route> routes = {};                       // beside those of MCP
+  std::function<std::string()> more_metrics = nullptr;  // appended to /metrics
+  // It says what /readyz does while nothing is drained. It looks at what has happened, and does
+  // nothing that others would wait for; null: the server is always ready.
+  std::function<Readiness()> readiness = nullptr;
   std::function<void(const AccessRecord& record)> on_access = nullptr;  // from any thread
   std::function<void(const std::string& connection_id)> on_session_end = nullptr;
   std::function<void()> on_drain = nullptr;  // calls that can be handed over should be
@@ -74,11 +83,13 @@ class Service {
   [[nodiscard]] virtual int port() const = 0;
   // Nothing new is taken; what is open gets `drain_patience`. Returns when all is over.
   virtual void drain() = 0;
+  // These names let in from now on.
+  virtual void change_names(DoorNames names) = 0;
 };
 
-// Serves until `stop_fd` becomes readable, then drains. `listening` is told where, once it does.
+// Serves until `stop_fd` becomes readable, then drains. `listening` is told of it, once it does.
 // Returns why it could not, or nothing.
 std::string serve(const Server& server, ServeOptions options, int stop_fd,
-                  const std::function<void(const std::string& name)>& listening);
+                  const std::function<void(Service& service)>& listening);
 
 }  // namespace mcp::http

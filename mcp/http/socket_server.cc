@@ -17,6 +17,7 @@
 
 #include "mcp/http/head_filter.h"
 #include "mcp/http/library.h"
+#include "mcp/http/request_id.h"
 #include "mcp/http/socket_body.h"
 
 namespace mcp::http {
@@ -291,13 +292,13 @@ void SocketServer::answer(const std::shared_ptr<Link>& link) {
   const std::string head = link->take_head();
   const FilteredHead filtered = filter_head(head, bounds_, escape_percent_);
   Request request;
-  request.id = std::to_string(++requests_);
+  request.id = make_request_id();
   request.begun = Clock::now();
   request.peer = link->peer();
   request.range = filtered.range;
   if (filtered.refusal != 0) {
     handler_.answered(request, filtered.refusal, false);
-    return link->refuse(filtered.refusal);
+    return link->refuse(filtered.refusal, request.id);
   }
   const auto gone = std::make_shared<std::stop_source>();
   request.gone = gone->get_token();

@@ -89,7 +89,6 @@ class SocketServer final : private LinkHost {
   Budget output_bytes_;
   BodyShares bodies_;
   std::atomic<std::size_t> refused_ = 0;
-  std::atomic<std::uint64_t> requests_ = 0;
   mutable std::mutex mutex_;
   std::condition_variable idle_;
   std::map<std::uint64_t, std::shared_ptr<Link>> links_;  // oldest first

@@ -182,7 +182,7 @@ Response Streamable::post_modern(const Request& request, Inbound inbound) {
   const auto connection = make_connection(parts_.server, std::move(options), parts_.run, nullptr);
   // Until the end of the exchange somebody may want to send through the connection.
   const auto exchange = std::make_shared<PostExchange>(
-      [] { return std::make_unique<DirectSink>(); }, [connection, held] {});
+      [] { return std::make_unique<DirectSink>(); }, [connection, held] {}, request.id);
   connection->receive(std::move(inbound), exchange);
   if (const auto answer = wait(*exchange)) {
     return answer_response(status_of(*answer), *answer);
@@ -267,7 +267,7 @@ Response Streamable::initialize(const Request& request, Inbound inbound) {
   session->connection =
       make_connection(parts_.server, std::move(options), parts_.run, parts_.session_ended);
   const auto exchange = std::make_shared<PostExchange>(
-      [log = session->log] { return std::make_unique<LoggedSink>(log); }, nullptr);
+      [log = session->log] { return std::make_unique<LoggedSink>(log); }, nullptr, request.id);
   session->connection->receive(std::move(inbound), exchange);
   const auto answer = exchange->wait(parts_.json_patience);
   if (!answer) return refuse(500, "initialize had no answer");
@@ -310,7 +310,7 @@ Response Streamable::post_in_session(const Request& request, Inbound inbound,
   const bool prime = wants_priming(*session);
   const bool polled = prime && is_polled(inbound);
   const auto exchange = std::make_shared<PostExchange>(
-      [log = session->log] { return std::make_unique<LoggedSink>(log); }, [held] {});
+      [log = session->log] { return std::make_unique<LoggedSink>(log); }, [held] {}, request.id);
   if (polled) exchange->begin_stream();
   session->connection->receive(std::move(inbound), exchange);
   if (const auto answer = wait(*exchange)) return answer_response(200, *answer);

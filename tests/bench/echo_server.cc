@@ -27,10 +27,11 @@ int main() {
   options.address = *mcp::http::parse_address("127.0.0.1:0");
   options.door.authenticate = [](std::string_view) { return mcp::Principal{"bench", {}}; };
   const int never = ::eventfd(0, EFD_CLOEXEC);
-  const std::string failure = mcp::http::serve(server, options, never, [](const std::string& name) {
-    std::printf("%s\n", name.c_str());
-    std::fflush(stdout);
-  });
+  const std::string failure =
+      mcp::http::serve(server, options, never, [](mcp::http::Service& service) {
+        std::printf("%s\n", service.name().c_str());
+        std::fflush(stdout);
+      });
   std::fprintf(stderr, "%s\n", failure.c_str());
   return 1;
 }

@@ -52,8 +52,8 @@ int main(int argc, char** argv) {
   options.door.authenticate = [](std::string_view) { return mcp::Principal{"suite", {}}; };
   options.polled_tools = {"test_reconnection"};
   const std::string failure =
-      mcp::http::serve(server, std::move(options), stop, [](const std::string& name) {
-        std::cerr << "serving MCP on http://" << name << "/mcp" << std::endl;
+      mcp::http::serve(server, std::move(options), stop, [](mcp::http::Service& service) {
+        std::cerr << "serving MCP on http://" << service.name() << "/mcp" << std::endl;
       });
   tasks.end_all();
   if (failure.empty()) return 0;

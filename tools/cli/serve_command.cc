@@ -221,7 +221,8 @@ base::Result<int> run_serve(Application& app, bool no_auth) {
   const sessions::ProcessorWeights weights(app.store());
 
   const std::string failure =
-      mcp::http::serve(server, std::move(options), signals.get(), [&](const std::string& name) {
+      mcp::http::serve(server, std::move(options), signals.get(), [&](mcp::http::Service& service) {
+        const std::string name = service.name();
         public_url.set_value(public_url_of(settings, name));
         std::cerr << "hutch: serving MCP on " << (name.starts_with("unix:") ? "" : "http://")
                   << name << (name.starts_with("unix:") ? "" : "/mcp") << std::endl;

@@ -7,6 +7,7 @@
 
 #include "mcp/http/door.h"
 #include "mcp/letter_case.h"
+#include "sandbox/base/random_id.h"
 #include "sessions/host_id.h"
 #include "tools/ports/head.h"
 #include "tools/ports/link.h"
@@ -43,13 +44,15 @@ std::optional<std::uint16_t> port_in(std::string_view text) {
   return port;
 }
 
-// "3000-session-k2"
+// "3000-session-k2"; a name like 10-0-0-1 may be one of this server's own.
 std::optional<Place> place_in_label(const std::string& label) {
   const std::size_t dash = label.find('-');
   if (dash == std::string::npos) return std::nullopt;
   const auto port = port_in(std::string_view(label).substr(0, dash));
   if (!port || tools::ports::is_port_of_ours(*port)) return std::nullopt;
-  return Place{sessions::session_id_of(label.substr(dash + 1)), *port};
+  std::string session = sessions::session_id_of(label.substr(dash + 1));
+  if (!base::is_short_id(session, "session_")) return std::nullopt;
+  return Place{std::move(session), *port};
 }
 
 // /ports/<session>/<port>, and what follows.

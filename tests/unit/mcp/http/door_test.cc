@@ -51,6 +51,23 @@ TEST(Door, ChecksTheHost) {
   EXPECT_EQ(place({{"Host", "localhost"}, {"Host", "localhost"}}), 403);
 }
 
+TEST(Door, TakesOtherNamesWhileItIsInUse) {
+  Door door(options());
+  const auto place_of = [&door](const char* host) {
+    Response refusal;
+    return door.check_place(request({{"Host", host}}), refusal) ? 0 : refusal.status;
+  };
+  EXPECT_EQ(place_of("hutch.example.org"), 0);
+  door.change_names({.allow_origins = {}, .allow_hosts = {"new.example.org"}});
+  EXPECT_EQ(place_of("hutch.example.org"), 403);
+  EXPECT_EQ(place_of("new.example.org"), 0);
+  Response refusal;
+  EXPECT_TRUE(door.check_place(request({{"Host", "evil.example.org"}}), refusal, true));
+  EXPECT_FALSE(door.check_place(
+      request({{"Host", "evil.example.org"}, {"Origin", "https://evil.example.org"}}), refusal,
+      true));
+}
+
 TEST(Door, ChecksTheOrigin) {
   EXPECT_EQ(place({{"Host", "localhost"}, {"Origin", "https://app.example.org"}}), 0);
   EXPECT_EQ(place({{"Host", "localhost:1"}, {"Origin", "http://localhost:1"}}), 0);

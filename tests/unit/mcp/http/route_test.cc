@@ -58,6 +58,19 @@ TEST(Routes, TakeHostsWithALabel) {
     EXPECT_EQ(find(routes, "GET", "/both", host).route->path, "/both") << host;
   }
   EXPECT_EQ(find(routes, "GET", "/here", "49983-x.localhost").route, nullptr);
+}
+
+TEST(Routes, WhatIsForAnyHostLeavesThoseOfSessionsAlone) {
+  Route by_host = route("", "");
+  by_host.takes_label = [](const std::string& label) { return label.starts_with("3000-"); };
+  Route probe = route("GET", "/healthz");
+  probe.any_host = true;
+  const Routes routes({probe, by_host, route("GET", "/here")});
+  for (const char* host : {"10.0.0.1:8931", "evil.example.org", "10-0-0-1.pods.example.org"}) {
+    EXPECT_EQ(find(routes, "GET", "/healthz", host).route->path, "/healthz") << host;
+  }
+  EXPECT_EQ(find(routes, "GET", "/healthz", "3000-x.localhost").route->path, "");
+  EXPECT_EQ(find(routes, "GET", "/here", "10-0-0-1.pods.example.org").route, nullptr);
   EXPECT_EQ(find(routes, "GET", "").route, nullptr);
 }
 
