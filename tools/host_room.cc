@@ -2,6 +2,8 @@
 
 #include <sys/statvfs.h>
 
+#include <cerrno>
+
 namespace tools {
 
 using base::Error;
@@ -19,7 +21,7 @@ base::Status check_host_room(const std::string& directory, std::int64_t bytes,
   if (static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize) >= bytes + kRoomKeptBytes) {
     return base::done();
   }
-  return base::error(Error::Kind::kLimit, "this host has too little room for " + what + " now");
+  return Error{Error::Kind::kLimit, ENOSPC, "this host has too little room for " + what + " now"};
 }
 
 }  // namespace tools

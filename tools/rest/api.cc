@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
+#include "sandbox/base/full_disk.h"
 #include "sandbox/limits.h"
 #include "sandbox/wire/json.h"
 #include "tools/rest/json_answer.h"
@@ -30,7 +31,9 @@ Response answer(const Operation& operation, const Refusal& refusal, const Reques
   }();
   if (answered.ok()) return answered.value();
   const Error& error = answered.error();
-  if (error.kind == Error::Kind::kInternal) {
+  if (base::is_full_disk(error)) {
+    spdlog::warn("{} {}: {}", operation.method, operation.path, error.message);
+  } else if (error.kind == Error::Kind::kInternal) {
     spdlog::error("{} {}: {}", operation.method, operation.path, error.message);
   }
   return with_retry_after(error, refusal(status_of(error), error.message));

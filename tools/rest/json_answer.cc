@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/base/full_disk.h"
 #include "sandbox/host_capacity.h"
 #include "sandbox/wire/json.h"
 
@@ -27,6 +28,8 @@ mcp::http::Response empty_answer() {
 }
 
 int status_of(const Error& error) {
+  // Trying again would not help, as 429 says it does.
+  if (base::is_full_disk(error)) return 507;
   switch (error.kind) {
     case Error::Kind::kInvalid:
       return 400;
