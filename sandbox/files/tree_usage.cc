@@ -17,7 +17,7 @@ namespace sandbox::files {
 namespace {
 
 // Names still to be entered, all levels together. No honest tree comes near.
-constexpr std::size_t kWaitingBytesMax = 16 << 20;
+constexpr std::size_t kTreeWaitingBytesMax = 16 << 20;
 // Code with our own id may close a directory as often as we open it.
 constexpr int kOpeningAttempts = 16;
 
@@ -122,7 +122,7 @@ class Counter {
         waiting_.back().emplace_back(entry->d_name);
         waiting_bytes_ += waiting_.back().back().size();
       }
-      if (usage_.files >= files_max_ || waiting_bytes_ > kWaitingBytesMax) {
+      if (usage_.files >= files_max_ || waiting_bytes_ > kTreeWaitingBytesMax) {
         full_ = true;
         return;
       }
