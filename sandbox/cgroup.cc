@@ -6,6 +6,7 @@
 #include <map>
 
 #include "sandbox/cgroup_directory.h"
+#include "sandbox/cgroup_name.h"
 #include "sandbox/cgroup_place.h"
 #include "sandbox/cgroup_weight.h"
 #include "sandbox/enforcement.h"
@@ -16,8 +17,6 @@ namespace {
 constexpr const char* kWanted[] = {"memory", "pids", "cpu", "freezer"};
 constexpr int kFreezeAttempts = 200;
 constexpr int kFreezePauseMs = 5;
-
-std::string name_of_session(const std::string& session_id) { return "/hutch-" + session_id; }
 
 // Several hierarchies may each hold a part; `controllers` says in which directory.
 class RealCgroup : public Cgroup {
@@ -169,15 +168,16 @@ bool is_useful(const CgroupHierarchy& hierarchy) {
 
 }  // namespace
 
-std::unique_ptr<Cgroup> make_cgroup(const std::string& session_id, const Limits& limits) {
+std::unique_ptr<Cgroup> make_cgroup(const std::string& session_directory, const Limits& limits) {
   std::map<std::string, std::string> controllers;
   std::map<std::string, int> versions;
   std::vector<std::string> directories;
   std::string version2_directory;
+  const std::string entry = "/" + cgroup_name(session_directory);
   for (const CgroupHierarchy& hierarchy : find_cgroup_hierarchies()) {
     if (controllers.size() == std::size(kWanted)) break;
     if (!is_useful(hierarchy)) continue;
-    const std::string directory = place_cgroup(hierarchy, name_of_session(session_id));
+    const std::string directory = place_cgroup(hierarchy, entry);
     if (directory.empty()) continue;
     bool used = false;
     for (const std::string& name : controllers_of(hierarchy, directory)) {
@@ -194,12 +194,21 @@ std::unique_ptr<Cgroup> make_cgroup(const std::string& session_id, const Limits&
                                       std::move(directories), std::move(version2_directory));
 }
 
-void sweep_cgroup(const std::string& session_id) {
+void sweep_cgroup(const std::string& session_directory) {
+  const std::string name = "/" + cgroup_name(session_directory);
+  const std::string former = "/" + former_cgroup_name(session_directory);
+  std::vector<std::string> left;
   for (const CgroupHierarchy& hierarchy : find_cgroup_hierarchies()) {
     for (const std::string& parent : cgroup_parents(hierarchy)) {
-      displace_cgroup(parent + name_of_session(session_id));
+      left.push_back(parent + name);
+      // Made by an older hutch, here or for the session that this one is a copy of.
+      if (is_cgroup_of(parent + former, session_directory)) left.push_back(parent + former);
+      remove_empty_cgroup(parent + former);
     }
   }
+  // Of version 1 only one hierarchy has the freezer, and none lets go of what is frozen.
+  for (const std::string& directory : left) thaw_cgroup(directory);
+  for (const std::string& directory : left) displace_cgroup(directory);
 }
 
 }  // namespace sandbox

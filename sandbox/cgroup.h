@@ -1,8 +1,9 @@
 // The cgroup of one session: memory, processes, CPU, and freezing. cgroups(7).
 //
 // Version 2 where its controllers can be had, else version 1, else nothing: then rlimits and
-// watching stand in, and isolation() of the box says so. Cgroups are called hutch-<session_id> and
-// lie near hutch's own (cgroup_place.h), so whoever finds one without a living box may sweep it.
+// watching stand in, and isolation() of the box says so. Cgroups lie near hutch's own
+// (cgroup_place.h) and have names that no other state directory gives (cgroup_name.h), so whoever
+// owns a session without a living box may sweep them.
 #pragma once
 
 #include <cstdint>
@@ -46,10 +47,10 @@ class Cgroup {
 };
 
 // Never null: without usable cgroups, one that holds nothing.
-std::unique_ptr<Cgroup> make_cgroup(const std::string& session_id, const Limits& limits);
+std::unique_ptr<Cgroup> make_cgroup(const std::string& session_directory, const Limits& limits);
 
 // Ends what is left in a session's cgroups and removes them. For the sweep of sessions whose box
 // is dead.
-void sweep_cgroup(const std::string& session_id);
+void sweep_cgroup(const std::string& session_directory);
 
 }  // namespace sandbox

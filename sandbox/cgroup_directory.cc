@@ -139,10 +139,16 @@ void remove_cgroup(const std::string& directory) {
   }
 }
 
+void remove_empty_cgroup(const std::string& directory) { (void)::rmdir(directory.c_str()); }
+
+void thaw_cgroup(const std::string& directory) {
+  (void)write_cgroup_file(directory + "/freezer.state", "THAWED");
+}
+
 void end_cgroup(const std::string& directory) {
   struct stat status {};
   if (::stat(directory.c_str(), &status) != 0) return;
-  (void)write_cgroup_file(directory + "/freezer.state", "THAWED");
+  thaw_cgroup(directory);
   // In one step, frozen ones too, and none can fork its way out (version 2, Linux 5.14).
   if (!write_cgroup_file(directory + "/cgroup.kill", "1")) kill_one_by_one(directory);
   remove_cgroup(directory);

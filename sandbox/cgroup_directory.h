@@ -29,6 +29,12 @@ std::vector<std::string> read_cgroup_words(const std::string& path);
 // rmdir, again for up to a second while the kernel is still letting go of ended processes.
 void remove_cgroup(const std::string& directory);
 
+// Nothing when something is in it: the kernel says no.
+void remove_empty_cgroup(const std::string& directory);
+
+// What is frozen in it goes on: in version 1 nothing can end before.
+void thaw_cgroup(const std::string& directory);
+
 // Thaws, kills everything in it, removes it. Nothing when it is not there.
 void end_cgroup(const std::string& directory);
 

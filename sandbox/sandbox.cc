@@ -145,7 +145,7 @@ class LinuxSandbox : public Sandbox {
              const SessionLock&) override {
     const std::string socket = session_directory + "/" + wire::kBoxSocket;
     (void)::unlink(socket.c_str());
-    sweep_cgroup(session_id);
+    sweep_cgroup(session_directory);
     release_disk_quota(session_directory);
     let_go(session_id);
   }

@@ -83,7 +83,7 @@ base::Status Box::open_directories() {
 }
 
 base::Status Box::start_init() {
-  cgroup_ = make_cgroup(spec_.session_id, spec_.limits);
+  cgroup_ = make_cgroup(spec_.session_directory, spec_.limits);
   RlimitFallbacks fallbacks;
   // Not beside a cgroup: the rlimit would refuse first, and only the cgroup counts refusals.
   fallbacks.processes = cgroup_->holds_processes().empty();

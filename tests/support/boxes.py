@@ -22,8 +22,28 @@ def boxes_of(state):
     return found
 
 
+def session_of_cgroup(name):
+    """ "session_k2" of "hutch-session_k2-801-1c40", and of "hutch-session_k2", as it was called before."""
+    return name.removeprefix("hutch-").split("-")[0]
+
+
+def cgroups_of(session_ids):
+    """Directories of those sessions, whosever copy they are."""
+    return [f"{directory}/{name}" for directory, names, _ in os.walk("/sys/fs/cgroup")
+            for name in names if name.startswith("hutch-") and session_of_cgroup(name) in session_ids]
+
+
 def processes_of(state):
     return list(boxes_of(state).values())
+
+
+def start_of(pid):
+    """When it was started, which tells it from others that get its number later; None once it has ended."""
+    try:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return None
+    return None if fields[0] in "ZX" else fields[19]
 
 
 def until(condition, timeout=60, what="the condition"):
@@ -41,7 +61,7 @@ def everything_left(state):
     mounts = pathlib.Path("/proc/self/mounts").read_text()
     left += [f"mount of {s}" for s in sessions if s in mounts]
     for directory, names, _ in os.walk("/sys/fs/cgroup"):
-        left += [f"cgroup {directory}/{n}" for n in names if n.removeprefix("hutch-") in sessions]
+        left += [f"cgroup {directory}/{n}" for n in names if session_of_cgroup(n) in sessions]
     left += [f"directory {n}" for n in os.listdir(f"{state}/sessions") if n not in spares]
     for entry in pathlib.Path("/proc").glob("[0-9]*"):
         try:

@@ -10,6 +10,7 @@ import shutil
 import stat
 import time
 
+from boxes import cgroups_of
 from copies import needs_copies_to_start
 from hutch_client import PATIENCE, Client, hutch_binary
 
@@ -107,12 +108,6 @@ def children_of(pid):
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         children += [int(child) for child in (task / "children").read_text().split()]
     return children
-
-
-def cgroups_of(session_ids):
-    wanted = {f"hutch-{session}" for session in session_ids}
-    return [f"{directory}/{name}" for directory, names, _ in os.walk("/sys/fs/cgroup")
-            for name in names if name in wanted]
 
 
 def descriptors_of(pid):

@@ -28,7 +28,8 @@ only_version2 = pytest.mark.skipif(not VERSION2, reason="a place without cgroups
 
 
 def cgroups_of(session):
-    return [pathlib.Path(path) for path, _, _ in os.walk(TOP) if path.endswith(f"/hutch-{session}")]
+    return [pathlib.Path(path) for path, _, _ in os.walk(TOP)
+            if os.path.basename(path).startswith(f"hutch-{session}-")]
 
 
 def cgroup_of(session):

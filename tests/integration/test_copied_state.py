@@ -1,0 +1,146 @@
+"""A copy of a state directory beside its original, and one in its place: neither loses anything by the other."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+from boxes import boxes_of, cgroups_of, processes_of, start_of, until
+from conftest import end_boxes, needs
+from database import check_database, rows
+from hutch_client import Client, hutch_binary
+
+IS_ROOT = os.geteuid() == 0
+
+
+@pytest.fixture
+def copy(state):
+    """Where the copy is to lie; what is of it ends before the original does."""
+    place = f"{state}-copy"
+    yield place
+    if os.path.exists(place):
+        end_boxes(place)
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def make_copy(state, copy):
+    subprocess.run(["cp", "-a", state, copy], check=True, stderr=subprocess.DEVNULL)  # "socket not copied", of some
+
+
+def statuses(state):
+    return dict(rows(state, "SELECT id, status FROM sessions"))
+
+
+def until_swept(state):
+    """Whatever the row says that was copied, nothing of it lives here."""
+    until(lambda: set(statuses(state).values()) == {"stopped"}, what="the sweep of the copy")
+
+
+def test_a_copy_beside_its_original_ends_nothing_of_it(state, copy):
+    with Client(state) as original:
+        original.call("create_session", name="works")
+        original.run("x = 77; open('kept', 'w').write('k')", session_id="works")
+        run = original.run("import time\nwhile True: print('on', flush=True); time.sleep(0.05)", background=True,
+                           session_id="works")
+        original.call("create_session", name="sleeps")
+        original.run("y = 78", session_id="sleeps")
+        original.call("pause_session", session_id="sleeps")
+        before = boxes_of(state)
+        make_copy(state, copy)
+        with Client(copy) as other:
+            until_swept(copy)
+            assert other.run("x", session_id="works")["error"]["name"] == "NameError", "nothing runs in a copy"
+            assert other.call("read_file", path="kept", session_id="works")["content"] == "k"
+            other.call("write_file", path="kept", content="changed", session_id="works")
+            other.call("pause_session", session_id="works")
+            other.call("delete_session", session_id="sleeps")
+            assert boxes_of(state) == before, "the copy has ended boxes of the original"
+            now = original.call("get_run", run_id=run["run_id"])["stdout_next_offset"]
+            original.call("get_run", run_id=run["run_id"], stdout_offset=now, wait_seconds=10)
+            assert original.call("get_run", run_id=run["run_id"])["stdout_next_offset"] > now, "frozen by the copy"
+            mine = boxes_of(copy)
+        # The other way round: a server that starts, and one that ends a session.
+        with Client(state) as another:
+            assert another.run("y", session_id="sleeps")["outputs"][0]["text"] == "78"
+        assert original.run("x", session_id="works")["outputs"][0]["text"] == "77"
+        assert original.call("read_file", path="kept", session_id="works")["content"] == "k"
+        original.call("delete_session", session_id="works")
+        assert boxes_of(copy) == mine, "the original has ended boxes of the copy"
+    check_database(state)
+    check_database(copy)
+
+
+def test_a_state_directory_that_was_moved_goes_on(state, copy):
+    """To another file system, or restored from a backup: the original is gone, its boxes end."""
+    with Client(state) as original:
+        session = original.call("create_session", name="kept")["session_id"]
+        original.run("x = 1; open('data', 'w').write('still here')", session_id="kept")
+        boxes = processes_of(state)
+        original.kill()
+    make_copy(state, copy)
+    shutil.rmtree(state)
+    with Client(copy) as moved:
+        assert moved.run("print(open('data').read()); open('data', 'a').write('!')",
+                         session_id="kept")["stdout"] == "still here\n"
+        assert moved.call("list_sessions")["sessions"][0]["session_id"] == session
+    until(lambda: not any(start_of(pid) for pid in boxes), what="the end of the old boxes")
+    os.mkdir(state, 0o700)  # for what ends boxes after the test
+
+
+def rename_as_before(session):
+    """What an older hutch called them."""
+    for directory in cgroups_of([session]):
+        os.rename(directory, os.path.join(os.path.dirname(directory), f"hutch-{session}"))
+
+
+def can_rename_cgroups():
+    needs(IS_ROOT and os.path.exists("/sys/fs/cgroup/freezer"), "root, and the freezer of cgroup version 1, whose groups can be renamed,")
+
+
+def in_cgroups(directories):
+    return {int(pid) for d in directories for pid in pathlib.Path(d, "cgroup.procs").read_text().split()}
+
+
+def test_a_copy_leaves_cgroups_of_older_names_alone(state, copy):
+    """An upgraded server, and an original that an older one serves."""
+    can_rename_cgroups()
+    with Client(state) as original:
+        session = original.call("create_session", name="kept")["session_id"]
+        original.run("x = 5", session_id="kept")
+        make_copy(state, copy)
+        rename_as_before(session)
+        with Client(copy) as other:
+            until_swept(copy)
+            assert other.run("1", session_id="kept")["status"] == "completed"
+            other.call("delete_session", session_id="kept")
+        assert original.run("x", session_id="kept")["outputs"][0]["text"] == "5"
+        # It goes on until it ends by itself, and what it was in goes with the next sweep.
+        original.call("delete_session", session_id="kept")
+        until(lambda: not cgroups_of([session]), what="the end of the cgroups of the older name")
+
+
+def test_what_is_frozen_in_cgroups_of_older_names_ends_with_its_own_server(state, copy):
+    can_rename_cgroups()
+    with Client(state) as original:
+        session = original.call("create_session", name="kept")["session_id"]
+        original.run("x = 5", session_id="kept")
+        original.call("pause_session", session_id="kept")
+        (box,) = processes_of(state)
+        original.kill()
+    os.kill(box, 9)
+    until(lambda: not processes_of(state), what="the end of hutch-box")
+    rename_as_before(session)
+    left = in_cgroups(cgroups_of([session]))
+    assert left
+    make_copy(state, copy)
+    with Client(copy) as other:
+        until_swept(copy)
+        assert other.run("1", session_id="kept")["status"] == "completed"
+        other.call("delete_session", session_id="kept")
+    assert in_cgroups(cgroups_of([session])) == left, "the copy has ended what is the original's"
+    with Client(state) as again:
+        until(lambda: not cgroups_of([session]), what="the end of the cgroups of the older name")
+        assert not any(start_of(pid) for pid in left)
+        assert again.run("x", session_id="kept")["error"]["name"] == "NameError"
