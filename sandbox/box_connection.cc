@@ -181,6 +181,11 @@ bool BoxConnection::wait_for_end(std::chrono::milliseconds patience) {
   }
 }
 
+base::UniqueFd BoxConnection::process() const {
+  if (!process_.valid()) return {};
+  return base::UniqueFd(::fcntl(process_.get(), F_DUPFD_CLOEXEC, 3));
+}
+
 bool BoxConnection::usable() const {
   pollfd entry{socket_.get(), POLLIN, 0};
   // Nothing may come without a request: readable means closed, or out of step.

@@ -46,6 +46,9 @@ class BoxConnection {
   // Until the box has closed its end: it does so last of all. False when time is up.
   bool wait_for_end(std::chrono::milliseconds patience);
 
+  // A pidfd of the box; not valid where the kernel does not tell.
+  [[nodiscard]] base::UniqueFd process() const;
+
   // Whether the box is of the build that this process is.
   [[nodiscard]] bool of_this_build() const { return of_this_build_; }
 

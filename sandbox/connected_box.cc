@@ -102,6 +102,11 @@ bool ConnectedBox::usable() {
   return !idle_.empty() && idle_.back().usable();
 }
 
+base::UniqueFd ConnectedBox::process() {
+  const std::lock_guard lock(mutex_);
+  return idle_.empty() ? base::UniqueFd() : idle_.back().process();
+}
+
 base::Status ConnectedBox::submit(const RunRequest& request) {
   BoxConnection connection = TRY(take());
   if (!connection.of_this_build()) return make_way(std::move(connection));

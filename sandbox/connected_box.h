@@ -32,6 +32,8 @@ class ConnectedBox : public Box {
 
   base::Status connect();
   [[nodiscard]] bool usable();
+  // A pidfd of it; not valid where nobody tells, or nothing is connected.
+  [[nodiscard]] base::UniqueFd process();
 
   base::Status submit(const RunRequest& request) override;
   base::Result<Run> wait(const std::string& run_id, const WaitOptions& options,

@@ -19,6 +19,7 @@
 
 #include "sandbox/base/process.h"
 #include "sandbox/box_connection.h"
+#include "sandbox/box_watch.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/connected_box.h"
 #include "sandbox/disk_quota.h"
@@ -61,7 +62,11 @@ class LinuxSandbox : public Sandbox {
       if (const auto entry = boxes_.find(session_id); entry != boxes_.end()) known = entry->second;
     }
     // Connecting may take its time; the other sessions do not wait for it.
-    if (known && (known->usable() || known->connect().ok())) return as_box(known);
+    if (known && known->usable()) return as_box(known);
+    if (known && known->connect().ok()) {
+      watch_.add(session_id, known->process());  // it may be another one by now
+      return as_box(known);
+    }
     auto box = std::make_shared<ConnectedBox>(directory_of(session_id), config_.detach_seconds,
                                               ConnectedBox::Attach::kYes);
     const auto connected = box->connect();
@@ -75,6 +80,7 @@ class LinuxSandbox : public Sandbox {
       return connected.error();
     }
     boxes_[session_id] = box;
+    watch_.add(session_id, box->process());
     return as_box(box);
   }
 
@@ -104,6 +110,10 @@ class LinuxSandbox : public Sandbox {
            zygote_lives(zygote.directory())) {
       (void)::poll(nullptr, 0, kWarmPauseMs);
     }
+  }
+
+  void tell_ends(std::function<void(const std::string& session_id)> ended) override {
+    watch_.tell(std::move(ended));
   }
 
   void rest() override {
@@ -256,6 +266,7 @@ class LinuxSandbox : public Sandbox {
   std::mutex mutex_;  // guards the maps
   std::unordered_map<std::string, std::unique_ptr<Zygote>> zygotes_;
   std::unordered_map<std::string, std::shared_ptr<ConnectedBox>> boxes_;
+  BoxWatch watch_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <stop_token>
@@ -147,6 +148,10 @@ class Sandbox {
   // True while the session has an owner: a box, also one that does not answer, or a server that
   // starts or sweeps one.
   virtual bool is_alive(const std::string& session_directory) = 0;
+
+  // Calls when the process of a box that find() or start() has given has ended, however. From one
+  // thread of its own; an empty function ends that, and no call is on when this returns.
+  virtual void tell_ends(std::function<void(const std::string& session_id)> ended) = 0;
 };
 
 struct SandboxConfig {

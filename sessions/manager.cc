@@ -79,10 +79,12 @@ base::Result<std::unique_ptr<Manager>> Manager::open(ManagerConfig config, Store
       [raw = manager.get()](const std::stop_token& stop) { raw->sweep_from_time_to_time(stop); });
   return manager;
 }
+  sandbox.tell_ends([raw = manager.get()](const std::string& id) { raw->note_ended(id); });
 
 Manager::~Manager() {
   end_spares();
   if (sweeper_.joinable()) {
+  sandbox_.tell_ends({});
     sweeper_.request_stop();
     sweeper_wakeup_.notify_all();
     sweeper_.join();

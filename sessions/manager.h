@@ -373,6 +373,10 @@ class Manager {
   sandbox::Sandbox& sandbox_;
   std::string server_id_;
   base::UniqueFd server_lock_;
+  // Until the next sweep; after boxes that end meanwhile it is cleared up at once.
+  void wait_for_next_sweep(const std::stop_token& stop);
+  void note_ended(const std::string& session_id);
+  void clear_up_after_ended();
   std::mutex mutex_;  // guards the maps
   // The default one of each connection and principal: an id that two of them give, they do not
   // share.
@@ -403,3 +407,4 @@ class Manager {
 };
 
 }  // namespace sessions
+  std::vector<std::string> ended_;  // sessions whose box has; guarded by the sweeper's mutex

@@ -44,8 +44,12 @@ void Manager::add_silence(SessionState& state, const base::Error& why) {
   const std::string directory = directory_of(state.session.id);
   const bool ended = wait_until(is_box ? std::chrono::milliseconds(0) : kSweepPatience,
                                 [&] { return !sandbox_.is_alive(directory); });
+  // Nothing waits in it where no box listens, whoever is clearing up.
+  const bool was_paused = state.session.status == "paused";
   // One that lives and could not be asked is as the database has it.
-  if (ended) {
+  if (ended || (was_paused && !is_box)) {
+    // Its processes may be there still, frozen, where its box was killed.
+    if (ended && (was_paused || state.session.status == "ready")) note_ended(state.session.id);
     state.session.status = "stopped";
   } else {
     state.session.error = "its sandbox does not answer at the moment";

@@ -37,9 +37,39 @@ void Manager::sweep_from_time_to_time(const std::stop_token& stop) {
     sweep(stop);
     if (!stop.stop_requested()) config_.sweep_others();
     sandbox_.rest();
-    std::unique_lock lock(sweeper_mutex_);
-    sweeper_wakeup_.wait_for(lock, stop, config_.sweep_interval, [] { return false; });
+    wait_for_next_sweep(stop);
   }
+  clear_up_after_ended();  // of a command that has just found it
+}
+
+void Manager::wait_for_next_sweep(const std::stop_token& stop) {
+  const auto next = std::chrono::steady_clock::now() + config_.sweep_interval;
+  std::unique_lock lock(sweeper_mutex_);
+  while (sweeper_wakeup_.wait_until(lock, stop, next, [this] { return !ended_.empty(); })) {
+    lock.unlock();
+    clear_up_after_ended();
+    lock.lock();
+  }
+}
+
+void Manager::note_ended(const std::string& session_id) {
+  const std::lock_guard lock(sweeper_mutex_);
+  ended_.push_back(session_id);
+  sweeper_wakeup_.notify_all();
+}
+
+// What was frozen in a box that was killed is still there, and its session's row says "paused".
+// Who has the session's lock meanwhile clears up by itself.
+void Manager::clear_up_after_ended() {
+  std::vector<std::string> ended;
+  {
+    const std::lock_guard lock(sweeper_mutex_);
+    ended.swap(ended_);
+  }
+  at_once(ended.size(), [&](std::size_t i) {
+    const auto session = store_.session_of_any(ended[i]);
+    if (session.ok()) sweep_session(session.value());
+  });
 }
 
 void Manager::sweep(const std::stop_token& stop) {

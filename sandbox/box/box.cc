@@ -384,6 +384,7 @@ void Box::check_life() {
   }
   if (const auto why = reason_to_end_now()) return end(Cause::kCancelled, *why);
   if (directory_is_gone()) return end(Cause::kSandboxLost, "the session's directory was removed");
+  if (paused() && init_->is_killed()) return end(Cause::kSandboxLost, "its processes were killed");
   if (cover_is_gone()) {
     return end(Cause::kSandboxLost,
                "a protected or blocked file in a host folder was replaced on the host, and is "

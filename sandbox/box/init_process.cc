@@ -10,8 +10,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <iterator>
+#include <string>
 
 #include "sandbox/base/process.h"
 #include "sandbox/base/unix_socket.h"
@@ -91,6 +94,17 @@ void InitProcess::end_process() {
 
 void InitProcess::kill() {
   if (pidfd_.valid()) (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+}
+
+// What waits for one thread, and what for all of them, are both lines of proc_pid_status(5).
+bool InitProcess::is_killed() const {
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("SigPnd:") && !line.starts_with("ShdPnd:")) continue;
+    const auto waiting = std::strtoull(line.c_str() + sizeof "SigPnd:" - 1, nullptr, 16);
+    if ((waiting & (1ULL << (SIGKILL - 1))) != 0) return true;
+  }
+  return false;
 }
 
 // Before anybody reads there: they wait in the socket until init comes to them.

@@ -71,6 +71,9 @@ class InitProcess {
   // O_PATH directory descriptor of the box's root.
   [[nodiscard]] int root_fd() const { return root_.get(); }
   [[nodiscard]] pid_t host_pid() const { return pid_; }
+  // Whether somebody has killed it: with the freezer of cgroup version 1 it ends only once it goes
+  // on, and says nothing before.
+  [[nodiscard]] bool is_killed() const;
   // Borrowed: whether the number is still init's, see is_alive().
   [[nodiscard]] int pidfd() const { return pidfd_.get(); }
   // Whether it is a copy of the zygote, which can be copied further.

@@ -1,9 +1,18 @@
 """What a pause stops, what goes on after it, and what wakes a session up."""
 
+import os
+import pathlib
 import random
+import signal
+import subprocess
 import time
 
-from boxes import until
+import pytest
+
+from boxes import cgroups_of, processes_of, start_of, until
+from database import rows
+from hutch_client import Client, hutch_binary
+from trial import children_of
 
 
 def test_pause_freezes_and_use_thaws(client):
@@ -73,3 +82,72 @@ def test_what_waits_for_a_run_does_not_start_in_a_pause(client):
         for i, request in enumerate(requests):
             run = client.reply(request)["result"]["structuredContent"]
             assert (run["status"], run["stdout"]) == ("completed", f"{number} {i} kept\n"), run
+
+
+def processes_in(box):
+    """Pids of init and of what it has started, with what tells them from others that get the same numbers later."""
+    found = []
+    for pid in children_of(box):
+        found += [pid, *children_of(pid)]
+    return {pid: start_of(pid) for pid in found}
+
+
+def status_of(state, session):
+    return rows(state, f"SELECT status FROM sessions WHERE id = '{session}'")[0][0]
+
+
+@pytest.mark.parametrize("asleep", ["on request", "killed as it is made"])
+def test_what_is_frozen_ends_with_its_box_and_nobody_needs_to_ask(client, state, asleep):
+    """A freezer keeps what is in it from ending, also when the box that froze it is killed."""
+    session = client.call("create_session")["session_id"]
+    client.run("kept = 1; open('kept', 'w').write('k')", session_id=session)
+    (box,) = processes_of(state)
+    frozen = processes_in(box)
+    assert len(frozen) >= 2
+    if asleep == "on request":
+        client.call("pause_session", session_id=session)
+        os.kill(box, signal.SIGKILL)
+    else:
+        request = client.start_tool("pause_session", session_id=session)
+        os.kill(box, signal.SIGKILL)
+        client.reply(request)
+    until(lambda: not any(start_of(pid) == start for pid, start in frozen.items()),
+          timeout=40, what="the end of what was frozen")  # a server sweeps once a minute
+    until(lambda: status_of(state, session) == "stopped", timeout=40, what="the row saying what is so")
+    until(lambda: not cgroups_of([session]), what="the end of the cgroups")
+    assert client.call("list_sessions")["sessions"][0]["status"] == "stopped"
+    assert client.call("read_file", path="kept", session_id=session)["content"] == "k"
+    assert client.run("kept", session_id=session)["error"]["name"] == "NameError"
+
+
+def test_a_paused_session_whose_processes_were_killed_is_not_shown_as_paused(client, state):
+    """Frozen, they say nothing of it themselves."""
+    session = client.call("create_session")["session_id"]
+    client.run("1", session_id=session)
+    client.call("pause_session", session_id=session)
+    (box,) = processes_of(state)
+    for pid in processes_in(box):
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: client.call("list_sessions")["sessions"][0]["status"] == "stopped", timeout=40, what="the true status")
+    until(lambda: status_of(state, session) == "stopped", timeout=40, what="the row saying what is so")
+    assert not processes_of(state)
+    assert client.run("'new'", session_id=session)["outputs"][0]["text"] == "'new'"
+
+
+def test_what_is_left_frozen_ends_when_sessions_are_listed(state):
+    """After everything was killed: the command is the first to look."""
+    with Client(state) as client:
+        session = client.call("create_session")["session_id"]
+        client.run("1", session_id=session)
+        client.call("pause_session", session_id=session)
+        (box,) = processes_of(state)
+        frozen = processes_in(box)
+        client.kill()
+    os.kill(box, signal.SIGKILL)
+    until(lambda: not processes_of(state), what="the end of hutch-box")
+    listed = subprocess.run([hutch_binary(), "sessions", "ls", "--state-dir", state], capture_output=True, text=True,
+                            env={"PATH": os.environ["PATH"], "HOME": state}, check=True)
+    assert "paused" not in listed.stdout and "stopped" in listed.stdout, listed
+    assert status_of(state, session) == "stopped"
+    until(lambda: not any(start_of(pid) == start for pid, start in frozen.items()), what="the end of what was frozen")
+    assert not cgroups_of([session])

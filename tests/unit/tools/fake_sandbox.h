@@ -112,6 +112,7 @@ class FakeSandbox final : public Sandbox {
     started_.push_back(spec);
     return std::shared_ptr<Box>(box);
   }
+  void tell_ends(std::function<void(const std::string&)>) override {}
   void rest() override {}
   void let_go(const std::string& session_id) override {
     const std::lock_guard lock(mutex_);
