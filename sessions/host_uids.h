@@ -11,6 +11,8 @@ namespace sessions {
 struct HostUidRange {
   std::int64_t first = 0;
   std::int64_t count = 0;
+
+  [[nodiscard]] bool has(std::int64_t id) const { return first <= id && id < first + count; }
 };
 
 // The range of a state directory, which is there. Limits, locks and kills are per id, so two

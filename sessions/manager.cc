@@ -53,23 +53,25 @@ std::int64_t run_seconds_of(const Session& session) {
                      : fallback;
 }
 
-Manager::Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox)
+Manager::Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox, Tell tell)
     : config_(std::move(config)),
       quotas_(config_),
       store_(store),
       sandbox_(sandbox),
       server_id_(base::random_id("server_")),
-      served_since_ms_(config_.clock().uptime_ms) {}
+      served_since_ms_(config_.clock().uptime_ms),
+      tell_(std::move(tell)) {}
 
 base::Result<std::unique_ptr<Manager>> Manager::open(ManagerConfig config, Store& store,
-                                                     sandbox::Sandbox& sandbox) {
-  std::unique_ptr<Manager> manager(new Manager(std::move(config), store, sandbox));
+                                                     sandbox::Sandbox& sandbox, Tell tell) {
+  std::unique_ptr<Manager> manager(new Manager(std::move(config), store, sandbox, std::move(tell)));
   for (const char* name : {"/sessions", "/servers"}) {
     const std::string path = manager->config_.state_directory + name;
     if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
       return Error::from_errno("make " + path);
   }
   TRY(manager->take_server_lock());
+  TRY(manager->renew_ids());
   if (manager->config_.spare_sessions > 0) {
     TRY(store.ensure_spare_principal());
     manager->spares_.maker = std::jthread(
@@ -77,14 +79,14 @@ base::Result<std::unique_ptr<Manager>> Manager::open(ManagerConfig config, Store
   }
   manager->sweeper_ = std::jthread(
       [raw = manager.get()](const std::stop_token& stop) { raw->sweep_from_time_to_time(stop); });
+  sandbox.tell_ends([raw = manager.get()](const std::string& id) { raw->note_ended(id); });
   return manager;
 }
-  sandbox.tell_ends([raw = manager.get()](const std::string& id) { raw->note_ended(id); });
 
 Manager::~Manager() {
+  sandbox_.tell_ends({});
   end_spares();
   if (sweeper_.joinable()) {
-  sandbox_.tell_ends({});
     sweeper_.request_stop();
     sweeper_wakeup_.notify_all();
     sweeper_.join();
@@ -318,8 +320,9 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
 
 base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& known,
                                                                const sandbox::SessionLock& lock) {
-  const Session session = TRY(find(known.principal_id, known.id));
-  if (session.status == "destroyed") return deleted();  // a sweep removes what own() has made
+  const Session found = TRY(find(known.principal_id, known.id));
+  if (found.status == "destroyed") return deleted();  // a sweep removes what own() has made
+  const Session session = TRY(with_own_files(found));
   const std::string directory = directory_of(session.id);
   TRY(make_directories(session));
   sandbox_.sweep(session.id, directory, lock);

@@ -92,9 +92,13 @@ class Manager {
   // Of so many list() tells, those used last.
   static constexpr std::int64_t kListedMax = 1000;
 
+  // For whoever runs the server, a line at a time.
+  using Tell = std::function<void(const std::string&)>;
+
   // Takes its place among the servers of the state directory and sweeps what dead ones left.
-  static base::Result<std::unique_ptr<Manager>> open(ManagerConfig config, Store& store,
-                                                     sandbox::Sandbox& sandbox);
+  static base::Result<std::unique_ptr<Manager>> open(
+      ManagerConfig config, Store& store, sandbox::Sandbox& sandbox,
+      Tell tell = [](const std::string&) {});
   ~Manager();
 
   base::Result<SessionState> create(const std::string& principal_id, const SessionOptions& options);
@@ -233,7 +237,7 @@ class Manager {
   [[nodiscard]] Store& store() { return store_; }
 
  private:
-  Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox);
+  Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox, Tell tell);
 
   base::Status take_server_lock();
   void sweep_server_marks() const;
@@ -249,6 +253,10 @@ class Manager {
       const Session& session, base::Result<std::shared_ptr<sandbox::Box>> started) const;
   base::Result<std::shared_ptr<sandbox::Box>> start_box(const Session& known,
                                                         const sandbox::SessionLock& lock);
+  base::Status renew_ids();
+  // As it is, once its files are its own: those of one that was copied are the original's.
+  base::Result<Session> with_own_files(Session session);
+  base::Status give_to_session(int directory_fd, const char* name, const Session& session);
   // The directory of its template's environment, as it is now; empty: it has the host's packages.
   [[nodiscard]] base::Result<std::string> environment_of(const Session& session) const;
   base::Result<sandbox::BoxSpec> spec_of(const Session& session) const;
@@ -355,6 +363,10 @@ class Manager {
   static constexpr std::chrono::seconds kOthersPatience{20};
   void sweep_session(const Session& session, const Moment& now, bool may_delete);
   void sweep_from_time_to_time(const std::stop_token& stop);
+  // Until the next sweep; after boxes that end meanwhile it is cleared up at once.
+  void wait_for_next_sweep(const std::stop_token& stop);
+  void note_ended(const std::string& session_id);
+  void clear_up_after_ended();
   void sweep_directories(const std::stop_token& stop, bool may_delete);
   // Names of directories of no session on record.
   std::vector<std::string> strangers(const std::vector<Session>& live);
@@ -373,10 +385,6 @@ class Manager {
   sandbox::Sandbox& sandbox_;
   std::string server_id_;
   base::UniqueFd server_lock_;
-  // Until the next sweep; after boxes that end meanwhile it is cleared up at once.
-  void wait_for_next_sweep(const std::stop_token& stop);
-  void note_ended(const std::string& session_id);
-  void clear_up_after_ended();
   std::mutex mutex_;  // guards the maps
   // The default one of each connection and principal: an id that two of them give, they do not
   // share.
@@ -403,8 +411,9 @@ class Manager {
   Store::OldRun pruned_up_to_;  // guarded by it
   std::mutex sweeper_mutex_;
   std::condition_variable_any sweeper_wakeup_;
+  std::vector<std::string> ended_;  // sessions whose box has; guarded by the sweeper's mutex
+  const Tell tell_;
   std::jthread sweeper_;
 };
 
 }  // namespace sessions
-  std::vector<std::string> ended_;  // sessions whose box has; guarded by the sweeper's mutex

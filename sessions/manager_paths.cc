@@ -51,7 +51,7 @@ base::Status make_directory(const std::string& path, const std::optional<std::in
   if (::mkdir(path.c_str(), owner ? 0700 : 0755) != 0 && errno != EEXIST) {
     return Error::from_errno("make " + path, Error::Kind::kUnavailable);
   }
-  // Again after a kill between the two: the id of a session never changes.
+  // Again after a kill between the two: what was there before has its owner already.
   if (owner &&
       ::lchown(path.c_str(), static_cast<uid_t>(*owner), static_cast<gid_t>(*owner)) != 0) {
     return Error::from_errno("chown " + path);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -377,6 +378,11 @@ class Store {
   base::Result<bool> forget_some_of(const std::string& id);
 
   // --- Space ---------------------------------------------------------------------------------
+
+  // Sessions whose id on the host is none of the range get one that is, where `may` says so: those
+  // of a state directory that was copied or moved. How many they were.
+  base::Result<std::size_t> renew_host_uids(
+      const HostUidRange& range, const std::function<bool(const std::string& session_id)>& may);
 
   // Gives some of the pages that are free back to the file system; true when more are left. Then
   // the write-ahead log is emptied, which still has what was deleted.

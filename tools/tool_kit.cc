@@ -8,6 +8,7 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/files/box_path.h"
 #include "sessions/sha256.h"
+#include "sessions/slow_start.h"
 #include "tools/scopes.h"
 #include "tools/text_window.h"
 
@@ -84,6 +85,10 @@ mcp::Tool make_tool(const Services& services, const Definition& definition, Hand
     }
     const auto arguments = check_arguments(table, given);
     if (!arguments.ok()) return failure(arguments.error());
+    // Progress grows: what comes before the run counts up to where the run's begins.
+    const sessions::SlowStart slow_start([&context](double done, const std::string& what) {
+      context.report_progress(done - 1, std::nullopt, what);
+    });
     auto reply = handler(arguments.value(), context);
     if (!reply.ok()) return failure(reply.error());
     if (reply.value().task) return std::move(*reply.value().task);

@@ -68,6 +68,8 @@ int Draft::copy(int source_fd, std::int64_t bytes, mode_t mode) {
   return failure_of(::fsync(file_.get()));
 }
 
+int Draft::give_to(uid_t id) { return failure_of(::fchown(file_.get(), id, id)); }
+
 int Draft::link_as(const std::string& name) const {
   const std::string ours = "/proc/self/fd/" + std::to_string(file_.get());
   return failure_of(

@@ -32,6 +32,9 @@ class Draft {
   // system without modes gives its own.
   int copy(int source_fd, std::int64_t bytes, mode_t mode);
 
+  // Another user's and group's, before anybody sees it.
+  int give_to(uid_t id);
+
   // EEXIST when there is an entry of that name already.
   int publish_new(const std::string& name);
 

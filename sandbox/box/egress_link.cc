@@ -17,6 +17,7 @@
 
 #include "sandbox/base/process.h"
 #include "sandbox/base/unix_socket.h"
+#include "sandbox/files/change_owner.h"
 #include "sandbox/wire/build_id.h"
 #include "sandbox/wire/egress_protocol.h"
 #include "sandbox/wire/json.h"
@@ -130,8 +131,12 @@ base::Result<base::UniqueFd> EgressLink::open_downloads() const {
   }
   base::UniqueFd directory =
       TRY(base::open_file(AT_FDCWD, place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  if (spec_.egress_uid && ::fchown(directory.get(), *spec_.egress_uid, *spec_.egress_uid) != 0) {
-    return Error::from_errno("give the door " + place);
+  if (spec_.egress_uid) {
+    // With what it holds: in a copied state directory that is another door's.
+    const base::UniqueFd above =
+        TRY(base::open_file(AT_FDCWD, spec_.egress_directory, O_PATH | O_DIRECTORY));
+    TRY(files::change_owner(above.get(), "downloads", *spec_.egress_uid,
+                            [](std::int64_t, std::int64_t) {}));
   }
   return directory;
 }

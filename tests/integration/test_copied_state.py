@@ -13,6 +13,7 @@ from database import check_database, rows
 from hutch_client import Client, hutch_binary
 
 IS_ROOT = os.geteuid() == 0
+PARTS = ("workspace", "home", "tmp")
 
 
 @pytest.fixture
@@ -36,6 +37,18 @@ def statuses(state):
 def until_swept(state):
     """Whatever the row says that was copied, nothing of it lives here."""
     until(lambda: set(statuses(state).values()) == {"stopped"}, what="the sweep of the copy")
+
+
+def owners(state, session):
+    """{path: owner} of what is the session's."""
+    top = pathlib.Path(state, "sessions", session)
+    return {str(path.relative_to(top)): path.lstat().st_uid
+            for part in PARTS for path in [top / part, *(top / part).rglob("*")]}
+
+
+def own_ids(state):
+    if not rows(state, "SELECT count(*) FROM sessions WHERE host_uid IS NOT NULL")[0][0]:
+        pytest.skip("sessions have no ids of their own here: not root, or root of few ids")
 
 
 def test_a_copy_beside_its_original_ends_nothing_of_it(state, copy):
@@ -72,6 +85,56 @@ def test_a_copy_beside_its_original_ends_nothing_of_it(state, copy):
     check_database(copy)
 
 
+def test_a_copys_sessions_have_ids_of_their_own(state, copy):
+    with Client(state) as original:
+        session = original.call("create_session", name="kept")["session_id"]
+        own_ids(state)
+        original.run("mkdir -p a/b ~/c; echo 1 >a/b/1; ln a/b/1 a/2; ln -s /etc/passwd a/link; echo t >/tmp/t; mkfifo a/p\n"
+                     "mkdir -m 0 closed; chmod u+s a/b/1", "bash", session_id="kept")
+        before = owners(state, session)
+        make_copy(state, copy)
+        with Client(copy) as other:
+            ended = other.run("cat a/b/1 a/2 /tmp/t; echo 2 >>a/2; rmdir ~/c; ls -l a/link; chmod 700 closed; rm -r closed",
+                              "bash", session_id="kept")
+            assert ended["status"] == "completed" and ended["stdout"].startswith("1\n1\nt\n"), ended
+            other.call("write_file", path="a/new", content="", session_id="kept")
+            now = owners(copy, session)
+            assert len(set(now.values())) == 1 and set(now.values()) != set(before.values()), (before, now)
+            assert rows(copy, "SELECT host_uid FROM sessions") == [(now["workspace"],)]
+            assert os.stat("/etc/passwd").st_uid == 0, "the link was followed"
+            said = b"".join(other.errors).decode()
+            assert "copied, moved or restored: its sessions (1)" in said, said
+            # Those that are made in it do not meet the original's either.
+            made = other.call("create_session")["session_id"]
+            assert not set(owners(copy, made).values()) & (set(before.values()) | set(now.values()))
+        with Client(copy) as again:
+            assert again.run("cat a/2", "bash", session_id="kept")["stdout"] == "1\n2\n"
+            assert not again.errors, "once"
+        assert owners(state, session) == before
+        assert original.run("cat a/b/1", "bash", session_id="kept")["stdout"] == "1\n"
+
+
+def test_many_names_change_owner_with_progress(state, copy):
+    with Client(state) as original:
+        session = original.call("create_session", name="kept")["session_id"]
+        own_ids(state)
+        # Names of one file: making so many files takes long on some file systems.
+        original.run("import os\nopen('file', 'w').close()\nfor i in range(10_100): os.link('file', str(i))", session_id="kept")
+        make_copy(state, copy)
+    with Client(copy) as other:
+        ended = other.request("tools/call", {"name": "run_code", "_meta": {"progressToken": 7}, "arguments": {
+            "code": "len(open('10099').read())", "session_id": "kept"}})["structuredContent"]
+        assert ended["status"] == "completed", ended
+        told = []
+        while not other.notifications.empty():
+            told.append(other.notifications.get()["params"])
+        words = [one["message"] for one in told if "change owner" in one.get("message", "")]
+        assert words and f"files of {session}/workspace change owner: 10000 of 10101 are done" in words[0], told
+        assert any(ended["run_id"] in one["message"] for one in told), "the run is told of as before"
+        assert [one["progress"] for one in told] == sorted({one["progress"] for one in told}), told
+        assert words[0].encode() in b"".join(other.errors)
+
+
 def test_a_state_directory_that_was_moved_goes_on(state, copy):
     """To another file system, or restored from a backup: the original is gone, its boxes end."""
     with Client(state) as original:
@@ -87,6 +150,29 @@ def test_a_state_directory_that_was_moved_goes_on(state, copy):
         assert moved.call("list_sessions")["sessions"][0]["session_id"] == session
     until(lambda: not any(start_of(pid) for pid in boxes), what="the end of the old boxes")
     os.mkdir(state, 0o700)  # for what ends boxes after the test
+
+
+def test_owners_that_a_backup_has_lost_are_given_again(state, copy):
+    """As by tar without --same-owner: all is root's."""
+    with Client(state) as original:
+        original.call("create_session", name="kept")
+        own_ids(state)
+        original.run("open('data', 'w').write('d')", session_id="kept")
+        original.close()
+    end_boxes_only(state)
+    shutil.copytree(state, copy, symlinks=True)
+    with Client(copy) as other:
+        assert other.run("open('data', 'a').write('!'); open('data').read()", session_id="kept")["outputs"][0]["text"] == "'d!'"
+
+
+def end_boxes_only(state):
+    """A socket cannot be copied by everything that copies."""
+    for pid in processes_of(state):
+        os.kill(pid, 9)
+    until(lambda: not processes_of(state), what="the end of the boxes")
+    for found in pathlib.Path(state).rglob("*"):
+        if found.is_socket():
+            found.unlink()
 
 
 def rename_as_before(session):

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <iostream>
 #include <system_error>
 
 #include <spdlog/spdlog.h>
@@ -150,7 +151,9 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   if (settings.serves) config.spare_sessions = static_cast<std::size_t>(settings.spare_sessions);
   const sessions::HostUidRange ids = TRY(sessions::host_uids_of(settings.state_directory));
   if (sandbox::can_give_ids(ids.first, ids.count + 1)) config.own_ids = ids;
-  app->manager_ = TRY(sessions::Manager::open(std::move(config), *app->store_, *app->sandbox_));
+  app->manager_ = TRY(sessions::Manager::open(
+      std::move(config), *app->store_, *app->sandbox_,
+      [](const std::string& text) { std::cerr << "hutch: " + text + "\n"; }));
   return app;
 }
 
