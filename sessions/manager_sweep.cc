@@ -68,7 +68,7 @@ void Manager::clear_up_after_ended() {
   }
   at_once(ended.size(), [&](std::size_t i) {
     const auto session = store_.session_of_any(ended[i]);
-    if (session.ok()) sweep_session(session.value());
+    if (session.ok()) sweep_session(session.value(), config_.clock(), false);
   });
 }
 

@@ -18,7 +18,7 @@
 namespace sandbox::files {
 
 using base::Error;
-using Kind = DirectoryEvent::Kind;
+using EventKind = DirectoryEvent::Kind;
 
 namespace {
 
@@ -114,13 +114,13 @@ void DirectoryWatch::read_event(int watch, unsigned mask, const std::string& nam
   if (has_come && (mask & IN_ISDIR) != 0 && depth_ == Depth::kAll) wait_with(path);
   DirectoryEvent event{shown_path(path)};
   if (has_come) {
-    event.kind = Kind::kCreate;
+    event.kind = EventKind::kCreate;
   } else if ((mask & IN_DELETE) != 0) {
-    event.kind = Kind::kRemove;
+    event.kind = EventKind::kRemove;
   } else if ((mask & IN_MOVED_FROM) != 0) {
-    event.kind = Kind::kRename;
+    event.kind = EventKind::kRename;
   } else if ((mask & IN_ATTRIB) != 0) {
-    event.kind = Kind::kChmod;
+    event.kind = EventKind::kChmod;
   }
   events.push_back(std::move(event));
 }
