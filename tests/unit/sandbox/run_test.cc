@@ -192,7 +192,7 @@ TEST(BoxSpec, RoundTrip) {
   spec.data_directory = "/x";
   spec.env = {{"K", "v"}};
   spec.host_uid = 1'900'000'007;
-  spec.ends_at_ms = 99;
+  spec.ends_in_ms = 99;
   spec.limits.cpus = 1;
   spec.ahead = {Language::kPython, Language::kBash};
   const auto again = spec_from_json(spec_to_json(spec));

@@ -94,7 +94,7 @@ TEST_F(RetentionTest, WhatIsDeletedIsNotCountedAnyMore) {
   EXPECT_GT(bytes, 3 * static_cast<std::int64_t>(std::string(kRecord).size()));
   ASSERT_TRUE(store_->delete_runs({ids_[0], ids_[1]}).ok());
   EXPECT_EQ(store_->bytes_of_runs().value(), bytes / 3);
-  EXPECT_EQ(store_->count_all_runs().value()["completed"].runs, 1);
+  EXPECT_EQ(store_->counts().value().runs["completed"].runs, 1);
   EXPECT_EQ(number("SELECT count(*) FROM files"), 0);
   EXPECT_FALSE(store_->find_run(principal_, ids_[0]).ok());
   EXPECT_TRUE(store_->find_run(principal_, ids_[2]).ok());
@@ -110,15 +110,15 @@ TEST_F(RetentionTest, CountsAreThoseOfTheRows) {
   ASSERT_TRUE(store_->ensure_spare_principal().ok());
   const Session spare =
       store_->create_session(session("", kSparePrincipal), std::nullopt, 1000).value();
-  const auto before = store_->count_all_sessions().value();
+  const auto before = store_->counts().value().sessions;
   EXPECT_TRUE(store_->adopt_session(spare.id, session("adopted"), 1000).ok());
-  auto counts = store_->count_all_sessions().value();
+  auto counts = store_->counts().value().sessions;
   EXPECT_EQ(counts["provisioning"], before.at("provisioning") + 1);
   for (const auto& [status, count] : counts) {
     EXPECT_EQ(count, number("SELECT count(*) FROM sessions WHERE status = '" + status + "'"))
         << status;
   }
-  for (const auto& [status, count] : store_->count_all_runs().value()) {
+  for (const auto& [status, count] : store_->counts().value().runs) {
     EXPECT_EQ(count.runs, number("SELECT count(*) FROM runs WHERE status = '" + status + "'"))
         << status;
     EXPECT_EQ(count.milliseconds,
@@ -137,7 +137,7 @@ TEST_F(RetentionTest, ADeletedSessionIsForgottenInSteps) {
   ASSERT_EQ(store_->oldest_deleted(10).value().size(), 1U);
   EXPECT_EQ(store_->count_deleted().value(), 1);
   EXPECT_FALSE(store_->forget_some_of(owner.id).value());
-  EXPECT_EQ(store_->count_all_runs().value()["completed"].runs, 51);
+  EXPECT_EQ(store_->counts().value().runs["completed"].runs, 51);
   EXPECT_TRUE(store_->forget_some_of(owner.id).value());
   EXPECT_FALSE(store_->session_is_on_record(owner.id).value());
   EXPECT_EQ(store_->count_deleted().value(), 0);
