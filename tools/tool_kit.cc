@@ -1,14 +1,20 @@
 #include "tools/tool_kit.h"
 
 #include <charconv>
+#include <chrono>
 #include <mutex>
+#include <utility>
 
 #include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
 
 #include "sandbox/base/clock.h"
+#include "sandbox/base/full_disk.h"
 #include "sandbox/files/box_path.h"
+#include "sandbox/wire/json.h"
 #include "sessions/sha256.h"
 #include "sessions/slow_start.h"
+#include "tools/log_members.h"
 #include "tools/scopes.h"
 #include "tools/text_window.h"
 
@@ -35,6 +41,25 @@ std::string line_of(const sessions::EarlierSession& earlier) {
   const std::string day = base::to_rfc3339(session.last_used_at).substr(0, 10);
   return (session.name ? "\"" + one_line(*session.name) + "\"" : session.id) + " (" + day + ", " +
          std::to_string(earlier.entries) + (earlier.has_more ? "+" : "") + ")";
+}
+
+// A result says what its call was about, and the line has it as members.
+void log_call(const char* tool, const base::Result<Reply>& reply,
+              std::chrono::steady_clock::duration took) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
+  if (reply.ok()) {
+    if (reply.value().task) LogMembers::set("run", reply.value().task->id);
+    for (const auto& [member, key] : {std::pair{"session", "session_id"}, {"run", "run_id"}}) {
+      LogMembers::set(member, sandbox::wire::string_or(*reply.value().structured, key));
+    }
+    return spdlog::info("tool {} {} ms", tool, ms);
+  }
+  const base::Error& error = reply.error();
+  using Kind = base::Error::Kind;
+  const bool is_ours = base::is_full_disk(error) || error.kind == Kind::kUnavailable ||
+                       error.kind == Kind::kInternal;
+  if (is_ours) return spdlog::warn("tool {} {} ms: {}", tool, ms, one_line(to_utf8(error.message)));
+  spdlog::info("tool {} {} ms: refused", tool, ms);
 }
 
 // A model that begins anew does not know of what it, or another one, did before.
@@ -77,9 +102,9 @@ mcp::Tool make_tool(const Services& services, const Definition& definition, Hand
                           {"openWorldHint", false}};
   tool.task_support = definition.tasks;
   tool.meta = definition.meta;
-  tool.call = [services, table = definition.arguments, read_only = definition.hints.read_only,
-               handler = std::move(handler)](const json& given,
-                                             mcp::CallContext& context) -> mcp::ToolAnswer {
+  tool.call = [services, name = definition.name, table = definition.arguments,
+               read_only = definition.hints.read_only, handler = std::move(handler)](
+                  const json& given, mcp::CallContext& context) -> mcp::ToolAnswer {
     if (!read_only && !may_change(context.principal().scopes)) {
       return failure(base::error(base::Error::Kind::kInvalid, kMayOnlyRead));
     }
@@ -89,7 +114,13 @@ mcp::Tool make_tool(const Services& services, const Definition& definition, Hand
     const sessions::SlowStart slow_start([&context](double done, const std::string& what) {
       context.report_progress(done - 1, std::nullopt, what);
     });
+    const LogMembers members;
+    LogMembers::set("principal", context.principal().id);
+    LogMembers::set("tool", name);
+    LogMembers::set("request_id", context.request_id());
+    const auto begun = std::chrono::steady_clock::now();
     auto reply = handler(arguments.value(), context);
+    log_call(name, reply, std::chrono::steady_clock::now() - begun);
     if (!reply.ok()) return failure(reply.error());
     if (reply.value().task) return std::move(*reply.value().task);
     if (const std::string& id = reply.value().new_session_id; !id.empty()) {
@@ -200,8 +231,11 @@ std::optional<std::size_t> offset_of_page(const std::string& cursor, std::size_t
   return offset;
 }
 
-base::Result<sessions::Session> session_for(const Services& services, const Arguments& arguments,
-                                            const mcp::CallContext& context) {
+namespace {
+
+base::Result<sessions::Session> named_or_default(const Services& services,
+                                                 const Arguments& arguments,
+                                                 const mcp::CallContext& context) {
   if (arguments.has("session_id")) {
     return services.sessions.find(context.principal().id, arguments.text("session_id"));
   }
@@ -219,6 +253,15 @@ base::Result<sessions::Session> session_for(const Services& services, const Argu
     return std::move(TRY(services.sessions.create(context.principal().id, options)).session);
   }
   return services.sessions.session_of_connection(context.principal().id, context.connection_id());
+}
+
+}  // namespace
+
+base::Result<sessions::Session> session_for(const Services& services, const Arguments& arguments,
+                                            const mcp::CallContext& context) {
+  auto session = named_or_default(services, arguments, context);
+  if (session.ok()) LogMembers::set("session", session.value().id);
+  return session;
 }
 
 base::Result<sessions::Session> old_session_for(const Services& services,

@@ -29,10 +29,10 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 class Server:
-    """One `hutch serve` on a free port. Use as a context manager."""
+    """One `hutch serve` on a free port; `options` are Popen's. Use as a context manager."""
 
     def __init__(self, state, *arguments, listen="127.0.0.1:0", no_auth=True, env=None,
-                 binary=None):
+                 binary=None, **options):
         command = [binary or hutch_binary(), "serve", "--state-dir", state, "--listen", listen,
                    *(["--no-auth"] if no_auth else []), *arguments]
         environment = {"PATH": os.environ["PATH"], "HOME": state,
@@ -41,7 +41,7 @@ class Server:
         for name in ("ASAN_OPTIONS", "TSAN_OPTIONS"):
             if name in os.environ:
                 environment[name] = os.environ[name]
-        self.process = ServerProcess(command, stderr=subprocess.PIPE, text=True, env=environment)
+        self.process = ServerProcess(command, stderr=subprocess.PIPE, text=True, env=environment, **options)
         self.errors = []
         self.address = self._wait_for_address()
         self._reader = threading.Thread(target=self._read_errors, daemon=True)

@@ -17,6 +17,7 @@
 #include "sessions/certificates.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/granted_network.h"
+#include "tools/cli/logging.h"
 #include "tools/rest/uploads.h"
 
 namespace tools::cli {
@@ -100,7 +101,31 @@ base::Result<sessions::GrantedFolders> granted_folders(const Settings& settings)
   return folders;
 }
 
+// A command that ends with what has failed says it once.
+sessions::Notify notify_of(const Settings& settings) {
+  if (settings.serves) return log_notice;
+  return [](const sessions::Notice& notice) {
+    if (notice.level == sessions::Notice::Level::kInfo) log_notice(notice);
+  };
+}
+
 }  // namespace
+
+base::Status check_grants(const Settings& settings) {
+  (void)TRY(granted_folders(settings));
+  PackageIndexes indexes;
+  (void)TRY(granted_network(settings, indexes));
+  return base::done();
+}
+
+sessions::Quotas quotas_of(const Settings& settings) {
+  return {.default_limits = settings.default_limits,
+          .most_limits = settings.most_limits,
+          .sessions_max = settings.sessions_max,
+          .kept_sessions_max = settings.kept_sessions_max,
+          .idle_seconds = settings.idle_seconds,
+          .retention_seconds = settings.retention_seconds};
+}
 
 base::Result<std::unique_ptr<Application>> Application::open(const Settings& settings) {
   std::unique_ptr<Application> app(new Application(settings));
@@ -113,6 +138,12 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
                                            sessions::host_roots(), indexes.certificates));
   app->sandbox_ = sandbox::make_sandbox(TRY(sandbox_config(settings)));
   app->store_ = TRY(sessions::Store::open(settings.state_directory + "/hutch.db"));
+  app->store_->watch(
+      [readiness = app->readiness_, tells = settings.serves](auto begun, const Error* failure) {
+        readiness->wrote(begun, failure);
+        if (failure != nullptr && tells) log_database(*failure);
+      },
+      notify_of(settings));
   for (const auto& [credential, value] : indexes.logins) {
     TRY(keep_credential(settings, *app->store_, {credential, "value", "", 0}, value));
   }
@@ -133,18 +164,15 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
     spdlog::warn("{}; `hutch sessions rm --expired` deletes it now", what);
   };
   config.step_aside = [] { return std::make_shared<mcp::WorkerPool::Aside>(); };
+  static_cast<sessions::Quotas&>(config) = quotas_of(settings);
+  config.readiness = app->readiness_;
+  config.notify = notify_of(settings);
   config.state_directory = settings.state_directory;
-  config.default_limits = settings.default_limits;
-  config.most_limits = settings.most_limits;
   config.folders = std::move(folders);
   config.network = std::move(network);
   config.network.quota.principal_id = app->principal_id_;
   config.environments_directory = settings.environments_directory;
   config.usual_template = settings.template_name;
-  config.sessions_max = settings.sessions_max;
-  config.kept_sessions_max = settings.kept_sessions_max;
-  config.idle_seconds = settings.idle_seconds;
-  config.retention_seconds = settings.retention_seconds;
   config.paused_max_seconds = settings.paused_max_seconds;
   config.retention = settings.retention;
   config.connections_end_with_server = !settings.clients_come_back;

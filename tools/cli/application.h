@@ -8,6 +8,7 @@
 #include "sandbox/base/result.h"
 #include "sandbox/sandbox.h"
 #include "sessions/manager.h"
+#include "sessions/readiness.h"
 #include "sessions/store.h"
 #include "share/file_share.h"
 #include "tools/cli/settings.h"
@@ -23,6 +24,7 @@ class Application {
   [[nodiscard]] sessions::Store& store() { return *store_; }
   [[nodiscard]] sessions::Manager& sessions() { return *manager_; }
   [[nodiscard]] share::FileShare& share() { return *share_; }
+  [[nodiscard]] sessions::Readiness& readiness() { return *readiness_; }
   // Who acts on the command line and over stdio: the user of this machine.
   [[nodiscard]] const std::string& principal_id() const { return principal_id_; }
 
@@ -30,12 +32,18 @@ class Application {
   explicit Application(Settings settings) : settings_(std::move(settings)) {}
 
   Settings settings_;
+  const std::shared_ptr<sessions::Readiness> readiness_ = std::make_shared<sessions::Readiness>();
   std::unique_ptr<sessions::Store> store_;
   std::unique_ptr<sandbox::Sandbox> sandbox_;
   std::optional<share::FileShare> share_;
   std::unique_ptr<sessions::Manager> manager_;  // after share_, which it sweeps
   std::string principal_id_;
 };
+
+// It is kInvalid where folders or hosts cannot be granted as they are written.
+base::Status check_grants(const Settings& settings);
+// New sessions get so much, and may get so much.
+sessions::Quotas quotas_of(const Settings& settings);
 
 // Where hutch-box and hutch-init, and the runners and profiles, are: beside this program, or in
 // share/hutch of the directory above it.

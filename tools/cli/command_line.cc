@@ -14,6 +14,7 @@
 #include "sandbox/wire/build_id.h"
 #include "sandbox/wire/json.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/logging.h"
 #include "tools/cli/manual.h"
 #include "tools/cli/ending_signals.h"
 #include "tools/cli/network_options.h"
@@ -58,6 +59,7 @@ struct Choices {
   bool as_json = false;
   bool expired = false;
   bool no_auth = false;
+  bool only_check = false;  // the configuration
   mode_t user_umask = 022;
   Command command;
 };
@@ -184,6 +186,15 @@ void add_stdio_and_run(CLI::App& app, Choices& choices) {
   });
 }
 
+Settings settings_of_serve(Settings settings) {
+  // Its clients are not tied to it as the one of stdio is: they come back after a restart.
+  if (settings.detach_seconds == kDetachUnset) settings.detach_seconds = kServeDetachSeconds;
+  settings.clients_come_back = true;
+  settings.serves = true;
+  settings.mounting = Settings::Mounting::kAsked;
+  return settings;
+}
+
 void add_serve(CLI::App& app, Choices& choices) {
   CLI::App* serve = app.add_subcommand("serve", "Serve MCP clients over HTTP");
   serve
@@ -202,16 +213,17 @@ void add_serve(CLI::App& app, Choices& choices) {
       ->check(kNotEmpty);
   serve->add_flag("--no-auth", choices.no_auth,
                   "Ask for no token: all users of this machine may run code as you");
+  serve->add_flag("--check", choices.only_check,
+                  "Say what is wrong with the configuration, or that nothing is, and serve nobody");
   add_grants(serve, choices);
   serve->callback([&choices] {
-    choices.command = [&choices](Settings settings) -> base::Result<int> {
-      // Its clients are not tied to it as the one of stdio is: they come back after a restart.
-      if (settings.detach_seconds == kDetachUnset) settings.detach_seconds = kServeDetachSeconds;
-      settings.clients_come_back = true;
-      settings.serves = true;
-      settings.mounting = Settings::Mounting::kAsked;
+    choices.command = [&choices](const Settings& read) -> base::Result<int> {
+      const Settings settings = settings_of_serve(read);
+      if (choices.only_check) return check_serve(settings, choices.no_auth);
       const auto application = TRY(Application::open(settings));
-      return run_serve(*application, choices.no_auth);
+      return run_serve(*application, choices.no_auth, [&choices]() -> base::Result<Settings> {
+        return settings_of_serve(TRY(resolve_settings(choices.flags, process_environment())));
+      });
     };
     block_ending_signals();
   });
@@ -280,15 +292,19 @@ int status_with_output(int status) {
 }
 
 int run_command(const Choices& choices) {
-  auto settings = resolve_settings(choices.flags, process_environment());
+  const Environment environment = process_environment();
+  auto settings = resolve_settings(choices.flags, environment);
   if (!settings.ok()) {
-    tell(settings.error().message);
+    // Whoever reads it reads no other lines than these.
+    const std::string& format = choices.flags.log_format;
+    announce_failure(settings.error(),
+                     (format.empty() ? environment("HUTCH_LOG_FORMAT") : format) == "json");
     return 2;
   }
   settings.value().user_umask = choices.user_umask;
-  set_up_log(settings.value().log_format, settings.value().log_level);
+  set_up_logging(settings.value());
   const auto status = choices.command(settings.value());
-  if (!status.ok()) tell(status.error().message);
+  if (!status.ok()) announce("error", status.error().message);
   return status.ok() ? status.value() : 1;
 }
 

@@ -21,8 +21,12 @@ using Command = std::function<base::Result<int>(const Settings&)>;
 
 base::Result<int> run_stdio(Application& app, const std::string& session_name);
 
-// `no_auth`: whoever reaches the address is the user of this machine.
-base::Result<int> run_serve(Application& app, bool no_auth);
+// `no_auth`: whoever reaches the address is the user of this machine. `reread` gives the settings
+// as they are now.
+base::Result<int> run_serve(Application& app, bool no_auth,
+                            std::function<base::Result<Settings>()> reread);
+// It says whether run_serve() could begin with these: nothing is made for that, and nobody asked.
+base::Result<int> check_serve(const Settings& settings, bool no_auth);
 
 struct RunOptions {
   std::string file;            // "-": standard input

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <limits>
+#include <sstream>
 
 #include <toml++/toml.h>
 
@@ -229,6 +230,25 @@ base::Status take_mounts(const std::string& path, const toml::node& node, Settin
   return base::done();
 }
 
+// Arrays are values as well.
+void note_values(const toml::table& table, const std::string& above,
+                 std::map<std::string, WrittenValue>& written) {
+  for (const auto& [key, entry] : table) {
+    const std::string name = above + std::string(key.str());
+    if (const toml::table* inner = entry.as_table()) {
+      note_values(*inner, name + ".", written);
+      continue;
+    }
+    std::ostringstream text;
+    if (const auto* plain = entry.as_string()) {
+      text << plain->get();
+    } else {
+      text << toml::node_view(entry);
+    }
+    written[name] = {text.str(), entry.source().begin.line};
+  }
+}
+
 base::Result<std::string> read_text(const std::string& path) {
   const auto wrong_file = [&path](const Error& failure) {
     const char* why = failure.os_errno != 0 ? ::strerrordesc_np(failure.os_errno) : nullptr;
@@ -247,6 +267,8 @@ base::Result<std::string> read_text(const std::string& path) {
 base::Status read_config_file(const std::string& path, Settings& settings) {
   try {
     const toml::table file = toml::parse(TRY(read_text(path)), path);
+    settings.config_file = path;
+    note_values(file, "", settings.written);
     for (const auto& [key, entry] : file) {
       const std::string name(key.str());
       if (name == "state_dir") {

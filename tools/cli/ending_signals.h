@@ -1,4 +1,5 @@
-// How a server is told to end: SIGTERM and SIGINT. signalfd(2)
+// hutch is told to end by SIGTERM, SIGINT, and by SIGHUP, as when its terminal goes away.
+// signalfd(2)
 #pragma once
 
 #include <initializer_list>
@@ -12,7 +13,11 @@ namespace tools::cli {
 void block_signals(std::initializer_list<int> numbers);
 void block_ending_signals();
 
-// Readable once one of them has come. main() has blocked them in every thread.
+// Readable once one of them has come. main() has blocked them in every thread. SIGHUP is none of
+// them for whoever has it ignored, as nohup(1) does.
 base::Result<base::UniqueFd> ending_signals();
+
+// The end of such a terminal would be told by SIGHUP.
+bool has_controlling_terminal();
 
 }  // namespace tools::cli

@@ -1,13 +1,12 @@
 #include "tools/cli/follow_run.h"
 
 #include <poll.h>
-#include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <iostream>
 
+#include "tools/cli/ending_signals.h"
 #include "tools/cli/terminal.h"
 
 namespace tools::cli {
@@ -43,11 +42,8 @@ std::int64_t print_stream(sessions::Manager& sessions, const RunState& state, co
 }  // namespace
 
 Interruptible::Interruptible() {
-  sigset_t ending;
-  sigemptyset(&ending);
-  sigaddset(&ending, SIGTERM);
-  sigaddset(&ending, SIGINT);
-  signals_ = base::UniqueFd(::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
+  auto signals = ending_signals();
+  if (signals.ok()) signals_ = std::move(signals).value();
   watcher_ = std::jthread([this](const std::stop_token& over) {
     while (!over.stop_requested()) {
       pollfd entry{signals_.get(), POLLIN, 0};

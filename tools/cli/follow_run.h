@@ -14,7 +14,7 @@ namespace tools::cli {
 
 inline constexpr std::size_t kPrintedBytes = 1 << 20;  // at once
 
-// Requests stop when SIGINT or SIGTERM comes; both are blocked in every thread by main().
+// Requests stop when one of ending_signals() comes; they are blocked in every thread by main().
 class Interruptible {
  public:
   Interruptible();

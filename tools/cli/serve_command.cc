@@ -1,8 +1,6 @@
 // hutch serve: serves many MCP clients over HTTP.
-#include <unistd.h>
+#include <sys/statvfs.h>
 
-#include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <future>
 #include <iostream>
@@ -17,9 +15,11 @@
 #include "sessions/processor_weights.h"
 #include "tools/authentication.h"
 #include "tools/cli/commands.h"
-#include "tools/cli/ending_signals.h"
-#include "tools/cli/server_log.h"
+#include "tools/cli/logging.h"
 #include "tools/cli/oauth.h"
+#include "tools/cli/reload.h"
+#include "tools/cli/serve_signals.h"
+#include "tools/cli/server_log.h"
 #include "tools/rest/agentcop.h"
 #include "tools/rest/e2b/e2b.h"
 #include "tools/rest/openapi.h"
@@ -34,6 +34,8 @@ namespace tools::cli {
 using base::Error;
 
 namespace {
+
+constexpr std::uint64_t kNoRoomBytes = std::uint64_t{1} << 20;
 
 base::Result<mcp::http::Address> address_of(const ServeSettings& settings, bool no_auth) {
   const auto address = mcp::http::parse_address(settings.listen);
@@ -57,14 +59,22 @@ base::Result<mcp::http::Address> address_of(const ServeSettings& settings, bool 
   return *address;
 }
 
+// The section on an authorization server can be wrong before that is asked anything.
+base::Status check_oauth(const Settings& settings, bool no_auth) {
+  if (!settings.oauth) return base::done();
+  if (no_auth) {
+    return base::error(Error::Kind::kInvalid,
+                       "--no-auth and [oauth] in the configuration exclude each other");
+  }
+  (void)TRY(make_resource_server(*settings.oauth, [](const std::string&) {}));
+  return base::done();
+}
+
 // Who requests act for, and what tells clients where to get a token. The one place that decides it.
 base::Status set_door(Application& app, const mcp::Server& server, bool no_auth,
                       mcp::http::ServeOptions& options) {
   const auto& oauth_settings = app.settings().oauth;
-  if (no_auth && oauth_settings) {
-    return base::error(Error::Kind::kInvalid,
-                       "--no-auth and [oauth] in the configuration exclude each other");
-  }
+  TRY(check_oauth(app.settings(), no_auth));
   if (no_auth) {
     options.door.authenticate = [principal = mcp::Principal{app.principal_id(), {}}](
                                     std::string_view) { return principal; };
@@ -97,16 +107,6 @@ void bound_calls(Application& app, const ServeSettings& settings,
   options.unbounded_principal = app.principal_id();
 }
 
-// Without the port: links lead to it, so it is a name of this server.
-std::string host_of_url(const std::string& url) {
-  std::string host = url.substr(url.find("://") + 3);
-  host.resize(std::min(host.find('/'), host.size()));
-  if (!host.starts_with('[')) host.resize(std::min(host.find(':'), host.size()));
-  std::transform(host.begin(), host.end(), host.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return host;
-}
-
 // On a loopback address whoever is reached by the server is on its machine.
 std::string public_url_of(const ServeSettings& settings, const std::string& name) {
   if (!settings.public_url.empty()) return settings.public_url;
@@ -118,45 +118,46 @@ std::string public_url_of(const ServeSettings& settings, const std::string& name
 // What an operator who has just started it may have forgotten.
 void warn_about_door(Application& app, bool no_auth) {
   if (no_auth) {
-    std::cerr << "hutch: warning: --no-auth: whoever reaches this address on this machine may run "
-                 "code as you"
-              << std::endl;
-    return;
+    return announce("warning",
+                    "--no-auth: whoever reaches this address on this machine may run code as you");
   }
   const auto tokens = app.store().list_tokens();
   if (!app.settings().oauth && tokens.ok() && tokens.value().empty()) {
-    std::cerr << "hutch: no token exists: hutch token create makes one, and this server takes it "
-                 "at once"
-              << std::endl;
+    announce("info",
+             "no token exists: hutch token create makes one, and this server takes it at once");
   }
 }
 
-// What a client wrote must not look like a line of ours.
-std::string printable(const std::string& text) {
-  constexpr std::size_t kLoggedMax = 200;
-  std::string result = text.substr(0, kLoggedMax);
-  for (char& byte : result) {
-    if (byte < 0x21 || byte > 0x7e) byte = '?';
-  }
-  return result;
+// Reading and deleting go on, and whoever looks is to hear why writing does not.
+bool disk_is_full(Application& app, const sessions::Readiness::State& state) {
+  struct statvfs disk {};
+  if (::statvfs(app.settings().state_directory.c_str(), &disk) != 0) return state.disk_is_full;
+  return state.disk_is_full || disk.f_bavail * disk.f_frsize < kNoRoomBytes;
 }
 
-void log_access(const mcp::http::AccessRecord& record) {
-  using std::chrono::milliseconds;
-  // Who has the id has the file.
-  const bool is_link = record.request.path.starts_with("/shared/");
-  spdlog::info("request {} {} {} {} {} {} ms{}", record.request.id, record.request.peer,
-               record.request.method, is_link ? "/shared/..." : printable(record.request.path),
-               record.status, std::chrono::duration_cast<milliseconds>(record.took).count(),
-               record.streams ? " (streams)" : "");
+mcp::http::Readiness readiness_of(Application& app) {
+  const auto state = app.readiness().look();
+  if (!state.trouble.empty()) return {false, "not ready: " + state.trouble + "\n"};
+  return {true, disk_is_full(app, state) ? "ready\ndegraded: disk\n" : "ready\n"};
+}
+
+void print_readiness(Application& app, std::ostream& out) {
+  const auto state = app.readiness().look();
+  out << "# HELP hutch_ready Whether /readyz says so, while nothing is drained.\n"
+         "# TYPE hutch_ready gauge\nhutch_ready "
+      << (state.trouble.empty() ? 1 : 0)
+      << "\n# HELP hutch_disk_full Whether the disk of the state directory has no room.\n"
+         "# TYPE hutch_disk_full gauge\nhutch_disk_full "
+      << (disk_is_full(app, state) ? 1 : 0) << '\n';
 }
 
 // In the database, where each change counts: they outlive the server, and all servers of it show
 // the same.
 std::string print_metrics(Application& app) {
   std::ostringstream out;
+  print_readiness(app, out);
   const auto counts = app.store().counts();
-  if (!counts.ok()) return "";
+  if (!counts.ok()) return out.str();
   out << "# HELP hutch_runs Runs on record.\n# TYPE hutch_runs gauge\n";
   for (const auto& [status, count] : counts.value().runs) {
     out << "hutch_runs{status=\"" << status << "\"} " << count.runs << '\n';
@@ -176,29 +177,43 @@ std::string print_metrics(Application& app) {
 
 }  // namespace
 
-base::Result<int> run_serve(Application& app, bool no_auth) {
+base::Result<int> check_serve(const Settings& settings, bool no_auth) {
+  const auto checked = [&]() -> base::Status {
+    (void)TRY(address_of(settings.serve, no_auth));
+    TRY(check_rules(settings));
+    TRY(check_oauth(settings, no_auth));
+    return check_grants(settings);
+  }();
+  if (!checked.ok()) {
+    announce("error", checked.error().message);
+    return 2;
+  }
+  const std::string& file = settings.config_file;
+  std::cout << "ok: " << (file.empty() ? "there is no configuration file" : file) << "\n";
+  return 0;
+}
+
+base::Result<int> run_serve(Application& app, bool no_auth, Reread reread) {
   const ServeSettings& settings = app.settings().serve;
   mcp::http::ServeOptions options;
   options.address = TRY(address_of(settings, no_auth));
   mcp::Server server({"hutch", "hutch", HUTCH_VERSION, instructions(app.sessions().config())});
   TRY(set_door(app, server, no_auth, options));
-  options.door.allow_origins = settings.allow_origins;
-  options.door.allow_hosts = settings.allow_hosts;
-  if (!settings.public_url.empty()) {
-    options.door.allow_hosts.push_back(host_of_url(settings.public_url));
-  }
-  // No name leads to a Unix socket, and a proxy that listens for names looks at them.
-  options.door.any_host =
-      options.address.is_unix() || (settings.behind_proxy && settings.allow_hosts.empty());
+  static_cast<mcp::http::DoorNames&>(options.door) = door_names(settings, settings);
   options.drain_patience = std::chrono::seconds(settings.drain_seconds);
   bound_calls(app, settings, options);
   options.on_access = log_access;
   options.more_metrics = [&app] { return print_metrics(app); };
+  options.readiness = [&app] { return readiness_of(app); };
   options.on_session_end = [&app](const std::string& connection_id) {
     app.sessions().connection_ended(connection_id);
   };
   std::stop_source draining;
-  options.on_drain = [&draining] { draining.request_stop(); };
+  Reload reload(app.settings(), app.sessions(), std::move(reread));
+  options.on_drain = [&draining, &reload] {
+    reload.set_service(nullptr);
+    draining.request_stop();
+  };
 
   std::promise<std::string> public_url;
   const Services services{
@@ -216,16 +231,18 @@ base::Result<int> run_serve(Application& app, bool no_auth) {
     options.routes.insert(options.routes.end(), routes.begin(), routes.end());
   }
   options.routes.push_back(rest::openapi_route(options.routes, HUTCH_VERSION));
+  name_requests(options.routes);
 
-  const base::UniqueFd signals = TRY(ending_signals());
+  const auto signals = TRY(ServeSignals::watch([&reload] { reload.read_anew(); }));
   const sessions::ProcessorWeights weights(app.store());
 
-  const std::string failure =
-      mcp::http::serve(server, std::move(options), signals.get(), [&](mcp::http::Service& service) {
+  const std::string failure = mcp::http::serve(
+      server, std::move(options), signals->ending_fd(), [&](mcp::http::Service& service) {
         const std::string name = service.name();
         public_url.set_value(public_url_of(settings, name));
-        std::cerr << "hutch: serving MCP on " << (name.starts_with("unix:") ? "" : "http://")
-                  << name << (name.starts_with("unix:") ? "" : "/mcp") << std::endl;
+        reload.set_service(&service);
+        announce("info", "serving MCP on " +
+                             (name.starts_with("unix:") ? name : "http://" + name + "/mcp"));
         warn_about_door(app, no_auth);
       });
   if (!failure.empty()) return base::error(Error::Kind::kUnsupported, failure);

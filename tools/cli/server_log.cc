@@ -1,66 +1,78 @@
 #include "tools/cli/server_log.h"
 
-#include <unistd.h>
+#include <chrono>
+#include <string>
+#include <utility>
 
-#include <nlohmann/json.hpp>
-#include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "sandbox/wire/json.h"
-#include "tools/cli/terminal_text.h"
-#include "tools/text_window.h"
+#include "tools/log_members.h"
 
 namespace tools::cli {
 namespace {
 
-// A message may hold anything that clients and sandboxes say: it stays one line, and one string of
-// JSON.
-class LoggedMessage : public spdlog::custom_flag_formatter {
- public:
-  explicit LoggedMessage(bool as_json) : as_json_(as_json) {}
+void set_members(const mcp::http::Request& request) {
+  LogMembers::set("principal", request.principal.id);
+  LogMembers::set("request_id", request.id);
+}
 
-  void format(const spdlog::details::log_msg& message, const std::tm&,
-              spdlog::memory_buf_t& target) override {
-    const std::string said(message.payload.data(), message.payload.size());
-    std::string text = as_json_ ? sandbox::wire::print_json(said) : one_line(to_utf8(said));
-    if (is_terminal_) text = TerminalText(TerminalText::Returns::kShow).take(text);
-    target.append(text.data(), text.data() + text.size());
+// Text of a client must not look like a line of ours.
+std::string printable(const std::string& text) {
+  constexpr std::size_t kLoggedMax = 200;
+  std::string result = text.substr(0, kLoggedMax);
+  for (char& byte : result) {
+    if (byte < 0x21 || byte > 0x7e) byte = '?';
   }
-  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
-    return std::make_unique<LoggedMessage>(as_json_);
-  }
-
- private:
-  const bool as_json_;
-  const bool is_terminal_ = ::isatty(STDERR_FILENO) == 1;
-};
+  return result;
+}
 
 }  // namespace
-
-void set_up_log(const std::string& format, const std::string& level) {
-  const bool as_json = format == "json";
-  const auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-  const auto logger = std::make_shared<spdlog::logger>("hutch", sink);
-  auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
-  formatter->add_flag<LoggedMessage>('J', as_json)
-      .set_pattern(as_json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":%J})"
-                           : "hutch: %l: %J");
-  logger->set_formatter(std::move(formatter));
-  logger->set_level(spdlog::level::from_str(level));
-  spdlog::set_default_logger(logger);
-}
 
 void log_events_of(mcp::Server& server) {
   server.on_fault([](const std::string& what) { spdlog::error("{}", what); });
   server.on_call(
       [](const mcp::CallContext& context, const std::string& what, std::chrono::milliseconds took) {
+        const LogMembers members;
+        LogMembers::set("principal", context.principal().id);
+        LogMembers::set("request_id", context.request_id());
         if (context.trace_parent().empty()) {
           spdlog::debug("{} {} ms", what, took.count());
         } else {
           spdlog::info("{} {} ms traceparent {}", what, took.count(), context.trace_parent());
         }
       });
+}
+
+void log_access(const mcp::http::AccessRecord& record) {
+  using std::chrono::milliseconds;
+  const LogMembers members;
+  set_members(record.request);
+  // Who has the id has the file.
+  const bool is_link = record.request.path.starts_with("/shared/");
+  spdlog::info("request {} {} {} {} {} {} ms{}", record.request.id, record.request.peer,
+               record.request.method, is_link ? "/shared/..." : printable(record.request.path),
+               record.status, std::chrono::duration_cast<milliseconds>(record.took).count(),
+               record.streams ? " (streams)" : "");
+}
+
+void name_requests(std::vector<mcp::http::Route>& routes) {
+  for (mcp::http::Route& route : routes) {
+    if (route.answer) {
+      route.answer = [answer = std::move(route.answer)](const mcp::http::Request& request) {
+        const LogMembers members;
+        set_members(request);
+        return answer(request);
+      };
+    }
+    if (route.tunnel) {
+      route.tunnel = [tunnel = std::move(route.tunnel)](const mcp::http::Request& head,
+                                                        mcp::http::Taken connection) {
+        const LogMembers members;
+        set_members(head);
+        tunnel(head, std::move(connection));
+      };
+    }
+  }
 }
 
 }  // namespace tools::cli

@@ -101,10 +101,13 @@ base::Status check_logging(const Settings& settings) {
   for (const char* level : kLogLevels) known = known || settings.log_level == level;
   if (!known) {
     return base::error(Error::Kind::kInvalid,
-                       "log level must be trace, debug, info, warning or error");
+                       place_of(settings, "log_level", settings.log_level) +
+                           "log level must be trace, debug, info, warning or error");
   }
   if (settings.log_format != "text" && settings.log_format != "json") {
-    return base::error(Error::Kind::kInvalid, "log format must be text or json");
+    return base::error(
+        Error::Kind::kInvalid,
+        place_of(settings, "log_format", settings.log_format) + "log format must be text or json");
   }
   return base::done();
 }
@@ -237,44 +240,14 @@ base::Status reconcile_limits(const sandbox::Limits& widest, Settings& settings)
     } else if (most == widest.*row.member) {
       most = limit;
     } else {
-      return base::error(Error::Kind::kInvalid, "the configuration has limits." +
-                                                    std::string(row.name) + " = " +
-                                                    std::to_string(limit) + ", but max_limits." +
-                                                    row.name + " = " + std::to_string(most));
+      return base::error(
+          Error::Kind::kInvalid,
+          place_of(settings, std::string("limits.") + row.name, std::to_string(limit)) +
+              "the configuration has limits." + std::string(row.name) + " = " +
+              std::to_string(limit) + ", but max_limits." + row.name + " = " +
+              std::to_string(most));
     }
   }
-  return base::done();
-}
-
-// Whether it may be made ours alone: others may use what holds something else.
-bool is_ours(const std::string& path) {
-  std::error_code failure;
-  return std::filesystem::exists(path + "/hutch.db", failure) ||
-         std::filesystem::is_empty(path, failure);
-}
-
-base::Status make_private_directory(const std::string& path) {
-  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
-       slash = path.find('/', slash + 1)) {
-    if (::mkdir(path.substr(0, slash).c_str(), 0700) != 0 && errno != EEXIST) {
-      return Error::from_errno("make " + path.substr(0, slash));
-    }
-  }
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return Error::from_errno("make " + path);
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) return Error::from_errno("stat " + path);
-  // In /tmp anybody could have put it there before us.
-  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) {
-    return base::error(Error::Kind::kInvalid, path + " is not a directory of this user");
-  }
-  if ((status.st_mode & 077) == 0) return base::done();
-  if (!is_ours(path)) {
-    return base::error(Error::Kind::kInvalid,
-                       path +
-                           " holds something else and is open to others: name a directory of "
-                           "its own with --state-dir, which will be private");
-  }
-  if (::chmod(path.c_str(), 0700) != 0) return Error::from_errno("chmod " + path);
   return base::done();
 }
 
@@ -317,6 +290,12 @@ std::string usual_config_file(const Environment& environment) {
 
 }  // namespace
 
+std::string place_of(const Settings& settings, const std::string& key, const std::string& value) {
+  const auto written = settings.written.find(key);
+  if (written == settings.written.end() || written->second.text != value) return "";
+  return settings.config_file + ":" + std::to_string(written->second.line) + ": ";
+}
+
 std::int64_t usual_memory_mb() {
   const std::int64_t usual = sandbox::Limits().memory_mb;
   struct sysinfo info {};
@@ -340,6 +319,7 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
   settings.most_limits.memory_mb = 16384;
   settings.most_limits.cpus = 64;
   const sandbox::Limits widest = settings.most_limits;
+  settings.log_level = first_of({environment("HUTCH_DEFAULT_LOG_LEVEL"), settings.log_level});
   std::string file = first_of({flags.config_file, environment("HUTCH_CONFIG")});
   const bool named = !file.empty();
   if (named) file = TRY(absolute(file, "the configuration"));
@@ -382,12 +362,6 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
     settings.never_mounted = never_mounted(environment, settings, file);
   }
   return settings;
-}
-
-base::Status make_directories(const Settings& settings) {
-  TRY(make_private_directory(settings.state_directory));
-  TRY(make_private_directory(settings.state_directory + "/egress"));
-  return make_private_directory(settings.zygote_directory);
 }
 
 }  // namespace tools::cli

@@ -50,7 +50,15 @@ inline constexpr std::int64_t kSpareSessionsMax = 100;
 // The configuration said nothing: each command has its own.
 inline constexpr std::int64_t kDetachUnset = -1;
 
+// A value of the configuration file is kept as it stands there.
+struct WrittenValue {
+  std::string text;
+  std::int64_t line = 0;
+};
+
 struct Settings {
+  std::string config_file;                      // that was read; empty: none
+  std::map<std::string, WrittenValue> written;  // in it, by key: "serve.listen"
   std::string state_directory;
   std::string zygote_directory;  // in the state directory
   std::string environments_directory;
@@ -119,6 +127,9 @@ Environment process_environment();
 
 // kInvalid names the flag, variable or line of the file that is wrong.
 base::Result<Settings> resolve_settings(const Flags& flags, const Environment& environment);
+
+// It is like "/etc/hutch/config.toml:3: " where that line has given the key this value, else empty.
+std::string place_of(const Settings& settings, const std::string& key, const std::string& value);
 
 // Makes both directories, ours alone.
 base::Status make_directories(const Settings& settings);

@@ -8,6 +8,7 @@
 #include "sandbox/base/random_id.h"
 #include "sandbox/wire/json.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/logging.h"
 #include "tools/scopes.h"
 
 namespace tools::cli {
@@ -35,7 +36,9 @@ base::Status check_name(const std::string& what, const std::string& name) {
 
 base::Result<std::unique_ptr<sessions::Store>> open_store(const Settings& settings) {
   TRY(make_directories(settings));
-  return sessions::Store::open(settings.state_directory + "/hutch.db");
+  auto store = TRY(sessions::Store::open(settings.state_directory + "/hutch.db"));
+  store->watch(nullptr, log_notice);
+  return store;
 }
 
 std::string time_or(const std::optional<std::int64_t>& at, const char* otherwise) {

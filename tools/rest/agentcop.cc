@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
+#include "tools/log_members.h"
 #include "tools/rest/agentcop_config.h"
 #include "tools/rest/api.h"
 #include "tools/rest/json_answer.h"
@@ -70,6 +71,7 @@ json shown(const Seen& seen) {
 base::Result<sessions::Session> session_of(const Services& services, const Request& request) {
   const std::string& id = request.parameters.at("id");
   auto session = services.sessions.find(request.principal.id, id);
+  if (session.ok()) LogMembers::set("session", session.value().id);
   if (session.ok() || session.error().kind != Error::Kind::kNotFound) return session;
   return base::error(Error::Kind::kNotFound, "there is no sandbox " + id);
 }

@@ -9,6 +9,7 @@
 #include "sandbox/wire/json.h"
 #include "share/file_share.h"
 #include "tools/languages.h"
+#include "tools/log_members.h"
 #include "tools/rest/api.h"
 #include "tools/rest/download.h"
 #include "tools/rest/json_answer.h"
@@ -38,7 +39,10 @@ base::Result<sessions::Session> session_of(const Services& services, const Reque
   const std::string& id = request.parameters.at("id");
   auto session = services.sessions.find(request.principal.id, id);
   // By the id of a session one would see what was never a response.
-  if (session.ok() && session.value().name == id) return session;
+  if (session.ok() && session.value().name == id) {
+    LogMembers::set("session", session.value().id);
+    return session;
+  }
   if (!session.ok() && session.error().kind != Error::Kind::kNotFound) return session;
   return base::error(Error::Kind::kNotFound, "there is no response " + id);
 }

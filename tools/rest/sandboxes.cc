@@ -9,6 +9,7 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/environment.h"
 #include "sandbox/wire/json.h"
+#include "tools/log_members.h"
 #include "tools/rest/api.h"
 #include "tools/rest/e2b/e2b.h"
 #include "tools/rest/json_answer.h"
@@ -100,7 +101,7 @@ base::Result<Response> create(const Services& services, const Request& request,
   options.template_name = body.text("templateID");
   if (options.template_name == kBase) options.template_name = sandbox::kHostTemplate;
   options.lifetime_seconds = seconds;
-  options.limits = limits_within(services.sessions.config().most_limits);
+  options.limits = limits_within(services.sessions.quotas().most_limits);
   options.env = body.map("envVars");
   options.metadata = body.map("metadata");
   TRY(check_environment(options.env));
@@ -166,7 +167,7 @@ base::Result<Response> run_process(const Services& services, const Request& requ
   if (const auto given = body.find_integer("timeout")) {
     run.timeout_seconds = TRY(services.sessions.check_run_seconds(session, *given));
   } else {
-    const std::int64_t most = services.sessions.config().most_limits.run_seconds;
+    const std::int64_t most = services.sessions.quotas().most_limits.run_seconds;
     run.timeout_seconds = std::min(run.timeout_seconds, most);
   }
   return json_answer(200,
@@ -182,6 +183,7 @@ base::Result<sessions::Session> sandbox_of(const Services& services, const Reque
   if (!session.ok() && session.error().kind != Error::Kind::kNotFound) return session;
   if (session.ok() && session.value().status != "destroyed" &&
       !sessions::lifetime_is_over(session.value())) {
+    LogMembers::set("session", session.value().id);
     return session;
   }
   return base::error(Error::Kind::kNotFound, "there is no sandbox " + id + ", or it has ended");

@@ -8,6 +8,7 @@
 #include "sandbox/limits.h"
 #include "sandbox/wire/json.h"
 #include "sessions/host_id.h"
+#include "tools/log_members.h"
 #include "tools/rest/e2b/envelope.h"
 #include "tools/rest/e2b/follow.h"
 #include "tools/rest/e2b/signature.h"
@@ -103,6 +104,7 @@ base::Result<sessions::Session> session_with(const Services& services, const std
   if (session.ok() && sessions::lifetime_is_over(session.value())) {
     return base::error(Error::Kind::kNotFound, "the sandbox has ended");
   }
+  if (session.ok()) LogMembers::set("session", session.value().id);
   return session;
 }
 

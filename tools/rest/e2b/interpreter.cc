@@ -58,7 +58,7 @@ base::Result<Cell> cell_in(const Services& services, const Request& request) {
   cell.run.code = given.text("code");
   cell.run.env = given.map("env_vars");
   TRY(check_environment(cell.run.env));
-  const std::int64_t most = services.sessions.config().most_limits.run_seconds;
+  const std::int64_t most = services.sessions.quotas().most_limits.run_seconds;
   cell.run.timeout_seconds = std::min(sandbox::kRunSecondsMax, most);
   return cell;
 }
