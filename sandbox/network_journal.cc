@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -22,8 +23,12 @@ namespace {
 
 constexpr std::string_view kPrefix = "network-";
 constexpr std::int64_t kFileBytesMax = 256 * 1024;
-constexpr std::int64_t kFilesMax = 8;
 constexpr std::size_t kTextBytesMax = 1024;
+// Who writes is held up before; at the box's end all that is under way is told of at once.
+constexpr std::size_t kUnwrittenBytesMax = 4 << 20;
+constexpr std::size_t kReadBytesMax = kUnwrittenBytesMax + 2 * kFileBytesMax;
+// A position: the number of a file, and where in it.
+constexpr int kOffsetBits = 32;
 
 std::string name_of(std::int64_t number) { return std::string(kPrefix) + std::to_string(number); }
 
@@ -47,9 +52,15 @@ std::int64_t size_of(int directory_fd, const std::string& name) {
                                                                                   : 0;
 }
 
-NetworkRequest request_of(const json& value) {
-  NetworkRequest request;
+std::int64_t position_of(std::int64_t file, std::int64_t offset) {
+  return (file << kOffsetBits) + offset;
+}
+
+JournalEntry entry_of(const json& value) {
+  JournalEntry entry;
+  NetworkRequest& request = entry.request;
   request.number = wire::integer_or(value, "number", 0);
+  entry.at = wire::integer_or(value, "at", request.number);
   request.verdict = wire::string_or(value, "verdict") == "refused" ? "refused" : "allowed";
   request.host = wire::string_or(value, "host");
   request.port = wire::integer_or(value, "port", 0);
@@ -62,7 +73,39 @@ NetworkRequest request_of(const json& value) {
   request.sent_bytes = wire::integer_or(value, "sent", 0);
   request.received_bytes = wire::integer_or(value, "received", 0);
   request.ms = wire::integer_or(value, "ms", 0);
-  return request;
+  request.is_open = wire::boolean_or(value, "open", false);
+  request.more = wire::integer_or(value, "more", 0);
+  if (const auto of = wire::find_integer(value, "of")) {
+    entry.kind = JournalEntry::Kind::kGoesOn;
+    request.number = *of;
+  } else if (request.number == 0) {
+    entry.kind = JournalEntry::Kind::kUse;
+  }
+  // A journal of before says it of whole requests alone.
+  const bool is_whole = entry.kind == JournalEntry::Kind::kBegins && !request.is_open;
+  entry.used_bytes =
+      is_whole ? request.sent_bytes + request.received_bytes : wire::integer_or(value, "used", 0);
+  return entry;
+}
+
+// Of one file, behind `offset`.
+std::vector<JournalEntry> entries_in(int directory_fd, std::int64_t number, std::int64_t offset) {
+  std::vector<JournalEntry> entries;
+  const auto file = base::open_file(directory_fd, name_of(number), O_RDONLY | O_NOFOLLOW);
+  if (!file.ok() || ::lseek(file.value().get(), offset, SEEK_SET) != offset) return entries;
+  const auto text = base::read_all(file.value().get(), kReadBytesMax);
+  if (!text.ok()) return entries;
+  std::string_view rest = text.value();
+  // A line without its end is still being written.
+  for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+    const auto value = wire::parse_json(std::string(rest.substr(0, end)));
+    rest.remove_prefix(end + 1);
+    offset += static_cast<std::int64_t>(end) + 1;
+    if (!value.ok() || !value.value().is_object()) continue;
+    entries.push_back(entry_of(value.value()));
+    entries.back().end = position_of(number, offset);
+  }
+  return entries;
 }
 
 }  // namespace
@@ -70,65 +113,124 @@ NetworkRequest request_of(const json& value) {
 NetworkJournal::NetworkJournal(int directory_fd) : directory_fd_(directory_fd) {
   const auto numbers = numbers_in(directory_fd);
   if (!numbers.empty()) file_number_ = numbers.back();
+  look_again();
 }
 
 base::Status NetworkJournal::open_next() {
-  ++file_number_;
-  file_ = TRY(base::open_file(directory_fd_, name_of(file_number_),
+  file_ = TRY(base::open_file(directory_fd_, name_of(file_number_ + 1),
                               O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600));
-  bytes_ = 0;
-  (void)::unlinkat(directory_fd_, name_of(file_number_ - kFilesMax).c_str(), 0);
+  ++file_number_;
+  file_bytes_ = 0;
   return base::done();
 }
 
 void NetworkJournal::add(const json& event) {
   const std::string kind = wire::string_or(event, "event");
-  const bool is_request = kind == "request" || kind == "refused" ||
-                          (kind == "closed" && !wire::boolean_or(event, "looked_into", false));
-  if (!is_request) return;
-  json line = {{"verdict", kind == "refused" ? "refused" : "allowed"}};
+  const bool is_looked_into = wire::boolean_or(event, "looked_into", false);
+  if (kind == "refused" || kind == "begun" || (kind == "opened" && !is_looked_into)) {
+    return begin(event, kind);
+  }
+  if (kind == "carried" || kind == "request" || kind == "closed") return go_on(event, kind);
+  if (kind == "lost") end_all();
+}
+
+void NetworkJournal::begin(const json& event, const std::string& kind) {
+  const bool is_refused = kind == "refused";
+  json line = {{"verdict", is_refused ? "refused" : "allowed"}, {"number", next_number()}};
   for (const char* name : {"host", "method", "path", "reason", "credential"}) {
     const std::string text = wire::string_or(event, name);
     if (!text.empty()) line[name] = shortened(text, kTextBytesMax);
   }
-  for (const char* name : {"port", "status", "sent", "received", "ms"}) {
+  for (const char* name : {"port", "more"}) {
     const std::int64_t value = wire::integer_or(event, name, 0);
     if (value != 0) line[name] = value;
   }
-  if (wire::boolean_or(event, "kept", false)) line["kept"] = true;
+  if (!is_refused) {
+    line["open"] = true;
+    open_[wire::integer_or(event, "id", 0)] = last_number_;
+  }
+  write(line);
+}
+
+void NetworkJournal::go_on(const json& event, const std::string& kind) {
+  json line = {{"at", next_number()}};
+  const auto known = open_.find(wire::integer_or(event, "id", 0));
+  if (known != open_.end()) {
+    line["of"] = known->second;
+    if (kind == "carried") line["open"] = true;
+    if (kind != "carried") open_.erase(known);
+    const std::string credential = wire::string_or(event, "credential");
+    if (!credential.empty()) line["credential"] = shortened(credential, kTextBytesMax);
+    if (wire::boolean_or(event, "kept", false)) line["kept"] = true;
+  }
+  for (const char* name : {"status", "sent", "received", "ms", "used"}) {
+    const std::int64_t value = wire::integer_or(event, name, 0);
+    if (value != 0 && (line.contains("of") || name == std::string_view("used"))) line[name] = value;
+  }
+  if (line.size() > 1) write(line);
+}
+
+void NetworkJournal::end_all() {
+  for (const auto& [id, number] : std::exchange(open_, {})) {
+    write({{"at", next_number()}, {"of", number}});
+  }
+}
+
+std::int64_t NetworkJournal::next_number() {
   last_number_ = std::max(last_number_ + 1, base::now_ms() * 1000);
-  line["number"] = last_number_;
+  return last_number_;
+}
+
+void NetworkJournal::write(const json& line) {
   const std::string text = wire::print_json(line) + "\n";
-  if ((!file_.valid() || bytes_ >= kFileBytesMax) && !open_next().ok()) return;
+  if (unwritten_.empty() && write_now(text)) return;
+  if (unwritten_.size() + text.size() <= kUnwrittenBytesMax) unwritten_ += text;
+}
+
+bool NetworkJournal::write_now(const std::string& text) {
+  if ((!file_.valid() || file_bytes_ >= kFileBytesMax) && !open_next().ok()) return false;
+  if (!base::write_all(file_.get(), text).ok()) {
+    // Half a line would spoil the next one.
+    (void)::ftruncate(file_.get(), file_bytes_);
+    return false;
+  }
+  file_bytes_ += static_cast<std::int64_t>(text.size());
   bytes_ += static_cast<std::int64_t>(text.size());
-  (void)base::write_all(file_.get(), text);
+  return true;
 }
 
-std::vector<NetworkRequest> read_network_journal(int directory_fd) {
-  std::vector<NetworkRequest> requests;
-  for (const std::int64_t number : numbers_in(directory_fd)) {
-    const auto file = base::open_file(directory_fd, name_of(number), O_RDONLY | O_NOFOLLOW);
-    if (!file.ok()) continue;
-    const auto text = base::read_all(file.value().get(), 2 * kFileBytesMax);
-    if (!text.ok()) continue;
-    std::string_view rest = text.value();
-    // A line without its end is still being written.
-    for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
-      const auto value = wire::parse_json(std::string(rest.substr(0, end)));
-      rest.remove_prefix(end + 1);
-      if (value.ok() && value.value().is_object()) requests.push_back(request_of(value.value()));
-    }
+void NetworkJournal::look_again() {
+  if (!unwritten_.empty() && write_now(unwritten_)) unwritten_.clear();
+  bytes_ = 0;
+  for (const std::int64_t number : numbers_in(directory_fd_)) {
+    bytes_ += size_of(directory_fd_, name_of(number));
   }
-  return requests;
 }
 
-std::int64_t network_journal_bytes(int directory_fd) {
-  std::int64_t bytes = 0;
+std::vector<JournalEntry> read_network_journal(int directory_fd, std::int64_t after) {
+  const std::int64_t first = after >> kOffsetBits;
   for (const std::int64_t number : numbers_in(directory_fd)) {
-    // Files that have gone count too: their numbers have not.
-    bytes = number * kFileBytesMax * 2 + size_of(directory_fd, name_of(number));
+    if (number < first) continue;
+    const std::int64_t offset = number == first ? after - position_of(first, 0) : 0;
+    auto entries = entries_in(directory_fd, number, offset);
+    if (!entries.empty()) return entries;
   }
-  return bytes;
+  return {};
+}
+
+std::int64_t network_journal_end(int directory_fd) {
+  const auto numbers = numbers_in(directory_fd);
+  if (numbers.empty()) return 0;
+  return position_of(numbers.back(), size_of(directory_fd, name_of(numbers.back())));
+}
+
+void drop_network_journal(int directory_fd, std::int64_t taken) {
+  const auto numbers = numbers_in(directory_fd);
+  for (const std::int64_t number : numbers) {
+    // The last one is written, and tells the next box how to go on counting.
+    if (number == numbers.back() || number >= taken >> kOffsetBits) return;
+    (void)::unlinkat(directory_fd, name_of(number).c_str(), 0);
+  }
 }
 
 }  // namespace sandbox

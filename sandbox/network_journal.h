@@ -1,10 +1,11 @@
 // What a session has asked of the network, request by request: lines of JSON in files of its own
 // directory, which no box sees. hutch-box writes them as the door tells it; servers take them over
-// into their database.
+// into their database, and remove what they have taken.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -29,31 +30,66 @@ struct NetworkRequest {
   std::int64_t sent_bytes = 0;
   std::int64_t received_bytes = 0;
   std::int64_t ms = 0;
+  bool is_open = false;   // it is under way: bytes and time are those of some seconds ago
+  std::int64_t more = 0;  // so many refusals that nobody has told of one by one
 };
 
-// For hutch-box alone. What does not fit any more goes, the oldest first.
+// One line of a journal.
+struct JournalEntry {
+  enum class Kind {
+    kBegins,
+    kGoesOn,  // what is new of the request with this number: the bytes are all until now
+    kUse      // nothing but bytes
+  };
+  Kind kind = Kind::kBegins;
+  NetworkRequest request;
+  std::int64_t at = 0;          // as a request's number
+  std::int64_t used_bytes = 0;  // that the session has sent and received since it was last told
+  std::int64_t end = 0;         // where in the journal the next line begins
+};
+
+// For hutch-box alone.
 class NetworkJournal {
  public:
   // `directory_fd` is the session's, and outlives this.
   explicit NetworkJournal(int directory_fd);
 
-  // `event` of the door, see egress_protocol.h; others than of requests are nothing to it. What
-  // cannot be written is not: the door goes on.
+  // `event` of the door, see egress_protocol.h; others than of requests are nothing to it.
   void add(const nlohmann::json& event);
+  // Nothing more will be told of what is under way.
+  void end_all();
+
+  // That nobody has taken over, as it was at the last look.
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+  // Some of it waits in memory: the disk does not take it.
+  [[nodiscard]] bool is_stuck() const { return !unwritten_.empty(); }
+  // What was taken over is gone; and what could not be written is tried again.
+  void look_again();
 
  private:
   base::Status open_next();
+  void begin(const nlohmann::json& event, const std::string& kind);
+  void go_on(const nlohmann::json& event, const std::string& kind);
+  std::int64_t next_number();
+  void write(const nlohmann::json& line);
+  bool write_now(const std::string& text);
 
   const int directory_fd_;
   std::int64_t file_number_ = 0;
   std::int64_t last_number_ = 0;
+  std::int64_t file_bytes_ = 0;  // of the file that is written
   std::int64_t bytes_ = 0;
   base::UniqueFd file_;
+  std::string unwritten_;
+  std::unordered_map<std::int64_t, std::int64_t> open_;  // the door's id to the request's number
 };
 
-// All that is in the journal, the oldest first. Lines that are none are left out.
-std::vector<NetworkRequest> read_network_journal(int directory_fd);
-// Its size, to tell whether there is something new.
-std::int64_t network_journal_bytes(int directory_fd);
+// Some lines of the journal behind `after`, where an earlier one ended; 0: from its beginning.
+// None: there are no more. What is no line is left out.
+std::vector<JournalEntry> read_network_journal(int directory_fd, std::int64_t after);
+// Where the next line will begin; 0: there is no journal.
+std::int64_t network_journal_end(int directory_fd);
+// Removes what lies before `taken`, as far as nobody writes there any more.
+void drop_network_journal(int directory_fd, std::int64_t taken);
 
 }  // namespace sandbox

@@ -77,6 +77,11 @@ base::Result<std::unique_ptr<Manager>> Manager::open(ManagerConfig config, Store
     manager->spares_.maker = std::jthread(
         [raw = manager.get()](const std::stop_token& stop) { raw->keep_spares(stop); });
   }
+  manager->journal_calls_ = TRY(sandbox::JournalCalls::listen(
+      manager->config_.state_directory, manager->server_id_,
+      [raw = manager.get()](const std::string& session_id) {
+        (void)raw->take_journal(session_id);  // what fails is asked for again
+      }));
   manager->sweeper_ = std::jthread(
       [raw = manager.get()](const std::stop_token& stop) { raw->sweep_from_time_to_time(stop); });
   sandbox.tell_ends([raw = manager.get()](const std::string& id) { raw->note_ended(id); });
@@ -84,6 +89,7 @@ base::Result<std::unique_ptr<Manager>> Manager::open(ManagerConfig config, Store
 }
 
 Manager::~Manager() {
+  journal_calls_.reset();
   sandbox_.tell_ends({});
   end_spares();
   if (sweeper_.joinable()) {
@@ -328,11 +334,8 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& kn
   sandbox_.sweep(session.id, directory, lock);
   // One that cannot be settled now is tried again by whoever asks for it.
   for (const Run& row : TRY(store_.unfinished_runs(session.id))) (void)settle(row, Owner::kUs);
-  if (config_.network.quota.principal_bytes_a_day) {
-    TRY(take_journals());
-  } else if (config_.network.quota.bytes_left) {
-    TRY(take_journal(session.id));
-  }
+  TRY(take_last_journal(session.id));
+  if (config_.network.quota.principal_bytes_a_day) TRY(take_journals());
   const sandbox::BoxSpec spec = TRY(spec_of(session));
   const bool is_claimed = TRY(claim_box(session));
   auto started = sandbox_.start(spec, lock);

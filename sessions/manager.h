@@ -24,6 +24,7 @@
 
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
+#include "sandbox/journal_calls.h"
 #include "sandbox/sandbox.h"
 #include "sessions/manager_config.h"
 #include "sessions/notice.h"
@@ -228,6 +229,8 @@ class Manager {
 
   // What its boxes have written down of the network, into the store; and of all that live.
   base::Status take_journal(const std::string& session_id);
+  // Of one whose lock is held, so that no box writes there.
+  base::Status take_last_journal(const std::string& session_id);
   base::Status take_journals();
 
   // It is as it was opened with: the Quotas that hold now are quotas().
@@ -361,6 +364,8 @@ class Manager {
   static constexpr std::chrono::seconds kEndPatience{5};
   // And another server to start one, or to clear up after one.
   static constexpr std::chrono::seconds kOthersPatience{20};
+  // False: there is none.
+  base::Result<bool> take_journal_in(const std::string& session_id, int directory_fd);
   void sweep_session(const Session& session, const Moment& now, bool may_delete);
   void sweep_from_time_to_time(const std::stop_token& stop);
   // Until the next sweep; after boxes that end meanwhile it is cleared up at once.
@@ -396,7 +401,7 @@ class Manager {
   std::map<std::string, std::vector<std::string>> connection_owned_;  // those that end with it
   std::map<std::string, std::weak_ptr<std::mutex>> locks_;            // those in use
   std::set<std::string> grants_known_;  // of sessions whose box has what it is to have of them
-  std::map<std::string, std::int64_t> journal_bytes_;  // of what was taken over
+  std::map<std::string, std::int64_t> journal_ends_;  // as far as they were taken over
   struct Spares {
     std::mutex mutex;
     std::condition_variable_any wakeup;
@@ -414,6 +419,7 @@ class Manager {
   std::vector<std::string> ended_;  // sessions whose box has; guarded by the sweeper's mutex
   const Tell tell_;
   std::jthread sweeper_;
+  std::unique_ptr<sandbox::JournalCalls> journal_calls_;
 };
 
 }  // namespace sessions

@@ -48,6 +48,7 @@ void Manager::sweep_server_marks() const {
     struct stat found {};
     if (::fstat(mark.value().get(), &found) != 0 || found.st_nlink == 0) continue;
     (void)::unlinkat(marks.value().get(), name.c_str(), 0);
+    sandbox::JournalCalls::forget(config_.state_directory, name);
   }
 }
 

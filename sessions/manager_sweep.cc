@@ -151,7 +151,7 @@ void Manager::sweep_session(const Session& session, const Moment& now, bool may_
   // Without a directory nothing was ever started, or everything was removed by hand.
   if (!owned.ok() && owned.error().kind != base::Error::Kind::kNotFound) return;
   if (owned.ok()) sandbox_.sweep(session.id, directory, owned.value());
-  (void)take_journal(session.id);
+  (void)(owned.ok() ? take_last_journal(session.id) : take_journal(session.id));
   const auto unfinished = store_.unfinished_runs(session.id);
   if (unfinished.ok()) {
     for (const Run& row : unfinished.value()) {

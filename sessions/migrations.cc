@@ -262,14 +262,39 @@ CREATE INDEX IF NOT EXISTS tokens_by_name ON tokens(name) WHERE revoked_at IS NU
 CREATE INDEX IF NOT EXISTS network_days_by_day ON network_days(day);
 )sql";
 
+// Version 20: requests are written down as they begin, how far each journal was taken over, and how
+// many requests of each principal are here. '*': of all.
+constexpr std::string_view kNetworkShares = R"sql(
+ALTER TABLE network_requests ADD COLUMN is_open INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE network_requests ADD COLUMN more INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE network_requests ADD COLUMN principal_id TEXT NOT NULL DEFAULT '';
+UPDATE network_requests SET principal_id =
+  coalesce((SELECT principal_id FROM sessions WHERE id = session_id), '');
+CREATE INDEX network_requests_by_principal ON network_requests(principal_id, number);
+CREATE INDEX network_requests_open ON network_requests(session_id) WHERE is_open = 1;
+CREATE TABLE network_journals (
+  session_id TEXT PRIMARY KEY,
+  taken INTEGER NOT NULL        -- where its next line begins, see network_journal.h
+) STRICT, WITHOUT ROWID;
+CREATE TABLE network_shares (
+  principal_id TEXT PRIMARY KEY,
+  requests INTEGER NOT NULL,
+  gone INTEGER NOT NULL         -- that made way for newer ones
+) STRICT, WITHOUT ROWID;
+CREATE INDEX network_shares_by_size ON network_shares(requests) WHERE principal_id <> '*';
+INSERT INTO network_shares SELECT principal_id, count(*), 0 FROM network_requests
+  GROUP BY principal_id;
+INSERT INTO network_shares SELECT '*', count(*), 0 FROM network_requests;
+)sql";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 19> kScripts{
+  static constexpr std::array<std::string_view, 20> kScripts{
       kSchemaSql,   kTokens,        kSealingKeys, kHostFolders, kUnasked,
       kBuryAgain,   kLiveAlone,     kNetwork,     kCredentials, kNetworkRequests,
       kKeptAnswers, kNetworkGrants, kNetworkUse,  kPaths,       kMetadata,
-      kUpkeep,      kBoxes,         kCounts,      kBounds};
+      kUpkeep,      kBoxes,         kCounts,      kBounds,      kNetworkShares};
   return kScripts;
 }
 

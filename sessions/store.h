@@ -134,6 +134,9 @@ struct AuditedRequest {
   sandbox::NetworkRequest request;
 };
 
+// That are kept, of all sessions.
+inline constexpr std::int64_t kNetworkRequestsMost = 200'000;
+
 // Which of them; the newest, when there are more.
 struct RequestsWanted {
   std::string session;  // id or name; empty: of all
@@ -325,15 +328,25 @@ class Store {
   base::Result<std::vector<std::string>> network_grants(const std::string& session_id);
   base::Status set_network_grant(const std::string& session_id, const std::string& rule,
                                  bool is_granted, std::int64_t now_ms);
-  // Those that are there already stay as they are.
-  base::Status add_network_requests(const std::string& session_id,
-                                    const std::vector<sandbox::NetworkRequest>& requests);
+  // How far the journal of the session was taken over: after which of its lines.
+  base::Result<std::int64_t> network_journal_taken(const std::string& session_id);
+  // What follows there. False: another server has taken it over meanwhile. Of all requests, the
+  // oldest of the principal who has the most make way.
+  base::Result<bool> take_network_journal(const std::string& session_id, std::int64_t after,
+                                          const std::vector<sandbox::JournalEntry>& entries,
+                                          std::int64_t requests_most = kNetworkRequestsMost);
+  // Nobody will tell of their end.
+  base::Status end_network_requests(const std::string& session_id);
   // That one session has sent and received, as far as its journal was taken over.
   base::Result<std::int64_t> network_bytes(const std::string& session_id);
   // That all sessions of a principal have on one day (utc_day_of()).
   base::Result<std::int64_t> network_bytes_on(const std::string& principal_id, std::int64_t day);
   // The oldest first.
   base::Result<std::vector<AuditedRequest>> network_requests(const RequestsWanted& wanted);
+  base::Result<std::optional<AuditedRequest>> network_request(const std::string& session_id,
+                                                              std::int64_t number);
+  // How many have made way, since ever.
+  base::Result<std::int64_t> network_requests_gone();
 
   // 64 hexadecimal digits each, the one to seal with first, made when there is none young enough.
   base::Result<std::vector<std::string>> sealing_keys(std::int64_t now);
@@ -389,14 +402,25 @@ class Store {
   base::Result<bool> shrink();
 
  private:
-  base::Status count_network_bytes(const std::string& session_id,
-                                   const sandbox::NetworkRequest& request);
   Store(std::unique_ptr<Database> database, base::UniqueFd schema_lock)
       : schema_lock_(std::move(schema_lock)), database_(std::move(database)) {}
 
   // It does nothing where nobody wants to hear of it.
   void tell(Notice notice) const;
   // Callers hold the mutex.
+  base::Result<std::string> principal_of(const std::string& session_id);
+  base::Result<std::int64_t> journal_taken(const std::string& session_id);
+  base::Result<bool> insert_network_request(const std::string& session_id,
+                                            const std::string& principal_id,
+                                            const sandbox::NetworkRequest& request);
+  base::Status update_network_request(const std::string& session_id,
+                                      const sandbox::NetworkRequest& request);
+  base::Status count_network_requests(const std::string& share, std::int64_t more,
+                                      std::int64_t gone);
+  base::Status drop_oldest_requests(std::int64_t requests_most);
+  base::Result<std::int64_t> requests_of_all();
+  base::Status count_network_bytes(const std::string& session_id, const std::string& principal_id,
+                                   std::int64_t day, std::int64_t bytes);
   base::Status write_audit(const AuditEntry& entry);
   base::Status write_file_record(const FileRecord& file);
   base::Result<std::optional<std::string>> change_of_path(const std::string& session_id,

@@ -23,7 +23,9 @@ base::Status Store::set_buried(const std::string& id) {
                           "DELETE FROM files WHERE session_id IN (SELECT id FROM sessions WHERE id "
                           "= ? AND buried)",
                           "DELETE FROM network_grants WHERE session_id IN (SELECT id FROM sessions "
-                          "WHERE id = ? AND buried)"}) {
+                          "WHERE id = ? AND buried)",
+                          "DELETE FROM network_journals WHERE session_id IN (SELECT id FROM "
+                          "sessions WHERE id = ? AND buried)"}) {
     Statement statement = TRY(database_->prepare(sql));
     TRY(statement.bind(id).run());
   }

@@ -1,5 +1,7 @@
 // Requests of sessions to the network, in the store.
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "sandbox/network_quota.h"
 #include "sessions/store.h"
@@ -8,9 +10,31 @@ namespace sessions {
 
 namespace {
 
-constexpr std::int64_t kRequestsMax = 200'000;  // of all sessions; the oldest go
+constexpr const char* kAllPrincipals = "*";
 constexpr std::int64_t kNumbersPerMs = 1000;
 constexpr std::int64_t kDaysKept = 31;
+
+AuditedRequest audited_request(Statement& row) {
+  AuditedRequest one;
+  sandbox::NetworkRequest& request = one.request;
+  one.session_id = row.text();
+  request.number = row.integer();
+  request.verdict = row.text();
+  request.host = row.text();
+  request.port = row.integer();
+  request.method = row.text();
+  request.path = row.text();
+  request.status = row.integer();
+  request.reason = row.text();
+  request.credential = row.text();
+  request.was_kept = row.integer() != 0;
+  request.sent_bytes = row.integer();
+  request.received_bytes = row.integer();
+  request.ms = row.integer();
+  request.is_open = row.integer() != 0;
+  request.more = row.integer();
+  return one;
+}
 
 }  // namespace
 
@@ -37,52 +61,172 @@ base::Status Store::set_network_grant(const std::string& session_id, const std::
   return remove.bind(session_id).bind(rule).run();
 }
 
-base::Status Store::add_network_requests(const std::string& session_id,
-                                         const std::vector<sandbox::NetworkRequest>& requests) {
+base::Result<std::int64_t> Store::network_journal_taken(const std::string& session_id) {
+  const std::lock_guard lock(mutex_);
+  return journal_taken(session_id);
+}
+
+base::Result<std::int64_t> Store::journal_taken(const std::string& session_id) {
+  Statement select =
+      TRY(database_->prepare("SELECT taken FROM network_journals WHERE session_id = ?"));
+  select.bind(session_id);
+  return TRY(select.step()) ? select.integer() : 0;
+}
+
+base::Result<bool> Store::take_network_journal(const std::string& session_id, std::int64_t after,
+                                               const std::vector<sandbox::JournalEntry>& entries,
+                                               std::int64_t requests_most) {
+  using Kind = sandbox::JournalEntry::Kind;
   const std::lock_guard lock(mutex_);
   Transaction transaction = TRY(Transaction::begin(*database_));
-  for (const sandbox::NetworkRequest& request : requests) {
-    // What was taken over before is there.
-    Statement insert = TRY(database_->prepare(
-        "INSERT OR IGNORE INTO network_requests (session_id, number, verdict, host, port, method, "
-        "path, status, reason, credential, was_kept, sent_bytes, received_bytes, ms) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING 1"));
-    insert.bind(session_id)
-        .bind(request.number)
-        .bind(request.verdict)
-        .bind(request.host)
-        .bind(request.port)
-        .bind(request.method)
-        .bind(request.path)
-        .bind(request.status)
-        .bind(request.reason)
-        .bind(request.credential)
-        .bind(request.was_kept)
-        .bind(request.sent_bytes)
-        .bind(request.received_bytes)
-        .bind(request.ms);
-    if (TRY(insert.step())) TRY(count_network_bytes(session_id, request));
+  if (entries.empty() || TRY(journal_taken(session_id)) != after) return false;
+  const std::string principal_id = TRY(principal_of(session_id));
+  std::int64_t inserted = 0;
+  std::map<std::int64_t, std::int64_t> bytes_by_day;
+  for (const sandbox::JournalEntry& entry : entries) {
+    if (entry.kind == Kind::kGoesOn) TRY(update_network_request(session_id, entry.request));
+    if (entry.kind == Kind::kBegins) {
+      // What a journal of before tells again is there.
+      if (!TRY(insert_network_request(session_id, principal_id, entry.request))) continue;
+      ++inserted;
+    }
+    bytes_by_day[sandbox::utc_day_of(entry.at / kNumbersPerMs)] += entry.used_bytes;
   }
-  Statement remove =
-      TRY(database_->prepare("DELETE FROM network_requests WHERE number < (SELECT number FROM "
-                             "network_requests ORDER BY number DESC LIMIT 1 OFFSET ?)"));
-  TRY(remove.bind(kRequestsMax).run());
-  return transaction.commit();
+  for (const auto& [day, bytes] : bytes_by_day) {
+    TRY(count_network_bytes(session_id, principal_id, day, bytes));
+  }
+  for (const std::string& share : {principal_id, std::string(kAllPrincipals)}) {
+    TRY(count_network_requests(share, inserted, 0));
+  }
+  TRY(drop_oldest_requests(requests_most));
+  Statement mark =
+      TRY(database_->prepare("INSERT INTO network_journals (session_id, taken) VALUES (?, ?) ON "
+                             "CONFLICT (session_id) DO UPDATE SET taken = excluded.taken"));
+  TRY(mark.bind(session_id).bind(entries.back().end).run());
+  TRY(transaction.commit());
+  return true;
+}
+
+base::Result<std::string> Store::principal_of(const std::string& session_id) {
+  Statement select = TRY(database_->prepare("SELECT principal_id FROM sessions WHERE id = ?"));
+  select.bind(session_id);
+  return TRY(select.step()) ? select.text() : std::string();
+}
+
+base::Result<bool> Store::insert_network_request(const std::string& session_id,
+                                                 const std::string& principal_id,
+                                                 const sandbox::NetworkRequest& request) {
+  Statement insert = TRY(database_->prepare(
+      "INSERT OR IGNORE INTO network_requests (session_id, number, principal_id, verdict, host, "
+      "port, method, path, status, reason, credential, was_kept, sent_bytes, received_bytes, ms, "
+      "is_open, more) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING 1"));
+  insert.bind(session_id)
+      .bind(request.number)
+      .bind(principal_id)
+      .bind(request.verdict)
+      .bind(request.host)
+      .bind(request.port)
+      .bind(request.method)
+      .bind(request.path)
+      .bind(request.status)
+      .bind(request.reason)
+      .bind(request.credential)
+      .bind(request.was_kept)
+      .bind(request.sent_bytes)
+      .bind(request.received_bytes)
+      .bind(request.ms)
+      .bind(request.is_open)
+      .bind(request.more);
+  return insert.step();
+}
+
+// One that has made way stays away.
+base::Status Store::update_network_request(const std::string& session_id,
+                                           const sandbox::NetworkRequest& request) {
+  Statement update = TRY(database_->prepare(
+      "UPDATE network_requests SET status = coalesce(nullif(?3, 0), status), credential = "
+      "coalesce(nullif(?4, ''), credential), was_kept = max(was_kept, ?5), sent_bytes = "
+      "max(sent_bytes, ?6), received_bytes = max(received_bytes, ?7), ms = max(ms, ?8), is_open = "
+      "?9 WHERE session_id = ?1 AND number = ?2"));
+  return update.bind(session_id)
+      .bind(request.number)
+      .bind(request.status)
+      .bind(request.credential)
+      .bind(request.was_kept)
+      .bind(request.sent_bytes)
+      .bind(request.received_bytes)
+      .bind(request.ms)
+      .bind(request.is_open)
+      .run();
+}
+
+base::Status Store::end_network_requests(const std::string& session_id) {
+  const std::lock_guard lock(mutex_);
+  Statement update = TRY(database_->prepare(
+      "UPDATE network_requests SET is_open = 0 WHERE session_id = ? AND is_open = 1"));
+  return update.bind(session_id).run();
+}
+
+base::Status Store::count_network_requests(const std::string& share, std::int64_t more,
+                                           std::int64_t gone) {
+  Statement count = TRY(database_->prepare(
+      "INSERT INTO network_shares (principal_id, requests, gone) VALUES (?1, ?2, ?3) ON CONFLICT "
+      "(principal_id) DO UPDATE SET requests = requests + ?2, gone = gone + ?3"));
+  return count.bind(share).bind(more).bind(gone).run();
+}
+
+// Of whoever has the most of them, down to the next one's.
+base::Status Store::drop_oldest_requests(std::int64_t requests_most) {
+  while (true) {
+    const std::int64_t over = TRY(requests_of_all()) - requests_most;
+    if (over <= 0) return base::done();
+    Statement largest = TRY(
+        database_->prepare("SELECT principal_id, requests FROM network_shares WHERE principal_id "
+                           "<> '*' ORDER BY requests DESC LIMIT 2"));
+    if (!TRY(largest.step())) return base::done();
+    const std::string principal_id = largest.text();
+    const std::int64_t most = largest.integer();
+    std::int64_t next = 0;
+    if (TRY(largest.step())) {
+      (void)largest.text();
+      next = largest.integer();
+    }
+    Statement remove = TRY(database_->prepare(
+        "DELETE FROM network_requests WHERE (session_id, number) IN (SELECT session_id, number "
+        "FROM network_requests WHERE principal_id = ? ORDER BY number LIMIT ?)"));
+    TRY(remove.bind(principal_id).bind(std::clamp<std::int64_t>(most - next, 1, over)).run());
+    const std::int64_t gone = database_->changed_rows();
+    if (gone == 0) return base::done();
+    TRY(count_network_requests(principal_id, -gone, gone));
+    TRY(count_network_requests(kAllPrincipals, -gone, gone));
+  }
+}
+
+base::Result<std::int64_t> Store::requests_of_all() {
+  Statement select =
+      TRY(database_->prepare("SELECT requests FROM network_shares WHERE principal_id = '*'"));
+  return TRY(select.step()) ? select.integer() : 0;
+}
+
+base::Result<std::int64_t> Store::network_requests_gone() {
+  const std::lock_guard lock(mutex_);
+  Statement select =
+      TRY(database_->prepare("SELECT gone FROM network_shares WHERE principal_id = '*'"));
+  return TRY(select.step()) ? select.integer() : 0;
 }
 
 base::Status Store::count_network_bytes(const std::string& session_id,
-                                        const sandbox::NetworkRequest& request) {
-  const std::int64_t bytes = request.sent_bytes + request.received_bytes;
+                                        const std::string& principal_id, std::int64_t day,
+                                        std::int64_t bytes) {
   if (bytes == 0) return base::done();
   Statement session =
       TRY(database_->prepare("UPDATE sessions SET network_bytes = network_bytes + ? WHERE id = ?"));
   TRY(session.bind(bytes).bind(session_id).run());
-  const std::int64_t day = sandbox::utc_day_of(request.number / kNumbersPerMs);
-  Statement principal = TRY(
-      database_->prepare("INSERT INTO network_days (principal_id, day, bytes) SELECT principal_id, "
-                         "?, ? FROM sessions WHERE id = ? ON CONFLICT (principal_id, day) DO "
-                         "UPDATE SET bytes = bytes + excluded.bytes"));
-  TRY(principal.bind(day).bind(bytes).bind(session_id).run());
+  if (principal_id.empty()) return base::done();
+  Statement principal = TRY(database_->prepare(
+      "INSERT INTO network_days (principal_id, day, bytes) VALUES (?, ?, ?) ON CONFLICT "
+      "(principal_id, day) DO UPDATE SET bytes = bytes + excluded.bytes"));
+  TRY(principal.bind(principal_id).bind(day).bind(bytes).run());
   Statement remove = TRY(database_->prepare("DELETE FROM network_days WHERE day < ?"));
   return remove.bind(day - kDaysKept).run();
 }
@@ -107,35 +251,31 @@ base::Result<std::vector<AuditedRequest>> Store::network_requests(const Requests
   const std::lock_guard lock(mutex_);
   Statement select = TRY(database_->prepare(
       "SELECT session_id, number, verdict, host, port, method, path, status, reason, credential, "
-      "was_kept, sent_bytes, received_bytes, ms FROM network_requests WHERE number > ?1 AND (?2 = "
-      "'' OR "
-      "session_id = ?2 OR session_id IN (SELECT id FROM sessions WHERE name = ?2)) AND (?3 = 0 OR "
+      "was_kept, sent_bytes, received_bytes, ms, is_open, more FROM network_requests WHERE number "
+      "> "
+      "?1 AND (?2 = '' OR session_id = ?2 OR session_id IN (SELECT id FROM sessions WHERE name = "
+      "?2)) AND (?3 = 0 OR "
       "verdict = 'refused') ORDER BY number DESC LIMIT ?4"));
   select.bind(wanted.after_number)
       .bind(wanted.session)
       .bind(wanted.refused_only)
       .bind(wanted.limit);
   std::vector<AuditedRequest> found;
-  while (TRY(select.step())) {
-    AuditedRequest& one = found.emplace_back();
-    sandbox::NetworkRequest& request = one.request;
-    one.session_id = select.text();
-    request.number = select.integer();
-    request.verdict = select.text();
-    request.host = select.text();
-    request.port = select.integer();
-    request.method = select.text();
-    request.path = select.text();
-    request.status = select.integer();
-    request.reason = select.text();
-    request.credential = select.text();
-    request.was_kept = select.integer() != 0;
-    request.sent_bytes = select.integer();
-    request.received_bytes = select.integer();
-    request.ms = select.integer();
-  }
+  while (TRY(select.step())) found.push_back(audited_request(select));
   std::reverse(found.begin(), found.end());
   return found;
+}
+
+base::Result<std::optional<AuditedRequest>> Store::network_request(const std::string& session_id,
+                                                                   std::int64_t number) {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(database_->prepare(
+      "SELECT session_id, number, verdict, host, port, method, path, status, reason, credential, "
+      "was_kept, sent_bytes, received_bytes, ms, is_open, more FROM network_requests WHERE "
+      "session_id = ? AND number = ?"));
+  select.bind(session_id).bind(number);
+  if (!TRY(select.step())) return std::optional<AuditedRequest>();
+  return std::optional<AuditedRequest>(audited_request(select));
 }
 
 }  // namespace sessions

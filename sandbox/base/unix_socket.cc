@@ -41,6 +41,7 @@ Result<UniqueFd> listen_at(int directory_fd, const std::string& name, int type) 
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return Error::from_errno("bind " + name);
   }
+  if (type == SOCK_DGRAM) return fd;
   if (::listen(fd.get(), 128) != 0) return Error::from_errno("listen");
   return fd;
 }

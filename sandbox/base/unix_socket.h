@@ -12,8 +12,9 @@
 
 namespace base {
 
-// Listens at `name` in the directory; a stale socket file of that name is replaced. The path is
-// reached through /proc/self/fd, so that the 108 bytes of sun_path always suffice.
+// Listens at `name` in the directory (a SOCK_DGRAM socket just is there); a stale socket file of
+// that name is replaced. The path is reached through /proc/self/fd, so that the 108 bytes of
+// sun_path always suffice.
 Result<UniqueFd> listen_at(int directory_fd, const std::string& name, int type = SOCK_STREAM);
 
 // kNotFound when nobody listens there. `patience` is for a listener whose queue is full.

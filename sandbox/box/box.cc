@@ -129,6 +129,7 @@ Watchdog::Watched Box::watched() {
   watched.processes = cgroup_->holds_processes().empty();
   watched.oom_kills = [this] { return cgroup_->oom_kills(); };
   watched.pids_refused = [this] { return cgroup_->pids_refused(); };
+  watched.kept_bytes = [this] { return journal_bytes(); };
   watched.disk_limit_reached = [this] { limit_reached(Cause::kDisk); };
   watched.disk_room_low = [this] {
     limit_reached(
@@ -330,6 +331,7 @@ void Box::end(Cause cause, const std::string& why) {
   // Frozen processes cannot be killed in cgroup v1. No resume(): what waits for its turn stays.
   if (paused()) (void)freeze(false);
   init_->kill();
+  end_network();
   if (runs_) runs_->end_all(cause, why);
   // What was replied so far still has to leave.
   loop_.after(std::chrono::milliseconds(0), [this] { loop_.stop(); });

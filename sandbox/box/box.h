@@ -14,6 +14,7 @@
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/init_process.h"
 #include "sandbox/box/interpreter_record.h"
+#include "sandbox/box/journal_room.h"
 #include "sandbox/box/life.h"
 #include "sandbox/box/runs.h"
 #include "sandbox/box/watchdog.h"
@@ -42,6 +43,9 @@ class Box {
   base::Status open_directories();
   base::Status start_init();
   base::Status open_network(std::vector<base::UniqueFd> sockets);
+  void end_network();
+  [[nodiscard]] std::int64_t journal_bytes() const;
+  [[nodiscard]] std::int64_t journal_bytes_most() const;
   base::Status listen_for(const std::vector<NetworkRule>& rules);
   base::Status allow(const std::vector<NetworkRule>& rules, bool take_back);
   base::Status start_control();
@@ -83,6 +87,7 @@ class Box {
   std::unique_ptr<InitProcess> init_;
   std::unique_ptr<Runs> runs_;
   std::optional<NetworkJournal> network_journal_;
+  std::optional<JournalRoom> journal_room_;
   std::unique_ptr<EgressLink> egress_;  // null: it has no network
   std::unique_ptr<Control> control_;
   std::unique_ptr<Watchdog> watchdog_;

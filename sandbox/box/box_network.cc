@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sandbox/box/box.h"
+#include "sandbox/journal_calls.h"
 
 namespace sandbox::box {
 
@@ -21,11 +22,38 @@ Error not_in_this_box(const std::string& why) {
 base::Status Box::open_network(std::vector<base::UniqueFd> sockets) {
   if (spec_.network.empty()) return base::done();
   network_journal_.emplace(session_directory_.get());
+  JournalRoom::Actions actions;
+  actions.call = [this] {
+    const std::string& place = spec_.egress_directory;
+    call_for_journal(place.substr(0, place.rfind('/')), spec_.session_id);
+  };
+  actions.most = [this] { return journal_bytes_most(); };
+  actions.hold_door = [this](bool is_full) {
+    if (egress_) egress_->hold(is_full);
+  };
+  journal_room_.emplace(loop_, *network_journal_, std::move(actions));
   egress_ = TRY(EgressLink::open(loop_, spec_, std::move(sockets), [this](const json& event) {
     network_journal_->add(event);
+    journal_room_->look();
     if (runs_) runs_->network_used(event);
   }));
   return base::done();
+}
+
+// Beside a server it is taken over as it comes. Alone it is a part of what the session keeps.
+std::int64_t Box::journal_bytes_most() const {
+  constexpr std::int64_t kMost = JournalRoom::kBytesMost;
+  if (!control_ || control_->attached()) return kMost;
+  if (disk_quota_) return disk_quota_->used_up() ? kMost : JournalRoom::kBytesMostAlone;
+  const std::int64_t left = (spec_.limits.disk_mb << 20) - watchdog_->disk_bytes();
+  return std::clamp(journal_bytes() + left, kMost, JournalRoom::kBytesMostAlone);
+}
+
+std::int64_t Box::journal_bytes() const { return network_journal_ ? network_journal_->bytes() : 0; }
+
+void Box::end_network() {
+  if (egress_) egress_->finish();
+  if (network_journal_) network_journal_->end_all();
 }
 
 // What these rules need of sockets and is not there yet.

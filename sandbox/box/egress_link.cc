@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -36,6 +37,7 @@ constexpr int kDoublingsMax = 6;
 constexpr int kCaughtUpMost = 512;  // code that connects all the time does not hold up its box
 constexpr int kStartAttempts = 40;  // of another box that is starting the door
 constexpr int kStartPauseMs = 25;
+constexpr milliseconds kEndPatience{2000};  // a door that lives takes a turn of its loop
 
 }  // namespace
 
@@ -88,6 +90,10 @@ base::Status EgressLink::connect() {
     if (!started.ok() || attempt > 0) (void)::poll(nullptr, 0, kStartPauseMs);
   }
   TRY(introduce());
+  return is_held_ ? base::done() : listen();
+}
+
+base::Status EgressLink::listen() {
   // The end of a run, seen in the same look, may have taken all that was there: reading would wait.
   return loop_.watch(connection_.get(), EPOLLIN, [this](std::uint32_t) { catch_up(); });
 }
@@ -196,7 +202,29 @@ void EgressLink::tell_rules() {
   if (!base::send_packet(connection_.get(), wire::print_json(message), nullptr, 0).ok()) lost();
 }
 
+void EgressLink::hold(bool is_held) {
+  if (std::exchange(is_held_, is_held) == is_held || !connection_.valid()) return;
+  if (is_held) return loop_.forget(connection_.get());
+  if (!listen().ok()) lost();
+}
+
+void EgressLink::finish() {
+  loop_.cancel(retry_);
+  is_finishing_ = true;
+  if (!connection_.valid()) return;
+  const auto deadline = std::chrono::steady_clock::now() + kEndPatience;
+  const auto said =
+      base::send_packet(connection_.get(), wire::print_json({{"op", "close"}}), nullptr, 0);
+  while (said.ok() && connection_.valid() && !has_ended_) {
+    const auto events = base::wait_for(connection_.get(), POLLIN, deadline);
+    if (!events.ok() || events.value() == 0) break;
+    read_events();
+  }
+  if (connection_.valid()) lost();
+}
+
 void EgressLink::catch_up() {
+  if (is_held_) return;
   for (int taken = 0; connection_.valid() && taken < kCaughtUpMost; ++taken) {
     const auto events = base::wait_for(connection_.get(), POLLIN, std::chrono::steady_clock::now());
     if (!events.ok() || events.value() == 0) return;
@@ -210,13 +238,13 @@ void EgressLink::read_events() {
   const auto event = wire::parse_json(packet.value().bytes);
   if (!event.ok() || !event.value().is_object()) return lost();
   attempts_ = 0;
-  if (wire::string_or(event.value(), "event") == "wanted") {
-    return hand_over(wire::string_or(event.value(), "credential"));
+  const std::string kind = wire::string_or(event.value(), "event");
+  if (kind == "ended") has_ended_ = true;
+  if (kind == "wanted") {
+    if (!is_finishing_) hand_over(wire::string_or(event.value(), "credential"));
+    return;
   }
-  if (wire::string_or(event.value(), "event") == "closed") {
-    bytes_used_ +=
-        wire::integer_or(event.value(), "sent", 0) + wire::integer_or(event.value(), "received", 0);
-  }
+  bytes_used_ += wire::integer_or(event.value(), "used", 0);
   told_(event.value());
 }
 
@@ -253,7 +281,8 @@ base::Result<base::UniqueFd> EgressLink::start_handing_over(const std::string& c
 void EgressLink::lost() {
   loop_.forget(connection_.get());
   connection_.reset();
-  try_again();
+  told_({{"event", "lost"}});
+  if (!is_finishing_) try_again();
 }
 
 void EgressLink::try_again() {

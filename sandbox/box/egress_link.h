@@ -41,6 +41,10 @@ class EgressLink {
 
   // What the door has said until now, for who is about to tell of it.
   void catch_up();
+  // Nothing more is taken from the door, so that it lets nothing new begin.
+  void hold(bool is_held);
+  // The session ends: what the door has to say yet is taken, held or not, and then no more.
+  void finish();
 
  private:
   EgressLink(EventLoop& loop, const BoxSpec& spec, std::vector<base::UniqueFd> sockets, Told told);
@@ -52,6 +56,7 @@ class EgressLink {
   base::Status tell_listeners(std::size_t first);
   [[nodiscard]] nlohmann::json policy() const;
   void read_events();
+  base::Status listen();
   void hand_over(const std::string& credential);
   base::Result<base::UniqueFd> start_handing_over(const std::string& credential);
   void lost();
@@ -68,6 +73,9 @@ class EgressLink {
   pid_t door_pid_ = -1;  // of one that this box has started
   std::vector<pid_t> handing_over_;
   std::int64_t bytes_used_ = 0;  // as the door has told of them
+  bool is_held_ = false;
+  bool is_finishing_ = false;
+  bool has_ended_ = false;
 };
 
 }  // namespace sandbox::box

@@ -16,18 +16,16 @@ namespace {
 constexpr std::size_t kReasonBytesMax = 300;
 
 std::int64_t bytes_of(const json& event) {
-  return std::max<std::int64_t>(wire::integer_or(event, "sent", 0), 0) +
-         std::max<std::int64_t>(wire::integer_or(event, "received", 0), 0);
+  return std::max<std::int64_t>(wire::integer_or(event, "used", 0), 0);
 }
 
 void add_use(const json& event, const std::string& host, NetworkUse& use) {
   const std::string kind = wire::string_or(event, "event");
-  if (kind == "closed") {
-    use.bytes += bytes_of(event);
-  } else if (kind == "opened") {
+  use.bytes += bytes_of(event);
+  if (kind == "opened") {
     const bool known = std::find(use.allowed.begin(), use.allowed.end(), host) != use.allowed.end();
     if (!known && use.allowed.size() < NetworkUse::kListedMax) use.allowed.push_back(host);
-  } else if (kind == "refused") {
+  } else if (kind == "refused" && !event.contains("more")) {
     const bool known = std::any_of(use.refused.begin(), use.refused.end(),
                                    [&host](const auto& entry) { return entry.host == host; });
     if (known || use.refused.size() == NetworkUse::kListedMax) return;
@@ -47,7 +45,7 @@ void Runs::network_used(const json& event) {
     add_use(event, host, job->run.network);
     told = true;
   }
-  if (!told && wire::string_or(event, "event") == "closed") bytes_between_runs_ += bytes_of(event);
+  if (!told) bytes_between_runs_ += bytes_of(event);
 }
 
 }  // namespace sandbox::box

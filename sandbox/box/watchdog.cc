@@ -211,6 +211,7 @@ void Watchdog::tell_what_is_uncountable(const DiskUsage& usage) {
 }
 
 void Watchdog::check_disk(DiskUsage usage) {
+  if (watched_.kept_bytes) usage.bytes += watched_.kept_bytes();
   tell_what_is_uncountable(usage);
   // What was moved under the count is still there: a program cannot hide its files by moving them.
   if (!usage.complete) {

@@ -29,6 +29,7 @@ class Watchdog {
     // Both since the start of the box, as far as the kernel tells.
     std::function<std::int64_t()> oom_kills;
     std::function<std::int64_t()> pids_refused;
+    std::function<std::int64_t()> kept_bytes;  // of the session, beside its directories
     std::function<void()> disk_limit_reached;  // and it does not get better by itself
     std::function<void()> disk_room_low;       // the host's, and the session goes on writing
     std::function<void(Uncountable)> disk_uncountable;    // again and again

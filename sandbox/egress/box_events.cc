@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr double kRefusalsAtOnce = 200;
 constexpr double kRefusalsPerSecond = 50;
+constexpr std::chrono::seconds kCountedFor{1};
 
 }  // namespace
 
@@ -39,7 +41,13 @@ void BoxEvents::tell_refusal(const std::string& host, std::uint16_t port, const 
   const auto now = Clock::now();
   const std::chrono::duration<double> since = now - std::exchange(counted_at_, now);
   refusals_left_ = std::min(kRefusalsAtOnce, refusals_left_ + since.count() * kRefusalsPerSecond);
-  if (refusals_left_ < 1 || !waiting_.empty()) return;
+  if (refusals_left_ < 1 || !waiting_.empty()) {
+    ++refusals_counted_;
+    if (std::exchange(is_counting_, true)) return;
+    return asio::co_spawn(
+        box_->get_executor(), [self = shared_from_this()] { return self->tell_count_soon(); },
+        asio::detached);
+  }
   refusals_left_ -= 1;
   tell({{"event", "refused"},
         {"host", host},
@@ -47,6 +55,23 @@ void BoxEvents::tell_refusal(const std::string& host, std::uint16_t port, const 
         {"method", asked.method},
         {"path", asked.path},
         {"reason", reason}});
+}
+
+// One line a second, however many they are.
+Task<void> BoxEvents::tell_count_soon() {
+  asio::steady_timer timer(box_->get_executor());
+  while (refusals_counted_ > 0 && box_->is_open()) {
+    timer.expires_after(kCountedFor);
+    error_code unused;
+    co_await timer.async_wait(into(unused));
+    if (waiting_.empty()) tell_count();
+  }
+  is_counting_ = false;
+}
+
+void BoxEvents::tell_count() {
+  const std::int64_t count = std::exchange(refusals_counted_, 0);
+  if (count > 0) tell({{"event", "refused"}, {"more", count}});
 }
 
 Task<void> BoxEvents::taken() {

@@ -1,5 +1,5 @@
 // What a box is told of its session's connections, in order. A box that does not take it keeps its
-// own connections waiting, and loses nothing but refusals.
+// own connections waiting; refusals that come too fast are told of by their number.
 #pragma once
 
 #include <algorithm>
@@ -39,22 +39,28 @@ class BoxEvents : public std::enable_shared_from_this<BoxEvents> {
   BoxEvents(asio::io_context& context, std::shared_ptr<Channel> box);
 
   void tell(const nlohmann::json& event);
-  // Left out where code asks for what is refused faster than anybody reads it.
+  // Counted where code asks for what is refused faster than anybody reads it.
   void tell_refusal(const std::string& host, std::uint16_t port, const std::string& reason,
                     const AskedFor& asked);
+  // How many were counted since, if any.
+  void tell_count();
   // Until the box has taken all, or has gone. For whoever is about to have more to tell.
   Task<void> taken();
+  [[nodiscard]] bool has_told_all() const { return waiting_.empty(); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
   bool send_now(const std::string& packet);
   Task<void> send_rest();
+  Task<void> tell_count_soon();
 
   std::shared_ptr<Channel> box_;
   std::deque<std::string> waiting_;
   asio::steady_timer all_taken_;
   double refusals_left_;
+  std::int64_t refusals_counted_ = 0;  // that the box has not been told of
+  bool is_counting_ = false;
   Clock::time_point counted_at_ = Clock::now();
 };
 

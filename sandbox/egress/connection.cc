@@ -133,9 +133,9 @@ Task<void> Connection::carry_secure(Stream& from, Stream& to, ByteCount& bytes, 
   error_code failure;
   std::string part = std::move(first);
   while (true) {
-    co_await asio::async_write(to, asio::buffer(part), into(failure));
+    bytes += static_cast<std::int64_t>(
+        co_await asio::async_write(to, asio::buffer(part), into(failure)));
     if (failure) co_return close();
-    bytes += static_cast<std::int64_t>(part.size());
     part.resize(kSecurePartBytes);
     const std::size_t got = co_await from.async_read_some(asio::buffer(part), into(failure));
     if (failure) break;
@@ -151,9 +151,10 @@ Task<void> Connection::carry(Stream& from, Stream& to, ByteCount& bytes, std::st
   std::string rest = std::move(first);
   while (true) {
     if (!rest.empty()) {
-      co_await asio::async_write(to, asio::buffer(rest), into(failure));
+      // Some of it may have gone although the rest cannot.
+      bytes += static_cast<std::int64_t>(
+          co_await asio::async_write(to, asio::buffer(rest), into(failure)));
       if (failure) break;
-      bytes += static_cast<std::int64_t>(rest.size());
       std::string().swap(rest);
     }
     co_await from.socket().async_wait(Socket::wait_read, into(failure));

@@ -15,6 +15,7 @@
 #include "sandbox/egress/meter.h"
 #include "sandbox/egress/principal_share.h"
 #include "sandbox/egress/stream.h"
+#include "sandbox/egress/underway.h"
 
 namespace sandbox::egress {
 
@@ -28,15 +29,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Stream upstream;
   std::string host;  // once it is known
   std::uint16_t port = 0;
-  ByteCount sent;              // by the box
-  ByteCount received;          // and to it
-  std::int64_t told_sent = 0;  // of these
-  std::int64_t told_received = 0;
+  ByteCount sent;            // by the box
+  ByteCount received;        // and to it
   bool looked_into = false;  // its requests are told of
   Clock::time_point began = Clock::now();
   std::shared_ptr<void> place;  // among those of all sessions
   std::shared_ptr<PrincipalShare> share;
   std::shared_ptr<void> place_of_principal;  // in the share, which outlives it
+  Told told;                                 // of one that nobody looks into
 
   // From now on it closes after so long without a byte.
   void allow_silence(std::chrono::seconds most);

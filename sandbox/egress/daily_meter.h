@@ -27,7 +27,8 @@ class DailyMeter {
       return;
     }
     const bool is_same_day = is_bounded_ && allowance.day == now_.day;
-    const std::int64_t left = now_.bytes_left;
+    // The operator may have given more of it since.
+    const std::int64_t left = now_.bytes_left + allowance.bytes_a_day - now_.bytes_a_day;
     now_ = allowance;
     if (is_same_day) now_.bytes_left = std::min(left, allowance.bytes_left);
     is_bounded_ = true;
@@ -35,6 +36,11 @@ class DailyMeter {
   void add(std::int64_t bytes) {
     begin_day();
     now_.bytes_left -= bytes;
+  }
+  // Whether it knows of this day what nobody else may know yet.
+  [[nodiscard]] bool counts_today() {
+    begin_day();
+    return is_bounded_ && now_.bytes_left < now_.bytes_a_day;
   }
   [[nodiscard]] bool is_used_up() {
     begin_day();

@@ -90,6 +90,10 @@ base::Status take_message(Session& session, Resources& resources, const json& me
     session.set_rules(TRY(rules_from_json(message.value("rules", json::array()))));
     return base::done();
   }
+  if (op == "close") {
+    session.end();
+    return base::done();
+  }
   if (op == "credential") {
     session.take_credential(wire::string_or(message, "name"), std::move(fd));
     return base::done();

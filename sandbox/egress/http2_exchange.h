@@ -28,10 +28,10 @@ struct Http2Exchange {
   bool has_client = true;      // its stream is open
   bool has_host = false;
   std::optional<HttpLoan> loan;
-  std::optional<RequestNote> note;  // from when on it is told of
   unsigned status = 0;
   std::int64_t sent = 0;
   std::int64_t received = 0;
+  std::optional<RequestNote> note;  // counts these two
 
   [[nodiscard]] const Redactor* redactor() const { return loan ? loan->redactor() : nullptr; }
 

@@ -99,7 +99,7 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
     opened_.cancel();
     connection_->close();
     waiting_.clear();
-    for (const auto& [id, exchange] : by_client_) tell(*exchange);
+    for (const auto& [id, exchange] : by_client_) tell_end(*exchange);
     if (was_opened_) session_->tell_closed(*connection_);
   }
 
@@ -182,7 +182,7 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
     }
     by_client_.erase(id);
     std::erase(waiting_, exchange);
-    tell(*exchange);
+    tell_end(*exchange);
     if (by_client_.empty()) connection_->allow_silence(kSilenceWithout);
   }
 
@@ -209,7 +209,6 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
     const std::string unlent = co_await exchange->loan->add(*head);
     if (!unlent.empty()) {
       session_->refuse(connection_->host, connection_->port, unlent);
-      exchange->note.reset();
       co_return refuse(*exchange, 403, unlent);
     }
     // Messages within gRPC may be compressed too.
@@ -220,6 +219,10 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
     if (!unreached.empty()) co_return refuse(*exchange, 502, unreached);
     const bool has_body = !exchange->request.is_whole || exchange->request.size() > 0 ||
                           !exchange->request.trailers.empty();
+    session_->begin_request(*connection_, *exchange->note, exchange->loan->name(),
+                            [raw = exchange.get()] {
+                              return Underway::Carried{raw->sent, raw->received};
+                            });
     const Http2Fields out = fields_of(*head);
     exchange->sent += size_of(out);
     exchange->host_id = host_.request(out, has_body ? &exchange->request : nullptr);
@@ -356,13 +359,8 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
     }
   }
 
-  void tell(const Http2Exchange& exchange) {
-    if (!exchange.note) return;
-    session_->tell_request(*connection_, *exchange.note,
-                           {.status = exchange.status,
-                            .credential = exchange.loan->name(),
-                            .sent = exchange.sent,
-                            .received = exchange.received});
+  static void tell_end(Http2Exchange& exchange) {
+    if (exchange.note) Session::end_request(*exchange.note, exchange.status, false);
   }
 
   std::shared_ptr<Session> session_;

@@ -120,7 +120,7 @@ class HttpRelay {
       co_await answer_http(*connection_, 403, unlent);
       co_return false;
     }
-    const RequestNote note(*connection_, view(out.method_string()), target->path);
+    RequestNote note(*connection_, view(out.method_string()), target->path);
     download_.reset();
     if (may_be_kept) {
       download_.emplace(session_->downloads(), *connection_, target->path, loan_->name(), out,
@@ -136,14 +136,18 @@ class HttpRelay {
       co_await answer_http(*connection_, 502, unreached);
       co_return false;
     }
+    session_->begin_request(*connection_, note, loan_->name());
     while (true) {
       const Answered answered = co_await exchange(request, out, asked);
-      session_->tell_request(*connection_, note, status_, loan_->name(), was_kept());
-      if (answered != Answered::kNothing) co_return answered == Answered::kGoesOn;
+      if (answered != Answered::kNothing) {
+        Session::end_request(note, status_, was_kept());
+        co_return answered == Answered::kGoesOn;
+      }
       if (!std::exchange(may_repeat, false)) break;
       destination_.end();
       if (!(co_await destination_.open()).empty()) break;
     }
+    Session::end_request(note, 0, false);
     co_await answer_http(*connection_, 502, "the host ended without an answer");
     co_return false;
   }
@@ -177,10 +181,11 @@ class HttpRelay {
   [[nodiscard]] bool was_kept() const { return download_ && download_->was_sent(); }
 
   // Whether another request may follow.
-  Task<bool> send_kept(const RequestNote& note, Asked asked) {
+  Task<bool> send_kept(RequestNote& note, Asked asked) {
     connection_->allow_silence(kAnswerSilenceMost);
+    session_->begin_request(*connection_, note, loan_->name());
     const bool is_whole = co_await download_->send(*connection_, asked.keeps);
-    session_->tell_request(*connection_, note, kOk, loan_->name(), true);
+    Session::end_request(note, kOk, true);
     co_return is_whole&& asked.keeps;
   }
 
@@ -297,7 +302,8 @@ class HttpRelay {
     connection_->leave_client();
     is_joined_ = true;
     destination_.hand_over();
-    connection_->looked_into = false;  // what follows is told of with its end
+    connection_->looked_into = false;
+    session_->tell_opened(*connection_);
     session_->join(connection_, std::string(static_cast<const char*>(rest.data()), rest.size()));
   }
 

@@ -1,5 +1,5 @@
-// How many bytes a session may still send and receive: counted as they go, and told of once when
-// they are used up.
+// How many bytes a session may still send and receive: counted as they go, told to its box, and
+// told of once when they are used up.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,26 @@ class Meter {
   void set_daily(std::shared_ptr<DailyMeter> daily) { daily_ = std::move(daily); }
   void add(std::int64_t bytes) {
     left_ -= bytes;
+    untold_ += bytes;
     if (daily_) daily_->add(bytes);
+    if (counted_) counted_();
     const bool was_told = is_told_;
     is_told_ = is_used_up() || is_used_up_today();
     if (is_told_ && !was_told) used_up_();
   }
+  // Called with each byte that somebody counts, once the box can be told of them.
+  void set_counted(std::function<void()> counted) { counted_ = std::move(counted); }
+  // That the box has not been told of.
+  [[nodiscard]] std::int64_t untold() const { return untold_; }
+  std::int64_t take_untold() { return std::exchange(untold_, 0); }
   [[nodiscard]] bool is_used_up() const { return left_ <= 0; }
   [[nodiscard]] bool is_used_up_today() const { return daily_ && daily_->is_used_up(); }
 
  private:
   std::int64_t left_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t untold_ = 0;
   std::function<void()> used_up_;
+  std::function<void()> counted_;
   std::shared_ptr<DailyMeter> daily_;
   bool is_told_ = false;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "sandbox/egress/asio.h"
 #include "sandbox/egress/daily_meter.h"
@@ -12,14 +13,16 @@
 namespace sandbox::egress {
 
 struct PrincipalShare {
-  PrincipalShare(asio::io_context& context, const NetworkQuota& quota)
+  PrincipalShare(asio::io_context& context, const NetworkQuota& quota,
+                 std::shared_ptr<DailyMeter> today)
       : connections(static_cast<std::size_t>(quota.principal_connections)),
         requests(context, quota.principal_requests_per_second,
-                 2 * quota.principal_requests_per_second) {}
+                 2 * quota.principal_requests_per_second),
+        bytes(std::move(today)) {}
 
   Places connections;
   Pace requests;
-  std::shared_ptr<DailyMeter> bytes = std::make_shared<DailyMeter>(&utc_day_now);
+  std::shared_ptr<DailyMeter> bytes;
 };
 
 }  // namespace sandbox::egress

@@ -24,15 +24,27 @@ struct Resources {
   std::shared_ptr<PrincipalShare> share_of(asio::io_context& context, const NetworkQuota& quota) {
     std::erase_if(shares, [](const auto& entry) { return entry.second.expired(); });
     auto share = shares[quota.principal_id].lock();
-    if (!share) share = std::make_shared<PrincipalShare>(context, quota);
+    if (!share) share = std::make_shared<PrincipalShare>(context, quota, day_of(quota));
     shares[quota.principal_id] = share;
     return share;
+  }
+
+  // Also when none of them is here any more: what their boxes have told may not be in the database
+  // when the next one begins.
+  std::shared_ptr<DailyMeter> day_of(const NetworkQuota& quota) {
+    std::erase_if(days, [](const auto& entry) {
+      return entry.second.use_count() == 1 && !entry.second->counts_today();
+    });
+    auto& day = days[quota.principal_id];
+    if (!day) day = std::make_shared<DailyMeter>(&utc_day_now);
+    return day;
   }
 
   asio::thread_pool lookup_threads{Lookups::kThreads};
   Places places;
   Downloads downloads;
-  std::map<std::string, std::weak_ptr<PrincipalShare>> shares;  // by its id
+  std::map<std::string, std::weak_ptr<PrincipalShare>> shares;  // by its id, as the next one
+  std::map<std::string, std::shared_ptr<DailyMeter>> days;
   // By their contents: servers whose sessions come here have one, as a rule.
   std::map<std::string, std::shared_ptr<LeafCertificates>> authorities;
   std::map<std::string, std::shared_ptr<asio::ssl::context>> roots;

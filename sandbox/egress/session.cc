@@ -58,7 +58,12 @@ Session::Session(asio::io_context& context, Resources& resources, std::shared_pt
         asio::post(context, [weak = weak_from_this()] {
           if (const auto self = weak.lock()) self->use_up();
         });
-      })) {}
+      })),
+      underway_(std::make_shared<Underway>(context, events_, meter_)) {
+  meter_->set_counted([weak = std::weak_ptr(underway_)] {
+    if (const auto underway = weak.lock()) underway->count_soon();
+  });
+}
 
 void Session::set_rules(std::vector<NetworkRule> rules) {
   const std::vector<NetworkRule> before = std::exchange(rules_, std::move(rules));
@@ -75,6 +80,7 @@ void Session::set_rules(std::vector<NetworkRule> rules) {
 }
 
 Task<void> Session::pace() {
+  co_await events_->taken();
   co_await requests_.turn();
   if (const auto share = share_) co_await share->requests.turn();
 }
@@ -135,6 +141,16 @@ void Session::close() {
   for (const auto& acceptor : acceptors_) acceptor->close(unused);
   if (packets_) packets_->close(unused);
   for (const auto& connection : connections_) connection->close();
+}
+
+void Session::end() {
+  close();
+  // Later: what has just been carried is counted by those who have waited for it.
+  asio::post(context_, [self = shared_from_this()] {
+    self->underway_->end_all();
+    self->events_->tell_count();
+    self->events_->tell({{"event", "ended"}});
+  });
 }
 
 bool Session::allows(const std::string& host, std::uint16_t port) const {
@@ -206,7 +222,7 @@ Task<std::string> Session::open(Connection& connection) {
   }
   if (reason.empty() && !closed_) {
     connection.began = Connection::Clock::now();
-    events_->tell({{"event", "opened"}, {"host", connection.host}, {"port", connection.port}});
+    tell_opened(connection);
     co_return "";
   }
   refuse(connection.host, connection.port, reason);
@@ -255,46 +271,46 @@ void Session::join(const std::shared_ptr<Connection>& connection, std::string fi
                    [self = shared_from_this(), connection] { self->finish(connection); });
 }
 
+void Session::tell_opened(Connection& connection) {
+  json event = {{"event", "opened"},
+                {"host", connection.host},
+                {"port", connection.port},
+                {"looked_into", connection.looked_into}};
+  if (connection.looked_into) return events_->tell(event);
+  const auto count = [&connection, sent = std::int64_t{connection.sent},
+                      received = std::int64_t{connection.received}] {
+    return Underway::Carried{connection.sent - sent, connection.received - received};
+  };
+  connection.told.begin(underway_, std::move(event), count, Connection::Clock::now());
+}
+
 void Session::tell_closed(Connection& connection) {
-  if (closed_) return;
-  const auto took = Connection::Clock::now() - connection.began;
-  events_->tell(
-      {{"event", "closed"},
-       {"host", connection.host},
-       {"port", connection.port},
-       {"looked_into", connection.looked_into},
-       {"sent",
-        connection.sent - std::exchange(connection.told_sent, std::int64_t{connection.sent})},
-       {"received", connection.received -
-                        std::exchange(connection.told_received, std::int64_t{connection.received})},
-       {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}});
+  connection.told.end({{"event", "closed"}});
+  underway_->tell_used();
 }
 
-void Session::tell_request(const Connection& connection, const RequestNote& note, unsigned status,
-                           const std::string& credential, bool was_kept) {
-  tell_request(connection, note,
-               {.status = status,
-                .credential = credential,
-                .was_kept = was_kept,
-                .sent = connection.sent - note.sent_before,
-                .received = connection.received - note.received_before});
+void Session::begin_request(const Connection& connection, RequestNote& note,
+                            const std::string& credential, Underway::Count count) {
+  note.told.begin(underway_,
+                  {{"event", "begun"},
+                   {"host", connection.host},
+                   {"port", connection.port},
+                   {"method", note.asked.method},
+                   {"path", note.asked.path},
+                   {"credential", credential}},
+                  std::move(count), note.began);
 }
 
-void Session::tell_request(const Connection& connection, const RequestNote& note,
-                           const RequestEnd& end) {
-  if (closed_) return;
-  const auto took = Connection::Clock::now() - note.began;
-  events_->tell({{"event", "request"},
-                 {"kept", end.was_kept},
-                 {"host", connection.host},
-                 {"port", connection.port},
-                 {"method", note.asked.method},
-                 {"path", note.asked.path},
-                 {"status", end.status},
-                 {"credential", end.credential},
-                 {"sent", end.sent},
-                 {"received", end.received},
-                 {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}});
+void Session::begin_request(const Connection& connection, RequestNote& note,
+                            const std::string& credential) {
+  begin_request(connection, note, credential, [&connection, &note] {
+    return Underway::Carried{connection.sent - note.sent_before,
+                             connection.received - note.received_before};
+  });
+}
+
+void Session::end_request(RequestNote& note, unsigned status, bool was_kept) {
+  note.told.end({{"event", "request"}, {"status", status}, {"kept", was_kept}});
 }
 
 void Session::finish(const std::shared_ptr<Connection>& connection) {

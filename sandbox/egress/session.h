@@ -23,6 +23,7 @@
 #include "sandbox/egress/names.h"
 #include "sandbox/egress/pace.h"
 #include "sandbox/egress/resources.h"
+#include "sandbox/egress/underway.h"
 #include "sandbox/network_proxy.h"
 #include "sandbox/network_quota.h"
 #include "sandbox/network_rule.h"
@@ -38,6 +39,7 @@ struct RequestNote {
   std::int64_t sent_before;
   std::int64_t received_before;
   Connection::Clock::time_point began = Connection::Clock::now();
+  Told told;  // from when it goes to the host
 };
 
 class Session : public std::enable_shared_from_this<Session> {
@@ -62,6 +64,8 @@ class Session : public std::enable_shared_from_this<Session> {
   base::Status add_listener(const std::string& kind, std::uint16_t port, base::UniqueFd socket);
   // Everything that it has: nothing of it comes back.
   void close();
+  // The same, and tells the box of what was under way.
+  void end();
 
   // For those who serve its connections.
   [[nodiscard]] bool allows(const std::string& host, std::uint16_t port) const;
@@ -82,17 +86,14 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] Places& held_bodies() { return held_bodies_; }
   // Before each request.
   Task<void> pace();
-  struct RequestEnd {
-    unsigned status = 0;
-    std::string credential;  // the name of the one that was added
-    bool was_kept = false;
-    std::int64_t sent = 0;
-    std::int64_t received = 0;
-  };
-  void tell_request(const Connection& connection, const RequestNote& note, const RequestEnd& end);
-  // Of one that has had the connection for itself.
-  void tell_request(const Connection& connection, const RequestNote& note, unsigned status,
-                    const std::string& credential, bool was_kept);
+  // It goes to the host now, with the credential of that name, if any; `count` has its bytes.
+  void begin_request(const Connection& connection, RequestNote& note, const std::string& credential,
+                     Underway::Count count);
+  // One that has the connection for itself.
+  void begin_request(const Connection& connection, RequestNote& note,
+                     const std::string& credential);
+  // Of one that has begun, else nothing.
+  static void end_request(RequestNote& note, unsigned status, bool was_kept);
   [[nodiscard]] bool keeps(const std::string& host) const;
   [[nodiscard]] Downloads& downloads() { return resources_.downloads; }
   // TLS with the client, as the host; false: told of, and it is of no use any more.
@@ -100,7 +101,9 @@ class Session : public std::enable_shared_from_this<Session> {
   // TLS with the host, after open(); the reason why not.
   Task<std::string> secure_upstream(Connection& connection);
   [[nodiscard]] Credentials& credentials() { return credentials_; }
-  // What it carried, once for each open().
+  // It is connected; where nobody looks into it, that is all that is told of before its end.
+  void tell_opened(Connection& connection);
+  // Once for each open().
   void tell_closed(Connection& connection);
   // From then on nobody looks into it.
   void join(const std::shared_ptr<Connection>& connection, std::string first);
@@ -134,6 +137,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Pace accepted_;
   std::shared_ptr<PrincipalShare> share_;
   std::shared_ptr<Meter> meter_;
+  std::shared_ptr<Underway> underway_;
   std::vector<NetworkRule> rules_;
   std::map<std::string, asio::ip::address> addresses_;
   std::vector<NetworkRule> private_hosts_;

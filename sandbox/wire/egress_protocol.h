@@ -16,15 +16,23 @@
 //      door trusts; and, where it is to look into TLS, key and certificate of our authority
 //   {"op":"listener","kind":"dns_udp"|"dns_tcp"|"proxy"|"direct","port":n}  with the socket
 //   {"op":"rules","rules":[..],"addresses":{..},"credentials":[..],..}  from now on, as in open
-// Door to box, before what it tells of can be seen in the box:
-//   {"event":"opened","host":"..","port":n}
+//   {"op":"close"}  the session ends: nothing of it goes on, and the rest is told
+// Door to box, before what it tells of can be seen in the box. What has begun has an id, and its
+// bytes are all of it until now. "used" are bytes of the whole session that the box has not been
+// told of, at the latest a second after they were carried, or 4 MiB.
+//   {"event":"opened","id":n,"host":"..","port":n,"looked_into":true|false}     a connection; no id
+//      where it is looked into: its requests are told of
+//   {"event":"closed","id":n,"sent":n,"received":n,"ms":n,"used":n}
+//   {"event":"begun","id":n,"host":"..","port":n,"method":"..","path":"..",     a request
+//      "credential":"its name"}
+//   {"event":"request","id":n,"status":n,"sent":n,"received":n,"ms":n,"used":n, is over; whether
+//      "kept":true|false}                                      the answer was one that is kept
+//   {"event":"carried","id":n,"sent":n,"received":n,"ms":n,"used":n}            it goes on
+//   {"event":"used","used":n}
 //   {"event":"refused","host":"..","port":n,"method":"..","path":"..","reason":".."}
-//   {"event":"wanted","credential":".."}                                    the value of
-//   {"event":"closed","host":"..","port":n,"sent":n,"received":n,"ms":n,     bytes of the session
-//      "looked_into":true|false}                     whether its requests have been told of besides
-//   {"event":"request","host":"..","port":n,"method":"..","path":"..","status":n,"sent":n,
-//      "received":n,"ms":n,"credential":"its name","kept":true|false}        when it is over;
-//      whether the answer was one that is kept
+//   {"event":"refused","more":n}              so many that came faster than they can be told of
+//   {"event":"wanted","credential":".."}      the value of
+//   {"event":"ended"}                         after "close": there is nothing more to tell
 #pragma once
 
 #include <cstddef>

@@ -3,12 +3,13 @@
 import json
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from hutch_client import Client
+from hutch_client import Client, hutch_binary
 from origins import http_origin, port_of
 from test_network import door_of
 
@@ -87,6 +88,9 @@ def test_doors_that_are_killed_under_load(world):
     assert run["stdout"].startswith("GET /"), run
     for session in sessions:
         world.call("delete_session", session_id=session)
+    audit = subprocess.run([hutch_binary(), "--state-dir", world.state, "audit", "--json", "-n", "200000"], capture_output=True, text=True, check=True)
+    rows = [json.loads(line) for line in audit.stdout.splitlines()]
+    assert len([row for row in rows if row["verdict"] == "allowed"]) >= len(world.asked) and not any("open" in row for row in rows)
     wait_for(lambda: not door_of(world.state))
     (place,) = (entry for entry in (Path(world.state) / "egress").iterdir() if entry.is_dir() and entry.name != "downloads")
     assert {file.name for file in place.iterdir()} <= {"egress.sock", "lock", "egress.log"}

@@ -1,12 +1,14 @@
 """How much of the network one session may use, as the operator says it."""
 
+import os
+import signal
 import subprocess
 
 import pytest
 
 from hutch_client import Client, hutch_binary
 from origins import http_origin, plain_origin, port_of, tls_origin
-from test_network import refused
+from test_network import door_of, refused
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +82,36 @@ def test_bytes_of_a_day_that_all_sessions_have_together(world, state):
     with Client(state, env=environment) as client:
         run = client.run(f"curl -sS http://{world.web}/", "bash")
         assert any("today (UTC)" in reason for reason in refused(run).values()), run
+
+
+HELD = """
+import socket
+host, port = '{0.plain}'.split(':')
+held = socket.create_connection((host, int(port)), 20)
+line = b'x' * (2 << 20) + b'\\n'
+held.sendall(line)
+got = 0
+while got < len(line) + 6:
+    part = held.recv(1 << 20)
+    if not part: break
+    got += len(part)
+print(got)
+"""
+
+
+def test_bytes_of_connections_that_are_open_at_the_end(world, state):
+    config = world.folder / "held.toml"
+    config.write_text((world.folder / "config.toml").read_text().replace("session_mb = 2", "principal_daily_mb = 5"))
+    with Client(state, env={"HUTCH_CONFIG": str(config), "SSL_CERT_FILE": str(world.folder / "roots.pem")}) as client:
+        session = client.call("create_session")["session_id"]
+        run = client.run(HELD.format(world), session_id=session)
+        assert int(run["stdout"]) == (2 << 20) + 7, run
+        client.call("delete_session", session_id=session)
+        for door in door_of(state):  # as one that has been alone for a while: none is left that has counted
+            os.kill(door, signal.SIGKILL)
+        session = client.call("create_session")["session_id"]
+        run = client.run(HELD.format(world), session_id=session)
+        assert "today (UTC)" in str(refused(run)), run
 
 
 def test_connections_at_once(world):

@@ -43,12 +43,15 @@ json as_object(const sessions::AuditedRequest& one) {
   if (!request.reason.empty()) value["reason"] = request.reason;
   if (!request.credential.empty()) value["credential"] = request.credential;
   if (request.was_kept) value["from_cache"] = true;
+  if (request.is_open) value["open"] = true;
+  if (request.more > 0) value["more"] = request.more;
   return value;
 }
 
 std::string line_of(const sessions::AuditedRequest& one) {
   const sandbox::NetworkRequest& request = one.request;
   std::string text = time_of(request) + "  " + one.session_id + "  " + request.verdict + "  ";
+  if (request.more > 0) return text + std::to_string(request.more) + " more refusals";
   if (!request.method.empty()) text += request.method + " ";
   text += request.host;
   if (request.port != 0) text += ":" + std::to_string(request.port);
@@ -61,9 +64,38 @@ std::string line_of(const sessions::AuditedRequest& one) {
   if (!reason.empty()) text += "  " + reason;
   if (request.verdict == "allowed") {
     text += "  " + std::to_string(request.sent_bytes) + " bytes out, " +
-            std::to_string(request.received_bytes) + " in, " + std::to_string(request.ms) + " ms";
+            std::to_string(request.received_bytes) + " in, " + std::to_string(request.ms) + " ms" +
+            (request.is_open ? " until now" : "");
   }
   return one_line(to_utf8(text));
+}
+
+void print(const sessions::AuditedRequest& one, bool as_json) {
+  std::cout << (as_json ? sandbox::wire::print_json(as_object(one)) : line_of(one)) << "\n";
+}
+
+using Key = std::pair<std::int64_t, std::string>;
+
+// Those that were told of while they were under way, and have ended.
+base::Status tell_ends(sessions::Store& store, bool as_json, std::set<Key>& open) {
+  for (auto key = open.begin(); key != open.end();) {
+    const auto one = TRY(store.network_request(key->second, key->first));
+    if (one && one->request.is_open) {
+      ++key;
+      continue;
+    }
+    if (one) print(*one, as_json);
+    key = open.erase(key);
+  }
+  return base::done();
+}
+
+base::Status tell_what_is_gone(sessions::Store& store, const AuditOptions& options) {
+  const std::int64_t gone = TRY(store.network_requests_gone());
+  if (gone > 0 && !options.as_json) {
+    std::cerr << "hutch: " << gone << " older ones have made way for newer ones\n";
+  }
+  return base::done();
 }
 
 }  // namespace
@@ -73,15 +105,19 @@ base::Result<int> run_audit(Application& app, const AuditOptions& options) {
                                   .refused_only = options.refused_only,
                                   .after_number = 0,
                                   .limit = options.count};
-  std::set<std::pair<std::int64_t, std::string>> told;
+  std::set<Key> told;
+  std::set<Key> open;
   while (true) {
     TRY(app.sessions().take_journals());
     const auto found = TRY(app.store().network_requests(wanted));
+    TRY(tell_ends(app.store(), options.as_json, open));
     for (const sessions::AuditedRequest& one : found) {
-      if (!told.insert({one.request.number, one.session_id}).second) continue;
-      std::cout << (options.as_json ? sandbox::wire::print_json(as_object(one)) : line_of(one))
-                << "\n";
+      const Key key{one.request.number, one.session_id};
+      if (!told.insert(key).second) continue;
+      if (one.request.is_open) open.insert(key);
+      print(one, options.as_json);
     }
+    if (!options.follow) TRY(tell_what_is_gone(app.store(), options));
     if (!std::cout.flush() || !options.follow) return 0;
     // Of several sessions one may tell of an earlier request later.
     while (told.size() > 1 && told.begin()->first < told.rbegin()->first - kLateMost) {

@@ -69,4 +69,17 @@ TEST(MeterTest, ADayThatIsOverIsNotCountedAgainstTheNext) {
   EXPECT_TRUE(daily.is_used_up()) << "a box of yesterday gives nothing back";
 }
 
+TEST(MeterTest, MoreThatTheOperatorGivesHoldsOnTheSameDay) {
+  DailyMeter daily([] { return std::int64_t{8}; });
+  daily.allow({.day = 8, .bytes_left = 50, .bytes_a_day = 50});
+  EXPECT_FALSE(daily.counts_today());
+  daily.add(20);
+  EXPECT_TRUE(daily.counts_today()) << "nobody else may have heard of it";
+  daily.allow({.day = 8, .bytes_left = 100, .bytes_a_day = 100});
+  daily.add(79);
+  EXPECT_FALSE(daily.is_used_up());
+  daily.add(1);
+  EXPECT_TRUE(daily.is_used_up());
+}
+
 }  // namespace

@@ -275,4 +275,23 @@ TEST_F(GrowthTest, WhatIsAskedOfAllDoesNotLookAtEachRun) {
       << "the newest of a session are counted once";
 }
 
+TEST_F(GrowthTest, RequestsThatMakeWayCostTheSameHoweverManyThereAre) {
+  const Session one = created();
+  std::int64_t number = 0;
+  const auto add = [&](std::int64_t count, std::int64_t most) {
+    std::vector<sandbox::JournalEntry> entries(static_cast<std::size_t>(count));
+    const std::int64_t taken = store_->network_journal_taken(one.id).value();
+    for (sandbox::JournalEntry& entry : entries) {
+      entry.request.number = ++number;
+      entry.request.verdict = "allowed";
+      entry.end = taken + number;
+    }
+    EXPECT_TRUE(store_->take_network_journal(one.id, taken, entries, most).value());
+  };
+  add(100, 100);
+  const std::int64_t before = cost_of([&] { add(10, 100); });
+  add(20'000, 20'000);
+  EXPECT_LE(cost_of([&] { add(10, 20'000); }), 2 * before + 100);
+}
+
 }  // namespace

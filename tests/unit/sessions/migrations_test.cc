@@ -86,4 +86,38 @@ TEST(Migrations, AFailedStepLeavesTheOldVersion) {
   fs::remove_all(directory);
 }
 
+TEST(Migrations, RequestsOfBeforeBelongToTheirPrincipals) {
+  std::string directory = ::testing::TempDir() + "hutch_migrate_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  {
+    const auto database = Database::open(directory + "/db").value();
+    ASSERT_TRUE(migrate(*database, migrations().first(15)).ok());
+    for (const char* sql :
+         {"INSERT INTO principals VALUES ('p1', 'one', 0), ('p2', 'two', 0)",
+          "INSERT INTO sessions (id, principal_id, template, status, ends_with_connection, limits, "
+          "env, idle_seconds, retention_seconds, created_at, last_used_at) SELECT 's' || id, id, "
+          "'host', 'ready', 0, '{}', '{}', 1, 1, 0, 0 FROM principals",
+          "INSERT INTO network_requests SELECT id, 5, 'allowed', 'a.test', 443, '', '', 0, '', '', "
+          "1, 2, 3, 0 FROM sessions",
+          "INSERT INTO network_requests SELECT id, 6, 'refused', 'b.test', 443, '', '', 0, '', '', "
+          "0, 0, 0, 0 FROM sessions WHERE principal_id = 'p2'",
+          "INSERT INTO network_requests SELECT session_id, 7, 'refused', 'b.test', 443, '', '', 0, "
+          "'', '', 0, 0, 0, 0 FROM network_requests WHERE number = 6"}) {
+      ASSERT_TRUE(database->execute(sql).ok()) << sql;
+    }
+  }
+  const auto store = Store::open(directory + "/db").value();
+  EXPECT_EQ(store->network_requests({}).value().size(), 4);
+  EXPECT_FALSE(store->network_request("sp1", 5).value()->request.is_open);
+  // With room for four, whoever has three gives way.
+  sandbox::JournalEntry entry;
+  entry.request.number = 8;
+  entry.request.verdict = "allowed";
+  entry.end = 1;
+  EXPECT_TRUE(store->take_network_journal("sp1", 0, {entry}, 4).value());
+  EXPECT_EQ(store->network_requests({.session = "sp1"}).value().size(), 2);
+  EXPECT_EQ(store->network_requests({.session = "sp2"}).value().size(), 2);
+  fs::remove_all(directory);
+}
+
 }  // namespace
