@@ -64,24 +64,27 @@ bool has_memory(const std::string& thread) {
 }  // namespace
 
 DeletedFiles deleted_open_files(const std::vector<pid_t>& pids, base::WorkBudget& budget,
-                                const std::stop_token& stop) {
+                                const std::stop_token& stop,
+                                const std::function<bool(const DeletedFile&)>& is_enough) {
   DeletedFiles found;
   std::set<std::pair<dev_t, ino_t>> seen;
-  const auto look_into = [&found, &seen, &budget](const Directory& table) {
+  bool enough = false;
+  const auto look_into = [&](const Directory& table) {
     while (const dirent* entry = ::readdir(table.get())) {  // NOLINT: one thread
-      if (!budget.take()) return;
+      if (enough || !budget.take()) return;
       struct stat status {};
       // Follows the link to the open file itself: nothing is opened, so a pipe cannot hold us up.
       if (::fstatat(::dirfd(table.get()), entry->d_name, &status, 0) != 0) continue;
       if (!S_ISREG(status.st_mode) || status.st_nlink != 0) continue;
       if (!seen.insert({status.st_dev, status.st_ino}).second) continue;
       found.files.push_back({status.st_dev, status.st_ino, status.st_blocks * kBlockBytes});
+      enough = is_enough && is_enough(found.files.back());
     }
   };
   for (const pid_t pid : pids) {
     bool closed = false;
     for (const std::string& path : descriptor_tables(pid, budget)) {
-      if (budget.spent() || stop.stop_requested()) return found;
+      if (enough || budget.spent() || stop.stop_requested()) return found;
       errno = 0;
       const Directory table = open_directory(path + "/fd");
       if (table) look_into(table);

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <stop_token>
 #include <vector>
 
@@ -26,9 +27,10 @@ struct DeletedFiles {
 };
 
 // Of these processes (pids of the host) and their threads, each file once. memfds are among them.
-// Ends early when told to stop, or when the budget is spent: a step for each thread and each
-// descriptor.
+// Ends early when told to stop, when a file was enough, or when the budget is spent: a step for
+// each thread and each descriptor.
 DeletedFiles deleted_open_files(const std::vector<pid_t>& pids, base::WorkBudget& budget,
-                                const std::stop_token& stop = {});
+                                const std::stop_token& stop = {},
+                                const std::function<bool(const DeletedFile&)>& is_enough = {});
 
 }  // namespace sandbox::box

@@ -121,14 +121,15 @@ MemoryLedger::Sum MemoryLedger::look(const std::vector<pid_t>& processes, const 
   bool all_asked = true;
   bool time_is_left = true;
   for (const pid_t pid : waiting_for_question()) {
-    all_asked = time_is_left && !is_beyond() && !stop.stop_requested();
+    const bool found = is_beyond() && tally.largest() >= 0;
+    all_asked = time_is_left && !found && !stop.stop_requested();
     if (!all_asked) break;
     Entry& entry = entries_[pid];
     ask(pid, nameless, entry);
     tally.add(pid, estimate(entry));
     time_is_left = base::thread_cpu_time() < ends_at;
   }
-  const bool beyond = is_beyond();
+  const bool beyond = is_beyond() && tally.largest() >= 0;
   if (beyond || all_asked) begin_round();
   if (beyond && goes_on && doubt_ == Doubt::kNone) {
     doubt_ = Doubt::kAskAtOneGo;

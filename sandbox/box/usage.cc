@@ -6,6 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "sandbox/box/deleted_files.h"
@@ -17,7 +22,6 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 // Hard links are names beside the inodes that the limit counts: what is linked from a cache has two
 // or three.
@@ -41,11 +45,6 @@ constexpr microseconds kCpuEachSocket{10};  // measured: 2
 
 // What asking for the truth about memory may take of a look: the next one goes on with it.
 constexpr milliseconds kAskingTime{100};
-// Descriptors are looked at for memory files as often as costs a fifth of a processor, and at least
-// every two seconds.
-constexpr int kDescriptorRestFactor = 4;
-constexpr seconds kDescriptorRestMax{2};
-
 base::WorkBudget::Bounds bounds_of(std::int64_t steps, microseconds cpu_each) {
   return {.steps = steps, .cpu_time = cpu_each * steps};
 }
@@ -85,22 +84,52 @@ base::UniqueFd hold_process(pid_t pid, const Measured& measured) {
   return held;
 }
 
-void add_deleted(const Measured& measured, const LookBounds& bounds, DiskUsage& usage,
-                 const std::stop_token& stop) {
+// What a process has caused to be written to disks, by proc_pid_io(5); 0 where that is not told.
+std::int64_t written_bytes(pid_t pid) {
+  constexpr std::string_view kName = "write_bytes: ";
+  std::ifstream io("/proc/" + std::to_string(pid) + "/io");
+  for (std::string line; std::getline(io, line);) {
+    if (line.starts_with(kName)) return std::strtoll(line.c_str() + kName.size(), nullptr, 10);
+  }
+  return 0;
+}
+
+// Who has written most holds most, most likely.
+void sort_by_writing(std::vector<pid_t>& processes) {
+  std::vector<std::pair<std::int64_t, pid_t>> writers;
+  writers.reserve(processes.size());
+  for (const pid_t pid : processes) writers.emplace_back(written_bytes(pid), pid);
+  std::sort(writers.begin(), writers.end(), std::greater<>());
+  std::transform(writers.begin(), writers.end(), processes.begin(),
+                 [](const auto& writer) { return writer.second; });
+}
+
+// Ends early once it is beyond a limit and has grown.
+void add_deleted(const Measured& measured, const Limits& limits, const DiskUsage& before,
+                 const std::stop_token& hurry, DiskUsage& usage) {
+  const LookBounds bounds = look_bounds(limits);
   base::WorkBudget processes_budget(bounds.processes);
   base::WorkBudget descriptors_budget(bounds.descriptors);
-  const auto processes = read_descendants(measured.init_host_pid, processes_budget);
-  DeletedFiles deleted = deleted_open_files(processes, descriptors_budget, stop);
+  auto processes = read_descendants(measured.init_host_pid, processes_budget);
+  sort_by_writing(processes);
+  const std::vector<dev_t> devices = devices_of(measured.directories);
+  const std::int64_t bytes_most = std::max(limits.disk_mb << 20, before.bytes);
+  const std::int64_t files_most = std::max(limits.files, before.files);
+  bool is_beyond = false;
+  DeletedFiles deleted =
+      deleted_open_files(processes, descriptors_budget, hurry, [&](const DeletedFile& file) {
+        if (!is_on(file.device, devices)) return false;
+        usage.deleted_bytes += file.bytes;
+        ++usage.deleted_files;
+        is_beyond = usage.bytes + usage.deleted_bytes > bytes_most ||
+                    usage.files + usage.deleted_files > files_most;
+        return is_beyond;
+      });
+  usage.closed = std::move(deleted.closed);
+  usage.cut_short = hurry.stop_requested() && !is_beyond;
   if (processes_budget.spent()) usage.uncountable = Uncountable::kProcesses;
   if (descriptors_budget.spent()) usage.uncountable = Uncountable::kDescriptors;
-  if (processes_budget.spent() || descriptors_budget.spent()) usage.complete = false;
-  usage.closed = std::move(deleted.closed);
-  const std::vector<dev_t> devices = devices_of(measured.directories);
-  for (const DeletedFile& file : deleted.files) {
-    if (!is_on(file.device, devices)) continue;
-    usage.deleted_bytes += file.bytes;
-    ++usage.deleted_files;
-  }
+  if (is_beyond || processes_budget.spent() || descriptors_budget.spent()) usage.complete = false;
 }
 
 }  // namespace
@@ -138,28 +167,25 @@ const char* reason_of(Uncountable what) {
 
 ProcessLooks::ProcessLooks(Measured measured, const Limits& limits)
     : measured_(std::move(measured)),
+      limits_(limits),
       bounds_(look_bounds(limits)),
       socket_bounds_(read_socket_bounds(limits.memory_mb << 20)),
       memory_bytes_max_(limits.memory_mb << 20) {}
 
-std::int64_t ProcessLooks::unmapped_memory(const std::vector<pid_t>& processes,
-                                           const std::stop_token& stop) {
-  if (Clock::now() >= next_descriptor_look_) {
-    const auto started = base::thread_cpu_time();
-    base::WorkBudget budget(bounds_.descriptors);
-    const std::vector<dev_t> disk = devices_of(measured_.directories);
-    const std::vector<dev_t> tmpfs = devices_of(measured_.tmpfs);
-    open_memory_files_bytes_ = 0;
-    for (const DeletedFile& file : deleted_open_files(processes, budget, stop).files) {
-      // statfs(2) has counted what lies on the box's tmpfs.
-      if (is_on(file.device, disk) || is_on(file.device, tmpfs)) continue;
-      open_memory_files_bytes_ += file.bytes;
-    }
-    const auto took = base::thread_cpu_time() - started;
-    next_descriptor_look_ =
-        Clock::now() + std::min<Clock::duration>(took * kDescriptorRestFactor, kDescriptorRestMax);
+std::int64_t measure_memory_files(const Measured& measured, const Limits& limits,
+                                  const std::stop_token& stop) {
+  const LookBounds bounds = look_bounds(limits);
+  base::WorkBudget processes_budget(bounds.processes);
+  base::WorkBudget descriptors_budget(bounds.descriptors);
+  const auto processes = read_descendants(measured.init_host_pid, processes_budget);
+  const std::vector<dev_t> disk = devices_of(measured.directories);
+  const std::vector<dev_t> tmpfs = devices_of(measured.tmpfs);
+  std::int64_t bytes = 0;
+  for (const DeletedFile& file : deleted_open_files(processes, descriptors_budget, stop).files) {
+    // statfs(2) counts what lies on the box's tmpfs.
+    if (!is_on(file.device, disk) && !is_on(file.device, tmpfs)) bytes += file.bytes;
   }
-  return tmpfs_bytes(measured_.tmpfs) + open_memory_files_bytes_;
+  return bytes;
 }
 
 ProcessUsage ProcessLooks::look(const Questions& questions, const std::stop_token& stop) {
@@ -172,18 +198,24 @@ ProcessUsage ProcessLooks::look(const Questions& questions, const std::stop_toke
   base::WorkBudget socket_budget(bounds_.sockets);
   usage.sockets = measure_sockets(measured_.init_host_pid, socket_bounds_, socket_budget);
   if (!questions.memory) return usage;
-  const MemoryLedger::Sum sum = ledger_.look(
-      processes, {memory_bytes_max_, unmapped_memory(processes, stop), kAskingTime}, stop);
+  const auto look_at_memory = [&](std::int64_t memory_files_bytes) {
+    const std::int64_t unmapped = tmpfs_bytes(measured_.tmpfs) + memory_files_bytes;
+    return ledger_.look(processes, {memory_bytes_max_, unmapped, kAskingTime}, stop);
+  };
+  MemoryLedger::Sum sum = look_at_memory(questions.memory_files_bytes);
+  if (sum.largest >= 0 && questions.memory_files_bytes > 0) {
+    // They may be gone by now, and nobody is ended for what was there.
+    sum = look_at_memory(measure_memory_files(measured_, limits_, stop));
+  }
   usage.memory_bytes = sum.bytes;
   if (sum.largest >= 0) usage.largest = hold_process(sum.largest, measured_);
   return usage;
 }
 
 DiskUsage measure_disk(const Measured& measured, const Limits& limits, const DiskUsage& before,
-                       const std::stop_token& stop) {
+                       const std::stop_token& stop, const std::stop_token& hurry) {
   DiskUsage usage;
-  const LookBounds bounds = look_bounds(limits);
-  base::WorkBudget names(bounds.names);
+  base::WorkBudget names(look_bounds(limits).names);
   bool unreadable = false;  // again and again
   for (const int directory : measured.directories) {
     // Beyond the limit, so that growth can still be seen.
@@ -202,7 +234,7 @@ DiskUsage measure_disk(const Measured& measured, const Limits& limits, const Dis
     usage.deleted_bytes = before.deleted_bytes;
     usage.deleted_files = before.deleted_files;
   } else {
-    add_deleted(measured, bounds, usage, stop);
+    add_deleted(measured, limits, before, hurry, usage);
   }
   usage.bytes += usage.deleted_bytes;
   usage.files += usage.deleted_files;

@@ -4,7 +4,6 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <stop_token>
@@ -50,6 +49,7 @@ class ProcessLooks {
   struct Questions {
     bool tasks = false;
     bool memory = false;
+    std::int64_t memory_files_bytes = 0;  // as measure_memory_files() has found them
   };
 
   ProcessLooks(Measured measured, const Limits& limits);
@@ -58,18 +58,17 @@ class ProcessLooks {
   ProcessUsage look(const Questions& questions, const std::stop_token& stop);
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  std::int64_t unmapped_memory(const std::vector<pid_t>& processes, const std::stop_token& stop);
-
   const Measured measured_;
+  const Limits limits_;
   const LookBounds bounds_;
   const SocketBounds socket_bounds_;
   const std::int64_t memory_bytes_max_;
   MemoryLedger ledger_;
-  std::int64_t open_memory_files_bytes_ = 0;
-  Clock::time_point next_descriptor_look_{};
 };
+
+// What is in memory files that somebody holds open and that lie on no file system of the box.
+std::int64_t measure_memory_files(const Measured& measured, const Limits& limits,
+                                  const std::stop_token& stop);
 
 // What there was too much of to look through, or is closed to the count.
 enum class Uncountable { kNothing, kClosed, kNames, kDescriptors, kProcesses };
@@ -85,11 +84,13 @@ struct DiskUsage {
   bool complete = true;       // false: things were moved under the count, and more may be there
   std::vector<pid_t> closed;  // see DeletedFiles
   Uncountable uncountable = Uncountable::kNothing;
+  bool cut_short = false;  // nothing else of it means anything
 };
 
 // Counts up to about twice the limit of files, which is then what it says. Where what has a name
-// has grown beyond a limit, what has none is not looked for: it counts as it did in `before`.
+// has grown beyond a limit, what has none is not looked for: it counts as it did in `before`. To
+// look for it takes longest, and is cut short when `hurry` is requested.
 DiskUsage measure_disk(const Measured& measured, const Limits& limits, const DiskUsage& before,
-                       const std::stop_token& stop);
+                       const std::stop_token& stop, const std::stop_token& hurry);
 
 }  // namespace sandbox::box

@@ -42,21 +42,25 @@ base::Result<std::unique_ptr<Watchdog>> Watchdog::start(EventLoop& loop, const L
                                                         Watched watched) {
   auto processes_side = TRY(SideThread::create(loop));
   auto disk_side = TRY(SideThread::create(loop));
+  auto memory_files_side = TRY(SideThread::create(loop));
   std::unique_ptr<Watchdog> watchdog(new Watchdog(loop, limits, std::move(watched),
-                                                  std::move(processes_side), std::move(disk_side)));
+                                                  std::move(processes_side), std::move(disk_side),
+                                                  std::move(memory_files_side)));
   watchdog->set_timer(kIdleInterval);
   return watchdog;
 }
 
 Watchdog::Watchdog(EventLoop& loop, const Limits& limits, Watched watched,
                    std::unique_ptr<SideThread> processes_side,
-                   std::unique_ptr<SideThread> disk_side)
+                   std::unique_ptr<SideThread> disk_side,
+                   std::unique_ptr<SideThread> memory_files_side)
     : loop_(loop),
       limits_(limits),
       watched_(std::move(watched)),
       process_looks_(watched_.measured, limits),
       processes_side_(std::move(processes_side)),
-      disk_side_(std::move(disk_side)) {}
+      disk_side_(std::move(disk_side)),
+      memory_files_side_(std::move(memory_files_side)) {}
 
 Watchdog::~Watchdog() { loop_.cancel(timer_); }
 
@@ -75,6 +79,9 @@ void Watchdog::tick() {
   timer_ = 0;
   check_oom_kills();
   if (!processes_side_->busy() && Clock::now() >= next_process_look_) look_at_processes();
+  if (watched_.memory && !memory_files_side_->busy() && Clock::now() >= next_memory_files_look_) {
+    look_at_memory_files();
+  }
   look_at_room();
   const bool disk_is_due = watched_.disk && Clock::now() >= next_disk_look_;
   if (disk_is_due && !disk_side_->busy()) look_at_disk();
@@ -96,6 +103,7 @@ void Watchdog::look_at_processes() {
   ProcessLooks::Questions questions;
   questions.tasks = watched_.processes ? watched_.busy() : refused_before_.has_value();
   questions.memory = watched_.memory;
+  questions.memory_files_bytes = memory_files_bytes_;
   processes_side_->run([this, questions](const std::stop_token& stop) -> std::function<void()> {
     const auto started = base::thread_cpu_time();
     auto usage = std::make_shared<ProcessUsage>(process_looks_.look(questions, stop));
@@ -109,30 +117,48 @@ void Watchdog::look_at_processes() {
   });
 }
 
+void Watchdog::look_at_memory_files() {
+  memory_files_side_->run([this](const std::stop_token& stop) -> std::function<void()> {
+    const auto started = base::thread_cpu_time();
+    const std::int64_t bytes = measure_memory_files(watched_.measured, limits_, stop);
+    return [this, bytes, took = base::thread_cpu_time() - started] {
+      next_memory_files_look_ = Clock::now() + rest_after(took, kProcessRestFactor);
+      memory_files_bytes_ = bytes;
+    };
+  });
+}
+
 void Watchdog::look_at_disk() {
   // What was promised just now may not be written yet: the look after this one counts it.
   const std::int64_t written = std::exchange(promised_before_look_, promised_bytes_);
   room_at_look_ = room_;
-  disk_side_->run(
-      [this, written, before = last_disk_](const std::stop_token& stop) -> std::function<void()> {
-        const auto started = base::thread_cpu_time();
-        const DiskUsage usage = measure_disk(watched_.measured, limits_, before, stop);
-        return [this, usage, written, took = base::thread_cpu_time() - started] {
-          promised_bytes_ -= written;
-          promised_before_look_ -= written;
-          check_disk(usage);
-          disk_looked_at_ = Clock::now();
-          next_disk_look_ =
-              disk_looked_at_ +
-              (writes_below_floor_ || uncountable_looks_ > 0
-                   ? kBusyInterval
-                   : std::max<Clock::duration>(kDiskInterval, rest_after(took, kDiskRestFactor)));
-        };
-      });
+  hurry_ = std::stop_source();
+  disk_side_->run([this, written, before = last_disk_,
+                   hurry = hurry_](const std::stop_token& stop) -> std::function<void()> {
+    const auto started = base::thread_cpu_time();
+    const std::stop_callback stops(stop, [&hurry] { (void)hurry.request_stop(); });
+    const DiskUsage usage =
+        measure_disk(watched_.measured, limits_, before, stop, hurry.get_token());
+    return [this, usage, written, took = base::thread_cpu_time() - started] {
+      disk_looked_at_ = Clock::now();
+      if (usage.cut_short) {
+        next_disk_look_ = disk_looked_at_;
+        return;
+      }
+      hurried_ = false;
+      promised_bytes_ -= written;
+      promised_before_look_ -= written;
+      check_disk(usage);
+      const bool at_once = writes_below_floor_ || uncountable_looks_ > 0;
+      const auto rest = std::max<Clock::duration>(kDiskInterval, rest_after(took, kDiskRestFactor));
+      next_disk_look_ = disk_looked_at_ + (at_once ? Clock::duration(kBusyInterval) : rest);
+    };
+  });
 }
 
 // The rest after a look ends when the host has lost as much room as the session had left, which it
-// may have written, and when it loses what it keeps for itself.
+// may have written, and when it loses what it keeps for itself. A look that is on is cut short,
+// once, so that what has a name is counted first: that takes less time, and mostly it is the one.
 void Watchdog::look_at_room() {
   if (!watched_.disk) return;
   room_ = measure_room(watched_.measured.directories);
@@ -142,6 +168,7 @@ void Watchdog::look_at_room() {
   const bool may_be_over = lost > std::max<std::int64_t>(bytes_left, 0) ||
                            lost_files(room_at_look_, room_) > std::max<std::int64_t>(files_left, 0);
   if (!may_be_over && !(room_.below_floor && lost > 0)) return;
+  if (disk_side_->busy() && !std::exchange(hurried_, true)) (void)hurry_.request_stop();
   next_disk_look_ = std::min(next_disk_look_, disk_looked_at_ + kDiskInterval);
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 
 #include "sandbox/base/result.h"
 #include "sandbox/box/disk_room.h"
@@ -66,10 +67,12 @@ class Watchdog {
   using Clock = std::chrono::steady_clock;
 
   Watchdog(EventLoop& loop, const Limits& limits, Watched watched,
-           std::unique_ptr<SideThread> processes_side, std::unique_ptr<SideThread> disk_side);
+           std::unique_ptr<SideThread> processes_side, std::unique_ptr<SideThread> disk_side,
+           std::unique_ptr<SideThread> memory_files_side);
 
   void tick();
   void look_at_processes();
+  void look_at_memory_files();
   void look_at_disk();
   void look_at_room();
   void set_timer(std::chrono::milliseconds pause);
@@ -90,11 +93,15 @@ class Watchdog {
   std::int64_t memory_peak_bytes_ = 0;
   std::size_t processes_ = 0;  // at the last look
   Clock::time_point next_process_look_{};
+  Clock::time_point next_memory_files_look_{};
+  std::int64_t memory_files_bytes_ = 0;
   Clock::time_point next_disk_look_{};
   Clock::time_point disk_looked_at_{};
   DiskUsage last_disk_;
-  DiskRoom room_;          // at the last tick
-  DiskRoom room_at_look_;  // when the last look at the disk began
+  DiskRoom room_;           // at the last tick
+  DiskRoom room_at_look_;   // when the last look at the disk began
+  std::stop_source hurry_;  // of the look that is on
+  bool hurried_ = false;    // since the last one that came to its end
   Clock::time_point next_asked_look_{};
   std::int64_t promised_bytes_ = 0;        // to writers outside, and not counted yet
   std::int64_t promised_before_look_ = 0;  // of these, before the last look began
@@ -112,10 +119,11 @@ class Watchdog {
   std::optional<Clock::time_point> oom_seen_at_;
   bool awake_ = false;
   ProcessLooks process_looks_;  // of the thread beside
-  // Last, so that what they still do has the rest. A look at the disk may take long, and the looks
-  // at the memory must not wait for it.
+  // Last, so that what they still do has the rest. A look at the disk, or at what is held
+  // open, may take long, and the looks at the memory must not wait for it.
   std::unique_ptr<SideThread> processes_side_;
   std::unique_ptr<SideThread> disk_side_;
+  std::unique_ptr<SideThread> memory_files_side_;
 };
 
 }  // namespace sandbox::box

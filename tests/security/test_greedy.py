@@ -135,7 +135,8 @@ def session_of(server, limit, **limits):
 
 def run_program(server, session, name, variables=""):
     code = variables + "\n" + (PROGRAMS / name).read_text()
-    return server.run(code, session_id=session, timeout_seconds=90)
+    run = server.run(code, session_id=session, timeout_seconds=120)
+    return server.until_ended(run["run_id"], timeout=120) if run["status"] == "running" else run
 
 
 # How long a look takes is the code's to choose, by what there is to look through: not how long nobody looks.

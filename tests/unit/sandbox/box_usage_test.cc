@@ -119,6 +119,16 @@ TEST(DeletedFiles, NoMoreIsLookedAtThanTheBudgetSays) {
   EXPECT_GE(deleted_files_of({::getpid()}).size(), 100U);
 }
 
+TEST(DeletedFiles, AFileMayBeEnough) {
+  std::vector<base::UniqueFd> held;
+  for (int i = 0; i < 10; ++i) held.emplace_back(::memfd_create("enough", MFD_CLOEXEC));
+  base::WorkBudget budget({.steps = 1'000'000, .cpu_time = std::chrono::minutes(1)});
+  int told = 0;
+  const auto found = deleted_open_files({::getpid(), ::getpid()}, budget, {},
+                                        [&told](const DeletedFile&) { return ++told == 3; });
+  EXPECT_EQ(found.files.size(), 3U);
+}
+
 TEST(DeletedFiles, AFileCountsOnceItsNameIsGone) {
   std::string path = ::testing::TempDir() + "hutch_deleted_XXXXXX";
   const base::UniqueFd fd(::mkstemp(path.data()));
@@ -256,23 +266,36 @@ TEST(MemoryLedger, WhatIsSharedCountsOnceThoughFewAreAskedAtEachLook) {
   ASSERT_NE(shared, MAP_FAILED);
   std::memset(shared, 1, kShared);
   Children children(8);
+  const ProcessMemory one = resident_memory(children.pids().front());
+  const std::int64_t most = 2 * (one.anonymous_bytes + one.shared_bytes);
   MemoryLedger ledger;
   // Nobody's time: one is asked at each look.
-  const MemoryLedger::Question question{.bytes_max = 3 * kShared,
-                                        .unmapped_bytes = 0,
-                                        .asking_time_max = std::chrono::nanoseconds(0)};
+  const MemoryLedger::Question question{
+      .bytes_max = most, .unmapped_bytes = 0, .asking_time_max = std::chrono::nanoseconds(0)};
   for (int look = 0; look < 20; ++look) {
     const auto sum = ledger.look(children.pids(), question, {});
     EXPECT_EQ(sum.largest, -1);
     EXPECT_LE(sum.bytes, question.bytes_max);
   }
-  const pid_t large = children.add(4 * kShared);
+  const pid_t large = children.add(static_cast<std::size_t>(most));
   pid_t found = -1;
   for (int look = 0; look < 3 && found < 0; ++look) {
     found = ledger.look(children.pids(), question, {}).largest;
   }
   EXPECT_EQ(found, large);
   ::munmap(shared, kShared);
+}
+
+TEST(MemoryLedger, WhatNobodyHasMappedIsSomebodys) {
+  const Children children(2);
+  MemoryLedger ledger;
+  const auto sum = ledger.look(children.pids(),
+                               {.bytes_max = kMebibyte << 10,
+                                .unmapped_bytes = kMebibyte << 11,
+                                .asking_time_max = std::chrono::milliseconds(100)},
+                               {});
+  EXPECT_GT(sum.bytes, static_cast<std::int64_t>(kMebibyte << 10));
+  EXPECT_NE(sum.largest, -1);
 }
 
 // What a quota does where there is one is tested in the virtual machine (tests/vm).

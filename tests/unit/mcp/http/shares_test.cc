@@ -1,7 +1,12 @@
 // What all share: one who takes all that is there keeps nobody else out.
+#include <linux/sockios.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/unit/mcp/http/http_fixture.h"
@@ -12,7 +17,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMiB = 1U << 20;
-constexpr int kLittleBytes = 64 << 10;  // that a socket holds of what is not read
+constexpr std::size_t kPart = 128U << 10;  // what the bodies here are made of
+constexpr int kLittleBytes = 64 << 10;     // that a socket holds of what is not read
 constexpr int kPatienceMs = 60'000;
 
 class Shares : public Http {
@@ -30,7 +36,27 @@ class Shares : public Http {
                 "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: server/discover\r\n");
   }
 
-  // All of it but the last byte, or until it is refused.
+  static in_port_t port_of(int fd, decltype(::getsockname)* get_name) {
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    const int got = get_name(fd, reinterpret_cast<sockaddr*>(&address), &size);
+    return got == 0 && address.sin_family == AF_INET ? address.sin_port : in_port_t{0};
+  }
+
+  // The server is in this process: its end of the connection has nothing that it has not read.
+  static bool is_read(int client) {
+    int unsent = 0;
+    if (::ioctl(client, SIOCOUTQ, &unsent) != 0 || unsent > 0) return false;
+    const in_port_t port = port_of(client, ::getsockname);
+    for (int fd = 0; fd < 1024; ++fd) {
+      int unread = 0;
+      if (port_of(fd, ::getpeername) != port) continue;
+      if (::ioctl(fd, FIONREAD, &unread) == 0 && unread > 0) return false;
+    }
+    return true;
+  }
+
+  // All of it but the last byte, or until it is refused; the server has read it then.
   void send_nearly_all(const std::string& request) {
     const int fd = connect();
     greedy_.push_back(fd);
@@ -40,6 +66,8 @@ class Shares : public Http {
       if (sent <= 0) return;
       left.remove_prefix(static_cast<std::size_t>(sent));
     }
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMs);
+    while (!is_read(fd) && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   }
 
   // The answer to one of those that have none, which it is not any more.
@@ -58,10 +86,10 @@ class Shares : public Http {
   // Two of alice's are all that there is room for.
   void expect_room_for_others() {
     start();
-    const std::string much = large_request("alice", 2 * kMiB);
+    const std::string much = large_request("alice", 2 * kPart);
     for (int i = 0; i < 3; ++i) send_nearly_all(much);
     EXPECT_TRUE(first_refused().starts_with("HTTP/1.1 503 ")) << "one of three";
-    const std::string whole = large_request("bob", 2 * kMiB);
+    const std::string whole = large_request("bob", 2 * kPart);
     const int bob = connect();
     send(bob, whole.substr(0, whole.size() - 1));
     EXPECT_TRUE(first_refused().starts_with("HTTP/1.1 503 ")) << "of her that has more than he";
@@ -75,8 +103,8 @@ class Shares : public Http {
 };
 
 TEST_F(Shares, BodiesThatTakeAllTheRoomGiveWay) {
-  options_.bounds.bodies_bytes = 7 * kMiB / 2;
-  options_.bounds.small_body = kMiB / 2;
+  options_.bounds.bodies_bytes = 7 * kPart / 2;
+  options_.bounds.small_body = kPart / 2;
   expect_room_for_others();
 }
 
@@ -91,16 +119,16 @@ TEST_F(Shares, BodiesThatHoldThreadsGiveWay) {
 }
 
 TEST_F(Shares, OneAloneMayHaveAllTheRoom) {
-  options_.bounds.bodies_bytes = 7 * kMiB / 2;
-  options_.bounds.small_body = kMiB / 2;
+  options_.bounds.bodies_bytes = 7 * kPart / 2;
+  options_.bounds.small_body = kPart / 2;
   start();
-  EXPECT_TRUE(ask(large_request("alice", 3 * kMiB)).starts_with("HTTP/1.1 200 "));
-  EXPECT_TRUE(ask(large_request("alice", 4 * kMiB)).starts_with("HTTP/1.1 503 "));
+  EXPECT_TRUE(ask(large_request("alice", 3 * kPart)).starts_with("HTTP/1.1 200 "));
+  EXPECT_TRUE(ask(large_request("alice", 4 * kPart)).starts_with("HTTP/1.1 503 "));
 }
 
 TEST_F(Shares, WhoReadsNothingGivesWayToWhoReads) {
-  options_.bounds.waiting_bytes = 14 * kMiB;
-  for (const auto& [name, bytes] : {std::pair{"large", 12 * kMiB}, {"medium", 4 * kMiB}}) {
+  options_.bounds.waiting_bytes = 10 * kMiB;
+  for (const auto& [name, bytes] : {std::pair{"large", 9 * kMiB}, {"medium", 2 * kMiB}}) {
     server_.add_tool(fake::make_tool(name, [bytes = bytes](const json&, CallContext&) {
       return fake::text_result(std::string(bytes, 'x'));
     }));
@@ -113,8 +141,8 @@ TEST_F(Shares, WhoReadsNothingGivesWayToWhoReads) {
   const int deaf = connect(kLittleBytes);
   send(deaf, call("alice", "large"));
   EXPECT_TRUE(receive(deaf, "\r\n\r\n").starts_with("HTTP/1.1 200 "));
-  EXPECT_GT(ask(call("bob", "medium")).size(), 4 * kMiB);
-  EXPECT_LT(receive(deaf).size(), 12 * kMiB) << "it has given way";
+  EXPECT_GT(ask(call("bob", "medium")).size(), 2 * kMiB);
+  EXPECT_LT(receive(deaf).size(), 9 * kMiB) << "it has given way";
   ::close(deaf);
 }
 
