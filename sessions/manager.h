@@ -372,9 +372,11 @@ class Manager {
   void wait_for_next_sweep(const std::stop_token& stop);
   void note_ended(const std::string& session_id);
   void clear_up_after_ended();
-  void sweep_directories(const std::stop_token& stop, bool may_delete);
-  // Names of directories of no session on record.
-  std::vector<std::string> strangers(const std::vector<Session>& live);
+  void sweep_directories(const std::vector<Session>& live, const Moment& now, bool may_delete,
+                         const std::stop_token& stop);
+  // Names of directories of no session on record, in which there is nothing, or for long nothing
+  // new.
+  std::vector<std::string> strangers(const std::vector<Session>& live, const Moment& now);
   // Nothing: this sweep cannot be.
   std::optional<bool> may_delete_in_sweep(const std::vector<Session>& live, const Moment& now);
   void prune(const std::stop_token& stop, const Moment& now);

@@ -1,13 +1,17 @@
 // The sweep: at start and from time to time, whatever dead servers and boxes left is put right.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 #include <string_view>
 
 #include "sandbox/base/clock.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/base/random_id.h"
+#include "sandbox/files/session_contents.h"
 #include "sandbox/files/tree.h"
 #include "sessions/at_once.h"
 #include "sessions/manager.h"
@@ -23,6 +27,23 @@ constexpr std::int64_t kMakingMsMax = 60'000;
 // Of the two ends of a session's time, this one follows from a clock that anybody may set.
 bool is_unused(const Session& session, const Moment& now) {
   return now.now_ms >= session.last_used_at + session.retention_seconds * 1000;
+}
+
+// A directory of no session on record, as when the database was moved aside: nothing is in it, or
+// nothing has changed in it since then.
+bool is_stale(const std::string& directory, std::int64_t since_ms) {
+  const auto opened = base::open_file(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!opened.ok()) return false;
+  const auto names = base::names_in(opened.value().get());
+  const bool is_bare = std::all_of(names.begin(), names.end(),
+                                   [](const std::string& name) { return name == "lock"; });
+  if (is_bare || !sandbox::files::may_hold_something(opened.value().get())) return true;
+  const char* const kParts[] = {".", "lock", "workspace", "home", "runs"};
+  return std::all_of(std::begin(kParts), std::end(kParts), [&](const char* name) {
+    struct stat status {};
+    const bool is_there = ::fstatat(opened.value().get(), name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    return !is_there || static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1000 < since_ms;
+  });
 }
 
 // Its lifetime was counted by a clock that nobody sets.
@@ -82,7 +103,7 @@ void Manager::sweep(const std::stop_token& stop) {
   at_once(live.size(), [&](std::size_t i) {
     if (!stop.stop_requested()) sweep_session(live[i], now, *may_delete);
   });
-  if (!stop.stop_requested()) sweep_directories(stop, *may_delete);
+  if (!stop.stop_requested()) sweep_directories(live, now, *may_delete, stop);
   if (*may_delete && !stop.stop_requested()) {
     (void)store_.end_sweep();
     prune(stop, now);
@@ -103,7 +124,7 @@ std::optional<bool> Manager::may_delete_in_sweep(const std::vector<Session>& liv
     if (is_surely_over(session, now)) continue;
     if (lifetime_is_over(session, now) || is_unused(session, now)) ++due.sessions;
   }
-  const auto unknown = static_cast<std::int64_t>(strangers(live).size());
+  const auto unknown = static_cast<std::int64_t>(strangers(live, now).size());
   due.all += unknown;
   due.sessions += unknown;
   const auto decided = store_.begin_sweep(now, served_since_ms_, due, config_.retention_seconds);
@@ -113,7 +134,7 @@ std::optional<bool> Manager::may_delete_in_sweep(const std::vector<Session>& liv
   return decided.value().may_delete;
 }
 
-std::vector<std::string> Manager::strangers(const std::vector<Session>& live) {
+std::vector<std::string> Manager::strangers(const std::vector<Session>& live, const Moment& now) {
   std::vector<std::string> found;
   const auto parent =
       base::open_file(AT_FDCWD, config_.state_directory + "/sessions", O_RDONLY | O_DIRECTORY);
@@ -123,7 +144,10 @@ std::vector<std::string> Manager::strangers(const std::vector<Session>& live) {
   for (std::string& name : base::names_in(parent.value().get())) {
     if (known.contains(name) || !base::is_short_id(name, "session_")) continue;
     const auto on_record = store_.session_is_on_record(name);
-    if (on_record.ok() && !on_record.value()) found.push_back(std::move(name));
+    const bool is_strange = on_record.ok() && !on_record.value();
+    if (is_strange && is_stale(directory_of(name), now.now_ms - config_.retention_seconds * 1000)) {
+      found.push_back(std::move(name));
+    }
   }
   return found;
 }
@@ -168,7 +192,8 @@ void Manager::sweep_session(const Session& session, const Moment& now, bool may_
   }
 }
 
-void Manager::sweep_directories(const std::stop_token& stop, bool may_delete) {
+void Manager::sweep_directories(const std::vector<Session>& live, const Moment& now,
+                                bool may_delete, const std::stop_token& stop) {
   const std::string top = config_.state_directory + "/sessions";
   const auto parent = base::open_file(AT_FDCWD, top, O_RDONLY | O_DIRECTORY);
   if (!parent.ok()) return;
@@ -179,19 +204,24 @@ void Manager::sweep_directories(const std::stop_token& stop, bool may_delete) {
       (void)bury(session);
     }
   }
+  const auto remove = [&](const std::string& name) {
+    const auto lock = sandbox::SessionLock::take(directory_of(name));
+    if (!lock.ok()) return false;
+    sandbox_.sweep(name, directory_of(name), lock.value());
+    return sandbox::files::remove_tree(parent.value().get(), name).ok();
+  };
+  // What was made again of those that are destroyed, as somebody came too late.
   for (const std::string& name : base::names_in(parent.value().get())) {
     if (!base::is_short_id(name, "session_")) continue;
-    const auto owned = store_.session_is_live(name);
-    if (!owned.ok() || owned.value()) continue;
-    // Of none that there ever was, as far as this database says.
+    const auto is_live = store_.session_is_live(name);
     const auto on_record = store_.session_is_on_record(name);
-    const bool is_strange = !on_record.ok() || !on_record.value();
-    if (is_strange && !may_delete) continue;
-    const auto lock = sandbox::SessionLock::take(directory_of(name));
-    if (!lock.ok()) continue;
-    sandbox_.sweep(name, directory_of(name), lock.value());
-    const auto removed = sandbox::files::remove_tree(parent.value().get(), name);
-    if (removed.ok() && is_strange) {
+    const bool is_left = is_live.ok() && !is_live.value() && on_record.ok() && on_record.value();
+    if (is_left) (void)remove(name);
+  }
+  if (may_delete) {
+    for (const std::string& name : strangers(live, now)) {
+      const auto on_record = store_.session_is_on_record(name);
+      if (!on_record.ok() || on_record.value() || !remove(name)) continue;
       config_.on_deletion("deleted the directory of session " + name +
                           ": the database knows of no such session");
     }

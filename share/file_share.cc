@@ -27,6 +27,9 @@ constexpr std::size_t kNameBytesMax = 200;
 constexpr std::size_t kExtensionBytesMax = 20;  // what is longer is no extension
 // A copy takes seconds; a directory without a row for this long belongs to a dead server.
 constexpr std::int64_t kOrphanMs = 3'600'000;
+// One that was whole was a share: its server died as it took it back, or the database is another.
+constexpr std::int64_t kWholeOrphanMs = 30LL * 86'400'000;
+constexpr const char* kPartial = ".partial";
 
 struct Copied {
   std::int64_t bytes = 0;
@@ -61,6 +64,16 @@ void remove_directory(const std::string& path) {
     (void)::unlinkat(::dirfd(directory.get()), entry->d_name, 0);
   }
   (void)::rmdir(path.c_str());
+}
+
+bool holds_a_whole_copy(const std::string& path) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), &::closedir);
+  if (!directory) return true;
+  while (const dirent* entry = ::readdir(directory.get())) {  // NOLINT: a DIR of our own
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != ".." && name != kPartial) return true;
+  }
+  return false;
 }
 
 // How many bytes the first character has when it is none for a name, else 0.
@@ -130,7 +143,7 @@ base::Result<sessions::Share> FileShare::publish(int source_fd,
   // The client may be on another machine: what it is told of a failure names no path of this one.
   if (::mkdir(home.c_str(), 0700) != 0) return Error::from_errno("make a place for the copy");
   const auto made = [&]() -> base::Status {
-    const std::string partial = home + "/.partial";
+    const std::string partial = home + "/" + kPartial;
     const base::UniqueFd target(
         ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!target.valid()) return Error::from_errno("make the copy");
@@ -180,7 +193,10 @@ std::vector<sessions::Share> FileShare::sweep() const {
       continue;
     }
     const auto known = store_->share_exists(name);
-    if (known.ok() && !known.value()) remove_directory(directory_ + "/" + name);
+    if (!known.ok() || known.value()) continue;
+    const std::int64_t age_ms = now - static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1000;
+    const bool is_whole = holds_a_whole_copy(directory_ + "/" + name);
+    if (!is_whole || age_ms > kWholeOrphanMs) remove_directory(directory_ + "/" + name);
   }
   return removed;
 }

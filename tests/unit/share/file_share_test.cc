@@ -91,12 +91,20 @@ TEST_F(FileShareTest, TheSweepRemovesWhatExpiredAndWhatWasInterrupted) {
   fs::create_directory(orphan);
   const std::string young = directory_ + "/shared/" + base::random_id("share_");
   fs::create_directory(young);
+  // As of a database that was moved aside.
+  const std::string whole = directory_ + "/shared/" + base::random_id("share_");
+  fs::create_directory(whole);
+  std::ofstream(whole + "/file") << "x";
+  const std::time_t days_ago = std::time(nullptr) - 20 * 86'400;
+  const timespec lately[2] = {{days_ago, 0}, {days_ago, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, whole.c_str(), lately, 0), 0);
   const timespec old[2] = {{1, 0}, {1, 0}};
   ASSERT_EQ(::utimensat(AT_FDCWD, orphan.c_str(), old, 0), 0);
   share().sweep();
   EXPECT_TRUE(fs::exists(share().stored_path(kept)));
   EXPECT_FALSE(fs::exists(directory_ + "/shared/" + expired.id));
   EXPECT_FALSE(fs::exists(orphan));
+  EXPECT_TRUE(fs::exists(whole));
   EXPECT_TRUE(fs::exists(young)) << "it may be a copy in progress";
 }
 

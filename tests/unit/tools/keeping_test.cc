@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -148,13 +149,33 @@ TEST_F(KeepingTest, WhatIsSharedStaysToo) {
 
 TEST_F(KeepingTest, AStateDirectoryWithoutItsDatabaseKeepsItsSessions) {
   std::vector<std::string> strangers;
+  const auto age = [](const std::string& directory) {
+    for (const char* part : {"/workspace", "/home", "/runs", ""}) {
+      fs::last_write_time(directory + part,
+                          fs::file_time_type::clock::now() - std::chrono::hours(8 * 24));
+    }
+  };
   for (int i = 0; i < 25; ++i) {
     strangers.push_back(directory_ + "/sessions/" + base::short_id("session_"));
-    fs::create_directories(strangers.back() + "/workspace");
+    for (const char* part : {"/workspace", "/home", "/runs"}) {
+      fs::create_directories(strangers.back() + part);
+    }
+    std::ofstream(strangers.back() + "/workspace/file") << "x";
   }
+  const std::string bare = directory_ + "/sessions/" + base::short_id("session_");
+  fs::create_directory(bare);
   start_server();
-  for (const auto& directory : strangers) EXPECT_TRUE(fs::exists(directory));
-  EXPECT_EQ(holds_.size(), 1U);
+  EXPECT_FALSE(fs::exists(bare));
+  for (const auto& directory : strangers) EXPECT_TRUE(fs::exists(directory)) << "it is young";
+  EXPECT_TRUE(holds_.empty());
+
+  age(strangers[0]);
+  start_server();
+  EXPECT_FALSE(fs::exists(strangers[0]));
+  for (std::size_t i = 1; i < strangers.size(); ++i) age(strangers[i]);
+  start_server();
+  for (std::size_t i = 1; i < strangers.size(); ++i) EXPECT_TRUE(fs::exists(strangers[i]));
+  EXPECT_EQ(holds_.size(), 1U) << "so many at once";
 }
 
 TEST_F(KeepingTest, ALifetimeGoesByTheStartOfTheMachine) {
