@@ -1,97 +1,81 @@
-"""What a past of a million runs costs: the same calls on an empty database and on a full one, in turns.
+"""What a million runs of the past cost those who list, measure, audit and create: beside an empty database, in turns.
 
     tests/bench/past_runs.py [--runs N] [--rounds N]
 
-The past is written straight into the database, as sessions of one principal that are deleted or stand, with runs that
-nobody has read. Each ratio is of medians; the aim is 1.2 at most.
+The runs are rows of a hundred sessions: half of them exist, half were deleted. Each is younger than [retention] lets go, and was read.
 """
 
 import argparse
 import contextlib
+import os
 import pathlib
-import shutil
 import sqlite3
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "support"))
-sys.path.insert(0, str(HERE))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+from http_server import HttpClient, Server  # noqa: E402
+from hutch_client import hutch_binary  # noqa: E402
 
-from http_server import Server, token  # noqa: E402
-from principals import Caller  # noqa: E402
-
-PAST_SESSIONS, DAY_MS = 1000, 86_400_000
-
-
-def like(rows, table, made):
-    """Inserts copies of the newest row of the table, each with what `made` gives."""
-    names = [row[1] for row in rows.execute(f"PRAGMA table_info({table})")]
-    model = dict(zip(names, rows.execute(f"SELECT * FROM {table} ORDER BY rowid DESC LIMIT 1").fetchone()))
-    marks = ", ".join("?" * len(names))
-    rows.executemany(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})",
-                     ([{**model, **changes}[name] for name in names] for changes in made))
+RECORD = '{"run_id":"run","status":"completed","language":"python","duration_ms":7}'
 
 
 def fill(state, runs):
-    now = int(time.time() * 1000)
-    with contextlib.closing(sqlite3.connect(f"{state}/hutch.db", timeout=60)) as rows, rows:
-        ids = [f"session_past{number:08}" for number in range(PAST_SESSIONS)]
-        like(rows, "sessions", ({"id": id, "name": None, "status": "destroyed" if place % 2 else "stopped",
-                                 "created_at": now - DAY_MS, "last_used_at": now - DAY_MS}
-                                for place, id in enumerate(ids)))
-        like(rows, "runs", ({"id": f"run_past{number:09}", "session_id": ids[number % PAST_SESSIONS],
-                             "created_at": now - DAY_MS + number // 100} for number in range(runs)))
+    with Server(state) as server:  # the schema, and the principal
+        HttpClient(server).call("create_session", name="first")
+    with contextlib.closing(sqlite3.connect(f"{state}/hutch.db")) as database, database:
+        now = int(time.time() * 1000)
+        (principal,) = database.execute("SELECT principal_id FROM sessions WHERE name = 'first'").fetchone()
+        numbers = "WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < ? - 1) "
+        database.execute(numbers + "INSERT INTO sessions (id, principal_id, name, template, status, ends_with_connection, limits, "
+                         "env, idle_seconds, retention_seconds, created_at, last_used_at, ended_at, buried) SELECT "
+                         "printf('session_%012d', n), ?, printf('past %d', n), 'host', iif(n % 2, 'destroyed', 'stopped'), 0, '{}', "
+                         "'{}', 600, 604800, ?, ?, iif(n % 2, ?, NULL), n % 2 FROM number", (100, principal, now, now, now))
+        database.execute(numbers + "INSERT INTO runs (id, session_id, principal_id, language, status, background, code_sha256, "
+                         "server_id, queued_at, finished_at, record, was_read) SELECT printf('run_%012d', n), "
+                         "printf('session_%012d', n % 100), ?, 'python', 'completed', 0, '', '', ? + n, ? + n + 7, ?, 1 FROM number",
+                         (runs, principal, now - runs, now - runs, RECORD))
 
 
-def seconds_of(call):
-    begun = time.monotonic()
-    call()
-    return time.monotonic() - begun
+def questions(server, client, state):
+    yield "metrics", lambda: server.request("GET", "/metrics")
+    yield "list_sessions", lambda: client.call("list_sessions", status="ready")
+    yield "runs of a session", lambda: client.call("get_run", session_id="first")
+    yield "hutch audit", lambda: subprocess.run([hutch_binary(), "--state-dir", state, "audit"], check=True, capture_output=True)
+
+    def create():
+        client.call("delete_session", session_id=client.call("create_session")["session_id"])
+    yield "create and delete", create
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=100)
-    options = parser.parse_args()
-    with contextlib.ExitStack() as stack:
-        sides = []
-        for runs in (0, options.runs):
-            state = tempfile.mkdtemp(prefix="hutch-past-")
-            stack.callback(shutil.rmtree, state, ignore_errors=True)
-            with Server(state, no_auth=False) as first:  # makes the tables, and a row of each kind
-                secret = token(state)
-                call = Caller(first, secret)
-                session = call("create_session")["structuredContent"]["session_id"]
-                call("run_code", code="1", session_id=session)
-            if runs:
-                fill(state, runs)
-            server = stack.enter_context(Server(state, no_auth=False))
-            call = Caller(server, secret)
-            metrics = token(state, "--scope", "metrics")
-
-            def ask_metrics(server=server, metrics=metrics):
-                status, _, body = server.request("GET", "/metrics", headers={"Authorization": f"Bearer {metrics}"})
-                assert status == 200, body
-
-            def create(call=call):
-                made = call("create_session")["structuredContent"]["session_id"]
-                call("delete_session", session_id=made)
-
-            sides.append({"list_sessions": lambda call=call: call("list_sessions"),
-                          "get_run without an id": lambda call=call, session=session: call("get_run", session_id=session),
-                          "/metrics": ask_metrics, "create and delete": create})
-        print(f"{options.runs} runs of the past; medians of {options.rounds} in turns")
-        for name in sides[0]:
-            taken = [[], []]
-            for _ in range(options.rounds):
-                for side, into in zip(sides, taken):
-                    into.append(seconds_of(side[name]) * 1000)
-            empty, full = map(statistics.median, taken)
-            print(f"{name:<24} {empty:8.2f} ms empty {full:8.2f} ms full   {full / empty:.2f}", flush=True)
+    parser.add_argument("--rounds", type=int, default=30)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as empty, tempfile.TemporaryDirectory() as full:
+        fill(empty, 0)
+        begun = time.monotonic()
+        fill(full, arguments.runs)
+        print(f"{arguments.runs} runs made in {time.monotonic() - begun:.0f} s, "
+              f"{os.path.getsize(full + '/hutch.db') >> 20} MiB")
+        with Server(empty) as one, Server(full) as other:
+            sides = [dict(questions(server, HttpClient(server), state)) for server, state in ((one, empty), (other, full))]
+            times = {name: ([], []) for name in sides[0]}
+            for _ in range(arguments.rounds):
+                for name, taken in times.items():
+                    for side, ask in enumerate(sides):
+                        started = time.monotonic()
+                        ask[name]()
+                        taken[side].append(time.monotonic() - started)
+            print(f"{'':20}{'empty ms':>10}{'full ms':>10}{'ratio':>8}")
+            for name, (empty_times, full_times) in times.items():
+                before, after = (statistics.median(taken) * 1000 for taken in (empty_times, full_times))
+                print(f"{name:20}{before:10.1f}{after:10.1f}{after / before:8.2f}")
 
 
 if __name__ == "__main__":

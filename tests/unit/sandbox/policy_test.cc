@@ -258,7 +258,8 @@ TEST(Policy, NoFilterIsInstalledFromInside) {
 
 TEST(Policy, OperationsOfPrctlAreOnAList) {
   std::set<std::uint64_t> allowed;
-  for (const json& operation : policy()["operations"][0]["allow"]) {
+  const json whole = policy();
+  for (const json& operation : whole["operations"][0]["allow"]) {
     EXPECT_GT(operation.value("why", "").size(), 8U) << operation;
     allowed.insert(operation["value"].get<std::uint64_t>());
   }
@@ -313,7 +314,8 @@ TEST_P(PolicyEntry, AnswersAsWritten) {
     expected = kErrno | kErrnos.at(entry["errno"].get<std::string>());
   }
   seccomp_data data = call(entry["number"].get<long>());
-  for (const json& list : policy()["operations"]) {
+  const json whole = policy();
+  for (const json& list : whole["operations"]) {
     if (list["syscall"] != entry["syscall"]) continue;
     data.args[list["argument"].get<std::size_t>()] = list["allow"][0]["value"].get<std::uint64_t>();
   }
