@@ -367,6 +367,8 @@ class Manager {
   // False: there is none.
   base::Result<bool> take_journal_in(const std::string& session_id, int directory_fd);
   void sweep_session(const Session& session, const Moment& now, bool may_delete);
+  // After a box of it that may be dead.
+  void clear_up(const Session& session);
   void sweep_from_time_to_time(const std::stop_token& stop);
   // Until the next sweep; after boxes that end meanwhile it is cleared up at once.
   void wait_for_next_sweep(const std::stop_token& stop);

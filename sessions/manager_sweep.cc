@@ -89,7 +89,9 @@ void Manager::clear_up_after_ended() {
   }
   at_once(ended.size(), [&](std::size_t i) {
     const auto session = store_.session_of_any(ended[i]);
-    if (session.ok()) sweep_session(session.value(), config_.clock(), false);
+    if (!session.ok()) return;
+    const bool is_spare = session.value().principal_id == kSparePrincipal;
+    is_spare ? sweep_spare(session.value()) : clear_up(session.value());
   });
 }
 
@@ -170,6 +172,10 @@ void Manager::sweep_session(const Session& session, const Moment& now, bool may_
     }
     return;
   }
+  clear_up(session);
+}
+
+void Manager::clear_up(const Session& session) {
   const std::string directory = directory_of(session.id);
   auto owned = sandbox::SessionLock::take(directory);
   // Without a directory nothing was ever started, or everything was removed by hand.
