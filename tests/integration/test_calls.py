@@ -35,7 +35,7 @@ def test_what_waits_for_a_run_is_not_at_work(state):
         assert all(answer.headers["Content-Type"] == "text/event-stream" for answer in answers)
         # Answered while they all go on, which nothing but time and the end of their run ends.
         [session] = client.call("list_sessions")["sessions"]
-        assert session["active_runs"] == [run["run_id"]]
+        assert [one["run_id"] for one in session["active_runs"]] == [run["run_id"]]
         ended, _, _ = select.select([sock for _, sock in waiting], [], [], 0)
         assert ended == []
         client.call("cancel_run", run_id=run["run_id"])
