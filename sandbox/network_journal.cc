@@ -190,8 +190,8 @@ void NetworkJournal::write(const json& line) {
 bool NetworkJournal::write_now(const std::string& text) {
   if ((!file_.valid() || file_bytes_ >= kFileBytesMax) && !open_next().ok()) return false;
   if (!base::write_all(file_.get(), text).ok()) {
-    // Half a line would spoil the next one.
-    (void)::ftruncate(file_.get(), file_bytes_);
+    // Half a line would spoil the next one, which then begins another file.
+    if (::ftruncate(file_.get(), file_bytes_) != 0) file_.reset();
     return false;
   }
   file_bytes_ += static_cast<std::int64_t>(text.size());
