@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using sandbox::JournalEntry;
 using sandbox::NetworkJournal;
-using Kind = sandbox::JournalEntry::Kind;
+using EntryKind = sandbox::JournalEntry::Kind;
 namespace fs = std::filesystem;
 
 class NetworkJournalTest : public ::testing::Test {
@@ -65,14 +65,14 @@ TEST_F(NetworkJournalTest, HasWhatHasBegunAndWhatBecameOfIt) {
   EXPECT_TRUE(entries[0].request.is_open);
   EXPECT_EQ(entries[1].request.path, "/x");
   EXPECT_EQ(entries[1].request.credential, "key");
-  EXPECT_EQ(entries[2].kind, Kind::kGoesOn);
+  EXPECT_EQ(entries[2].kind, EntryKind::kGoesOn);
   EXPECT_EQ(entries[2].request.number, entries[0].request.number);
   EXPECT_TRUE(entries[2].request.is_open);
   EXPECT_EQ(entries[3].request.number, entries[1].request.number);
   EXPECT_EQ(entries[3].request.status, 200);
   EXPECT_FALSE(entries[3].request.is_open);
   EXPECT_EQ(entries[4].request.sent_bytes, 6);
-  EXPECT_EQ(entries[5].kind, Kind::kUse);
+  EXPECT_EQ(entries[5].kind, EntryKind::kUse);
   EXPECT_EQ(entries[6].request.verdict, "refused");
   EXPECT_EQ(entries[7].request.more, 120);
   std::int64_t used = 0;
@@ -132,7 +132,7 @@ TEST_F(NetworkJournalTest, ReadsThoseOfTheBuildBefore) {
       << "\n{\"half";
   auto entries = all();
   ASSERT_EQ(entries.size(), 2);
-  EXPECT_EQ(entries[0].kind, Kind::kBegins);
+  EXPECT_EQ(entries[0].kind, EntryKind::kBegins);
   EXPECT_FALSE(entries[0].request.is_open);
   EXPECT_EQ(entries[0].used_bytes, 23);
   EXPECT_EQ(entries[0].at, 5);

@@ -10,7 +10,7 @@ using namespace sessions;
 class StoreNetworkTest : public sessions::testing::StoreFixture {};
 
 using sandbox::JournalEntry;
-using Kind = sandbox::JournalEntry::Kind;
+using EntryKind = sandbox::JournalEntry::Kind;
 
 constexpr std::int64_t kDay = 20'000;
 constexpr std::int64_t kNumbersPerDay = 86'400'000'000;
@@ -27,7 +27,7 @@ JournalEntry begins(std::int64_t number, std::int64_t end) {
 
 JournalEntry goes_on(std::int64_t number, std::int64_t sent, std::int64_t used, std::int64_t end) {
   JournalEntry entry;
-  entry.kind = Kind::kGoesOn;
+  entry.kind = EntryKind::kGoesOn;
   entry.request.number = entry.at = number;
   entry.request.sent_bytes = sent;
   entry.used_bytes = used;
@@ -37,7 +37,7 @@ JournalEntry goes_on(std::int64_t number, std::int64_t sent, std::int64_t used, 
 
 JournalEntry use(std::int64_t at, std::int64_t bytes, std::int64_t end) {
   JournalEntry entry;
-  entry.kind = Kind::kUse;
+  entry.kind = EntryKind::kUse;
   entry.at = at;
   entry.used_bytes = bytes;
   entry.end = end;
