@@ -124,6 +124,8 @@ def test_a_full_disk_is_507_and_reading_and_deleting_go_on(state, tmp_path):
         ids = [create()[1]["sandboxID"] for _ in range(2)]
         path = f"/sandboxes/{ids[0]}/files?path=/workspace/a.txt"
         assert server.request("POST", path, b"kept", {"Content-Type": "application/octet-stream"})[0] == 201
+        large = f"/sandboxes/{ids[1]}/files?path=/workspace/large"  # what is deleted makes room for the record of that
+        assert server.request("POST", large, b"x" * 200_000, {"Content-Type": "application/octet-stream"})[0] == 201
         assert metric(server, "hutch_disk_full") == 0
         filler = pathlib.Path(f"/proc/{server.process.pid}/root{state}/filler")
         with open(filler, "wb", buffering=0) as file:
