@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "sandbox/base/full_disk.h"
 #include "sandbox/base/clock.h"
 #include "sandbox/files/session_contents.h"
 #include "sessions/manager.h"
@@ -141,6 +142,7 @@ bool Manager::delete_if_nothing(const Session& known, const std::string& why) {
 }
 
 Error Manager::with_names(Error limit, const std::string& principal_id) {
+  if (base::is_full_disk(limit)) return limit;  // it is nobody's share that is used up
   const bool is_of_boxes = limit.message.find("kept_sessions_max") == std::string::npos;
   const auto sessions = is_of_boxes ? store_.sessions_with_box(principal_id)
                                     : store_.oldest_sessions(principal_id, kNamesMax);
