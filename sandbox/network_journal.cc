@@ -130,7 +130,9 @@ void NetworkJournal::add(const json& event) {
   if (kind == "refused" || kind == "begun" || (kind == "opened" && !is_looked_into)) {
     return begin(event, kind);
   }
-  if (kind == "carried" || kind == "request" || kind == "closed") return go_on(event, kind);
+  if (kind == "carried" || kind == "request" || kind == "closed" || kind == "used") {
+    return go_on(event, kind);
+  }
   if (kind == "lost") end_all();
 }
 

@@ -98,16 +98,16 @@ TEST_F(NetworkJournalTest, IsTakenOverPartByPartAndThenRemoved) {
   const std::string path(1000, 'x');
   {
     NetworkJournal journal(fd());
-    for (int i = 0; i < 3000; ++i) {
+    for (int i = 0; i < 800; ++i) {
       journal.add({{"event", "begun"}, {"id", i}, {"host", "a.test"}, {"path", path}});
     }
-    EXPECT_GT(journal.bytes(), 3'000'000) << "nothing has gone to make room";
+    EXPECT_GT(journal.bytes(), 800'000) << "nothing has gone to make room";
     const auto entries = all();
-    ASSERT_EQ(entries.size(), 3000);
+    ASSERT_EQ(entries.size(), 800);
     const auto first = sandbox::read_network_journal(fd(), 0);
-    EXPECT_LT(first.size(), 3000) << "some of it at a time";
+    EXPECT_LT(first.size(), 800) << "some of it at a time";
     sandbox::drop_network_journal(fd(), first.back().end);
-    EXPECT_EQ(all().size(), 3000) << "the next part has not begun";
+    EXPECT_EQ(all().size(), 800) << "the next part has not begun";
     sandbox::drop_network_journal(fd(), entries.back().end);
     EXPECT_EQ(files(), 1);
     journal.look_again();
