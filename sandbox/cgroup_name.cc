@@ -12,7 +12,7 @@
 namespace sandbox {
 namespace {
 
-constexpr const char* kNamePrefix = "hutch-";
+constexpr const char* kCgroupPrefix = "hutch-";
 
 std::string in_hexadecimal(std::uint64_t number) {
   std::array<char, 16> digits{};
@@ -32,7 +32,7 @@ std::string cgroup_name(const std::string& session_directory) {
 }
 
 std::string former_cgroup_name(const std::string& session_directory) {
-  return kNamePrefix + session_directory.substr(session_directory.rfind('/') + 1);
+  return kCgroupPrefix + session_directory.substr(session_directory.rfind('/') + 1);
 }
 
 bool is_cgroup_of(const std::string& cgroup_directory, const std::string& session_directory) {

@@ -24,7 +24,7 @@ constexpr std::int64_t kToldEvery = 10'000;
 // As many as remove_tree() takes on.
 constexpr std::int64_t kOwnedEntriesMax = 50'000'000;
 
-bool look(int fd, struct stat& status) { return ::fstat(fd, &status) == 0; }
+bool read_status(int fd, struct stat& status) { return ::fstat(fd, &status) == 0; }
 
 class OwnerChange {
  public:
@@ -107,7 +107,7 @@ class OwnerChange {
     count_done();
     const base::UniqueFd file = open_entry(place.fd(), name, O_PATH, Mounts::kStay);
     struct stat status {};
-    if (!file.valid() || !look(file.get(), status)) {
+    if (!file.valid() || !read_status(file.get(), status)) {
       if (errno != EXDEV) note("open " + name);
       return;
     }
@@ -143,7 +143,7 @@ class OwnerChange {
 
   void give(int fd, const std::string& name) {
     struct stat status {};
-    if (!look(fd, status)) return note("look at " + name);
+    if (!read_status(fd, status)) return note("look at " + name);
     if (!is_to_change(status.st_uid, status.st_gid)) return;
     constexpr auto kAsItIs = static_cast<uid_t>(-1);
     const uid_t uid = status.st_uid == 0 && !from_root_ ? kAsItIs : id_;
@@ -171,7 +171,7 @@ base::Status change_owner(int parent_fd, const std::string& name, std::uint32_t 
                           const OwnerProgress& progress) {
   const base::UniqueFd top = open_entry(parent_fd, name, O_PATH | O_DIRECTORY, Mounts::kStay);
   struct stat status {};
-  if (!top.valid() || !look(top.get(), status)) return Error::from_errno("open " + name);
+  if (!top.valid() || !read_status(top.get(), status)) return Error::from_errno("open " + name);
   if (status.st_uid == id && status.st_gid == id) return base::done();
   auto changed = OwnerChange(top.get(), status.st_uid, id, progress).run();
   if (!changed.ok()) return std::move(changed).error().context("give " + name + " to its session");

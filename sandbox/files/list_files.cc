@@ -25,7 +25,7 @@ constexpr std::size_t kSeenMax = 2'000'000;
 // Paths kept, and names of directories still to be entered with the paths of those that are open,
 // in memory at one time.
 constexpr std::size_t kPathBytesKeptMax = 8 << 20;
-constexpr std::size_t kWaitingBytesMax = 16 << 20;
+constexpr std::size_t kWaitingNamesBytesMax = 16 << 20;
 
 // The code of a box sets times as it likes, on some file systems to any number.
 std::int64_t to_ms(const timespec& time) {
@@ -149,7 +149,7 @@ class Lister {
     while (const dirent* entry = reader.next()) {
       look_at(level, *entry);
       const bool time_is_up = ++seen_ % 256 == 0 && Clock::now() > deadline_;
-      out_of_bounds_ = time_is_up || seen_ >= kSeenMax || waiting_bytes_ > kWaitingBytesMax;
+      out_of_bounds_ = time_is_up || seen_ >= kSeenMax || waiting_bytes_ > kWaitingNamesBytesMax;
       if (out_of_bounds_) break;
     }
     std::sort(level.waiting.begin(), level.waiting.end(), std::greater<>());

@@ -103,44 +103,46 @@ FileState state_of(const struct stat& status) {
 }
 
 Error path_error(const std::string& path, int failure, Purpose purpose) {
-  using Kind = Error::Kind;
-  const auto make = [&](Kind kind, const std::string& text) {
+  using ErrorKind = Error::Kind;
+  const auto make = [&](ErrorKind kind, const std::string& text) {
     return Error{kind, failure, shown_path(path) + ": " + text};
   };
   switch (failure) {
     case ENOENT:
-      return make(Kind::kNotFound, "no such file or directory; list_files shows what is there");
+      return make(ErrorKind::kNotFound,
+                  "no such file or directory; list_files shows what is there");
     case ENOTDIR:
-      return make(Kind::kInvalid, "a part of this path is a file, not a directory");
+      return make(ErrorKind::kInvalid, "a part of this path is a file, not a directory");
     case EISDIR:
       return not_regular(path, S_IFDIR, purpose);
     case ELOOP:
     case EXDEV:
-      return make(Kind::kInvalid, "goes through a link that cannot be followed");
+      return make(ErrorKind::kInvalid, "goes through a link that cannot be followed");
     case EACCES:
     case EPERM:
-      return make(Kind::kInvalid, refusal(purpose));
+      return make(ErrorKind::kInvalid, refusal(purpose));
     case EROFS:
-      return make(Kind::kInvalid,
+      return make(ErrorKind::kInvalid,
                   "is read-only; writing is possible in /workspace, /home/user and /tmp");
     case ENOSPC:
     case EDQUOT:
-      return make(Kind::kLimit,
+      return make(ErrorKind::kLimit,
                   "no space left; delete files in /workspace, /home/user or /tmp first");
     case EFBIG:
-      return make(Kind::kLimit, "the file would become too large");
+      return make(ErrorKind::kLimit, "the file would become too large");
     case ENAMETOOLONG:
-      return make(Kind::kInvalid, "a name in it is longer than 255 bytes, or all longer than 4095");
+      return make(ErrorKind::kInvalid,
+                  "a name in it is longer than 255 bytes, or all longer than 4095");
     case EAGAIN:
     case ETXTBSY:
     case EBUSY:
     case ESTALE:
-      return make(Kind::kUnavailable, "is being changed or in use; try again");
+      return make(ErrorKind::kUnavailable, "is being changed or in use; try again");
     case ENOSYS:
-      return make(Kind::kUnsupported, "this kernel has no openat2 (Linux 5.6 has)");
+      return make(ErrorKind::kUnsupported, "this kernel has no openat2 (Linux 5.6 has)");
     default: {
       const char* text = ::strerrordesc_np(failure);
-      return make(Kind::kInternal, text != nullptr ? text : "unknown error");
+      return make(ErrorKind::kInternal, text != nullptr ? text : "unknown error");
     }
   }
 }

@@ -11,8 +11,8 @@ namespace {
 using namespace files_test;
 using sandbox::files::change_owner;
 
-constexpr std::uint32_t kFormer = 1'900'000'123;
-constexpr std::uint32_t kNew = 1'900'000'456;
+constexpr std::uint32_t kFormerOwner = 1'900'000'123;
+constexpr std::uint32_t kNewOwner = 1'900'000'456;
 
 class FilesOwner : public FilesTest {
  protected:
@@ -23,7 +23,7 @@ class FilesOwner : public FilesTest {
   }
 
   base::Status change(const sandbox::files::OwnerProgress& progress = [](auto, auto) {}) const {
-    return change_owner(root_fd(), "workspace", kNew, progress);
+    return change_owner(root_fd(), "workspace", kNewOwner, progress);
   }
   static struct stat look(const std::string& host_path) {
     struct stat status {};
@@ -31,7 +31,7 @@ class FilesOwner : public FilesTest {
     return status;
   }
   [[nodiscard]] uid_t owner(const std::string& path) const { return look(host(path)).st_uid; }
-  void own(const std::string& path, uid_t id = kFormer) const {
+  void own(const std::string& path, uid_t id = kFormerOwner) const {
     ASSERT_EQ(::lchown(host(path).c_str(), id, id), 0) << path;
   }
   void put_owned(const std::string& path, const std::string& content) const {
@@ -52,8 +52,8 @@ TEST_F(FilesOwner, EverythingChangesButWhatIsRoots) {
   ASSERT_TRUE(change().ok());
   for (const char* path :
        {"/workspace", "/workspace/a", "/workspace/a/b", "/workspace/a/pipe", "/workspace/link"}) {
-    EXPECT_EQ(look(host(path)).st_uid, kNew) << path;
-    EXPECT_EQ(look(host(path)).st_gid, kNew) << path;
+    EXPECT_EQ(look(host(path)).st_uid, kNewOwner) << path;
+    EXPECT_EQ(look(host(path)).st_gid, kNewOwner) << path;
   }
   EXPECT_EQ(owner("/workspace/a/roots"), 0U);
   EXPECT_EQ(look(outside("canary")).st_uid, 0U) << "the link was followed";
@@ -64,7 +64,7 @@ TEST_F(FilesOwner, AllOfADirectoryThatIsRootsChanges) {
   put("/workspace/a/b", "x");
   ASSERT_TRUE(change().ok());
   for (const char* path : {"/workspace", "/workspace/a", "/workspace/a/b"}) {
-    EXPECT_EQ(owner(path), kNew) << path;
+    EXPECT_EQ(owner(path), kNewOwner) << path;
   }
 }
 
@@ -80,15 +80,15 @@ TEST_F(FilesOwner, AFileWithANameOutsideStaysAsItIsThere) {
   ASSERT_EQ(::utimensat(AT_FDCWD, outside("backup").c_str(), times, 0), 0);
   own("/workspace");
   ASSERT_TRUE(change().ok());
-  EXPECT_EQ(look(outside("backup")).st_uid, kFormer);
+  EXPECT_EQ(look(outside("backup")).st_uid, kFormerOwner);
   EXPECT_EQ(look(outside("backup")).st_nlink, 1U);
   for (const char* path : {"/workspace/shared", "/workspace/twice"}) {
-    EXPECT_EQ(owner(path), kNew) << path;
+    EXPECT_EQ(owner(path), kNewOwner) << path;
     EXPECT_EQ(get(path), "shared") << path;
     EXPECT_EQ(look(host(path)).st_mode & 07777, 0640U) << path;
     EXPECT_EQ(look(host(path)).st_mtim.tv_sec, 2'000'000) << path;
   }
-  EXPECT_EQ(owner("/workspace/inside"), kNew);
+  EXPECT_EQ(owner("/workspace/inside"), kNewOwner);
   EXPECT_EQ(look(host("/workspace/inside")).st_nlink, 2U) << "in the tree it stays one file";
 }
 
@@ -108,8 +108,8 @@ TEST_F(FilesOwner, AMountIsNotCrossed) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(look(outside("canary")).st_uid, 0U);
-  EXPECT_EQ(owner("/workspace/a/b"), kNew);
-  EXPECT_EQ(owner("/workspace"), kNew);
+  EXPECT_EQ(owner("/workspace/a/b"), kNewOwner);
+  EXPECT_EQ(owner("/workspace"), kNewOwner);
 }
 
 // Where making many files is quick.
@@ -130,19 +130,20 @@ TEST_F(ManyFilesOwner, WhatAKillCutShortBeginsAnew) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFSIGNALED(status)) << "it told of 10,000";
-  EXPECT_EQ(owner("/workspace"), kFormer) << "which says that it is not done";
+  EXPECT_EQ(owner("/workspace"), kFormerOwner) << "which says that it is not done";
   std::int64_t told = 0;
   ASSERT_TRUE(change([&](std::int64_t, std::int64_t all) { told = all; }).ok());
   EXPECT_EQ(told, kFiles);
-  EXPECT_EQ(owner("/workspace"), kNew);
-  for (int i = 0; i < kFiles; i += 50) EXPECT_EQ(owner("/workspace/" + std::to_string(i)), kNew);
+  EXPECT_EQ(owner("/workspace"), kNewOwner);
+  for (int i = 0; i < kFiles; i += 50)
+    EXPECT_EQ(owner("/workspace/" + std::to_string(i)), kNewOwner);
 }
 
 TEST_F(FilesOwner, NothingIsDoneTwice) {
-  own("/workspace", kNew);
+  own("/workspace", kNewOwner);
   put_owned("/workspace/a", "x");
   ASSERT_TRUE(change().ok());
-  EXPECT_EQ(owner("/workspace/a"), kFormer);
+  EXPECT_EQ(owner("/workspace/a"), kFormerOwner);
 }
 
 TEST_F(FilesOwner, ALinkInPlaceOfTheDirectoryIsRefused) {
