@@ -18,7 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kRoot = source_directory();
-constexpr int kLinesMax = 400;
 
 // Folder to the folders it may include; a folder stands for those below it without a row of their
 // own. The composition root mcp/main.cc may include everything.
@@ -128,12 +127,6 @@ TEST(Tidy, HeadersForwardDeclareWhatIsDearToCompile) {
           << file << ": json_fwd.hpp, and mcp/json_value.h for a member: whoever includes all of "
           << "json.hpp compiles two to three times as long";
     }
-  }
-}
-
-TEST(Tidy, FilesAreShort) {
-  for (const fs::path& file : source_files()) {
-    EXPECT_LE(lines_of(file).size(), static_cast<std::size_t>(kLinesMax)) << file;
   }
 }
 
