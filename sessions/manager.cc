@@ -340,7 +340,7 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& kn
   const bool is_claimed = TRY(claim_box(session));
   auto started = sandbox_.start(spec, lock);
   if (!started.ok()) {
-    if (is_claimed) (void)store_.unclaim_box(session.id);
+    if (is_claimed) (void)store_.unclaim_box(session);
     sandbox_.sweep(session.id, directory, lock);  // what it made before it failed
     return std::move(started).error();
   }

@@ -226,8 +226,8 @@ class Store {
   // One without a box is about to get one: it is provisioning from now on, and used. False when it
   // has one by its row. kLimit when the principal has as many already.
   base::Result<bool> claim_box(const Session& session, std::int64_t sessions_max, std::int64_t now);
-  // It did not get it.
-  base::Status unclaim_box(const std::string& id);
+  // It did not get it, and is as it was.
+  base::Status unclaim_box(const Session& before);
   base::Result<std::int64_t> count_kept_sessions(const std::string& principal_id);
   // By their rows, the one that was used last last.
   base::Result<std::vector<Session>> sessions_with_box(const std::string& principal_id);

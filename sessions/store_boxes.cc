@@ -94,7 +94,7 @@ base::Result<bool> Store::claim_box(const Session& session, std::int64_t session
   TRY(check_boxes(*database_, session.principal_id, sessions_max));
   {
     Statement update = TRY(database_->prepare(
-        "UPDATE sessions SET status = 'provisioning', error = NULL, "
+        "UPDATE sessions SET status = 'provisioning', "
         "last_used_at = max(last_used_at, ?2) WHERE id = ?1 AND status <> 'destroyed'"));
     TRY(update.bind(session.id).bind(now).run());
   }
@@ -102,11 +102,11 @@ base::Result<bool> Store::claim_box(const Session& session, std::int64_t session
   return true;
 }
 
-base::Status Store::unclaim_box(const std::string& id) {
+base::Status Store::unclaim_box(const Session& before) {
   const std::lock_guard lock(mutex_);
   Statement update = TRY(database_->prepare(
-      "UPDATE sessions SET status = 'stopped' WHERE id = ? AND status = 'provisioning'"));
-  return update.bind(id).run();
+      "UPDATE sessions SET status = ?2 WHERE id = ?1 AND status = 'provisioning'"));
+  return update.bind(before.id).bind(before.status).run();
 }
 
 base::Result<std::int64_t> Store::count_kept_sessions(const std::string& principal_id) {

@@ -105,6 +105,20 @@ TEST_F(StoreTest, TheNumberOfSessionsIsBounded) {
             "there are 2 sessions" + remedy);
 }
 
+TEST_F(StoreTest, ASessionThatDidNotGetItsBoxIsAsItWas) {
+  for (const char* status : {"error", "stopped"}) {
+    const Session made = created();
+    ASSERT_TRUE(store_->set_session_status(made.id, status, "why").value());
+    const Session before = store_->find_session(principal_, made.id).value();
+    EXPECT_TRUE(store_->claim_box(before, 1000, 1).value());
+    EXPECT_FALSE(store_->claim_box(before, 1000, 1).value()) << "it is claimed";
+    ASSERT_TRUE(store_->unclaim_box(before).ok());
+    const Session after = store_->find_session(principal_, made.id).value();
+    EXPECT_EQ(after.status, status);
+    EXPECT_EQ(after.error, before.error);
+  }
+}
+
 TEST_F(StoreTest, ForeignAndUnknownSessionsLookTheSame) {
   const Session mine = created("mine");
   const std::string other = store_->ensure_principal("other").value();
