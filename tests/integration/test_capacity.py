@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from conftest import needs
+from conftest import end_boxes, needs
 from database import rows
 from hutch_client import Client, ToolError, hutch_binary
 
@@ -74,6 +74,7 @@ def test_what_stands_and_cannot_start_now_stays_as_it_is(state, machine):
     with machine(1) as client:
         kept = client.call("create_session", name="kept")["session_id"]
         client.call("write_file", path="kept.txt", content="x", session_id=kept)
+    end_boxes(state)
     with machine(0) as client:
         with pytest.raises(ToolError) as refused:
             client.run("1", session_id="kept")

@@ -137,7 +137,7 @@ def test_a_paused_session_whose_processes_were_killed_is_not_shown_as_paused(cli
 def test_what_is_left_frozen_ends_when_sessions_are_listed(state):
     """After everything was killed: the command is the first to look."""
     with Client(state) as client:
-        session = client.call("create_session")["session_id"]
+        session = client.call("create_session", name="kept")["session_id"]  # one without name and files goes
         client.run("1", session_id=session)
         client.call("pause_session", session_id=session)
         (box,) = processes_of(state)

@@ -97,7 +97,9 @@ TEST_F(EgressLinkTest, HearsOfAllThatWasUnderWayBeforeItEnds) {
   tell("opened");
   std::thread door([this] {
     wait_for("close");
-    for (const char* event : {"closed", "used", "ended", "too late"}) tell(event);
+    for (const char* event : {"closed", "used", "ended"}) tell(event);
+    // The box may be gone by now, which is as good.
+    (void)base::send_packet(door_.get(), R"({"event": "too late"})", nullptr, 0);
     wait_for("nothing");
   });
   link_->finish();

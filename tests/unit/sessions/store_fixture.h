@@ -21,6 +21,11 @@ class StoreFixture : public ::testing::Test {
   // Takes away what the versions after it have made, but for indexes that a later one leaves as
   // they are.
   static constexpr const char* kBackToVersion15 =
+      "DROP TABLE network_shares; DROP TABLE network_journals; "
+      "DROP INDEX network_requests_by_principal; DROP INDEX network_requests_open; "
+      "ALTER TABLE network_requests DROP COLUMN is_open; "
+      "ALTER TABLE network_requests DROP COLUMN more; "
+      "ALTER TABLE network_requests DROP COLUMN principal_id; "
       "DROP TABLE upkeep; ALTER TABLE sessions DROP COLUMN boot_id; "
       "ALTER TABLE sessions DROP COLUMN boot_offset_ms; "
       "DROP INDEX sessions_with_box; DROP INDEX runs_unread; "
