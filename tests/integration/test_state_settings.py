@@ -52,7 +52,7 @@ def test_a_default_beyond_the_maximum_is_a_mistake(state, tmp_path):
     config.write_text("[limits]\nmemory_mb = 512\n[max_limits]\nmemory_mb = 256\n")
     ended = hutch("sessions", "ls", "--config", str(config), "--state-dir", state)
     assert ended.returncode == 2
-    assert ended.stderr == "hutch: the configuration has limits.memory_mb = 512, but max_limits.memory_mb = 256\n"
+    assert ended.stderr == f"hutch: {config}:2: the configuration has limits.memory_mb = 512, but max_limits.memory_mb = 256\n"
 
 
 def test_in_a_directory_that_is_gone(state, tmp_path):

@@ -72,7 +72,9 @@ def install_a_filter(facts):
 def operations_of_prctl(facts):
     """Each kernel adds some: of hashes for futexes a process takes a gigabyte that nobody counts (Linux 6.16; here it
     asks for little), events of perf are turned off by every kernel."""
-    calls = {"PR_FUTEX_HASH": (157, 78, 1, 16, 0, 0), "PR_TASK_PERF_EVENTS_DISABLE": (157, 31, 0, 0, 0, 0)}
+    size = ctypes.c_uint()
+    calls = {"PR_FUTEX_HASH": (157, 78, 1, 16, 0, 0), "PR_TASK_PERF_EVENTS_DISABLE": (157, 31, 0, 0, 0, 0),
+             "PR_SET_MM": (157, 35, 15, ctypes.byref(size), 0, 0), "PR_SET_PTRACER": (157, 0x59616d61, -1, 0, 0, 0)}
     reached = [how for how, call in calls.items() if syscall(*call)[1] != EINVAL]
     return escaped(reached) if reached else contained("refused")
 
