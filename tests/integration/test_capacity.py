@@ -2,11 +2,13 @@
 that has never been there is left over. The machine is a user namespace that may hold few network namespaces."""
 
 import os
+import signal
 import subprocess
 
 import pytest
 
-from conftest import end_boxes, needs
+from boxes import processes_of, until
+from conftest import needs
 from database import rows
 from hutch_client import Client, ToolError, hutch_binary
 
@@ -74,7 +76,9 @@ def test_what_stands_and_cannot_start_now_stays_as_it_is(state, machine):
     with machine(1) as client:
         kept = client.call("create_session", name="kept")["session_id"]
         client.call("write_file", path="kept.txt", content="x", session_id=kept)
-    end_boxes(state)
+    for box in processes_of(state):
+        os.kill(box, signal.SIGKILL)
+    until(lambda: not processes_of(state), what="the end of the box")
     with machine(0) as client:
         with pytest.raises(ToolError) as refused:
             client.run("1", session_id="kept")
