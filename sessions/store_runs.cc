@@ -228,7 +228,8 @@ base::Result<std::vector<Run>> Store::unfinished_runs(const std::string& session
   const std::lock_guard lock(mutex_);
   Statement select =
       TRY(database_->prepare("SELECT " RUN_COLUMNS
-                             " FROM runs WHERE session_id = ? AND status IN ('queued', 'running') "
+                             " FROM runs INDEXED BY runs_unfinished WHERE session_id = ? "
+                             "AND status IN ('queued', 'running') "
                              "ORDER BY queued_at, id"));
   select.bind(session_id);
   return read_all_runs(select);

@@ -213,6 +213,9 @@ TEST_F(GrowthTest, WhatIsAskedOfASessionDoesNotLookAtAllOfIt) {
                    [&] { EXPECT_TRUE(store.newest_runs(principal_, {}, 20).ok()); });
   expect_same_cost("a session's newest runs",
                    [&] { EXPECT_TRUE(store.runs_of_session(one.id, 20).ok()); });
+  expect_same_cost("its unfinished runs", [&] { EXPECT_TRUE(store.unfinished_runs(one.id).ok()); });
+  expect_same_cost("what it leaves", [&] { EXPECT_TRUE(store.session_has_traces(one.id).ok()); });
+  expect_same_cost("its audit", [&] { EXPECT_TRUE(store.audit_of_session(one.id, 5).ok()); });
   expect_same_cost("a run begins", [&] { inserted(one); });
   compare([&] {
     fill(("files SELECT value + 10, '" + one.id + "', NULL, 'a1', 'modified', 1, NULL, value + 10")
