@@ -314,8 +314,8 @@ TEST_P(PolicyEntry, AnswersAsWritten) {
     expected = kErrno | kErrnos.at(entry["errno"].get<std::string>());
   }
   seccomp_data data = call(entry["number"].get<long>());
-  const json whole = policy();
-  for (const json& list : whole["operations"]) {
+  static const json kWhole = policy();
+  for (const json& list : kWhole["operations"]) {
     if (list["syscall"] != entry["syscall"]) continue;
     data.args[list["argument"].get<std::size_t>()] = list["allow"][0]["value"].get<std::uint64_t>();
   }
