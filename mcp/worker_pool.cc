@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace mcp {
+namespace {
+
+// Who has asked before will ask again: what others do is kept small enough for it that long.
+constexpr std::chrono::seconds kRemembered{1};
+
+}  // namespace
 
 WorkerPool::Current& WorkerPool::current() {
   thread_local Current current;
@@ -24,11 +30,19 @@ WorkerPool::Aside::~Aside() {
   current().is_aside = false;
 }
 
-std::size_t WorkerPool::Asker::room() const {
-  const std::size_t places = at_work + returning;
-  return std::min(share.threads_max - std::min(share.threads_max, threads),
-                  share.at_work_max - std::min(share.at_work_max, places));
+std::size_t WorkerPool::Asker::at_work_max(bool beside_others) const {
+  return beside_others ? std::min(share.at_work_max, share.at_work_beside_others_max)
+                       : share.at_work_max;
 }
+
+std::size_t WorkerPool::Asker::room(bool beside_others) const {
+  const std::size_t places = at_work + returning;
+  const std::size_t most = at_work_max(beside_others);
+  return std::min(share.threads_max - std::min(share.threads_max, threads),
+                  most - std::min(most, places));
+}
+
+bool WorkerPool::has_several() const { return std::chrono::steady_clock::now() < several_until_; }
 
 WorkerPool::~WorkerPool() {
   {
@@ -50,7 +64,11 @@ bool WorkerPool::run(const std::string& who, Work work) {
   const auto known = askers_.find(who);
   if (known != askers_.end()) {
     const Asker& asker = known->second;
-    if (asker.queue.size() >= asker.share.queue_max + asker.room()) return false;
+    if (asker.queue.size() >= asker.share.queue_max + asker.room(has_several())) return false;
+  }
+  if (last_asker_ != who) {
+    if (last_asker_) several_until_ = std::chrono::steady_clock::now() + kRemembered;
+    last_asker_ = who;
   }
   if (threads_.empty()) add_thread();
   if (threads_.empty()) return false;
@@ -85,8 +103,10 @@ bool WorkerPool::wait_until_idle(std::chrono::milliseconds patience) {
 }
 
 std::list<WorkerPool::Askers::iterator>::iterator WorkerPool::next() {
-  return std::find_if(turns_.begin(), turns_.end(),
-                      [](const Askers::iterator& asker) { return asker->second.room() > 0; });
+  const bool beside_others = has_several();
+  return std::find_if(turns_.begin(), turns_.end(), [&](const Askers::iterator& asker) {
+    return asker->second.room(beside_others) > 0;
+  });
 }
 
 void WorkerPool::go_aside(Asker& asker) {
@@ -99,7 +119,8 @@ void WorkerPool::go_aside(Asker& asker) {
 void WorkerPool::come_back(Asker& asker) {
   std::unique_lock lock(mutex_);
   ++asker.returning;
-  place_is_free_.wait(lock, [&] { return stopping_ || asker.at_work < asker.share.at_work_max; });
+  place_is_free_.wait(
+      lock, [&] { return stopping_ || asker.at_work < asker.at_work_max(has_several()); });
   --asker.returning;
   ++asker.at_work;
 }

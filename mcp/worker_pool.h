@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,11 +25,15 @@ class WorkerPool {
  public:
   using Work = std::function<void()>;
 
-  // Of one who asks: at once, with what waits aside; waiting for its turn; and at once at work.
+  static constexpr std::size_t kNoMaximum = std::numeric_limits<std::size_t>::max();
+
+  // Of one who asks: at once, with what waits aside; waiting for its turn; at once at work; and at
+  // once at work while others ask, too.
   struct Share {
     std::size_t threads_max;
     std::size_t queue_max;
-    std::size_t at_work_max = std::numeric_limits<std::size_t>::max();
+    std::size_t at_work_max = kNoMaximum;
+    std::size_t at_work_beside_others_max = kNoMaximum;
   };
 
   // Held by work while it waits for what is none of its own: others may be at work meanwhile. Its
@@ -75,8 +80,9 @@ class WorkerPool {
     std::size_t returning = 0;  // from aside
     std::deque<Work> queue;
 
+    [[nodiscard]] std::size_t at_work_max(bool beside_others) const;
     // How much more may begin: whoever comes back goes first.
-    [[nodiscard]] std::size_t room() const;
+    [[nodiscard]] std::size_t room(bool beside_others) const;
   };
   using Askers = std::map<std::string, Asker>;
   // Of this thread, where it is a pool's and has work.
@@ -93,6 +99,8 @@ class WorkerPool {
   void add_thread();
   // Somebody begins what can begin, if there is anything.
   void call_somebody();
+  // Two have asked a moment ago.
+  [[nodiscard]] bool has_several() const;
   // Whose turn it is; the end when nobody's: nothing waits, or only of those who have their share.
   [[nodiscard]] std::list<Askers::iterator>::iterator next();
 
@@ -106,6 +114,8 @@ class WorkerPool {
   std::condition_variable idle_;
   Askers askers_;                      // with something that runs or waits
   std::list<Askers::iterator> turns_;  // those with something that waits
+  std::optional<std::string> last_asker_;
+  std::chrono::steady_clock::time_point several_until_{};
   std::size_t waiting_ = 0;
   std::size_t busy_ = 0;  // threads that have work, aside or not
   bool stopping_ = false;

@@ -188,12 +188,21 @@ class LinuxSandbox : public Sandbox {
     }
   }
 
+  using Places = std::counting_semaphore<kStartsMost>;
+  struct Releaser {
+    explicit Releaser(Places& all) : places(all) {}
+    ~Releaser() { places.release(); }
+    Releaser(const Releaser&) = delete;
+    Releaser& operator=(const Releaser&) = delete;
+    Places& places;
+  };
+
   base::Status launch_at_place(const BoxSpec& spec, const SessionLock& lock) {
     if (!places_.try_acquire_for(kStartPatience)) {
       return base::error(Error::Kind::kCapacity, "too many sandboxes are being started at once");
     }
+    const Releaser place(places_);
     base::Status launched = launch(spec, lock);
-    places_.release();
     return launched.ok() ? launched : as_capacity(std::move(launched).error());
   }
 
@@ -261,7 +270,7 @@ class LinuxSandbox : public Sandbox {
   }
 
   const SandboxConfig config_;
-  std::counting_semaphore<kStartsMost> places_{places_of_machine()};  // for starts
+  Places places_{places_of_machine()};  // for starts
   std::atomic<bool> waited_ = false;
   std::mutex mutex_;  // guards the maps
   std::unordered_map<std::string, std::unique_ptr<Zygote>> zygotes_;

@@ -95,7 +95,8 @@ std::string words_of_hold(const Upkeep& upkeep) {
   return "nothing that is over its time is deleted since " +
          base::to_rfc3339(upkeep.held_at.value_or(0)) + ", because " + upkeep.held_why +
          ": hutch waits until servers have been there for 24 hours, of which " +
-         std::to_string((left + kHourMs - 1) / kHourMs) + " are left";
+         std::to_string((left + kHourMs - 1) / kHourMs) +
+         " are left; `hutch sessions rm --expired` deletes it now";
 }
 
 }  // namespace sessions

@@ -53,18 +53,17 @@ std::int64_t run_seconds_of(const Session& session) {
                      : fallback;
 }
 
-Manager::Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox, Tell tell)
+Manager::Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox)
     : config_(std::move(config)),
       quotas_(config_),
       store_(store),
       sandbox_(sandbox),
       server_id_(base::random_id("server_")),
-      served_since_ms_(config_.clock().uptime_ms),
-      tell_(std::move(tell)) {}
+      served_since_ms_(config_.clock().uptime_ms) {}
 
 base::Result<std::unique_ptr<Manager>> Manager::open(ManagerConfig config, Store& store,
-                                                     sandbox::Sandbox& sandbox, Tell tell) {
-  std::unique_ptr<Manager> manager(new Manager(std::move(config), store, sandbox, std::move(tell)));
+                                                     sandbox::Sandbox& sandbox) {
+  std::unique_ptr<Manager> manager(new Manager(std::move(config), store, sandbox));
   for (const char* name : {"/sessions", "/servers"}) {
     const std::string path = manager->config_.state_directory + name;
     if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)

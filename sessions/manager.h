@@ -29,6 +29,7 @@
 #include "sessions/manager_config.h"
 #include "sessions/notice.h"
 #include "sessions/readiness.h"
+#include "sessions/rounds.h"
 #include "sessions/store.h"
 
 namespace sessions {
@@ -93,13 +94,9 @@ class Manager {
   // Of so many list() tells, those used last.
   static constexpr std::int64_t kListedMax = 1000;
 
-  // For whoever runs the server, a line at a time.
-  using Tell = std::function<void(const std::string&)>;
-
   // Takes its place among the servers of the state directory and sweeps what dead ones left.
-  static base::Result<std::unique_ptr<Manager>> open(
-      ManagerConfig config, Store& store, sandbox::Sandbox& sandbox,
-      Tell tell = [](const std::string&) {});
+  static base::Result<std::unique_ptr<Manager>> open(ManagerConfig config, Store& store,
+                                                     sandbox::Sandbox& sandbox);
   ~Manager();
 
   base::Result<SessionState> create(const std::string& principal_id, const SessionOptions& options);
@@ -240,7 +237,7 @@ class Manager {
   [[nodiscard]] Store& store() { return store_; }
 
  private:
-  Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox, Tell tell);
+  Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox);
 
   base::Status take_server_lock();
   void sweep_server_marks() const;
@@ -294,6 +291,7 @@ class Manager {
   base::Status with_live_box(const Session& session,
                              const std::function<base::Status(sandbox::Box&)>& call);
   // Of all that are not destroyed, at once and in bounded time, whatever their boxes do.
+  base::Result<std::vector<SessionState>> ask_boxes_of(const std::string& principal_id);
   void ask_boxes(std::vector<SessionState>& states);
   base::Status pause_box(const std::string& session_id);
   void add_silence(SessionState& state, const base::Error& why);
@@ -320,6 +318,7 @@ class Manager {
   bool forget_dead_boxes(const std::vector<Session>& sessions);
   bool end_left_boxes(const std::vector<Session>& sessions);
   bool delete_some_with_nothing(const std::string& principal_id);
+  [[nodiscard]] bool boxes_are_full(const std::vector<Session>& with_box) const;
   base::Error with_names(base::Error limit, const std::string& principal_id);
   // Its connection has ended, or it was never of one.
   [[nodiscard]] bool is_left(const Session& session) const;
@@ -421,7 +420,7 @@ class Manager {
   std::mutex sweeper_mutex_;
   std::condition_variable_any sweeper_wakeup_;
   std::vector<std::string> ended_;  // sessions whose box has; guarded by the sweeper's mutex
-  const Tell tell_;
+  Rounds<std::vector<SessionState>> lists_;  // by principal
   std::jthread sweeper_;
   std::unique_ptr<sandbox::JournalCalls> journal_calls_;
 };

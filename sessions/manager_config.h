@@ -52,14 +52,13 @@ struct ManagerConfig : Quotas {
   std::size_t spare_sessions = 0;  // made ahead of need, as one that asks for nothing special is
   // What others have to clear up goes with each sweep, on its thread.
   std::function<void()> sweep_others = [] {};
-  // Hears of whatever is deleted without being asked for, and of what is not, though it is due.
-  std::function<void(const std::string&)> on_deletion = [](const std::string&) {};
-  std::function<void(const std::string&)> on_hold = [](const std::string&) {};
   std::function<Moment()> clock = moment_now;
   // What it gives is held while a call waits for a run: others may be at work meanwhile.
   std::function<std::shared_ptr<void>()> step_aside = [] { return nullptr; };
   std::chrono::milliseconds sweep_interval{60'000};
   std::shared_ptr<Readiness> readiness;  // is told how boxes start; null: nobody wants to know
+  // Hears, among others, of whatever is deleted without being asked for, and of what is not, though
+  // it is due.
   Notify notify = [](const Notice&) {};
 };
 

@@ -10,14 +10,6 @@ namespace sessions {
 
 using base::Error;
 
-namespace {
-
-std::string shown_name(const Session& session) {
-  return session.name ? session.id + " (\"" + *session.name + "\")" : session.id;
-}
-
-}  // namespace
-
 base::Status Manager::end_session(const Session& session, const std::string& why) {
   // First the row: from here on nobody starts a box for it, and what a kill leaves undone the sweep
   // of any server does.
@@ -37,10 +29,7 @@ base::Status Manager::end_session(const Session& session, const std::string& why
 }
 
 void Manager::expire_session(const Session& session, const std::string& why) {
-  // What fails is tried again at the next round, or is left to be buried.
-  const auto ended = end_session(session, why);
-  const bool is_gone = ended.ok() || ended.error().kind == Error::Kind::kUnavailable;
-  if (is_gone) config_.on_deletion("deleted session " + shown_name(session) + ": " + why);
+  (void)end_session(session, why);  // what fails is tried again at the next round, or is buried
 }
 
 // Now, for who asks; what fails here the sweep does.

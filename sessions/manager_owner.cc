@@ -24,10 +24,12 @@ base::Status Manager::renew_ids() {
   };
   const std::size_t renewed = TRY(store_.renew_host_uids(*config_.own_ids, is_free));
   if (renewed > 0) {
-    tell_("this state directory was copied, moved or restored: its sessions (" +
-          std::to_string(renewed) +
-          ") get ids of their own on this host, and the files of each change owner before "
-          "it is started for the first time");
+    config_.notify(
+        {Notice::Level::kShown,
+         "this state directory was copied, moved or restored: its sessions (" +
+             std::to_string(renewed) +
+             ") get ids of their own on this host, and the files of each change owner before "
+             "it is started for the first time"});
   }
   return base::done();
 }
@@ -58,7 +60,7 @@ base::Status Manager::give_to_session(int directory_fd, const char* name, const 
     const std::string words =
         what + ": " + std::to_string(done) + " of " + std::to_string(all) + " are done";
     SlowStart::tell(static_cast<double>(done) / static_cast<double>(all), words);
-    tell_(words);
+    config_.notify({Notice::Level::kShown, words, session.principal_id, session.id});
   };
   TRY(sandbox::files::change_owner(directory_fd, name, id, told));
   // One that was only just made is nobody's change.

@@ -51,10 +51,12 @@ bool Manager::prune_some_runs(std::int64_t ended_before) {
     // What is in files first: a row without them is found again.
     remove_run_files(session_id, ids);
     if (!store_.delete_runs(ids).ok()) return false;
-    config_.on_deletion("deleted " + std::to_string(ids.size()) + " runs of " + session_id +
+    config_.notify({Notice::Level::kInfo,
+                    std::to_string(ids.size()) + " runs deleted" +
                         (too_many ? ", the oldest: all take more than runs_mb, "
                                   : ": they ended before runs_days, ") +
-                        ids.front() + " to " + ids.back());
+                        ids.front() + " to " + ids.back(),
+                    "", session_id});
   }
   if (!goes_on) pruned_up_to_ = {};
   return goes_on;
@@ -87,10 +89,12 @@ bool Manager::forget_some_sessions(std::int64_t ended_before, const std::stop_to
       if (gone.value()) break;
     }
     --left;
-    config_.on_deletion("deleted the record of session " + session.id + ", which ended " +
+    config_.notify({Notice::Level::kInfo,
+                    "record of a session deleted, which ended " +
                         base::to_rfc3339(session.ended_at.value_or(0)) +
                         (is_old ? ": longer ago than deleted_days"
-                                : ", the oldest: there are more than deleted_sessions"));
+                                : ", the oldest: there are more than deleted_sessions"),
+                    session.principal_id, session.id});
   }
   return !oldest.value().empty();
 }

@@ -58,15 +58,18 @@ base::Result<bool> Manager::claim_box(const Session& session) {
 bool Manager::make_room(const std::string& principal_id, bool for_new_session) {
   const auto with_box = store_.sessions_with_box(principal_id);
   if (!with_box.ok()) return false;
-  const bool boxes_are_full =
-      static_cast<std::int64_t>(with_box.value().size()) >= quotas().sessions_max;
-  if (boxes_are_full && !forget_dead_boxes(with_box.value()) && !end_left_boxes(with_box.value())) {
+  if (boxes_are_full(with_box.value()) && !forget_dead_boxes(with_box.value()) &&
+      !end_left_boxes(with_box.value())) {
     return false;
   }
   if (!for_new_session) return true;
   const auto kept = store_.count_kept_sessions(principal_id);
   if (!kept.ok()) return false;
   return kept.value() < quotas().kept_sessions_max || delete_some_with_nothing(principal_id);
+}
+
+bool Manager::boxes_are_full(const std::vector<Session>& with_box) const {
+  return static_cast<std::int64_t>(with_box.size()) >= quotas().sessions_max;
 }
 
 // Their rows say what was when a server last looked.
@@ -143,9 +146,10 @@ bool Manager::delete_if_nothing(const Session& known, const std::string& why) {
 
 Error Manager::with_names(Error limit, const std::string& principal_id) {
   if (base::is_full_disk(limit)) return limit;  // it is nobody's share that is used up
-  const bool is_of_boxes = limit.message.find("kept_sessions_max") == std::string::npos;
-  const auto sessions = is_of_boxes ? store_.sessions_with_box(principal_id)
-                                    : store_.oldest_sessions(principal_id, kNamesMax);
+  auto sessions = store_.sessions_with_box(principal_id);
+  if (sessions.ok() && !boxes_are_full(sessions.value())) {
+    sessions = store_.oldest_sessions(principal_id, kNamesMax);
+  }
   if (!sessions.ok() || sessions.value().empty()) return limit;
   std::string names;
   std::int64_t left = kNamesMax;

@@ -150,7 +150,7 @@ base::Result<sandbox::Run> Manager::settle(const Run& row, Owner owner, Reader r
   if (being_handed_over) return run_of(row);
   if (was_ended(row)) return commit(row, ended_by_deletion(row), reader);
   config_.notify(
-      {Notice::Level::kWarning, "a sandbox ended before its run did", "", row.session_id, row.id});
+      {Notice::Level::kFailure, "a sandbox ended before its run did", "", row.session_id, row.id});
   return commit(row, lost(row), reader);
 }
 

@@ -10,7 +10,7 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::note_start(
   const base::Error* failure = started.ok() ? nullptr : &started.error();
   if (config_.readiness) config_.readiness->started(session.principal_id, failure);
   if (failure != nullptr && outcome_of(*failure) != Outcome::kCallersFault) {
-    config_.notify({Notice::Level::kWarning, "a sandbox did not start: " + failure->message,
+    config_.notify({Notice::Level::kFailure, "a sandbox did not start: " + failure->message,
                     session.principal_id, session.id});
   }
   return started;

@@ -59,37 +59,43 @@ void Manager::add_silence(SessionState& state, const base::Error& why) {
 base::Result<std::vector<SessionState>> Manager::list(const std::string& principal_id,
                                                       const std::optional<std::string>& status) {
   std::vector<SessionState> states;
-  // One that is destroyed stays so; the others are what their boxes say.
-  const bool destroyed = status == "destroyed";
-  for (Session& session : TRY(store_.newest_sessions(principal_id, destroyed, kListedMax))) {
-    states.push_back({std::move(session), {}});
+  if (status == "destroyed") {  // it stays so; the others are what their boxes say
+    for (Session& session : TRY(store_.newest_sessions(principal_id, true, kListedMax))) {
+      states.push_back({std::move(session), {}});
+    }
+    return states;
   }
-  ask_boxes(states);
+  states = TRY(lists_.of(principal_id, [&] { return ask_boxes_of(principal_id); }));
   std::erase_if(states, [&status](const SessionState& state) {
     return state.session.status != status.value_or(state.session.status);
   });
   return states;
 }
 
-void Manager::ask_boxes(std::vector<SessionState>& states) {
-  std::vector<SessionState*> live;
-  for (SessionState& state : states) {
-    if (state.session.status != "destroyed") live.push_back(&state);
+base::Result<std::vector<SessionState>> Manager::ask_boxes_of(const std::string& principal_id) {
+  std::vector<SessionState> states;
+  for (Session& session : TRY(store_.newest_sessions(principal_id, false, kListedMax))) {
+    states.push_back({std::move(session), {}});
   }
+  ask_boxes(states);
+  return states;
+}
+
+void Manager::ask_boxes(std::vector<SessionState>& states) {
   const auto deadline = steady_clock::now() + kListPatience;
-  at_once(live.size(), [&](std::size_t i) {
+  at_once(states.size(), [&](std::size_t i) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - steady_clock::now());
     // Each has a hello and a question to answer.
     const auto patience = std::min(kGlancePatience, left) / 2;
     auto told = patience.count() > 0
-                    ? sandbox_.glance_at(live[i]->session.id, patience)
+                    ? sandbox_.glance_at(states[i].session.id, patience)
                     : base::Result<sandbox::BoxStatus>(
                           base::error(base::Error::Kind::kUnavailable, "no time to ask is left"));
     if (told.ok()) {
-      add_status(*live[i], std::move(told).value());
+      add_status(states[i], std::move(told).value());
     } else {
-      add_silence(*live[i], told.error());
+      add_silence(states[i], told.error());
     }
   });
 }

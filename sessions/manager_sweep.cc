@@ -129,10 +129,12 @@ std::optional<bool> Manager::may_delete_in_sweep(const std::vector<Session>& liv
   const auto unknown = static_cast<std::int64_t>(strangers(live, now).size());
   due.all += unknown;
   due.sessions += unknown;
-  const auto decided = store_.begin_sweep(now, served_since_ms_, due, config_.retention_seconds);
+  const auto decided = store_.begin_sweep(now, served_since_ms_, due, quotas().retention_seconds);
   if (!decided.ok()) return std::nullopt;
   served_since_ms_ = now.uptime_ms;
-  if (decided.value().has_begun) config_.on_hold(words_of_hold(decided.value().next));
+  if (decided.value().has_begun) {
+    config_.notify({Notice::Level::kWarning, words_of_hold(decided.value().next)});
+  }
   return decided.value().may_delete;
 }
 
@@ -147,7 +149,8 @@ std::vector<std::string> Manager::strangers(const std::vector<Session>& live, co
     if (known.contains(name) || !base::is_short_id(name, "session_")) continue;
     const auto on_record = store_.session_is_on_record(name);
     const bool is_strange = on_record.ok() && !on_record.value();
-    if (is_strange && is_stale(directory_of(name), now.now_ms - config_.retention_seconds * 1000)) {
+    if (is_strange &&
+        is_stale(directory_of(name), now.now_ms - quotas().retention_seconds * 1000)) {
       found.push_back(std::move(name));
     }
   }
@@ -228,8 +231,8 @@ void Manager::sweep_directories(const std::vector<Session>& live, const Moment& 
     for (const std::string& name : strangers(live, now)) {
       const auto on_record = store_.session_is_on_record(name);
       if (!on_record.ok() || on_record.value() || !remove(name)) continue;
-      config_.on_deletion("deleted the directory of session " + name +
-                          ": the database knows of no such session");
+      config_.notify({Notice::Level::kInfo,
+                      "directory deleted: the database knows of no such session", "", name});
     }
   }
   sweep_server_marks();

@@ -7,7 +7,12 @@
 namespace sessions {
 
 struct Notice {
-  enum class Level { kInfo, kWarning };
+  enum class Level {
+    kInfo,
+    kShown,  // whoever waits for a command sees it, too, whatever its log is to hold
+    kWarning,
+    kFailure,  // a warning where nobody hears how the call ends; a command ends with the same words
+  };
   Level level = Level::kInfo;
   std::string message;
   // They say whose it is, where that is known.

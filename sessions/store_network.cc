@@ -194,7 +194,9 @@ base::Status Store::drop_oldest_requests(std::int64_t requests_most) {
     Statement remove = TRY(database_->prepare(
         "DELETE FROM network_requests WHERE (session_id, number) IN (SELECT session_id, number "
         "FROM network_requests WHERE principal_id = ? ORDER BY number LIMIT ?)"));
-    TRY(remove.bind(principal_id).bind(std::clamp<std::int64_t>(most - next, 1, over)).run());
+    TRY(remove.bind(principal_id)
+            .bind(std::clamp<std::int64_t>(std::max(most - next, over / 2), 1, over))
+            .run());
     const std::int64_t gone = database_->changed_rows();
     if (gone == 0) return base::done();
     TRY(count_network_requests(principal_id, -gone, gone));

@@ -246,17 +246,22 @@ base::Result<bool> Store::set_session_status(const std::string& id, const std::s
   }
   if (database_->changed_rows() == 0) return false;
   std::string principal;
+  std::optional<std::string> name;
   {
-    Statement select = TRY(database_->prepare("SELECT principal_id FROM sessions WHERE id = ?"));
+    Statement select =
+        TRY(database_->prepare("SELECT principal_id, name FROM sessions WHERE id = ?"));
     TRY(select.bind(id).step());
     principal = select.text();
+    name = select.optional_text();
   }
   TRY(write_audit({now, principal, id, "session_" + status,
                    why.empty() ? "{}" : sandbox::wire::print_json(json{{"reason", why}})}));
   TRY(transaction.commit());
   if (status == "destroyed") {
-    tell(
-        {Notice::Level::kInfo, "session deleted" + (why.empty() ? "" : ": " + why), principal, id});
+    tell({Notice::Level::kInfo,
+          "session " + (name ? "\"" + *name + "\" " : "") + "deleted" +
+              (why.empty() ? "" : ": " + why),
+          principal, id});
   }
   return true;
 }

@@ -60,6 +60,18 @@ std::vector<Share> oldest_first(std::vector<Share> shares) {
   return shares;
 }
 
+#define SHARES_OF(column)                              \
+  "SELECT " SHARE_COLUMNS " FROM shares WHERE " column \
+  " = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY created_at DESC, id DESC LIMIT ?"
+
+// `sql`: one of SHARES_OF.
+base::Result<std::vector<Share>> newest_shares(Database& database, const char* sql,
+                                               const std::string& owner) {
+  Statement select = TRY(database.prepare(sql));
+  select.bind(owner).bind(base::now_ms()).bind(kSharesAtOnce);
+  return oldest_first(TRY(read_all_shares(select)));
+}
+
 }  // namespace
 
 base::Status Store::insert_share(const Share& share) {
@@ -109,22 +121,12 @@ base::Result<Share> Store::find_linked_share(const std::string& id) {
 
 base::Result<std::vector<Share>> Store::list_shares(const std::string& principal_id) {
   const std::lock_guard lock(mutex_);
-  Statement select =
-      TRY(database_->prepare("SELECT " SHARE_COLUMNS
-                             " FROM shares WHERE principal_id = ? AND (expires_at IS NULL OR "
-                             "expires_at > ?) ORDER BY created_at DESC, id DESC LIMIT ?"));
-  select.bind(principal_id).bind(base::now_ms()).bind(kSharesAtOnce);
-  return oldest_first(TRY(read_all_shares(select)));
+  return newest_shares(*database_, SHARES_OF("principal_id"), principal_id);
 }
 
 base::Result<std::vector<Share>> Store::shares_of_session(const std::string& session_id) {
   const std::lock_guard lock(mutex_);
-  Statement select =
-      TRY(database_->prepare("SELECT " SHARE_COLUMNS
-                             " FROM shares WHERE session_id = ? AND (expires_at IS NULL OR "
-                             "expires_at > ?) ORDER BY created_at DESC, id DESC LIMIT ?"));
-  select.bind(session_id).bind(base::now_ms()).bind(kSharesAtOnce);
-  return oldest_first(TRY(read_all_shares(select)));
+  return newest_shares(*database_, SHARES_OF("session_id"), session_id);
 }
 
 base::Result<bool> Store::share_exists(const std::string& id) {

@@ -42,6 +42,9 @@ base::Result<BoxSpec> read_spec() {
 // Changes nothing where the file is locked, as it is when a server has opened it.
 base::Status check_lock() {
   if (::flock(kLockFd, LOCK_EX | LOCK_NB) == 0) return base::done();
+  if (errno == EWOULDBLOCK) {
+    return base::error(Error::Kind::kConflict, "another process has this session's lock");
+  }
   return Error::from_errno("own the session: flock");
 }
 

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <iostream>
 #include <system_error>
 
 #include <spdlog/spdlog.h>
@@ -101,11 +100,10 @@ base::Result<sessions::GrantedFolders> granted_folders(const Settings& settings)
   return folders;
 }
 
-// A command that ends with what has failed says it once.
 sessions::Notify notify_of(const Settings& settings) {
   if (settings.serves) return log_notice;
   return [](const sessions::Notice& notice) {
-    if (notice.level == sessions::Notice::Level::kInfo) log_notice(notice);
+    if (notice.level != sessions::Notice::Level::kFailure) log_notice(notice);
   };
 }
 
@@ -159,10 +157,6 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
       spdlog::info("deleted {}: no piece of it has come for a day", id);
     }
   };
-  config.on_deletion = [](const std::string& what) { spdlog::info("{}", what); };
-  config.on_hold = [](const std::string& what) {
-    spdlog::warn("{}; `hutch sessions rm --expired` deletes it now", what);
-  };
   config.step_aside = [] { return std::make_shared<mcp::WorkerPool::Aside>(); };
   static_cast<sessions::Quotas&>(config) = quotas_of(settings);
   config.readiness = app->readiness_;
@@ -179,9 +173,7 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   if (settings.serves) config.spare_sessions = static_cast<std::size_t>(settings.spare_sessions);
   const sessions::HostUidRange ids = TRY(sessions::host_uids_of(settings.state_directory));
   if (sandbox::can_give_ids(ids.first, ids.count + 1)) config.own_ids = ids;
-  app->manager_ = TRY(sessions::Manager::open(
-      std::move(config), *app->store_, *app->sandbox_,
-      [](const std::string& text) { std::cerr << "hutch: " + text + "\n"; }));
+  app->manager_ = TRY(sessions::Manager::open(std::move(config), *app->store_, *app->sandbox_));
   return app;
 }
 

@@ -116,7 +116,7 @@ std::optional<Finding> deletion_finding(const Settings& settings) {
   const auto upkeep = store.value()->upkeep();
   if (!upkeep.ok() || !upkeep.value().held_at) return std::nullopt;
   return Finding{"deletion", Finding::State::kWeaker, sessions::words_of_hold(upkeep.value()),
-                 "set the clock if it is wrong; else `hutch sessions rm --expired` deletes it now"};
+                 "set the clock if it is wrong"};
 }
 
 // What the exit status says, in words.

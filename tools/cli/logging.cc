@@ -124,13 +124,14 @@ void log_notice(const sessions::Notice& notice) {
   LogMembers::set("principal", notice.principal_id);
   LogMembers::set("session", notice.session_id);
   LogMembers::set("run", notice.run_id);
-  const bool is_warning = notice.level == sessions::Notice::Level::kWarning;
   // A plain line says in its text what it is about.
   std::string text = notice.message;
   for (const std::string& id : {notice.session_id, notice.run_id}) {
     if (!logs_json && !id.empty()) text += " (" + id + ")";
   }
-  spdlog::log(is_warning ? spdlog::level::warn : spdlog::level::info, "{}", text);
+  using Level = sessions::Notice::Level;
+  if (notice.level == Level::kShown) return announce("info", one_line(to_utf8(text)));
+  spdlog::log(notice.level == Level::kInfo ? spdlog::level::info : spdlog::level::warn, "{}", text);
 }
 
 }  // namespace tools::cli

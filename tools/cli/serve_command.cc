@@ -101,6 +101,7 @@ void bound_calls(Application& app, const ServeSettings& settings,
                  mcp::http::ServeOptions& options) {
   if (settings.calls_at_work > 0) {
     options.calls_at_work_each = static_cast<std::size_t>(settings.calls_at_work);
+    options.calls_at_work_beside_others_each = options.calls_at_work_each;
   }
   options.call_queue_each = static_cast<std::size_t>(settings.calls_waiting);
   options.calls_per_minute_each = static_cast<std::size_t>(settings.calls_per_minute);

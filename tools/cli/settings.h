@@ -28,7 +28,7 @@ struct ServeSettings {
   std::string public_url;
   std::int64_t drain_seconds = 10;
   // Of one principal, but for the user's own, local:
-  std::int64_t calls_at_work = 0;  // 0: eight for each processor
+  std::int64_t calls_at_work = 0;  // 0: eight for each processor, two beside others
   std::int64_t calls_waiting = 1000;
   std::int64_t calls_per_minute = 0;  // 0: as many as come
 };

@@ -154,6 +154,36 @@ TEST(WorkerPool, WhatWaitsAsideTakesNobodysPlace) {
   EXPECT_LE(most, 2) << "they come back to a place each";
 }
 
+TEST(WorkerPool, FewerAreAtWorkForOneWhileOthersAsk) {
+  WorkerPool pool(32, 100, {16, 50, 4, 1});
+  {
+    std::latch all_four(4);
+    for (int i = 0; i < 4; ++i) {
+      ASSERT_TRUE(pool.run("greedy", [&] { all_four.arrive_and_wait(); }));
+    }
+    EXPECT_TRUE(pool.wait_until_idle(seconds(30))) << "nobody else has asked";
+  }
+  const auto modest = [&] {
+    std::latch served(1);
+    ASSERT_TRUE(pool.run("modest", [&] { served.count_down(); }));
+    served.wait();
+  };
+  modest();
+  std::latch release(1);
+  std::atomic<int> begun = 0;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(pool.run("greedy", [&] {
+      ++begun;
+      release.wait();
+    }));
+  }
+  modest();
+  EXPECT_LE(begun, 1);
+  release.count_down();
+  EXPECT_TRUE(pool.wait_until_idle(seconds(30)));
+  EXPECT_EQ(begun, 4);
+}
+
 TEST(WorkerPool, SoManyAreAtWorkForOneAndTheRestWaits) {
   std::latch release(1);
   std::atomic<int> begun = 0;

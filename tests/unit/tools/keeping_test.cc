@@ -39,8 +39,8 @@ class KeepingTest : public tools::fake::ToolsFixture {
       now.boot_id = boot_id_.empty() ? now.boot_id : boot_id_;
       return now;
     };
-    config.on_deletion = [this](const std::string& what) { tell(deletions_, what); };
-    config.on_hold = [this](const std::string& what) { tell(holds_, what); };
+    config.notify = [this](const sessions::Notice& notice) { hear(notice); };
+    store_->watch({}, config.notify);
     manager_ = sessions::Manager::open(config, *store_, sandbox_).value();
     while (!has_swept) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -51,9 +51,10 @@ class KeepingTest : public tools::fake::ToolsFixture {
       manager_->sweep({});
     }
   }
-  void tell(std::vector<std::string>& where, const std::string& what) {
+  void hear(const sessions::Notice& notice) {
     const std::lock_guard lock(mutex_);
-    where.push_back(what);
+    (notice.level == sessions::Notice::Level::kWarning ? holds_ : deletions_)
+        .push_back(notice.message);
   }
 
   sessions::Session made(std::int64_t unused_ms = 0) {
@@ -93,8 +94,7 @@ TEST_F(KeepingTest, WhatIsOverItsTimeGoesAndIsTold) {
   EXPECT_FALSE(is_kept(over));
   EXPECT_TRUE(is_kept(kept));
   ASSERT_EQ(deletions_.size(), 1U);
-  EXPECT_EQ(deletions_[0],
-            "deleted session " + over.id + ": it was not used for its retention_seconds, 604800");
+  EXPECT_EQ(deletions_[0], "session deleted: it was not used for its retention_seconds, 604800");
   EXPECT_TRUE(holds_.empty());
 }
 
