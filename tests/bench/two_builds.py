@@ -1,0 +1,125 @@
+"""Another build of hutch beside this one: what each call takes, ten of them in a burst, and what they keep in memory.
+
+    tests/bench/two_builds.py OTHER_HUTCH [--pairs N]
+
+Both serve over HTTP; their calls alternate, and who is first, too. Medians in milliseconds, memory as proportional
+set size (PSS) of the server, and of a session's processes after a first run.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import pathlib
+import statistics
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from http_server import HttpClient, Server, modern  # noqa: E402
+
+BURST = 10
+
+
+class Side:
+    def __init__(self, server):
+        self.server = server
+        self.client = HttpClient(server)
+        self.pid = server.process.pid
+        self.session = self.client.call("create_session")["session_id"]
+        self.run("x = 1")
+
+    def run(self, code, language="python"):
+        return self.client.call("run_code", code=code, language=language, session_id=self.session)
+
+    def alone(self, tool, **arguments):
+        """One call on a connection of its own, from any thread."""
+        message, fields = modern(1, "tools/call", {"name": tool, "arguments": arguments})
+        status, _, body = self.server.request("POST", "/mcp", json.dumps(message), {
+            "Content-Type": "application/json", "Accept": "application/json, text/event-stream", **fields})
+        assert status == 200, (status, body)
+
+
+def processes():
+    return [int(entry.name) for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def pss_kb(pids):
+    total = 0
+    for pid in pids:
+        try:
+            lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        except OSError:
+            continue
+        total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return total
+
+
+def create_and_delete(side):
+    side.client.call("delete_session", session_id=side.client.call("create_session")["session_id"])
+
+
+def burst(side):
+    with concurrent.futures.ThreadPoolExecutor(BURST) as threads:
+        list(threads.map(lambda _: side.alone("read_file", path="a", session_id=side.session), range(BURST)))
+
+
+def burst_of_creations(side):
+    made = []
+    with concurrent.futures.ThreadPoolExecutor(BURST) as threads:
+        list(threads.map(lambda i: side.alone("create_session", name=f"b{i}"), range(BURST)))
+    for session in side.client.call("list_sessions")["sessions"]:
+        if (session.get("name") or "").startswith("b"):
+            made.append(session["session_id"])
+    for session in made:
+        side.client.call("delete_session", session_id=session)
+
+
+CALLS = {
+    "run_code python": lambda side: side.run("x + 1"),
+    "run_code bash": lambda side: side.run("true", "bash"),
+    "write_file": lambda side: side.client.call("write_file", path="a", content="text", session_id=side.session),
+    "read_file": lambda side: side.client.call("read_file", path="a", session_id=side.session),
+    "list_files": lambda side: side.client.call("list_files", session_id=side.session),
+    "list_sessions": lambda side: side.client.call("list_sessions"),
+    "create and delete": create_and_delete,
+    "burst of 10 read_file": burst,
+    "burst of 10 create_session": burst_of_creations,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("other")
+    parser.add_argument("--pairs", type=int, default=200)
+    parser.add_argument("--only", action="append", choices=CALLS)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
+        with Server(one, binary=options.other) as other, Server(two) as this:
+            sides = []
+            memory = []
+            for server in (other, this):
+                before = set(processes())
+                side = Side(server)
+                sides.append(side)
+                memory.append((pss_kb([side.pid]), pss_kb(set(processes()) - before)))
+            print(f"{'':28}{'other':>9}{'this':>9}{'ratio':>8}")
+            for name, call in CALLS.items():
+                if options.only and name not in options.only:
+                    continue
+                pairs = options.pairs if "burst" not in name else max(10, options.pairs // 10)
+                taken = ([], [])
+                for i in range(pairs):
+                    for at in ((0, 1) if i % 2 else (1, 0)):
+                        began = time.perf_counter()
+                        call(sides[at])
+                        taken[at].append((time.perf_counter() - began) * 1000)
+                other_ms, this_ms = map(statistics.median, taken)
+                print(f"{name:28}{other_ms:9.2f}{this_ms:9.2f}{this_ms / other_ms:8.2f}", flush=True)
+            for at, name in enumerate(("server, PSS in kB", "a session, PSS in kB")):
+                print(f"{name:28}{memory[0][at]:9}{memory[1][at]:9}{memory[1][at] / memory[0][at]:8.2f}")
+
+
+if __name__ == "__main__":
+    main()
