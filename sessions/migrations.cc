@@ -300,7 +300,8 @@ std::span<const std::string_view> migrations() {
 
 base::Result<base::UniqueFd> migrate_alone(Database& database, const std::string& path,
                                            std::span<const std::string_view> scripts,
-                                           std::chrono::milliseconds patience) {
+                                           std::chrono::milliseconds patience,
+                                           const MigrationProgress& progress) {
   const std::string lock_path = path + ".lock";
   base::UniqueFd lock =
       TRY(base::open_file(AT_FDCWD, lock_path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
@@ -314,7 +315,7 @@ base::Result<base::UniqueFd> migrate_alone(Database& database, const std::string
       if (version > newest) return made_by_newer(version, newest);
       if (version == newest && (may_stay || TRY(database.is_shrinkable()))) return lock;
       if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
-        TRY(migrate(database, scripts));
+        TRY(migrate(database, scripts, progress));
         may_stay = TRY(database.is_shrinkable()) || !database.make_shrinkable();
         continue;
       }
@@ -334,8 +335,10 @@ base::Result<base::UniqueFd> migrate_alone(Database& database, const std::string
   }
 }
 
-base::Status migrate(Database& database, std::span<const std::string_view> scripts) {
+base::Status migrate(Database& database, std::span<const std::string_view> scripts,
+                     const MigrationProgress& progress) {
   const auto newest = static_cast<std::int64_t>(scripts.size());
+  const std::int64_t oldest = TRY(version_of(database));
   while (true) {
     Transaction transaction = TRY(Transaction::begin(database));
     // Read inside the transaction: another server may have just done it.
@@ -344,6 +347,10 @@ base::Status migrate(Database& database, std::span<const std::string_view> scrip
       return made_by_newer(version, newest);
     }
     if (version == newest) return transaction.commit();
+    if (progress && version > 0) {
+      progress(static_cast<std::size_t>(version - oldest + 1),
+               static_cast<std::size_t>(newest - oldest));
+    }
     TRY(database.execute(std::string(scripts[static_cast<std::size_t>(version)])));
     TRY(database.execute("PRAGMA user_version = " + std::to_string(version + 1)));
     TRY(transaction.commit());

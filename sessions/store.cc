@@ -14,9 +14,11 @@ constexpr std::chrono::seconds kMigrationPatience{10};
 
 }  // namespace
 
-base::Result<std::unique_ptr<Store>> Store::open(const std::string& path) {
+base::Result<std::unique_ptr<Store>> Store::open(const std::string& path,
+                                                 const MigrationProgress& progress) {
   auto database = TRY(Database::open(path));
-  auto schema_lock = TRY(migrate_alone(*database, path, migrations(), kMigrationPatience));
+  auto schema_lock =
+      TRY(migrate_alone(*database, path, migrations(), kMigrationPatience, progress));
   return std::unique_ptr<Store>(new Store(std::move(database), std::move(schema_lock)));
 }
 

@@ -20,6 +20,7 @@
 #include "sandbox/network_journal.h"
 #include "sandbox/base/result.h"
 #include "sessions/deletion_hold.h"
+#include "sessions/migrations.h"
 #include "sessions/host_uids.h"
 #include "sessions/notice.h"
 #include "sessions/sqlite.h"
@@ -180,7 +181,9 @@ inline constexpr std::int64_t kRowsAtOnce = 250;
 
 class Store {
  public:
-  static base::Result<std::unique_ptr<Store>> open(const std::string& path);
+  // `progress` hears of a database of an older hutch that is brought up to date.
+  static base::Result<std::unique_ptr<Store>> open(const std::string& path,
+                                                   const MigrationProgress& progress = {});
   // They are to be set before other threads use the store; either may be null. `on_attempt` is
   // called with the mutex held.
   void watch(Database::Observer on_attempt, Notify notify);

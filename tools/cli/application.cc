@@ -80,11 +80,7 @@ base::Result<sandbox::SandboxConfig> sandbox_config(const Settings& settings) {
 
 namespace {
 
-void sweep_shares(const share::FileShare& share) {
-  for (const sessions::Share& gone : share.sweep()) {
-    spdlog::info("deleted shared file {} of {}: its time is over", gone.id, gone.session_id);
-  }
-}
+constexpr std::uintmax_t kToldMigrationBytes = 64 << 20;
 
 base::Result<sessions::GrantedFolders> granted_folders(const Settings& settings) {
   sessions::GrantedFolders folders;
@@ -105,6 +101,18 @@ sessions::Notify notify_of(const Settings& settings) {
   return [](const sessions::Notice& notice) {
     if (notice.level != sessions::Notice::Level::kFailure) log_notice(notice);
   };
+}
+
+// A small one is up to date before anybody could read a line.
+base::Result<std::unique_ptr<sessions::Store>> open_store(const std::string& path) {
+  std::error_code none;
+  const auto bytes = std::filesystem::file_size(path, none);
+  if (none || bytes < kToldMigrationBytes) return sessions::Store::open(path);
+  return sessions::Store::open(path, [bytes](std::size_t step, std::size_t steps) {
+    announce("info", "the database (" + std::to_string(bytes >> 20) +
+                         " MiB) is brought up to date, step " + std::to_string(step) + " of " +
+                         std::to_string(steps));
+  });
 }
 
 }  // namespace
@@ -135,7 +143,7 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   network.roots = TRY(sessions::roots_with(settings.state_directory + "/egress",
                                            sessions::host_roots(), indexes.certificates));
   app->sandbox_ = sandbox::make_sandbox(TRY(sandbox_config(settings)));
-  app->store_ = TRY(sessions::Store::open(settings.state_directory + "/hutch.db"));
+  app->store_ = TRY(open_store(settings.state_directory + "/hutch.db"));
   app->store_->watch(
       [readiness = app->readiness_, tells = settings.serves](auto begun, const Error* failure) {
         readiness->wrote(begun, failure);
@@ -147,11 +155,11 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   }
   app->principal_id_ = TRY(app->store_->ensure_principal("local"));
   app->share_ = TRY(share::FileShare::open(settings.state_directory + "/shared", *app->store_));
-  sweep_shares(*app->share_);  // also for a command that ends before the manager has swept
+  (void)app->share_->sweep();  // also for a command that ends before the manager has swept
   sessions::ManagerConfig config;
   config.sweep_others = [&share = *app->share_, &store = *app->store_,
                          directory = settings.state_directory] {
-    sweep_shares(share);
+    (void)share.sweep();
     if (!store.may_delete_by_time(base::now_ms())) return;
     for (const std::string& id : rest::Uploads::sweep_all(directory + "/sessions")) {
       spdlog::info("deleted {}: no piece of it has come for a day", id);

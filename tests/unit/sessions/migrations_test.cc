@@ -24,8 +24,12 @@ TEST(Migrations, RunInOrderAndOnce) {
   const auto database = Database::open(directory + "/db").value();
   const std::string_view one[] = {"CREATE TABLE a (n)"};
   const std::string_view two[] = {"CREATE TABLE a (n)", "ALTER TABLE a ADD COLUMN m"};
-  ASSERT_TRUE(migrate(*database, one).ok());
-  ASSERT_TRUE(migrate(*database, two).ok());
+  std::vector<std::size_t> told;
+  const auto tell = [&told](std::size_t step, std::size_t steps) { told = {step, steps}; };
+  ASSERT_TRUE(migrate(*database, one, tell).ok());
+  EXPECT_TRUE(told.empty()) << "it was made from nothing";
+  ASSERT_TRUE(migrate(*database, two, tell).ok());
+  EXPECT_EQ(told, (std::vector<std::size_t>{1, 1}));
   ASSERT_TRUE(migrate(*database, two).ok());
   EXPECT_TRUE(database->execute("INSERT INTO a (n, m) VALUES (1, 2)").ok());
   EXPECT_FALSE(migrate(*database, one).ok()) << "newer than this build knows";
