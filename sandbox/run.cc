@@ -237,6 +237,7 @@ json request_to_json(const RunRequest& request) {
                 {"env", request.env}};
   if (!request.context.empty()) value["context"] = request.context;
   if (!request.directory.empty()) value["directory"] = request.directory;
+  if (!request.installs.empty()) value["installs"] = request.installs;
   if (request.input == Input::kPipe) value["input"] = "pipe";
   if (request.input == Input::kTerminal) {
     value["input"] = "terminal";
@@ -259,6 +260,7 @@ base::Result<RunRequest> request_from_json(const json& value) {
   request.restart = wire::boolean_or(value, "restart", false);
   request.context = wire::string_or(value, "context");
   request.directory = wire::string_or(value, "directory");
+  request.installs = wire::string_or(value, "installs");
   if (request.context.size() > kContextNameMax) return invalid("run request: context is too long");
   TRY(read_input(value, request));
   if (request.timeout_seconds < 0 || request.timeout_seconds > kRunSecondsMax) {

@@ -22,9 +22,8 @@ struct PackageManager {
   const char* command;  // to which the packages are added
 };
 
-constexpr PackageManager kManagers[] = {
-    {"pip", "python3 -m pip install --no-input --progress-bar off"},
-    {"npm", "npm install --no-audit --no-fund"}};
+constexpr PackageManager kManagers[] = {{"pip", "python3 /run/hutch/runners/install/pip.py"},
+                                        {"npm", "node /run/hutch/runners/install/npm.mjs"}};
 constexpr const char* kApt = "apt";
 
 PackageManager manager_named(const std::string& name) {
@@ -68,6 +67,13 @@ base::Result<std::string> command_of(const PackageManager& manager,
     }
   }
   return manager.command + files + (names.empty() ? "" : " --" + names);
+}
+
+// For who waits for them.
+std::string names_of(const std::vector<std::string>& packages) {
+  std::string names;
+  for (const std::string& package : packages) names += (names.empty() ? "" : ", ") + package;
+  return names;
 }
 
 base::Error no_apt() {
@@ -116,6 +122,7 @@ base::Result<Reply> install(const Services& services, const Arguments& arguments
   sandbox::RunRequest request;
   request.language = sandbox::Language::kBash;
   request.code = TRY(command_of(manager, packages));
+  request.installs = names_of(packages);
   // No session is made only to say no: one that asks for nothing will have what this one has.
   if (!arguments.has("session_id") && !has_default_session(services, context)) {
     TRY(check_network(services, sessions::Session(), manager));

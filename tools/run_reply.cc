@@ -84,7 +84,7 @@ std::string newest_line(sessions::Manager& sessions, const sessions::RunState& s
   if (tail.ok()) {
     std::string_view text = tail.value();
     while (text.ends_with('\n')) text.remove_suffix(1);
-    line = to_utf8(text.substr(text.find_last_of('\n') + 1));
+    line = to_utf8(last_states(text.substr(text.find_last_of('\n') + 1)));
   }
   return line.empty() ? std::string(name_of(state.run.status)) : line;
 }

@@ -30,6 +30,11 @@ constexpr std::int64_t kUntouchedMb = 128;
 constexpr std::int64_t kUntouchedMbMax = 2048;
 constexpr std::int64_t kLeastDataMb = 640;  // below it node does not start its threads
 
+// As runners/bash/explain.sh knows them.
+constexpr const char* kExplained[] = {
+    "apt",  "apt-get", "aptitude", "dnf",  "yum", "apk",    "pacman", "zypper",    "snap",
+    "brew", "conda",   "mamba",    "sudo", "su",  "docker", "podman", "systemctl", "service"};
+
 // What /proc tells about the machine, or does to it (security checklist, OCI's masked paths).
 constexpr const char* kMaskedProc[] = {
     "/proc/acpi",       "/proc/asound",        "/proc/buddyinfo",     "/proc/bus",
@@ -145,7 +150,8 @@ base::Status add_session_directory(PlanWriter& plan, const BoxSpec& spec, const 
 }
 
 base::Status add_session(PlanWriter& plan, const BoxSpec& spec) {
-  for (const char* path : {"/home", "/mnt", "/run", "/run/hutch", "/run/hutch/bin", "/var"})
+  for (const char* path :
+       {"/home", "/mnt", "/run", "/run/hutch", "/run/hutch/bin", kExplainedPlace, "/var"})
     add_directory(plan, path);
   if (!spec.environment_directory.empty()) {
     add_bind(plan, spec.environment_directory, kEnvironmentPlace, "r");
@@ -156,6 +162,14 @@ base::Status add_session(PlanWriter& plan, const BoxSpec& spec) {
   // Debian calls it python3 only, and scripts begin with `env python`. Last on PATH: where the host
   // has a python, that is the one.
   plan.add(PlanOp::kSymlink, {"/usr/bin/python3", "/run/hutch/bin/python"});
+  for (const char* name : kExplained) {
+    const auto is_in = [name](const std::string& folder) {
+      return ::access((folder + name).c_str(), X_OK) == 0;
+    };
+    if (!is_in("/usr/bin/") && !is_in("/usr/local/bin/")) continue;
+    plan.add(PlanOp::kSymlink,
+             {"/run/hutch/runners/bash/explain.sh", std::string(kExplainedPlace) + "/" + name});
+  }
   plan.add(PlanOp::kSymlink, {"/tmp", "/var/tmp"});
   plan.add(PlanOp::kSymlink, {"/workspace", "/mnt/data"});  // where models look by habit
   TRY(add_session_directory(plan, spec, "workspace", "/workspace", ""));

@@ -12,6 +12,10 @@ namespace sandbox::box {
 // The user inside every box.
 inline constexpr int kBoxUid = 1000;
 
+// Before the host's programs on PATH: what calls those that cannot do in a box what they are for,
+// and then says what to do (runners/bash/explain.sh).
+inline constexpr const char* kExplainedPlace = "/run/hutch/explained";
+
 // What the host cannot enforce by cgroup and init must by rlimit.
 struct RlimitFallbacks {
   bool processes = false;

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "sandbox/box/network.h"
+#include "sandbox/box/plan.h"
 #include "sandbox/environment.h"
 
 namespace sandbox::box {
@@ -23,7 +24,7 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
   const std::string packages =
       has_environment ? place + "/bin:" + place + "/node_modules/.bin:" : "";
   std::map<std::string, std::string> all = {
-      {"PATH", "/home/user/.local/bin:" + packages +
+      {"PATH", "/home/user/.local/bin:" + packages + kExplainedPlace + ":" +
                    "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:"
                    "/run/hutch/bin"},
       {"HOME", "/home/user"},

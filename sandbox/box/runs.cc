@@ -207,6 +207,9 @@ base::Status Runs::start_process(Job& job) {
                 {"background", job.request.background},
                 {"after_interrupt", job.worker->take_interrupted()}};
     if (is_new && !slot.directory.empty()) run["directory"] = slot.directory;
+    for (const auto& [id, other] : jobs_) {
+      if (!other->request.installs.empty()) run["installs"][id] = other->request.installs;
+    }
     job.worker->send_run(run);
   }
   return base::done();

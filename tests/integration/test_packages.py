@@ -7,6 +7,7 @@ import pytest
 
 import environments
 from conftest import needs
+from boxes import until
 from hutch_client import Client, ToolError, hutch_binary
 
 
@@ -48,6 +49,89 @@ def test_a_newer_version_of_what_was_imported_is_told(open_session):
     assert run["stdout"] == "0.8.10\n" and "installed after import" not in run.get("note", ""), run
 
 
+WAYS = {"shell": "!pip install --quiet {0}", "magic": "%pip install --quiet {0}",
+        "subprocess": "import subprocess, sys; subprocess.run([sys.executable, '-m', 'pip', 'install', '--quiet', '{0}'], check=True)"}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_import_in_the_cell_that_installs(open_session, way):
+    """Of what nobody has, and of what the environment has in another version."""
+    session = open_session.call("create_session")["session_id"]
+    cell = (f"try: import humanize\nexcept ImportError: print('not there')\n{WAYS[way].format('humanize==4.9.0')}\n"
+            f"{WAYS[way].format('tabulate==0.8.10')}\nimport humanize, tabulate\nfrom importlib.metadata import version\n"
+            "print(humanize.__version__, version('humanize'), tabulate.__version__)")
+    run = open_session.run(cell, session_id=session, timeout_seconds=300)
+    assert run["status"] == "completed" and run["stdout"].splitlines()[0] == "not there", run
+    assert run["stdout"].splitlines()[-1] == "4.9.0 4.9.0 0.8.10", run
+    assert "installed after import" not in open_session.run("humanize", session_id=session).get("note", "")
+
+
+def test_an_import_of_what_is_installed_by_its_folder(open_session):
+    session = open_session.call("create_session")["session_id"]
+    for path, content in (("mine/src/own/__init__.py", "answer = 42"), ("mine/setup.py", (
+            "from setuptools import setup\nsetup(name='own', version='1', package_dir={'': 'src'}, packages=['own'])"))):
+        open_session.call("write_file", path=path, content=content, session_id=session)
+    run = open_session.run("!pip install --quiet --editable mine\nimport own; print(own.answer, own.__file__)", session_id=session, timeout_seconds=300)
+    assert run["stdout"] == "42 /workspace/mine/src/own/__init__.py\n", run
+
+
+def test_what_a_session_has_installed_is_replaced_and_removed(open_session):
+    session = open_session.call("create_session")["session_id"]
+
+    def bash(code):
+        return open_session.run(code, "bash", session_id=session, timeout_seconds=300)
+    bash("pip install --quiet --user humanize==4.8.0")
+    assert "was 4.8.0" in install(open_session, "humanize==4.9.0", session_id=session)["stdout"]
+    seen = "ls ~/.local/lib/python*/site-packages | grep -c humanize.*info; pip list | grep -i humanize; python3 -c 'import humanize as h; print(h.__version__)'"
+    assert bash(seen)["stdout"].split() == ["1", "humanize", "4.9.0", "4.9.0"]
+    assert "Successfully installed humanize-4.1" in bash("pip install -U 'humanize<4.12'")["stdout"]
+    assert bash("pip uninstall --quiet --yes humanize; python3 -c 'import humanize'")["stderr"].endswith("No module named 'humanize'\n")
+    run = bash("pip uninstall --yes tabulate")
+    assert run["status"] == "failed" and "tabulate 0.10.0 is the environment's, which nobody changes from a session" in run["stderr"], run
+    bash("pip install --quiet tabulate==0.8.10 && pip uninstall --quiet --yes tabulate")
+    assert bash("python3 -c 'import tabulate; print(tabulate.__version__)'")["stdout"] == "0.10.0\n"
+
+
+def test_an_install_says_in_a_few_words_what_is_there(open_session):
+    session = open_session.call("create_session")["session_id"]
+    run = install(open_session, "rich==13.9.4", session_id=session)
+    assert run["stdout"].startswith("Installed rich 13.9.4 in ") and len(run["stdout"].splitlines()) <= 3 and run["stderr"] == "", run
+    assert install(open_session, "rich", session_id=session)["stdout"] == "Already there: rich 13.9.4\n"
+    run = install(open_session, "is-odd@3.0.1", manager="npm", session_id=session)
+    assert run["stdout"].startswith("Installed is-odd 3.0.1 into /workspace/node_modules in ") and "With is-number 6.0.0" in run["stdout"], run
+    run = install(open_session, "no-such-package-of-hutch-tests", manager="npm", session_id=session)
+    assert run["status"] == "failed" and "404" in run["stderr"] and len(run["stderr"]) < 1500, run
+
+
+def test_what_is_being_installed_is_waited_for(open_session):
+    """Queued by the tool, and by hand in the background."""
+    session = open_session.call("create_session")["session_id"]
+    missing = {"python": "import humanize", "javascript": "require('humanize')"}
+    held = open_session.start_tool("run_code", code="touch on; while [ ! -e go ]; do sleep 0.05; done", language="bash", session_id=session)
+    open_session.run("import os, time\nwhile not os.path.exists('on'): time.sleep(0.01)", session_id=session)
+    queued = open_session.start_tool("install_packages", packages=["humanize==4.9.0"], session_id=session)
+
+    def waiting():
+        return [run["run_id"] for run in open_session.call("get_run", session_id=session)["runs"] if run["status"] == "queued"]
+    until(waiting, what="an install that waits")
+    (run_id,) = waiting()
+    for language, code in missing.items():
+        said = open_session.run(code, language, session_id=session)["stderr"]
+        assert f"{run_id} installs humanize==4.9.0: get_run tells when it has ended; then run this again" in said, said
+    open_session.run("open('go', 'w').close()", session_id=session)
+    open_session.reply(held)
+    open_session.reply(queued, timeout=300)
+    assert open_session.run("import humanize; print(humanize.__version__)", session_id=session)["stdout"] == "4.9.0\n"
+    open_session.run("printf '#!/bin/sh\\ntouch on2; while [ ! -e go2 ]; do sleep 0.05; done' > pip; chmod +x pip", "bash", session_id=session)
+    by_hand = open_session.run("./pip install nosuch", "bash", session_id=session, background=True)
+    open_session.run("while not os.path.exists('on2'): time.sleep(0.01)", session_id=session)
+    for language, code in {"python": "import nosuch", "javascript": "require('nosuch')"}.items():
+        assert "`pip install nosuch` is on; then run this again" in open_session.run(code, language, session_id=session)["stderr"]
+    open_session.run("open('go2', 'w').close()", session_id=session)
+    open_session.until_ended(by_hand["run_id"])
+    assert "install_packages installs it" in open_session.run("import nosuch", session_id=session)["stderr"]
+
+
 def test_a_virtual_environment_of_ones_own(open_session):
     run = open_session.run("python3 -m venv .venv && .venv/bin/pip install --quiet humanize && "
                            ".venv/bin/python -c 'import humanize; print(humanize.__file__)'", "bash", timeout_seconds=300)
@@ -81,6 +165,21 @@ def test_a_file_of_requirements(open_session):
     assert run["status"] == "completed", run
     run = open_session.run("from importlib.metadata import version\nprint(version('humanize'), version('tabulate'))", session_id=session)
     assert run["stdout"] == "4.9.0 0.8.10\n", run
+
+
+def test_npm_installs_where_javascript_looks(open_session):
+    session = open_session.call("create_session")["session_id"]
+    open_session.run("mkdir app && cd app", "bash", session_id=session)
+    assert install(open_session, "is-odd@3", manager="npm", session_id=session)["status"] == "completed"
+    assert open_session.run("require('is-odd')(3)", "javascript", session_id=session)["outputs"][0]["text"] == "true"
+    run = open_session.run("pwd; node -e 'console.log(require(\"is-odd\")(3))'", "bash", session_id=session)
+    assert run["stdout"] == "/workspace/app\ntrue\n", run
+    # By hand it goes where bash is, and JavaScript says where that was.
+    open_session.run("echo '{}' > package.json; npm install --silent is-even@1", "bash", session_id=session, timeout_seconds=300)
+    run = open_session.run("require('is-even')", "javascript", session_id=session)
+    assert "/workspace/app has it: process.chdir('/workspace/app') lets it be found" in run["stderr"], run
+    run = open_session.run("process.chdir('/workspace/app'); require('is-even')(2)", "javascript", session_id=session)
+    assert run["outputs"][0]["text"] == "true", run
 
 
 def test_npm(open_session):

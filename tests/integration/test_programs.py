@@ -40,3 +40,31 @@ def test_what_a_child_python_prints_is_there_before_it_ends(client, language, co
 def test_who_writes_to_nobody_is_ended_as_anywhere(client):
     """Also where bash is started from a Python, which ignores that signal."""
     assert client.run("yes | head -n1; echo ${PIPESTATUS[@]}", "bash")["stdout"] == "y\n141 0\n"
+
+
+EXPLAINED = {"apt-get": "the system can only be read, so apt-get installs nothing", "sudo": "nobody is root in a session",
+             "docker": "a session starts no containers", "brew": "so brew installs nothing", "conda": "there is no conda in a session",
+             "dnf": "so dnf installs nothing", "systemctl": "no services are managed here"}
+
+
+@pytest.mark.parametrize("program", EXPLAINED)
+def test_what_cannot_work_in_a_session_is_explained(client, program):
+    """Behind its own words where the host has it, behind bash's where not; also within a pipe."""
+    run = client.run(f"{program} install nosuch", "bash")
+    said = run["stderr"].splitlines()
+    assert run["status"] == "failed" and said[-1].startswith("hutch: ") and EXPLAINED[program] in said[-1], run
+    has = any(shutil.which(program, path=path) for path in ("/usr/bin", "/usr/local/bin"))
+    assert (said[0] == f"bash: line 1: {program}: command not found") != has and len(said) > 1, run
+    assert EXPLAINED[program] in client.run(f"true\n{program} install nosuch 2>&1 | tail -3", "bash")["stdout"]
+    assert (client.run(f"command -v {program}", "bash")["exit_code"] == 0) == has
+
+
+def test_a_command_that_is_not_there_is_told_as_bash_tells_it(client):
+    run = client.run("true\nnosuchcommand; echo $?\nnosuchcommand | cat", "bash")
+    assert run["stdout"] == "127\n", run
+    assert run["stderr"] == "bash: line 2: nosuchcommand: command not found\nbash: line 3: nosuchcommand: command not found\n", run
+    client.run("command_not_found_handle() { echo \"own: $1\"; return 3; }", "bash")
+    run = client.run("nosuchcommand", "bash")
+    assert (run["stdout"], run["exit_code"]) == ("own: nosuchcommand\n", 3), "the user's own is kept"
+    assert client.run("unset -f command_not_found_handle; nosuchcommand", "bash")["exit_code"] == 127
+    assert "command not found" in client.run("nosuchcommand", "bash")["stderr"]

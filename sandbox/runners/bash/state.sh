@@ -172,7 +172,11 @@ __hutch_choose() {
     __hutch_name=${__hutch_name#* }
     __hutch_name=${__hutch_name%%=*}
     if [[ $__hutch_flags == f* ]]; then
-      [[ $__hutch_name == trap ]] || __hutch_functions+=("$__hutch_line")
+      case $__hutch_name in
+        trap) ;;
+        command_not_found_handle) __hutch_is_ours || __hutch_functions+=("$__hutch_line") ;;
+        *) __hutch_functions+=("$__hutch_line") ;;
+      esac
       continue
     fi
     [[ $__hutch_name == *[!A-Za-z0-9_]* || -z $__hutch_name ||
@@ -189,6 +193,14 @@ __hutch_choose() {
     fi
   done
   builtin return 0
+}
+
+# Of command_not_found_handle, which the user may have replaced.
+__hutch_is_ours() {
+  local text
+  builtin declare -f command_not_found_handle >|"$__hutch_listed"
+  IFS= builtin read -r -d '' text <"$__hutch_listed"
+  [[ $text == *__hutch_explain* ]]
 }
 
 __hutch_print_state() {
@@ -281,6 +293,13 @@ trap() {
     esac
   done
   [ ${#others[@]} -eq 0 ] || builtin trap -- "$action" "${others[@]}"
+}
+
+# Bash's own words, and how things are in a session.
+command_not_found_handle() {
+  builtin printf 'bash: line %s: %s: command not found\n' "${BASH_LINENO[0]}" "$1" >&2
+  builtin . /run/hutch/runners/bash/explain.sh && __hutch_explain "$1" >&2
+  builtin return 127
 }
 
 __hutch_own_set=$SHELLOPTS

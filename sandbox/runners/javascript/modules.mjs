@@ -6,6 +6,7 @@ import { resolveImport } from './resolve.mjs';
 import { URL, fileURLToPath, pathToFileURL } from 'node:url';
 import path from 'node:path';
 import process from 'node:process';
+import { folderWith, whatToWaitFor } from './installs.mjs';
 import { importFile, isNodes } from './module_files.mjs';
 import { dropEdited, isOwn } from './required.mjs';
 import { findFile, requireTypeScript } from './typescript_files.mjs';
@@ -51,9 +52,14 @@ export function makeRequire(main) {
 }
 
 function missing(name) {
+  const [, packageName] = name.match(/^((?:@[^/]+\/)?[^/]+)/) ?? [null, name];
+  const there = folderWith(packageName, WORKSPACE);
+  const wait = whatToWaitFor();
   return notFound(
     `Cannot find package '${name}' (searched node_modules of ${searchFolders().join(', ')}); ` +
-    (process.env.HUTCH_NETWORK
+    (there ? `${there} has it: process.chdir('${there}') lets it be found`
+    : wait ? `${wait}; then run this again`
+    : process.env.HUTCH_NETWORK
       ? "install_packages with manager npm installs it, where the session's network policy allows"
       : 'on the machine that runs hutch `hutch environments build` gives new sessions what is used most, with ' +
         '--npm package.json what you list, `hutch stdio --packages` lets sessions install packages; or put its folder ' +

@@ -12,6 +12,7 @@ import { describeFailure, explain, newestCell, read, rememberSource } from './er
 import { Exit, statusOf, tellOfExit } from './exits.mjs';
 import { outputOf, sendOutput } from './results.mjs';
 import { toScript } from './imports.mjs';
+import { beginInstalls } from './installs.mjs';
 import { Leftovers, whenNothingIsLeft } from './leftovers.mjs';
 import { importFrom, importModule, makeRequire, metaOf } from './modules.mjs';
 import { installQuestions } from './questions.mjs';
@@ -170,6 +171,7 @@ export class Session {
     try {
       installStreams();
       enterEnvironment(message.env, run.before);
+      beginInstalls(message);
       if (message.directory) process.chdir(message.directory);
       process.exitCode = undefined;
       run.background = message.background === true;

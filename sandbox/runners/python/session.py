@@ -5,7 +5,7 @@ import os
 import sys
 
 from hutch_runner import (
-    cells, data_limit, display, endings, figures, frame_runs, hutch_module, imported_files, library_charts, notebook, script_end, shown,
+    cells, data_limit, display, endings, figures, frame_runs, hutch_module, imported_files, installs, library_charts, notebook, script_end, shown,
     tracebacks)
 from hutch_runner.channel import Channel, ChannelClosed
 from hutch_runner.frame_server import FrameServer
@@ -72,6 +72,7 @@ class Session:
         if not message.get("background"):
             self.frames.run_begins(str(message.get("run_id", "")))
         data_limit.renew()
+        installs.begin(message)
         self.packages.look()
         self.streams.renew()
         before = enter_environment(message.get("env"))

@@ -4,7 +4,7 @@ import os
 import re
 import sys
 
-from hutch_runner import frame_runs, imported_files
+from hutch_runner import frame_runs, imported_files, installs
 
 _MISSING = re.compile(r"Missing optional dependency '(\w+)'|^(\w+) not found, please install it")
 _CELL = re.compile(r'(?:File ")?<cell-(\d+)>"?, line ')
@@ -48,6 +48,9 @@ def _way_to_get(failure):
             return ""
     except Exception:  # user objects, as above
         return ""
+    wait = installs.what_to_wait_for()
+    if wait:
+        return f"(this Python has no {package} yet: {wait}; then run this again)\n"
     if "HUTCH_NETWORK" in os.environ:
         return (f"(this Python has no {package}: install_packages installs it, where the session's network policy "
                 "allows, under the name that its index has for it)\n")

@@ -1,40 +1,68 @@
-"""Packages that were installed since an earlier run are found by this one, without a new interpreter; of those that
-were imported before, it is told."""
+"""Packages that are installed while the interpreter lives are found, by the same cell too, without a new interpreter; of
+those that were imported before, it is told."""
 
 import os
 import site
 import sys
+import time
+from importlib import machinery
 
 _NAMED_MAX = 3
 _RECORD_BYTES_MAX = 1 << 20
+_LOADERS = ((machinery.ExtensionFileLoader, machinery.EXTENSION_SUFFIXES), (machinery.SourceFileLoader, machinery.SOURCE_SUFFIXES),
+            (machinery.SourcelessFileLoader, machinery.BYTECODE_SUFFIXES))
+_time_ns = time.time_ns  # user code may put something else in its place
 
 
 class UserPackages:
     def __init__(self):
+        self._folder = _folder_of_user()
         self._seen = None
         self._known = None  # names of *.dist-info; None: nobody has looked
         self._newer = []
+        # What `site` has read at the start.
+        self._read = _names_in(self._folder, ".pth") if self._folder in sys.path else set()
+        self._finder = None
+        self._looks = False
 
     def look(self):
-        if not site.ENABLE_USER_SITE:
+        if self._folder is None or not site.ENABLE_USER_SITE:
             return
+        if self._finder is None:
+            self._finder = _Finder(self._folder, *_LOADERS)
+            sys.path_importer_cache[self._folder] = self._finder
+            sys.meta_path.append(self)
+            self._put_on_path()
         try:
-            folder = site.getusersitepackages()
-            changed = os.stat(folder).st_mtime_ns
-        except (OSError, AttributeError):  # not there; or user code has changed `site`
+            changed = os.stat(self._folder).st_mtime_ns
+        except OSError:  # not there
             self._known = self._known or set()
             return
         if changed == self._seen:
             return
         self._seen = changed
-        self._compare(folder)
+        self._compare()
         import importlib
-        importlib.invalidate_caches()  # which remember folders that were not there, too
-        if folder not in sys.path:
-            after = [path for path in sys.path if path.endswith("-packages")]
-            sys.path[:] = [path for path in sys.path if path not in after]
-            site.addusersitepackages({path for path in sys.path if path})
-            sys.path += after
+        importlib.invalidate_caches()
+        self._put_on_path()
+        for name in sorted(_names_in(self._folder, ".pth") - self._read):
+            self._read.add(name)
+            site.addpackage(self._folder, name, {path for path in sys.path if path})
+
+    def find_spec(self, name, path=None, target=None):
+        """As the last finder of sys.meta_path: what was installed a moment ago may be found in another way, by a .pth."""
+        seen = self._seen
+        if path is not None or self._looks:
+            return None
+        self._looks = True
+        try:
+            self.look()
+            found = None
+            for finder in list(sys.meta_path) if self._seen != seen else ():
+                found = found or (finder.find_spec(name, None, target) if finder is not self else None)
+            return found
+        finally:
+            self._looks = False
 
     def take_note(self):
         newer, self._newer = self._newer[:_NAMED_MAX], []
@@ -43,20 +71,57 @@ class UserPackages:
         return (f"{', '.join(newer)} {'was' if len(newer) == 1 else 'were'} installed after import, and what runs is the code "
                 "from before: a run with restart: true takes it up")
 
-    def _compare(self, folder):
-        there = {name for name in os.listdir(folder) if name.endswith(".dist-info")}
+    def _put_on_path(self):
+        """Before what the environment, or the host, has; it need not be there yet."""
+        if self._folder in sys.path:
+            return
+        of_others = [at for at, path in enumerate(sys.path) if path.endswith("-packages")]
+        sys.path.insert(of_others[0] if of_others else len(sys.path), self._folder)
+
+    def _compare(self):
+        there = _names_in(self._folder, ".dist-info")
         before, self._known = self._known, there
         for name in sorted(there - before) if before is not None else ():
-            if any(top in sys.modules for top in _modules_of(os.path.join(folder, name))):
+            installed_at, tops = _modules_of(os.path.join(self._folder, name))
+            if any(top in sys.modules and self._finder.found.get(top, 0) < installed_at for top in tops):
                 self._newer.append(" ".join(name.removesuffix(".dist-info").rsplit("-", 1)))
 
 
-def _modules_of(folder):
-    """Names that can be imported, of what pip has written there."""
+class _Finder(machinery.FileFinder):
+    """Unlike the usual one it finds what is in a folder that was not there when somebody first looked."""
+
+    def __init__(self, folder, *loaders):
+        super().__init__(folder, *loaders)
+        self.found = {}  # when, by the name of a module at the top
+
+    def find_spec(self, name, target=None):
+        spec = super().find_spec(name, target)
+        if spec is not None:
+            self.found[name] = _time_ns()
+        return spec
+
+
+def _folder_of_user():
     try:
-        with open(os.path.join(folder, "RECORD"), encoding="utf-8", errors="replace") as record:
-            paths = [line.split(",")[0] for line in record.read(_RECORD_BYTES_MAX).splitlines()]
+        return site.getusersitepackages()
+    except AttributeError:
+        return None
+
+
+def _names_in(folder, suffix):
+    try:
+        return {name for name in os.listdir(folder) if name.endswith(suffix)}
     except OSError:
         return set()
+
+
+def _modules_of(folder):
+    """When it was installed, and the names that can be imported, of what pip has written there."""
+    try:
+        with open(os.path.join(folder, "RECORD"), encoding="utf-8", errors="replace") as record:
+            installed_at = os.fstat(record.fileno()).st_mtime_ns
+            paths = [line.split(",")[0] for line in record.read(_RECORD_BYTES_MAX).splitlines()]
+    except OSError:
+        return 0, set()
     tops = {path.split("/")[0] for path in paths if path.endswith(".py")}
-    return {top.removesuffix(".py") for top in tops if not top.startswith((".", "_")) and not top.endswith("-info")}
+    return installed_at, {top.removesuffix(".py") for top in tops if not top.startswith((".", "_")) and not top.endswith("-info")}
