@@ -106,7 +106,6 @@ def test_an_install_says_in_a_few_words_what_is_there(open_session):
 def test_what_is_being_installed_is_waited_for(open_session):
     """Queued by the tool, and by hand in the background."""
     session = open_session.call("create_session")["session_id"]
-    missing = {"python": "import humanize", "javascript": "require('humanize')"}
     held = open_session.start_tool("run_code", code="touch on; while [ ! -e go ]; do sleep 0.05; done", language="bash", session_id=session)
     open_session.run("import os, time\nwhile not os.path.exists('on'): time.sleep(0.01)", session_id=session)
     queued = open_session.start_tool("install_packages", packages=["humanize==4.9.0"], session_id=session)
@@ -115,9 +114,9 @@ def test_what_is_being_installed_is_waited_for(open_session):
         return [run["run_id"] for run in open_session.call("get_run", session_id=session)["runs"] if run["status"] == "queued"]
     until(waiting, what="an install that waits")
     (run_id,) = waiting()
-    for language, code in missing.items():
-        said = open_session.run(code, language, session_id=session)["stderr"]
-        assert f"{run_id} installs humanize==4.9.0: get_run tells when it has ended; then run this again" in said, said
+    said = open_session.run("import humanize", session_id=session)["stderr"]
+    assert f"{run_id} installs humanize==4.9.0: get_run tells when it has ended; then run this again" in said, said
+    assert "install_packages with manager npm" in open_session.run("require('humanize')", "javascript", session_id=session)["stderr"]
     open_session.run("open('go', 'w').close()", session_id=session)
     open_session.reply(held)
     open_session.reply(queued, timeout=300)
@@ -125,10 +124,18 @@ def test_what_is_being_installed_is_waited_for(open_session):
     open_session.run("printf '#!/bin/sh\\ntouch on2; while [ ! -e go2 ]; do sleep 0.05; done' > pip; chmod +x pip", "bash", session_id=session)
     by_hand = open_session.run("./pip install nosuch", "bash", session_id=session, background=True)
     open_session.run("while not os.path.exists('on2'): time.sleep(0.01)", session_id=session)
-    for language, code in {"python": "import nosuch", "javascript": "require('nosuch')"}.items():
-        assert "`pip install nosuch` is on; then run this again" in open_session.run(code, language, session_id=session)["stderr"]
+    assert "`pip install nosuch` is on; then run this again" in open_session.run("import nosuch", session_id=session)["stderr"]
+    # What nobody can look for any more fails as it would have.
+    run = open_session.run("held = []\ntry:\n    while True: held.append(os.open('/dev/null', 0))\nexcept OSError: pass\nimport nosuch2", session_id=session)
+    assert "ModuleNotFoundError" in run["stderr"] and open_session.run("for one in held: os.close(one)", session_id=session)["status"] == "completed"
     open_session.run("open('go2', 'w').close()", session_id=session)
     open_session.until_ended(by_hand["run_id"])
+    # npm gives itself a title of one piece.
+    titled = open_session.run("node -e 'process.title = \"npm install nosuch\"; fs.writeFileSync(\"on3\", \"\"); setTimeout(() => {}, 1e6)'", "bash",
+                              session_id=session, background=True)
+    open_session.run("while not os.path.exists('on3'): time.sleep(0.01)", session_id=session)
+    assert "`npm install nosuch` is on; then run this again" in open_session.run("require('nosuch')", "javascript", session_id=session)["stderr"]
+    open_session.call("cancel_run", run_id=titled["run_id"])
     assert "install_packages installs it" in open_session.run("import nosuch", session_id=session)["stderr"]
 
 
