@@ -211,8 +211,7 @@ json with_runs(json schema) {
 base::Result<std::vector<sessions::RunHead>> runs_as_they_are(const Services& services,
                                                               const sessions::Session& session) {
   std::map<std::string, std::string> unfinished;
-  for (const auto& run :
-       TRY(services.sessions.store().runs_of_session(session.id, kRunsListed))) {
+  for (const auto& run : TRY(services.sessions.store().runs_of_session(session.id, kRunsListed))) {
     if (run.finished_at) continue;
     const auto state = services.sessions.wait_run(session.principal_id, run.id, {}, {},
                                                   sessions::Manager::Reader::kNobody);

@@ -1,6 +1,5 @@
 """Walls that a model meets on its first day with a session, each with its neighbours."""
 
-
 import pytest
 
 from boxes import until
