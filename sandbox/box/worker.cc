@@ -84,7 +84,9 @@ base::Result<Worker::Streams> Worker::open_streams(const Start& start) {
     streams.in = std::move(in.read_end);
     input_ = std::move(in.write_end);
   } else {
-    streams.in = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDONLY));
+    // The box's own: the host's may not be opened anew, as /dev/stdin does.
+    streams.in = files::open_without_links(start.root_fd, "dev/null", O_RDONLY);
+    if (!streams.in.valid()) return base::Error::from_errno("open /dev/null of the box");
   }
   return streams;
 }
