@@ -1,8 +1,5 @@
 #include "mcp/message.h"
 
-#include <charconv>
-#include <optional>
-#include <string>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -15,8 +12,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kEscapeBytes = 6;  // \uXXXX
-
 RpcError invalid(const char* message, json id = nullptr) {
   return {kInvalidRequest, message, nullptr, std::move(id)};
 }
@@ -26,39 +21,6 @@ std::optional<json> take(json& object, const char* name) {
   const auto member = object.find(name);
   if (member == object.end()) return std::nullopt;
   return std::move(*member);
-}
-
-// The code unit of UTF-16 that an escape at `at` stands for; nothing: there is no such escape.
-std::optional<unsigned> escaped_unit(std::string_view text, std::size_t at) {
-  if (text.size() < at + kEscapeBytes || text[at] != '\\' || text[at + 1] != 'u')
-    return std::nullopt;
-  unsigned unit = 0;
-  const char* end = text.data() + at + kEscapeBytes;
-  const auto read = std::from_chars(text.data() + at + 2, end, unit, 16);
-  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
-  return unit;
-}
-
-bool is_surrogate(unsigned unit, unsigned first) { return unit >= first && unit < first + 0x400; }
-
-// The same text, with U+FFFD for each half of a character whose other half is missing.
-std::string without_lone_surrogates(std::string_view text) {
-  constexpr unsigned kHigh = 0xd800;
-  constexpr unsigned kLow = 0xdc00;
-  std::string mended;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto unit = escaped_unit(text, at);
-    std::size_t size = unit ? kEscapeBytes : text[at] == '\\' ? 2 : 1;
-    if (unit && is_surrogate(*unit, kHigh)) {
-      const auto next = escaped_unit(text, at + kEscapeBytes);
-      if (next && is_surrogate(*next, kLow)) size = 2 * kEscapeBytes;
-    }
-    const bool is_lone =
-        unit && size == kEscapeBytes && (is_surrogate(*unit, kHigh) || is_surrogate(*unit, kLow));
-    mended += is_lone ? "\\ufffd" : text.substr(at, size);
-    at += size;
-  }
-  return mended;
 }
 
 }  // namespace
@@ -80,12 +42,6 @@ std::variant<json, RpcError> parse_json(std::string_view text) {
   if (scan.too_deep()) return invalid("message is nested too deep", scan.id());
   if (scan.too_many_values()) return invalid("message has too many values", scan.id());
   json value = json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
-  if (value.is_discarded()) {
-    // Clients that cut text in the middle of a character send halves of it.
-    if (const std::string mended = without_lone_surrogates(text); mended != text) {
-      value = json::parse(mended, /*cb=*/nullptr, /*allow_exceptions=*/false);
-    }
-  }
   if (value.is_discarded()) {
     return RpcError{kParseError, "message is not JSON in UTF-8", nullptr, scan.id()};
   }

@@ -18,7 +18,7 @@ def either(request, state):
 def test_own_files_named_like_the_standard_library_stop_nothing(either):
     for name in OWN_FILES:
         either.call("write_file", path=f"{name}.py", content="mine = True\nraise SystemError('own')\n")
-    run = either.run("import json, tokenize, traceback, asyncio, tempfile\nprint(json.dumps(1)); await asyncio.sleep(0)")
+    run = either.run("import json, tokenize, asyncio, tempfile, pickle\nprint(json.dumps(1)); await asyncio.sleep(0)")
     assert run["stdout"] == "1\n", run
     assert "ZeroDivisionError" in either.run("def f(): 1 / 0\nf()")["stderr"]
     assert either.run("import sqlite3, csv, datetime; print('still')")["stdout"] == "still\n"

@@ -53,7 +53,7 @@ WAYS = {"shell": "!pip install --quiet {0}", "magic": "%pip install --quiet {0}"
         "subprocess": "import subprocess, sys; subprocess.run([sys.executable, '-m', 'pip', 'install', '--quiet', '{0}'], check=True)"}
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [pytest.param(way, marks=() if way == "shell" else pytest.mark.slow) for way in WAYS])
 def test_an_import_in_the_cell_that_installs(open_session, way):
     """Of what nobody has, and of what the environment has in another version."""
     session = open_session.call("create_session")["session_id"]
@@ -66,6 +66,7 @@ def test_an_import_in_the_cell_that_installs(open_session, way):
     assert "installed after import" not in open_session.run("humanize", session_id=session).get("note", "")
 
 
+@pytest.mark.slow
 def test_an_import_of_what_is_installed_by_its_folder(open_session):
     session = open_session.call("create_session")["session_id"]
     for path, content in (("mine/src/own/__init__.py", "answer = 42"), ("mine/setup.py", (

@@ -17,12 +17,12 @@ _get_frame = sys._getframe
 
 def install():
     """Before what looks in the working directory, and behind the stash of a warm interpreter: of a module there is one."""
-    at = 0
-    for finder in sys.meta_path[:1]:
+    behind = 0
+    for at, finder in enumerate(sys.meta_path):
         if hasattr(finder, "when_published"):
             finder.is_asked_by_library = is_asked_by_library
-            at = 1
-    sys.meta_path.insert(at, StandardModules())
+            behind = at + 1
+    sys.meta_path.insert(behind, StandardModules())
 
 
 class StandardModules:

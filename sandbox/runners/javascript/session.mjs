@@ -1,6 +1,7 @@
 // One session's interpreter: takes runs, evaluates them as cells, answers.
 
 import { AsyncResource, executionAsyncId, triggerAsyncId } from 'node:async_hooks';
+import fs from 'node:fs';
 import inspector from 'node:inspector';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
@@ -370,12 +371,9 @@ function sayWayOut(failure) {
 
 // A working directory that was deleted is the end of every relative path.
 function leaveWhatIsGone() {
-  try {
-    process.cwd();
-  } catch {
-    process.chdir('/workspace');
-    writeAll(2, '(the working directory is gone: starting in /workspace)\n');
-  }
+  if (fs.existsSync(process.cwd())) return; // node remembers what it is called
+  process.chdir('/workspace');
+  writeAll(2, '(the working directory is gone: starting in /workspace)\n');
 }
 
 function enterEnvironment(changes, before) {

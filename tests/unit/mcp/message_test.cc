@@ -2,7 +2,6 @@
 // that is not parsed.
 #include <gtest/gtest.h>
 
-#include <map>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -152,24 +151,6 @@ TEST(JsonScan, CountsDepthAndValues) {
   EXPECT_FALSE(scan.too_many_values());
   scan.feed(std::string(kJsonValuesMax, ','));
   EXPECT_TRUE(scan.too_many_values());
-}
-
-// Clients that cut a text in the middle of a character send one half of it.
-TEST(ParseJson, HalvesOfCharactersAreReplaced) {
-  for (const auto& [text, expected] : std::map<std::string, std::string>{
-           {R"("a\ud83d")", "a\xef\xbf\xbd"},
-           {R"("\udc00b")",
-            "\xef\xbf\xbd"
-            "b"},
-           {R"("\ud83d\ud83d\ude00")", "\xef\xbf\xbd\xf0\x9f\x98\x80"},
-           {R"("\ud83d\\ude00")", "\xef\xbf\xbd\\ude00"},
-           {R"("\\ud83d \ude00")", "\\ud83d \xef\xbf\xbd"},
-           {R"("\ud83d\ude00")", "\xf0\x9f\x98\x80"}}) {
-    const auto parsed = parse_json(text);
-    ASSERT_TRUE(std::holds_alternative<json>(parsed)) << text;
-    EXPECT_EQ(std::get<json>(parsed).get<std::string>(), expected) << text;
-  }
-  EXPECT_FALSE(std::holds_alternative<json>(parse_json(R"("\ud83d)"))) << "still no JSON";
 }
 
 }  // namespace
