@@ -185,7 +185,7 @@ def test_npm_installs_where_javascript_looks(open_session):
     # By hand it goes where bash is, and JavaScript says where that was.
     open_session.run("echo '{}' > package.json; npm install --silent is-even@1", "bash", session_id=session, timeout_seconds=300)
     run = open_session.run("require('is-even')", "javascript", session_id=session)
-    assert "/workspace/app has it: process.chdir('/workspace/app') lets it be found" in run["stderr"], run
+    assert '/workspace/app has it: process.chdir("/workspace/app") lets it be found' in run["stderr"], run
     run = open_session.run("process.chdir('/workspace/app'); require('is-even')(2)", "javascript", session_id=session)
     assert run["outputs"][0]["text"] == "true", run
 
