@@ -27,6 +27,7 @@ import { Atomics, Error, Map, Object, Promise, Set, String, TypeError, setImmedi
 const reallyExit = process.reallyExit.bind(process);
 
 const INTERRUPTED = 130;
+const WORKSPACE = '/workspace';
 const TAKEN = 'has already been declared';
 const GOES_ON = 'what this run has started goes on (callbacks, timers, a server or another process): '
   + 'get_run with its id shows what they print, until another run of JavaScript begins and has it';
@@ -219,7 +220,7 @@ export class Session {
     } catch (failure) {
       writeAll(2, describeFailure(failure).traceback);
     }
-    const note = [run.note, run.remark].filter(Boolean).join('; ');
+    const note = run.note && run.remark ? `${run.note}; ${run.remark}` : run.note ?? run.remark;
     this.send({ ...done, ...(note && { note }) });
   }
 
@@ -371,9 +372,14 @@ function sayWayOut(failure) {
 
 // A working directory that was deleted is the end of every relative path.
 function leaveWhatIsGone() {
-  if (fs.existsSync(process.cwd())) return; // node remembers what it is called
-  process.chdir('/workspace');
-  writeAll(2, '(the working directory is gone: starting in /workspace)\n');
+  try {
+    if (fs.existsSync(process.cwd())) return; // node remembers what it was called
+  } catch {
+    // Or does not, and cannot find out.
+  }
+  if (!fs.existsSync(WORKSPACE)) return; // outside of a box
+  process.chdir(WORKSPACE);
+  writeAll(2, `(the working directory is gone: starting in ${WORKSPACE})\n`);
 }
 
 function enterEnvironment(changes, before) {

@@ -208,8 +208,9 @@ def leave_what_is_gone():
     try:
         os.getcwd()
     except FileNotFoundError:
-        os.chdir("/workspace")
-        sys.stderr.write("(the working directory is gone: starting in /workspace)\n")
+        if os.path.isdir("/workspace"):  # it is not, outside of a box
+            os.chdir("/workspace")
+            sys.stderr.write("(the working directory is gone: starting in /workspace)\n")
 
 
 def refuse_input(prompt="", /):
