@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/box/terminal.h"
-#include "sandbox/files/open_in_root.h"
 #include "sandbox/wire/json.h"
 
 namespace sandbox::box {
@@ -85,9 +84,7 @@ base::Result<Worker::Streams> Worker::open_streams(const Start& start) {
     streams.in = std::move(in.read_end);
     input_ = std::move(in.write_end);
   } else {
-    // The box's own: the host's may not be opened anew, as /dev/stdin does.
-    streams.in = files::open_without_links(start.root_fd, "dev/null", O_RDONLY | O_CLOEXEC);
-    if (!streams.in.valid()) return base::Error::from_errno("open /dev/null of the box");
+    streams.in = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDONLY));
   }
   return streams;
 }

@@ -78,11 +78,3 @@ def test_a_list_of_runs_says_how_they_are_now(client, tmp_path):
     assert listed()["status"] in ("queued", "running", "completed")
     until(lambda: listed()["status"] == "completed", what="its end in the list")
     assert listed()["finished_at"]
-
-
-@pytest.mark.parametrize("path", ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
-def test_standard_input_has_a_path(client, path):
-    run = client.run(f"cat {path}; echo piped | cat {path}", "bash")
-    assert (run["stdout"], run["stderr"]) == ("piped\n", ""), run
-    assert client.value(f"open('{path}').read()") == "''"
-    assert client.value(f"require('fs').readFileSync('{path}', 'utf8')", "javascript") == "''"
