@@ -116,11 +116,24 @@ void WorkerPool::go_aside(Asker& asker) {
   call_somebody();
 }
 
+// There is more of it, too, once nobody else has asked for a while.
+template <typename Condition>
+void WorkerPool::wait_for_room(std::condition_variable& signal, std::unique_lock<std::mutex>& lock,
+                               const Condition& is_there) {
+  while (!is_there()) {
+    if (has_several()) {
+      signal.wait_until(lock, several_until_);
+    } else {
+      signal.wait(lock);
+    }
+  }
+}
+
 void WorkerPool::come_back(Asker& asker) {
   std::unique_lock lock(mutex_);
   ++asker.returning;
-  place_is_free_.wait(
-      lock, [&] { return stopping_ || asker.at_work < asker.at_work_max(has_several()); });
+  wait_for_room(place_is_free_, lock,
+                [&] { return stopping_ || asker.at_work < asker.at_work_max(has_several()); });
   --asker.returning;
   ++asker.at_work;
 }
@@ -129,7 +142,7 @@ void WorkerPool::work() {
   std::unique_lock lock(mutex_);
   while (true) {
     auto turn = turns_.end();
-    wakeup_.wait(lock, [&] { return stopping_ || (turn = next()) != turns_.end(); });
+    wait_for_room(wakeup_, lock, [&] { return stopping_ || (turn = next()) != turns_.end(); });
     if (stopping_) return;
     const auto asker = *turn;
     turns_.erase(turn);

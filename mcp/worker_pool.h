@@ -96,6 +96,9 @@ class WorkerPool {
   void work();
   void go_aside(Asker& asker);
   void come_back(Asker& asker);
+  template <typename Condition>
+  void wait_for_room(std::condition_variable& signal, std::unique_lock<std::mutex>& lock,
+                     const Condition& is_there);
   void add_thread();
   // Somebody begins what can begin, if there is anything.
   void call_somebody();

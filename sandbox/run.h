@@ -74,8 +74,8 @@ struct RunRequest {
   Input input = Input::kNothing;
   TerminalSize terminal;
   std::map<std::string, std::string> env;
-  // Names of packages, where that is what it is for: until it has ended, code that misses one of
-  // them is told to wait for it.
+  // Where that is what it is for, its manager of packages and their names, "pip numpy": until it
+  // has ended, code that misses a package is told to wait for it.
   std::string installs = {};
 };
 

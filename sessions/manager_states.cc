@@ -65,6 +65,7 @@ base::Result<std::vector<SessionState>> Manager::list(const std::string& princip
     }
     return states;
   }
+  const auto aside = config_.step_aside();  // it waits for its round, and for boxes
   states = TRY(lists_.of(principal_id, [&] { return ask_boxes_of(principal_id); }));
   std::erase_if(states, [&status](const SessionState& state) {
     return state.session.status != status.value_or(state.session.status);

@@ -347,7 +347,7 @@ base::Status migrate(Database& database, std::span<const std::string_view> scrip
       return made_by_newer(version, newest);
     }
     if (version == newest) return transaction.commit();
-    if (progress && version > 0) {
+    if (progress && oldest > 0) {
       progress(static_cast<std::size_t>(version - oldest + 1),
                static_cast<std::size_t>(newest - oldest));
     }

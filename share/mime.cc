@@ -90,6 +90,13 @@ magic_set* magic_of_this_thread() {
   return kMagic.get();
 }
 
+// libmagic takes no side where there are one or two bytes.
+bool is_short_text(std::string_view content) {
+  return content.size() <= 2 && std::all_of(content.begin(), content.end(), [](char c) {
+           return (c >= ' ' && c < 0x7f) || c == '\n' || c == '\t' || c == '\r';
+         });
+}
+
 }  // namespace
 
 std::string mime_type_of(std::string_view content, std::string_view filename) {
@@ -98,6 +105,7 @@ std::string mime_type_of(std::string_view content, std::string_view filename) {
   const char* found =
       magic != nullptr ? ::magic_buffer(magic, content.data(), content.size()) : nullptr;
   std::string type = found != nullptr ? found : kUnknown;
+  if (type == kUnknown && is_short_text(content)) type = "text/plain";
   const bool textual = type.starts_with("text/") || type == "application/json" ||
                        type == "application/javascript" || type == "image/svg+xml" ||
                        type == "inode/x-empty" || type == "application/x-empty";

@@ -69,11 +69,11 @@ base::Result<std::string> command_of(const PackageManager& manager,
   return manager.command + files + (names.empty() ? "" : " --" + names);
 }
 
-// For who waits for them.
-std::string names_of(const std::vector<std::string>& packages) {
+// For who waits for them: "pip numpy, pandas".
+std::string words_of(const PackageManager& manager, const std::vector<std::string>& packages) {
   std::string names;
   for (const std::string& package : packages) names += (names.empty() ? "" : ", ") + package;
-  return names;
+  return manager.name + (" " + sandbox::echoed(names));
 }
 
 base::Error no_apt() {
@@ -122,7 +122,7 @@ base::Result<Reply> install(const Services& services, const Arguments& arguments
   sandbox::RunRequest request;
   request.language = sandbox::Language::kBash;
   request.code = TRY(command_of(manager, packages));
-  request.installs = names_of(packages);
+  request.installs = words_of(manager, packages);
   // No session is made only to say no: one that asks for nothing will have what this one has.
   if (!arguments.has("session_id") && !has_default_session(services, context)) {
     TRY(check_network(services, sessions::Session(), manager));

@@ -1,6 +1,7 @@
 // run_code, get_run, cancel_run.
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
@@ -206,11 +207,29 @@ json with_runs(json schema) {
   return schema;
 }
 
+// The rows know of an end once somebody has waited for it.
+base::Result<std::vector<sessions::RunHead>> runs_as_they_are(const Services& services,
+                                                              const sessions::Session& session) {
+  std::map<std::string, std::string> unfinished;
+  for (const auto& run : TRY(services.sessions.store().runs_of_session(session.id, kRunsListed))) {
+    if (run.finished_at) continue;
+    const auto state = services.sessions.wait_run(session.principal_id, run.id, {}, {},
+                                                  sessions::Manager::Reader::kNobody);
+    unfinished[run.id] = state.ok() ? std::string(name_of(state.value().run.status)) : run.status;
+  }
+  auto runs = TRY(services.sessions.store().runs_of_session(session.id, kRunsListed));
+  for (sessions::RunHead& run : runs) {
+    const auto now = unfinished.find(run.id);
+    if (now != unfinished.end() && !run.finished_at) run.status = now->second;
+  }
+  return runs;
+}
+
 base::Result<Reply> last_runs(const Services& services, const sessions::Session& session) {
   Reply reply;
   reply.structured = json{{"session_id", session.id}, {"runs", json::array()}};
   reply.text = "The last runs of " + session.id + ", the newest first:\n";
-  const auto runs = TRY(services.sessions.store().runs_of_session(session.id, kRunsListed));
+  const auto runs = TRY(runs_as_they_are(services, session));
   for (const sessions::RunHead& run : runs) {
     json shown = {{"run_id", run.id},
                   {"language", run.language},

@@ -69,11 +69,29 @@ void add_bind(PlanWriter& plan, const std::string& source, const std::string& ta
   plan.add(PlanOp::kBind, {source, target, options, "0", "0"});
 }
 
+// Of the environment, where it has one of its own.
+std::string usr_of(const std::string& environment_directory) {
+  const std::string own = environment_directory + "/debian/usr";
+  return !environment_directory.empty() && is_directory(own) ? own : "/usr";
+}
+
+// In front of those programs that the box has.
+void add_explained(PlanWriter& plan, const std::string& usr) {
+  add_directory(plan, kExplainedPlace);
+  for (const char* name : kExplained) {
+    const auto is_in = [&](const char* folder) {
+      return ::access((usr + folder + name).c_str(), X_OK) == 0;
+    };
+    if (!is_in("/bin/") && !is_in("/local/bin/") && !is_in("/sbin/")) continue;
+    plan.add(PlanOp::kSymlink,
+             {"/run/hutch/runners/bash/explain.sh", std::string(kExplainedPlace) + "/" + name});
+  }
+}
+
 base::Status add_programs(PlanWriter& plan, const std::string& environment_directory) {
   add_directory(plan, "/usr");
-  const std::string own = environment_directory + "/debian/usr";
-  const bool has_own = !environment_directory.empty() && is_directory(own);
-  add_bind(plan, has_own ? own : "/usr", "/usr", has_own ? "rl" : "r");
+  const std::string programs = usr_of(environment_directory);
+  add_bind(plan, programs, "/usr", programs != "/usr" ? "rl" : "r");
   for (const char* path : {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}) {
     char target[PATH_MAX];
     const ssize_t size = ::readlink(path, target, sizeof target);
@@ -150,8 +168,7 @@ base::Status add_session_directory(PlanWriter& plan, const BoxSpec& spec, const 
 }
 
 base::Status add_session(PlanWriter& plan, const BoxSpec& spec) {
-  for (const char* path :
-       {"/home", "/mnt", "/run", "/run/hutch", "/run/hutch/bin", kExplainedPlace, "/var"})
+  for (const char* path : {"/home", "/mnt", "/run", "/run/hutch", "/run/hutch/bin", "/var"})
     add_directory(plan, path);
   if (!spec.environment_directory.empty()) {
     add_bind(plan, spec.environment_directory, kEnvironmentPlace, "r");
@@ -162,14 +179,7 @@ base::Status add_session(PlanWriter& plan, const BoxSpec& spec) {
   // Debian calls it python3 only, and scripts begin with `env python`. Last on PATH: where the host
   // has a python, that is the one.
   plan.add(PlanOp::kSymlink, {"/usr/bin/python3", "/run/hutch/bin/python"});
-  for (const char* name : kExplained) {
-    const auto is_in = [name](const std::string& folder) {
-      return ::access((folder + name).c_str(), X_OK) == 0;
-    };
-    if (!is_in("/usr/bin/") && !is_in("/usr/local/bin/")) continue;
-    plan.add(PlanOp::kSymlink,
-             {"/run/hutch/runners/bash/explain.sh", std::string(kExplainedPlace) + "/" + name});
-  }
+  add_explained(plan, usr_of(spec.environment_directory));
   plan.add(PlanOp::kSymlink, {"/tmp", "/var/tmp"});
   plan.add(PlanOp::kSymlink, {"/workspace", "/mnt/data"});  // where models look by habit
   TRY(add_session_directory(plan, spec, "workspace", "/workspace", ""));

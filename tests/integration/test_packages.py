@@ -53,7 +53,7 @@ WAYS = {"shell": "!pip install --quiet {0}", "magic": "%pip install --quiet {0}"
         "subprocess": "import subprocess, sys; subprocess.run([sys.executable, '-m', 'pip', 'install', '--quiet', '{0}'], check=True)"}
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [pytest.param(way, marks=() if way == "shell" else pytest.mark.slow) for way in WAYS])
 def test_an_import_in_the_cell_that_installs(open_session, way):
     """Of what nobody has, and of what the environment has in another version."""
     session = open_session.call("create_session")["session_id"]
@@ -66,6 +66,7 @@ def test_an_import_in_the_cell_that_installs(open_session, way):
     assert "installed after import" not in open_session.run("humanize", session_id=session).get("note", "")
 
 
+@pytest.mark.slow
 def test_an_import_of_what_is_installed_by_its_folder(open_session):
     session = open_session.call("create_session")["session_id"]
     for path, content in (("mine/src/own/__init__.py", "answer = 42"), ("mine/setup.py", (
@@ -106,7 +107,6 @@ def test_an_install_says_in_a_few_words_what_is_there(open_session):
 def test_what_is_being_installed_is_waited_for(open_session):
     """Queued by the tool, and by hand in the background."""
     session = open_session.call("create_session")["session_id"]
-    missing = {"python": "import humanize", "javascript": "require('humanize')"}
     held = open_session.start_tool("run_code", code="touch on; while [ ! -e go ]; do sleep 0.05; done", language="bash", session_id=session)
     open_session.run("import os, time\nwhile not os.path.exists('on'): time.sleep(0.01)", session_id=session)
     queued = open_session.start_tool("install_packages", packages=["humanize==4.9.0"], session_id=session)
@@ -115,9 +115,9 @@ def test_what_is_being_installed_is_waited_for(open_session):
         return [run["run_id"] for run in open_session.call("get_run", session_id=session)["runs"] if run["status"] == "queued"]
     until(waiting, what="an install that waits")
     (run_id,) = waiting()
-    for language, code in missing.items():
-        said = open_session.run(code, language, session_id=session)["stderr"]
-        assert f"{run_id} installs humanize==4.9.0: get_run tells when it has ended; then run this again" in said, said
+    said = open_session.run("import humanize", session_id=session)["stderr"]
+    assert f"{run_id} installs humanize==4.9.0: get_run tells when it has ended; then run this again" in said, said
+    assert "install_packages with manager npm" in open_session.run("require('humanize')", "javascript", session_id=session)["stderr"]
     open_session.run("open('go', 'w').close()", session_id=session)
     open_session.reply(held)
     open_session.reply(queued, timeout=300)
@@ -125,10 +125,18 @@ def test_what_is_being_installed_is_waited_for(open_session):
     open_session.run("printf '#!/bin/sh\\ntouch on2; while [ ! -e go2 ]; do sleep 0.05; done' > pip; chmod +x pip", "bash", session_id=session)
     by_hand = open_session.run("./pip install nosuch", "bash", session_id=session, background=True)
     open_session.run("while not os.path.exists('on2'): time.sleep(0.01)", session_id=session)
-    for language, code in {"python": "import nosuch", "javascript": "require('nosuch')"}.items():
-        assert "`pip install nosuch` is on; then run this again" in open_session.run(code, language, session_id=session)["stderr"]
+    assert "`pip install nosuch` is on; then run this again" in open_session.run("import nosuch", session_id=session)["stderr"]
+    # What nobody can look for any more fails as it would have.
+    run = open_session.run("held = []\ntry:\n    while True: held.append(os.open('/dev/null', 0))\nexcept OSError: pass\nimport nosuch2", session_id=session)
+    assert "ModuleNotFoundError" in run["stderr"] and open_session.run("for one in held: os.close(one)", session_id=session)["status"] == "completed"
     open_session.run("open('go2', 'w').close()", session_id=session)
     open_session.until_ended(by_hand["run_id"])
+    # npm gives itself a title of one piece.
+    titled = open_session.run("node -e 'process.title = \"npm install nosuch\"; fs.writeFileSync(\"on3\", \"\"); setTimeout(() => {}, 1e6)'", "bash",
+                              session_id=session, background=True)
+    open_session.run("while not os.path.exists('on3'): time.sleep(0.01)", session_id=session)
+    assert "`npm install nosuch` is on; then run this again" in open_session.run("require('nosuch')", "javascript", session_id=session)["stderr"]
+    open_session.call("cancel_run", run_id=titled["run_id"])
     assert "install_packages installs it" in open_session.run("import nosuch", session_id=session)["stderr"]
 
 
@@ -177,7 +185,7 @@ def test_npm_installs_where_javascript_looks(open_session):
     # By hand it goes where bash is, and JavaScript says where that was.
     open_session.run("echo '{}' > package.json; npm install --silent is-even@1", "bash", session_id=session, timeout_seconds=300)
     run = open_session.run("require('is-even')", "javascript", session_id=session)
-    assert "/workspace/app has it: process.chdir('/workspace/app') lets it be found" in run["stderr"], run
+    assert '/workspace/app has it: process.chdir("/workspace/app") lets it be found' in run["stderr"], run
     run = open_session.run("process.chdir('/workspace/app'); require('is-even')(2)", "javascript", session_id=session)
     assert run["outputs"][0]["text"] == "true", run
 

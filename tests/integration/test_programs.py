@@ -63,6 +63,12 @@ def test_a_command_that_is_not_there_is_told_as_bash_tells_it(client):
     run = client.run("true\nnosuchcommand; echo $?\nnosuchcommand | cat", "bash")
     assert run["stdout"] == "127\n", run
     assert run["stderr"] == "bash: line 2: nosuchcommand: command not found\nbash: line 3: nosuchcommand: command not found\n", run
+    strict = "set -eE; trap 'echo caught' ERR; nosuchcommand || echo $?; set -x; nosuchcommand"
+    run = client.run(strict, "bash")
+    assert run["stdout"] == "127\ncaught\n" and run["exit_code"] == 127, run
+    assert run["stderr"].count("\n+") + run["stderr"].startswith("+") <= 3 and "__hutch" not in run["stderr"], run
+    run = client.run("printf 'true\\nnosuchcommand\\n' > lib.sh; . ./lib.sh; f() { nosuchcommand; }; f", "bash")
+    assert run["stderr"] == "./lib.sh: line 2: nosuchcommand: command not found\nbash: line 1: nosuchcommand: command not found\n", run
     client.run("command_not_found_handle() { echo \"own: $1\"; return 3; }", "bash")
     run = client.run("nosuchcommand", "bash")
     assert (run["stdout"], run["exit_code"]) == ("own: nosuchcommand\n", 3), "the user's own is kept"

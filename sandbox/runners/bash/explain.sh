@@ -4,26 +4,28 @@
 
 __hutch_explain() {
   case $1 in
-    sudo | su) echo "hutch: nobody is root in a session, and nothing has to be: call the command itself. /workspace, /home/user and /tmp are yours; the system can only be read." ;;
-    docker | podman) echo "hutch: a session starts no containers; start the program itself, a server with background: true, and share_port shows it." ;;
-    systemctl | service) echo "hutch: no services are managed here; start the program itself, with background: true." ;;
-    conda | mamba | micromamba) echo "hutch: there is no conda in a session; install_packages (or pip install) has most of its packages, where the network policy allows." ;;
+    sudo | su) command echo "hutch: nobody is root in a session, and nothing has to be: call the command itself. /workspace, /home/user and /tmp are yours; the system can only be read." ;;
+    docker | podman) command echo "hutch: a session starts no containers; start the program itself, a server with background: true, and share_port shows it." ;;
+    systemctl | service) command echo "hutch: no services are managed here; start the program itself, with background: true." ;;
+    conda | mamba | micromamba) command echo "hutch: there is no conda in a session; install_packages (or pip install) has most of its packages, where the network policy allows." ;;
     apt | apt-get | aptitude | dnf | yum | apk | pacman | zypper | snap | brew)
-      echo "hutch: the system can only be read, so $1 installs nothing; many programs are packages of pip or npm too (install_packages), and whoever runs hutch can make an environment with more: hutch environments build NAME --apt PACKAGE" ;;
+      command echo "hutch: the system can only be read, so $1 installs nothing; many programs are packages of pip or npm too (install_packages), and whoever runs hutch can make an environment with more: hutch environments build NAME --apt PACKAGE" ;;
     *) return 1 ;;
   esac
 }
 
-case ${0##*/} in
-  bash | sh) ;;
-  *)
+case $0 in
+  /run/hutch/explained/*)
     name=${0##*/}
-    for folder in /usr/local/bin /usr/bin; do
+    for folder in /usr/local/bin /usr/bin /usr/sbin; do
       [ ! -x "$folder/$name" ] || break
     done
     "$folder/$name" "$@"
     status=$?
-    [ "$status" -eq 0 ] || __hutch_explain "$name" >&2
+    case $status in
+      0 | 130 | 141) ;; # it did, or somebody did not want all of it
+      *) __hutch_explain "$name" >&2 ;;
+    esac
     exit "$status"
     ;;
 esac

@@ -297,8 +297,14 @@ trap() {
 
 # Bash's own words, and how things are in a session.
 command_not_found_handle() {
-  builtin printf 'bash: line %s: %s: command not found\n' "${BASH_LINENO[0]}" "$1" >&2
-  builtin . /run/hutch/runners/bash/explain.sh && __hutch_explain "$1" >&2
+  # In a process of its own, where nothing of the script's strictness may show.
+  { builtin set +exE; builtin trap - ERR DEBUG RETURN; } 2>/dev/null
+  case ${BASH_SOURCE[1]-} in
+    '' | environment | */state.sh) builtin printf 'bash: ' ;;
+    *) builtin printf '%s: ' "${BASH_SOURCE[1]}" ;;
+  esac >&2
+  builtin printf 'line %s: %s: command not found\n' "${BASH_LINENO[0]}" "$1" >&2
+  builtin . /run/hutch/runners/bash/explain.sh && __hutch_explain "$1" >&2 || builtin :
   builtin return 127
 }
 

@@ -29,14 +29,18 @@ for (const stream of [npm.stdout, npm.stderr]) {
 }
 const newest = setInterval(() => {
   const seconds = Math.round((Date.now() - begun) / 1000);
-  process.stdout.write(`\rnpm installs since ${seconds} s, ${packages().size} packages are there`);
+  process.stdout.write(`\rnpm installs since ${seconds} s, ${names().length} packages are there`);
 }, NEWEST_EVERY_MS);
+process.on('SIGINT', () => {}); // npm has it, too, and says how it ends
+let isOver = false; // both may come
 npm.on('error', (failure) => end(failure.code === 'ENOENT' ? 127 : 1, `npm: ${failure.message}\n`));
-npm.on('close', (code, signal) => end(signal ? 1 : code, said));
+npm.on('close', (code, signal) => end(signal ? 130 : code, said));
 
 function end(status, text) {
+  if (isOver) return;
+  isOver = true;
   clearInterval(newest);
-  process.stdout.write('\r');
+  process.stdout.write(status === 0 ? '\r' : '\rnpm has failed\n');
   if (status === 0) tellEnd();
   else tellFailure(text);
   process.exitCode = status;
@@ -63,11 +67,16 @@ function tellFailure(text) {
   if (lines.length > LINES_OF_FAILURE) process.stderr.write(`(the beginning of what npm has said; the whole of it is in ${LOG})\n`);
 }
 
-// Versions by name, of those at the top of node_modules.
-function packages() {
+// Of what is at the top of node_modules.
+function names() {
   const top = path.join(FOLDER, 'node_modules');
-  const names = list(top).flatMap((name) => (name.startsWith('@') ? list(path.join(top, name)).map((own) => `${name}/${own}`) : [name]));
-  return new Map(names.filter((name) => !name.startsWith('.')).map((name) => [name, manifest(path.join(top, name, 'package.json')).version]));
+  return list(top).filter((name) => !name.startsWith('.'))
+    .flatMap((name) => (name.startsWith('@') ? list(path.join(top, name)).map((own) => `${name}/${own}`) : [name]));
+}
+
+// Versions by name.
+function packages() {
+  return new Map(names().map((name) => [name, manifest(path.join(FOLDER, 'node_modules', name, 'package.json')).version]));
 }
 
 function list(folder) {
@@ -80,7 +89,7 @@ function list(folder) {
 
 function manifest(file) {
   try {
-    return JSON.parse(fs.readFileSync(file, 'utf8'));
+    return JSON.parse(fs.readFileSync(file, 'utf8')) ?? {};
   } catch {
     return {};
   }

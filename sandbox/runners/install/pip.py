@@ -7,6 +7,7 @@ import importlib.metadata
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ NEWEST_EVERY_SECONDS = 0.2
 _PROGRESS = re.compile(r"Progress (\d+) of (\d+)")
 _FILE = re.compile(r"\s*Downloading (\S+)")
 _STEP = re.compile(r"\s*(Collecting|Building|Preparing|Installing|Downloading|Getting|Cloning|Processing|Obtaining|Attempting)\b.*")
+_INSTALLED = re.compile(r"Successfully installed (.+)")
 _WAS = re.compile(r"\s*Found existing installation: (\S+) (\S+)")
 # Of what was asked for, not of what that needs.
 _THERE = re.compile(r"Requirement already satisfied: ([\w.-]+).* in \S+(?: \(from -r .*\))? \(([^()]+)\)$")
@@ -55,10 +57,12 @@ def main(arguments):
     sys.stdout.flush()
     with tempfile.TemporaryDirectory() as folder, open(LOG, "w", errors="replace") as log:
         report = os.path.join(folder, "report.json")
+        version = version_of_pip()
         process = subprocess.Popen(
-            [sys.executable, "-m", "pip", "install", "--no-input", "--progress-bar", "raw" if knows_raw_progress() else "off",
-             "--report", report, *arguments],
+            [sys.executable, "-m", "pip", "install", "--no-input", "--progress-bar", "raw" if version >= (24, 1) else "off",
+             *(["--report", report] if version >= (22, 2) else []), *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # pip has it, too, and says how it ends
         lines, was, there = [], {}, {}
         for line in process.stdout:
             log.write(line)
@@ -70,22 +74,23 @@ def main(arguments):
             if found := _THERE.match(line):
                 there.setdefault(found[1], found[2])
         status = process.wait()
-        sys.stdout.write("\r")
         if status != 0:
+            sys.stdout.write("\rpip has installed nothing\n")
             tell_failure(lines)
-            return status
-        tell_end(read(report), was, there, progress.downloaded, time.monotonic() - begun)
+            return status if status > 0 else 128 - status
+        sys.stdout.write("\r")
+        tell_end(read(report) or said_by(lines), was, there, progress.downloaded, time.monotonic() - begun)
         for line in lines:
             if line.startswith(("ERROR:", "WARNING:")) or "incompatible" in line:
                 sys.stderr.write(line)
         return 0
 
 
-def knows_raw_progress():
+def version_of_pip():
     try:
-        return tuple(int(part) for part in importlib.metadata.version("pip").split(".")[:2]) >= (24, 1)
+        return tuple(int(part) for part in importlib.metadata.version("pip").split(".")[:2])
     except (importlib.metadata.PackageNotFoundError, ValueError):
-        return False
+        return (0, 0)
 
 
 def tell_failure(lines):
@@ -105,6 +110,12 @@ def read(report):
         return []
 
 
+def said_by(lines):
+    """The same of a pip that writes no report."""
+    said = [found[1].split() for line in lines if (found := _INSTALLED.match(line))]
+    return [{"metadata": dict(zip(("name", "version"), one.rpartition("-")[::2])), "requested": True} for one in sum(said, [])]
+
+
 def tell_end(installed, was, there, downloaded, seconds):
     asked, needed = [], []
     for one in installed:
@@ -116,8 +127,10 @@ def tell_end(installed, was, there, downloaded, seconds):
         print(f"Installed {some(asked or needed)} in {seconds:.0f} s{size}")
     if asked and needed:
         print(f"With {some(needed)}, which they need")
-    if not installed:
+    if not installed and there:
         print("Already there: " + some([f"{name} {version}" for name, version in there.items()]))
+    elif not installed:
+        print("There was nothing to install")
 
 
 def some(names):

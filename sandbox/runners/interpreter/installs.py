@@ -2,8 +2,8 @@
 
 import os
 
-_MANAGERS = {"pip", "pip3", "uv", "npm", "npm-cli.js"}
-_ACTIONS = {"install", "add", "i", "ci"}
+_MANAGERS = {"pip", "pip3", "uv"}
+_ACTIONS = {"install", "add", "sync"}
 _PROCESSES_MAX = 1000
 _SHOWN_MAX = 200
 
@@ -13,14 +13,18 @@ _of_runs = {}  # what is installed, by run: those that were queued or on when th
 def begin(message):
     of_runs = message.get("installs")
     _of_runs.clear()
-    _of_runs.update(of_runs if isinstance(of_runs, dict) else {})
+    for run, packages in of_runs.items() if isinstance(of_runs, dict) else ():
+        if str(packages).startswith("pip "):
+            _of_runs[run] = str(packages).removeprefix("pip ")
 
 
 def what_to_wait_for():
     """A clause; empty when nothing is being installed."""
-    told = [f"{run} installs {str(packages)[:_SHOWN_MAX]}: get_run tells when it has ended" for run, packages in _of_runs.items()]
-    if not told:
-        told = [f"`{command}` is on" for command in _commands()]
+    told = [f"{run} installs {packages}: get_run tells when it has ended" for run, packages in _of_runs.items()]
+    try:
+        told = told or [f"`{command}` is on" for command in _commands()]
+    except Exception:  # no file can be opened any more, or user code has something else in the place of open()
+        pass
     return "; ".join(told[:3])
 
 

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { Object, Set, String } from './intrinsics.mjs';
 
-const MANAGERS = new Set(['pip', 'pip3', 'uv', 'npm', 'npm-cli.js']);
+const MANAGERS = new Set(['npm', 'npm-cli.js', 'pnpm', 'yarn']);
 const ACTIONS = new Set(['install', 'add', 'i', 'ci']);
 const PROCESSES_MAX = 1000;
 const SHOWN_MAX = 200;
@@ -13,26 +13,30 @@ const FOLDERS_MAX = 300;
 let ofRuns = {}; // what is installed, by run: those that were queued or on when this one began
 
 export function beginInstalls(message) {
-  ofRuns = message.installs ?? {};
+  ofRuns = {};
+  for (const [run, packages] of Object.entries(message.installs ?? {})) {
+    if (String(packages).startsWith('npm ')) ofRuns[run] = String(packages).slice('npm '.length);
+  }
 }
 
 // A clause; empty when nothing is being installed.
 export function whatToWaitFor() {
   let told = Object.entries(ofRuns).map(([run, packages]) =>
-    `${run} installs ${String(packages).slice(0, SHOWN_MAX)}: get_run tells when it has ended`);
+    `${run} installs ${packages}: get_run tells when it has ended`);
   if (told.length === 0) told = commands().map((command) => `\`${command}\` is on`);
   return told.slice(0, 3).join('; ');
 }
 
 function commands() {
   const found = [];
-  for (const process of fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name)).slice(0, PROCESSES_MAX)) {
+  for (const process of entriesOf('/proc').filter(({ name }) => /^\d+$/.test(name)).slice(0, PROCESSES_MAX)) {
     let words;
     try {
-      words = fs.readFileSync(`/proc/${process}/cmdline`, 'utf8').replace(/\0+$/, '').split('\0');
+      words = fs.readFileSync(`/proc/${process.name}/cmdline`, 'utf8').replace(/\0+$/, '').split('\0');
     } catch {
       continue; // it has ended
     }
+    if (words.length === 1) words = words[0].split(' '); // npm's title
     const names = words.map((word) => path.basename(word));
     const at = names.slice(0, 4).findIndex((name) => MANAGERS.has(name));
     if (at < 0 || !names.slice(at + 1, at + 3).some((name) => ACTIONS.has(name))) continue;
@@ -41,19 +45,23 @@ function commands() {
   return found;
 }
 
-// A folder below `top` whose node_modules has the package, though no cell looks there; null when there is none.
-export function folderWith(name, top) {
+function entriesOf(folder) {
+  try {
+    return fs.readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return []; // nobody may look into it, or no file can be opened any more
+  }
+}
+
+// A folder below `top` whose node_modules has the package, though no cell looks there; null when there is none. Cells
+// look into `searched`.
+export function folderWith(name, top, searched) {
   const wait = [top];
   for (let seen = 0; wait.length > 0 && seen < FOLDERS_MAX; seen += 1) {
     const folder = wait.shift();
-    if (fs.existsSync(path.join(folder, 'node_modules', name))) return folder;
-    let entries = [];
-    try {
-      entries = fs.readdirSync(folder, { withFileTypes: true });
-    } catch {
-      continue; // nobody may look into it
-    }
-    for (const entry of entries) {
+    const isSearched = searched.some((one) => one === folder || one.startsWith(`${folder}/`));
+    if (!isSearched && fs.existsSync(path.join(folder, 'node_modules', name))) return folder;
+    for (const entry of entriesOf(folder)) {
       if (entry.isDirectory() && entry.name !== 'node_modules' && !entry.name.startsWith('.')) wait.push(path.join(folder, entry.name));
     }
   }

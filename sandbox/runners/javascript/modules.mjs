@@ -53,12 +53,12 @@ export function makeRequire(main) {
 
 function missing(name) {
   const [, packageName] = name.match(/^((?:@[^/]+\/)?[^/]+)/) ?? [null, name];
-  const there = folderWith(packageName, WORKSPACE);
   const wait = whatToWaitFor();
+  const there = wait ? null : folderWith(packageName, WORKSPACE, searchFolders());
   return notFound(
     `Cannot find package '${name}' (searched node_modules of ${searchFolders().join(', ')}); ` +
-    (there ? `${there} has it: process.chdir('${there}') lets it be found`
-    : wait ? `${wait}; then run this again`
+    (wait ? `${wait}; then run this again`
+    : there ? `${there} has it: process.chdir(${JSON.stringify(there)}) lets it be found`
     : process.env.HUTCH_NETWORK
       ? "install_packages with manager npm installs it, where the session's network policy allows"
       : 'on the machine that runs hutch `hutch environments build` gives new sessions what is used most, with ' +

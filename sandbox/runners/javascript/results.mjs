@@ -119,7 +119,7 @@ function isPlain(value) {
     if (item === null || typeof item === 'boolean') return true;
     if (typeof item === 'number') return Number.isFinite(item);
     if (typeof item === 'string') return (budget -= item.length / 50) >= 0;
-    if (typeof item !== 'object' || util.types.isProxy(item)) return false;
+    if (typeof item !== 'object' || util.types.isProxy(item) || util.types.isModuleNamespaceObject(item)) return false;
     if (Array.isArray(item)) return item.every((one) => visit(one, depth + 1));
     const prototype = Object.getPrototypeOf(item);
     if (prototype !== Object.prototype && prototype !== null) return false;

@@ -1,6 +1,7 @@
 // One session's interpreter: takes runs, evaluates them as cells, answers.
 
 import { AsyncResource, executionAsyncId, triggerAsyncId } from 'node:async_hooks';
+import fs from 'node:fs';
 import inspector from 'node:inspector';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
@@ -26,9 +27,12 @@ import { Atomics, Error, Map, Object, Promise, Set, String, TypeError, setImmedi
 const reallyExit = process.reallyExit.bind(process);
 
 const INTERRUPTED = 130;
+const WORKSPACE = '/workspace';
 const TAKEN = 'has already been declared';
 const GOES_ON = 'what this run has started goes on (callbacks, timers, a server or another process): '
   + 'get_run with its id shows what they print, until another run of JavaScript begins and has it';
+const UNCHECKED = 'the types of TypeScript are taken away, not checked: `npx tsc --noEmit FILE.ts` checks them, '
+  + 'once typescript is installed';
 const FROM_EARLIER = 'Code of an earlier run, or a function defined there, threw this with nobody to catch it; it fails no run.\n';
 
 export class Session {
@@ -38,6 +42,7 @@ export class Session {
     this.send = send;
     this.keepAlive = keepAlive;
     this.cells = 0;
+    this.saysUnchecked = true; // once
     this.unanswered = new Set(); // promises of cells
     this.begun = 0; // the newest run
     this.current = null; // the run that is going on
@@ -173,6 +178,7 @@ export class Session {
       enterEnvironment(message.env, run.before);
       beginInstalls(message);
       if (message.directory) process.chdir(message.directory);
+      leaveWhatIsGone();
       process.exitCode = undefined;
       run.background = message.background === true;
       const ending = await this.evaluate(message, run);
@@ -214,7 +220,8 @@ export class Session {
     } catch (failure) {
       writeAll(2, describeFailure(failure).traceback);
     }
-    this.send({ ...done, ...(run.note && { note: run.note }) });
+    const note = run.note && run.remark ? `${run.note}; ${run.remark}` : run.note ?? run.remark;
+    this.send({ ...done, ...(note && { note }) });
   }
 
   // From here on nothing of this run is stopped by force. A stop that is on its way is waited for, or
@@ -240,6 +247,8 @@ export class Session {
     try {
       this.nameCell();
       if (message.language === 'typescript') {
+        if (this.saysUnchecked) run.remark = UNCHECKED;
+        this.saysUnchecked = false;
         const stripped = stripTypes(source, name);
         source = stripped.code;
         cell.map = stripped.map;
@@ -359,6 +368,18 @@ function sayWayOut(failure) {
   if (!util.types.isNativeError(failure) || read(failure, 'name', '') !== 'SyntaxError') return;
   const message = read(failure, 'message', '');
   if (message.endsWith(TAKEN)) failure.message = `${message}: use another name, or restart: true`;
+}
+
+// A working directory that was deleted is the end of every relative path.
+function leaveWhatIsGone() {
+  try {
+    if (fs.existsSync(process.cwd())) return; // node remembers what it was called
+  } catch {
+    // Or does not, and cannot find out.
+  }
+  if (!fs.existsSync(WORKSPACE)) return; // outside of a box
+  process.chdir(WORKSPACE);
+  writeAll(2, `(the working directory is gone: starting in ${WORKSPACE})\n`);
 }
 
 function enterEnvironment(changes, before) {

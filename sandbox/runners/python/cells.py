@@ -3,6 +3,7 @@
 import __future__
 import contextvars
 import linecache
+import sys
 from _ast import PyCF_ALLOW_TOP_LEVEL_AWAIT, PyCF_ONLY_AST, Expr, Expression, Module
 
 from hutch_runner.notebook import without_magic_of_figures
@@ -43,12 +44,20 @@ class Cells:
         flags = (body.co_flags if body else 0) | (last.co_flags if last else 0)
         if flags & CO_COROUTINE:
             return self._run_async(body, last)
-        if self.loop is not None:
-            import asyncio
-            asyncio.set_event_loop(self.loop)  # asyncio.run() in a cell before has unset it
+        self._set_loop_again()
         if body is not None:
             self.context.run(exec, body, self.namespace)
         return self.context.run(eval, last, self.namespace) if last is not None else None
+
+    def _set_loop_again(self):
+        """asyncio.run() in a cell before has unset it, and then asyncio makes none."""
+        asyncio = sys.modules.get("asyncio")
+        if self.loop is None and asyncio is not None:
+            local = getattr(getattr(asyncio.events, "_event_loop_policy", None), "_local", None)
+            if getattr(local, "_set_called", False) and getattr(local, "_loop", None) is None:
+                self.loop = asyncio.new_event_loop()
+        if self.loop is not None:
+            asyncio.set_event_loop(self.loop)
 
     def _compile_cell(self, source, name):
         failure, mended = None, source

@@ -22,8 +22,9 @@ def make_package():
 
 if __name__ == "__main__":
     make_package()
-    sys.path[0] = ""  # in place of this file's folder: imports look in the working directory
-    sys.argv = [""]
+    del sys.path[0]  # this file's folder
     from hutch_runner import session
 
+    sys.path.insert(0, "")  # imports of cells look in the working directory, those of the runner do not
+    sys.argv = [""]
     session.serve()

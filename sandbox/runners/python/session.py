@@ -5,8 +5,8 @@ import os
 import sys
 
 from hutch_runner import (
-    cells, data_limit, display, endings, figures, frame_runs, hutch_module, imported_files, installs, library_charts, notebook, script_end, shown,
-    tracebacks)
+    cells, class_sources, data_limit, display, endings, figures, frame_runs, hutch_module, imported_files, installs, library_charts, notebook, script_end, shown,
+    standard_modules, tracebacks)
 from hutch_runner.channel import Channel, ChannelClosed
 from hutch_runner.frame_server import FrameServer
 from hutch_runner.interrupts import Interrupts
@@ -42,10 +42,12 @@ class Session:
         self.notes = endings.Notes(self.cells, self.packages)
         self.figures = figures.Figures(self.shown.add)
         self.frames = FrameServer(self.namespace)
+        standard_modules.install()
         hutch_module.install(self.interrupts)
         library_charts.watch(self.display)
         tracebacks.keep_runner_out_of_warnings()
         imported_files.watch(frame_runs.is_library)
+        class_sources.watch()
         builtins.display = self.display
         builtins.input = refuse_input
 
@@ -127,6 +129,7 @@ class Session:
     def execute(self, source, directory):
         if directory:
             os.chdir(directory)
+        leave_what_is_gone()
         value = self.cells.run(source)
         if value is not None:
             builtins._ = value
@@ -198,6 +201,16 @@ def make_main_module():
     make_main_module.runner = sys.modules["__main__"]  # its globals must outlive the swap
     sys.modules["__main__"] = module
     return module.__dict__
+
+
+def leave_what_is_gone():
+    """A working directory that was deleted is the end of every relative path, and of many imports."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        if os.path.isdir("/workspace"):  # it is not, outside of a box
+            os.chdir("/workspace")
+            sys.stderr.write("(the working directory is gone: starting in /workspace)\n")
 
 
 def refuse_input(prompt="", /):

@@ -20,8 +20,8 @@ class UserPackages:
         self._seen = None
         self._known = None  # names of *.dist-info; None: nobody has looked
         self._newer = []
-        # What `site` has read at the start.
-        self._read = _names_in(self._folder, ".pth") if self._folder in sys.path else set()
+        # Names and times of what `site` has read at the start.
+        self._read = self._path_files() if self._folder in sys.path else set()
         self._finder = None
         self._looks = False
 
@@ -45,9 +45,13 @@ class UserPackages:
         import importlib
         importlib.invalidate_caches()
         self._put_on_path()
-        for name in sorted(_names_in(self._folder, ".pth") - self._read):
-            self._read.add(name)
+        fresh = self._path_files() - self._read
+        self._read |= fresh
+        for name, _time in sorted(fresh):
             site.addpackage(self._folder, name, {path for path in sys.path if path})
+        if fresh:  # what they have added comes before the environment's, too
+            of_others = [path for path in sys.path if path.endswith("-packages") and path != self._folder]
+            sys.path[:] = [path for path in sys.path if path not in of_others] + of_others
 
     def find_spec(self, name, path=None, target=None):
         """As the last finder of sys.meta_path: what was installed a moment ago may be found in another way, by a .pth."""
@@ -59,7 +63,8 @@ class UserPackages:
             self.look()
             found = None
             for finder in list(sys.meta_path) if self._seen != seen else ():
-                found = found or (finder.find_spec(name, None, target) if finder is not self else None)
+                find_spec = getattr(finder, "find_spec", None) if finder is not self else None
+                found = found or (find_spec(name, None, target) if find_spec is not None else None)
             return found
         finally:
             self._looks = False
@@ -77,6 +82,15 @@ class UserPackages:
             return
         of_others = [at for at, path in enumerate(sys.path) if path.endswith("-packages")]
         sys.path.insert(of_others[0] if of_others else len(sys.path), self._folder)
+
+    def _path_files(self):
+        found = set()
+        for name in _names_in(self._folder, ".pth"):
+            try:
+                found.add((name, os.stat(os.path.join(self._folder, name)).st_mtime_ns))
+            except OSError:  # it has just gone
+                pass
+        return found
 
     def _compare(self):
         there = _names_in(self._folder, ".dist-info")

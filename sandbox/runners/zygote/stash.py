@@ -26,6 +26,7 @@ class Stash:
         self._members = {}
         self._needs = {}  # group -> groups
         self._when_published = {}  # name -> actions
+        self.is_asked_by_library = lambda _frame: False
 
     def add(self, name):
         """Imports a module, where it is installed."""
@@ -108,7 +109,7 @@ class Stash:
         if module is None:
             return None
         top = name.partition(".")[0]
-        if self.is_shadowed(top):
+        if self.is_shadowed(top) and not (top in _STANDARD and self.is_asked_by_library(sys._getframe(1))):
             self._withdraw(top)
             return None
         original = module.__spec__

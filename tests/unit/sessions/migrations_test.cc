@@ -24,6 +24,10 @@ TEST(Migrations, RunInOrderAndOnce) {
   const auto database = Database::open(directory + "/db").value();
   const std::string_view one[] = {"CREATE TABLE a (n)"};
   const std::string_view two[] = {"CREATE TABLE a (n)", "ALTER TABLE a ADD COLUMN m"};
+  const auto from_nothing = Database::open(directory + "/new").value();
+  ASSERT_TRUE(migrate(*from_nothing, two, [](std::size_t step, std::size_t) {
+                ADD_FAILURE() << step;
+              }).ok());
   std::vector<std::size_t> told;
   const auto tell = [&told](std::size_t step, std::size_t steps) { told = {step, steps}; };
   ASSERT_TRUE(migrate(*database, one, tell).ok());

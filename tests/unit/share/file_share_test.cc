@@ -161,6 +161,8 @@ TEST_P(Mime, IsRecognised) {
 INSTANTIATE_TEST_SUITE_P(
     Types, Mime,
     testing::Values(
+        MimeCase{"x", "1", "text/plain"}, MimeCase{"x.csv", "1\n", "text/csv"},
+        MimeCase{"x", "\x01", "application/octet-stream"},
         MimeCase{"a.csv", "a,b\n1,2\n", "text/csv"}, MimeCase{"a.txt", "hello\n", "text/plain"},
         MimeCase{"a.json", "{\"a\": 1}", "application/json"},
         MimeCase{"a.md", "# title\n", "text/markdown"},
