@@ -130,6 +130,9 @@ Run without_results(const Run& run) {
   brief.background = run.background;
   brief.queued_at_ms = run.queued_at_ms;
   brief.started_at_ms = run.started_at_ms;
+  brief.timeout_seconds = run.timeout_seconds;
+  brief.left_ms = run.left_ms;
+  brief.waits_for = run.waits_for;
   brief.stdout_bytes = run.stdout_bytes;
   brief.stderr_bytes = run.stderr_bytes;
   return brief;
@@ -158,9 +161,13 @@ json run_to_json(const Run& run) {
                 {"outputs", run.outputs},
                 {"files_changed", json::array()}};
   for (const FileChange& change : run.files_changed) {
-    value["files_changed"].push_back(
-        {{"path", change.path}, {"change", change.change}, {"bytes", change.bytes}});
+    json shown = {{"path", change.path}, {"change", change.change}, {"bytes", change.bytes}};
+    if (change.possibly_incomplete) shown["possibly_incomplete"] = true;
+    value["files_changed"].push_back(std::move(shown));
   }
+  if (run.timeout_seconds > 0) value["timeout_seconds"] = run.timeout_seconds;
+  if (run.left_ms > 0) value["left_ms"] = run.left_ms;
+  if (!run.waits_for.empty()) value["waits_for"] = run.waits_for;
   if (run.files_changed_total > static_cast<std::int64_t>(run.files_changed.size())) {
     value["files_changed_total"] = run.files_changed_total;
   }
@@ -211,6 +218,12 @@ base::Result<Run> run_from_json(const json& value) {
   run.stdout_bytes = std::max<std::int64_t>(wire::integer_or(value, "stdout_bytes", 0), 0);
   run.stderr_bytes = std::max<std::int64_t>(wire::integer_or(value, "stderr_bytes", 0), 0);
   run.image_count = std::max<std::int64_t>(wire::integer_or(value, "image_count", 0), 0);
+  run.timeout_seconds = std::max<std::int64_t>(wire::integer_or(value, "timeout_seconds", 0), 0);
+  run.left_ms = std::max<std::int64_t>(wire::integer_or(value, "left_ms", 0), 0);
+  run.waits_for = wire::string_or(value, "waits_for");
+  if (!run.waits_for.empty() && !base::is_short_id(run.waits_for, "run_")) {
+    return invalid("run: waits_for is no run_id");
+  }
   run.note = wire::string_or(value, "note");
   if (const auto code = wire::find_integer(value, "exit_code"))
     run.exit_code = static_cast<int>(*code);
@@ -218,7 +231,8 @@ base::Result<Run> run_from_json(const json& value) {
   run.error = TRY(error_from_json(value.value("error", json())));
   for (const json& change : value.value("files_changed", json::array())) {
     run.files_changed.push_back({wire::string_or(change, "path"), wire::string_or(change, "change"),
-                                 wire::integer_or(change, "bytes", 0)});
+                                 wire::integer_or(change, "bytes", 0),
+                                 wire::boolean_or(change, "possibly_incomplete", false)});
   }
   const auto listed = static_cast<std::int64_t>(run.files_changed.size());
   run.network = network_use_from_json(value.value("network", json::object()));

@@ -92,6 +92,8 @@ struct FileChange {
   std::string path;    // absolute, below /workspace
   std::string change;  // created, modified or deleted
   std::int64_t bytes = 0;
+  // The run was stopped or killed while it wrote there, as far as could be seen.
+  bool possibly_incomplete = false;
 };
 
 // What a run has asked of the network; hosts as "host:port", each once.
@@ -133,6 +135,9 @@ struct Run {
   std::int64_t started_at_ms = 0;   // 0: not yet
   std::int64_t finished_at_ms = 0;  // 0: not yet
   std::int64_t duration_ms = 0;
+  std::int64_t timeout_seconds = 0;  // of its request
+  std::int64_t left_ms = 0;          // of that, while it runs
+  std::string waits_for = {};        // while it is queued: the run that its interpreter is at
   std::optional<int> exit_code;
   std::int64_t stdout_bytes = 0;  // kept in the file
   std::int64_t stderr_bytes = 0;

@@ -133,8 +133,10 @@ class Manager {
   // connection has made is let go. Their processes end when nobody else uses them.
   void connection_ended(const std::string& connection_id);
 
-  // For a run of the session that asks for so many: kInvalid when they are more than the operator
-  // allows, or than the session was made with.
+  // The most that a run of the session may have: what the session was made with, or else what the
+  // operator allows.
+  [[nodiscard]] std::int64_t longest_run_seconds(const Session& session) const;
+  // `wanted`, or kInvalid when it is more than that.
   [[nodiscard]] base::Result<std::int64_t> check_run_seconds(const Session& session,
                                                              std::int64_t wanted) const;
   // Accepts the run, which goes on whatever becomes of this server.

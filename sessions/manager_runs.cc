@@ -17,14 +17,18 @@
 
 namespace sessions {
 
-base::Result<std::int64_t> Manager::check_run_seconds(const Session& session,
-                                                      std::int64_t wanted) const {
+std::int64_t Manager::longest_run_seconds(const Session& session) const {
   const Quotas now = quotas();
   const std::int64_t allowed = now.most_limits.run_seconds;
   const std::int64_t own = run_seconds_of(session);
   // As it is without being asked for, it is only what a run gets that asks for nothing.
-  const bool asked_for = own != now.default_limits.run_seconds;
-  const std::int64_t most = asked_for ? std::min(own, allowed) : allowed;
+  return own != now.default_limits.run_seconds ? std::min(own, allowed) : allowed;
+}
+
+base::Result<std::int64_t> Manager::check_run_seconds(const Session& session,
+                                                      std::int64_t wanted) const {
+  const std::int64_t allowed = quotas().most_limits.run_seconds;
+  const std::int64_t most = longest_run_seconds(session);
   if (wanted >= 1 && wanted <= most) return wanted;
   std::string why;
   if (most < allowed) {

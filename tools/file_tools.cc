@@ -2,7 +2,12 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -11,6 +16,7 @@
 #include "sandbox/files/box_path.h"
 #include "share/mime.h"
 #include "tools/base64.h"
+#include "tools/charset.h"
 #include "tools/text_window.h"
 #include "tools/tool_kit.h"
 
@@ -32,6 +38,8 @@ constexpr std::size_t kUnaskedBytesMax = 3'000;
 // What a client may take into the model's context, where the model asked for that much.
 constexpr int kResultCharactersMax = 400'000;
 constexpr std::int64_t kContentMostBytes = 16 << 20;
+// Of a list that goes deeper than the directory that was asked for.
+constexpr std::size_t kShownInADirectory = 200;
 constexpr std::int64_t kTypedBytes = 4096;  // that say what a file is
 
 base::Result<BoxFiles> files_of(const Services& services, const sessions::Session& session) {
@@ -80,52 +88,116 @@ std::size_t fitting_bytes(const std::string& text) {
   return text.size();
 }
 
+// What reads it in two lines, in an environment that has packages.
+constexpr std::pair<std::string_view, std::string_view> kReaders[] = {
+    {"application/pdf",
+     "from pypdf import PdfReader\nfor page in PdfReader(PATH).pages: print(page.extract_text())"},
+    {"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+     "import docx\nprint('\\n'.join(p.text for p in docx.Document(PATH).paragraphs))"},
+    {"application/vnd.openxmlformats-officedocument.presentationml.presentation",
+     "from pptx import Presentation\nfor slide in Presentation(PATH).slides: print([s.text for s "
+     "in "
+     "slide.shapes if s.has_text_frame])"},
+    {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+     "import pandas as pd\nprint(pd.read_excel(PATH, sheet_name=None))"},
+    {"application/vnd.ms-excel",
+     "import pandas as pd\nprint(pd.read_excel(PATH, sheet_name=None))"},
+};
+
+std::string hint_of(const std::string& mime_type, const std::string& path) {
+  for (const auto& [type, code] : kReaders) {
+    if (type != mime_type) continue;
+    std::string hint = "run_code reads it: " + std::string(code);
+    const std::string quoted = json(path).dump();
+    return hint.replace(hint.find("PATH"), sizeof "PATH" - 1, quoted);
+  }
+  return "";
+}
+
+struct Content {
+  std::string text;
+  std::string encoding;  // empty: no text
+  std::size_t used = 0;  // bytes of the file
+};
+
+// The piece as text, if it is one. `charset` is what the beginning of the file tells where that is
+// no UTF-8.
+Content as_text(const sandbox::files::ReadResult& read, std::int64_t offset,
+                const std::optional<std::string>& charset) {
+  Content content;
+  std::string_view bytes = read.content;
+  while (charset) {
+    const auto text = decoded(*charset, bytes, static_cast<std::size_t>(offset), content.used);
+    if (!text || content.used == 0) break;
+    if (fitting_bytes(*text) < text->size()) {
+      bytes = bytes.substr(0, bytes.size() / 2);
+      continue;
+    }
+    content.text = *text;
+    content.encoding = *charset;
+    return content;
+  }
+  content.text = read.content;
+  content.text.resize(fitting_bytes(content.text));
+  const bool ends = offset + static_cast<std::int64_t>(content.text.size()) >= read.total_bytes;
+  if (!ends) content.text.resize(whole_characters(content.text, content.text.size()));
+  content.used = content.text.size();
+  const bool is_text =
+      to_utf8(content.text) == content.text && content.text.find('\0') == std::string::npos;
+  if (is_text) content.encoding = "utf-8";
+  return content;
+}
+
 // `bytes_max` is for what is no text.
 base::Result<Reply> content_reply(sandbox::files::ReadResult read, std::int64_t offset,
                                   const std::string& encoding, std::size_t bytes_max,
-                                  const std::string& mime_type) {
-  std::string text = read.content;
-  text.resize(fitting_bytes(text));
-  const bool ends = offset + static_cast<std::int64_t>(text.size()) >= read.total_bytes;
-  if (!ends) text.resize(whole_characters(text, text.size()));
-  const bool is_text = to_utf8(text) == text && text.find('\0') == std::string::npos;
-  if (encoding == "utf-8" && !is_text) {
+                                  const std::string& mime_type,
+                                  const std::optional<std::string>& charset) {
+  Content content = as_text(read, offset, encoding == "auto" ? charset : std::nullopt);
+  if (encoding == "utf-8" && content.encoding.empty()) {
     return base::error(Error::Kind::kInvalid, shown_path(read.path) +
                                                   ": is not UTF-8 text; use encoding base64, or "
                                                   "auto");
   }
-  const bool as_text = encoding != "base64" && is_text;
-  // Whole groups of three, so that the parts can be put together as they are.
-  bytes_max = std::min(bytes_max, kContentCharactersMax / 4 * 3);
-  if (!as_text && read.content.size() > bytes_max) read.content.resize(bytes_max);
-  const auto used = static_cast<std::int64_t>(as_text ? text.size() : read.content.size());
+  const bool shows_text = encoding != "base64" && !content.encoding.empty();
+  if (!shows_text) {
+    // Whole groups of three, so that the parts can be put together as they are.
+    bytes_max = std::min(bytes_max, kContentCharactersMax / 4 * 3);
+    if (read.content.size() > bytes_max) read.content.resize(bytes_max);
+    content = {to_base64(read.content), "base64", read.content.size()};
+  }
+  const auto used = static_cast<std::int64_t>(content.used);
   Reply reply;
-  reply.structured = json{{"path", shown_path(read.path)},
-                          {"bytes", used},
-                          {"total_bytes", read.total_bytes},
-                          {"mime_type", mime_type},
-                          {"encoding", as_text ? "utf-8" : "base64"},
-                          {"content", as_text ? text : to_base64(read.content)}};
+  reply.structured = json{{"path", shown_path(read.path)},   {"bytes", used},
+                          {"total_bytes", read.total_bytes}, {"mime_type", mime_type},
+                          {"encoding", content.encoding},    {"content", content.text}};
   reply.text = one_line(shown_path(read.path)) + ": " + std::to_string(used) + " of " +
-               std::to_string(read.total_bytes) + " bytes, " + mime_type + ", " +
-               reply.structured["encoding"].get<std::string>();
+               std::to_string(read.total_bytes) + " bytes, " + mime_type + ", " + content.encoding;
+  const std::string hint = hint_of(mime_type, shown_path(read.path));
   if (offset + used < read.total_bytes) {
     reply.structured["next_offset"] = offset + used;
     reply.text += ", next_offset " + std::to_string(offset + used);
-    if (!as_text && used == static_cast<std::int64_t>(kUnaskedBytesMax)) {
+    if (!shows_text && hint.empty() && used == static_cast<std::int64_t>(kUnaskedBytesMax)) {
       reply.text += "; no UTF-8 text: run_code can convert it, share_file gives it to the user";
     }
   }
-  reply.text += "\n" + reply.structured["content"].get<std::string>();
+  reply.text += "\n" + content.text;
+  if (!hint.empty()) add_note(reply, hint);
   return reply;
 }
 
 // What a piece from further on is a piece of, the beginning tells.
-std::string type_of(const BoxFiles& files, const sandbox::files::ReadResult& read,
-                    std::int64_t offset) {
-  if (offset == 0) return share::mime_type_of(read.content, read.path);
-  const auto beginning = files.read(read.path, 0, kTypedBytes);
-  return share::mime_type_of(beginning.ok() ? beginning.value().content : "", read.path);
+std::string beginning_of(const BoxFiles& files, const sandbox::files::ReadResult& read,
+                         std::int64_t offset) {
+  if (offset == 0) return read.content;
+  auto beginning = files.read(read.path, 0, kTypedBytes);
+  return beginning.ok() ? std::move(beginning).value().content : "";
+}
+
+std::optional<std::string> other_charset_of(const std::string& beginning) {
+  const std::string whole = beginning.substr(0, whole_characters(beginning, beginning.size()));
+  if (to_utf8(whole) == whole) return std::nullopt;
+  return charset_of(beginning);
 }
 
 mcp::Tool read_file(const Services& services) {
@@ -148,7 +220,8 @@ mcp::Tool read_file(const Services& services) {
                      {"mime_type", "string"},
                      {"encoding", "string"},
                      {"content", "string"},
-                     {"next_offset", "integer"}},
+                     {"next_offset", "integer"},
+                     {"note", "string"}},
                     {"path", "bytes", "total_bytes", "mime_type", "encoding", "content"}),
       {.read_only = true, .destructive = false, .idempotent = true},
       mcp::TaskSupport::kForbidden,
@@ -162,13 +235,15 @@ mcp::Tool read_file(const Services& services) {
         const std::int64_t offset = arguments.integer("offset", 0);
         const std::string encoding = arguments.text("encoding", "auto");
         auto read = TRY(files.read(path, offset, arguments.integer("limit", kReadDefaultBytes)));
-        const std::string mime_type = type_of(files, read, offset);
+        const std::string beginning = beginning_of(files, read, offset);
+        const std::string mime_type = share::mime_type_of(beginning, read.path);
         if (encoding == "auto" && offset == 0 && is_picture(mime_type)) {
           return picture_reply(files, path, mime_type);
         }
         const bool asked = encoding != "auto" || offset > 0 || arguments.has("limit");
         return content_reply(std::move(read), offset, encoding,
-                             asked ? kContentCharactersMax : kUnaskedBytesMax, mime_type);
+                             asked ? kContentCharactersMax : kUnaskedBytesMax, mime_type,
+                             other_charset_of(beginning));
       });
 }
 
@@ -255,38 +330,98 @@ base::Result<Changes> changes_of(const Services& services, const std::string& se
   return services.sessions.store().file_changes(session_id, since_ms, paths);
 }
 
+std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+// The directories of a list that are one entry each, since more than kShownInADirectory would stand
+// below them, and how much there is in them.
+std::map<std::string, std::size_t> folded_in(const sandbox::files::ListResult& listed) {
+  struct Below {
+    std::size_t shown = 0;
+    std::size_t all = 0;
+  };
+  std::map<std::string, Below> below;
+  std::vector<std::string> directories;
+  for (const auto& entry : listed.entries) {
+    Below& parent = below[parent_of(entry.path)];
+    ++parent.shown;
+    ++parent.all;
+    if (entry.type == "directory") directories.push_back(entry.path);
+  }
+  // The deeper ones first.
+  std::sort(directories.begin(), directories.end(), [](const auto& one, const auto& other) {
+    return std::count(one.begin(), one.end(), '/') > std::count(other.begin(), other.end(), '/');
+  });
+  std::map<std::string, std::size_t> folded;
+  for (const std::string& directory : directories) {
+    const Below here = below[directory];
+    Below& parent = below[parent_of(directory)];
+    parent.all += here.all;
+    if (here.shown > kShownInADirectory) {
+      folded[directory] = here.all;
+    } else {
+      parent.shown += here.shown;
+    }
+  }
+  return folded;
+}
+
+bool is_below_any(const std::map<std::string, std::size_t>& directories, const std::string& path) {
+  for (std::size_t at = path.rfind('/'); at != std::string::npos && at > 0;
+       at = path.rfind('/', at - 1)) {
+    if (directories.contains(path.substr(0, at))) return true;
+  }
+  return false;
+}
+
+// Of a path below the directory that is listed what follows.
+std::string below(const std::string& directory, const std::string& path) {
+  return path.starts_with(directory + "/") ? path.substr(directory.size() + 1) : path;
+}
+
 Reply reply_of_list(const sandbox::files::ListResult& listed,
                     const std::optional<Changes>& changes) {
   Reply reply;
   json entries = json::array();
   std::size_t characters = 0;
+  const auto folded = folded_in(listed);
+  bool is_cut = listed.truncated;
   for (const auto& entry : listed.entries) {
+    if (is_below_any(folded, entry.path)) continue;
     const std::string modified = base::to_rfc3339(entry.modified_at_ms);
-    std::string change;
     json shown = {{"path", entry.path},
                   {"type", entry.type},
                   {"bytes", entry.bytes},
                   {"modified_at", modified}};
+    std::string line = entry.type + " " + std::to_string(entry.bytes) + " " + modified + " ";
     if (changes) {
       // One that no run has been recorded for yet has changed all the same.
       const auto known = changes->find(entry.path);
-      change = known == changes->end() ? "modified" : known->second;
-      shown["change"] = change;
-      change += " ";
+      shown["change"] = known == changes->end() ? "modified" : known->second;
+      line += shown["change"].get<std::string>() + " ";
+    }
+    line += one_line(below(listed.path, entry.path));
+    if (const auto directory = folded.find(entry.path); directory != folded.end()) {
+      shown["entries"] = directory->second;
+      line += std::string("/ with ") + (listed.truncated ? "at least " : "") +
+              std::to_string(directory->second) + " entries";
     }
     characters += shown.dump().size() + 1;
-    if (characters > kListCharacters) break;
+    if (characters > kListCharacters) {
+      is_cut = true;
+      break;
+    }
     entries.push_back(std::move(shown));
-    reply.text += entry.type + " " + std::to_string(entry.bytes) + " " + modified + " " + change +
-                  one_line(entry.path) + "\n";
+    reply.text += line + "\n";
   }
-  const bool truncated = listed.truncated || entries.size() < listed.entries.size();
   reply.text = one_line(shown_path(listed.path)) + ": " + std::to_string(entries.size()) +
                " entries" +
-               (truncated ? " (truncated: list a directory below, or with changed_since)" : "") +
+               (is_cut ? " (truncated: list a directory below, or with changed_since)" : "") +
                "\n" + reply.text;
+  if (!folded.empty()) {
+    reply.text += "list_files with the path of a directory shows what is in it\n";
+  }
   reply.structured = json{
-      {"path", shown_path(listed.path)}, {"entries", std::move(entries)}, {"truncated", truncated}};
+      {"path", shown_path(listed.path)}, {"entries", std::move(entries)}, {"truncated", is_cut}};
   return reply;
 }
 

@@ -129,8 +129,7 @@ base::Result<Reply> install(const Services& services, const Arguments& arguments
   }
   const sessions::Session session = TRY(session_for(services, arguments, context));
   TRY(check_network(services, session, manager));
-  const auto most = services.sessions.check_run_seconds(session, sandbox::kRunSecondsMax);
-  request.timeout_seconds = most.ok() ? most.value() : sessions::run_seconds_of(session);
+  request.timeout_seconds = services.sessions.longest_run_seconds(session);
   Reply reply = TRY(reply_of_new_run(services, session, std::move(request), context));
   reply.new_session_id = new_session_id(session, services, arguments, context);
   return reply;

@@ -29,6 +29,39 @@ std::size_t bytes_of(const json& value) {
                            : sandbox::wire::print_json(value).size();
 }
 
+// What is beyond this repeats what the text says; more than a look at the data itself is in its
+// file.
+constexpr std::size_t kDataBesideTextMax = 1'200;
+// Of a value: whoever wants more of it asks the code for the part that matters.
+constexpr std::size_t kProseCharactersMax = 4'000;
+
+bool says_it(const json& output, const char* form) {
+  const auto found = output.find(form);
+  return found != output.end() && *found != "" && !sandbox::is_bare(*found);
+}
+
+// Here, or in a file.
+bool has(const json& output, const char* form) {
+  if (output.contains(form)) return true;
+  const auto files = output.find("files");
+  return files != output.end() && files->contains(form);
+}
+
+// Whether this form of an output is one that another form says, too, in fewer characters.
+bool is_repeated(const json& output, std::string_view form) {
+  const bool has_text = says_it(output, "text");
+  if (form == "csv") return has_text || says_it(output, "json");
+  if (form == "svg") return output.contains("image_path");
+  if (form == "html") {
+    const bool is_table =
+        output.contains("html") && output["html"].is_string() &&
+        output["html"].get_ref<const std::string&>().find("<table") != std::string::npos;
+    return has_text && (has(output, "json") || has(output, "chart") || is_table);
+  }
+  if (form != "json" || !has_text) return false;
+  return bytes_of(output["json"]) > kDataBesideTextMax;
+}
+
 // Where the page lies that an output is, and is nothing else; empty for any other.
 std::string page_path(const json& output) {
   json forms = output;
@@ -110,6 +143,11 @@ class Filling {
     const bool has_file = output.contains("files") && output["files"].contains(format.name);
     const bool is_here = output.contains(format.name);
     if (!has_file && !is_here) return;
+    if (is_here && is_repeated(output, format.name)) {
+      // Of pages and drawings nobody misses the letters.
+      if (!has_file && !is_data(format)) return;
+      return name_file(output, shown, format);
+    }
     json value = is_here ? output[format.name] : json();
     std::size_t total = is_here ? bytes_of(value) : 0;
     if (has_file) total = output["files"][format.name].value("total_bytes", total);
@@ -120,10 +158,23 @@ class Filling {
       shown[format.name] = value;
     }
     if (fits && was_whole && value == output[format.name]) return;
+    name_file(output, shown, format);
+  }
+
+  static bool is_data(const Format& format) {
+    return std::string_view(format.name) == "json" || std::string_view(format.name) == "csv";
+  }
+
+  // Where all of it is, for what is not shown whole.
+  void name_file(const json& output, json& shown, const Format& format) {
     if (left_ < kTruncatedCharacters) return;
     left_ -= kTruncatedCharacters;
+    const json files = output.value("files", json::object());
+    const bool has_file = files.contains(format.name);
+    std::size_t total = output.contains(format.name) ? bytes_of(output[format.name]) : 0;
+    if (has_file) total = files[format.name].value("total_bytes", total);
     shown["truncated"][format.name] = {
-        {"file", has_file ? output["files"][format.name].value("file", "") : record_file_},
+        {"file", has_file ? files[format.name].value("file", "") : record_file_},
         {"total_bytes", total}};
   }
 
@@ -138,7 +189,7 @@ class Filling {
     const std::size_t most = left_ - taken;
     if (format.is_prose && value.is_string()) {
       value = sandbox::shortened(value.get_ref<const std::string&>(),
-                                 std::min(most, sandbox::kFormatCharactersMax));
+                                 std::min(most, kProseCharactersMax));
       return true;
     }
     if (std::string_view(format.name) == "chart") return fit_chart(value, most);

@@ -9,6 +9,7 @@
 #include "sandbox/output.h"
 #include "tools/base64.h"
 #include "tools/run_view.h"
+#include "tools/terminal_text.h"
 #include "tools/text_window.h"
 
 namespace tools {
@@ -84,9 +85,14 @@ std::string newest_line(sessions::Manager& sessions, const sessions::RunState& s
   if (tail.ok()) {
     std::string_view text = tail.value();
     while (text.ends_with('\n')) text.remove_suffix(1);
-    line = to_utf8(last_states(text.substr(text.find_last_of('\n') + 1)));
+    line = as_last_seen(to_utf8(text.substr(text.find_last_of('\n') + 1))).text;
   }
-  return line.empty() ? std::string(name_of(state.run.status)) : line;
+  if (line.empty()) line = name_of(state.run.status);
+  if (state.run.left_ms > 0) {
+    line += " (" + std::to_string(state.run.left_ms / 1000) + " of " +
+            std::to_string(state.run.timeout_seconds) + " seconds left)";
+  }
+  return line;
 }
 
 mcp::Task task_of_run(const RunState& state) {

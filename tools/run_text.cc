@@ -1,9 +1,14 @@
 // text_of_run() of run_view.h.
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -19,13 +24,12 @@ using nlohmann::json;
 
 namespace {
 
-// Larger ones are thinned: whoever reads the text does not draw.
+// Larger ones are thinned: whoever reads the text does not draw, and beside a picture it has only
+// to say what that shows.
 constexpr std::size_t kChartTextBytes = 4'000;
+constexpr std::size_t kChartBesidePictureBytes = 600;
+constexpr int kSignificantDigits = 4;
 constexpr const char* kStreams[] = {"stdout", "stderr"};
-constexpr std::string_view kToolsFolders[] = {
-    ".git",          "node_modules", "__pycache__",       ".venv", "venv", "site-packages",
-    ".pytest_cache", ".mypy_cache",  ".ipynb_checkpoints"};
-
 void add_section(std::string& text, const char* title, const std::string& body) {
   if (body.empty()) return;
   text += std::string(title) + ":\n" + body;
@@ -46,15 +50,56 @@ void add_prose(std::string& text, const json& output) {
   }
 }
 
-void add_chart(std::string& text, json chart) {
-  for (std::size_t points = sandbox::kSeriesPointsMax; points >= 8; points /= 2) {
-    if (points < sandbox::kSeriesPointsMax) sandbox::sample_chart(chart, points);
-    const std::string printed = sandbox::wire::print_json(chart);
-    if (printed.size() > kChartTextBytes) continue;
-    text += "chart: " + printed + "\n";
+std::string printed_number(double number) {
+  char text[32];
+  const int size = std::snprintf(text, sizeof text, "%.*g", kSignificantDigits, number);
+  return {text, static_cast<std::size_t>(size)};
+}
+
+// Four digits are as many as anybody reads from a chart. Whole numbers stay what they are.
+void shorten_numbers(json& value) {
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    if (!std::isfinite(number)) return;
+    const double rounded = std::abs(number) >= std::pow(10, kSignificantDigits - 1)
+                               ? std::round(number)
+                               : std::strtod(printed_number(number).c_str(), nullptr);
+    value = rounded;
+    constexpr double kExactMost = 1e15;  // of whole numbers in a double
+    if (rounded == std::trunc(rounded) && std::abs(rounded) < kExactMost) {
+      value = static_cast<std::int64_t>(rounded);
+    }
+  } else if (value.is_structured()) {
+    for (json& part : value) shorten_numbers(part);
+  }
+}
+
+void drop_elements(json& chart) {
+  if (!chart.is_object() || !chart.contains("elements")) return;
+  if (sandbox::wire::string_or(chart, "type") != "composite") {
+    chart.erase("elements");
     return;
   }
-  text += "chart: in structuredContent\n";
+  for (json& element : chart["elements"]) {
+    if (!element.is_object() || !element.contains("charts")) continue;
+    for (json& part : element["charts"]) drop_elements(part);
+  }
+}
+
+void add_chart(std::string& text, json chart, std::size_t bytes_max) {
+  shorten_numbers(chart);
+  const auto add = [&] {
+    const std::string printed = sandbox::wire::print_json(chart);
+    if (printed.size() > bytes_max) return false;
+    text += "chart: " + printed + "\n";
+    return true;
+  };
+  for (std::size_t points = sandbox::kSeriesPointsMax; points >= 2; points /= 2) {
+    if (points < sandbox::kSeriesPointsMax) sandbox::sample_chart(chart, points);
+    if (add()) return;
+  }
+  drop_elements(chart);
+  if (!add()) text += "chart: in structuredContent\n";
 }
 
 void add_output(std::string& text, const json& output, std::size_t number) {
@@ -67,7 +112,10 @@ void add_output(std::string& text, const json& output, std::size_t number) {
     text += "html of output " + std::to_string(number) + ": " +
             one_line(output["html_path"].get<std::string>()) + "\n";
   }
-  if (output.contains("chart")) add_chart(text, output["chart"]);
+  if (output.contains("chart")) {
+    add_chart(text, output["chart"],
+              output.contains("image_path") ? kChartBesidePictureBytes : kChartTextBytes);
+  }
   if (output.contains("image_path")) {
     text += "image: " + one_line(output["image_path"].get<std::string>()) + "\n";
   }
@@ -99,32 +147,44 @@ void add_error(std::string& text, const json& failure, const std::string& stderr
   }
 }
 
-// The folder of a tool's own files in which a path lies, or nothing.
-std::string tools_folder_of(const std::string& path) {
-  std::size_t end = std::string::npos;
-  for (const std::string_view folder : kToolsFolders) {
-    const std::size_t at = path.find("/" + std::string(folder) + "/");
-    if (at != std::string::npos) end = std::min(end, at + folder.size() + 1);
-  }
-  return end == std::string::npos ? "" : path.substr(0, end);
+std::string line_of_change(const json& change, const std::string& name) {
+  std::string line = one_line(name);
+  if (change["change"] == "deleted") return line;
+  line += " (" + change["bytes"].dump() + " bytes";
+  if (change.contains("possibly_incomplete")) line += ", possibly incomplete";
+  return line + ")";
 }
 
-// What a tool keeps for itself is many files, and says less than the few that the code has made.
+// Many of one folder in one line.
 void add_changes(std::string& text, const json& value) {
-  std::map<std::string, std::size_t> of_tools;
+  constexpr std::size_t kManyInAFolder = 4;
+  using Group = std::pair<std::string, std::string>;  // change and folder
+  std::map<Group, std::vector<const json*>> groups;
   for (const json& change : value["files_changed"]) {
     const std::string path = change["path"].get<std::string>();
-    if (const std::string folder = tools_folder_of(path); !folder.empty()) {
-      ++of_tools[folder];
+    if (change.contains("files")) {
+      const json& count = change["files"];
+      text +=
+          count.dump() + (count == 1 ? " file" : " files") + " changed in " + one_line(path) + "\n";
       continue;
     }
-    const bool is_there = change["change"] != "deleted";
-    text += change["change"].get<std::string>() + " " + one_line(path) +
-            (is_there ? " (" + change["bytes"].dump() + " bytes)" : "") + "\n";
+    groups[{change["change"].get<std::string>(), path.substr(0, path.rfind('/') + 1)}].push_back(
+        &change);
   }
-  for (const auto& [folder, count] : of_tools) {
-    text += std::to_string(count) + (count == 1 ? " file" : " files") + " changed in " +
-            one_line(folder) + "\n";
+  for (const auto& [group, changes] : groups) {
+    const auto& [what, folder] = group;
+    const bool are_many = changes.size() >= kManyInAFolder;
+    if (are_many) text += what + " in " + one_line(folder) + ":";
+    for (const json* change : changes) {
+      const std::string path = (*change)["path"].get<std::string>();
+      if (are_many) {
+        text += (change == changes.front() ? " " : ", ") +
+                line_of_change(*change, path.substr(folder.size()));
+      } else {
+        text += what + " " + line_of_change(*change, path) + "\n";
+      }
+    }
+    if (are_many) text += "\n";
   }
   if (value.contains("files_changed_total")) {
     text += value["files_changed_total"].dump() + " files changed in all\n";
@@ -168,8 +228,7 @@ bool shows_a_part(const json& value) {
 
 std::string text_of_run(const json& value, SessionName session_name) {
   std::string text = value["status"].get<std::string>();
-  const json& exit_code = value["exit_code"];
-  if (!exit_code.is_null() && exit_code != 0) text += ", exit code " + exit_code.dump();
+  if (value.contains("exit_code")) text += ", exit code " + value["exit_code"].dump();
   text += ", " + value["duration_ms"].dump() + " ms, " + value["run_id"].get<std::string>();
   if (session_name == SessionName::kShown) text += " in " + value["session_id"].get<std::string>();
   text += "\n";

@@ -26,6 +26,8 @@ namespace {
 // have waited for a thread, for the sandbox to start, and in its language's queue.
 constexpr milliseconds kHandOverAfter{50'000};
 constexpr milliseconds kProgressEvery{5'000};
+// A run in the background that is to fail most often has failed by then.
+constexpr milliseconds kStartSeen{400};
 constexpr std::int64_t kEnvironmentMax = 200;
 constexpr std::int64_t kRunsListed = 20;
 
@@ -79,6 +81,17 @@ SessionName session_name_of(const Services& services, const mcp::CallContext& co
                                                                  : SessionName::kShown;
 }
 
+// Returns after kStartSeen, or at once with how it ended: a command that is not there, a port that
+// is taken.
+base::Result<RunState> see_it_start(const Services& services, RunState state,
+                                    mcp::CallContext& context) {
+  sandbox::WaitOptions options;
+  options.timeout = kStartSeen;
+  auto seen = services.sessions.wait_run(context.principal().id, state.run.run_id, options,
+                                         context.cancelled());
+  return seen.ok() ? std::move(seen) : std::move(state);
+}
+
 // Follows a foreground run until it ends or is handed over.
 base::Result<RunState> follow(const Services& services, RunState state, mcp::CallContext& context) {
   const auto hand_over = context.received_at() + kHandOverAfter;
@@ -118,7 +131,11 @@ base::Result<Reply> reply_of_new_run(const Services& services, const sessions::S
   const bool as_task =
       wish == mcp::TaskWish::kDemanded || (wish == mcp::TaskWish::kAllowed && state.run.background);
   if (as_task) return Reply{.structured = {}, .text = {}, .task = task_of_run(state)};
-  if (!state.run.background) state = TRY(follow(services, std::move(state), context));
+  if (state.run.background) {
+    state = TRY(see_it_start(services, std::move(state), context));
+  } else {
+    state = TRY(follow(services, std::move(state), context));
+  }
   if (!is_terminal(state.run.status) && wish == mcp::TaskWish::kAllowed) {
     return Reply{.structured = {}, .text = {}, .task = task_of_run(state)};
   }
@@ -137,7 +154,10 @@ base::Result<std::int64_t> timeout_for(const Services& services, const Arguments
   }
   // A background run is there to stay.
   if (arguments.boolean("background", false)) return 0;
-  return sessions::run_seconds_of(session);
+  // By the time that the usual limit is over the run has been handed over, and nobody waits.
+  const std::int64_t usual = sessions::run_seconds_of(session);
+  if (std::chrono::seconds(usual) <= kHandOverAfter) return usual;
+  return services.sessions.longest_run_seconds(session);
 }
 
 base::Result<sandbox::RunRequest> run_request(const Arguments& arguments) {
@@ -179,7 +199,8 @@ mcp::Tool run_code(const Services& services) {
        session_argument(),
        {.name = "timeout_seconds",
         .type = Argument::Type::kInteger,
-        .description = "default 120; a timeout interrupts, variables survive",
+        .description =
+            "default 600 (handed over after 50); a timeout interrupts, variables survive",
         .least = 1,
         .most = sandbox::kRunSecondsMax},
        {.name = "background",

@@ -15,8 +15,11 @@ namespace tools {
 
 // Characters of structuredContent, printed, and of the text.
 inline constexpr std::size_t kResultCharacters = 60'000;
-// Of those, of stdout and stderr together. Counted in bytes, of which a character has at least one.
-inline constexpr std::size_t kInlineOutputBytes = 30'000;
+// Of those, of stdout and stderr together, whose beginning and end are shown. Counted in bytes, of
+// which a character has at least one.
+inline constexpr std::size_t kInlineOutputBytes = 10'000;
+// The same from an offset on, in one piece.
+inline constexpr std::size_t kFollowedOutputBytes = 30'000;
 inline constexpr std::size_t kTracebackCharacters = 8'000;
 
 enum class Stream { kStdout, kStderr };

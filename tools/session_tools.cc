@@ -44,7 +44,7 @@ Argument required_session() {
 
 Reply reply_of(json session) {
   Reply reply;
-  reply.text = text_of_session(session);
+  reply.text = text_of_session(session, Detail::kUnusual);
   reply.structured = std::move(session);
   return reply;
 }
@@ -127,7 +127,7 @@ mcp::Tool list_sessions(const Services& services) {
           json session = structured_session(state);
           characters += session.dump().size() + 1;
           if (characters > kListCharacters) break;
-          reply.text += text_of_session(session, Detail::kBrief);
+          reply.text += text_of_session(session, Detail::kNone);
           shown.push_back(std::move(session));
         }
         const bool truncated = shown.size() < states.size();

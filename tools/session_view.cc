@@ -1,9 +1,14 @@
 #include "tools/session_view.h"
 
+#include <algorithm>
+#include <map>
+#include <string>
+
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
 #include "sandbox/enforcement.h"
+#include "sandbox/limits.h"
 #include "sandbox/wire/json.h"
 
 namespace tools {
@@ -81,9 +86,37 @@ json structured_pause(const sessions::SessionState& state) {
   return value;
 }
 
+namespace {
+
+// What is not as it is in any session: limits, and those that the kernel does not hold.
+std::string line_of_limits(const json& value) {
+  std::string line;
+  for (const sandbox::LimitRow& row : sandbox::kLimitRows) {
+    const std::int64_t usual = sandbox::Limits().*row.member;
+    const std::int64_t limit = sandbox::wire::integer_or(value["limits"], row.name, usual);
+    if (limit == usual) continue;
+    line +=
+        (line.empty() ? "  limits " : ", ") + std::string(row.name) + " " + std::to_string(limit);
+  }
+  std::map<std::string, std::string> of_level;
+  const json enforcement = value.value("enforcement", json::object());
+  for (const auto& [name, level] : enforcement.items()) {
+    if (level == "hard") continue;
+    std::string& names = of_level[level.get<std::string>()];
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  for (const auto& [level, names] : of_level) {
+    line += (line.empty() ? "  " : "; ") + level + " limits: " + names;
+  }
+  return line.empty() ? "" : line + "\n";
+}
+
+}  // namespace
+
 std::string text_of_session(const json& value, Detail detail) {
   std::string text = value["session_id"].get<std::string>();
-  if (!value["name"].is_null()) text += " \"" + value["name"].get<std::string>() + "\"";
+  if (!value.value("name", json()).is_null())
+    text += " \"" + value["name"].get<std::string>() + "\"";
   text += " " + value["status"].get<std::string>() + ", last used " +
           value["last_used_at"].get<std::string>();
   if (value.contains("ends_at")) text += ", ends " + value["ends_at"].get<std::string>();
@@ -95,13 +128,16 @@ std::string text_of_session(const json& value, Detail detail) {
     }
   }
   std::string hosts;
-  for (const json& host : value["network"]["allow"]) hosts += " " + host.get<std::string>();
+  const json network = value.value("network", json::object());
+  for (const json& host : network.value("allow", json::array()))
+    hosts += " " + host.get<std::string>();
   if (!hosts.empty()) text += "  may reach" + hosts + "\n";
   for (const json& run : value["active_runs"]) {
     text += "  " + run["run_id"].get<std::string>() + " " + run["language"].get<std::string>() +
             " " + run["status"].get<std::string>() +
             (run["background"] == true ? ", background" : "") + "\n";
   }
+  if (detail == Detail::kUnusual) text += line_of_limits(value);
   if (detail == Detail::kWhole && value.contains("isolation")) {
     text += "  limits " + value["limits"].dump() + ", enforcement " + value["enforcement"].dump() +
             ", isolation " + value["isolation"].dump() + "\n";

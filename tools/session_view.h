@@ -12,8 +12,8 @@ namespace tools {
 nlohmann::json structured_session(const sessions::SessionState& state);
 // The same after it was to be paused: what had nothing running says so.
 nlohmann::json structured_pause(const sessions::SessionState& state);
-// Brief: without limits and isolation.
-enum class Detail { kBrief, kWhole };
+// How much is said of limits and isolation: nothing; what is not as in any session; all.
+enum class Detail { kNone, kUnusual, kWhole };
 std::string text_of_session(const nlohmann::json& structured, Detail detail = Detail::kWhole);
 
 }  // namespace tools

@@ -53,6 +53,42 @@ std::string last_states(std::string_view text) {
   return seen;
 }
 
+std::string with_repeats_counted(std::string_view text) {
+  constexpr std::size_t kBytesLeast = 1'000;  // of those that are only counted
+  std::string counted;
+  const auto take_line = [](std::string_view from) {
+    return from.substr(0, std::min(from.find('\n'), from.size() - 1) + 1);
+  };
+  while (!text.empty()) {
+    const std::string_view line = take_line(text);
+    std::size_t more = 0;
+    text.remove_prefix(line.size());
+    std::string_view rest = text;
+    while (line.size() > 1 && line.ends_with('\n') && rest.starts_with(line)) {
+      rest.remove_prefix(line.size());
+      ++more;
+    }
+    counted += line;
+    if (more * line.size() < kBytesLeast) continue;
+    counted += "... the same line " + std::to_string(more) + " times more ...\n";
+    text = rest;
+  }
+  return counted;
+}
+
+std::string left_out_line(std::size_t bytes) {
+  return "\n... " + std::to_string(bytes) + " bytes left out ...\n";
+}
+
+std::string head_and_tail(std::string_view text, std::size_t bytes_max) {
+  const std::size_t shown = bytes_max - std::min(bytes_max, kLeftOutLineBytes);
+  const std::size_t head = whole_characters(text, head_share(shown));
+  std::string_view tail = text.substr(text.size() - (shown - head));
+  tail.remove_prefix(broken_start(tail));
+  return std::string(text.substr(0, head)) + left_out_line(text.size() - head - tail.size()) +
+         std::string(tail);
+}
+
 std::string one_line(std::string_view text) {
   static constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string line;

@@ -26,6 +26,21 @@ std::string one_line(std::string_view text);
 // carriage return in each. Those at its end stay.
 std::string last_states(std::string_view text);
 
+// With lines that are the same as the one before only counted, where they are many.
+std::string with_repeats_counted(std::string_view text);
+
+// The first four tenths and the last six of `text`, UTF-8 of more than `bytes_max`, around a line
+// that says how much is missing. `bytes_max` is at least 200.
+std::string head_and_tail(std::string_view text, std::size_t bytes_max);
+
+// How much of what may be shown is the beginning.
+constexpr std::size_t head_share(std::size_t bytes_max) { return bytes_max / 10 * 4; }
+
+// The line between both.
+std::string left_out_line(std::size_t bytes);
+// As long as that at most.
+inline constexpr std::size_t kLeftOutLineBytes = 50;
+
 // The longest prefix of at most `bytes_max` bytes that does not end inside a character.
 std::size_t whole_characters(std::string_view bytes, std::size_t bytes_max);
 

@@ -126,6 +126,7 @@ Watchdog::Watched Box::watched() {
   }
   watched.interpreters = [this] { return runs_->interpreters(); };
   watched.busy = [this] { return runs_->busy(); };
+  watched.looks = [this] { show_memory(); };
   watched.processes = cgroup_->holds_processes().empty();
   watched.oom_kills = [this] { return cgroup_->oom_kills(); };
   watched.pids_refused = [this] { return cgroup_->pids_refused(); };
@@ -175,12 +176,23 @@ base::Status Box::start_runs() {
   context.catch_up_with_network = [this] {
     if (egress_) egress_->catch_up();
   };
-  context.begins = [this](const Run& run) { interpreter_record_.begins(run); };
+  context.begins = [this](const Run& run) {
+    interpreter_record_.begins(run);
+    show_memory();
+  };
   runs_ = std::make_unique<Runs>(std::move(context));
   runs_->tell_next(interpreter_record_.loss());
   runs_->tell_next(spec_.note);
   watchdog_ = TRY(Watchdog::start(loop_, spec_.limits, watched()));
+  memory_view_.emplace(init_->root_fd(), spec_.limits);
   return base::done();
+}
+
+void Box::show_memory() {
+  if (!memory_view_ || !memory_view_->is_due()) return;
+  const bool is_counted = !cgroup_->holds_memory().empty();
+  memory_view_->show(is_counted ? cgroup_->memory_bytes() : watchdog_->memory_bytes(),
+                     is_counted ? cgroup_->cache_bytes() : 0);
 }
 
 base::Status Box::start_control() {

@@ -16,6 +16,7 @@
 #include "sandbox/box/interpreter_record.h"
 #include "sandbox/box/journal_room.h"
 #include "sandbox/box/life.h"
+#include "sandbox/box/memory_view.h"
 #include "sandbox/box/runs.h"
 #include "sandbox/box/watchdog.h"
 #include "sandbox/box_spec.h"
@@ -52,6 +53,7 @@ class Box {
   // What the watchdog is to look after, and whom it tells.
   Watchdog::Watched watched();
   base::Status start_runs();
+  void show_memory();
 
   base::Status pause(Pauser pauser);
   void in_use();
@@ -91,6 +93,7 @@ class Box {
   std::unique_ptr<EgressLink> egress_;  // null: it has no network
   std::unique_ptr<Control> control_;
   std::unique_ptr<Watchdog> watchdog_;
+  std::optional<MemoryView> memory_view_;
   InterpreterRecord interpreter_record_;
   std::optional<std::chrono::steady_clock::time_point> paused_since_;
   bool paused_on_request_ = false;

@@ -44,33 +44,50 @@ const char* name_of_stop(Cause cause) {
   }
 }
 
-const char* message_of_stop(Cause cause) {
-  switch (cause) {
-    case Cause::kTimeout:
-      return "the run took longer than its timeout_seconds; give more time, or use background: "
-             "true";
-    case Cause::kCancelled:
-      return "the run was cancelled";
-    case Cause::kOom:
-      return "the session's memory_mb were used up and the kernel ended a process";
-    case Cause::kPids:
-      return "the session's limit of processes and threads was reached";
-    case Cause::kDisk:
-      return "the session's disk_mb or files limit was reached, or the host's disk is nearly full; "
-             "delete something in it";
-    case Cause::kOutput:
-      return "the run wrote more than output_mb to one stream; write to a file instead";
-    default:
-      return "the sandbox ended";
-  }
+std::string message_of_timeout(std::int64_t seconds) {
+  std::string message = "the run took longer than ";
+  message += seconds <= 0 ? "it may"
+                          : "the " + std::to_string(seconds) +
+                                (seconds == 1 ? " second" : " seconds") + " that it had";
+  message += "; ";
+  return message + (seconds >= kRunSecondsMax
+                        ? "longer work runs with background: true"
+                        : "give it more (timeout_seconds), or use background: true");
 }
 
-std::string message_of_stop(Cause cause, const Observed& observed) {
-  std::string message = message_of_stop(cause);
-  if (cause == Cause::kOom && observed.memory_peak_bytes > 0) {
+std::string message_of_full_memory(const Observed& observed) {
+  std::string message = "the session's " + std::to_string(observed.limits.memory_mb) +
+                        " MB of memory (limits.memory_mb) were used up and the kernel ended a "
+                        "process";
+  if (observed.memory_peak_bytes > 0) {
     message += "; at most it used " + std::to_string(observed.memory_peak_bytes >> 20) + " MB";
   }
   return message;
+}
+
+std::string message_of_stop(Cause cause, const Observed& observed) {
+  const Limits& limits = observed.limits;
+  switch (cause) {
+    case Cause::kTimeout:
+      return message_of_timeout(observed.timeout_seconds);
+    case Cause::kCancelled:
+      return "the run was cancelled";
+    case Cause::kOom:
+      return message_of_full_memory(observed);
+    case Cause::kPids:
+      return "the session's limit of " + std::to_string(limits.processes) +
+             " processes and threads (limits.processes) was reached";
+    case Cause::kDisk:
+      return "the session's limit of " + std::to_string(limits.disk_mb) +
+             " MB (limits.disk_mb) or " + std::to_string(limits.files) +
+             " files (limits.files) was reached, or the host's disk is nearly full; delete "
+             "something in it";
+    case Cause::kOutput:
+      return "the run wrote more than " + std::to_string(limits.output_mb) +
+             " MB (limits.output_mb) to one stream; write to a file instead";
+    default:
+      return "the sandbox ended";
+  }
 }
 
 // Of an exception, or a program's last words. Anything can be written there: what was counted
@@ -113,7 +130,7 @@ void say_what_is_left(Run& run, const Observed& observed) {
     run.error->survived = kept(run, observed);
     return;
   }
-  run.error->survived = "files kept";
+  run.error->survived = "files kept" + observed.kept_elsewhere;
   run.error->lost =
       std::string(name_of(run.language)) + " interpreter restarted: variables and imports lost";
 }

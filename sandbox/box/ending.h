@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "sandbox/base/result.h"
+#include "sandbox/limits.h"
 #include "sandbox/run.h"
 
 namespace sandbox::box {
@@ -23,6 +24,9 @@ struct Observed {
   bool disk_used_up = false;           // the quota refuses writes, or the file system has no room
   bool forks_refused = false;          // the process limit said no meanwhile, or was seen reached
   std::string last_words;              // the end of standard error
+  Limits limits;                       // of the session
+  std::int64_t timeout_seconds = 0;    // of its request
+  std::string kept_elsewhere;  // by the session's other interpreters: ", tables of SQL kept"
 };
 
 // The runner said "done": the interpreter lives. `done` is hostile.

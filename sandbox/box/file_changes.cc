@@ -91,6 +91,11 @@ bool walk_directory(DIR* directory, const std::string& path, int depth, Left& le
 
 }  // namespace
 
+dev_t FileChanges::device() const {
+  struct stat status {};
+  return ::fstat(workspace_fd_, &status) == 0 ? status.st_dev : 0;
+}
+
 std::int64_t FileChanges::file_time_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
@@ -129,19 +134,24 @@ FileChanges::Snapshot FileChanges::take_snapshot() {
 }
 
 std::vector<FileChange> FileChanges::changes_since(const Snapshot& before, std::int64_t since_ns,
+                                                   const Unfinished& unfinished,
                                                    std::size_t& total) {
   const auto now = std::make_shared<const Tree>(walk());
   std::vector<FileChange> changes;
+  const auto add = [&](const std::string& path, const char* change, const Entry& entry) {
+    const bool is_unfinished =
+        entry.change_time_ns >= unfinished.since_ns || unfinished.inodes.contains(entry.inode);
+    changes.push_back({files::shown_path(path), change, entry.bytes, is_unfinished});
+  };
   for (const auto& [path, entry] : now->entries) {
+    // Written through a file tool while no run was there: known to the client, and older.
+    if (entry.change_time_ns < since_ns) continue;
     const auto earlier = before->entries.find(path);
     if (earlier == before->entries.end()) {
-      // Written through a file tool while no run was there: known to the client, and older.
-      if (entry.change_time_ns >= since_ns)
-        changes.push_back({files::shown_path(path), "created", entry.bytes});
-    } else if (entry.change_time_ns >= since_ns &&
-               (entry.change_time_ns != earlier->second.change_time_ns ||
-                entry.inode != earlier->second.inode || entry.bytes != earlier->second.bytes)) {
-      changes.push_back({files::shown_path(path), "modified", entry.bytes});
+      add(path, "created", entry);
+    } else if (entry.change_time_ns != earlier->second.change_time_ns ||
+               entry.inode != earlier->second.inode || entry.bytes != earlier->second.bytes) {
+      add(path, "modified", entry);
     }
   }
   // What the walk has not come to is asked for one by one, for as long as a walk may take.

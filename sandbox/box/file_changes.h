@@ -2,8 +2,11 @@
 // time.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -35,13 +38,23 @@ class FileChanges {
   // The tree as it was last seen.
   [[nodiscard]] Snapshot last_seen() const { return last_seen_; }
 
+  // Of /workspace.
+  [[nodiscard]] dev_t device() const;
+
   // The kernel's clock for file times, which is coarser than the usual one.
   static std::int64_t file_time_ns();
+
+  // What was being written when the run was stopped or killed: these inodes, and what has changed
+  // since then.
+  struct Unfinished {
+    std::set<std::uint64_t> inodes;
+    std::int64_t since_ns = INT64_MAX;
+  };
 
   // What is different from `before` and changed since `since_ns`, by path. At most kChangesMax are
   // returned; `total` counts all.
   std::vector<FileChange> changes_since(const Snapshot& before, std::int64_t since_ns,
-                                        std::size_t& total);
+                                        const Unfinished& unfinished, std::size_t& total);
 
  private:
   [[nodiscard]] Tree walk() const;

@@ -36,6 +36,8 @@ struct Job {
   std::int64_t pids_refused_before = 0;
   std::int64_t bash_state_before = 0;  // bash_state_number()
   std::optional<Cause> stop_cause;     // why the box is ending it, if it is
+  FileChanges::Unfinished unfinished;  // when that began
+  bool had_company = false;            // another run was on at some time of it
   bool group_interrupted = false;
   int start_attempts = 0;
   std::size_t outputs_bytes = 0;  // of the record

@@ -5,6 +5,7 @@
 #include <sys/sysinfo.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "sandbox/base/fd.h"
 
@@ -73,29 +74,44 @@ std::string first_processors(const std::string& host, std::int64_t count) {
   return host.substr(0, end);
 }
 
-std::string meminfo_of(std::int64_t bytes) {
-  const std::string all = std::to_string(bytes / 1024);
+std::int64_t memory_of_session(const Limits& limits) {
+  const std::int64_t host = host_memory_bytes();
+  const std::int64_t asked = limits.memory_mb << 20;
+  return host > 0 ? std::min(host, asked) : asked;
+}
+
+std::string meminfo_of(std::int64_t total_bytes, std::int64_t used_bytes,
+                       std::int64_t cache_bytes) {
+  const std::int64_t used = std::clamp<std::int64_t>(used_bytes, 0, total_bytes);
+  const std::int64_t cache = std::clamp<std::int64_t>(cache_bytes, 0, used);
   std::string text;
-  for (const char* name : {"MemTotal", "MemFree", "MemAvailable"}) {
-    text += std::string(name) + ": " + all + " kB\n";
-  }
-  for (const char* name : {"Buffers", "Cached", "SwapCached", "Active", "Inactive", "SwapTotal",
-                           "SwapFree", "Shmem", "Slab", "SReclaimable", "SUnreclaim"}) {
-    text += std::string(name) + ": 0 kB\n";
+  const auto add = [&text](std::string_view name, std::int64_t bytes) {
+    constexpr std::size_t kNameWidth = 16;
+    constexpr std::size_t kNumberWidth = 12;
+    const std::string number = std::to_string(bytes / 1024);
+    text.append(name).append(":").append(kNameWidth - name.size(), ' ');
+    text.append(kNumberWidth - number.size(), ' ').append(number).append(" kB\n");
+  };
+  add("MemTotal", total_bytes);
+  add("MemFree", total_bytes - used);
+  add("MemAvailable", total_bytes - used + cache);
+  add("Buffers", 0);
+  add("Cached", cache);
+  for (const char* name : {"SwapCached", "Active", "Inactive", "SwapTotal", "SwapFree", "Shmem",
+                           "Slab", "SReclaimable", "SUnreclaim"}) {
+    add(name, 0);
   }
   return text;
 }
 
 void add_machine_view(PlanWriter& plan, const Limits& limits) {
-  const std::int64_t host = host_memory_bytes();
-  const std::int64_t asked = limits.memory_mb << 20;
-  const std::int64_t memory = host > 0 ? std::min(host, asked) : asked;
+  const std::int64_t memory = memory_of_session(limits);
   cpu_set_t allowed;
   const int of_host =
       ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 0;
   const std::int64_t cpus =
       of_host > 0 ? std::min<std::int64_t>(of_host, limits.cpus) : limits.cpus;
-  show(plan, "meminfo", "/proc/meminfo", meminfo_of(memory));
+  show(plan, "meminfo", "/proc/meminfo", meminfo_of(memory, 0, 0));
   add_online(plan, cpus);
   add_cgroup_files(plan, memory, cpus);
   const auto file = base::open_file(AT_FDCWD, "/proc/cpuinfo", O_RDONLY);

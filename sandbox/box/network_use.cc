@@ -36,6 +36,10 @@ void add_use(const json& event, const std::string& host, NetworkUse& use) {
 }  // namespace
 
 void Runs::network_used(const json& event) {
+  if (wire::string_or(event, "event") == "refused" &&
+      telemetry_hosts_.includes(wire::string_or(event, "host"))) {
+    return;
+  }
   const std::int64_t port = wire::integer_or(event, "port", 0);
   const std::string host =
       wire::string_or(event, "host") + (port > 0 ? ":" + std::to_string(port) : "");

@@ -1,23 +1,36 @@
 #include "sandbox/box/run_processes.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
 
 #include "sandbox/base/fd.h"
 #include "sandbox/box/process_tree.h"
+#include "sandbox/files/box_path.h"
 
 namespace sandbox::box {
 namespace {
 
 constexpr int kRoundsMax = 3;
+constexpr std::size_t kCommandBytesMax = 80;
+// As the profile of bash starts it: the text that follows is none of the user's.
+constexpr std::string_view kShell = "/bin/bash --noprofile --norc -c {";
+// Of a look that only finds out what to say.
+constexpr base::WorkBudget::Bounds kShortLook{.steps = 4'096,
+                                              .cpu_time = std::chrono::milliseconds(20)};
 
 // The last number on a line of /proc/<pid>/status that lists one for each pid namespace: the one
 // inside the box.
@@ -31,6 +44,8 @@ pid_t innermost(const std::string& line, std::size_t name_size) {
 struct Process {
   pid_t pid = -1;  // both as the box numbers them
   pid_t session = -1;
+  bool is_zombie = false;
+  std::string name;  // of its program
   std::int64_t started = 0;
 };
 
@@ -59,9 +74,41 @@ std::optional<Process> read_process(pid_t pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with("NSpid:")) process.pid = innermost(line, sizeof "NSpid:");
+    if (line.starts_with("Name:\t")) process.name = line.substr(sizeof "Name:\t" - 1);
+    if (line.starts_with("State:\tZ") || line.starts_with("State:\tX")) process.is_zombie = true;
     if (line.starts_with("NSsid:")) process.session = innermost(line, sizeof "NSsid:");
   }
   return process;
+}
+
+// Its arguments with blanks between them; empty for what is just about to be another program.
+std::string command_line(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
+  std::string text(kCommandBytesMax, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  const bool is_whole = text.size() < kCommandBytesMax;
+  while (text.ends_with('\0')) text.pop_back();
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  return files::shown_path(text) + (is_whole ? "" : "...");
+}
+
+void add_files_written_by(pid_t pid, dev_t device, base::WorkBudget& budget,
+                          std::set<std::uint64_t>& inodes) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/fd";
+  const std::unique_ptr<DIR, int (*)(DIR*)> table(::opendir(path.c_str()), &::closedir);
+  while (const dirent* entry = table ? ::readdir(table.get()) : nullptr) {  // NOLINT: one thread
+    if (!budget.take()) return;
+    struct stat link {};
+    struct stat file {};
+    // The link's own mode says what the descriptor may do. Nothing is opened.
+    if (::fstatat(::dirfd(table.get()), entry->d_name, &link, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISLNK(link.st_mode) || (link.st_mode & S_IWUSR) == 0) {
+      continue;
+    }
+    if (::fstatat(::dirfd(table.get()), entry->d_name, &file, 0) != 0) continue;
+    if (S_ISREG(file.st_mode) && file.st_dev == device) inodes.insert(file.st_ino);
+  }
 }
 
 // Held by its descriptor, so that the number cannot come to mean another process in between.
@@ -116,6 +163,35 @@ void end_processes_since(const InitProcess& init, pid_t worker, std::int64_t sin
 
 void interrupt_processes_since(const InitProcess& init, pid_t worker, std::int64_t since) {
   (void)signal_processes(init, is_started_since(worker, since), SIGINT);
+}
+
+std::vector<LeftProcess> left_processes(const InitProcess& init, const LeftSince& since) {
+  std::vector<LeftProcess> left;
+  // A process of one thread, whose children are those that nobody else waits for.
+  const std::string number = std::to_string(init.host_pid());
+  std::ifstream children("/proc/" + number + "/task/" + number + "/children");
+  base::WorkBudget budget(kShortLook);
+  for (pid_t child = 0; left.size() < kLeftProcessesTold && budget.take() && children >> child;) {
+    const auto process = read_process(child);
+    if (!process || process->is_zombie || process->started < since.began) continue;
+    if (since.workers.contains(process->pid)) continue;
+    if (since.session && process->session != *since.session) continue;
+    std::string command = command_line(child);
+    if (command.starts_with(kShell)) command = "a subshell";
+    left.push_back({process->pid, command.empty() ? files::shown_path(process->name) : command});
+  }
+  return left;
+}
+
+std::set<std::uint64_t> files_being_written(const InitProcess& init, pid_t worker, dev_t device) {
+  std::set<std::uint64_t> inodes;
+  base::WorkBudget budget(kShortLook);
+  for (const pid_t pid : read_descendants(init.host_pid(), budget)) {
+    const auto process = budget.take() ? read_process(pid) : std::nullopt;
+    if (!process || (process->pid != worker && process->session != worker)) continue;
+    add_files_written_by(pid, device, budget, inodes);
+  }
+  return inodes;
 }
 
 void end_all_processes_but(const InitProcess& init, const std::set<pid_t>& workers) {

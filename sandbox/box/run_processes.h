@@ -4,7 +4,10 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "sandbox/box/init_process.h"
 
@@ -20,6 +23,25 @@ void end_processes_since(const InitProcess& init, pid_t worker, std::int64_t sin
 
 // The same ones, of which some wait for others, are told to stop by SIGINT.
 void interrupt_processes_since(const InitProcess& init, pid_t worker, std::int64_t since);
+
+// What the code has started since, and nobody waits for any more: by its pid inside the box, with
+// its command line as it shows it, in short.
+struct LeftProcess {
+  pid_t pid = -1;
+  std::string command;
+};
+struct LeftSince {
+  std::int64_t began;            // process_clock()
+  std::set<pid_t> workers;       // their pids inside the box: none of what is meant
+  std::optional<pid_t> session;  // only what is still in it; nothing: all
+};
+// The children of init that began since then, at most kLeftProcessesTold.
+std::vector<LeftProcess> left_processes(const InitProcess& init, const LeftSince& since);
+inline constexpr std::size_t kLeftProcessesTold = 5;
+
+// Inode numbers of the files of `device` that `worker` (its pid inside the box), and what is in its
+// session, have open to write to; as far as a short look tells.
+std::set<std::uint64_t> files_being_written(const InitProcess& init, pid_t worker, dev_t device);
 
 // Ends every process of the box but `workers` (their pids inside the box) and init.
 void end_all_processes_but(const InitProcess& init, const std::set<pid_t>& workers);

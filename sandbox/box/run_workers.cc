@@ -35,10 +35,10 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, For who
   start.environment = environment_of(context_.spec, start.profile, job, own);
   if (start.profile.process == Profile::Process::kPerRun) start.code = &job.request.code;
   start.owner = context_.spec.host_uid;
+  start.root_fd = context_.init.root_fd();
   if (whom == For::kOneRun) {
     start.input = job.request.input;
     start.terminal = job.request.terminal;
-    start.root_fd = context_.init.root_fd();
   }
   if (!own) start.runs = StreamReader::Runs::kMany;
   if (whom == For::kNextRun) {

@@ -26,6 +26,10 @@ namespace {
 
 // Kept in memory, for servers that wait for them; all are on disk. Few, since outputs may be large.
 constexpr std::size_t kEndedMax = 8;
+// A file that changed so shortly before is one that was being written.
+constexpr std::int64_t kWritesBeforeAKillNs = 1'000'000'000;
+constexpr const char* kDuringThisRun =
+    "others ran meanwhile: files and network are told as of during this run, whosever they are";
 constexpr const char* kRestarted =
     "began in a fresh interpreter, as asked: variables of earlier runs are lost, files kept";
 
@@ -43,6 +47,7 @@ base::Status make_enterable(int directory_fd) {
 Runs::Runs(Context context)
     : context_(std::move(context)),
       profiles_(context_.spec.data_directory, context_.spec.environment_directory),
+      telemetry_hosts_(context_.spec.data_directory),
       file_changes_(context_.workspace_fd, static_cast<std::size_t>(context_.spec.limits.files)),
       kept_outputs_(
           std::make_shared<KeptOutputs>(context_.runs_fd, context_.spec.limits.disk_mb << 20)) {}
@@ -84,6 +89,7 @@ base::Status Runs::submit(RunRequest request) {
   job->run.language = job->request.language;
   job->run.background = job->request.background;
   job->run.context = job->request.context;
+  job->run.timeout_seconds = job->request.timeout_seconds;
   job->run.queued_at_ms = base::now_ms();
   TRY(open_job_files(*job, context_.runs_fd, context_.spec.limits.output_mb << 20));
   jobs_[job->run.run_id] = job;
@@ -103,6 +109,12 @@ const Run* Runs::find(const std::string& run_id) {
     Job& found = *job->second;
     found.run.stdout_bytes = found.out->bytes();
     found.run.stderr_bytes = found.err->bytes();
+    found.run.left_ms = left_ms(found);
+    found.run.waits_for.clear();
+    if (found.run.status == RunStatus::kQueued) {
+      const JobPointer& ahead = slots_[interpreter_of_run(found.run)].current;
+      if (ahead) found.run.waits_for = ahead->run.run_id;
+    }
     return &found.run;
   }
   const auto ended = std::find_if(ended_.begin(), ended_.end(),
@@ -144,13 +156,20 @@ void Runs::start_next(const Interpreter& interpreter) {
   begin(slot.current);
 }
 
+// What happens to files and on the network from here on is not known to be one run's.
+void Runs::meet_others(Job& job) {
+  for (const auto& [id, other] : jobs_) {
+    if (other->run.status != RunStatus::kRunning || other.get() == &job) continue;
+    other->had_company = true;
+    job.had_company = true;
+  }
+}
+
 void Runs::begin(const JobPointer& job) {
-  const bool others_run = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& entry) {
-    return entry.second->run.status == RunStatus::kRunning;
-  });
+  meet_others(*job);
   // What runs has changed files since they were last seen, and goes on.
-  job->files_before =
-      files_touched_ || others_run ? file_changes_.take_snapshot() : file_changes_.last_seen();
+  job->files_before = files_touched_ || job->had_company ? file_changes_.take_snapshot()
+                                                         : file_changes_.last_seen();
   files_touched_ = false;
   job->run.status = RunStatus::kRunning;
   if (job->request.restart) add_note(job->run, kRestarted);
@@ -257,6 +276,21 @@ void Runs::on_output(const std::string& run_id) {
   context_.changed(run_id);
 }
 
+// What other interpreters of the session hold, whatever becomes of this run's.
+std::string Runs::kept_elsewhere(const Job& job) const {
+  std::string kept;
+  for (const auto& [interpreter, slot] : slots_) {
+    if (!slot.worker || !interpreter.context.empty() || slot.worker.get() == job.worker) continue;
+    if (interpreter.language == Language::kBash) continue;
+    kept += std::string(", ") + (interpreter.language == Language::kSql ? "tables of SQL"
+                                 : interpreter.language == Language::kPython
+                                     ? "variables of Python"
+                                     : "variables of JavaScript");
+    kept += " kept";
+  }
+  return kept;
+}
+
 Observed Runs::observe(const Job& job) const {
   Observed observed;
   observed.stop_cause = job.stop_cause;
@@ -271,6 +305,9 @@ Observed Runs::observe(const Job& job) const {
     observed.memory_peak_bytes = context_.memory_peak_bytes();
   }
   observed.last_words = job.err->tail();
+  observed.limits = context_.spec.limits;
+  observed.timeout_seconds = job.request.timeout_seconds;
+  observed.kept_elsewhere = kept_elsewhere(job);
   return observed;
 }
 
@@ -308,6 +345,35 @@ void Runs::remember(const Run& run) {
   if (ended_.size() > kEndedMax) ended_.pop_front();
 }
 
+// Where the code is bash's: an interpreter knows of its children, and its runner tells.
+void Runs::tell_what_goes_on(Job& job) {
+  // What a stopped run has started was ended with it, and may be dying still.
+  if (job.run.language != Language::kBash || job.worker == nullptr || job.stop_cause) return;
+  LeftSince since{job.started_process_time, workers(), std::nullopt};
+  if (job.had_company) since.session = job.worker->pid();  // others leave something, too
+  std::string told;
+  for (const auto& [pid, command] : left_processes(context_.init, since)) {
+    told += (told.empty() ? "" : ", ") + command + " (pid " + std::to_string(pid) + ")";
+  }
+  if (!told.empty()) add_note(job.run, "goes on after this run: " + told + "; kill PID ends it");
+}
+
+void Runs::take_changes(Job& job) {
+  job.run.left_ms = 0;
+  if (job.run.started_at_ms == 0) return;
+  // Killed, and nobody knew that it was to be.
+  const bool was_killed = job.run.exit_code == 128 + SIGKILL && !job.stop_cause;
+  if (was_killed) job.unfinished.since_ns = FileChanges::file_time_ns() - kWritesBeforeAKillNs;
+  if (job.run.status == RunStatus::kCompleted) job.unfinished = {};
+  std::size_t changes = 0;
+  job.run.files_changed = file_changes_.changes_since(
+      std::exchange(job.files_before, {}), job.started_file_time_ns, job.unfinished, changes);
+  job.run.files_changed_total = static_cast<std::int64_t>(changes);
+  if (job.had_company && (changes > 0 || !job.run.network.empty())) {
+    add_note(job.run, kDuringThisRun);
+  }
+}
+
 void Runs::finish(const JobPointer& job) {
   if (!jobs_.contains(job->run.run_id)) return;  // the box, or a client, was quicker to end it
   context_.loop.cancel(job->deadline);
@@ -319,12 +385,8 @@ void Runs::finish(const JobPointer& job) {
   }
   if (context_.catch_up_with_network) context_.catch_up_with_network();
   add_remarks(job->run, context_.spec, job->out->tail(), job->err->tail());
-  if (job->run.started_at_ms != 0) {
-    std::size_t changes = 0;
-    job->run.files_changed = file_changes_.changes_since(std::exchange(job->files_before, {}),
-                                                         job->started_file_time_ns, changes);
-    job->run.files_changed_total = static_cast<std::int64_t>(changes);
-  }
+  tell_what_goes_on(*job);
+  take_changes(*job);
   job->run.stdout_bytes = job->out->bytes();
   job->run.stderr_bytes = job->err->bytes();
   job->run.finished_at_ms = base::now_ms();

@@ -27,6 +27,7 @@
 #include "sandbox/box/kept_outputs.h"
 #include "sandbox/box/left_streams.h"
 #include "sandbox/box/profile.h"
+#include "sandbox/box/telemetry.h"
 #include "sandbox/box_spec.h"
 
 namespace sandbox::box {
@@ -155,11 +156,17 @@ class Runs {
   void take_output_of(Job& job);
   void on_message(const JobPointer& job, const nlohmann::json& message, const std::string& blob);
   void on_output(const std::string& run_id);
+  void meet_others(Job& job);
+  [[nodiscard]] std::string kept_elsewhere(const Job& job) const;
+  [[nodiscard]] std::set<pid_t> workers() const;
+  void tell_what_goes_on(Job& job);
+  void take_changes(Job& job);
   void stop(Job& job, Cause cause);
   void end_what_it_started(const Job& job);
   void interrupt_children(Job& job);
   void escalate(const std::string& run_id, int step);
   void arm_deadline(Job& job, std::int64_t milliseconds);
+  static std::int64_t left_ms(const Job& job);
   void finish(const JobPointer& job);
   void remember(const Run& run);
   void retire(std::unique_ptr<Worker> worker);
@@ -171,6 +178,7 @@ class Runs {
 
   Context context_;
   Profiles profiles_;
+  TelemetryHosts telemetry_hosts_;
   FileChanges file_changes_;
   std::shared_ptr<KeptOutputs> kept_outputs_;  // also of what runs have left behind
   LeftStreams left_streams_{kLeftStreamsMax};

@@ -54,6 +54,8 @@ void Runs::stop(Job& job, Cause cause) {
   job.stop_cause = cause;
   if (job.worker == nullptr) return;  // room is being made for it: then it ends without a start
   context_.loop.cancel(job.deadline);
+  job.unfinished = {files_being_written(context_.init, job.worker->pid(), file_changes_.device()),
+                    FileChanges::file_time_ns()};
   // One that has not begun has nothing to lose, and would tell of the interrupt as a crash.
   if (!job.worker->began()) return job.worker->kill_group();
   // A process of its own has nothing to save but what it saves on SIGINT; its children matter more.
@@ -119,6 +121,11 @@ void Runs::arm_deadline(Job& job, std::int64_t left_ms) {
   });
 }
 
+std::int64_t Runs::left_ms(const Job& job) {
+  if (job.deadline_held) return std::max<std::int64_t>(job.deadline_at_ms, 1);
+  return job.deadline == 0 ? 0 : std::max<std::int64_t>(job.deadline_at_ms - steady_ms(), 1);
+}
+
 void Runs::hold() {
   if (held_) return;
   held_ = true;
@@ -154,7 +161,7 @@ void Runs::end_what_it_started(const Job& job) {
   if (table_was_full && job.run.language == Language::kPython) job.worker->reap_children();
 }
 
-void Runs::end_left_behind() {
+std::set<pid_t> Runs::workers() const {
   std::set<pid_t> workers;
   for (const auto& [interpreter, slot] : slots_) {
     if (slot.worker) workers.insert(slot.worker->pid());
@@ -163,8 +170,10 @@ void Runs::end_left_behind() {
     if (job->own_worker) workers.insert(job->own_worker->pid());
   }
   if (next_worker_) workers.insert(next_worker_->pid());
-  end_all_processes_but(context_.init, workers);
+  return workers;
 }
+
+void Runs::end_left_behind() { end_all_processes_but(context_.init, workers()); }
 
 // What runs left behind, or zombies that an interpreter keeps, may hold every place in the process
 // table: then a session that does nothing else gives them up for the run that is to start.
@@ -222,7 +231,8 @@ void Runs::tell_of_idle_end(const Interpreter& interpreter, int wait_status) {
   if (WIFEXITED(wait_status)) {
     how = "exited with code " + std::to_string(WEXITSTATUS(wait_status));
   } else if (oom_kills > std::exchange(oom_kills_told_, oom_kills)) {
-    how = "was killed because the session's memory_mb were used up";
+    how = "was killed because the session's " + std::to_string(context_.spec.limits.memory_mb) +
+          " MB (limits.memory_mb) were used up";
   } else if (WIFSIGNALED(wait_status)) {
     how = "was killed by signal " + std::to_string(WTERMSIG(wait_status));
   }

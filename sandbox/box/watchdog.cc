@@ -83,6 +83,7 @@ void Watchdog::tick() {
     look_at_memory_files();
   }
   look_at_room();
+  if (watched_.busy()) watched_.looks();
   const bool disk_is_due = watched_.disk && Clock::now() >= next_disk_look_;
   if (disk_is_due && !disk_side_->busy()) look_at_disk();
   const milliseconds pause = interval();
@@ -173,6 +174,7 @@ void Watchdog::look_at_room() {
 }
 
 void Watchdog::check_memory(const ProcessUsage& usage) {
+  memory_bytes_ = usage.memory_bytes;
   memory_peak_bytes_ = std::max(memory_peak_bytes_, usage.memory_bytes);
   if (!usage.largest.valid()) return;
   // Gone by itself meanwhile: then it has made the room.

@@ -26,6 +26,7 @@ class Watchdog {
     bool processes = false;                     // no cgroup counts those that were refused
     bool disk = true;                           // no quota holds it
     std::function<bool()> busy;                 // whether runs are on
+    std::function<void()> looks = [] {};        // called many times a second while runs are on
     std::function<std::size_t()> interpreters;  // processes that are there without a run
     // Both since the start of the box, as far as the kernel tells.
     std::function<std::int64_t()> oom_kills;
@@ -49,6 +50,9 @@ class Watchdog {
 
   // The most that a look has seen; 0 where a cgroup holds the memory.
   [[nodiscard]] std::int64_t memory_peak_bytes() const { return memory_peak_bytes_; }
+
+  // At the last look; 0 where a cgroup holds the memory.
+  [[nodiscard]] std::int64_t memory_bytes() const { return memory_bytes_; }
 
   // At the last look; 0 where a quota holds the disk.
   [[nodiscard]] std::int64_t disk_bytes() const { return last_disk_.bytes; }
@@ -91,6 +95,7 @@ class Watchdog {
   EventLoop::TimerId timer_ = 0;
   std::int64_t oom_kills_ = 0;
   std::int64_t memory_peak_bytes_ = 0;
+  std::int64_t memory_bytes_ = 0;
   std::size_t processes_ = 0;  // at the last look
   Clock::time_point next_process_look_{};
   Clock::time_point next_memory_files_look_{};

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/box/terminal.h"
+#include "sandbox/files/open_in_root.h"
 #include "sandbox/wire/json.h"
 
 namespace sandbox::box {
@@ -84,7 +85,10 @@ base::Result<Worker::Streams> Worker::open_streams(const Start& start) {
     streams.in = std::move(in.read_end);
     input_ = std::move(in.write_end);
   } else {
-    streams.in = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDONLY));
+    // The box's own: the host's may not be opened anew, as /dev/stdin does. In a box without
+    // devices there is no other.
+    streams.in = files::open_without_links(start.root_fd, "dev/null", O_RDONLY | O_CLOEXEC);
+    if (!streams.in.valid()) streams.in = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDONLY));
   }
   return streams;
 }

@@ -41,7 +41,7 @@ class Worker {
     StreamReader::Runs runs = StreamReader::Runs::kOne;
     Input input = Input::kNothing;
     TerminalSize terminal;  // of that kind of input
-    int root_fd = -1;       // of the box, whose terminal it is
+    int root_fd = -1;       // of the box, whose terminal or /dev/null it has
     // Whose the pipes of its output are, so that it can open /dev/stdout; nothing: ours.
     std::optional<uid_t> owner;
   };

@@ -37,6 +37,7 @@ int enter_box(const Plan& plan) {
   bring_up_loopback();
   open_network(plan);  // ports below 1024 need a right; nothing of it stays in the box's hands
   hand_over_network();
+  keep_endings();
   make_root_read_only(plan);
   hand_over_root();  // with hutch-box's limit of descriptors: other boxes of the user use up ours
   leave_keyring();   // keyrings are not namespaced

@@ -220,8 +220,11 @@ bool reap_some() {
     // Others are orphans of the code. To tell of them would be work for hutch-box, which no limit
     // of the session holds, and code could make as much of it as it likes.
     pid_t* const place = find_spawned(pid);
-    if (place == nullptr) continue;
     const bool stopped = WIFSTOPPED(status);
+    if (place == nullptr) {
+      if (!stopped) note_ending(pid, status);
+      continue;
+    }
     if (!stopped) *place = 0;
     wire::InitHead head;
     head.type = stopped ? wire::InitMessage::kStopped : wire::InitMessage::kExited;

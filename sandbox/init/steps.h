@@ -2,6 +2,8 @@
 // it does not succeed completely; none allocates.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -46,6 +48,7 @@ int connect_to_loopback(int family, std::uint16_t port);
 void open_network(const Plan& plan);
 // So that hutch-box can have more of them later (enter_network()).
 void hand_over_network();
+void keep_endings();
 void make_root_read_only(const Plan& plan);
 int open_root_directory();
 void use_cpus(const Plan& plan);
@@ -72,6 +75,9 @@ enum class Ending {
 // Starts processes for hutch-box, reaps, forwards signals, until hutch-box is gone. `warm`: pid 1
 // is a copy of a warmed interpreter, and may be asked for copies of itself.
 Ending serve(int signals, bool warm);
+
+// Of a process that hutch-box has not asked for; `wait_status` as wait(2) gives it.
+void note_ending(pid_t pid, int wait_status);
 
 // What hutch-box asked of a copy; the strings stay where they are. Null before there is one.
 const char* const* copied_arguments();

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-OUTSTANDING = 1000
+OUTSTANDING = 1500
 UPLOAD = b"x" * (4 << 20)
 REVISION = "2026-07-28"
 

@@ -137,7 +137,7 @@ def test_list_changed_since_a_run(client):
     assert [(e["path"], e["change"]) for e in listed["entries"]] == [("/workspace/after.txt", "created")]
     assert "change" not in client.call("list_files")["entries"][0]
     told = client.result("list_files", changed_since=run["run_id"])["content"][0]["text"].splitlines()[1]
-    assert told.split()[0::3] == ["file", "created"] and told.endswith(" created /workspace/after.txt"), told
+    assert told.split()[0::3] == ["file", "created"] and told.endswith(" created after.txt"), told
 
 
 def test_a_time_without_an_offset_and_a_day_are_utc(client):
@@ -273,3 +273,36 @@ def test_sparse_file_of_a_tebibyte_is_read_in_bounds(client):
     assert run["status"] == "completed"
     read = client.call("read_file", path="sparse", offset=1 << 29, limit=16)
     assert read["bytes"] == 16
+
+
+@pytest.mark.parametrize("charset, encoding", [("cp1252", "cp1252"), ("utf-16", "utf-16le"), ("utf-16-be", "utf-16be")])
+def test_text_in_another_charset_is_text(client, charset, encoding):
+    text = "Café über 5 €, naïve words\n" * 3000
+    mark = "\ufeff" if charset == "utf-16-be" else ""
+    client.run(f"data = ({mark!r} + {text!r}).encode({charset!r}); open('other.txt', 'wb').write(data);")
+    shown, offset = "", 0
+    while offset is not None:
+        part = client.call("read_file", path="other.txt", offset=offset)
+        assert part["encoding"] == encoding, part
+        shown += part["content"]
+        offset = part.get("next_offset")
+    assert shown == text
+    raw = client.call("read_file", path="other.txt", encoding="base64", limit=10)
+    assert raw["encoding"] == "base64" and raw["bytes"] == 10
+
+
+@pytest.mark.parametrize("name, head, words", [
+    ("report.pdf", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "PdfReader"), ("book.xlsx", None, "read_excel"), ("text.docx", None, "docx.Document"),
+    ("talk.pptx", None, "Presentation")])
+def test_documents_say_what_reads_them(client, name, head, words):
+    if head is None:
+        kind = {"xlsx": ("xl/workbook.xml", "spreadsheetml.sheet.main"), "docx": ("word/document.xml", "wordprocessingml.document.main"),
+                "pptx": ("ppt/presentation.xml", "presentationml.presentation.main")}[name.rpartition(".")[2]]
+        client.run("import zipfile\nwith zipfile.ZipFile(%r, 'w') as z:\n"
+                   "    z.writestr('[Content_Types].xml', '<Types/>'); z.writestr('_rels/.rels', '<R/>'); z.writestr(%r, '<w/>')" % (name, kind[0]))
+    else:
+        client.run(f"open({name!r}, 'wb').write({head!r} * 50);")
+    read = client.result("read_file", path=name)
+    note = read["structuredContent"]["note"]
+    assert note.startswith("run_code reads it: ") and words in note and f'"/workspace/{name}"' in note, read
+    assert note in read["content"][0]["text"]

@@ -84,7 +84,7 @@ def test_a_conversation_without_anything_leaves_nothing(state):
         packed = client.call("create_session")["session_id"]
         client.run("CREATE TABLE t (n int)", "sql", session_id=packed)
         unread = client.call("create_session")["session_id"]
-        run = client.run("print('said')", session_id=unread, background=True)["run_id"]
+        run = client.run("import time; time.sleep(1); print('said')", session_id=unread, background=True)["run_id"]
         named = client.call("create_session", name="named")["session_id"]
     until(lambda: set(boxes_of(state)) == {named}, what="the end of the boxes")
     with Client(state, "--log-level", "info") as client:

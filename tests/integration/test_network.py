@@ -96,6 +96,14 @@ def test_other_names_do_not_exist_and_the_result_says_so(world):
     assert "network: evil.example refused: not allowed" in text
 
 
+def test_what_libraries_report_of_themselves_is_left_out_but_of_the_audit(world):
+    hosts = ["telemetry.nextjs.org", "us.i.posthog.com", "static.scarf.sh"]
+    run = world.run(f"for host in {' '.join(hosts)} evil.example; do curl -sS https://$host; done", "bash")
+    assert set(refused(run)) == {"evil.example"}, run
+    said = subprocess.run([hutch_binary(), "--state-dir", world.state, "audit", "--json"], capture_output=True, text=True, check=True).stdout
+    assert {row["host"] for row in map(json.loads, said.splitlines())} >= {*hosts, "evil.example"}
+
+
 def test_a_name_has_an_address_that_nobody_else_has(world):
     run = world.run("getent ahosts a.many.test b.many.test; getent ahostsv6 a.many.test; cat /etc/resolv.conf", "bash")
     given = {line.split()[0] for line in run["stdout"].splitlines() if "STREAM" in line}

@@ -56,7 +56,7 @@ def test_what_cannot_work_in_a_session_is_explained(client, program):
     has = any(shutil.which(program, path=path) for path in ("/usr/bin", "/usr/local/bin"))
     assert (said[0] == f"bash: line 1: {program}: command not found") != has and len(said) > 1, run
     assert EXPLAINED[program] in client.run(f"true\n{program} install nosuch 2>&1 | tail -3", "bash")["stdout"]
-    assert (client.run(f"command -v {program}", "bash")["exit_code"] == 0) == has
+    assert (client.run(f"command -v {program}", "bash")["status"] == "completed") == has
 
 
 def test_a_command_that_is_not_there_is_told_as_bash_tells_it(client):

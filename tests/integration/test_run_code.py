@@ -251,8 +251,9 @@ def test_progress_names_the_run_first(client):
     assert first["params"]["progressToken"] == "p1"
     assert first["params"]["message"].startswith("run_")
     later, before = client.notifications.get(timeout=60), first
-    while later["params"]["message"] != "working":  # the interpreter had not come to it yet
-        assert later["params"]["progress"] > before["params"]["progress"] and later["params"]["message"] in ("queued", "running"), later
+    while not later["params"]["message"].startswith("working ("):  # the interpreter had not come to it yet
+        assert later["params"]["progress"] > before["params"]["progress"]
+        assert later["params"]["message"].startswith(("queued", "running (")), later
         later, before = client.notifications.get(timeout=60), later
     assert later["params"]["progress"] > before["params"]["progress"]
     client.call("write_file", path="go", content="")

@@ -1,7 +1,9 @@
 # Loading and saving what bash keeps from run to run: `. state.sh [--background | --restart | --ahead]`
 # before user code (profiles/bash.json), which is read from descriptor 3.
 #
-# The state is the working directory, variables, functions, aliases and options. It is in the newer of
+# The state is the working directory, variables, functions, aliases, options, traps of signals (but of SIGCHLD, which
+# our own children would fire), and which processes of
+# earlier runs go on (jobs.sh). It is in the newer of
 # two files that is whole, whose first and last line is its number: the older one is written when the
 # code ends, however it ends, so that a run that is killed leaves the state of the run before. With
 # --background it is read and not written, with --restart written and not read. With --ahead the code
@@ -28,6 +30,8 @@ __hutch_trapped=
 __hutch_locals=
 __hutch_carried=()
 __hutch_text=
+__hutch_left=() # "NUMBER PID STARTED COMMAND" of each job that earlier runs have left
+__hutch_last=   # $! of an earlier run
 
 # What bash sets itself, and what belongs to this process alone.
 declare -A __hutch_never=([BASH]=1 [BASHOPTS]=1 [BASHPID]=1 [BASH_ALIASES]=1 [BASH_ARGC]=1 [BASH_ARGV]=1 [BASH_ARGV0]=1
@@ -75,6 +79,11 @@ __hutch_find() {
     __hutch_number=${first#?} __hutch_target=$__hutch_state.$((1 - number)) __hutch_text=$text
   done
   [ "$__hutch_mode" != --restart ] || __hutch_text=
+  # Before the state: no alias that it brings may get into that, and a function of the user's goes before ours.
+  if [[ $__hutch_text == *$'\n__hutch_last='* ]]; then
+    IFS= builtin read -r -d '' text <"${BASH_SOURCE[0]%/*}/jobs.sh"
+    __hutch_text=$text$__hutch_text
+  fi
 }
 
 # The other options are those of bash itself, so that only what differs is said.
@@ -112,6 +121,7 @@ __hutch_enter() {
   exec 3<&-
   # Under `set -a`, which lasts: code is nothing that programs are to have in their environment.
   builtin export -n __hutch_code
+  [ -z "$__hutch_last" ] || __hutch_mean_earlier
   if [ -n "${__hutch_gone:-}" ]; then
     builtin echo "bash: the working directory $__hutch_gone is gone: starting in /workspace" >&2
     builtin cd /workspace 2>/dev/null || builtin cd /
@@ -145,6 +155,18 @@ $__hutch_user_trap"
   builtin return "${__hutch_before:-0}"
 }
 
+# `$!` until this run starts something itself. Where a quote or a here-document comes before it, the code may mean the letters.
+__hutch_mean_earlier() {
+  local head=${__hutch_code%%\'*} rest
+  head=${head%%<<*}
+  rest=${__hutch_code:${#head}}
+  head=${head//'\$!'/$'\001a'}
+  head=${head//'$$!'/$'\001b'}
+  head=${head//'$!'/'${!:-$__hutch_last}'}
+  head=${head//$'\001b'/'$$!'}
+  __hutch_code=${head//$'\001a'/'\$!'}$rest
+}
+
 # Puts the variables of this run's own `env` back over the loaded state, and remembers what the
 # state had for them: they are undone with the run.
 __hutch_enter_run_env() {
@@ -174,7 +196,9 @@ __hutch_choose() {
     if [[ $__hutch_flags == f* ]]; then
       case $__hutch_name in
         trap) ;;
-        command_not_found_handle) __hutch_is_ours || __hutch_functions+=("$__hutch_line") ;;
+        command_not_found_handle | jobs | kill | wait | disown)
+          __hutch_is_ours "$__hutch_name" || __hutch_functions+=("$__hutch_line")
+          ;;
         *) __hutch_functions+=("$__hutch_line") ;;
       esac
       continue
@@ -195,12 +219,39 @@ __hutch_choose() {
   builtin return 0
 }
 
-# Of command_not_found_handle, which the user may have replaced.
+# Of a function that the user may have replaced.
 __hutch_is_ours() {
   local text
-  builtin declare -f command_not_found_handle >|"$__hutch_listed"
+  builtin declare -f "$1" >|"$__hutch_listed"
   IFS= builtin read -r -d '' text <"$__hutch_listed"
-  [[ $text == *__hutch_explain* ]]
+  [[ $text == *__hutch_* ]]
+}
+
+# Adds what this run leaves to __hutch_left, without those that have ended.
+__hutch_find_left() {
+  local line number pid status command last=$!
+  local -a before=("${__hutch_left[@]}")
+  __hutch_left=()
+  for line in "${before[@]}"; do
+    IFS=' ' builtin read -r number pid status command <<<"$line"
+    [[ $(__hutch_started "$pid") != "$status" ]] || __hutch_left+=("$line")
+  done
+  [ -z "$last" ] || __hutch_last=$last
+  builtin jobs -lr >|"$__hutch_listed"
+  while IFS=' ' builtin read -r number pid status command; do
+    [[ $number == '['+([0-9])']'* ]] || continue # the further processes of a pipeline
+    number=${number#'['}
+    __hutch_left+=("${number%%']'*} $pid $(__hutch_started "$pid") ${command% &}")
+  done <"$__hutch_listed"
+}
+
+# Prints when a process was started, which no other of the same number was; nothing when it has ended.
+__hutch_started() {
+  local text
+  local -a fields
+  IFS= builtin read -r text 2>/dev/null <"/proc/$1/stat" || builtin return 0
+  IFS=' ' builtin read -r -a fields <<<"${text##*) }"
+  [[ ${fields[0]} == [ZX] ]] || builtin echo "${fields[19]}"
 }
 
 __hutch_print_state() {
@@ -229,6 +280,13 @@ __hutch_print_state() {
     [[ ${__hutch_text% *} == *-*x* ]] && builtin printf 'export -f %s\n' "$__hutch_name"
   done
   builtin alias -p
+  builtin trap -p HUP QUIT USR1 USR2 ALRM TERM CONT TSTP TTIN TTOU WINCH
+  [[ $__hutch_user_interrupt == - ]] || builtin printf 'trap -- %q INT\n' "$__hutch_user_interrupt"
+  if [ -n "$__hutch_last" ]; then
+    builtin printf '__hutch_last=%q\n__hutch_left=(' "$__hutch_last"
+    [ ${#__hutch_left[@]} -eq 0 ] || builtin printf '%q ' "${__hutch_left[@]}"
+    builtin printf ')\n'
+  fi
   builtin printf '\\builtin shopt -u extglob\n__hutch_set_options %q %q\n#%s\n' "$__hutch_shellopts" "$__hutch_bashopts" "$1"
 }
 
@@ -255,6 +313,7 @@ __hutch_leave() {
     __hutch_line=${__hutch_line#declare -* }
     [ -z "$__hutch_line" ] || builtin unset -v "${__hutch_line%%=*}"
   done <<<"$__hutch_locals"
+  [[ -z $!$__hutch_last ]] || __hutch_find_left 2>/dev/null
   # What bash sets itself is not looked through, name by name.
   builtin unset -v "${__hutch_own[@]}" 2>/dev/null
   __hutch_save

@@ -26,6 +26,7 @@ _LINE = re.compile(r"^LINE (\d+): ", re.MULTILINE)
 _MISSING = re.compile(r'Catalog Error: Table with name "?(.+?)"? does not exist')
 _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _BEGINS = re.compile(_BLANK + r"(?:BEGIN|START)\b", re.IGNORECASE | re.DOTALL)
+_COMMITS = re.compile(_BLANK + r"(?:COMMIT|END)\b", re.IGNORECASE | re.DOTALL)
 _CREATES = re.compile(_BLANK + r"""CREATE\b[^("]*?\b(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?("[^"]+"|\w+)""",
                       re.IGNORECASE | re.DOTALL)
 _SOURCES = re.compile(r"""\b(?:FROM|JOIN|USING)\s+("[^"]+"|[^\W\d]\w*)""", re.IGNORECASE)
@@ -71,6 +72,7 @@ class DuckdbEngine:
         self._is_plain = True
         self._macros = None  # not known
         self.in_transaction = False  # asking DuckDB would end the transaction
+        self.is_aborted = False  # that transaction, by a statement that failed in it: what ends it rolls it back
         self._connection = connect()
         self._parser = self._connection.cursor()  # what it refuses would end a transaction of the connection itself
 
@@ -94,6 +96,11 @@ class DuckdbEngine:
     def check_interrupt(self):
         if self.interrupted:
             raise KeyboardInterrupt
+
+    def failed(self, error):
+        """Also of one that comes with the rows."""
+        if error is None or isinstance(error, duckdb.Error):
+            self.is_aborted = self.in_transaction
 
     def close(self):
         self._connection.close()
@@ -164,10 +171,15 @@ class DuckdbEngine:
         asked = None if parameters else self._ask_python(statement)
         if asked is not None:
             return Answer(asked[0], Rows(asked[1]))
-        self._add_frames(statement)
+        if not self.is_aborted:
+            self._add_frames(statement)
         cursor = self._execute(statement, converted(parameters, without_numpy))
         if statement.kind == "TRANSACTION":
+            was_aborted, self.is_aborted = self.is_aborted, False
             self.in_transaction = _BEGINS.match(statement.text) is not None
+            if was_aborted and _COMMITS.match(statement.text):  # DuckDB says nothing
+                raise duckdb.TransactionException("TransactionContext Error: nothing is committed: an earlier statement of the "
+                                                  "transaction failed, and it was rolled back")
         expected = [one.name for one in statement.parsed.expected_result_type]
         columns = [(column[0], str(column[1])) for column in cursor.description or ()]
         if "QUERY_RESULT" in expected and (expected == ["QUERY_RESULT"] or columns != [("Count", "BIGINT")]):
@@ -181,19 +193,19 @@ class DuckdbEngine:
         while True:
             try:
                 return self._connection.execute(statement.parsed, parameters or None)
-            except duckdb.InterruptException:
-                raise KeyboardInterrupt from None
-            except duckdb.CatalogException as error:
-                missing = _MISSING.match(str(error))
+            except (duckdb.Error, RuntimeError) as error:
+                was_aborted, self.is_aborted = self.is_aborted, self.in_transaction
+                # The other one is what its Python module makes of SIGINT.
+                if isinstance(error, duckdb.InterruptException) or not isinstance(error, duckdb.Error) and "interrupted" in str(error):
+                    raise KeyboardInterrupt from None
+                missing = _MISSING.match(str(error)) if isinstance(error, duckdb.CatalogException) else None
                 # What _add_frames() could not see: DuckDB lists no tables of what has parameters.
-                if missing and self._add_frame(missing.group(1)):
+                if missing and not self.is_aborted and self._add_frame(missing.group(1)):
                     continue
                 why = self._why_missing(missing.group(1)) if missing else ""
-                raise (duckdb.CatalogException(_with_reason(str(error), why)) if why else error) from None
-            except RuntimeError as error:
-                if "interrupted" in str(error):  # what its Python module makes of SIGINT
-                    raise KeyboardInterrupt from None
-                raise
+                if was_aborted:
+                    why = ": an earlier statement of it failed"
+                raise (type(error)(_with_reason(str(error), why)) if why else error) from None
 
     def _add_frames(self, statement):
         """Before the statement: an unknown table would end the user's transaction."""

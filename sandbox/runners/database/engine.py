@@ -7,6 +7,8 @@ An engine is made by open_engine() and has
   statements(code)         what to execute, one after the other
   execute(statement, parameters)    its Answer
   in_transaction           whether the user has one open
+  is_aborted               whether a statement that failed has made it one that is rolled back whatever ends it
+  failed(error)            a statement did, or its rows; None: it was interrupted
   errors                   the exceptions that are the statement's own fault
   take_notes()             what is to be told of this run, before end()
   place_of(error, statement)        where in the code that is, in lines for people

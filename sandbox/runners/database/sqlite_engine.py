@@ -22,6 +22,7 @@ class SqliteEngine:
     name = "SQLite"
     version = sqlite3.sqlite_version
     errors = (sqlite3.Error, sqlite3.Warning, OSError, ValueError, LookupError)
+    is_aborted = False  # a statement that fails leaves its transaction as it was, or rolls it back
 
     def __init__(self, path, frames):
         self.interrupted = False
@@ -41,6 +42,9 @@ class SqliteEngine:
     def check_interrupt(self):
         if self.interrupted:
             raise KeyboardInterrupt
+
+    def failed(self, error):
+        pass
 
     def close(self):
         self._database.close()  # merges the log into the database file

@@ -6,6 +6,10 @@ import os
 import sys
 
 
+class Stream(io.TextIOWrapper):
+    """A class of Python's, so that Streams.become() can make another one of it."""
+
+
 class Streams:
     """Keeps descriptors 1 and 2 and the objects on top; `renew()` puts them back."""
 
@@ -40,6 +44,11 @@ class Streams:
         except (KeyError, ValueError):  # not made yet; detached
             return False
 
+    def become(self, kind):
+        """Makes the streams ones of this class, a subclass of Stream without attributes of its own."""
+        for stream in self._objects.values():
+            stream.__class__ = kind
+
     def flush(self):
         """Everything the run has written is in the pipes afterwards."""
         for stream in {id(s): s for s in (sys.stdout, sys.stderr, *self._objects.values())}.values():
@@ -52,5 +61,4 @@ class Streams:
 def _line_buffered(fd):
     # closefd=False: sys.stdout.close() must not free the number for the next file.
     raw = io.FileIO(fd, "w", closefd=False)
-    return io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace",
-                            line_buffering=True)
+    return Stream(io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace", line_buffering=True)

@@ -12,7 +12,7 @@ import { dropEdited, isOwn } from './required.mjs';
 import { findFile, requireTypeScript } from './typescript_files.mjs';
 import { Error, JSON, Object, Set, String } from './intrinsics.mjs';
 
-const WORKSPACE = '/workspace';
+export const WORKSPACE = '/workspace';
 
 // Where a cell looks for packages: as a file in the working directory would, then what belongs to
 // the session, then what `npm install -g` has put into the home directory.

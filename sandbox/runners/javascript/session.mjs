@@ -15,7 +15,7 @@ import { outputOf, sendOutput } from './results.mjs';
 import { toScript } from './imports.mjs';
 import { beginInstalls } from './installs.mjs';
 import { Leftovers, whenNothingIsLeft } from './leftovers.mjs';
-import { importFrom, importModule, makeRequire, metaOf } from './modules.mjs';
+import { WORKSPACE, importFrom, importModule, makeRequire, metaOf } from './modules.mjs';
 import { installQuestions } from './questions.mjs';
 import { installKill } from './signals.mjs';
 import { installStacks } from './stacks.mjs';
@@ -27,7 +27,6 @@ import { Atomics, Error, Map, Object, Promise, Set, String, TypeError, setImmedi
 const reallyExit = process.reallyExit.bind(process);
 
 const INTERRUPTED = 130;
-const WORKSPACE = '/workspace';
 const TAKEN = 'has already been declared';
 const GOES_ON = 'what this run has started goes on (callbacks, timers, a server or another process): '
   + 'get_run with its id shows what they print, until another run of JavaScript begins and has it';

@@ -24,6 +24,8 @@ class Cells:
         self.futures = 0  # `from __future__ import x` in one cell holds for the later ones
         self.loop = None
         self.tree = None  # of the cell that ran last
+        self.sources = {}  # of all cells, as they were compiled, each with the compiler's flags
+        self.when_compiled = None
         self.context = contextvars.Context()  # of all cells: a ContextVar set in one is seen in the next
 
     def run(self, source):
@@ -35,6 +37,8 @@ class Cells:
         remember(source, name)
         self.namespace.pop("__warningregistry__", None)  # told once a cell: its line numbers were another cell's before
         body, last = self._compile_cell(source, name)
+        if self.when_compiled is not None:
+            self.when_compiled()
         self.notebook.begin(source, self.count)
         value = self._execute(body, last)
         self.notebook.end()
@@ -96,6 +100,7 @@ class Cells:
         tree = compile(source, name, "exec",
                        self.futures | PyCF_ONLY_AST | PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
         self.tree = tree
+        self.sources[name] = (source, self.futures)
         last = tree.body[-1] if tree.body else None
         if not isinstance(last, Expr) or ends_with_semicolon(source, last):
             return (build(tree, "exec"), None)

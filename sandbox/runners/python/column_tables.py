@@ -5,7 +5,7 @@ import sys
 from hutch_runner.channel import cut
 from hutch_runner.plain_json import plain
 
-ROWS_TEXT = 50
+ROWS_TEXT = 20
 ROWS_JSON = 1000
 JSON_CHARACTERS_MAX = 200_000
 CELLS_CSV = 200_000

@@ -5,14 +5,16 @@ import sys
 
 from hutch_runner import column_tables, library_charts, pictures
 from hutch_runner.channel import EncodedJson, cut
+from hutch_runner.names import names_in_short
 from hutch_runner.plain_json import is_plain, plain
 
 TEXT_CHARACTERS_MAX = 10_000_000
 MARKUP_CHARACTERS_MAX = 50_000_000
 JSON_CHARACTERS_MAX = 200_000
-TABLE_ROWS_TEXT = 50
+TABLE_ROWS_TEXT = 20
 TABLE_ROWS_ALL = 60  # so many are shown whole: pandas' default too, so that whoever sets just that gets it
 TABLE_COLUMNS_TEXT = 50
+TABLE_WIDTH_TEXT = 200
 TABLE_ROWS_JSON = 1000
 TABLE_CELLS_CSV = 200_000  # more take longer to write than one waits for a table; the variable has them
 
@@ -23,6 +25,7 @@ _FORMATS = ("text", "html", "markdown", "latex", "svg", "png", "json", "csv", "c
 
 _MIME_TYPES = {"text/plain": "text", "text/html": "html", "text/markdown": "markdown",
                "text/latex": "latex", "image/svg+xml": "svg", "image/png": "png", "image/jpeg": "jpeg",
+               "image/gif": "gif", "image/webp": "webp",
                "application/json": "json"}
 
 
@@ -47,7 +50,23 @@ def output_of(value, figures, is_main_result, formatted=lambda _value: {}):
         found["text"] += f"\n[no rich form: {type(failure).__name__}: {failure}]"
     if "json" not in found and isinstance(value, (dict, list)) and value and is_plain(value):
         found["json"] = plain(value)
+    _add_readable(found)
     return make_output(found, is_main_result)
+
+
+def _add_readable(found):
+    """For who sees neither HTML nor drawings: the tables of the one as text, the other as a picture."""
+    try:
+        if "html" in found and "png" not in found and "<table" in found["html"]:
+            from hutch_runner import html_text
+            if not found["text"] or html_text.is_bare(found["text"]):
+                found["text"] = html_text.text_of(found["html"]) or found["text"]
+        if "svg" in found and "png" not in found:
+            picture = pictures.of_svg(found["svg"])
+            if picture is not None:
+                found["png"] = pictures.fit(picture)
+    except Exception as failure:  # the forms themselves are there
+        found["text"] += f"\n[not to be read here: {type(failure).__name__}: {failure}]"
 
 
 def make_output(found, is_main_result):
@@ -91,6 +110,7 @@ def output_of_bundle(data):
     """The output for a MIME bundle, as IPython has them: {"text/html": ...}."""
     found = {"text": ""}
     _add_bundle(data, found)
+    _add_readable(found)
     return make_output(found, is_main_result=False)
 
 
@@ -109,12 +129,12 @@ def _add(name, content, found):
         content = plain(content)
         if content is not None and len(repr(content)) <= JSON_CHARACTERS_MAX:
             found["json"] = content
-    elif name in ("png", "jpeg"):
+    elif name in ("png", "jpeg", "gif", "webp"):
         if content is None:
             return
         content = pictures.bytes_of(content)
         if content is not None:
-            picture = pictures.fit(pictures.as_png(content) if name == "jpeg" else content)
+            picture = pictures.fit(content if name == "png" else pictures.as_png(content))
             if picture is None:
                 found["text"] += f"\n[no picture: {len(content):,} bytes are too many]"
             else:
@@ -142,14 +162,15 @@ def _add_table(value, found):
         return False
     rows, columns = value.shape
     shown, columns_shown = _rows_shown(pandas, rows, columns), _columns_shown(pandas)
-    found["text"] = cut(value.to_string(max_rows=shown, max_cols=columns_shown,
-                                        max_colwidth=pandas.get_option("display.max_colwidth")),
-                        TEXT_CHARACTERS_MAX)
+    text, columns_shown, named = _table_text(pandas, value, shown, columns_shown)
+    found["text"] = cut(text, TEXT_CHARACTERS_MAX)
     as_json = _table_json(pandas, value)
     has_csv = as_json["truncated"] and value.size <= TABLE_CELLS_CSV
     found["text"] += f"\n\n[{rows} rows x {columns} columns"
     if rows > shown:
         found["text"] += f"; {shown - shown % 2 if shown > 1 else shown} shown"
+    if named:
+        found["text"] += f"; not shown: {named}"
     if as_json["truncated"] and not has_csv:
         found["text"] += f"; {len(as_json['rows'])} in the JSON, all in the DataFrame alone"
     found["text"] += "]"
@@ -161,6 +182,24 @@ def _add_table(value, found):
     if has_csv:
         found["csv"] = value.to_csv(index=not only_counts(pandas, value.index))
     return True
+
+
+def _table_text(pandas, frame, rows, columns):
+    """As wide as a line may be, and the names of the columns that do not fit; all where the code has said how many."""
+    options = {"max_rows": rows, "max_colwidth": pandas.get_option("display.max_colwidth")}
+    count = frame.shape[1]
+    text = frame.to_string(max_cols=columns, **options)
+    if _is_set(pandas, "display.max_columns") or _is_set(pandas, "display.width"):
+        return text, columns, ""
+    fits = min(columns, count) if columns else count
+    while fits > 2 and (width := text.find("\n")) > TABLE_WIDTH_TEXT:
+        fits = max(2, min(fits - 1, fits * TABLE_WIDTH_TEXT // width))
+        text = frame.to_string(max_cols=fits, **options)
+    if fits == count:
+        return text, columns, ""
+    # As pandas shows them: as many at each end.
+    names = [str(name) for name in frame.columns[fits // 2:count - fits // 2]]
+    return text, fits, names_in_short(names)
 
 
 def _rows_shown(pandas, rows, columns):

@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from hutch_runner import imported_files, tracebacks
+from hutch_runner import children, imported_files, tracebacks
 from hutch_runner.channel import cut
 from hutch_runner.script_end import QuietInterrupt
 
@@ -53,6 +53,7 @@ class Notes:
     def __init__(self, cells, packages):
         self._cells = cells
         self._packages = packages
+        self._children = children.Children()
         self._leftovers = None
 
     def add_to(self, done):
@@ -61,7 +62,7 @@ class Notes:
             of_files = imported_files.note_of(tree, self._cells.namespace) if done["ok"] and tree is not None else ""
         except Exception:  # user objects
             of_files = ""
-        notes = [note for note in (of_files, self._packages.take_note(), self._of_loop()) if note]
+        notes = [note for note in (of_files, self._packages.take_note(), self._of_loop(), self._children.note()) if note]
         return {**done, "note": "; ".join(notes)} if notes else done
 
     def _of_loop(self):

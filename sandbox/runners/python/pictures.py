@@ -23,6 +23,16 @@ def as_png(picture):
     return buffer.getvalue()
 
 
+def of_svg(svg):
+    """Drawn by the library that altair's charts are drawn by; None without it."""
+    from importlib.util import find_spec
+
+    if find_spec("vl_convert") is None:
+        return None
+    import vl_convert
+    return vl_convert.svg_to_png(svg, scale=1.5)
+
+
 def fit(png):
     """The picture, drawn smaller when it is too large; None when it is that and cannot be."""
     if len(png) <= BYTES_GOOD:

@@ -5,8 +5,8 @@ import os
 import sys
 
 from hutch_runner import (
-    cells, class_sources, data_limit, display, endings, figures, frame_runs, hutch_module, imported_files, installs, library_charts, notebook, script_end, shown,
-    standard_modules, tracebacks)
+    cells, class_sources, data_limit, display, endings, figures, frame_runs, hutch_module, imported_files, installs, late_threads,
+    library_charts, notebook, process_mains, script_end, shown, standard_modules, tracebacks)
 from hutch_runner.channel import Channel, ChannelClosed
 from hutch_runner.frame_server import FrameServer
 from hutch_runner.interrupts import Interrupts
@@ -35,11 +35,13 @@ class Session:
         self.interrupts = Interrupts(channel)
         self.packages = UserPackages()
         self.streams = Streams()
+        self.late_threads = late_threads.LateThreads(self.streams)
         self.namespace = make_main_module()
         self.shown = shown.Shown(self.send_output, lambda output: self.figures.forget_but(output))
         self.notebook = notebook.Notebook(self.namespace, self.display, self.emit_bundle, self.shown.clear)
         self.cells = cells.Cells(self.namespace, self.interrupts, self.notebook)
         self.notes = endings.Notes(self.cells, self.packages)
+        self.cells.when_compiled = process_mains.ProcessMains(self.cells).renew
         self.figures = figures.Figures(self.shown.add)
         self.frames = FrameServer(self.namespace)
         standard_modules.install()
@@ -77,6 +79,7 @@ class Session:
         installs.begin(message)
         self.packages.look()
         self.streams.renew()
+        self.late_threads.run_begins()
         before = enter_environment(message.get("env"))
         self.figures.begin()
         self.shown.begin(str(message.get("code", "")))
@@ -96,6 +99,7 @@ class Session:
             done = self.end_as_script(done)
         else:
             done = self.notes.add_to(done)
+            self.late_threads.run_is_over(str(message.get("run_id", "")))
         restore_environment(before)
         self.interrupts.run_is_over()
         self.channel.send(done)

@@ -109,6 +109,8 @@ class Session:
         if not done["ok"]:
             if was_in_transaction and not self.engine.in_transaction:
                 done["note"] = "the open transaction was rolled back; committed data is kept"
+            elif self.engine.is_aborted:
+                done["note"] = "the open transaction is aborted by that: ROLLBACK it, and begin again"
             elif self.engine.in_transaction:  # else what the next runs change would be lost with the session
                 done["note"] = "a transaction is still open: COMMIT or ROLLBACK it"
             if not outputs.is_for_code:
@@ -136,7 +138,10 @@ class Session:
                 self.engine.check_interrupt()
                 self.execute_statement(statement, parameters, outputs)
         except self.engine.errors as error:
-            if self.engine.interrupted:
+            interrupted = self.engine.interrupted
+            if statement is not None:
+                self.engine.failed(None if interrupted else error)
+            if interrupted:
                 raise KeyboardInterrupt from None
             raise StatementError(error, statement) from None
 

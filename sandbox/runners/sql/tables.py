@@ -3,10 +3,14 @@
 import csv
 import html
 import os
+from collections import deque
 
+from hutch_runner.names import names_in_short
 from hutch_runner.plain_json import plain
 
-ROWS_TEXT = 100
+ROWS_ALL = 60  # so many are shown whole
+ROWS_EACH_END = 10  # of more
+WIDTH_TEXT = 200
 ROWS_JSON = 1000
 JSON_CHARACTERS_MAX = 200_000
 ROWS_FILE = 1_000_000
@@ -28,6 +32,8 @@ class Table:
         self.types = [kind or self._type_of_values(i) for i, (_, kind) in enumerate(answer.columns)]
         self._cursor = answer.rows
         self._check_interrupt = check_interrupt
+        self._last = deque(maxlen=ROWS_EACH_END)  # of more rows than are kept
+        self._has_all = True  # have been read
 
     def batches(self, size):
         """All rows, once."""
@@ -53,16 +59,25 @@ class Table:
             count, note, saved = self._save(path, rest)
         data = {"columns": [{"name": n, "type": t} for n, t in zip(self.names, self.types)],
                 "rows": rows_json, "row_count": count, "truncated": truncated}
-        shown = rows_json and self.rows[:min(ROWS_TEXT, len(rows_json))] or self.rows[:1]
+        first, last = self._rows_shown(count)
         footer = "1 row" if count == 1 else f"{count} rows"
-        if len(shown) < count:
-            footer += f", {len(shown)} shown"
-        footer = f"({footer}{note})"
-        output = make_output(as_text(self.names, shown) + footer, as_html(self.names, shown, footer), data)
+        if len(first) + len(last) < count:
+            footer += f", the first {len(first)} and the last {len(last)} shown" if last else f", {len(first)} shown"
+        text, not_shown = as_text(self.names, first, last)
+        named = f"; not shown: {names_in_short(not_shown)}" if not_shown else ""
+        output = make_output(f"{text}({footer}{note}{named})", as_html(self.names, [*first, *last], f"({footer}{note})"), data)
         if saved:
             output["formats"].append("csv")
             output["csv"] = path
         return output
+
+    def _rows_shown(self, count):
+        """The first ones and the last; without the last where they have not been read."""
+        if count <= ROWS_ALL and len(self.rows) >= count:
+            return self.rows, []
+        if not self._has_all:
+            return self.rows[:2 * ROWS_EACH_END], []
+        return self.rows[:ROWS_EACH_END], list(self._last) or self.rows[-ROWS_EACH_END:]
 
     def _save(self, path, rest):
         """Writes all rows; returns how many there are, what to say about it, and whether there is a file."""
@@ -77,11 +92,14 @@ class Table:
                     self._check_interrupt()
                     writer.writerows([["" if v is None else to_csv(v) for v in row] for row in batch])
                     count += len(batch)
+                    self._last.extend(batch[-ROWS_EACH_END:])
                     if count >= ROWS_FILE or file.tell() > FILE_BYTES_MAX:
+                        self._has_all = False
                         return count, f"; there are more: the CSV file has the first {count}", True
                     batch, rest = rest, []
                     batch = batch or self._cursor.fetchmany(ROWS_AT_ONCE)
         except OSError as error:
+            self._has_all = False
             return max(count, len(self.rows)), f"; not saved: {error.strerror}", False
         return count, "; the CSV file has all", True
 
@@ -134,18 +152,32 @@ def to_csv(value):
     return value.hex() if isinstance(value, bytes) else value
 
 
-def as_text(names, rows):
+def as_text(names, first, last=()):
+    """The table, with a line between its first rows and its last, and the names of the columns that do not fit."""
+    rows = [*first, *last]
     cells = [[to_text(value) for value in row] for row in rows]
     widths = [max(len(name), *(len(row[i]) for row in cells), 1) if cells else max(len(name), 1)
               for i, name in enumerate(names)]
     right = [bool(rows) and all(isinstance(row[i], (int, float, type(None))) for row in rows)
              for i in range(len(names))]
+    shown = _columns_that_fit(widths)
 
     def line(values):
-        padded = [v.rjust(w) if r else v.ljust(w) for v, w, r in zip(values, widths, right)]
+        padded = [values[i].rjust(widths[i]) if right[i] else values[i].ljust(widths[i]) for i in shown]
         return " | ".join(padded).rstrip() + "\n"
 
-    return line(names) + "-+-".join("-" * w for w in widths) + "\n" + "".join(map(line, cells))
+    lines = [line(row) for row in cells]
+    between = ["...\n"] if last else []
+    table = line(names) + "-+-".join("-" * widths[i] for i in shown) + "\n" + "".join([*lines[:len(first)], *between, *lines[len(first):]])
+    return table, [name for i, name in enumerate(names) if i not in set(shown)]
+
+
+def _columns_that_fit(widths):
+    """Of many the first ones and the last; two are shown however wide they are."""
+    columns = list(range(len(widths)))
+    while len(columns) > 2 and sum(widths[i] + 3 for i in columns) - 3 > WIDTH_TEXT:
+        del columns[len(columns) // 2]
+    return columns
 
 
 def as_html(names, rows, footer):

@@ -58,7 +58,6 @@ CALLS = {
     "move_pages": ((279, 0, 1, BAD, 0, 0, 99), "moves pages of others"),
     "modify_ldt": ((154, 0, ctypes.create_string_buffer(64), 64), "legacy segments"),
     "personality": ((135, 0x0040000), "switches the random layout off"),
-    "sched_setaffinity": ((203, 0, 8, BAD), "leaves the CPUs that were given"),
     "vmsplice": ((278, -1, 0, 0, 0), "pages that change under their reader"),
     "remap_file_pages": ((216, 0, 0, 0, 0, 0), "obsolete"),
     "ustat": ((136, 0, 0), "obsolete"),
@@ -215,6 +214,20 @@ def hide_from_the_watch(facts):
     hidden = libc.prctl(3, 0, 0, 0, 0) == 0
     libc.prctl(4, 1, 0, 0, 0)
     return escaped("hidden") if hidden else contained("still to be seen")
+
+
+@probe("seccomp")
+def call_choose_processors(facts):
+    """A process that leaves the CPUs it was given; the filter answers as if it had."""
+    before = os.sched_getaffinity(0)
+    narrower = {min(before)} if len(before) > 1 else set(range(64))
+    try:
+        os.sched_setaffinity(0, narrower)
+    except OSError as error:
+        return contained(error)
+    after = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, before)
+    return contained("it stays where it was") if after == before else escaped(after)
 
 
 @probe("seccomp")

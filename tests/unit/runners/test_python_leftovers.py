@@ -57,3 +57,88 @@ def test_a_server_still_serves_after_it_was_looked_at(python):
     python.run(SERVER + "server = await asyncio.start_server(answer, '127.0.0.1', 0)")
     code = "r, w = await asyncio.open_connection(*server.sockets[0].getsockname())\nprint(await r.read())"
     assert python.run(code).stdout == "b'hi'\n"
+
+
+# --- processes -----------------------------------------------------------------------------------
+
+
+def test_processes_that_go_on_are_told_once_with_their_pids(python):
+    begun = python.run("import subprocess\na = subprocess.Popen(['sleep', '60'])\nb = subprocess.Popen(['sleep', '61'])\n(a.pid, b.pid)")
+    first, second = eval(begun.text)
+    assert begun.done["note"] == (f"goes on after this run: sleep 60 (pid {first}), sleep 61 (pid {second}); "
+                                  "kill PID (or the object's terminate()) ends it")
+    assert "note" not in python.run("1").done
+    again = python.run("a.kill(); a.wait()\nimport os\nif (c := os.fork()) == 0:\n    import time; time.sleep(60); os._exit(0)\nc")
+    assert f"a fork of this interpreter (pid {again.text})" in again.done["note"] and "sleep" not in again.done["note"]
+    assert "note" not in python.run("os.kill(c, 9); os.waitpid(c, 0); b.kill(); b.wait()").done
+
+
+@pytest.mark.parametrize("code", [
+    "subprocess.run(['true'])", "p = subprocess.Popen(['true']); p.wait()", "os.system('true')",
+    "p = subprocess.Popen(['true'])\nos.waitid(os.P_PID, p.pid, os.WEXITED | os.WNOWAIT)",  # a zombie
+])
+def test_processes_that_have_ended_are_not(python, code):
+    assert "note" not in python.run(f"import os, subprocess\n{code};").done
+
+
+# --- threads -------------------------------------------------------------------------------------
+
+
+LATER = "import sys, threading\ngo = threading.Event(); done = threading.Event()\n"
+
+
+@pytest.mark.parametrize("started", [
+    "threading.Thread(target=late, daemon=True).start()", "threading.Timer(0, late).start()",
+    "class T(threading.Thread):\n    def run(self): late()\nT(daemon=True).start()"])
+def test_what_a_thread_of_an_earlier_run_prints_is_marked(python, started):
+    assert python.run(LATER + "def late():\n    go.wait(); print('one', 2); print('half', end=' ')\n    print('done\\nthree')\n    done.set()\n" + started).ok
+    ending = python.run("print('mine')\ngo.set(); done.wait()\nprint('mine too')")
+    mark = "[thread of run_1] "
+    assert ending.stdout == f"mine\n{mark}one 2\n{mark}half done\n{mark}three\nmine too\n"
+    assert python.run("print('mine')").stdout == "mine\n"
+
+
+def test_threads_of_pools_print_for_the_run_that_is_on(python):
+    made = "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\npool.submit(print, 'first').result()"
+    assert python.run(made).stdout == "first\n"
+    assert python.run("pool.submit(print, 'second').result()").stdout == "second\n"
+
+
+# --- processes that multiprocessing starts anew ----------------------------------------------------
+
+
+POOLS = pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+POOL = "import multiprocessing as m\nwith m.get_context('{method}').Pool(2) as pool: print(pool.map({what}, [1, 2]))"
+
+
+@POOLS
+def test_a_pool_has_functions_and_classes_of_cells(python, method):
+    python.run("import math\nfrom dataclasses import dataclass\nBASE = 10\nprint('computed once')\n"
+               "@dataclass\nclass Point:\n    x: int\n    def up(self): return Point(self.x + BASE)")
+    python.run("def f(x):\n    return Point(math.floor(x)).up()\nresult = f(5)")
+    ending = python.run(POOL.format(method=method, what="f"))
+    assert ending.stdout == "[Point(x=11), Point(x=12)]\n", ending.stderr
+    within = python.run("def g(x): return x * BASE\n" + POOL.format(method=method, what="g"))
+    assert within.stdout == "[10, 20]\n", within.stderr
+    if method != "fork":
+        assert "computed once" not in ending.stdout + within.stdout
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_a_function_that_is_defined_after_its_pool(python, method):
+    python.run(f"import multiprocessing as m\npool = m.get_context('{method}').Pool(1)\npool.map(abs, [-1])")
+    assert python.run("def later(x): return x + 1").ok
+    assert python.run("pool.map(later, [1])").text == "[2]"
+    assert python.run("from concurrent.futures import ProcessPoolExecutor as P\n"
+                      f"with P(1, mp_context=m.get_context('{method}')) as p: print(list(p.map(later, [5])))").stdout == "[6]\n"
+
+
+@pytest.mark.parametrize("made, words", [
+    ("def maker():\n    def made(x): return x\n    made.__qualname__ = 'made'\n    return made\nmade = maker()", "put it into a file"),
+    ("import functools\ntable = dict(a=1)\ndef made(x): return table", "name 'table' is not defined"),
+    ("def deco(f): return f\nregistry = deco(deco)\n@registry\ndef made(x): return x", "put it into a file")])
+def test_what_a_process_cannot_have_is_one_error(python, made, words):
+    python.run(made)
+    ending = python.run(POOL.format(method="spawn", what="made"))
+    assert not ending.ok and words in ending.error["message"].lower()
+    assert ending.stderr.count("Traceback") == 3  # the process's, and where the pool and the cell have heard of it

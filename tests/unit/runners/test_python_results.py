@@ -107,7 +107,7 @@ def test_long_dataframe_is_cut(python):
     output = python.run("import pandas as pd\npd.DataFrame({'a': range(5000)})").main
     assert len(output["json"]["rows"]) == 1000 and output["json"]["truncated"]
     assert output["json"]["row_count"] == 5000
-    assert "[5000 rows x 1 columns; 50 shown]" in output["text"]
+    assert "[5000 rows x 1 columns; 20 shown]" in output["text"]
     assert len(output["text"].splitlines()) < 60
 
 
@@ -152,8 +152,8 @@ def test_no_more_of_a_wide_table_is_made_json_than_there_is_room_for(tables, tab
 
 @needs_pandas
 @pytest.mark.parametrize("options, rows", [
-    ("", 50), ("'display.max_rows', None", 5000), ("'display.max_rows', 5", 4), ("'display.max_rows', 1", 1),
-    ("'display.max_rows', 100", 100), ("'display.min_rows', 20", 20), ("'display.max_rows', 0", 50),
+    ("", 20), ("'display.max_rows', None", 5000), ("'display.max_rows', 5", 4), ("'display.max_rows', 1", 1),
+    ("'display.max_rows', 100", 100), ("'display.min_rows', 20", 20), ("'display.max_rows', 0", 20),
     ("'display.max_rows', 100, 'display.min_rows', 6", 6), ("'display.max_rows', 10000", 5000),
     ("'display.max_rows', 100, 'display.min_rows', None", 100),
 ])
@@ -169,11 +169,11 @@ def test_rows_that_the_code_asked_for(tables, options, rows):
 @needs_pandas
 def test_sixty_rows_are_shown_whole(tables):
     assert tables.run("long.head(60)").text.endswith("[60 rows x 1 columns]")
-    assert tables.run("long.head(61)").text.endswith("[61 rows x 1 columns; 50 shown]")
+    assert tables.run("long.head(61)").text.endswith("[61 rows x 1 columns; 20 shown]")
 
 
 @needs_pandas
-@pytest.mark.parametrize("value, columns", [("None", 60), ("3", 2), ("0", 50), ("55", 54), ("20", 20)])
+@pytest.mark.parametrize("value, columns", [("None", 60), ("3", 2), ("0", 40), ("55", 54), ("20", 20)])
 def test_columns_that_the_code_asked_for(tables, value, columns):
     before = tables.run("pd.get_option('display.max_columns')").text
     output = tables.run(f"pd.set_option('display.max_columns', {value})\nwide").main
@@ -183,10 +183,25 @@ def test_columns_that_the_code_asked_for(tables, value, columns):
 
 
 @needs_pandas
+def test_a_wide_table_names_the_columns_that_do_not_fit(tables):
+    output = tables.run("pd.DataFrame([[0.123456] * 40] * 1000, columns=[f'feature_{i}' for i in range(40)])").main
+    lines = output["text"].split("\n")
+    assert max(map(len, lines[:-1])) <= 200 and "feature_0 " in lines[0] and lines[0].endswith("feature_39")
+    shown = set(lines[0].split()) - {"..."}
+    named = set(lines[-1].split("not shown: ")[1].rstrip("]").split(", "))
+    assert shown | named == {f"feature_{i}" for i in range(40)} and not shown & named
+    assert output["html"].count("<th>feature") == len(shown)
+    assert "1000 rows x 40 columns; 20 shown" in lines[-1]
+    narrow = tables.run("pd.DataFrame({'a': range(3), 'b': ['x' * 150] * 3, 'c': ['y' * 150] * 3})").text
+    assert "..." in narrow or "not shown" not in narrow
+
+
+@needs_pandas
 def test_all_rows_have_a_bound(tables):
     ending = tables.run("pd.set_option('display.max_rows', None)\nd = pd.concat([wide] * 20_000)\nd")
     tables.run("pd.reset_option('display.max_rows')")
-    assert "[20000 rows x 60 columns; 3332 shown; 858 in the JSON, all in the DataFrame alone]" in ending.text and len(ending.text) < 21_000
+    assert "[20000 rows x 60 columns; 3332 shown; not shown: c20, " in ending.text
+    assert ending.text.endswith("; 858 in the JSON, all in the DataFrame alone]") and len(ending.text) < 21_000
 
 
 def figures(python, code):
@@ -306,3 +321,31 @@ def test_what_is_too_long_for_a_message_comes_in_parts(python):
 def test_markup_beyond_all_bounds_is_told_of(python):
     ending = python.run("class H:\n    def _repr_html_(self): return 'h' * 60_000_000\nH()")
     assert "[no html: 60,000,000 characters are too many]" in ending.text and ending.parts == [{}]
+
+
+@pytest.mark.parametrize("html, text", [
+    ("<h1>Title</h1><table><tr><th>a<th>b<tr><td>1<td>2</table><p>end &amp; more", "Title\na  b\n1  2\nend & more"),
+    ("<style>.x{}</style><table>" + "".join(f"<tr><td>{i}</td><td>x</td></tr>" for i in range(100)) + "</table>", "... 79 rows more"),
+    ("<script>var a = '<table>'</script><table></table>", "<Html object>"),
+])
+def test_words_and_tables_of_html(python, html, text):
+    code = f"class Html:\n    def __repr__(self): return '<Html object>'\n    def _repr_html_(self): return {html!r}\nHtml()"
+    shown = python.run(code).main["text"]
+    assert shown == text or text.startswith("...") and text in shown, shown
+
+
+@needs_matplotlib
+@pytest.mark.parametrize("kind", ["gif", "webp"])
+def test_pictures_of_other_kinds_are_pictures(python, kind):
+    made = python.run("from io import BytesIO\nfrom PIL import Image\nb = BytesIO(); Image.new('RGB', (20, 10), 'red').save(b, " + repr(kind) + ")\n"
+                      "class Picture:\n    def _repr_mimebundle_(self): return {'image/" + kind + "': b.getvalue()}\nPicture()")
+    assert made.images and made.images[0].startswith(PNG), made
+
+
+def test_a_drawing_is_a_picture_too(python):
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="40" height="20" fill="red"/></svg>'
+    ending = python.run(f"class Drawing:\n    def _repr_svg_(self): return {svg!r}\nDrawing()")
+    has = python.run("import importlib.util; importlib.util.find_spec('vl_convert') is not None").text == "True"
+    assert "svg" in ending.main["formats"] and bool(ending.images) == has
+    if has:
+        assert ending.images[0].startswith(PNG)

@@ -398,3 +398,33 @@ def test_an_interrupted_transaction(sql):
     assert sql.finish().done["interrupted"]
     sql.run("ROLLBACK")
     assert rows(sql.run("SELECT count(*) FROM t")) == [[0]]
+
+
+@pytest.mark.parametrize("mistake, said", [
+    ("SELECT * FROM missing", "missing"), ("SELECT nothing FROM t", "nothing"), ("INSERT INTO missing VALUES (1)", "missing")])
+def test_a_mistake_within_a_transaction_is_told_as_itself(sql, engine, mistake, said):
+    assert sql.run("CREATE TABLE t (a INT); BEGIN; INSERT INTO t VALUES (1)").ok
+    failed = sql.run(mistake)
+    assert said in failed.error["message"] and "aborted" not in failed.error["message"]
+    if engine == "SQLite":
+        assert failed.done["note"] == "a transaction is still open: COMMIT or ROLLBACK it"
+        assert rows(sql.run("SELECT count(*) FROM t")) == [[1]]
+    else:
+        assert failed.done["note"] == "the open transaction is aborted by that: ROLLBACK it, and begin again"
+        assert "an earlier statement of it failed" in sql.run("SELECT count(*) FROM t").error["message"]
+    assert "note" not in sql.run("ROLLBACK").done
+    assert rows(sql.run("SELECT count(*) FROM t")) == [[0]]
+
+
+def test_an_aborted_transaction_commits_nothing_and_says_so(sql, engine):
+    sql.run("CREATE TABLE t (a INT); BEGIN; INSERT INTO t VALUES (1)")
+    assert not sql.run("SELECT * FROM missing").ok
+    ended = sql.run("COMMIT")
+    if engine == "SQLite":
+        assert ended.ok and rows(sql.run("SELECT count(*) FROM t")) == [[1]]
+    else:
+        assert "nothing is committed" in ended.error["message"] and "was rolled back" in ended.done["note"]
+        assert rows(sql.run("SELECT count(*) FROM t")) == [[0]]
+        late = sql.run("BEGIN; SELECT CASE WHEN i = 499999 THEN CAST('x' AS INT) ELSE i END FROM range(500000) r(i)")
+        assert not late.ok and "aborted by that" in late.done["note"], late
+        assert "note" not in sql.run("ROLLBACK").done

@@ -177,7 +177,7 @@ TEST(FileChanges, CreatedModifiedDeleted) {
   directory.write("a/b/deep", "4444");
   fs::remove(directory.path() + "/gone");
   std::size_t total = 0;
-  const auto found = changes.changes_since(before_all, since, total);
+  const auto found = changes.changes_since(before_all, since, {}, total);
   ASSERT_EQ(total, 4U);
   EXPECT_EQ(found[0].path + " " + found[0].change, "/workspace/a/b/deep created");
   EXPECT_EQ(found[1].path + " " + found[1].change, "/workspace/changed modified");
@@ -185,7 +185,7 @@ TEST(FileChanges, CreatedModifiedDeleted) {
   EXPECT_EQ(found[3].path + " " + found[3].change, "/workspace/new created");
   EXPECT_EQ(found[3].bytes, 3);
   const auto later = FileChanges::file_time_ns() + 1;
-  EXPECT_TRUE(changes.changes_since(changes.last_seen(), later, total).empty());
+  EXPECT_TRUE(changes.changes_since(changes.last_seen(), later, {}, total).empty());
 }
 
 TEST(FileChanges, AnotherSizeIsAChangeWithinOneTickToo) {
@@ -197,7 +197,7 @@ TEST(FileChanges, AnotherSizeIsAChangeWithinOneTickToo) {
   tree.entries.at("/workspace/log").bytes = 2;
   std::size_t total = 0;
   const auto found =
-      changes.changes_since(std::make_shared<const FileChanges::Tree>(tree), 0, total);
+      changes.changes_since(std::make_shared<const FileChanges::Tree>(tree), 0, {}, total);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].change, "modified");
 }
@@ -210,7 +210,7 @@ TEST(FileChanges, WhatCannotBeSeenIsNotDeleted) {
   fs::remove(directory.path() + "/b");
   FileChanges few(directory.fd(), 1);  // stops looking after the first
   std::size_t total = 0;
-  const auto found = few.changes_since(before, FileChanges::file_time_ns() + 1, total);
+  const auto found = few.changes_since(before, FileChanges::file_time_ns() + 1, {}, total);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].path + " " + found[0].change, "/workspace/b deleted");
 }
@@ -224,11 +224,11 @@ TEST(FileChanges, EachRunHasASnapshotOfItsOwn) {
   fs::remove(directory.path() + "/made");
   directory.write("last", "1");
   std::size_t total = 0;
-  const auto of_second = changes.changes_since(before_second, 0, total);
+  const auto of_second = changes.changes_since(before_second, 0, {}, total);
   ASSERT_EQ(total, 2U);
   EXPECT_EQ(of_second[0].path + " " + of_second[0].change, "/workspace/last created");
   EXPECT_EQ(of_second[1].path + " " + of_second[1].change, "/workspace/made deleted");
-  const auto of_first = changes.changes_since(before_first, 0, total);
+  const auto of_first = changes.changes_since(before_first, 0, {}, total);
   ASSERT_EQ(total, 1U);
   EXPECT_EQ(of_first[0].path + " " + of_first[0].change, "/workspace/last created");
 }
@@ -251,7 +251,7 @@ TEST(FileChanges, LinksAreNotFollowed) {
   const auto before = changes.take_snapshot();
   fs::create_directory_symlink(outside.path(), directory.path() + "/link");
   std::size_t total = 0;
-  const auto found = changes.changes_since(before, 0, total);
+  const auto found = changes.changes_since(before, 0, {}, total);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].path, "/workspace/link");
 }
@@ -262,7 +262,7 @@ TEST(FileChanges, TheListIsBoundedTheCountIsNot) {
   const auto before = changes.take_snapshot();
   for (std::size_t i = 0; i < kChangesMax + 50; ++i) directory.write("f" + std::to_string(i), "");
   std::size_t total = 0;
-  EXPECT_EQ(changes.changes_since(before, 0, total).size(), kChangesMax);
+  EXPECT_EQ(changes.changes_since(before, 0, {}, total).size(), kChangesMax);
   EXPECT_EQ(total, kChangesMax + 50);
 }
 

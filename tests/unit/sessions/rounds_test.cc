@@ -32,7 +32,7 @@ TEST(PaceTest, WorkIsFreeForAWhileAndThenHasItsPartOfTheTime) {
     now += milliseconds(10);
     worked += milliseconds(10);
   }
-  EXPECT_LE(worked, Pace::kFree * 2 + milliseconds(10'000) / Pace::kPart);
+  EXPECT_LE(worked, Pace::kFree * 2 + milliseconds(10'000) / Pace::kOneTimeIn);
   EXPECT_FALSE(pace.is_rested(now));
   EXPECT_TRUE(pace.is_rested(now + milliseconds(1'000)));
 }
@@ -41,7 +41,7 @@ TEST(PaceTest, WorkThatOnlyWaitsIsNotCountedInFull) {
   Pace pace;
   const auto now = Pace::Clock::now();
   for (int i = 0; i < 3; ++i) pace.add(now, now + milliseconds(2'000));
-  EXPECT_LE(pace.next() - now, Pace::kPart * 3 * Pace::kCountedMax);
+  EXPECT_LE(pace.next() - now, Pace::kOneTimeIn * 3 * Pace::kCountedMax);
 }
 
 TEST(RoundsTest, ManyShareARoundThatBeganAfterTheyAsked) {

@@ -1,6 +1,7 @@
 // A database in a directory of its own, with one principal.
 #pragma once
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -65,7 +66,8 @@ class StoreFixture : public ::testing::Test {
     run.session_id = owner.id;
     run.language = "python";
     run.server_id = "server";
-    run.queued_at = base::now_ms();
+    // One after the other, as those of a session are.
+    run.queued_at = queued_at_ = std::max(base::now_ms(), queued_at_ + 1);
     EXPECT_TRUE(store_->insert_run(run).ok());
     return run;
   }
@@ -73,6 +75,7 @@ class StoreFixture : public ::testing::Test {
   std::string directory_;
   std::unique_ptr<Store> store_;
   std::string principal_;
+  std::int64_t queued_at_ = 0;
 };
 
 }  // namespace sessions::testing

@@ -38,8 +38,10 @@ TEST(RunView, ShortOutputIsWhole) {
   sandbox::Run run = finished_run();
   const json value = view_of(run, "hello\n");
   EXPECT_EQ(value["stdout"], "hello\n");
-  EXPECT_EQ(value["stdout_next_offset"], 6);
-  EXPECT_FALSE(value.contains("truncated"));
+  for (const char* absent : {"truncated", "stdout_next_offset", "exit_code", "error", "network"}) {
+    EXPECT_FALSE(value.contains(absent)) << absent;
+  }
+  EXPECT_EQ(view_of(run, "hello\n", 2)["stdout_next_offset"], 6) << "who reads on goes on";
 }
 
 TEST(RunView, LongOutputIsHeadAndTail) {
@@ -48,6 +50,12 @@ TEST(RunView, LongOutputIsHeadAndTail) {
   const auto text = value["stdout"].get<std::string>();
   EXPECT_TRUE(text.starts_with("HEAD") && text.ends_with("TAIL"));
   EXPECT_LE(text.size(), kInlineOutputBytes);
+  const std::size_t head = text.find("\n...");
+  EXPECT_GT(head, 3'900U);
+  EXPECT_LT(head, 4'000U);
+  EXPECT_NE(text.find(" bytes left out ..."), std::string::npos);
+  EXPECT_EQ(view_of(run, std::string(100'000, 'x'), 0)["stdout"].get<std::string>().size(),
+            kFollowedOutputBytes);
   EXPECT_EQ(value["truncated"]["stdout"]["total_bytes"], 100'008);
   EXPECT_EQ(value["truncated"]["stdout"]["file"], "/runs/run_x/stdout");
 }
@@ -64,6 +72,43 @@ TEST(RunView, ACharacterOfWhichThereIsOnlyTheBeginningIsShownOnceItIsWhole) {
   EXPECT_EQ(view_of(run, whole.substr(0, whole.size() - 1))["stdout_next_offset"], 100'001);
 }
 
+TEST(RunView, LinesThatRepeatAreCounted) {
+  sandbox::Run run = finished_run();
+  std::string same;
+  for (int i = 0; i < 3'000; ++i) same += "WARNING: again\n";
+  const json value = view_of(run, same + "end\nend\n");
+  EXPECT_EQ(value["stdout"], "WARNING: again\n... the same line 2999 times more ...\nend\nend\n");
+  EXPECT_FALSE(value.contains("truncated")) << "all is told";
+  const std::string few = "HTTP/1.1 403\nHTTP/1.1 403\nHTTP/1.1 403\nHTTP/1.1 403\n";
+  EXPECT_EQ(view_of(run, few)["stdout"], few) << "whoever reads them line by line finds them";
+  EXPECT_EQ(view_of(run, same, 45'000 - 30)["stdout"], "WARNING: again\nWARNING: again\n")
+      << "pieces join";
+}
+
+TEST(RunView, WhatATerminalWouldPadIsBounded) {
+  sandbox::Run run = finished_run();
+  std::string padded;
+  while (padded.size() < 700) padded += "\x1b[500Cx";
+  const json value = view_of(run, padded);
+  EXPECT_LE(value["stdout"].get<std::string>().size(), 3 * kInlineOutputBytes);
+  EXPECT_TRUE(value.contains("truncated"));
+}
+
+TEST(RunView, ColoursGoAndPiecesJoin) {
+  sandbox::Run run = finished_run();
+  const std::string written = "\x1b[31mred\x1b[0m\n";
+  EXPECT_EQ(view_of(run, written)["stdout"], "red\n");
+  EXPECT_FALSE(view_of(run, written).contains("note"));
+  EXPECT_NE(view_of(run, "one\x1b[1Gtwo\n")["note"].get<std::string>().find("written over"),
+            std::string::npos);
+  run.status = sandbox::RunStatus::kRunning;
+  for (std::size_t cut = 1; cut < written.size(); ++cut) {
+    const json first = view_of(run, written.substr(0, cut), 0);
+    const json second = view_of(run, written, first["stdout_next_offset"].get<std::int64_t>());
+    EXPECT_EQ(first["stdout"].get<std::string>() + second["stdout"].get<std::string>(), "red\n");
+  }
+}
+
 TEST(RunView, WhatIsWrittenAfterTheEndIsShownAndReadOn) {
   sandbox::Run run = finished_run();
   const std::string written = "before\nlate\n";
@@ -77,7 +122,6 @@ TEST(RunView, WhatIsWrittenAfterTheEndIsShownAndReadOn) {
     return structured_run({"session_x", run, read, offset, {}});
   };
   EXPECT_EQ(view({})["stdout"], written);
-  EXPECT_EQ(view({})["stdout_next_offset"], 12);
   EXPECT_EQ(view(7)["stdout"], "late\n");
   EXPECT_EQ(view(12)["stdout"], "");
 }
@@ -87,8 +131,10 @@ TEST(RunView, LinesThatWereWrittenOverAreShownAsTheyWereLast) {
   std::string bar = "start\n";
   for (int i = 0; i <= 100; ++i) bar += "\r" + std::to_string(i) + "%";
   EXPECT_EQ(view_of(run, bar + "\ndone\n")["stdout"], "start\n100%\ndone\n");
+  run.status = sandbox::RunStatus::kRunning;
   EXPECT_EQ(view_of(run, bar)["stdout_next_offset"], bar.size())
       << "offsets count what was written";
+  run.status = sandbox::RunStatus::kCompleted;
   EXPECT_EQ(view_of(run, "dos\r\nlines\r\n")["stdout"], "dos\r\nlines\r\n");
   EXPECT_EQ(view_of(run, "10%\r20%\r")["stdout"], "20%\r") << "what comes next may end it";
   EXPECT_EQ(view_of(run, "\r\r\n\n")["stdout"], "\r\r\n\n");
@@ -156,13 +202,80 @@ TEST(RunView, WhatIsInAFileIsNamed) {
   EXPECT_EQ(value["outputs"][0]["truncated"]["html"],
             (json{{"file", "/runs/run_x/1.html"}, {"total_bytes", 30'000'000}}));
   EXPECT_EQ(value["outputs"][0]["formats"], json{"html"});
-  EXPECT_EQ(value["outputs"][1]["text"], bytes(20'000, 't'));
+  EXPECT_TRUE(value["outputs"][1]["text"].get<std::string>().starts_with("tttt"));
+  EXPECT_LE(value["outputs"][1]["text"].get<std::string>().size(), 4'000U);
   EXPECT_EQ(value["outputs"][1]["truncated"]["text"]["total_bytes"], 50'000);
   EXPECT_FALSE(value["outputs"][0].contains("files")) << "of the box, not of the contract";
   const std::string text = text_of_run(value);
   for (const char* part : {"/runs/run_x/1.html", "30000000", "/runs/run_x/1.text"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
   }
+}
+
+TEST(RunView, WhatTheTextSaysIsNotSaidAgain) {
+  sandbox::Run run = finished_run();
+  const json small = {{"columns", {{{"name", "a"}}}}, {"rows", {{1}}}};
+  run.outputs = std::vector<json>({{{"is_main_result", true},
+                                    {"formats", {"text", "html", "json"}},
+                                    {"text", "   a\n0  1"},
+                                    {"html", "<table>"},
+                                    {"json", small}}});
+  json output = view_of(run, "")["outputs"][0];
+  EXPECT_FALSE(output.contains("html") || output.contains("truncated")) << output;
+  EXPECT_EQ(output["json"], small);
+  EXPECT_EQ(output["formats"], (json{"text", "html", "json"})) << "what there is of it";
+  run.outputs[0]["text"] = "<styled object>";
+  EXPECT_EQ(view_of(run, "")["outputs"][0]["html"], "<table>") << "the text says nothing";
+}
+
+TEST(RunView, OfAFolderOfAToolThereIsOneEntry) {
+  sandbox::Run run = finished_run();
+  for (int i = 0; i < 50; ++i) {
+    run.files_changed.push_back(
+        {"/workspace/app/node_modules/m/" + std::to_string(i) + ".js", "created", 10});
+  }
+  run.files_changed.push_back({"/workspace/app/own.js", "created", 7});
+  run.files_changed_total = 51;
+  const json value = view_of(run, "");
+  EXPECT_EQ(value["files_changed"],
+            (json{{{"path", "/workspace/app/node_modules"},
+                   {"change", "modified"},
+                   {"bytes", 500},
+                   {"files", 50}},
+                  {{"path", "/workspace/app/own.js"}, {"change", "created"}, {"bytes", 7}}}));
+  EXPECT_FALSE(value.contains("files_changed_total"));
+  const std::string text = text_of_run(value);
+  EXPECT_NE(text.find("50 files changed in /workspace/app/node_modules\n"), std::string::npos);
+  EXPECT_NE(text.find("created /workspace/app/own.js (7 bytes)\n"), std::string::npos);
+}
+
+TEST(RunView, ManyFilesOfAFolderAreOneLine) {
+  sandbox::Run run = finished_run();
+  for (const char* name : {"a", "b", "c", "d"}) {
+    run.files_changed.push_back({std::string("/workspace/out/") + name, "created", 1});
+  }
+  run.files_changed.push_back({"/workspace/old", "deleted", 0});
+  EXPECT_NE(text_of_run(view_of(run, ""))
+                .find("created in /workspace/out/: a (1 bytes), b (1 bytes), c (1 bytes), d (1 "
+                      "bytes)\ndeleted /workspace/old\n"),
+            std::string::npos);
+}
+
+TEST(RunView, ChartsInTheTextAreShortAndRounded) {
+  sandbox::Run run = finished_run();
+  json points = json::array();
+  for (int i = 0; i < 500; ++i) points.push_back({i, 1234.56789 + i / 3.0});
+  const json chart = {
+      {"type", "line"}, {"title", "T"}, {"elements", {{{"label", "a"}, {"points", points}}}}};
+  run.outputs = std::vector<json>(
+      {{{"formats", {"png", "chart"}}, {"image_path", "/runs/run_x/1.png"}, {"chart", chart}}});
+  const std::string text = text_of_run(view_of(run, ""));
+  const std::size_t at = text.find("chart: ");
+  ASSERT_NE(at, std::string::npos) << text;
+  const std::string line = text.substr(at, text.find('\n', at) - at);
+  EXPECT_LE(line.size(), 620U);
+  EXPECT_NE(line.find("[0,1235]"), std::string::npos) << line;
+  EXPECT_NE(line.find("\"sampled\":true"), std::string::npos) << line;
 }
 
 TEST(RunView, AFileThatIsNotNeededIsNotNamed) {
@@ -180,9 +293,9 @@ TEST(RunView, OfEachFormAtMostSoMuch) {
                                     {"html", bytes(90'000, 'h')},
                                     {"json", bytes(90'000, 'j')}}});
   const json output = view_of(run, "")["outputs"][0];
-  EXPECT_LE(output["text"].get<std::string>().size(), 20'000U);
+  EXPECT_LE(output["text"].get<std::string>().size(), 4'000U);
   EXPECT_FALSE(output.contains("html") || output.contains("json"));
-  EXPECT_EQ(output["truncated"]["html"]["total_bytes"], 90'000);
+  EXPECT_EQ(output["truncated"]["json"]["total_bytes"], 90'000);
   EXPECT_EQ(output["truncated"]["text"]["file"], "/runs/run_x/record.json");
 }
 
@@ -254,7 +367,7 @@ TEST(RunView, ChartsShrinkIntoTheRoomThereIs) {
   output["chart"] = {
       {"type", "line"}, {"title", "T"}, {"elements", {{{"label", "a"}, {"points", points}}}}};
   for (int i = 0; i < 4; ++i) run.outputs.push_back(output);
-  const json value = view_of(run, bytes(90'000, 'x'));
+  const json value = view_of(run, bytes(90'000, 'x'), 0);
   expect_bounded(value);
   EXPECT_EQ(value["outputs"][0]["chart"]["sampled"], true);
   EXPECT_EQ(value["outputs"][0]["truncated"]["chart"]["file"], "/runs/run_x/1.chart");

@@ -1,94 +1,95 @@
-// A terminal gets others' text without what it would obey, in whatever pieces the text comes.
+// Output that was meant for a terminal, as it is shown to who has none.
 #include <gtest/gtest.h>
 
 #include <string>
-#include <string_view>
 
-#include "tools/cli/terminal_text.h"
+#include "tools/terminal_text.h"
 
 namespace {
 
-using tools::cli::TerminalText;
-using Returns = TerminalText::Returns;
+using tools::as_last_seen;
+using tools::whole_codes;
+using tools::without_codes;
 
-std::string shown(std::string_view text, Returns returns = Returns::kPass) {
-  TerminalText terminal(returns);
-  std::string whole = terminal.take(text);
-  whole += terminal.rest();
-  return whole;
+struct Case {
+  std::string written;
+  std::string seen;
+  bool over = false;
+};
+
+class TerminalText : public testing::TestWithParam<Case> {};
+
+TEST_P(TerminalText, IsSeenAsItWasLast) {
+  const auto shown = as_last_seen(GetParam().written);
+  EXPECT_EQ(shown.text, GetParam().seen);
+  EXPECT_EQ(shown.was_written_over, GetParam().over);
 }
 
-std::string shown_byte_by_byte(std::string_view text) {
-  TerminalText terminal(Returns::kPass);
-  std::string whole;
-  for (const char& byte : text) whole += terminal.take({&byte, 1});
-  return whole + terminal.rest();
-}
+INSTANTIATE_TEST_SUITE_P(
+    Codes, TerminalText,
+    testing::Values(
+        Case{"plain\ttext \n", "plain\ttext \n"},
+        Case{"\x1b[1;31mred\x1b[0m and \x1b[38;5;9mmore\x1b[m\n", "red and more\n"},
+        Case{"\x1b]0;title\x07named \x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\\n", "named link\n"},
+        Case{"\x1b(Bset\x1b[?25l hidden\x1b[?25h\n", "set hidden\n"}, Case{"a\bb\n", "b\n", true},
+        Case{"N\bNA\bAM\bM\n", "NAM\n"}, Case{"10%\r\x1b[K20%\r\x1b[Kdone\n", "done\n", true},
+        Case{"long line\r\x1b[32mok\x1b[0m\n", "ok\n", true},
+        Case{"one\ntwo\n\x1b[1A\x1b[2Kthree\n", "one\nthree\n", true},
+        Case{"a\nb\nc\n\x1b[3Ax\n\x1b[1By\n", "x\nb\ny\n", true},
+        Case{"\x1b[2;5Hthere", "\n    there"}, Case{"abc\x1b[1Gx", "xbc", true},
+        Case{"first\x1b[2J\x1b[Hsecond\n", "first\nsecond\n"},
+        Case{"\x1b[H\x1b[Jone\n\x1b[H\x1b[Jtwo\n", "one\ntwo\n"},
+        Case{"shell\n\x1b[?1049heditor\x1b[?1049lshell\n", "shell\neditor\nshell\n"},
+        Case{"\x1b"
+             "7saved\x1b"
+             "8S\n",
+             "Saved\n", true},
+        Case{"abcdef\x1b[3D\x1b[K\n", "abc\n", true},
+        Case{"\x1b[31mé€😀\x1b[0m\b!\n", "é€!\n", true}, Case{"beep\x07\r\n", "beep\n"}));
 
-TEST(TerminalText, PassesPlainTextAndColours) {
-  for (const std::string_view text :
-       {"", "plain\ttext\n", "10 %\r20 %\r\n", "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80",
-        "\x1b[31mred\x1b[0m", "\x1b[m", "\x1b[1;38;5;196mx\x1b[39;49m",
-        "\x1b[38:2::255:0:0mx\x1b[0m", "\x1b[01;31m\x1b[Kfound\x1b[m\x1b[K", "\r\x1b[2K",
-        "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d"}) {
-    EXPECT_EQ(shown(text), text);
-    EXPECT_EQ(shown_byte_by_byte(text), text);
+TEST(TerminalText, NoMoveMakesMuchOfNothing) {
+  for (const char* move : {"\x1b[999999999B", "\x1b[999999999C", "\x1b[999999999;999999999H",
+                           "\x1b[999999999G", "\x1b[999999999d"}) {
+    EXPECT_LT(as_last_seen(std::string(move) + "x").text.size(), 2'000U) << move + 1;
   }
 }
 
-TEST(TerminalText, ShowsWhatATerminalWouldObey) {
-  using namespace std::string_view_literals;
-  const struct {
-    std::string_view text;
-    std::string_view shown;
-  } rows[] = {
-      {"\x1b]52;c;ZXZpbA==\x07", "\\x1B]52;c;ZXZpbA==\\x07"},  // writes the clipboard
-      {"\x1b]0;title\x1b\\", "\\x1B]0;title\\x1B\\"},
-      {"\x1b[2J\x1b[1;1H", "\\x1B[2J\\x1B[1;1H"},
-      {"\x1b[1A\x1b[Ahutch: ", "\\x1B[1A\\x1B[Ahutch: "},  // over the line above
-      {"\x1b[6n\x1b[c", "\\x1B[6n\\x1B[c"},                // answers come as if they were typed
-      {"\x1b[?1049h\x1b[>4;1m", "\\x1B[?1049h\\x1B[>4;1m"},
-      {"\x1bPq\x1b\\\x1b_G\x1b\\", "\\x1BPq\\x1B\\\\x1B_G\\x1B\\"},
-      {"\x1b[31", "\\x1B[31"},
-      {"\x1b", "\\x1B"},
-      {"\x1b\x1b[31m", "\\x1B\x1b[31m"},
-      {"\x1b[12K", "\\x1B[12K"},
-      {"\0\a\b\v\f\x0e\x7f"sv, "\\x00\\x07\\x08\\x0B\\x0C\\x0E\\x7F"},
-      {"\x9b"
-       "31m",
-       "\\x9B31m"},
-      {"\xc2\x9b"
-       "31m",
-       "\\x9B31m"},  // the same in UTF-8
-      {"\xc2\x85", "\\x85"},
-      {"\xe2\x80\xae"
-       "txt.exe\xe2\x81\xa6",
-       "\\u202Etxt.exe\\u2066"},
-      {"\xc0\x9b \xff \xed\xa0\x80", "\\xC0\\x9B \\xFF \\xED\\xA0\\x80"},
-      {"\xe2\x82", "\\xE2\\x82"},
-      {"\xe2\x1b[c", "\\xE2\\x1B[c"},
+// What it costs is bounded by what was written, whatever that asks for.
+TEST(TerminalText, MuchThatIsAskedForIsNotDone) {
+  const auto repeated = [](const std::string& what, std::size_t bytes) {
+    std::string all;
+    while (all.size() < bytes) all += what;
+    return all;
   };
-  for (const auto& row : rows) {
-    EXPECT_EQ(shown(row.text), row.shown);
-    EXPECT_EQ(shown_byte_by_byte(row.text), row.shown);
+  constexpr std::size_t kHalf = 128 * 1024;
+  const std::string lines = repeated("\x1b[999Bx", kHalf);
+  for (const std::string& hostile :
+       {lines, repeated("\x1b[500Cx", 2 * kHalf), lines + repeated("\x1b[1J", kHalf),
+        repeated("\x1b[500C", kHalf) + "x" + repeated("\x1b[1K", kHalf),
+        repeated("\x1b]", kHalf)}) {
+    const auto shown = as_last_seen(hostile);
+    EXPECT_LE(shown.text.size(), 5 * hostile.size() + 65'536) << hostile.substr(1, 6);
   }
-  EXPECT_EQ(shown("hutch: \rforged", Returns::kShow), "hutch: \\x0Dforged");
-  const std::string endless = "\x1b[" + std::string(100'000, '1');
-  EXPECT_EQ(shown_byte_by_byte(endless), "\\x1B[" + std::string(100'000, '1'));
+  const std::size_t bytes_each = std::string_view("\x1b[999Bx").size();
+  EXPECT_TRUE(as_last_seen(lines).text == std::string(lines.size() / bytes_each, 'x'));
 }
 
-TEST(TerminalText, KnowsWhetherColoursAreOn) {
-  TerminalText terminal(Returns::kPass);
-  EXPECT_EQ(terminal.take("\x1b[3"), "");
-  EXPECT_FALSE(terminal.is_coloured());
-  EXPECT_EQ(terminal.take("1mred"), "\x1b[31mred");
-  EXPECT_TRUE(terminal.is_coloured());
-  (void)terminal.take("\x1b[0m");
-  EXPECT_FALSE(terminal.is_coloured());
-  (void)terminal.take("\x1b[0;8mhidden");
-  EXPECT_TRUE(terminal.is_coloured());
-  (void)terminal.take("\x1b[m");
-  EXPECT_FALSE(terminal.is_coloured());
+TEST(TerminalText, WhatIsNoCodeStays) {
+  EXPECT_EQ(as_last_seen("\x1b\x01odd").text, "\x01odd");
+  EXPECT_EQ(as_last_seen("\x1b[12\nnext").text, "[12\nnext");
+  EXPECT_EQ(as_last_seen("end\x1b[3").text, "end[3");
+}
+
+// Pieces of one output, cut anywhere, are together what the whole is.
+TEST(TerminalText, PiecesJoin) {
+  const std::string whole = "a\x1b[1;31mred\x1b[0m\x1b]0;some title\x1b\\b\x1b(Bc\x07\r50%\r60%\nd";
+  const std::string plain = without_codes(whole);
+  EXPECT_EQ(plain, "aredbc\r50%\r60%\nd");
+  for (std::size_t cut = 0; cut <= whole.size(); ++cut) {
+    const std::size_t first = whole_codes(std::string_view(whole).substr(0, cut));
+    EXPECT_EQ(without_codes(whole.substr(0, first)) + without_codes(whole.substr(first)), plain)
+        << cut;
+  }
 }
 
 }  // namespace

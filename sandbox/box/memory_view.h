@@ -1,0 +1,28 @@
+// Keeps the box's /proc/meminfo true while runs are on: `free` and psutil tell what is used.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/limits.h"
+
+namespace sandbox::box {
+
+class MemoryView {
+ public:
+  // `root_fd` is the root of a box that is up, whose plan has add_machine_view().
+  MemoryView(int root_fd, const Limits& limits);
+
+  // Whether a second has passed since it was written: what is used costs something to ask.
+  [[nodiscard]] bool is_due() const;
+  // `used_bytes` with `cache_bytes`, as Cgroup tells them.
+  void show(std::int64_t used_bytes, std::int64_t cache_bytes);
+
+ private:
+  base::UniqueFd file_;  // not valid where it cannot be opened: then all stays free
+  std::int64_t total_bytes_;
+  std::chrono::steady_clock::time_point shown_at_{};
+};
+
+}  // namespace sandbox::box

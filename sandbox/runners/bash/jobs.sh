@@ -1,0 +1,124 @@
+# What processes that earlier runs have left are to the builtins of this one, which is not their father: state.sh evaluates
+# this where there are any. Jobs of this run go before those of earlier ones that have the same number, and what is
+# not about a job of an earlier run is the builtin's. It is evaluated, not sourced, so that what builtins say begins as everywhere.
+#
+# How one ended that nobody could wait for is in /run/hutch/ended, a line "PID STATUS" each.
+
+# Sets __hutch_pid to the process of a job of an earlier run: %NUMBER, %%, %+, %, %-, %COMMAND, %?TEXT. With `ended`
+# also of one that has ended, when none that goes on is called so.
+__hutch_find_job() {
+  local line number pid started command
+  local -i at
+  __hutch_pid=
+  [[ $1 == %* ]] || builtin return 1
+  builtin jobs "$1" >/dev/null 2>&1 && builtin return 1
+  for ((at = ${#__hutch_left[@]} - 1; at >= 0; at--)); do
+    line=${__hutch_left[at]}
+    IFS=' ' builtin read -r number pid started command <<<"$line"
+    case $1 in
+      % | %% | %+) ;;
+      %-) [[ $at -eq $((${#__hutch_left[@]} - 2)) || ${#__hutch_left[@]} -eq 1 ]] || continue ;;
+      %[0-9]*) [[ ${1#%} == "$number" ]] || continue ;;
+      %\?*) [[ $command == *"${1#%?}"* ]] || continue ;;
+      *) [[ $command == "${1#%}"* ]] || continue ;;
+    esac
+    if [[ $(__hutch_started "$pid") == "$started" ]]; then
+      __hutch_pid=$pid
+      builtin return 0
+    fi
+    [[ -n $__hutch_pid || ${2-} != ended ]] || __hutch_pid=$pid
+  done
+  [ -n "$__hutch_pid" ]
+}
+
+# Waits for the end of a process that is not this shell's child, and returns how it ended.
+__hutch_await_end() {
+  local pid status line before=
+  while line=$(__hutch_started "$1") && [[ -n $line && (-z $before || $line == "$before") ]]; do
+    before=$line
+    command sleep 0.05
+  done
+  for line in 1 2 3; do
+    while IFS=' ' builtin read -r pid status; do
+      [[ $pid != "$1" ]] || line=$status:
+    done 2>/dev/null </run/hutch/ended
+    [[ $line != *: ]] || builtin return "${line%:}"
+    command sleep 0.05 # it has ended, and is reaped now
+  done
+  builtin echo "bash: wait: $1 has ended; how is not known" >&2
+  builtin return 127
+}
+
+__hutch_is_left() {
+  local line
+  [[ $1 == "${!:-}" ]] && builtin return 1
+  [[ $1 == "$__hutch_last" ]] && builtin return 0
+  for line in "${__hutch_left[@]}"; do [[ $line == +([0-9])" $1 "* ]] && builtin return 0; done
+  builtin return 1
+}
+
+# Scripts count and kill what `jobs -p` and `jobs -r` list: those are their own.
+jobs() {
+  local line number pid started command
+  if [[ $# -eq 0 || $* == -l ]] && [ "$BASHPID" = $$ ]; then
+    for line in "${__hutch_left[@]}"; do
+      IFS=' ' builtin read -r number pid started command <<<"$line"
+      [[ $(__hutch_started "$pid") == "$started" ]] || continue
+      builtin printf '[%s]  %s Running                 %s & (of an earlier run)\n' "$number" "$pid" "$command"
+    done
+  fi
+  builtin jobs "$@"
+}
+
+# Says what a builtin has said, as of the line of the code that called the function in its place.
+__hutch_say() {
+  local line
+  while IFS= builtin read -r line; do
+    builtin echo "bash: line $1: ${line#*: line *: }"
+  done <"$__hutch_listed" >&2
+}
+
+kill() {
+  local argument __hutch_pid
+  local -a arguments=()
+  local -i status=0
+  for argument in "$@"; do
+    if __hutch_find_job "$argument"; then arguments+=("$__hutch_pid"); else arguments+=("$argument"); fi
+  done
+  builtin kill "${arguments[@]}" 2>|"$__hutch_listed" || status=$?
+  __hutch_say "${BASH_LINENO[0]}"
+  builtin return "$status"
+}
+
+# Without arguments it is the builtin's: an earlier run may have left a server, which has no end.
+wait() {
+  local argument __hutch_pid
+  local -i status=0
+  if [[ $# -eq 0 || $1 == -* ]]; then
+    builtin wait "$@"
+    builtin return
+  fi
+  for argument in "$@"; do
+    status=0
+    if __hutch_find_job "$argument" ended; then
+      __hutch_await_end "$__hutch_pid" || status=$?
+    elif __hutch_is_left "$argument"; then
+      __hutch_await_end "$argument" || status=$?
+    else
+      builtin wait "$argument" 2>|"$__hutch_listed" || status=$?
+      __hutch_say "${BASH_LINENO[0]}"
+    fi
+  done
+  builtin return "$status"
+}
+
+disown() {
+  local line __hutch_pid
+  local -a kept=()
+  if [ $# -ne 1 ] || ! __hutch_find_job "$1"; then
+    builtin disown "$@"
+    builtin return
+  fi
+  for line in "${__hutch_left[@]}"; do [[ $line == +([0-9])" $__hutch_pid "* ]] || kept+=("$line"); done
+  __hutch_left=("${kept[@]}")
+}

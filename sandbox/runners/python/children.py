@@ -1,0 +1,72 @@
+"""Processes that cells have started and that go on. Each is told of once."""
+
+import os
+import time
+
+_HELPERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver", "loky.backend")
+_TOLD_MOST = 5
+_COMMAND_CHARACTERS_MAX = 80
+
+
+class Children:
+    def __init__(self):
+        self._told = set()
+
+    def note(self):
+        """What is new of that; empty where there is nothing."""
+        if not _has_any():
+            self._told.clear()
+            return ""
+        pids = _pids()
+        self._told &= pids
+        said = [f"{command} (pid {pid})" for pid in sorted(pids - self._told) if (command := _command(pid))]
+        self._told |= pids
+        more = f" and {len(said) - _TOLD_MOST} more" if len(said) > _TOLD_MOST else ""
+        return f"goes on after this run: {', '.join(said[:_TOLD_MOST])}{more}; kill PID (or the object's terminate()) ends it" if said else ""
+
+
+def _has_any():
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return True
+    except OSError:
+        return False
+
+
+def _pids():
+    pids = set()
+    for thread in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{thread}/children") as file:
+                pids.update(map(int, file.read().split()))
+        except OSError:  # it has ended
+            pass
+    return pids
+
+
+def _command(pid):
+    """Empty for a zombie, and for what libraries keep for themselves."""
+    try:
+        line, ours = _line_of(pid), _line_of("self")
+        for _ in range(5):
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                name, _, state = file.read().partition(b"(")[2].rpartition(b") ")
+            if line or state.startswith((b"Z", b"X")):
+                break
+            time.sleep(0.001)  # it is just about to be another program
+            line = _line_of(pid)
+        else:
+            line = name
+    except OSError:
+        return ""
+    if line == ours:
+        return "a fork of this interpreter"
+    text = line.rstrip(b"\0").replace(b"\0", b" ").decode(errors="backslashreplace")
+    if any(name in text for name in _HELPERS):
+        return ""
+    return text if len(text) <= _COMMAND_CHARACTERS_MAX else text[:_COMMAND_CHARACTERS_MAX] + "..."
+
+
+def _line_of(pid):
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        return file.read(4096)

@@ -1,0 +1,227 @@
+"""What an answer says of a run that goes on, waits, was ended, or was not alone."""
+
+import json
+import re
+
+import pytest
+
+from boxes import until
+
+
+def begin(client, code, language="python", **arguments):
+    """Sends run_code and does not wait for its answer: the request's id, and the run's."""
+    before = {run["run_id"] for run in runs_of(client)}
+    request = client.start("tools/call", {"name": "run_code", "arguments": {"code": code, "language": language, **arguments}})
+    until(lambda: {run["run_id"] for run in runs_of(client)} - before, what="the run")
+    (run_id,) = {run["run_id"] for run in runs_of(client)} - before
+    return request, run_id
+
+
+def runs_of(client):
+    return client.call("get_run").get("runs", [])
+
+
+def test_what_goes_on_says_how_long_it_may(client):
+    client.run("1")
+    for arguments, seconds in (({}, 600), ({"timeout_seconds": 300}, 300)):
+        request, run_id = begin(client, "import time; time.sleep(60)", **arguments)
+        until(lambda: client.call("get_run", run_id=run_id)["status"] == "running", what="its start")
+        note = client.call("get_run", run_id=run_id)["note"]
+        left, whole = map(int, re.search(r"still running, for (\d+) seconds more at most \((\d+) in all\)", note).groups())
+        assert whole == seconds and seconds - 60 < left <= seconds, note
+        assert "cancel_run ends it" in note
+        client.call("cancel_run", run_id=run_id)
+        client.reply(request)
+
+
+def test_a_limit_of_the_session_is_one_that_was_asked_for(client):
+    session = client.call("create_session", limits={"run_seconds": 90})["session_id"]
+    run_id = client.run("import time; time.sleep(60)", session_id=session, background=True, timeout_seconds=80)["run_id"]
+    assert "(80 in all)" in client.call("get_run", run_id=run_id)["note"]
+    request = client.start("tools/call", {"name": "run_code", "arguments": {"code": "import time; time.sleep(60)", "session_id": session}})
+    until(lambda: len(client.call("get_run", session_id=session)["runs"]) == 2, what="the run")
+    newest = client.call("get_run", session_id=session)["runs"][0]["run_id"]
+    until(lambda: "(90 in all)" in client.call("get_run", run_id=newest).get("note", ""), what="the session's own limit")
+    client.call("delete_session", session_id=session)
+    client.reply(request)
+
+
+def test_what_waits_says_behind_what(client):
+    client.run("1")
+    first, ahead = begin(client, "import time; time.sleep(60)")
+    until(lambda: client.call("get_run", run_id=ahead)["status"] == "running", what="its start")
+    second, behind = begin(client, "print('mine')")
+    waits = client.call("get_run", run_id=behind)
+    assert waits["status"] == "queued" and f"still queued behind {ahead} (cancel_run ends that one)" in waits["note"], waits
+    client.call("cancel_run", run_id=ahead)
+    client.reply(first)
+    assert client.reply(second)["result"]["structuredContent"]["stdout"] == "mine\n"
+    assert "waits_for" not in json.dumps(client.call("get_run", run_id=behind))
+
+
+@pytest.mark.parametrize("language, code", [
+    ("python", "import time; time.sleep(60)"), ("javascript", "while (true) {}"), ("bash", "sleep 60")])
+def test_a_timeout_names_its_seconds(client, language, code):
+    error = client.run(code, language, timeout_seconds=1)["error"]
+    assert error["message"].startswith("the run took longer than the 1 second that it had; give it more (timeout_seconds)"), error
+
+
+@pytest.mark.parametrize("language, code", [
+    ("python", "f = open('big.csv', 'w'); f.write('a' * 100_000); print('on', flush=True)\nimport time; time.sleep(60)"),
+    ("python", "import time\nwith open('big.csv', 'w') as f:\n    f.write('half'); time.sleep(60)"),
+    ("javascript", "const fd = require('fs').openSync('big.csv', 'w'); require('fs').writeSync(fd, 'half'); while (true) {}"),
+    ("bash", "{ echo half; sleep 60; } >big.csv"),
+])
+def test_a_file_that_a_stopped_run_was_writing_is_possibly_incomplete(client, language, code):
+    client.call("write_file", path="done.txt", content="whole")
+    whole = {"python": "open('other.txt', 'w').write('whole')\n", "bash": "echo whole >other.txt\n"}.get(language, "require('fs').writeFileSync('other.txt', 'whole'); ")
+    reply = client.result("run_code", code=whole + code, language=language, timeout_seconds=2)
+    changed = {change["path"]: change.get("possibly_incomplete", False) for change in reply["structuredContent"]["files_changed"]}
+    assert changed == {"/workspace/big.csv": True, "/workspace/other.txt": False}, reply
+    text = reply["content"][0]["text"]
+    assert re.search(r"created /workspace/big\.csv \(\d+ bytes, possibly incomplete\)", text), text
+    assert "possibly" not in json.dumps(client.run("1"))
+
+
+@pytest.mark.parametrize("language, code, status, says", [
+    ("bash", "no-such-server --port 80", "failed", "command not found"), ("bash", "exit 3", "failed", ""),
+    ("python", "import no_such_module", "failed", "ModuleNotFoundError"), ("javascript", "require('no-such')", "failed", "Cannot find package"),
+    ("bash", "echo done", "completed", ""),
+])
+def test_what_ends_at_once_in_the_background_is_told_so(client, language, code, status, says):
+    run = client.run(code, language, background=True)
+    if run["status"] == "running":  # on a machine that is busy with others
+        run = client.call("get_run", run_id=run["run_id"], wait_seconds=20)
+    assert run["status"] == status and says in run["stderr"], run
+
+
+def test_bash_says_what_goes_on_after_it(client):
+    client.run("1")
+    run = client.run("sleep 61 & echo $!; (sleep 62 &); nohup sleep 63 >/dev/null 2>&1 & echo end", "bash")
+    pid = run["stdout"].split()[0]
+    assert run["note"].startswith("goes on after this run: ") and run["note"].endswith("; kill PID ends it"), run
+    assert f"sleep 61 (pid {pid})" in run["note"] and "sleep 62 (pid" in run["note"] and "sleep 63 (pid" in run["note"]
+    assert "note" not in client.run("true", "bash")
+    assert client.run(f"kill {pid}", "bash")["status"] == "completed"
+    assert "note" not in client.run("sleep 0.01 & wait", "bash")
+
+
+def test_python_says_what_goes_on_after_it(client):
+    client.run("1")
+    run = client.run("import subprocess; p = subprocess.Popen(['sleep', '61']); print(p.pid)")
+    assert f"sleep 61 (pid {run['stdout'].strip()})" in run["note"], run
+    assert "note" not in client.run("p.kill(); p.wait();")
+
+
+def test_what_happens_while_others_run_is_told_as_that(client):
+    client.run("1")
+    alone = client.run("open('mine.txt', 'w').write('x');")
+    assert "note" not in alone and alone["files_changed"], alone
+    other = client.run("while true; do date >>theirs.txt; sleep 0.05; done", "bash", background=True)["run_id"]
+    until(lambda: any(entry["path"].endswith("theirs.txt") for entry in client.call("list_files")["entries"]), what="its file")
+    beside = client.run("import time; time.sleep(0.3); open('mine2.txt', 'w').write('x');")
+    assert {change["path"] for change in beside["files_changed"]} == {"/workspace/mine2.txt", "/workspace/theirs.txt"}
+    assert "others ran meanwhile" in beside["note"] and "during this run" in beside["note"], beside
+    ended = client.call("cancel_run", run_id=other)
+    assert "others ran meanwhile" in ended["note"], ended
+    assert "note" not in client.run("open('mine3.txt', 'w').write('x');")
+
+
+def test_memory_that_is_used_is_seen(client):
+    before = client.call("create_session", limits={"memory_mb": 600})["session_id"]
+    read = ("def meminfo():\n    return {l.split(':')[0]: int(l.split()[1]) for l in open('/proc/meminfo')}\n"
+            "m = meminfo(); print(m['MemTotal'], m['MemFree'], m['MemAvailable'])")
+    total, *_ = map(int, client.run(read, session_id=before)["stdout"].split())
+    assert total == 600 * 1024
+    grown = client.run("import time\nkept = bytearray(b'x') * (200 << 20)\n"
+                       "deadline = time.monotonic() + 60\n"
+                       "while meminfo()['MemAvailable'] > 420 * 1024 and time.monotonic() < deadline: time.sleep(0.05)\n"
+                       "m = meminfo(); print(m['MemAvailable'] <= 420 * 1024, m['MemFree'] <= m['MemAvailable'])", session_id=before)
+    assert grown["stdout"] == "True True\n", grown
+    assert int(client.run("free -m | awk '/^Mem/ {print $3}'", "bash", session_id=before)["stdout"]) >= 150
+    refused = client.run("echo 1 >/proc/meminfo", "bash", session_id=before)
+    assert refused["status"] == "failed", refused
+
+
+def test_affinity_is_taken_without_a_word(client):
+    run = client.run("import os\nbefore = os.sched_getaffinity(0)\nos.sched_setaffinity(0, {0})\nprint(os.sched_getaffinity(0) == before)")
+    assert run["stdout"] == "True\n", run
+
+
+@pytest.mark.parametrize("path", ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+def test_standard_input_has_a_path(client, path):
+    run = client.run(f"cat {path}; echo piped | cat {path}", "bash")
+    assert (run["stdout"], run["stderr"]) == ("piped\n", ""), run
+    assert client.value(f"open('{path}').read()") == "''"
+    assert client.value(f"require('fs').readFileSync('{path}', 'utf8')", "javascript") == "''"
+
+
+def test_memory_that_ran_out_names_the_limit_and_what_lives_on(client):
+    session = client.call("create_session", limits={"memory_mb": 300})
+    if session["enforcement"]["memory_mb"] == "none":
+        pytest.skip("memory_mb is not enforced on this host")
+    name = session["session_id"]
+    client.run("CREATE TABLE t AS SELECT 5 AS a", "sql", session_id=name)
+    run = client.run("kept = []\nfor _ in range(10_000):\n    kept.append(bytearray(b'x') * (1 << 20))", session_id=name)
+    error = run["error"]
+    if error["cause"] == "oom":
+        assert "300 MB of memory (limits.memory_mb)" in error["message"], error
+        if error["lost"]:
+            assert error["survived"] == "files kept, tables of SQL kept", error
+    assert client.run("SELECT a FROM t", "sql", session_id=name)["outputs"][0]["json"]["rows"] == [[5]]
+
+
+def test_bash_knows_the_jobs_of_earlier_calls(client):
+    client.run("1")
+    begun = client.run("sleep 61 & (sleep 0.4; exit 7) & sh -c 'sleep 62; :' & echo $!", "bash")
+    last = begun["stdout"].strip()
+    listed = client.run("jobs", "bash")["stdout"]
+    assert re.search(r"\[1\]  \d+ Running +sleep 61 & \(of an earlier run\)", listed) and f"[3]  {last} Running" in listed, listed
+    assert client.run("echo $! \"$!\" ${!}", "bash")["stdout"].startswith(f"{last} {last}")
+    waited = client.run("wait %2; echo $?", "bash")
+    assert waited["stdout"] == "7\n", waited
+    assert client.run("kill %1; wait %1; echo $?", "bash")["stdout"] == "143\n"
+    assert client.run("kill $! && wait $!; echo $?", "bash")["stdout"] == "143\n"
+    assert client.run("jobs; wait; echo none", "bash")["stdout"] == "none\n"
+
+
+def test_scripts_run_beside_a_server_of_an_earlier_call(client):
+    server = client.run("sleep 61 & echo $!", "bash")["stdout"].strip()
+    for code, expected in (
+            ("f() { echo $!; }; f", f"{server}\n"), ("f", f"{server}\n"),
+            ("set -euo pipefail; wait; echo on", "on\n"), ("seq 2 | while read x; do sleep 0.01 & done; wait; echo on", "on\n"),
+            ("while (( $(jobs -r | wc -l) >= 1 )); do sleep 0.1; done; echo on", "on\n"), ("trap 'kill $(jobs -p) 2>/dev/null' EXIT; echo on", "on\n"),
+            ("false & a=$!; true & b=$!; set -e; wait $a $b; echo on", "on\n"),
+            ("alias kill='kill -9' jobs='jobs -l' local='echo'; echo on", "on\n"), ("jobs | wc -l", "0\n"),
+            ("unalias -a; echo \"\\$!\" $$! | sed 's/[0-9][0-9]*//'", "$! !\n")):
+        run = client.run(code, "bash", timeout_seconds=20)
+        assert (run["stdout"], run["stderr"]) == (expected, ""), (code, run)
+    wrong = client.run("echo\nkill 99999", "bash")
+    assert wrong["stderr"] == "bash: line 2: kill: (99999) - No such process\n", wrong
+    strict = client.run("set -u; kill %1; wait %1; echo $?", "bash")
+    assert strict["stdout"] == "143\n", strict
+
+
+def test_bash_keeps_to_its_own_jobs_first(client):
+    client.run("sleep 61 &", "bash")
+    own = client.run("sleep 0.1 & wait %1; echo $?; sleep 0.1 & wait $!; echo $?; jobs -p | wc -l", "bash")
+    assert own["stdout"] == "0\n0\n0\n", own
+    quoted = client.run("echo '$!'; cat <<'E'\n$!\nE", "bash")
+    assert quoted["stdout"] == "$!\n$!\n", quoted
+    assert client.run("wait() { echo mine; }; jobs -x echo it", "bash")["stdout"].strip().endswith("it")
+    assert client.run("wait", "bash")["stdout"] == "mine\n", "a function of the user's goes before"
+    unknown = client.run("unset -f wait; wait 99999; echo $?", "bash")
+    assert unknown["stdout"] == "127\n" and "99999" in unknown["stderr"], unknown
+
+
+def test_how_a_job_ended_between_calls_is_known(client):
+    client.run("(sleep 0.1; exit 5) & echo", "bash")
+    client.run("import time; time.sleep(0.4)")
+    assert client.run("wait $!; echo $?", "bash")["stdout"] == "5\n"
+
+
+@pytest.mark.parametrize("signal", ["TERM", "USR1", "HUP", "INT"])
+def test_bash_keeps_traps_of_signals(client, signal):
+    client.run(f"trap 'echo got {signal}' {signal}", "bash")
+    assert client.run(f"kill -{signal} $$; echo on; trap - {signal}", "bash")["stdout"] == f"got {signal}\non\n"
+    assert client.run("trap -p", "bash")["stdout"] == ""

@@ -1,0 +1,56 @@
+// Text that is not UTF-8.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tools/charset.h"
+
+namespace {
+
+using tools::charset_of;
+using tools::decoded;
+
+using namespace std::string_literals;
+
+TEST(Charset, IsKnownByWhatAFileBeginsWith) {
+  EXPECT_EQ(charset_of("\xff\xfe"s + "a\0"s), "utf-16le");
+  EXPECT_EQ(charset_of("\xfe\xff"s + "\0a"s), "utf-16be");
+  EXPECT_EQ(charset_of("caf\xe9 \x80 5, na\xefve"), "cp1252");
+  for (const std::string& none :
+       {""s,
+        "\x7f"
+        "ELF\x02\x01"s,
+        "a\0b\xe9"s, "\xe9\xe8\xe7\xe6"s, "\x89PNG\r\n\x1a\n"s, "\x1f\x8b\x08"s}) {
+    EXPECT_FALSE(charset_of(none)) << testing::PrintToString(none);
+  }
+}
+
+TEST(Charset, BecomesUtf8) {
+  std::size_t used = 0;
+  EXPECT_EQ(decoded("cp1252", "caf\xe9 \x80", 0, used), "café €");
+  EXPECT_EQ(used, 6U);
+  EXPECT_EQ(decoded("utf-16le", "\xff\xfe"s + "a\0\xac\x20"s, 0, used), "a€");
+  EXPECT_EQ(used, 6U);
+  EXPECT_EQ(decoded("utf-16be", "\xfe\xff"s + "\0a\x20\xac"s, 0, used), "a€");
+  EXPECT_FALSE(decoded("cp1252", "a\x81", 0, used)) << "no character of it";
+}
+
+// Pieces of any size are together what the whole is.
+TEST(Charset, PiecesJoin) {
+  const std::string whole = "\xff\xfe"s +
+                            "a\0\x3d\xd8\x00\xde"
+                            "b\0"s;  // a, U+1F600, b
+  for (std::size_t size = 4; size <= whole.size(); ++size) {
+    std::string text;
+    for (std::size_t at = 0; at < whole.size();) {
+      std::size_t used = 0;
+      const auto piece = decoded("utf-16le", whole.substr(at, size), at, used);
+      ASSERT_TRUE(piece && used > 0) << size << " at " << at;
+      text += *piece;
+      at += used;
+    }
+    EXPECT_EQ(text, "a😀b") << size;
+  }
+}
+
+}  // namespace

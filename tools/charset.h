@@ -1,0 +1,20 @@
+// Text of a file that is not UTF-8, but is text: what Windows and spreadsheets write. iconv(3)
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tools {
+
+// "utf-16le" or "utf-16be", by the mark that such a file begins with, "cp1252" for what has no
+// byte but those of letters and of plain text; nothing for all else. `beginning` is no UTF-8.
+std::optional<std::string> charset_of(std::string_view beginning);
+
+// As much of `bytes`, which begin at `offset` of their file, as makes whole characters, as UTF-8.
+// `used` is how many bytes that were. Nothing where they are not of this charset.
+std::optional<std::string> decoded(const std::string& charset, std::string_view bytes,
+                                   std::size_t offset, std::size_t& used);
+
+}  // namespace tools
