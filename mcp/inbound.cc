@@ -5,14 +5,31 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mcp/half_characters.h"
 #include "mcp/request_meta.h"
 
 namespace mcp {
 
 using nlohmann::json;
 
-std::variant<Inbound, RpcError> read_inbound(std::string_view text) {
+namespace {
+
+std::variant<json, RpcError> parse(std::string_view text) {
   auto parsed = parse_json(text);
+  const auto* error = std::get_if<RpcError>(&parsed);
+  if (error == nullptr || error->code != kParseError) return parsed;
+  const auto whole = with_whole_characters(text);
+  if (!whole) return parsed;
+  auto again = parse_json(*whole);
+  const auto* message = std::get_if<json>(&again);
+  return message != nullptr && only_code_is_replaced(*message) ? std::move(again)
+                                                               : std::move(parsed);
+}
+
+}  // namespace
+
+std::variant<Inbound, RpcError> read_inbound(std::string_view text) {
+  auto parsed = parse(text);
   if (auto* error = std::get_if<RpcError>(&parsed)) return std::move(*error);
   auto& value = std::get<json>(parsed);
   Inbound inbound;

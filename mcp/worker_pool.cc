@@ -92,7 +92,10 @@ void WorkerPool::add_thread() {
 
 // A thread that is called may be on its way already: whoever takes work calls the next one.
 void WorkerPool::call_somebody() {
-  if (stopping_ || next() == turns_.end()) return;
+  if (stopping_ || waiting_ == 0) return;
+  // Without room yet, a thread waits for the time when there is more.
+  const bool beside_others = has_several();
+  if (next(beside_others) == turns_.end() && !beside_others) return;
   if (busy_ == threads_.size() && threads_.size() < threads_max_) add_thread();
   wakeup_.notify_one();
 }
@@ -102,8 +105,7 @@ bool WorkerPool::wait_until_idle(std::chrono::milliseconds patience) {
   return idle_.wait_for(lock, patience, [this] { return waiting_ == 0 && busy_ == 0; });
 }
 
-std::list<WorkerPool::Askers::iterator>::iterator WorkerPool::next() {
-  const bool beside_others = has_several();
+std::list<WorkerPool::Askers::iterator>::iterator WorkerPool::next(bool beside_others) {
   return std::find_if(turns_.begin(), turns_.end(), [&](const Askers::iterator& asker) {
     return asker->second.room(beside_others) > 0;
   });
@@ -116,36 +118,49 @@ void WorkerPool::go_aside(Asker& asker) {
   call_somebody();
 }
 
-// There is more of it, too, once nobody else has asked for a while.
-template <typename Condition>
+// There is more room, too, once nobody else has asked for a while.
 void WorkerPool::wait_for_room(std::condition_variable& signal, std::unique_lock<std::mutex>& lock,
-                               const Condition& is_there) {
-  while (!is_there()) {
-    if (has_several()) {
-      signal.wait_until(lock, several_until_);
-    } else {
-      signal.wait(lock);
-    }
+                               bool beside_others) {
+  if (beside_others) {
+    signal.wait_until(lock, several_until_);
+  } else {
+    signal.wait(lock);
   }
 }
 
 void WorkerPool::come_back(Asker& asker) {
   std::unique_lock lock(mutex_);
   ++asker.returning;
-  wait_for_room(place_is_free_, lock,
-                [&] { return stopping_ || asker.at_work < asker.at_work_max(has_several()); });
+  while (!stopping_) {
+    const bool beside_others = has_several();
+    if (asker.at_work < asker.at_work_max(beside_others)) break;
+    wait_for_room(place_is_free_, lock, beside_others);
+  }
   --asker.returning;
   ++asker.at_work;
+}
+
+std::optional<WorkerPool::Askers::iterator> WorkerPool::take_turn(
+    std::unique_lock<std::mutex>& lock) {
+  while (!stopping_) {
+    const bool beside_others = has_several();
+    const auto turn = next(beside_others);
+    if (turn != turns_.end()) {
+      const auto asker = *turn;
+      turns_.erase(turn);
+      return asker;
+    }
+    wait_for_room(wakeup_, lock, beside_others && waiting_ > 0);
+  }
+  return std::nullopt;
 }
 
 void WorkerPool::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    auto turn = turns_.end();
-    wait_for_room(wakeup_, lock, [&] { return stopping_ || (turn = next()) != turns_.end(); });
-    if (stopping_) return;
-    const auto asker = *turn;
-    turns_.erase(turn);
+    const auto taken = take_turn(lock);
+    if (!taken) return;
+    const auto asker = *taken;
     Work work = std::move(asker->second.queue.front());
     asker->second.queue.pop_front();
     // The others first, before it is this one's turn again.

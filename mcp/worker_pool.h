@@ -96,16 +96,17 @@ class WorkerPool {
   void work();
   void go_aside(Asker& asker);
   void come_back(Asker& asker);
-  template <typename Condition>
   void wait_for_room(std::condition_variable& signal, std::unique_lock<std::mutex>& lock,
-                     const Condition& is_there);
+                     bool beside_others);
+  // Whose work is to be done next, once there is any that may begin; nothing: the pool ends.
+  std::optional<Askers::iterator> take_turn(std::unique_lock<std::mutex>& lock);
   void add_thread();
   // Somebody begins what can begin, if there is anything.
   void call_somebody();
   // Two have asked a moment ago.
   [[nodiscard]] bool has_several() const;
   // Whose turn it is; the end when nobody's: nothing waits, or only of those who have their share.
-  [[nodiscard]] std::list<Askers::iterator>::iterator next();
+  [[nodiscard]] std::list<Askers::iterator>::iterator next(bool beside_others);
 
   const std::size_t threads_max_;
   const std::size_t queue_max_;

@@ -29,6 +29,7 @@ constexpr milliseconds kProgressEvery{5'000};
 // A run in the background that is to fail most often has failed by then.
 constexpr milliseconds kStartSeen{400};
 constexpr std::int64_t kEnvironmentMax = 200;
+constexpr const char* kReplacementCharacter = "\xEF\xBF\xBD";
 constexpr std::int64_t kRunsListed = 20;
 
 json run_schema(std::vector<std::string> required = {"session_id", "run_id", "language", "status",
@@ -181,8 +182,13 @@ base::Result<Reply> call_run_code(const Services& services, const Arguments& arg
   sandbox::RunRequest request = TRY(run_request(arguments));
   const sessions::Session session = TRY(session_for(services, arguments, context));
   request.timeout_seconds = TRY(timeout_for(services, arguments, session));
+  const bool has_replaced = request.code.find(kReplacementCharacter) != std::string::npos;
   Reply reply = TRY(reply_of_new_run(services, session, std::move(request), context));
   reply.new_session_id = new_session_id(session, services, arguments, context);
+  if (has_replaced && !reply.task) {
+    add_note(reply,
+             "the code has U+FFFD, which takes the place of half a character (a lone surrogate)");
+  }
   return reply;
 }
 

@@ -176,6 +176,17 @@ def test_bytes_that_are_no_utf8_are_refused_with_the_message(prepared, arguments
     assert error == {"code": -32700, "message": "message is not JSON in UTF-8"}
 
 
+@pytest.mark.parametrize("language,code", [("python", "print('a\\ud83d', len('\\ude00'))"), ("javascript", "console.log('a\\ud83d', 1)"),
+                                           ("bash", "echo 'a\\ud83d' 1")])
+def test_half_a_character_in_code_is_run_as_the_replacement_character(prepared, language, code):
+    """As JavaScript's clients send an emoji that was cut in two."""
+    seen = len(prepared.stray)
+    prepared.send_raw(b'{"jsonrpc":"2.0","id":"half","method":"tools/call","params":{"name":"run_code","arguments":{"language":"%s","code":"%s"}}}\n'
+                      % (language.encode(), code.encode()))
+    result = prepared.wait_for_stray(seen + 1)[-1]["result"]["structuredContent"]
+    assert result["stdout"] == "a\ufffd 1\n" and "U+FFFD" in result["note"]
+
+
 def test_a_file_whose_name_is_no_utf8_is_edited_and_shared_by_the_name_shown(prepared):
     run = prepared.run("open(b'odd\\xff', 'w').write('one')")
     shown = run["files_changed"][0]["path"]

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mcp/half_characters.h"
+#include "mcp/inbound.h"
 #include "mcp/json_scan.h"
 #include "mcp/message.h"
 
@@ -151,6 +153,39 @@ TEST(JsonScan, CountsDepthAndValues) {
   EXPECT_FALSE(scan.too_many_values());
   scan.feed(std::string(kJsonValuesMax, ','));
   EXPECT_TRUE(scan.too_many_values());
+}
+
+TEST(HalfCharacters, LoneSurrogatesAreReplaced) {
+  const std::string cases[][2] = {
+      {R"("a\ud83d")", R"("a\ufffd")"},
+      {R"("\ude00b")", R"("\ufffdb")"},
+      {R"("\ud83d\ud83d\ude00")", R"("\ufffd\ud83d\ude00")"},
+      {R"("\\\ud83d")", R"("\\\ufffd")"},
+      {R"("\uD83D\n\uDE00")", R"("\ufffd\n\ufffd")"},
+  };
+  for (const auto& [given, wanted] : cases) EXPECT_EQ(with_whole_characters(given), wanted);
+}
+
+TEST(HalfCharacters, WhatHasNoneIsLeftAlone) {
+  for (const char* text :
+       {R"("\ud83d\ude00")", R"("\\ud83d")", R"("\ud83")", "\"\\", "\"\\u", "", "\xed\xa0\x80"}) {
+    EXPECT_EQ(with_whole_characters(text), std::nullopt) << text;
+  }
+}
+
+bool is_read(const std::string& arguments) {
+  return std::holds_alternative<Inbound>(read_inbound(
+      R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":)" +
+      arguments + "}}"));
+}
+
+TEST(HalfCharacters, CodeMayHaveThemAndNothingElse) {
+  EXPECT_TRUE(is_read(R"({"code":"x = '\ud83d'"})"));
+  EXPECT_FALSE(is_read(R"({"path":"\ud83d"})"));
+  EXPECT_FALSE(is_read(R"({"code":"\ud83d","path":"\ud83d"})"));
+  EXPECT_FALSE(is_read(R"({"code":"\ud83d","\ud83d":1})"));
+  EXPECT_FALSE(is_read(R"(["\ud83d"])"));
+  EXPECT_FALSE(is_read(R"({"code":"\ud83d")"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <latch>
 #include <memory>
 #include <mutex>
@@ -184,6 +185,25 @@ TEST(WorkerPool, FewerAreAtWorkForOneWhileOthersAsk) {
   if (std::chrono::steady_clock::now() - asked_at < std::chrono::milliseconds(900)) {
     EXPECT_LE(soon, 1);
   }
+  EXPECT_TRUE(pool.wait_until_idle(seconds(30)));
+}
+
+// Nobody asks any more, and no thread ends its work, when there is room for what waits.
+TEST(WorkerPool, WhatWaitsBeginsOnceOthersAskNoMore) {
+  std::promise<void> second;
+  auto second_has_begun = second.get_future();
+  std::latch release(1);
+  WorkerPool pool(4, 100, {4, 50, 4, 1});
+  const auto long_work = [&] { release.wait(); };
+  ASSERT_TRUE(pool.run("one", long_work));
+  ASSERT_TRUE(pool.run("other", [] {}));
+  ASSERT_TRUE(pool.run("one", [&] {
+    second.set_value();
+    release.wait();
+  }));
+  ASSERT_TRUE(pool.run("other", long_work)) << "it may take the thread that watched the time";
+  EXPECT_EQ(second_has_begun.wait_for(seconds(30)), std::future_status::ready);
+  release.count_down();
   EXPECT_TRUE(pool.wait_until_idle(seconds(30)));
 }
 
