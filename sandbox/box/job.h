@@ -39,6 +39,7 @@ struct Job {
   FileChanges::Unfinished unfinished;  // when that began
   bool had_company = false;            // another run was on at some time of it
   bool group_interrupted = false;
+  bool group_asked = false;  // by the first interrupt
   int start_attempts = 0;
   std::size_t outputs_bytes = 0;  // of the record
   std::size_t outputs_values = 0;

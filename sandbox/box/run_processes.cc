@@ -26,6 +26,7 @@ namespace {
 
 constexpr int kRoundsMax = 3;
 constexpr std::size_t kCommandBytesMax = 80;
+constexpr int kSubshellsDeep = 4;
 // As the profile of bash starts it: the text that follows is none of the user's.
 constexpr std::string_view kShell = "/bin/bash --noprofile --norc -c {";
 // Of a look that only finds out what to say.
@@ -165,6 +166,31 @@ void interrupt_processes_since(const InitProcess& init, pid_t worker, std::int64
   (void)signal_processes(init, is_started_since(worker, since), SIGINT);
 }
 
+namespace {
+
+// A subshell that waits for a program is known to nobody, and ends with that: the program is named.
+// `depth_max` bounds how far subshells in subshells are looked into.
+void add_left(pid_t host_pid, pid_t pid, const std::string& name, int depth_max,
+              base::WorkBudget& budget, std::vector<LeftProcess>& left) {
+  const std::string command = command_line(host_pid);
+  if (!command.starts_with(kShell)) {
+    left.push_back({pid, command.empty() ? files::shown_path(name) : command});
+    return;
+  }
+  if (depth_max == 0) return left.push_back({pid, "a subshell"});
+  const std::size_t before = left.size();
+  const std::string number = std::to_string(host_pid);
+  std::ifstream children("/proc/" + number + "/task/" + number + "/children");
+  for (pid_t child = 0; left.size() < kLeftProcessesTold && budget.take() && children >> child;) {
+    const auto process = read_process(child);
+    if (!process || process->is_zombie) continue;
+    add_left(child, process->pid, process->name, depth_max - 1, budget, left);
+  }
+  if (left.size() == before) left.push_back({pid, "a subshell"});
+}
+
+}  // namespace
+
 std::vector<LeftProcess> left_processes(const InitProcess& init, const LeftSince& since) {
   std::vector<LeftProcess> left;
   // A process of one thread, whose children are those that nobody else waits for.
@@ -176,9 +202,7 @@ std::vector<LeftProcess> left_processes(const InitProcess& init, const LeftSince
     if (!process || process->is_zombie || process->started < since.began) continue;
     if (since.workers.contains(process->pid)) continue;
     if (since.session && process->session != *since.session) continue;
-    std::string command = command_line(child);
-    if (command.starts_with(kShell)) command = "a subshell";
-    left.push_back({process->pid, command.empty() ? files::shown_path(process->name) : command});
+    add_left(child, process->pid, process->name, kSubshellsDeep, budget, left);
   }
   return left;
 }

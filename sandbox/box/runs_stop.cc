@@ -61,9 +61,12 @@ void Runs::stop(Job& job, Cause cause) {
   // A process of its own has nothing to save but what it saves on SIGINT; its children matter more.
   if (job.own_worker || is_limit(cause)) {
     job.worker->interrupt_group();
+    job.group_asked = true;
     job.group_interrupted = is_limit(cause);
   }
-  job.worker->interrupt();
+  // The group's is the process's own, too: of two it would take the second while it tells of the
+  // first.
+  if (!job.group_asked || job.worker->is_interrupted_by_frame()) job.worker->interrupt();
   job.escalation =
       context_.loop.after(kInterruptGroupAfter, [this, id = job.run.run_id] { escalate(id, 1); });
 }
@@ -86,7 +89,12 @@ void Runs::escalate(const std::string& run_id, int step) {
     return;
   }
   if (step == 1) {
-    interrupt_children(job);
+    // A second interrupt would hit programs while they tell what the first one has cut off.
+    if (job.group_asked && !job.worker->is_interrupted_by_frame()) {
+      job.group_interrupted = true;
+    } else {
+      interrupt_children(job);
+    }
     const milliseconds kill_after = job.stop_cause == Cause::kPids ? kKillBombAfter : kKillAfter;
     job.escalation = context_.loop.after(kill_after - kInterruptGroupAfter,
                                          [this, run_id] { escalate(run_id, 2); });
