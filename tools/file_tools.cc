@@ -17,6 +17,7 @@
 #include "share/mime.h"
 #include "tools/base64.h"
 #include "tools/charset.h"
+#include "tools/picture_reply.h"
 #include "tools/text_window.h"
 #include "tools/tool_kit.h"
 
@@ -44,36 +45,6 @@ constexpr std::int64_t kTypedBytes = 4096;  // that say what a file is
 
 base::Result<BoxFiles> files_of(const Services& services, const sessions::Session& session) {
   return files_in(TRY(services.sessions.root_of(session)), session);
-}
-
-bool is_picture(const std::string& mime_type) {
-  return mime_type == "image/png" || mime_type == "image/jpeg" || mime_type == "image/gif" ||
-         mime_type == "image/webp";
-}
-
-base::Result<Reply> picture_reply(const BoxFiles& files, const std::string& path,
-                                  const std::string& mime_type) {
-  const auto whole = TRY(files.read(path, 0, kImagesBytesMax));
-  if (whole.total_bytes > kImagesBytesMax) {
-    return base::error(Error::Kind::kInvalid,
-                       shown_path(whole.path) + ": " + mime_type + " of " +
-                           std::to_string(whole.total_bytes) + " bytes is too large to be shown (" +
-                           std::to_string(kImagesBytesMax) +
-                           " at most); make it smaller with run_code, or share_file gives it to "
-                           "the user; encoding base64 reads its bytes");
-  }
-  Reply reply;
-  reply.structured = json{{"path", shown_path(whole.path)},
-                          {"bytes", whole.content.size()},
-                          {"total_bytes", whole.total_bytes},
-                          {"mime_type", mime_type},
-                          {"encoding", "base64"},
-                          {"content", ""}};
-  reply.text = one_line(shown_path(whole.path)) + ": " + mime_type + ", " +
-               std::to_string(whole.total_bytes) + " bytes, as an image";
-  reply.more->push_back(
-      {{"type", "image"}, {"data", to_base64(whole.content)}, {"mimeType", mime_type}});
-  return reply;
 }
 
 // As much of it as fits a result once it is printed as JSON.
@@ -238,7 +209,7 @@ mcp::Tool read_file(const Services& services) {
         const std::string beginning = beginning_of(files, read, offset);
         const std::string mime_type = share::mime_type_of(beginning, read.path);
         if (encoding == "auto" && offset == 0 && is_picture(mime_type)) {
-          return picture_reply(files, path, mime_type);
+          return picture_reply(services, session, files, path, mime_type, context);
         }
         const bool asked = encoding != "auto" || offset > 0 || arguments.has("limit");
         return content_reply(std::move(read), offset, encoding,

@@ -47,16 +47,18 @@ bool has(const json& output, const char* form) {
   return files != output.end() && files->contains(form);
 }
 
+bool has_table(const json& output) {
+  return output.contains("html") && output["html"].is_string() &&
+         output["html"].get_ref<const std::string&>().find("<table") != std::string::npos;
+}
+
 // Whether this form of an output is one that another form says, too, in fewer characters.
 bool is_repeated(const json& output, std::string_view form) {
   const bool has_text = says_it(output, "text");
   if (form == "csv") return has_text || says_it(output, "json");
   if (form == "svg") return output.contains("image_path");
   if (form == "html") {
-    const bool is_table =
-        output.contains("html") && output["html"].is_string() &&
-        output["html"].get_ref<const std::string&>().find("<table") != std::string::npos;
-    return has_text && (has(output, "json") || has(output, "chart") || is_table);
+    return has_text && (has(output, "json") || has(output, "chart") || has_table(output));
   }
   if (form != "json" || !has_text) return false;
   return bytes_of(output["json"]) > kDataBesideTextMax;
@@ -144,8 +146,11 @@ class Filling {
     const bool is_here = output.contains(format.name);
     if (!has_file && !is_here) return;
     if (is_here && is_repeated(output, format.name)) {
-      // Of pages and drawings nobody misses the letters.
-      if (!has_file && !is_data(format)) return;
+      // Nobody misses the letters of a drawing, or of a page whose data is here too. A table that
+      // is all there is beside a text may have more than the text says.
+      const bool is_lone_table = std::string_view(format.name) == "html" && has_table(output) &&
+                                 !has(output, "json") && !has(output, "chart");
+      if (!has_file && !is_data(format) && !is_lone_table) return;
       return name_file(output, shown, format);
     }
     json value = is_here ? output[format.name] : json();

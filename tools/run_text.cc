@@ -122,7 +122,7 @@ void add_output(std::string& text, const json& output, std::size_t number) {
   if (!is_partial) return;
   for (const auto& [format, where] : output["truncated"].items()) {
     text += format + " of output " + std::to_string(number) + " is " + where["total_bytes"].dump() +
-            " bytes; all of it: read_file " + one_line(where["file"].get<std::string>()) + "\n";
+            " bytes; more: read_file " + one_line(where["file"].get<std::string>()) + "\n";
   }
 }
 
@@ -158,6 +158,7 @@ std::string line_of_change(const json& change, const std::string& name) {
 // Many of one folder in one line.
 void add_changes(std::string& text, const json& value) {
   constexpr std::size_t kManyInAFolder = 4;
+  constexpr std::size_t kLinesOfChangesMax = 40;
   using Group = std::pair<std::string, std::string>;  // change and folder
   std::map<Group, std::vector<const json*>> groups;
   for (const json& change : value["files_changed"]) {
@@ -171,9 +172,16 @@ void add_changes(std::string& text, const json& value) {
     groups[{change["change"].get<std::string>(), path.substr(0, path.rfind('/') + 1)}].push_back(
         &change);
   }
+  std::size_t lines = 0;
+  std::size_t untold = 0;
   for (const auto& [group, changes] : groups) {
     const auto& [what, folder] = group;
     const bool are_many = changes.size() >= kManyInAFolder;
+    lines += are_many ? 1 : changes.size();
+    if (lines > kLinesOfChangesMax) {
+      untold += changes.size();
+      continue;
+    }
     if (are_many) text += what + " in " + one_line(folder) + ":";
     for (const json* change : changes) {
       const std::string path = (*change)["path"].get<std::string>();
@@ -185,6 +193,9 @@ void add_changes(std::string& text, const json& value) {
       }
     }
     if (are_many) text += "\n";
+  }
+  if (untold > 0) {
+    text += std::to_string(untold) + " more files changed, in other folders: list_files\n";
   }
   if (value.contains("files_changed_total")) {
     text += value["files_changed_total"].dump() + " files changed in all\n";

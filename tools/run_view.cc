@@ -242,9 +242,23 @@ std::string note_of(const Run& run) {
   return note;
 }
 
-constexpr std::string_view kToolsFolders[] = {
-    ".git",          "node_modules", "__pycache__",       ".venv", "venv", "site-packages",
-    ".pytest_cache", ".mypy_cache",  ".ipynb_checkpoints"};
+constexpr std::string_view kToolsFolders[] = {".git",
+                                              "node_modules",
+                                              "__pycache__",
+                                              ".venv",
+                                              "venv",
+                                              "site-packages",
+                                              ".pytest_cache",
+                                              ".mypy_cache",
+                                              ".ruff_cache",
+                                              ".tox",
+                                              ".ipynb_checkpoints",
+                                              ".pnpm-store",
+                                              ".yarn",
+                                              ".next",
+                                              ".gradle",
+                                              ".cargo",
+                                              "CMakeFiles"};
 
 // The folder of a tool's own files in which a path lies, or nothing.
 std::string tools_folder_of(const std::string& path) {

@@ -1,5 +1,7 @@
 #include "sandbox/box/run_environment.h"
 
+#include <unistd.h>
+
 #include <map>
 
 #include "sandbox/box/network.h"
@@ -13,6 +15,24 @@ constexpr const char* kCertificateVariables[] = {
     "SSL_CERT_FILE",     "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",    "NODE_EXTRA_CA_CERTS",
     "GIT_SSL_CAINFO",    "PIP_CERT",           "npm_config_cafile", "AWS_CA_BUNDLE",
     "CARGO_HTTP_CAINFO", "DENO_CERT"};
+
+// Programs look into these variables for what an environment may have at `file`: fontconfig, then
+// choreographer (kaleido), karma, lighthouse and puppeteer for a browser.
+struct PartOfEnvironment {
+  const char* variable;
+  const char* file;
+};
+constexpr const char* kBrowser = "/bin/chromium";
+constexpr PartOfEnvironment kPartsOfEnvironment[] = {
+    {"FONTCONFIG_FILE", "/share/fonts/fonts.conf"},
+    {"BROWSER_PATH", kBrowser},
+    {"CHROME_BIN", kBrowser},
+    {"CHROME_PATH", kBrowser},
+    {"PUPPETEER_EXECUTABLE_PATH", kBrowser},
+    // Where these are set to anything, the two fetch no browser of their own.
+    {"PUPPETEER_SKIP_DOWNLOAD", kBrowser},
+    {"PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", kBrowser},
+};
 
 }  // namespace
 
@@ -50,6 +70,11 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
       {"POLARS_MAX_THREADS", threads},
       // Arrow's heap would take a gigabyte of the process's data at once, and use a part of it.
       {"MIMALLOC_ARENA_EAGER_COMMIT", "0"}};
+  for (const auto& [variable, file] : kPartsOfEnvironment) {
+    if (!has_environment || ::access((spec.environment_directory + file).c_str(), F_OK) != 0)
+      continue;
+    all[variable] = place + file;
+  }
   if (spec.network.empty()) {
     // What needs a network fails at once, instead of waiting and asking again for minutes.
     all["PIP_RETRIES"] = "0";

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include "sandbox/files/box_path.h"
 
@@ -23,6 +24,11 @@ namespace {
 // A rename anywhere on the host makes a walk with ".." in it fail with EAGAIN; an adversary can
 // cause that for ever. 128 attempts leave one in a thousand walks unlucky under full attack.
 constexpr int kAttempts = 128;
+constexpr std::string_view kHome = "/home/user";
+constexpr const char* kNothing = "no such file or directory; list_files shows what is there";
+constexpr const char* kOfAMachine =
+    "no such file or directory: a session sees nothing of the user's machine but folders that "
+    "whoever runs hutch grants (--mount NAME=PATH), at /mnt/NAME";
 
 base::UniqueFd open_resolved(int directory_fd, const std::string& path, int flags,
                              std::uint64_t resolve) {
@@ -50,6 +56,12 @@ std::string refusal(Purpose purpose) {
     return "permission denied; writing is possible in /workspace, /home/user and /tmp";
   }
   return "permission denied; the session's code may not read it either, unless it changes the mode";
+}
+
+// Homes on macOS, on Linux but for a session's own, and on Windows.
+bool is_of_a_machine(std::string_view path) {
+  return path.starts_with("/Users/") || path.find(":\\") != std::string_view::npos ||
+         (path.starts_with("/home/") && !path.starts_with(kHome));
 }
 
 }  // namespace
@@ -109,8 +121,7 @@ Error path_error(const std::string& path, int failure, Purpose purpose) {
   };
   switch (failure) {
     case ENOENT:
-      return make(ErrorKind::kNotFound,
-                  "no such file or directory; list_files shows what is there");
+      return make(ErrorKind::kNotFound, is_of_a_machine(shown_path(path)) ? kOfAMachine : kNothing);
     case ENOTDIR:
       return make(ErrorKind::kInvalid, "a part of this path is a file, not a directory");
     case EISDIR:

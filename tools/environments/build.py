@@ -5,6 +5,7 @@ out. Everything happens in a directory of its own, which becomes the environment
 """
 
 import datetime
+import functools
 import glob
 import hashlib
 import json
@@ -17,9 +18,10 @@ import sys
 import time
 
 import debian
+import node_parts
 
 INSIDE = "/environment"  # where sandboxes have it
-FORMAT = 5  # of what is made from the same lists: another one, another id
+FORMAT = 6  # of what is made from the same lists: another one, another id
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
 # For building against them, and for completing what is typed; as much again are tests of the packages.
@@ -27,6 +29,7 @@ NOT_KEPT = ("pyarrow/include", "pyarrow/src", "jedi/third_party", "plotly/labext
 SUFFIXES_NOT_KEPT = (".pyx", ".pxd", ".pxi", ".map")  # for compilers, editors and debuggers
 # At every start of its Python: a virtual environment would not look for packages of the user.
 USER_SITE = "user_site.py"
+PLAYWRIGHT_BROWSER = "playwright_browser.py"
 NPM = "npm.sh"
 
 
@@ -196,7 +199,7 @@ class Uv:
 def identity_of(lock, npm, debs):
     what = {"format": FORMAT, "machine": platform.machine(), "requirements": lock,
             "python": subprocess.check_output([PYTHON, "-c", "import sys; print(sys.version_info[:2])"], text=True)}
-    for name in (USER_SITE, NPM):
+    for name in (USER_SITE, PLAYWRIGHT_BROWSER, NPM, node_parts.BROWSER_PROGRAM, node_parts.FONTS_SETTINGS):
         with open(os.path.join(HERE, name)) as file:
             what[name] = file.read()
     if debs:
@@ -228,7 +231,20 @@ def install_npm(made, npm, uv, steps):
     steps.say("Installing packages of node")
     for name in ("package.json", "package-lock.json"):
         shutil.copy(os.path.join(os.path.dirname(npm), name), made)
-    run_npm(uv, os.path.dirname(made), "install the packages of node", "ci", "--prefix", made)
+    staging = os.path.dirname(made)
+    run_npm(uv, staging, "install the packages of node", "ci", "--prefix", made)
+    node = shutil.which("node") if shutil.which("npm") else uv.npm()[0]
+    try:
+        parts = node_parts.take(made, node, functools.partial(run, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE))
+    except ValueError as failure:
+        raise Failed(str(failure)) from failure
+    if not parts:
+        return
+    run_npm(uv, staging, "leave out what is not for node", "uninstall", "--prefix", made, *parts)
+    for scope in {name.partition("/")[0] for name in parts if "/" in name}:
+        folder = os.path.join(made, "node_modules", scope)
+        if os.path.isdir(folder) and not os.listdir(folder):
+            os.rmdir(folder)
 
 
 def run_npm(uv, staging, what, *arguments):
@@ -243,6 +259,7 @@ def finish(made, name, identity, uv_version, debs):
     if packages:
         _prune(packages)
         shutil.copy(os.path.join(HERE, USER_SITE), os.path.join(packages, "hutch_user_site.py"))
+        shutil.copy(os.path.join(HERE, PLAYWRIGHT_BROWSER), os.path.join(packages, "hutch_playwright.py"))
         with open(os.path.join(packages, "hutch_user_site.pth"), "w") as file:
             file.write("import hutch_user_site\n")
     _rewrite_scripts(made)

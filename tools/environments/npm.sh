@@ -7,8 +7,16 @@ for argument; do
   case $argument in -g | --global | --prefix | --prefix=* | -C) exec node "$program" "$@" ;; esac
 done
 folder=$PWD
-while [ -n "$folder" ]; do
-  [ -e "$folder/package.json" ] || [ -d "$folder/node_modules" ] && exec node "$program" "$@"
+while [ -n "$folder" ] && [ ! -e "$folder/package.json" ] && [ ! -d "$folder/node_modules" ]; do
   folder=${folder%/*}
 done
-exec node "$program" --prefix "$PWD" "$@"
+if [ -n "$folder" ]; then
+  node "$program" "$@"
+else
+  folder=$PWD
+  node "$program" --prefix "$PWD" "$@"
+fi
+status=$?
+browsers=$folder/node_modules/playwright-core/browsers.json
+[ ! -e "$browsers" ] || /environment/bin/python3 -m hutch_playwright "$browsers"
+exit "$status"

@@ -1,5 +1,7 @@
-"""What the user of a sandbox installs is found, and before what the environment has of that name."""
+"""Packages that the user of a sandbox installs are found, and before those of that name that the environment has;
+matplotlib finds the environment's fonts, and playwright its browser."""
 
+import os
 import site
 import sys
 
@@ -13,30 +15,34 @@ def _use_user_site():
     site.ENABLE_USER_SITE = True
     site.addusersitepackages(set(sys.path))
     sys.path += of_environment
-    if any(argument.rpartition("/")[2].startswith("pip") for argument in sys.orig_argv[1:4]):
-        sys.meta_path.insert(0, _WhenPipLooks())
+    is_pip = any(argument.rpartition("/")[2].startswith("pip") for argument in sys.orig_argv[1:4])
+    sys.meta_path.insert(0, _Changes(_TO_LIBRARIES | (_TO_PIP if is_pip else {})))
     _rest_of_start()
 
 
-class _WhenPipLooks:
-    """To pip this is no virtual environment: in one it would neither install for the user what the environment has, too,
-    nor replace and remove what the user has."""
+class _Changes:
+    """Changes modules when they have been executed: name -> function that is called with the module."""
+
+    def __init__(self, changes):
+        self._changes = changes
 
     def find_spec(self, name, path=None, target=None):
-        change = _CHANGES.get(name)
+        change = self._changes.get(name)
         if change is None:
             return None
         import importlib.machinery
 
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is None or not hasattr(spec.loader, "exec_module"):
+            return spec
         execute = spec.loader.exec_module
 
         def execute_and_change(module):
             execute(module)
             try:
                 change(module)
-            except (AttributeError, ImportError):
-                pass  # another pip than we know: then it is as it is in any virtual environment
+            except Exception:
+                pass  # another version than we know: then it is as it is in any virtual environment
 
         spec.loader.exec_module = execute_and_change
         return spec
@@ -67,7 +73,42 @@ def _keep_environment(req_uninstall):
     req_uninstall.UninstallPathSet.from_dist = classmethod(from_dist)
 
 
-_CHANGES = {"pip._internal.utils.virtualenv": _deny, "pip._internal.utils.misc": _allow,
-            "pip._internal.req.req_uninstall": _keep_environment}
+def _add_fonts(font_manager):
+    """A figure's text takes from them what its own font has no glyph for, whatever font a style or the user has set."""
+    import re
+
+    folder = os.path.join(sys.prefix, "share/fonts")
+    try:
+        files = sorted(file for file in os.listdir(folder) if file.endswith(".ttf") and "Color" not in file)
+    except OSError:
+        return
+    paths = [os.path.join(folder, file) for file in files]
+    for path, file in zip(paths, files):
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", file.partition("_")[0])  # NotoSansSC_400Regular.ttf
+        font_manager.fontManager.ttflist.append(
+            font_manager.FontEntry(fname=path, name=name, style="normal", variant="normal", weight=400, stretch="normal", size="scalable"))
+    find = font_manager.FontManager._find_fonts_by_props
+
+    def find_with_ours(self, *arguments, **options):
+        found = find(self, *arguments, **options)
+        return found + [path for path in paths if path not in found]
+
+    font_manager.FontManager._find_fonts_by_props = find_with_ours
+    told = set()
+    # Else it says for each text that is drawn which font is not there.
+    font_manager._log.addFilter(lambda record: not (record.getMessage() in told or told.add(record.getMessage())))
+
+
+def _give_browser(playwright):
+    import hutch_playwright
+
+    hutch_playwright.give(os.path.join(os.path.dirname(playwright.__file__), "driver/package/browsers.json"))
+
+
+# To pip this is no virtual environment: in one it would neither install for the user what the environment has, too, nor
+# replace and remove what the user has.
+_TO_PIP = {"pip._internal.utils.virtualenv": _deny, "pip._internal.utils.misc": _allow,
+           "pip._internal.req.req_uninstall": _keep_environment}
+_TO_LIBRARIES = {"matplotlib.font_manager": _add_fonts, "playwright": _give_browser}
 
 site.execsitecustomize = _use_user_site

@@ -4,8 +4,6 @@ from io import BytesIO
 
 _LEGEND_MAX = 12
 _TICKS_MAX = 12
-
-
 _DOTS_PER_INCH = 100
 
 
@@ -15,6 +13,14 @@ def draw(chart, kind="png", width=None, height=None, scale=None, downwards=False
     `downwards`: the y axis of a chart with one has its first value at the top."""
     if chart is None:
         return None
+    import matplotlib
+
+    # The user's own settings are meant for figures of matplotlib.
+    with matplotlib.rc_context({name: value for name, value in matplotlib.rcParamsDefault.items() if name != "backend"}):
+        return _drawn(chart, kind, width, height, scale, downwards)
+
+
+def _drawn(chart, kind, width, height, scale, downwards):
     from matplotlib.figure import Figure
 
     parts = _parts(chart)

@@ -99,9 +99,16 @@ def _add_rich(value, found):
     if bundle is not None:
         data = bundle(value)
         _add_bundle(data[0] if isinstance(data, tuple) else data or {}, found)
+    picture = pictures.of_pil(value)  # its own would first encode millions of points that nobody sees
+    if picture is not None:
+        _add("png", picture, found)
+        width, height = pictures.size_of(found["png"])
+        if (width, height) != value.size:
+            found["text"] += f" (drawn smaller: {width} x {height} pixels)"
+        return
     for name in ("html", "markdown", "latex", "svg", "png", "jpeg", "json"):
         method = getattr(kind, f"_repr_{name}_", None)
-        if name not in found and method is not None:
+        if method is not None and name not in found and not (name == "jpeg" and "png" in found):
             content = method(value)
             _add(name, content[0] if isinstance(content, tuple) else content, found)
 
@@ -118,7 +125,7 @@ def _add_bundle(data, found):
     for mime_type, content in data.items():
         name = _MIME_TYPES.get(mime_type)
         name = "json" if name is None and mime_type.endswith("+json") else name
-        if name is not None:
+        if name is not None and not (name == "jpeg" and "png" in found):
             _add(name, content, found)
 
 

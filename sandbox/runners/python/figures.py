@@ -23,13 +23,14 @@ class Figures:
     def __init__(self, emit):
         self._emit = emit
         self._sent = []  # pairs of figure and output of this run, which need no second sending
+        self._last_shown = None  # by show() of this run, which has closed it
         self._warnings = {}  # what matplotlib had to say of this run's pictures, each once
         WhenImported("matplotlib.axes", watch_drawing)
         WhenImported("matplotlib.figure", self._take_figures)
         WhenImported(_PYPLOT, self._take_pyplot)
 
     def begin(self):
-        self._sent, self._warnings = [], {}
+        self._sent, self._warnings, self._last_shown = [], {}, None
 
     def forget_but(self, output):
         """Of all others the outputs were cleared."""
@@ -41,6 +42,7 @@ class Figures:
         finally:
             if (pyplot := _pyplot()) is not None:
                 pyplot.close("all")  # else the next run would draw into what an interrupt has left
+            self._last_shown = None
             self._tell_warnings()
 
     def _take_pyplot(self, pyplot):
@@ -49,6 +51,15 @@ class Figures:
             self.show_all()
 
         pyplot.show = show
+        save = pyplot.savefig
+
+        def savefig(*arguments, **options):
+            """Saves the figure; after show(), which closes it, the one that was shown: else it would be an empty one."""
+            if self._last_shown is not None and not pyplot.get_fignums():
+                return self._last_shown.savefig(*arguments, **options)
+            return save(*arguments, **options)
+
+        pyplot.savefig = savefig
 
     def _take_figures(self, module):
         def show(figure, *_arguments, **_options):
@@ -81,8 +92,9 @@ class Figures:
         try:
             if figure.axes or figure.texts or figure.images or figure.artists:
                 if not any(figure is sent for sent, _ in self._sent):
-                    self._emit(*self.output_of(figure, is_main_result=False))
+                    self._emit(*self.output_of(figure, is_main_result=False), figure=figure)
         finally:
+            self._last_shown = figure
             if pyplot is not None:  # figures can be made without it
                 pyplot.close(figure)
 

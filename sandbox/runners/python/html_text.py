@@ -29,6 +29,7 @@ class _Reader(HTMLParser):
         self._lines = [""]
         self._rows = None  # of the table that is open
         self._cell = None
+        self._cells_wide = 1
         self._unseen = 0
 
     def handle_starttag(self, tag, attrs):
@@ -42,6 +43,7 @@ class _Reader(HTMLParser):
         elif tag in ("td", "th") and self._rows is not None:
             self._end_cell()
             self._cell = ""
+            self._cells_wide = _number(dict(attrs).get("colspan"))
         elif tag in _BLOCKS:
             self._new_line()
 
@@ -66,7 +68,7 @@ class _Reader(HTMLParser):
         words = " ".join(data.split())
         if self._cell is not None:
             self._cell += words
-        elif self._rows is None and words:
+        elif words:  # in a table it is the caption's
             self._lines[-1] += (" " if self._lines[-1] else "") + words
 
     def _end_cell(self):
@@ -74,6 +76,7 @@ class _Reader(HTMLParser):
             if not self._rows:
                 self._rows.append([])
             self._rows[-1].append(self._cell if len(self._cell) <= CELL_CHARACTERS else self._cell[:CELL_CHARACTERS] + "...")
+            self._rows[-1] += [""] * (self._cells_wide - 1)
             self._cell = None
 
     def _new_line(self):
@@ -81,7 +84,11 @@ class _Reader(HTMLParser):
             self._lines.append("")
 
     def text(self):
-        return "\n".join(self._lines).strip()
+        return "\n".join(self._lines).strip("\n").rstrip()  # a header may begin with an empty cell
+
+
+def _number(colspan):
+    return min(int(colspan), 50) if (colspan or "").isdecimal() and int(colspan) else 1
 
 
 def _aligned(rows):

@@ -3,6 +3,7 @@
 Both would open a browser in show(); here that is a result of the run.
 """
 
+import json
 import sys
 from json import JSONDecoder
 
@@ -10,6 +11,8 @@ from hutch_runner import chart_pictures
 from hutch_runner.channel import INLINE_CHARACTERS, EncodedJson
 from hutch_runner.imports import WhenImported
 from hutch_runner.plain_json import plain
+
+SHOWN_SECONDS = 20  # for a picture that nobody has asked for by name
 
 
 def watch(display):
@@ -20,10 +23,13 @@ def watch(display):
     def take_altair(module):
         mixin = getattr(module, "TopLevelMixin", None) or module.Chart
         mixin.show = mixin.display = lambda self, *_arguments, **_options: display(self)
+        # Its bound is for pages; here the advice that comes with it, to install another program, leads nowhere.
+        module.data_transformers.disable_max_rows()
 
     def take_plotly_images(module):
         if not module.kaleido_available():
             module.kaleido_available, module.to_image = lambda: True, _plotly_image
+            module.write_images = lambda *arguments, **options: _write_images(module, *arguments, **options)
 
     for name, take in (("plotly.basedatatypes", take_plotly), ("plotly.io._kaleido", take_plotly_images), ("altair", take_altair)):
         WhenImported(name, take)
@@ -58,9 +64,21 @@ def _plotly(figure):
         spec.get("layout", {}).pop("template", None)  # how plotly draws anyway, in seven kilobytes
         spec = plain(spec, large=float)  # for plotly they are numbers
     chart = _chart(plotly_charts.chart_of, figure)
-    # Its own pictures take a browser.
-    return {"text": _words_for(figure), "png": _picture(lambda drawn: chart_pictures.draw(drawn, downwards=_goes_down(figure)), chart),
-            "html": figure.to_html(include_plotlyjs="cdn", full_html=False), "json": spec, "chart": chart}
+    picture, lacks = _picture_of_plotly(figure, text, chart)
+    return {"text": _words_for(figure) + lacks, "png": picture, "html": figure.to_html(include_plotlyjs="cdn", full_html=False), "json": spec, "chart": chart}
+
+
+def _picture_of_plotly(figure, figure_json, chart):
+    """The picture, or None, and what is to be said of it."""
+    from hutch_runner import plotly_pictures
+    try:
+        return plotly_pictures.picture(figure_json, seconds=SHOWN_SECONDS), ""
+    except plotly_pictures.NoBrowser as failure:
+        reason = str(failure)
+    picture = _picture(lambda drawn: chart_pictures.draw(drawn, downwards=_goes_down(figure)), chart)
+    if picture is None:
+        return None, f"; no picture: {reason}"
+    return picture, f"; drawn by matplotlib from its data, without plotly's sizes, second axes and themes: {reason}"
 
 
 def _goes_down(figure):
@@ -69,25 +87,36 @@ def _goes_down(figure):
 
 def _plotly_image(figure, format=None, width=None, height=None, scale=None, validate=True, **_options):
     """What to_image() and write_image() of plotly make of kaleido, and so of a browser."""
-    from hutch_runner import plotly_charts
+    from hutch_runner import plotly_charts, plotly_pictures
     if isinstance(figure, dict):
         figure = sys.modules["plotly.graph_objects"].Figure(figure)
+    kind = (format or "png").lower()
+    try:
+        return plotly_pictures.picture(figure.to_json(), kind, width, height, scale)
+    except plotly_pictures.NoBrowser as failure:
+        reason = str(failure)
     chart = _chart(plotly_charts.chart_of, figure)
-    picture = None if chart is None else chart_pictures.draw(
-        chart, (format or "png").lower(), width, height, scale, _goes_down(figure))
+    picture = None if chart is None else chart_pictures.draw(chart, kind, width, height, scale, _goes_down(figure))
     if picture is None:
-        raise ValueError("no picture of this figure: plotly draws with a browser, which is not here, and without one only usual charts "
-                         "of two dimensions can be drawn; fig.write_html('figure.html') keeps the whole")
+        raise ValueError(f"no picture of this figure: {reason}; fig.write_html('figure.html') keeps the whole")
     import warnings
-    warnings.warn("drawn by matplotlib from the figure's data, since plotly's own pictures take a browser: "
+    warnings.warn(f"drawn by matplotlib from the figure's data, since plotly's own pictures take a browser: {reason}; "
                   "fig.write_html() keeps the figure as it is", stacklevel=2)
     return picture
+
+
+def _write_images(module, fig, file, format=None, scale=None, width=None, height=None, validate=True):
+    for one in module.broadcast_args_to_dicts(fig=fig, file=file, format=format, scale=scale, width=width, height=height, validate=validate):
+        module.write_image(one.pop("fig"), one.pop("file"), **one)
 
 
 def _altair(chart):
     from hutch_runner import vega_charts
     spec = chart.to_dict()
-    return {"png": _picture(_draw_vega_lite, spec), "html": chart.to_html(), "json": plain(spec, large=float), "chart": _chart(vega_charts.chart_of, spec)}
+    text = repr(chart)
+    if '"url": "http' in json.dumps(spec.get("data", {})):
+        text += " (its data comes from a URL: marks are missing where the session's network does not allow that)"
+    return {"text": text, "png": _picture(_draw_vega_lite, spec), "html": chart.to_html(), "json": plain(spec, large=float), "chart": _chart(vega_charts.chart_of, spec)}
 
 
 def _words_for(figure):

@@ -1,8 +1,20 @@
-"""Pictures small enough to be read: PNG of at most 750 kB where that can be had."""
+"""Pictures small enough to be read: PNG of at most 750 kB where that can be had.
+
+As a program it makes them smaller: without arguments the PNG from its stdin, to stdout; else the file PATH (its bytes in
+hexadecimal, since names may be no text), of any kind, as a JPEG of at most BYTES in the file TARGET, whose folder is its own.
+"""
+
+import contextlib
+import os
+import sys
+import time
 
 BYTES_GOOD = 750_000
 BYTES_MAX = 20 << 20  # the host's own bound
 SIDE_MIN = 200
+SIDE_SHOWN = 1568  # models see no more of a larger one
+KEPT_SECONDS = 600
+ORIENTATION = 0x0112  # a tag of EXIF
 
 
 def bytes_of(content):
@@ -18,9 +30,30 @@ def as_png(picture):
 
     from PIL import Image
 
+    return png_of(Image.open(BytesIO(picture)))
+
+
+def png_of(picture):
+    """Of a picture of PIL: no larger than a model sees."""
+    from io import BytesIO
+
+    if max(picture.size) > SIDE_SHOWN:
+        picture = picture.copy()
+        picture.thumbnail((SIDE_SHOWN, SIDE_SHOWN))
     buffer = BytesIO()
-    Image.open(BytesIO(picture)).save(buffer, format="PNG")
+    picture.save(buffer, format="PNG")
     return buffer.getvalue()
+
+
+def of_pil(value):
+    """The PNG of a value that is a picture of PIL; None for any other value."""
+    module = sys.modules.get("PIL.Image")
+    return png_of(value) if module is not None and isinstance(value, getattr(module, "Image", ())) else None
+
+
+def size_of(png):
+    """Width and height, as the header says them."""
+    return int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big")
 
 
 def of_svg(svg):
@@ -30,7 +63,30 @@ def of_svg(svg):
     if find_spec("vl_convert") is None:
         return None
     import vl_convert
-    return vl_convert.svg_to_png(svg, scale=1.5)
+    png = vl_convert.svg_to_png(svg, scale=1.5)
+    if find_spec("PIL") is None:
+        return png
+    from io import BytesIO
+
+    from PIL import Image
+
+    buffer = BytesIO()
+    on_white(Image.open(BytesIO(png))).save(buffer, format="PNG")
+    return buffer.getvalue()
+
+
+def on_white(picture):
+    """A picture in RGB. Black lines on no ground of their own are black on black for some who look."""
+    from PIL import Image
+
+    if picture.mode.startswith("I"):  # 16 bits a pixel: converted as they are, nearly all of them would be white
+        low, high = picture.getextrema()
+        factor = 255 / max(high - low, 1)
+        picture = picture.convert("I").point(lambda value: value * factor - low * factor).convert("L")
+    if not picture.has_transparency_data:
+        return picture.convert("RGB")
+    picture = picture.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("RGB")
 
 
 def fit(png):
@@ -44,26 +100,73 @@ def fit(png):
 
 
 def shrink(png):
+    """Fewer colours before fewer points: of a photo as many can be read with 256."""
     from io import BytesIO
 
     from PIL import Image
 
     picture = Image.open(BytesIO(png))
     picture.load()
+    picture.thumbnail((SIDE_SHOWN, SIDE_SHOWN))
     while True:
+        for made in (picture, picture.quantize(256, method=Image.Quantize.FASTOCTREE) if picture.mode in ("RGB", "RGBA", "L") else None):
+            if made is not None:
+                buffer = BytesIO()
+                made.save(buffer, format="PNG")
+                png = buffer.getvalue()
+            if len(png) <= BYTES_GOOD:
+                return png
         # Bytes go with the area; a little less, so that twice is mostly enough.
         factor = min(0.9, (BYTES_GOOD / len(png)) ** 0.5 * 0.95)
         size = [max(1, round(side * factor)) for side in picture.size]
         if min(size) < SIDE_MIN:
             return png
-        buffer = BytesIO()
         picture = picture.resize(size)
-        picture.save(buffer, format="PNG")
-        png = buffer.getvalue()
-        if len(png) <= BYTES_GOOD:
-            return png
 
 
-if __name__ == "__main__":  # for ../javascript/pictures.mjs
-    import sys
-    sys.stdout.buffer.write(shrink(sys.stdin.buffer.read()))
+def draw_smaller(path, target, bytes_max):
+    """A JPEG of the picture, upright, that a model sees as much in; says on stdout how large both are."""
+    from PIL import Image, ImageOps
+
+    with Image.open(path) as picture:
+        width, height = picture.size
+        if picture.getexif().get(ORIENTATION) in (5, 6, 7, 8):  # it lies on its side
+            width, height = height, width
+        frames = getattr(picture, "n_frames", 1)
+        picture.thumbnail((SIDE_SHOWN, SIDE_SHOWN))  # first of all: a JPEG is then read in a part of its size
+        shown = on_white(ImageOps.exif_transpose(picture))
+    side = SIDE_SHOWN
+    while True:
+        shown.thumbnail((side, side))
+        shown.save(target, "JPEG", quality=85)
+        if os.path.getsize(target) <= bytes_max:
+            break
+        side = round(max(shown.size) * 0.8)
+    print(f"{shown.width} x {shown.height} pixels of {width} x {height}" + (f", the first of {frames} frames" if frames > 1 else ""))
+
+
+def main(arguments):
+    if not arguments:  # for ../javascript/pictures.mjs
+        sys.stdout.buffer.write(shrink(sys.stdin.buffer.read()))
+        return
+    path, target, bytes_max = arguments
+    try:
+        clear(os.path.dirname(target))
+        draw_smaller(bytes.fromhex(path), target, int(bytes_max))
+    except ImportError:
+        sys.exit("this session's Python has no Pillow, which would draw it smaller")
+    except Exception as failure:
+        sys.exit(f"Pillow cannot draw it smaller: {failure}")
+
+
+def clear(folder):
+    """What is there was for somebody who has read it long ago."""
+    os.makedirs(folder, exist_ok=True)
+    for entry in os.scandir(folder):
+        with contextlib.suppress(OSError):  # another one clears it, too
+            if entry.stat(follow_symlinks=False).st_mtime < time.time() - KEPT_SECONDS:
+                os.unlink(entry)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -86,7 +86,10 @@ def _pie(trace):
     if not values:  # the slices count their labels
         values = [labels.count(label) for label in dict.fromkeys(labels)]
         labels = list(dict.fromkeys(labels))
-    return chart_data.fractions(labels or range(len(values)), values)
+    sums = {}  # slices of one name are one
+    for label, value in zip(labels or range(len(values)), values):
+        sums[label] = sums.get(label, 0) + (chart_data.number(value) or 0)
+    return chart_data.fractions(list(sums), list(sums.values()))
 
 
 def _boxes(name, groups, values):

@@ -171,7 +171,8 @@ class Session:
             value._ipython_display_()
         else:
             output, picture = display.output_of(value, self.figures, is_main_result, self.notebook.formatted)
-            self.shown.add(output, picture, display_id, update)
+            is_figure = self.figures.is_figure(value) or library_charts.is_figure(value)
+            self.shown.add(output, picture, display_id, update, value if is_figure else None)
 
     def emit_bundle(self, data, display_id=None, update=False):
         self.shown.add(*display.output_of_bundle(data), display_id, update)

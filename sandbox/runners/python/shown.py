@@ -1,9 +1,11 @@
 """Outputs of a run on their way: sent at once, or held to its end where the code changes them meanwhile.
 
 What has been sent cannot be taken back. So a run that clears its outputs, or updates one by its
-display_id, as notebooks do, gives their last state; what it prints stays.
+display_id, as notebooks do, gives their last state; what it prints stays. A figure comes once, where it
+is shown and is the value of the last line, too, unless it looks different then.
 """
 
+import hashlib
 import re
 
 HELD_MAX = 100  # more the host does not take
@@ -16,26 +18,34 @@ class Shown:
         self._send = send
         self._cleared = cleared  # called with the output that stays, or None
         self._held = None  # [display_id, output, picture] of each; None: they are sent at once
+        self._figures = []  # that this run has shown: with digests of how they looked
         self._is_cleared_by_next = False
         self._has_changed_some = False
 
     def begin(self, source):
+        self._figures.clear()
         self._held = [] if self._has_changed_some or _CHANGES.search(source) else None
         self._is_cleared_by_next = False
 
     def end(self):
         held, self._held = self._held or (), None
+        self._figures.clear()
         for _, output, picture in held:
             self._send(output, picture)
 
-    def add(self, output, picture=None, display_id=None, update=False):
+    def add(self, output, picture=None, display_id=None, update=False, figure=None):
+        """`figure`: the object that the picture is of, where that may be shown more than once."""
         if display_id is not None:
             self._hold()
+        if self._is_cleared_by_next:
+            self._clear(output)
+        if figure is not None and picture and not update and self._has_shown(figure, picture):
+            if not output["is_main_result"]:
+                return
+            output, picture = {"is_main_result": True, "formats": ["text"], "text": output["text"]}, None
         if self._held is None:
             self._send(output, picture)
             return
-        if self._is_cleared_by_next:
-            self._clear(output)
         # Of an earlier run nothing can be replaced: the new state is an output of this one.
         same = [one for one in self._held if update and one[0] == display_id]
         for one in same:
@@ -44,6 +54,13 @@ class Shown:
             self._held.append([display_id, output, picture])
         if len(self._held) > HELD_MAX:
             self.end()
+
+    def _has_shown(self, figure, picture):
+        digest = hashlib.sha256(picture).digest()
+        if any(one is figure and digest == earlier for one, earlier in self._figures):
+            return True
+        self._figures.append((figure, digest))
+        return False
 
     def clear(self, wait=False):
         """With `wait`, once there is another output."""
@@ -61,6 +78,7 @@ class Shown:
     def _clear(self, next_output):
         self._is_cleared_by_next = False
         self._held.clear()
+        self._figures.clear()
         self._cleared(next_output)
 
 

@@ -17,6 +17,10 @@ def name_of(failure):
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
+# Homes on macOS, on Linux but for a session's own, and on Windows.
+_OF_A_MACHINE = re.compile(r"/Users/|/home/(?!user/)[^/]+/|[A-Za-z]:[\\/]|/mnt/c/")
+
+
 def message_of(failure):
     try:
         return _CELL.sub(r"cell \1, line ", str(failure))
@@ -37,7 +41,7 @@ def format_failure(failure):
         text = (f"{_lines_of(failure)}{name_of(failure)}: {message_of(failure)}\n"
                 f"(no more of the traceback: {type(inner).__name__})\n")
     return _CELL.sub(r"cell \1, line ", text) + (
-        _way_to_get(failure) or _way_to_await(failure) or _way_to_reload(failure))
+        _way_to_get(failure) or _way_to_await(failure) or _way_to_bring(failure) or _way_to_reload(failure))
 
 
 def _way_to_get(failure):
@@ -62,6 +66,17 @@ def _way_to_get(failure):
                f"{own} what you list")
     return (f"(this Python has no {package}: on the machine that runs hutch {way}, `hutch stdio --packages` lets sessions "
             "install packages; or write its files into /workspace)\n")
+
+
+def _way_to_bring(failure):
+    """What to do about a file of the user's machine; empty for any other failure."""
+    try:
+        if not isinstance(failure, FileNotFoundError) or not _OF_A_MACHINE.match(os.fsdecode(failure.filename)):
+            return ""
+    except Exception:  # user objects, as above
+        return ""
+    return ("(this session sees no files of the user's machine: whoever runs hutch grants a folder, which is at /mnt/NAME then, with "
+            "`--mount NAME=PATH`; or the user gives the file's content, for write_file)\n")
 
 
 def _way_to_reload(failure):

@@ -69,11 +69,37 @@ def test_plotly(extras, trace, kind, elements):
 def test_plotly_figures_are_results(extras):
     ending = extras.run("import plotly.express as px, pandas as pd\nf = px.line(x=pd.to_datetime(['2020-01-01',"
                         " '2020-01-02']), y=[1, 2])\nf.show()\nf")
-    assert [o["formats"] for o in ending.outputs] == [["text", "html", "png", "json", "chart"]] * 2
-    assert ending.main["text"] == "Figure(1 trace: scatter)" and len(ending.images) == 2
-    assert ending.main["chart"]["x"]["scale"] == "datetime"
-    assert ending.main["chart"]["elements"][0]["points"][0][0].startswith("2020-01-01T00:00:00")
-    assert "template" not in ending.main["json"]["layout"] and "plotly" in ending.main["html"]
+    shown, main = ending.outputs
+    assert shown["formats"] == ["text", "html", "png", "json", "chart"] and len(ending.images) == 1
+    assert main["is_main_result"] and main["formats"] == ["text"] and main["text"] == shown["text"]
+    assert shown["text"].startswith("Figure(1 trace: scatter); drawn by matplotlib from its data, without plotly's sizes, ")
+    assert shown["text"].endswith("this environment has no browser")
+    assert shown["chart"]["x"]["scale"] == "datetime"
+    assert shown["chart"]["elements"][0]["points"][0][0].startswith("2020-01-01T00:00:00")
+    assert "template" not in shown["json"]["layout"] and "plotly" in shown["html"]
+
+
+def test_slices_of_one_name_are_one(extras):
+    chart = main_chart(extras, "import plotly.express as px\npx.pie(names=['a', 'b', 'a', 'b'], values=[1, 2, 3, 4])")
+    assert chart["elements"] == [{"label": "a", "fraction": 0.4}, {"label": "b", "fraction": 0.6}]
+
+
+def test_a_figure_that_has_changed_comes_again(extras):
+    ending = extras.run("import plotly.express as px\nf = px.bar(x=['a'], y=[1])\nf.show()\nf.update_layout(title='T')")
+    assert len(ending.images) == 2 and "chart" in ending.main["formats"]
+    ending = extras.run("import matplotlib.pyplot as plt\nfigure, axes = plt.subplots(); axes.plot([1, 2]); figure.show()\n"
+                        "display(figure); axes.plot([2, 1]); display(figure)\nfigure")
+    assert len(ending.images) == 2 and ending.main["formats"] == ["text"]
+    ending = extras.run("import copy\ndisplay(f); display(copy.deepcopy(f))")
+    assert len(ending.images) == 2, "two figures that look the same are two"
+    ending = extras.run("from IPython.display import clear_output\nclear_output(wait=True); display(figure)\nfigure")
+    assert len(ending.images) == 1
+
+
+def test_a_picture_of_plotly_leaves_matplotlibs_style_alone(extras):
+    extras.run("import io, plotly.express as px, matplotlib.pyplot as plt\nf = px.bar(x=['a'], y=[1])\nbefore = f.to_image()")
+    ending = extras.run("plt.style.use('dark_background')\nf.to_image() == before, plt.rcParams['figure.facecolor']")
+    assert ending.text == "(True, 'black')"
 
 
 def test_plotly_saves_pictures_without_a_browser(extras):

@@ -1,0 +1,66 @@
+"""Pictures of plotly's figures, drawn by plotly itself in the environment's browser."""
+
+import glob
+import json
+import os
+import re
+import sys
+from base64 import b64decode
+
+from hutch_runner.browser import NoBrowser, Page, is_there
+
+CHARACTERS_MAX = 30_000_000  # of a figure; drawing one of those takes a browser about a gigabyte
+_WIDTH, _HEIGHT = 700, 500  # as plotly itself draws what says nothing of its size
+_MAPS = "/environment/share/topojson"
+_KINDS = ("png", "jpeg", "webp", "svg")
+_TILES = re.compile(r'"type":"(?:scatter|choropleth|density)map(?:box)?"')
+
+_page = Page(lambda: (_library(), f"window.PlotlyGeoAssets = {{topojson: {_maps('110m')}}}"))
+
+
+def picture(figure_json, kind="png", width=None, height=None, scale=None, seconds=60):
+    """Bytes of the figure's picture; NoBrowser says why there is none. Sizes in CSS pixels, before `scale`."""
+    kind = {"jpg": "jpeg"}.get(kind, kind)
+    if kind not in (*_KINDS, "pdf"):
+        raise NoBrowser(f"a browser draws no {kind}: {', '.join(_KINDS)} and pdf can be had")
+    if not is_there():
+        raise NoBrowser("this environment has no browser")
+    if len(figure_json) > CHARACTERS_MAX:
+        raise NoBrowser(f"a figure of {len(figure_json) / 1e6:.0f} MB is too much for a browser here")
+    fine_maps = f"Object.assign(PlotlyGeoAssets.topojson, {_maps('50m')});" if '"resolution":50' in figure_json else ""
+    options = {"format": "svg" if kind == "pdf" else kind, "scale": scale or 1, "imageDataOnly": True}
+    try:
+        content, width, height = _drawn(figure_json, fine_maps, options, width, height, seconds)
+    except NoBrowser as failure:
+        if _TILES.search(figure_json.partition('"layout":')[0]):  # a template has one of each type
+            raise NoBrowser(f"{failure} (the tiles of its map come from a network, where the session may use that; scatter_geo and "
+                            "choropleth need none)") from failure
+        raise
+    if kind == "svg":
+        return content.encode()
+    return b64decode(_page.print_svg(content, width, height, seconds) if kind == "pdf" else content)
+
+
+def _drawn(figure_json, fine_maps, options, width, height, seconds):
+    return _page.evaluate(f"""(async () => {{
+        {fine_maps}
+        const figure = JSON.parse({json.dumps(figure_json)});
+        const own = (name) => figure.layout?.[name] || figure.layout?.template?.layout?.[name];
+        const width = {json.dumps(width)} || own('width') || {_WIDTH}, height = {json.dumps(height)} || own('height') || {_HEIGHT};
+        return [await Plotly.toImage(figure, {{...{json.dumps(options)}, width, height}}), width, height];
+    }})()""", seconds)
+
+
+def _library():
+    plotly = sys.modules["plotly"]
+    with open(os.path.join(os.path.dirname(plotly.__file__), "package_data", "plotly.min.js")) as file:
+        return file.read()
+
+
+def _maps(resolution):
+    """The outlines that plotly would ask its makers' server for, as JavaScript: an object with one for each name."""
+    found = []
+    for path in glob.glob(f"{_MAPS}/*_{resolution}.json"):
+        with open(path) as file:
+            found.append(f"{json.dumps(os.path.basename(path)[:-5])}: {file.read()}")
+    return "{" + ", ".join(found) + "}"

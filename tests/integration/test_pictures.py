@@ -1,0 +1,275 @@
+"""Pictures as their own libraries draw them: plotly's by a browser, text in any script, photos as large as phones make them."""
+
+import base64
+import io
+import json
+
+import pytest
+from PIL import Image
+
+import environments
+from conftest import needs
+from hutch_client import Client, ToolError
+
+SCRIPTS = "销售 データ 매출 बिक्री ยอดขาย 🎉"
+
+
+@pytest.fixture(scope="module")
+def client(module_state):
+    needs(environments.python().exists(), environments.MISSING)
+    with Client(module_state, env={"HUTCH_ENVIRONMENTS_DIR": str(environments.directory())}) as client:
+        client.run("import plotly.express as px, plotly.graph_objects as go\nbar = px.bar(x=['a', 'b'], y=[1, 3])")
+        yield client
+
+
+def pictures(client, code, **options):
+    """The outputs of a run, and its pictures as they were drawn."""
+    run = client.run(code, **options)
+    assert run["status"] == "completed" and not run["stderr"], run
+    paths = [output["image_path"] for output in run["outputs"] if "image_path" in output]
+    return run["outputs"], [picture_of(client.result("read_file", path=path)) for path in paths]
+
+
+def picture_of(result):
+    (block,) = [block for block in result["content"] if block["type"] == "image"]
+    return Image.open(io.BytesIO(base64.b64decode(block["data"]))).convert("RGB")
+
+
+def share_of(picture, is_such):
+    counted = picture.resize((140, 100)).getcolors(140 * 100)
+    return sum(count for count, pixel in counted if is_such(pixel)) / (140 * 100)
+
+
+@pytest.mark.parametrize("figure", [
+    "px.scatter_3d(x=[1, 2, 3], y=[1, 4, 9], z=[3, 1, 2], size=[30, 40, 50])",
+    "px.choropleth(locations=['USA', 'BRA', 'CHN', 'AUS', 'CAN'], color=[1, 2, 3, 4, 5])",
+    "px.scatter_geo(lat=[50], lon=[8], size=[50]).update_geos(resolution=50)",
+    "go.Figure(go.Sankey(node={'label': ['A', 'B', 'C']}, link={'source': [0, 1], 'target': [2, 2], 'value': [3, 4]}))",
+    "go.Figure(go.Candlestick(open=[1, 2], high=[4, 5], low=[0, 1], close=[3, 1]))",
+    "go.Figure(go.Indicator(mode='gauge+number', value=270))", "px.sunburst(names=['a', 'b'], parents=['', 'a'], values=[2, 1])",
+    "px.bar(x=['a'], y=[1]).update_layout(template='plotly_dark')"])
+def test_figures_that_matplotlib_cannot_draw(client, figure):
+    (output,), (picture,) = pictures(client, figure)
+    assert picture.size == (700, 500) and "matplotlib" not in output["text"]
+    assert share_of(picture, lambda pixel: pixel != (255, 255, 255)) > 0.02
+
+
+def test_a_picture_has_the_figures_own_size_axes_and_words(client):
+    """The chart's data has nothing of a second axis or of a ground: only plotly itself draws them."""
+    code = ("f = go.Figure([go.Scatter(y=[1, 2]), go.Scatter(y=[20, 10], yaxis='y2')])\n"
+            "f.update_layout(width=640, height=360, yaxis2={'overlaying': 'y', 'side': 'right'}, paper_bgcolor='rgb(0,128,0)')")
+    _, (picture,) = pictures(client, code)
+    assert picture.size == (640, 360) and picture.getpixel((5, 5)) == (0, 128, 0)
+    svg = client.run("print(f.to_image('svg').decode())")["stdout"]
+    assert "overaxes-above" in svg and "y2tick" in svg
+
+
+def test_every_kind_of_file(client):
+    heads = client.value("import io\nfrom PIL import Image\nfor kind in ('pdf', 'svg', 'webp', 'jpg', 'png'): bar.write_image(f'a.{kind}', width=300, height=200, scale=2)\n"
+                         "import plotly.io as pio\npio.write_images([bar, bar], ['x.png', 'y.jpeg'])\n"
+                         "[open(f'a.{k}', 'rb').read(4) for k in ('pdf', 'svg')], [Image.open(f).size for f in ('a.webp', 'a.jpg', 'a.png', 'x.png', 'y.jpeg')]")
+    assert heads == "([b'%PDF', b'<svg'], [(600, 400), (600, 400), (600, 400), (700, 500), (700, 500)])"
+    run = client.run("bar.write_image('a.eps')")
+    assert run["status"] == "completed" and "a browser draws no eps" in run["stderr"]
+
+
+BROWSERS = """
+def browsers():
+    found = []
+    for process in filter(str.isdigit, os.listdir('/proc')):
+        with contextlib.suppress(OSError):
+            if b'/browser/chromium' in open(f'/proc/{process}/cmdline', 'rb').read(): found.append(process)
+    return found
+import contextlib, os, time
+while len(browsers()) > 1: time.sleep(0.05)  # those before it are ending
+try: os.wait()
+except ChildProcessError: print(*browsers())
+"""
+
+
+def test_the_browser_is_kept_and_is_nobodys_child(client):
+    assert len(pictures(client, "bar")[1]) == 1
+    browser = client.run(BROWSERS)["stdout"]
+    assert browser.strip().isdigit() and len(pictures(client, "bar")[1]) == 1 and client.run(BROWSERS)["stdout"] == browser
+    client.run(f"import signal; os.kill({browser}, signal.SIGKILL)")
+    outputs, drawn = pictures(client, "bar.update_layout(title='after')")
+    assert len(drawn) == 1 and "the browser has ended" in outputs[0]["text"], "told, and drawn by matplotlib"
+    outputs, drawn = pictures(client, "bar")
+    assert "matplotlib" not in outputs[0]["text"] and drawn[0].size == (700, 500)
+
+
+def test_copies_of_the_interpreter_have_a_browser_of_their_own(client):
+    """Which only a browser can draw: no other program does it instead."""
+    code = ("import os\nsolid, ended = px.scatter_3d(x=[1], y=[2], z=[3]), []\nfor _ in range(2):\n    if (pid := os.fork()) == 0:\n"
+            "        os._exit(solid.to_image()[1:4] != b'PNG')\n    ended.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
+            "ended, solid.to_image()[:4]")
+    assert client.value("bar.to_image()[:4]") == "b'\\x89PNG'"
+    assert client.value(code) == "([0, 0], b'\\x89PNG')"
+
+
+def test_failed_starts_leave_nothing_and_are_not_tried_for_each_figure(client):
+    client.call("write_file", path="no-browser", content="#!/bin/sh\nexit 1\n")
+    code = ("import hutch_runner.browser as browser, hutch_runner.plotly_pictures as drawing, os\nos.chmod('no-browser', 0o755)\n"
+            "drawing._page._end(); before = len(os.listdir('/proc/self/fd'))\nbrowser.PROGRAM, program = '/workspace/no-browser', browser.PROGRAM\n"
+            "def why():\n    try: drawing.picture(bar.to_json())\n    except browser.NoBrowser as failure: return str(failure)\n"
+            "said = why(), why()\nbrowser.PROGRAM = program; drawing._page._failed_at = None\nsaid, len(os.listdir('/proc/self/fd')) - before")
+    assert client.value(code) == "(('the browser has ended', 'the browser did not start a moment ago'), 0)"
+    client.run("browser.ROOM_BYTES_MIN, room = 10 ** 15, browser.ROOM_BYTES_MIN")
+    assert "MB of memory left" in client.value("why()")
+    client.run("browser.ROOM_BYTES_MIN = room")
+    assert len(pictures(client, "bar")[1]) == 1
+
+
+def test_variables_of_a_run_are_none_of_the_browsers(client):
+    client.run("drawing._page._end(); bar.to_image()", env={"MY_KEY": "secret"})
+    assert client.run(BROWSERS + "print(b'secret' in open(f'/proc/{browsers()[0]}/environ', 'rb').read())")["stdout"].endswith("\nFalse\n")
+
+
+def test_a_stopped_run_leaves_no_half_answer(client):
+    run = client.run("import plotly.io as pio\nwhile True: bar.to_image()", timeout_seconds=2)
+    assert run["status"] == "timed_out" and run["error"]["survived"].startswith("variables kept")
+    outputs, drawn = pictures(client, "bar.update_layout(title='again')")
+    assert "matplotlib" not in outputs[0]["text"] and len(drawn) == 1
+
+
+def test_what_has_no_browser_says_what_its_picture_lacks(client):
+    outputs, drawn = pictures(client, "import os, hutch_runner.browser as browser\nbrowser.PROGRAM, program = '/nowhere', browser.PROGRAM\nbar")
+    assert len(drawn) == 1
+    assert outputs[0]["text"].endswith("; drawn by matplotlib from its data, without plotly's sizes, second axes and themes: this environment has no browser")
+    outputs, drawn = pictures(client, "px.scatter_3d(x=[1], y=[2], z=[3])")
+    assert not drawn and outputs[0]["text"].endswith("; no picture: this environment has no browser")
+    client.run("browser.PROGRAM = program")
+    outputs, drawn = pictures(client, "px.scatter_map(lat=[50], lon=[8])")
+    assert not drawn and "; no picture: " in outputs[0]["text"], "its tiles need a network"
+
+
+@pytest.mark.parametrize("style", ["", "import seaborn; seaborn.set_theme()", "plt.style.use('ggplot')", "plt.rcParams['font.family'] = 'monospace'"])
+def test_matplotlib_writes_any_script(client, style):
+    """There is no box for each character that the font of a style has not, and no warning for each."""
+    code = f"import matplotlib.pyplot as plt; plt.rcdefaults(); {style or 'pass'}\nplt.title('%s'); plt.plot([1, 2]); plt.show()"
+    assert len(pictures(client, code % SCRIPTS)[1]) == 1
+    first, second = (pictures(client, code % text)[1][0].tobytes() for text in ("销", "售"))
+    assert first != second, "no boxes"
+
+
+def test_a_font_that_is_not_here_is_told_once(client):
+    run = client.run(f"import matplotlib.pyplot as plt; plt.rcdefaults(); plt.rcParams['font.sans-serif'] = ['SimHei']\nplt.title('{SCRIPTS}'); plt.show()")
+    assert len(run["stderr"]) < 300 and "SimHei" in run["stderr"] and "no font" not in run["stderr"], run
+    assert client.run("import matplotlib.pyplot as plt; plt.rcdefaults()")["status"] == "completed"
+
+
+def test_bash_finds_fonts_and_the_browser(client):
+    code = f"import matplotlib.pyplot as p; p.title('{SCRIPTS}'); p.savefig('t.png')"
+    run = client.run(f"python3 -W error -c \"{code}\" && cat \"$FONTCONFIG_FILE\" | grep -c /environment/share/fonts && \"$CHROME_BIN\" --version", "bash")
+    assert run["status"] == "completed" and not run["stderr"] and "Chromium" in run["stdout"], run
+
+
+def test_playwright_finds_the_browser(client):
+    """It is where each version looks for the revision that its own list names."""
+    browsers = {"browsers": [{"name": "chromium", "revision": "9991"}, {"name": "chromium-headless-shell", "revision": "9992"}, {"name": "webkit", "revision": "1"}]}
+    client.call("write_file", path="playwright/driver/package/browsers.json", content=json.dumps(browsers))
+    client.call("write_file", path="playwright/__init__.py", content="")
+    run = client.run("python3 -c 'import playwright' && cd ~/.cache/ms-playwright && for f in */*/*; do echo $f $($f --version); done", "bash")
+    assert [line.split()[0] for line in run["stdout"].splitlines()] == [
+        "chromium-9991/chrome-linux/chrome", "chromium-9991/chrome-linux64/chrome",
+        "chromium_headless_shell-9992/chrome-headless-shell-linux64/chrome-headless-shell", "chromium_headless_shell-9992/chrome-linux/headless_shell"], run
+    assert run["stdout"].count("Chromium") == 4, run
+    client.run("cd /workspace; rm -r playwright/* ~/.cache/ms-playwright", "bash")
+    assert client.run("cd /workspace; python3 -c 'import playwright; print(playwright.__path__)'", "bash")["status"] == "completed", "a folder of that name"
+    client.run("rmdir playwright", "bash")
+
+
+def test_playwright_of_node_finds_the_browser(client):
+    """npm links it once it has put playwright-core into a project."""
+    browsers = {"browsers": [{"name": "chromium-headless-shell", "revision": "77"}]}
+    client.call("write_file", path="core/browsers.json", content=json.dumps(browsers))
+    client.call("write_file", path="core/package.json", content='{"name": "playwright-core", "version": "1.0.0"}')
+    code = ("mkdir -p app && cd app && echo '{}' > package.json && npm install --offline --no-audit --silent ../core; echo $?\n"
+            "ls -d ~/.cache/ms-playwright/*; echo $PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD; cd /workspace; rm -r app core ~/.cache/ms-playwright")
+    assert client.run(code, "bash")["stdout"].split() == ["0", "/home/user/.cache/ms-playwright/chromium_headless_shell-77", "/environment/bin/chromium"]
+
+
+PHOTO = """
+import numpy as np
+from PIL import Image
+noise = np.random.default_rng(1).integers(0, 256, (3024, 4032, 3), dtype=np.uint8)
+noise[:200] = (255, 0, 0)
+{save}
+import os; os.path.getsize('{name}') > {least}
+"""
+
+
+@pytest.mark.parametrize("name,save,least,size", [
+    ("photo.jpg", "exif = Image.Exif(); exif[0x0112] = 6\nImage.fromarray(noise).save('photo.jpg', quality=90, exif=exif)", 10_000_000, "3024 x 4032"),
+    ("large.png", "Image.fromarray(noise[:1500, :1500]).save('large.png')", 5_000_000, "1500 x 1500"),
+    ("clear.webp", "Image.fromarray(np.dstack([noise, noise[:, :, 0]])[:1000, :1000]).save('clear.webp', lossless=True)", 2_000_000, "1000 x 1000"),
+    ("moving.gif", "Image.fromarray(noise[:900, :900]).save('moving.gif', save_all=True, append_images=[Image.fromarray(noise[200:1100, :900])])", 1_000_000, "900 x 900"),
+])
+def test_a_large_photo_is_shown_smaller(client, name, save, least, size):
+    assert client.value(PHOTO.format(save=save, name=name, least=least)) == "True"
+    result = client.result("read_file", path=name)
+    seen = result["structuredContent"]
+    picture = picture_of(result)
+    assert seen["bytes"] <= 750_000 and seen["total_bytes"] > least and seen["note"].startswith("drawn smaller: ") and f" of {size}" in seen["note"] and "(run_" in seen["note"]
+    assert seen["note"] in result["content"][0]["text"] and max(picture.size) <= 1568
+    if name == "photo.jpg":
+        assert picture.height > picture.width, "upright, as the camera was held"
+        assert picture.getpixel((picture.width - 5, picture.height // 2))[0] > 200 > 60 > picture.getpixel((picture.width - 5, picture.height // 2))[1]
+
+
+def test_a_picture_is_shown_while_bash_is_busy(client):
+    client.run("from PIL import Image\nImage.effect_noise((2000, 2000), 99).save('n.png')")
+    waiting = client.start_tool("run_code", language="bash", code="until [ -e seen ]; do sleep 0.05; done")
+    assert "note" in client.call("read_file", path="n.png") and not client.is_answered(waiting)
+    client.call("write_file", path="seen", content="")
+    assert client.reply(waiting)["result"]["structuredContent"]["status"] == "completed"
+
+
+def test_a_photo_as_a_value_is_drawn_as_large_as_can_be_read(client):
+    client.run("import numpy as np\nfrom PIL import Image, ImageDraw\nfrom IPython.display import Image as Shown\n"
+               "photo = Image.fromarray(np.kron(np.random.default_rng(1).integers(0, 256, (300, 400, 3), dtype=np.uint8), np.ones((10, 10, 1), np.uint8)))\n"
+               "photo.save('p.jpg', quality=95)")
+    for code in ("photo", "Shown(filename='p.jpg')"):
+        (output,), (picture,) = pictures(client, code)
+        assert max(picture.size) > 900, picture.size
+    (output,), (picture,) = pictures(client, "photo")
+    assert "size=4000x3000" in output["text"] and f"(drawn smaller: {max(picture.size)} x " in output["text"]
+
+
+def test_savefig_after_show_saves_what_was_shown(client):
+    code = "import matplotlib.pyplot as plt; plt.rcdefaults()\nplt.plot([1, 3, 2]); plt.title('T'); plt.show(); plt.savefig('s.png')\nimport os; print(os.path.getsize('s.png'))"
+    assert int(client.run(code)["stdout"]) > 10_000
+    code = "plt.plot([1]); plt.show(); plt.plot([5, 6]); plt.savefig('t.png'); print(open('t.png', 'rb').read() != open('s.png', 'rb').read())"
+    assert client.run(code)["stdout"] == "True\n"
+    assert int(client.run("plt.savefig('empty.png'); print(os.path.getsize('empty.png'))")["stdout"]) < 10_000, "of another run nothing is saved"
+
+
+def test_altair_draws_long_tables_and_tells_of_urls(client):
+    outputs, drawn = pictures(client, "import altair as alt, pandas as pd\nalt.Chart(pd.DataFrame({'x': range(20_000), 'y': range(20_000)})).mark_line().encode(x='x', y='y')")
+    assert len(drawn) == 1 and "vegafusion" not in outputs[0]["text"]
+    outputs, _ = pictures(client, "alt.Chart('https://example.invalid/cars.json').mark_point().encode(x='a:Q', y='b:Q')")
+    assert "its data comes from a URL" in outputs[0]["text"]
+
+
+@pytest.mark.parametrize("path", ["/Users/anna/Downloads/sales.csv", "/home/anna/sales.csv", "C:\\\\Users\\\\anna\\\\sales.csv"])
+def test_a_file_of_the_users_machine_is_told_how_to_come(client, path):
+    run = client.run(f"open('{path}')")
+    assert "this session sees no files of the user's machine" in run["stderr"] and "--mount NAME=PATH" in run["stderr"]
+    for tool in ("read_file", "list_files"):
+        with pytest.raises(ToolError, match="--mount NAME=PATH"):
+            client.call(tool, path=path.replace("\\\\", "\\"))
+    assert "--mount" not in client.run("open('/home/user/none')")["stderr"]
+
+
+def test_pictures_of_all_kinds_are_upright_and_seen(client):
+    """16 bits a pixel are scaled, names need not be text, and who spoils what is read back is told of."""
+    client.run("import numpy as np\nramp = np.tile(np.arange(30000, 32000, dtype=np.uint16), (2000, 1)) + np.random.default_rng(1).integers(0, 300, (2000, 2000), dtype=np.uint16)\n"
+               "Image.fromarray(ramp).save('deep.png')\nopen(b'odd\\xe4.png', 'wb').write(open('n.png', 'rb').read())")
+    picture = picture_of(client.result("read_file", path="deep.png"))
+    assert picture.getpixel((5, 700))[0] < 60 and picture.getpixel((picture.width - 5, 700))[0] > 190
+    assert "note" in client.call("read_file", path="odd\\xE4.png")
+    client.run("mkdir -p ~/.local/bin; printf '#!/bin/bash\\nyes | head -c 100000; touch \"$3\"\\n' > ~/.local/bin/python3; chmod +x ~/.local/bin/python3", "bash")
+    with pytest.raises(ToolError) as refused:
+        client.call("read_file", path="n.png")
+    client.run("rm ~/.local/bin/python3", "bash")
+    assert "made no picture of it" in str(refused.value) and len(str(refused.value)) < 500
