@@ -1,8 +1,5 @@
 #include "tools/picture_reply.h"
 
-#include <array>
-#include <functional>
-#include <mutex>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -34,20 +31,6 @@ constexpr const char* kPython = "python3";
 constexpr const char* kProgram = "/run/hutch/runners/python/pictures.py";
 constexpr const char* kJpeg = "image/jpeg";
 
-// One picture of a session is drawn at a time: a session has few places in the background.
-class Drawing {
- public:
-  explicit Drawing(const std::string& session_id) : lock_(mutex_of(session_id)) {}
-
- private:
-  static std::mutex& mutex_of(const std::string& session_id) {
-    static std::array<std::mutex, 16> mutexes;
-    return mutexes[std::hash<std::string>()(session_id) % mutexes.size()];
-  }
-
-  const std::scoped_lock<std::mutex> lock_;
-};
-
 std::string in_hexadecimal(const std::string& bytes) {
   std::string digits;
   for (const char byte : bytes) {
@@ -67,7 +50,6 @@ struct Smaller {
 base::Result<Smaller> draw_smaller(const Services& services, const sessions::Session& session,
                                    const BoxFiles& files, const std::string& path,
                                    mcp::CallContext& context) {
-  const Drawing drawing(session.id);
   const std::string target = kFolder + base::random_id("picture_") + ".jpg";
   sandbox::RunRequest request;
   request.language = sandbox::Language::kBash;

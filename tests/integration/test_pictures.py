@@ -273,3 +273,9 @@ def test_pictures_of_all_kinds_are_upright_and_seen(client):
         client.call("read_file", path="n.png")
     client.run("rm ~/.local/bin/python3", "bash")
     assert "made no picture of it" in str(refused.value) and len(str(refused.value)) < 500
+
+
+def test_more_pictures_at_once_than_a_session_has_places_in_the_background(client):
+    client.run("from PIL import Image\nImage.effect_noise((1200, 1200), 99).save('many.png')")
+    asked = [client.start_tool("read_file", path="many.png") for _ in range(8)]
+    assert all("note" in client.reply(one)["result"]["structuredContent"] for one in asked)
