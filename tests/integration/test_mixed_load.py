@@ -77,8 +77,8 @@ class Model:
         return request, lambda run: (run["status"], run["error"]["message"]) == ("failed", self.tag)
 
     def large(self):
-        request = self.send("python", f"print('{self.tag}\\n' * 20_000)")
-        return request, lambda run: run["truncated"]["stdout"]["total_bytes"] == 20_000 * (len(self.tag) + 1) + 1
+        request = self.send("python", f"for i in range(10_000): print('{self.tag}', i)")
+        return request, lambda run: run["truncated"]["stdout"]["total_bytes"] == 10_000 * (len(self.tag) + 2) + 38_890
 
     def answer(self, request, judge):
         result = self.client.reply(request, 300)["result"]

@@ -26,7 +26,7 @@ def check(run, expect, images):
     truncated = run.get("truncated", {}).get("stdout", {})
     columns = main.get("json", {}).get("columns", []) if isinstance(main.get("json"), dict) else []
     found = {
-        "status": lambda: run["status"], "exit_code": lambda: run["exit_code"],
+        "status": lambda: run["status"], "exit_code": lambda: run.get("exit_code", 0),
         "stdout": lambda: run["stdout"], "stderr": lambda: run["stderr"],
         "value": lambda: main.get("text"), "json": lambda: main.get("json"),
         "formats": lambda: main.get("formats"), "outputs": lambda: len(outputs), "images": lambda: images,
