@@ -279,3 +279,23 @@ def test_more_pictures_at_once_than_a_session_has_places_in_the_background(clien
     client.run("from PIL import Image\nImage.effect_noise((1200, 1200), 99).save('many.png')")
     asked = [client.start_tool("read_file", path="many.png") for _ in range(8)]
     assert all("note" in client.reply(one)["result"]["structuredContent"] for one in asked)
+
+
+@pytest.mark.parametrize("code, names", [
+    ("sns.barplot(d, x='day', y='v', hue='sex')", {"F", "M"}),
+    ("sns.countplot(d, y='day', hue='sex')", {"F", "M"}),
+    ("sns.histplot(d, x='v', hue='sex')", {"F", "M"}),
+    ("sns.boxplot(d, x='day', y='v', hue='sex')", {"Fri, F", "Sat, F", "Fri, M", "Sat, M"}),
+    ("sns.pointplot(d, x='day', y='v', hue='sex')", {"F", "M"}),
+    ("sns.scatterplot(d, x='w', y='v', hue='sex')", {"F", "M"}),
+    ("sns.lineplot(d, x='w', y='v', hue='sex')", {"F", "M"}),
+    ("sns.catplot(d, x='day', y='v', hue='sex', kind='bar')", {"F", "M"}),
+])
+def test_what_seaborn_names_in_its_legend_alone(client, code, names):
+    """One chart, too: error bars are no lines."""
+    client.run("import seaborn as sns, pandas as pd, matplotlib.pyplot as plt\n"
+               "d = pd.DataFrame({'day': ['Fri', 'Sat'] * 8, 'sex': ['F', 'F', 'M', 'M'] * 4, 'v': [float(i * 7 % 11) for i in range(16)], 'w': range(16)})")
+    (output,) = client.run(code + "; plt.show()")["outputs"]
+    assert {element.get("group") or element["label"] for element in output["chart"]["elements"]} == names, output["chart"]
+    plain = client.run("sns.barplot(d, x='day', y='v'); plt.show()")["outputs"][0]["chart"]
+    assert plain["type"] == "bar" and [element["label"] for element in plain["elements"]] == ["Fri", "Sat"]

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from hutch_runner import drawn
 from hutch_runner.chart_data import ELEMENTS_MAX, heatmap, series
 from hutch_runner.figures import title_of, title_of_axes
+from hutch_runner.legends import Legend, label_of
 
 TICKS_MAX = 30
 _WITHOUT_DATA = ((quiver.Quiver, "arrows"), (quiver.Barbs, "arrows"), (contour.ContourSet, "contours"),
@@ -50,7 +51,7 @@ def _charts_of(axes):
     if axes.name == "3d":
         return []  # its marks know but where on the picture they are, once they are drawn
     charts = []
-    boxes, bins = drawn.boxes(axes), _all_bins(axes)
+    boxes, bins, legend = drawn.boxes(axes), _all_bins(axes), Legend(axes)
     taken = {id(artist) for _, artists in boxes for group in artists.values() for artist in numpy.ravel(group)}
     wedges = [p for p in axes.patches if isinstance(p, patches.Wedge)]
     of_bins = {id(artists) for artists, *_ in bins}
@@ -64,18 +65,18 @@ def _charts_of(axes):
             taken.add(id(whole.baseline))
         else:
             continue
-        names[id(whole[0])] = _name(whole)
+        names[id(whole[0])] = label_of(whole)
+    taken |= _error_bars_of_seaborn(axes, bars)
     for kind, elements in (
-        ("box", [_box(axes, one, artists["medians"], i) for i, (one, artists) in enumerate(boxes)]),
+        ("box", [_box(axes, one, artists, legend, i) for i, (one, artists) in enumerate(boxes)]),
         ("pie", [_wedge(axes, wedge, i) for i, wedge in enumerate(wedges)]),
-        ("histogram", [e for one in bins if not _words(_axis_of(axes, one)) for e in _bins(axes, *one)]),
-        ("bar", [*(e for one in bins if _words(_axis_of(axes, one)) for e in _counts(axes, *one)),
-                 *(e for c in bars for e in _bar(axes, c))]),
+        ("histogram", [e for one in bins if not _words(_axis_of(axes, one)) for e in _bins(axes, legend, *one)]),
+        ("bar", [*(e for one in bins if _words(_axis_of(axes, one)) for e in _counts(axes, legend, *one)),
+                 *(e for c in bars for e in _bar(axes, c, legend))]),
         ("scatter", _all_series(axes, [
-            (_name(c), *numpy.ma.filled(c.get_offsets(), numpy.nan).T) for c in axes.collections
-            if _is_cloud(axes, c)])),
+            (name, *points.T) for c in axes.collections if _is_cloud(axes, c) for name, points in legend.clouds_of(c)])),
         ("line", _all_series(axes, [
-            (names.get(id(line)) or _name(line), line.get_xdata(orig=False), line.get_ydata(orig=False))
+            (names.get(id(line)) or legend.name_of(line), line.get_xdata(orig=False), line.get_ydata(orig=False))
             for line in axes.lines
             if id(line) not in taken and line.get_transform() == axes.transData
             and len(line.get_xdata())])),
@@ -260,11 +261,6 @@ def _nearest_name(categories, position):
 # --- marks -----------------------------------------------------------------------------------------
 
 
-def _name(artist, fallback=""):
-    label = artist.get_label()
-    return fallback if label is None or str(label).startswith("_") else str(label)
-
-
 def _all_series(axes, marks):
     """`marks` are names, each with its coordinates."""
     if not marks:
@@ -285,8 +281,25 @@ def _sideways(bars):
     return getattr(bars, "orientation", "vertical") == "horizontal"
 
 
-def _bar(axes, bars):
-    elements = []
+def _error_bars_of_seaborn(axes, bars):
+    """The ids of lines: it draws each as two points, from above a mark to below it."""
+    if "seaborn" not in sys.modules:
+        return set()
+    lines = [(line, *(numpy.asarray(places, dtype=float) for places in (line.get_xdata(orig=False), line.get_ydata(orig=False))))
+             for line in axes.lines if not label_of(line)]
+    upright = [(id(line), xs, ys) for line, xs, ys in lines if len(xs) == 2 and (xs[0] == xs[1]) != (ys[0] == ys[1])]
+    one_way = {number for number, *_ in upright}
+    ends = [(b.get_x() + b.get_width() / 2, b.get_y() + b.get_height()) if not _sideways(c) else
+            (b.get_x() + b.get_width(), b.get_y() + b.get_height() / 2) for c in bars for b in c]
+    ends += [place for line, xs, ys in lines if id(line) not in one_way for place in zip(xs, ys)]
+    marks = numpy.array(ends, dtype=float).reshape(-1, 2)
+    return {number for number, xs, ys in upright
+            if ((abs(marks[:, 0] - xs.mean()) <= abs(xs[1] - xs[0]) / 2 + 1e-9)
+                & (abs(marks[:, 1] - ys.mean()) <= abs(ys[1] - ys[0]) / 2 + 1e-9)).any()}
+
+
+def _bar(axes, bars, legend):
+    elements, name = [], legend.name_of(bars)
     for bar in bars:
         if _sideways(bars):
             axis, middle, value = axes.yaxis, bar.get_y() + bar.get_height() / 2, bar.get_width()
@@ -297,8 +310,8 @@ def _bar(axes, bars):
         element = {"label": str(_bar_name(axis, middle)), "value": float(value)}
         if start != 0:
             element["start"] = _values_of(values, [start])(start)
-        if _name(bars):
-            element["group"] = _name(bars)
+        if name and name != element["label"]:
+            element["group"] = name
         elements.append(element)
     return elements
 
@@ -333,39 +346,40 @@ def _axis_of(axes, bins):
     return axes.yaxis if bins[1] else axes.xaxis
 
 
-def _bins(axes, artists, sideways, edges, counts):
+def _bins(axes, legend, artists, sideways, edges, counts):
     value = _values_of(axes.yaxis if sideways else axes.xaxis, edges)
-    places, group = [value(edge) for edge in edges], _group(artists)
+    places, group = [value(edge) for edge in edges], _group(artists, legend)
     return [{"from": low, "to": high, "count": count, **group}
             for low, high, count in zip(places, places[1:], counts)]
 
 
-def _group(artists):
-    """Of bars and of bins: hist() gives its label to the first of them."""
-    name = _name(artists) if hasattr(artists, "get_label") else ""
-    name = name or _name(artists[0])
+def _group(artists, legend):
+    """The series of bars or of bins: hist() gives its label to the first of them."""
+    name = label_of(artists) or legend.name_of(artists[0])
     return {"group": name} if name else {}
 
 
-def _counts(axes, artists, sideways, edges, counts):
+def _counts(axes, legend, artists, sideways, edges, counts):
     """Bins over words are as many bars as there are words, if each has a bin of its own."""
     words = _words(axes.yaxis if sideways else axes.xaxis)
     bins = [min(max(int(numpy.searchsorted(edges, place, side="right")) - 1, 0), len(counts) - 1) for place in words]
     if len(set(bins)) < len(bins):
         return []
-    return [{"label": word, "value": counts[i], **_group(artists)} for word, i in zip(words.values(), bins)]
+    return [{"label": word, "value": counts[i], **_group(artists, legend)} for word, i in zip(words.values(), bins)]
 
 
 def _wedge(axes, wedge, number):
-    return {"label": _name(wedge, str(number + 1)),
+    return {"label": label_of(wedge) or str(number + 1),
             "fraction": round((wedge.theta2 - wedge.theta1) / 360, 6)}
 
 
-def _box(axes, one, median, number):
-    xs, ys = (numpy.asarray(places, dtype=float) for places in median.get_data())
+def _box(axes, one, artists, legend, number):
+    xs, ys = (numpy.asarray(places, dtype=float) for places in artists["medians"].get_data())
     axis, middle = (axes.yaxis, ys.mean()) if xs[0] == xs[-1] else (axes.xaxis, xs.mean())
     # The axis may have got its names after the boxes.
     name = _nearest_name(_tick_names(axis), middle) or str(one.get("label") or number + 1)
+    group = legend.name_of(artists["boxes"]) if artists["boxes"] else ""
+    name = f"{name}, {group}" if group and group != name else name
     outliers = [float(value) for value in one.get("fliers", ())]
     return {"label": name, "min": float(one["whislo"]),
             "first_quartile": float(one["q1"]), "median": float(one["med"]),

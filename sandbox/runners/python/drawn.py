@@ -43,7 +43,8 @@ def _with_boxes(original):
         bxpstats = list(bxpstats)  # it may be a generator
         drawn = original(self, bxpstats, *arguments, **options)
         for i, one in enumerate(bxpstats):
-            _kept(self, "boxes").append((dict(one), {**drawn, "medians": drawn["medians"][i]}))
+            own = {"medians": drawn["medians"][i], "boxes": drawn["boxes"][i] if drawn["boxes"] else None}
+            _kept(self, "boxes").append((dict(one), {**drawn, **own}))
         return drawn
     return bxp
 

@@ -148,3 +148,13 @@ def test_pictures_of_very_many_dots_are_never_drawn(plotter, size, dpi):
     assert 3_900_000 < dots <= 4_000_001 and own == dpi
     width, height = (int.from_bytes(ending.images[0][i:i + 4], "big") for i in (16, 20))
     assert 400 <= width and width * height <= 4_200_000
+
+
+def test_names_that_only_the_legend_has(plotter):
+    chart = chart_of(plotter, "plt.plot([1, 2]); plt.plot([3, 4]); plt.legend(['a', 'b'])")
+    assert [element["label"] for element in chart["elements"]] == ["a", "b"]
+    # A mark that has a label of its own names no other of its colour.
+    chart = chart_of(plotter, "plt.plot([1, 2], color='red', label='a'); plt.plot([3, 4], color='red'); plt.legend()")
+    assert [element["label"] for element in chart["elements"]] == ["a", ""]
+    chart = chart_of(plotter, "plt.plot([1, 2], color='red'); plt.plot([3, 4], color='red'); plt.legend(['a', 'b'])")
+    assert [element["label"] for element in chart["elements"]] == ["", ""], "one colour of two"
