@@ -16,6 +16,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "sandbox/base/fd.h"
 #include "sandbox/box/process_tree.h"
@@ -25,10 +26,14 @@ namespace sandbox::box {
 namespace {
 
 constexpr int kRoundsMax = 3;
-constexpr std::size_t kCommandBytesMax = 80;
+constexpr std::size_t kCommandBytesMax = 512;
+constexpr std::size_t kCommandBytesShown = 80;
 constexpr int kSubshellsDeep = 4;
+constexpr std::int64_t kJustForked = 2;  // of process_clock()
 // As the profile of bash starts it: the text that follows is none of the user's.
 constexpr std::string_view kShell = "/bin/bash --noprofile --norc -c {";
+// In the command line of the browser that draws pictures, of runners/python/browser.py.
+constexpr std::string_view kOwnBrowser = " --user-data-dir=/tmp/.hutch-browser-";
 // Of a look that only finds out what to say.
 constexpr base::WorkBudget::Bounds kShortLook{.steps = 4'096,
                                               .cpu_time = std::chrono::milliseconds(20)};
@@ -42,6 +47,11 @@ pid_t innermost(const std::string& line, std::size_t name_size) {
   return last;
 }
 
+struct Stat {
+  std::int64_t started = 0;
+  bool is_only_forked = false;  // and is no program of its own yet
+};
+
 struct Process {
   pid_t pid = -1;  // both as the box numbers them
   pid_t session = -1;
@@ -50,7 +60,7 @@ struct Process {
   std::int64_t started = 0;
 };
 
-std::optional<std::int64_t> start_time(pid_t pid) {
+std::optional<Stat> read_stat(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
   std::getline(file, text, '\0');
@@ -59,12 +69,22 @@ std::optional<std::int64_t> start_time(pid_t pid) {
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(name_end + 2));
   constexpr int kFirstField = 3;
+  constexpr int kFlags = 9;
   constexpr int kStartTime = 22;
+  constexpr std::uint64_t kForkedWithoutExec = 0x40;  // PF_FORKNOEXEC
   std::string skipped;
-  for (int field = kFirstField; field < kStartTime; ++field) fields >> skipped;
-  std::int64_t started = 0;
-  fields >> started;
-  return fields ? std::optional(started) : std::nullopt;
+  for (int field = kFirstField; field < kFlags; ++field) fields >> skipped;
+  std::uint64_t flags = 0;
+  fields >> flags;
+  for (int field = kFlags + 1; field < kStartTime; ++field) fields >> skipped;
+  Stat stat{.is_only_forked = (flags & kForkedWithoutExec) != 0};
+  fields >> stat.started;
+  return fields ? std::optional(stat) : std::nullopt;
+}
+
+std::optional<std::int64_t> start_time(pid_t pid) {
+  const auto stat = read_stat(pid);
+  return stat ? std::optional(stat->started) : std::nullopt;
 }
 
 std::optional<Process> read_process(pid_t pid) {
@@ -88,10 +108,14 @@ std::string command_line(pid_t pid) {
   std::string text(kCommandBytesMax, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  const bool is_whole = text.size() < kCommandBytesMax;
   while (text.ends_with('\0')) text.pop_back();
   std::replace(text.begin(), text.end(), '\0', ' ');
-  return files::shown_path(text) + (is_whole ? "" : "...");
+  return text;
+}
+
+std::string shown_command(const std::string& line) {
+  if (line.size() <= kCommandBytesShown) return files::shown_path(line);
+  return files::shown_path(line.substr(0, kCommandBytesShown)) + "...";
 }
 
 void add_files_written_by(pid_t pid, dev_t device, base::WorkBudget& budget,
@@ -168,42 +192,65 @@ void interrupt_processes_since(const InitProcess& init, pid_t worker, std::int64
 
 namespace {
 
+// What has just been forked is about to be another program mostly: waits until it is, for a moment.
+void wait_for_exec(pid_t host_pid) {
+  constexpr int kLooksMax = 5;
+  for (int look = 0; look < kLooksMax; ++look) {
+    const auto stat = read_stat(host_pid);
+    if (!stat || !stat->is_only_forked || process_clock() > stat->started + kJustForked) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 // A subshell that waits for a program is known to nobody, and ends with that: the program is named.
 // `depth_max` bounds how far subshells in subshells are looked into.
-void add_left(pid_t host_pid, pid_t pid, const std::string& name, int depth_max,
-              base::WorkBudget& budget, std::vector<LeftProcess>& left) {
+void add_left(pid_t host_pid, const Process& process, int depth_max, base::WorkBudget& budget,
+              std::vector<LeftProcess>& left) {
+  wait_for_exec(host_pid);
   const std::string command = command_line(host_pid);
+  if (command.find(kOwnBrowser) != std::string::npos) return;
   if (!command.starts_with(kShell)) {
-    left.push_back({pid, command.empty() ? files::shown_path(name) : command});
+    left.push_back(
+        {process.pid, process.started, shown_command(command.empty() ? process.name : command)});
     return;
   }
-  if (depth_max == 0) return left.push_back({pid, "a subshell"});
+  const LeftProcess subshell{process.pid, process.started, "a subshell"};
+  if (depth_max == 0) return left.push_back(subshell);
   const std::size_t before = left.size();
   const std::string number = std::to_string(host_pid);
   std::ifstream children("/proc/" + number + "/task/" + number + "/children");
   for (pid_t child = 0; left.size() < kLeftProcessesTold && budget.take() && children >> child;) {
+    const auto inner = read_process(child);
+    if (inner && !inner->is_zombie) add_left(child, *inner, depth_max - 1, budget, left);
+  }
+  if (left.size() == before) left.push_back(subshell);
+}
+
+// Adds the children of a process of one thread that are meant; looks into `since.waiting` among
+// them.
+void add_children(pid_t host_pid, const LeftSince& since, base::WorkBudget& budget,
+                  std::vector<LeftProcess>& left) {
+  const std::string number = std::to_string(host_pid);
+  std::ifstream children("/proc/" + number + "/task/" + number + "/children");
+  for (pid_t child = 0; left.size() < kLeftProcessesTold && budget.take() && children >> child;) {
+    const bool is_old = start_time(child).value_or(0) < since.began;
+    if (is_old && !since.waiting) continue;
     const auto process = read_process(child);
     if (!process || process->is_zombie) continue;
-    add_left(child, process->pid, process->name, depth_max - 1, budget, left);
+    if (process->pid == since.waiting) add_children(child, since, budget, left);
+    if (is_old || since.workers.contains(process->pid)) continue;
+    if (since.session && process->session != *since.session) continue;
+    add_left(child, *process, kSubshellsDeep, budget, left);
   }
-  if (left.size() == before) left.push_back({pid, "a subshell"});
 }
 
 }  // namespace
 
 std::vector<LeftProcess> left_processes(const InitProcess& init, const LeftSince& since) {
   std::vector<LeftProcess> left;
-  // A process of one thread, whose children are those that nobody else waits for.
-  const std::string number = std::to_string(init.host_pid());
-  std::ifstream children("/proc/" + number + "/task/" + number + "/children");
   base::WorkBudget budget(kShortLook);
-  for (pid_t child = 0; left.size() < kLeftProcessesTold && budget.take() && children >> child;) {
-    const auto process = read_process(child);
-    if (!process || process->is_zombie || process->started < since.began) continue;
-    if (since.workers.contains(process->pid)) continue;
-    if (since.session && process->session != *since.session) continue;
-    add_left(child, process->pid, process->name, kSubshellsDeep, budget, left);
-  }
+  // Init is a process of one thread, whose children are those that nobody else waits for.
+  add_children(init.host_pid(), since, budget, left);
   return left;
 }
 

@@ -28,12 +28,14 @@ void interrupt_processes_since(const InitProcess& init, pid_t worker, std::int64
 // its command line as it shows it, in short.
 struct LeftProcess {
   pid_t pid = -1;
+  std::int64_t began = 0;  // process_clock()
   std::string command;
 };
 struct LeftSince {
   std::int64_t began;            // process_clock()
   std::set<pid_t> workers;       // their pids inside the box: none of what is meant
   std::optional<pid_t> session;  // only what is still in it; nothing: all
+  std::optional<pid_t> waiting;  // one of the workers, whose children are meant as well
 };
 // The children of init that began since then, at most kLeftProcessesTold.
 std::vector<LeftProcess> left_processes(const InitProcess& init, const LeftSince& since);

@@ -345,14 +345,20 @@ void Runs::remember(const Run& run) {
   if (ended_.size() > kEndedMax) ended_.pop_front();
 }
 
-// Where the code is bash's: an interpreter knows of its children, and its runner tells.
+// The runner of Python tells of its children, and waits for them; what they in turn have left
+// behind is init's, as is all that bash leaves.
 void Runs::tell_what_goes_on(Job& job) {
   // What a stopped run has started was ended with it, and may be dying still.
-  if (job.run.language != Language::kBash || job.worker == nullptr || job.stop_cause) return;
-  LeftSince since{job.started_process_time, workers(), std::nullopt};
+  if (job.worker == nullptr || job.stop_cause) return;
+  LeftSince since{job.started_process_time, workers(), std::nullopt, std::nullopt};
+  if (interpreter_of(job.run.language) == Language::kJavaScript) since.waiting = job.worker->pid();
   if (job.had_company) since.session = job.worker->pid();  // others leave something, too
   std::string told;
-  for (const auto& [pid, command] : left_processes(context_.init, since)) {
+  // The clock of processes is coarse: what a run has left may have begun at the next one's time.
+  constexpr std::size_t kToldMax = 64;
+  for (const auto& [pid, began, command] : left_processes(context_.init, since)) {
+    if (!told_left_.emplace(began, pid).second) continue;
+    if (told_left_.size() > kToldMax) told_left_.erase(told_left_.begin());
     told += (told.empty() ? "" : ", ") + command + " (pid " + std::to_string(pid) + ")";
   }
   if (!told.empty()) add_note(job.run, "goes on after this run: " + told + "; kill PID ends it");

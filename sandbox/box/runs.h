@@ -16,6 +16,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sandbox/base/result.h"
@@ -199,6 +200,7 @@ class Runs {
   bool files_end_too_ = false;
   int stops_ = 0;
   std::int64_t oom_kills_told_ = 0;
+  std::set<std::pair<std::int64_t, pid_t>> told_left_;  // the newest of tell_what_goes_on()
   bool held_ = false;
   std::vector<JobPointer> held_starts_;  // that were to be tried again
 };

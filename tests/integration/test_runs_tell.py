@@ -102,7 +102,7 @@ def test_bash_says_what_goes_on_after_it(client):
     assert run["note"].startswith("goes on after this run: ") and run["note"].endswith("; kill PID ends it"), run
     assert f"sleep 61 (pid {pid})" in run["note"] and "sleep 62 (pid" in run["note"]
     # The last may be about to become what it is to be.
-    assert "sleep 63 (pid" in run["note"] or "nohup sleep 63 (pid" in run["note"] or "a subshell (pid" in run["note"], run
+    assert "sleep 63 (pid" in run["note"] or "nohup sleep 63 (pid" in run["note"], run
     assert "note" not in client.run("true", "bash")
     assert client.run(f"kill {pid}", "bash")["status"] == "completed"
     assert "note" not in client.run("sleep 0.01 & wait", "bash")
@@ -113,6 +113,21 @@ def test_python_says_what_goes_on_after_it(client):
     run = client.run("import subprocess; p = subprocess.Popen(['sleep', '61']); print(p.pid)")
     assert f"sleep 61 (pid {run['stdout'].strip()})" in run["note"], run
     assert "note" not in client.run("p.kill(); p.wait();")
+
+
+@pytest.mark.parametrize(("language", "code"), [
+    ("python", "!sleep 61 &"),
+    ("python", "import os; os.system('sleep 61 &');"),
+    ("python", "import subprocess; subprocess.run('setsid sleep 61 &', shell=True);"),
+    ("javascript", "require('child_process').execSync('sleep 61 >/dev/null 2>&1 &'); 1"),
+    ("javascript", "require('child_process').spawn('sleep', ['61'], { detached: true, stdio: 'ignore' }).unref(); 1"),
+])
+def test_what_nobody_waits_for_is_told(client, language, code):
+    client.run("1", language)
+    note = client.run(code, language)["note"]
+    pid = re.search(r"goes on after this run: (?:setsid )?sleep 61 \(pid (\d+)\); kill PID ends it", note)[1]
+    assert "note" not in client.run("1", language), "once"
+    assert client.run(f"kill {pid}", "bash")["status"] == "completed"
 
 
 def test_what_happens_while_others_run_is_told_as_that(client):

@@ -114,6 +114,7 @@ class _Connection:
         self._searched = 0  # as far as there is no zero byte
         self._descriptors = []
         self._process = None
+        # By this directory the box knows which browser is none of the user's (kOwnBrowser).
         self._profile = f"/tmp/.hutch-browser-{os.getpid()}-{threading.get_native_id()}"
         try:
             self._to, self._from = self._start()
@@ -221,7 +222,7 @@ class _Connection:
                  for descriptor, flags in ((0, os.O_RDONLY), (1, os.O_WRONLY), (2, os.O_WRONLY))]
         given += [(os.POSIX_SPAWN_DUP2, ours, its) for ours, its in ((its_input, 3), (its_output, 4), (its_number, 5))]
         environment = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
-        arguments = ["sh", "-c", _START, "sh", PROGRAM, *_FLAGS, f"--user-data-dir={self._profile}"]
+        arguments = ["sh", "-c", _START, "sh", PROGRAM, f"--user-data-dir={self._profile}", *_FLAGS]
         shell = os.posix_spawn("/bin/sh", arguments, environment, file_actions=given, setsid=True)
         for descriptor in (its_input, its_output, its_number):
             self._close(descriptor)
