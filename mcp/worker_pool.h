@@ -98,7 +98,7 @@ class WorkerPool {
   void come_back(Asker& asker);
   void wait_for_room(std::condition_variable& signal, std::unique_lock<std::mutex>& lock,
                      bool beside_others);
-  // Whose work is to be done next, once there is any that may begin; nothing: the pool ends.
+  // Gives whose work is to be done next, once there is any that may begin; nothing: the pool ends.
   std::optional<Askers::iterator> take_turn(std::unique_lock<std::mutex>& lock);
   void add_thread();
   // Somebody begins what can begin, if there is anything.

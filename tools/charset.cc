@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kMarkLittle = "\xff\xfe";
 constexpr std::string_view kMarkBig = "\xfe\xff";
+constexpr std::size_t kWideLeast = 4;  // with one unit of text at least
 // Of a text in a language that is written in Latin letters few bytes are none of ASCII's: what has
 // more is another charset, or no text.
 constexpr std::size_t kOthersOneIn = 3;
@@ -57,7 +58,6 @@ class Converter {
 }  // namespace
 
 std::optional<std::string> charset_of(std::string_view beginning) {
-  constexpr std::size_t kWideLeast = 4;  // with one unit of text at least
   if (beginning.size() >= kWideLeast && beginning.starts_with(kMarkLittle)) return "utf-16le";
   if (beginning.size() >= kWideLeast && beginning.starts_with(kMarkBig)) return "utf-16be";
   const auto others = std::count_if(beginning.begin(), beginning.end(), is_beyond_ascii);
@@ -65,6 +65,20 @@ std::optional<std::string> charset_of(std::string_view beginning) {
   const bool is_text = std::all_of(beginning.begin(), beginning.end(), is_plain);
   if (!is_text || !are_few || beginning.empty()) return std::nullopt;
   return "cp1252";
+}
+
+std::vector<std::string> possible_charsets_of(std::string_view beginning) {
+  std::vector<std::string> charsets;
+  const bool is_text = std::all_of(beginning.begin(), beginning.end(), is_plain);
+  if (!is_text || beginning.size() < kWideLeast) return charsets;
+  for (const char* charset : {"shift_jis", "gb18030", "big5", "euc_jp", "euc_kr"}) {
+    std::string name = charset;
+    std::replace(name.begin(), name.end(), '_', '-');
+    Converter converter(name);
+    std::size_t used = 0;
+    if (converter.is_open() && converter.convert(beginning, used)) charsets.emplace_back(charset);
+  }
+  return charsets;
 }
 
 std::optional<std::string> decoded(const std::string& charset, std::string_view bytes,

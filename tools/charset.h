@@ -5,12 +5,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tools {
 
 // "utf-16le" or "utf-16be", by the mark that such a file begins with, "cp1252" for what has no
 // byte but those of letters and of plain text; nothing for all else. `beginning` is no UTF-8.
 std::optional<std::string> charset_of(std::string_view beginning);
+
+// The charsets of East Asia in which `beginning`, which is none of the above, makes sense, by the
+// names that Python has for them; none for what has bytes of no text.
+std::vector<std::string> possible_charsets_of(std::string_view beginning);
 
 // As much of `bytes`, which begin at `offset` of their file, as makes whole characters, as UTF-8.
 // `used` is how many bytes that were. Nothing where they are not of this charset.

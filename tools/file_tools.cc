@@ -17,6 +17,7 @@
 #include "share/mime.h"
 #include "tools/base64.h"
 #include "tools/charset.h"
+#include "tools/file_hints.h"
 #include "tools/picture_reply.h"
 #include "tools/text_window.h"
 #include "tools/tool_kit.h"
@@ -57,32 +58,6 @@ std::size_t fitting_bytes(const std::string& text) {
     if (characters > kContentCharactersMax) return i;
   }
   return text.size();
-}
-
-// What reads it in two lines, in an environment that has packages.
-constexpr std::pair<std::string_view, std::string_view> kReaders[] = {
-    {"application/pdf",
-     "from pypdf import PdfReader\nfor page in PdfReader(PATH).pages: print(page.extract_text())"},
-    {"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-     "import docx\nprint('\\n'.join(p.text for p in docx.Document(PATH).paragraphs))"},
-    {"application/vnd.openxmlformats-officedocument.presentationml.presentation",
-     "from pptx import Presentation\nfor slide in Presentation(PATH).slides: print([s.text for s "
-     "in "
-     "slide.shapes if s.has_text_frame])"},
-    {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-     "import pandas as pd\nprint(pd.read_excel(PATH, sheet_name=None))"},
-    {"application/vnd.ms-excel",
-     "import pandas as pd\nprint(pd.read_excel(PATH, sheet_name=None))"},
-};
-
-std::string hint_of(const std::string& mime_type, const std::string& path) {
-  for (const auto& [type, code] : kReaders) {
-    if (type != mime_type) continue;
-    std::string hint = "run_code reads it: " + std::string(code);
-    const std::string quoted = json(path).dump();
-    return hint.replace(hint.find("PATH"), sizeof "PATH" - 1, quoted);
-  }
-  return "";
 }
 
 struct Content {
@@ -144,7 +119,10 @@ base::Result<Reply> content_reply(sandbox::files::ReadResult read, std::int64_t 
                           {"encoding", content.encoding},    {"content", content.text}};
   reply.text = one_line(shown_path(read.path)) + ": " + std::to_string(used) + " of " +
                std::to_string(read.total_bytes) + " bytes, " + mime_type + ", " + content.encoding;
-  const std::string hint = hint_of(mime_type, shown_path(read.path));
+  std::string hint = hint_of_type(mime_type, shown_path(read.path));
+  if (!shows_text && encoding == "auto" && hint.empty()) {
+    hint = hint_of_charsets(read.content, shown_path(read.path));
+  }
   if (offset + used < read.total_bytes) {
     reply.structured["next_offset"] = offset + used;
     reply.text += ", next_offset " + std::to_string(offset + used);

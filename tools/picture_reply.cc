@@ -106,7 +106,7 @@ base::Result<Reply> picture_reply(const Services& services, const sessions::Sess
     add_image(reply, whole.content, mime_type);
     return reply;
   }
-  // Who may only read starts no run.
+  // A token that may only read starts no run.
   Smaller smaller{"", "the token of this client may only read"};
   if (may_change(context.principal().scopes)) {
     smaller = TRY(draw_smaller(services, session, files, whole.path, context));

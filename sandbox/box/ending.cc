@@ -44,12 +44,13 @@ const char* name_of_stop(Cause cause) {
   }
 }
 
-std::string message_of_timeout(std::int64_t seconds) {
+std::string message_of_timeout(std::int64_t seconds, bool background) {
   std::string message = "the run took longer than ";
   message += seconds <= 0 ? "it may"
                           : "the " + std::to_string(seconds) +
                                 (seconds == 1 ? " second" : " seconds") + " that it had";
   message += "; ";
+  if (background) return message + "give it more, or none: timeout_seconds is what you choose";
   return message + (seconds >= kRunSecondsMax
                         ? "longer work runs with background: true"
                         : "give it more (timeout_seconds), or use background: true");
@@ -69,7 +70,7 @@ std::string message_of_stop(Cause cause, const Observed& observed) {
   const Limits& limits = observed.limits;
   switch (cause) {
     case Cause::kTimeout:
-      return message_of_timeout(observed.timeout_seconds);
+      return message_of_timeout(observed.timeout_seconds, observed.background);
     case Cause::kCancelled:
       return "the run was cancelled";
     case Cause::kOom:

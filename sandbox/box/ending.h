@@ -26,6 +26,7 @@ struct Observed {
   std::string last_words;              // the end of standard error
   Limits limits;                       // of the session
   std::int64_t timeout_seconds = 0;    // of its request
+  bool background = false;
   std::string kept_elsewhere;  // by the session's other interpreters: ", tables of SQL kept"
 };
 

@@ -31,9 +31,31 @@ constexpr std::int64_t kUntouchedMbMax = 2048;
 constexpr std::int64_t kLeastDataMb = 640;  // below it node does not start its threads
 
 // As runners/bash/explain.sh knows them.
-constexpr const char* kExplained[] = {
-    "apt",  "apt-get", "aptitude", "dnf",  "yum", "apk",    "pacman", "zypper",    "snap",
-    "brew", "conda",   "mamba",    "sudo", "su",  "docker", "podman", "systemctl", "service"};
+constexpr const char* kExplained[] = {"apt",
+                                      "apt-get",
+                                      "aptitude",
+                                      "dnf",
+                                      "yum",
+                                      "apk",
+                                      "pacman",
+                                      "zypper",
+                                      "snap",
+                                      "brew",
+                                      "conda",
+                                      "mamba",
+                                      "micromamba",
+                                      "sudo",
+                                      "su",
+                                      "docker",
+                                      "podman",
+                                      "docker-compose",
+                                      "podman-compose",
+                                      "systemctl",
+                                      "service",
+                                      "crontab",
+                                      "at",
+                                      "ping",
+                                      "traceroute"};
 
 // What /proc tells about the machine, or does to it (security checklist, OCI's masked paths).
 constexpr const char* kMaskedProc[] = {

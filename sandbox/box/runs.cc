@@ -307,6 +307,7 @@ Observed Runs::observe(const Job& job) const {
   observed.last_words = job.err->tail();
   observed.limits = context_.spec.limits;
   observed.timeout_seconds = job.request.timeout_seconds;
+  observed.background = job.request.background;
   observed.kept_elsewhere = kept_elsewhere(job);
   return observed;
 }

@@ -275,6 +275,16 @@ def test_sparse_file_of_a_tebibyte_is_read_in_bounds(client):
     assert read["bytes"] == 16
 
 
+@pytest.mark.parametrize("charset, text", [("shift_jis", "日本語のファイルです"), ("gb18030", "这是一个中文文件"), ("euc_kr", "한국어 파일입니다"), ("big5", "這是一個中文檔案")])
+def test_text_in_a_charset_that_nobody_knows_is_told_how_to_read(client, charset, text):
+    client.run(f"open('east.txt', 'w', encoding={charset!r}).write({text!r} * 3);")
+    read = client.call("read_file", path="east.txt")
+    assert read["encoding"] == "base64" and charset in read["note"] and "encoding=" in read["note"], read
+    assert client.run(f"open('/workspace/east.txt', encoding={charset!r}).read(9)")["outputs"][0]["text"] == repr((text * 3)[:9])
+    client.run("open('noise.bin', 'wb').write(bytes(range(256)));")
+    assert "note" not in client.call("read_file", path="noise.bin")
+
+
 @pytest.mark.parametrize("charset, encoding", [("cp1252", "cp1252"), ("utf-16", "utf-16le"), ("utf-16-be", "utf-16be")])
 def test_text_in_another_charset_is_text(client, charset, encoding):
     text = "Café über 5 €, naïve words\n" * 3000

@@ -44,7 +44,8 @@ def test_who_writes_to_nobody_is_ended_as_anywhere(client):
 
 EXPLAINED = {"apt-get": "the system can only be read, so apt-get installs nothing", "sudo": "nobody is root in a session",
              "docker": "a session starts no containers", "brew": "so brew installs nothing", "conda": "there is no conda in a session",
-             "dnf": "so dnf installs nothing", "systemctl": "no services are managed here"}
+             "dnf": "so dnf installs nothing", "systemctl": "no services are managed here", "docker-compose": "a session starts no containers",
+             "crontab": "nothing is started at a set time here", "ping": "curl -I shows whether a host answers"}
 
 
 @pytest.mark.parametrize("program", EXPLAINED)

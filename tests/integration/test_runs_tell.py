@@ -64,6 +64,8 @@ def test_what_waits_says_behind_what(client):
 def test_a_timeout_names_its_seconds(client, language, code):
     error = client.run(code, language, timeout_seconds=1)["error"]
     assert error["message"].startswith("the run took longer than the 1 second that it had; give it more (timeout_seconds)"), error
+    behind = client.until_ended(client.run(code, language, timeout_seconds=1, background=True)["run_id"])
+    assert behind["error"]["message"].endswith("; give it more, or none: timeout_seconds is what you choose"), behind
 
 
 @pytest.mark.parametrize("language, code", [

@@ -5,8 +5,10 @@
 __hutch_explain() {
   case $1 in
     sudo | su) command echo "hutch: nobody is root in a session, and nothing has to be: call the command itself. /workspace, /home/user and /tmp are yours; the system can only be read." ;;
-    docker | podman) command echo "hutch: a session starts no containers; start the program itself, a server with background: true, and share_port shows it." ;;
+    docker | podman | docker-compose | podman-compose) command echo "hutch: a session starts no containers; start the program itself, a server with background: true, and share_port shows it." ;;
     systemctl | service) command echo "hutch: no services are managed here; start the program itself, with background: true." ;;
+    crontab | at) command echo "hutch: nothing is started at a set time here; a background run with a loop and sleep does it for as long as the session lives." ;;
+    ping | traceroute) command echo "hutch: a session has no network but through hutch's door, for what the network policy allows; curl -I shows whether a host answers." ;;
     conda | mamba | micromamba) command echo "hutch: there is no conda in a session; install_packages (or pip install) has most of its packages, where the network policy allows." ;;
     apt | apt-get | aptitude | dnf | yum | apk | pacman | zypper | snap | brew)
       command echo "hutch: the system can only be read, so $1 installs nothing; many programs are packages of pip or npm too (install_packages), and whoever runs hutch can make an environment with more: hutch environments build NAME --apt PACKAGE" ;;

@@ -3,7 +3,6 @@
 Both would open a browser in show(); here that is a result of the run.
 """
 
-import json
 import sys
 from json import JSONDecoder
 
@@ -114,7 +113,7 @@ def _altair(chart):
     from hutch_runner import vega_charts
     spec = chart.to_dict()
     text = repr(chart)
-    if '"url": "http' in json.dumps(spec.get("data", {})):
+    if str((spec.get("data") or {}).get("url", "")).startswith("http"):
         text += " (its data comes from a URL: marks are missing where the session's network does not allow that)"
     return {"text": text, "png": _picture(_draw_vega_lite, spec), "html": chart.to_html(), "json": plain(spec, large=float), "chart": _chart(vega_charts.chart_of, spec)}
 

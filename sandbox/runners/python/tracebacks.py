@@ -41,7 +41,7 @@ def format_failure(failure):
         text = (f"{_lines_of(failure)}{name_of(failure)}: {message_of(failure)}\n"
                 f"(no more of the traceback: {type(inner).__name__})\n")
     return _CELL.sub(r"cell \1, line ", text) + (
-        _way_to_get(failure) or _way_to_await(failure) or _way_to_bring(failure) or _way_to_reload(failure))
+        _way_to_get(failure) or _way_to_await(failure) or _way_to_bring(failure) or _way_to_query(failure) or _way_to_reload(failure))
 
 
 def _way_to_get(failure):
@@ -77,6 +77,13 @@ def _way_to_bring(failure):
         return ""
     return ("(this session sees no files of the user's machine: whoever runs hutch grants a folder, which is at /mnt/NAME then, with "
             "`--mount NAME=PATH`; or the user gives the file's content, for write_file)\n")
+
+
+def _way_to_query(failure):
+    """What to do about a table that language sql has made, and another database of duckdb's does not have."""
+    if type(failure).__name__ != "CatalogException" or "duckdb" not in type(failure).__module__ or "Table with name" not in message_of(failure):
+        return ""
+    return '(tables that run_code made with language sql are in the session\'s database: hutch.sql("SELECT ...") has them, and DataFrames, too)\n'
 
 
 def _way_to_reload(failure):

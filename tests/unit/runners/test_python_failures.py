@@ -41,6 +41,13 @@ def test_the_way_to_a_missing_package(python, code, way):
     assert way in ending.stderr if way else "on the machine that" not in ending.stderr
 
 
+def test_the_way_to_a_table_of_language_sql(python):
+    made = "raise type('CatalogException', (Exception,), {'__module__': %r})('Catalog Error: %s with name t does not exist!')"
+    assert "hutch.sql(" in python.run(made % ("_duckdb", "Table")).stderr
+    for other in (("_duckdb", "Schema"), ("mine", "Table")):
+        assert "hutch.sql(" not in python.run(made % other).stderr
+
+
 HINT = ("(mod.py changed after it was imported, and what runs is the code from before: importlib.reload(mod) takes it up, "
         "and then `from mod import ...` again where names were; or a run with restart: true)\n")
 

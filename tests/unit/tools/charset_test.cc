@@ -1,6 +1,7 @@
 // Text that is not UTF-8.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "tools/charset.h"
@@ -9,6 +10,7 @@ namespace {
 
 using tools::charset_of;
 using tools::decoded;
+using tools::possible_charsets_of;
 
 using namespace std::string_literals;
 
@@ -23,6 +25,15 @@ TEST(Charset, IsKnownByWhatAFileBeginsWith) {
         "a\0b\xe9"s, "\xe9\xe8\xe7\xe6"s, "\x89PNG\r\n\x1a\n"s, "\x1f\x8b\x08"s}) {
     EXPECT_FALSE(charset_of(none)) << testing::PrintToString(none);
   }
+}
+
+TEST(Charset, MayBeOneOfEastAsia) {
+  const auto japanese = possible_charsets_of("\x93\xfa\x96\x7b\x8c\xea\x0a");
+  EXPECT_EQ(std::count(japanese.begin(), japanese.end(), "shift_jis"), 1);
+  const auto chinese = possible_charsets_of("\xc4\xe3\xba\xc3\xca\xc0\xbd\xe7\x0a");
+  EXPECT_EQ(std::count(chinese.begin(), chinese.end(), "gb18030"), 1);
+  EXPECT_TRUE(possible_charsets_of("\x89PNG\r\n\x1a\n").empty());
+  EXPECT_TRUE(possible_charsets_of("\xff\xfe\xfd\xfc\xff").empty()) << "of none of them";
 }
 
 TEST(Charset, BecomesUtf8) {

@@ -1,0 +1,15 @@
+// How code reads a file that read_file does not show as text.
+#pragma once
+
+#include <string>
+
+namespace tools {
+
+// For a PDF or an Office file, by its MIME type; empty for all else. `path` is as the user sees it.
+std::string hint_of_type(const std::string& mime_type, const std::string& path);
+
+// For text in a charset that its bytes do not tell for sure; empty for what makes no sense in any.
+// `beginning` is of the file, and neither UTF-8 nor known by charset_of().
+std::string hint_of_charsets(const std::string& beginning, const std::string& path);
+
+}  // namespace tools
