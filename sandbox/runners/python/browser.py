@@ -34,11 +34,6 @@ class NoBrowser(Exception):
     """The environment has none, or it did not do what it was asked; the words say which."""
 
 
-class _Ended(NoBrowser):
-    def __init__(self):
-        super().__init__("the browser has ended")
-
-
 def is_there():
     return os.access(PROGRAM, os.X_OK)
 
@@ -80,10 +75,7 @@ class Page:
         if self._connection is None:
             self._check_start()
             try:
-                try:
-                    self._connection = _Connection(self._scripts)
-                except _Ended:  # now and then it ends as it starts, on a machine that is busy with others
-                    self._connection = _Connection(self._scripts)
+                self._connection = _Connection(self._scripts)
             except (NoBrowser, OSError, ValueError):
                 self._failed_at = time.monotonic()
                 raise
@@ -200,7 +192,7 @@ class _Connection:
             except BlockingIOError:
                 pass
             except BrokenPipeError as failure:
-                raise _Ended from failure
+                raise NoBrowser("the browser has ended") from failure
 
     def _receive(self):
         while (end := self._received.find(b"\0", self._searched)) < 0:
@@ -208,7 +200,7 @@ class _Connection:
             self._wait(self._from, select.POLLIN)
             some = os.read(self._from, _READ_BYTES)
             if not some:
-                raise _Ended
+                raise NoBrowser("the browser has ended")
             self._received += some
         message = bytes(self._received[:end])
         del self._received[:end + 1]
@@ -244,7 +236,7 @@ class _Connection:
         try:
             self._process = os.pidfd_open(self._pid)
         except ProcessLookupError as failure:
-            raise _Ended from failure
+            raise NoBrowser("the browser has ended") from failure
         self._descriptors.append(self._process)
         os.set_blocking(to, False)
         return to, from_
