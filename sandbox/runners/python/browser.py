@@ -34,6 +34,11 @@ class NoBrowser(Exception):
     """The environment has none, or it did not do what it was asked; the words say which."""
 
 
+class _Ended(NoBrowser):
+    def __init__(self):
+        super().__init__("the browser has ended")
+
+
 def is_there():
     return os.access(PROGRAM, os.X_OK)
 
@@ -75,7 +80,10 @@ class Page:
         if self._connection is None:
             self._check_start()
             try:
-                self._connection = _Connection(self._scripts)
+                try:
+                    self._connection = _Connection(self._scripts)
+                except _Ended:  # now and then it ends as it starts, on a machine that is busy with others
+                    self._connection = _Connection(self._scripts)
             except (NoBrowser, OSError, ValueError):
                 self._failed_at = time.monotonic()
                 raise
@@ -192,7 +200,7 @@ class _Connection:
             except BlockingIOError:
                 pass
             except BrokenPipeError as failure:
-                raise NoBrowser("the browser has ended") from failure
+                raise _Ended from failure
 
     def _receive(self):
         while (end := self._received.find(b"\0", self._searched)) < 0:
@@ -200,7 +208,7 @@ class _Connection:
             self._wait(self._from, select.POLLIN)
             some = os.read(self._from, _READ_BYTES)
             if not some:
-                raise NoBrowser("the browser has ended")
+                raise _Ended
             self._received += some
         message = bytes(self._received[:end])
         del self._received[:end + 1]
@@ -236,7 +244,7 @@ class _Connection:
         try:
             self._process = os.pidfd_open(self._pid)
         except ProcessLookupError as failure:
-            raise NoBrowser("the browser has ended") from failure
+            raise _Ended from failure
         self._descriptors.append(self._process)
         os.set_blocking(to, False)
         return to, from_
