@@ -63,6 +63,7 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
       {"npm_config_prefix", "/home/user/.local"},
       {"PIP_DISABLE_PIP_VERSION_CHECK", "1"},
       {"npm_config_update_notifier", "false"},
+      {"npm_config_yes", "true"},  // nobody is there whom npx could ask
       {"OMP_NUM_THREADS", threads},
       {"OPENBLAS_NUM_THREADS", threads},
       {"MKL_NUM_THREADS", threads},

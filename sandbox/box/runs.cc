@@ -362,7 +362,7 @@ void Runs::tell_what_goes_on(Job& job) {
     if (told_left_.size() > kToldMax) told_left_.erase(told_left_.begin());
     told += (told.empty() ? "" : ", ") + command + " (pid " + std::to_string(pid) + ")";
   }
-  if (!told.empty()) add_note(job.run, "goes on after this run: " + told + "; kill PID ends it");
+  if (!told.empty()) add_note(job.run, "left running by this run: " + told + "; kill PID ends it");
 }
 
 void Runs::take_changes(Job& job) {
