@@ -32,6 +32,7 @@ constexpr PartOfEnvironment kPartsOfEnvironment[] = {
     // Where these are set to anything, the two fetch no browser of their own.
     {"PUPPETEER_SKIP_DOWNLOAD", kBrowser},
     {"PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", kBrowser},
+    {"PLAYWRIGHT_SKIP_BROWSER_GC", kBrowser},  // its `install` takes that for one that nobody uses
 };
 
 }  // namespace

@@ -213,9 +213,11 @@ base::Status Runs::start_process(Job& job) {
     }
     is_new = slot.worker == nullptr;
     if (is_new) slot.worker = TRY(start_worker(job, For::kManyRuns));
+    if (is_new) slot.execution_count = 0;
     if (job.request.context.empty()) unused_.erase(interpreter_of(job.run.language));
     job.worker = slot.worker.get();
   }
+  if (!job.request.background) job.run.execution_count = ++slot.execution_count;
   take_output_of(job);
   if (profile.process == Profile::Process::kPerSession) {
     json run = {{"type", "run"},

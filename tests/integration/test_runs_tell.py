@@ -132,6 +132,13 @@ def test_what_nobody_waits_for_is_told(client, language, code):
     assert client.run(f"kill {pid}", "bash")["status"] == "completed"
 
 
+def test_what_is_hutchs_own_is_not_told(client):
+    client.run("import pandas as pd; own = pd.DataFrame({'a': [1]})", restart=True)
+    for language, code in (("sql", "SELECT none FROM own"), ("sql", "SELECT * FROM own"), ("javascript", "await hutch.sql('SELECT * FROM own')"),
+                           ("python", "hutch.sql('SELECT * FROM own')")):
+        assert "left running" not in client.run(code, language, restart=language != "python").get("note", ""), (language, code)
+
+
 def test_what_happens_while_others_run_is_told_as_that(client):
     client.run("1")
     alone = client.run("open('mine.txt', 'w').write('x');")

@@ -106,9 +106,10 @@ def _axis(axis, numbers):
         counted = _is_counted(categories)
         described["ticks"] = [name for place, name in categories.items()
                               if counted or low <= place <= high][:TICKS_MAX]
-    elif described["scale"] != "datetime":
-        ticks = [float(t) for t in axis.get_majorticklocs() if low <= t <= high]
-        described["ticks"] = ticks[:TICKS_MAX]
+    else:
+        ticks = [float(t) for t in axis.get_majorticklocs() if low <= t <= high][:TICKS_MAX]
+        value = _values_of(axis, ticks) if described["scale"] == "datetime" else float
+        described["ticks"] = [value(tick) for tick in ticks]
     return described
 
 
