@@ -22,8 +22,6 @@ namespace mcp {
 
 // Safe from many threads. Work does not throw.
 class WorkerPool {
-  struct Current;
-
  public:
   using Work = std::function<void()>;
 
@@ -48,7 +46,7 @@ class WorkerPool {
     Aside& operator=(const Aside&) = delete;
 
    private:
-    Current* const current_;  // none where it does nothing
+    const bool counts_;
   };
 
   // Threads are started as they are needed, up to `threads_max`. `queue_max` is of all together.

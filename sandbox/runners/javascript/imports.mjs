@@ -35,9 +35,7 @@ export function toScript(source, cell, isTypeScript) {
     declared.names.add(name);
     declared.unset.push(name);
   }
-  // To ECMAScript the value of `app.get(…); const server = app.listen()` is app: nobody has asked for that.
-  const endsInDeclaration = /^(Variable|Class)Declaration$/.test(program.body.at(-1)?.type);
-  return { ...edited(source, edits), ...declared, endsInDeclaration };
+  return { ...edited(source, edits), ...declared };
 }
 
 // Of a program's identifiers those outside its imports.

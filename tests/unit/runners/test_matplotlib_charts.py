@@ -1,7 +1,5 @@
 """Figures of matplotlib: coordinates as the user gave them, what drawing warns of, large ones."""
 
-import re
-
 import pytest
 
 from runner_client import chart_of
@@ -30,7 +28,7 @@ def series(frequency):
 ])
 def test_series_with_a_frequency(plotter, frequency, first, second):
     chart = chart_of(plotter, series(frequency) + ".plot()")
-    assert chart["x"]["scale"] == "datetime" and all(re.match(r"20\d\d-\d\d-\d\dT", tick) for tick in chart["x"]["ticks"])
+    assert chart["x"]["scale"] == "datetime" and "ticks" not in chart["x"]
     ((one, two),) = xs_of(chart)
     assert one == "2024-01-01T00:00:00" and (first, second) == (one[:len(first)], two[:len(second)])
 
