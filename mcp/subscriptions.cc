@@ -75,9 +75,9 @@ std::optional<RpcError> read_filter(const json& params, Changes::Filter& filter)
   return read_set(*wishes, "taskIds", filter.task_ids);
 }
 
-// Takes out what this server never tells this principal.
-void keep_what_is_served(const Server& server, const Principal& principal,
-                         Changes::Filter& filter) {
+// Without what this server never tells this principal.
+Changes::Filter served_of(Changes::Filter filter, const Server& server,
+                          const Principal& principal) {
   const ResourceProvider* resources = server.resources();
   filter.tools = filter.tools && server.has_changing_tools();
   filter.prompts = filter.prompts && server.has_changing_prompts();
@@ -88,6 +88,7 @@ void keep_what_is_served(const Server& server, const Principal& principal,
   std::erase_if(filter.task_ids, [&](const std::string& id) {
     return server.tasks() == nullptr || !server.tasks()->find(principal, id);
   });
+  return filter;
 }
 
 json to_json(const Changes::Filter& filter) {
@@ -122,9 +123,8 @@ Subscriptions::~Subscriptions() {
 void Subscriptions::open_legacy() {
   const std::lock_guard lock(mutex_);
   if (legacy_ || !unsolicited_ || !server_.has_changes()) return;
-  Changes::Filter filter;
-  filter.tools = filter.prompts = filter.resources = true;
-  keep_what_is_served(server_, principal_, filter);
+  const Changes::Filter filter =
+      served_of({.tools = true, .prompts = true, .resources = true}, server_, principal_);
   legacy_ = server_.changes().add(
       principal_.id, filter, [this](const Change& change) { tell_legacy(change); },
       /*counted=*/false);
@@ -166,7 +166,7 @@ std::optional<RpcError> Subscriptions::listen(const Request& request,
   if (request.message.params["notifications"].contains("taskIds") && server_.tasks() != nullptr) {
     if (auto refused = refuse_tasks(request.format, request.capabilities)) return refused;
   }
-  keep_what_is_served(server_, principal_, filter);
+  filter = served_of(std::move(filter), server_, principal_);
   json acknowledged = make_notification("notifications/subscriptions/acknowledged",
                                         {{"_meta", tag(id)}, {"notifications", to_json(filter)}});
   // What it needs of the request, copied: the connection may have gone when it tells something.

@@ -18,16 +18,17 @@ WorkerPool::Current& WorkerPool::current() {
 }
 
 // Within another one it is aside already.
-WorkerPool::Aside::Aside() : counts_(current().pool != nullptr && !current().is_aside) {
-  if (!counts_) return;
-  current().is_aside = true;
-  current().pool->go_aside(*current().asker);
+WorkerPool::Aside::Aside()
+    : current_(current().pool != nullptr && !current().is_aside ? &current() : nullptr) {
+  if (current_ == nullptr) return;
+  current_->is_aside = true;
+  current_->pool->go_aside(*current_->asker);
 }
 
 WorkerPool::Aside::~Aside() {
-  if (!counts_) return;
-  current().pool->come_back(*current().asker);
-  current().is_aside = false;
+  if (current_ == nullptr) return;
+  current_->pool->come_back(*current_->asker);
+  current_->is_aside = false;
 }
 
 std::size_t WorkerPool::Asker::at_work_max(bool beside_others) const {

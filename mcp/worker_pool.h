@@ -22,6 +22,8 @@ namespace mcp {
 
 // Safe from many threads. Work does not throw.
 class WorkerPool {
+  struct Current;
+
  public:
   using Work = std::function<void()>;
 
@@ -46,7 +48,7 @@ class WorkerPool {
     Aside& operator=(const Aside&) = delete;
 
    private:
-    const bool counts_;
+    Current* const current_;  // none where it does nothing
   };
 
   // Threads are started as they are needed, up to `threads_max`. `queue_max` is of all together.

@@ -131,9 +131,7 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
     if (required->empty())
       return base::error(Error::Kind::kInvalid, "box specification: incomplete");
   }
-  Limits widest;
-  for (const LimitRow& row : kLimitRows) widest.*row.member = row.most;
-  spec.limits = TRY(limits_from_json(value.value("limits", json()), Limits(), widest));
+  spec.limits = TRY(limits_from_json(value.value("limits", json()), Limits(), widest_limits()));
   const json env = value.value("env", json::object());
   for (const auto& [name, text] : env.items()) {
     if (text.is_string()) spec.env[name] = text.get<std::string>();

@@ -92,7 +92,9 @@ bool thin_grid(json& grid, std::size_t points_max) {
 bool sample(json& chart, std::size_t most, int depth) {
   if (depth > kDepthMax || !chart.is_object() || !chart.contains("elements")) return false;
   json& elements = chart["elements"];
+  const std::size_t all = elements.size();
   bool sampled = thin(elements, most);
+  if (sampled && !chart.contains("elements_total")) chart["elements_total"] = all;
   if (!elements.is_array()) return sampled;
   for (json& element : elements) {
     if (!element.is_object()) continue;

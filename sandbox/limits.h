@@ -35,6 +35,13 @@ inline constexpr LimitRow kLimitRows[] = {
     {"output_mb", &Limits::output_mb, 1, 4096},
 };
 
+// Each as high as hutch has it at all.
+constexpr Limits widest_limits() {
+  Limits widest;  // NOLINT(misc-const-correctness): changed through a member pointer
+  for (const LimitRow& row : kLimitRows) widest.*row.member = row.most;
+  return widest;
+}
+
 inline constexpr int kBackgroundRunsMax = 5;
 inline constexpr int kQueuedRunsMax = 64;
 // Of a run that has a deadline: one in the background may be without, until its session ends.

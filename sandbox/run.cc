@@ -172,6 +172,7 @@ json run_to_json(const Run& run) {
     value["files_changed_total"] = run.files_changed_total;
   }
   if (!run.context.empty()) value["context"] = run.context;
+  if (run.execution_count > 0) value["execution_count"] = run.execution_count;
   if (run.exit_code) value["exit_code"] = *run.exit_code;
   if (run.error) value["error"] = error_to_json(*run.error);
   if (!run.network.empty()) value["network"] = network_use_to_json(run.network);
@@ -211,6 +212,7 @@ base::Result<Run> run_from_json(const json& value) {
   run.status = *status;
   run.background = wire::boolean_or(value, "background", false);
   run.context = wire::string_or(value, "context");
+  run.execution_count = wire::integer_or(value, "execution_count", 0);
   run.queued_at_ms = wire::integer_or(value, "queued_at_ms", 0);
   run.started_at_ms = wire::integer_or(value, "started_at_ms", 0);
   run.finished_at_ms = wire::integer_or(value, "finished_at_ms", 0);

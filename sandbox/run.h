@@ -131,6 +131,8 @@ struct Run {
   RunStatus status = RunStatus::kQueued;
   bool background = false;
   std::string context = {};  // of its request
+  // How many runs its interpreter has had since that started, with this one; 0 in the background.
+  std::int64_t execution_count = 0;
   std::int64_t queued_at_ms = 0;
   std::int64_t started_at_ms = 0;   // 0: not yet
   std::int64_t finished_at_ms = 0;  // 0: not yet

@@ -299,9 +299,7 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
   spec.session_directory = directory_of(session.id);
   spec.environment_directory = TRY(environment_of(session));
   const json limits = TRY(sandbox::wire::parse_json(session.limits));
-  sandbox::Limits widest;  // NOLINT(misc-const-correctness): changed through a member pointer
-  for (const sandbox::LimitRow& row : sandbox::kLimitRows) widest.*row.member = row.most;
-  spec.limits = TRY(sandbox::limits_from_json(limits, sandbox::Limits(), widest));
+  spec.limits = TRY(sandbox::limits_from_json(limits, sandbox::Limits(), sandbox::widest_limits()));
   const json env = TRY(sandbox::wire::parse_json(session.env));
   for (const auto& [name, value] : env.items()) spec.env[name] = value.get<std::string>();
   if (session.principal_id == kSparePrincipal) spec.ahead = TRY(languages_ahead());

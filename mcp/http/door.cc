@@ -107,14 +107,33 @@ bool origin_is_allowed(const DoorNames& names, const Request& request) {
 
 }  // namespace
 
-Response refuse(int status, int code, const std::string& message) {
+namespace {
+
+nlohmann::json error_without_id(int code, const std::string& message) {
   nlohmann::json error = make_error({code, message, nullptr, nullptr});
   error.erase("id");
+  return error;
+}
+
+Response json_response(int status, const nlohmann::json& body) {
   Response response;
   response.status = status;
   response.content_type = "application/json";
-  response.body = print(error);
+  response.body = print(body);
   return response;
+}
+
+}  // namespace
+
+Response refuse(int status, int code, const std::string& message) {
+  return json_response(status, error_without_id(code, message));
+}
+
+Response refuse_path(const std::string& message) {
+  constexpr int kNotFound = 404;
+  nlohmann::json body = error_without_id(kTransportError, message);
+  body.update({{"code", kNotFound}, {"message", message}});
+  return json_response(kNotFound, body);
 }
 
 Response refuse(int status, const std::string& message) {

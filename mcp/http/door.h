@@ -57,6 +57,9 @@ std::string host_label(std::string_view host);
 Response refuse(int status, int code, const std::string& message);
 // The same for what is no matter of JSON-RPC: kTransportError.
 Response refuse(int status, const std::string& message);
+// 404, for whatever protocol has come to the wrong place: clients of REST read `code` and
+// `message`.
+Response refuse_path(const std::string& message);
 
 // What to do about a token, as an answer.
 Response refuse(const auth::Challenge& challenge);

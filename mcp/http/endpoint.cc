@@ -56,7 +56,7 @@ bool Endpoint::come_in(Request& head, const Routes::Found& found, Response& refu
   const bool any_host = found.route != nullptr && found.route->any_host;
   if (!door_.check_place(head, refusal, any_host)) return false;
   if (found.route == nullptr) {
-    refusal = refuse(404, "nothing is served here: MCP is at /mcp");
+    refusal = refuse_path("nothing is served here: MCP is at /mcp");
     return false;
   }
   const Route& route = *found.route;

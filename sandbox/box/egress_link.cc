@@ -84,7 +84,7 @@ base::Status EgressLink::connect() {
     if (connection.error().kind != Error::Kind::kNotFound || attempt == kStartAttempts) {
       return std::move(connection).error();
     }
-    const auto started = start_door(directory.get());
+    auto started = start_door(directory.get());
     if (!started.ok() && started.error().kind != Error::Kind::kConflict) return started;
     // One that was started here listens already; a second one is not started at once.
     if (!started.ok() || attempt > 0) (void)::poll(nullptr, 0, kStartPauseMs);

@@ -32,6 +32,7 @@ constexpr PartOfEnvironment kPartsOfEnvironment[] = {
     // Where these are set to anything, the two fetch no browser of their own.
     {"PUPPETEER_SKIP_DOWNLOAD", kBrowser},
     {"PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", kBrowser},
+    {"PLAYWRIGHT_SKIP_BROWSER_GC", kBrowser},  // its `install` takes that for one that nobody uses
 };
 
 }  // namespace
@@ -63,6 +64,7 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
       {"npm_config_prefix", "/home/user/.local"},
       {"PIP_DISABLE_PIP_VERSION_CHECK", "1"},
       {"npm_config_update_notifier", "false"},
+      {"npm_config_yes", "true"},  // nobody is there whom npx could ask
       {"OMP_NUM_THREADS", threads},
       {"OPENBLAS_NUM_THREADS", threads},
       {"MKL_NUM_THREADS", threads},

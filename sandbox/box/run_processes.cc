@@ -34,6 +34,10 @@ constexpr std::int64_t kJustForked = 2;  // of process_clock()
 constexpr std::string_view kShell = "/bin/bash --noprofile --norc -c {";
 // In the command line of the browser that draws pictures, of runners/python/browser.py.
 constexpr std::string_view kOwnBrowser = " --user-data-dir=/tmp/.hutch-browser-";
+// Hutch's own for SQL, which a run in another language may be the first to need, and the copy of
+// Python that has its DataFrames for SQL (runners/python/frame_server.py).
+constexpr std::string_view kOwnSql = "/runners/sql/runner.py";
+constexpr std::string_view kOwnFrames = "hutch-frames";
 // Of a look that only finds out what to say.
 constexpr base::WorkBudget::Bounds kShortLook{.steps = 4'096,
                                               .cpu_time = std::chrono::milliseconds(20)};
@@ -208,7 +212,10 @@ void add_left(pid_t host_pid, const Process& process, int depth_max, base::WorkB
               std::vector<LeftProcess>& left) {
   wait_for_exec(host_pid);
   const std::string command = command_line(host_pid);
-  if (command.find(kOwnBrowser) != std::string::npos) return;
+  for (const std::string_view own : {kOwnBrowser, kOwnSql}) {
+    if (command.find(own) != std::string::npos) return;
+  }
+  if (process.name == kOwnFrames) return;
   if (!command.starts_with(kShell)) {
     left.push_back(
         {process.pid, process.started, shown_command(command.empty() ? process.name : command)});

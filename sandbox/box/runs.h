@@ -129,11 +129,12 @@ class Runs {
     std::unique_ptr<Worker> worker;
     std::deque<JobPointer> queue;
     JobPointer current;
-    bool interrupted = false;  // a signal may be on its way that no later run must get
-    bool ended_by_us = false;  // its loss is told, or is nobody's
-    std::string loss;          // for the note of its next run
-    std::string directory;     // in which it starts
-    bool is_over = false;      // of a context that was ended
+    std::int64_t execution_count = 0;  // of runs since its interpreter started
+    bool interrupted = false;          // a signal may be on its way that no later run must get
+    bool ended_by_us = false;          // its loss is told, or is nobody's
+    std::string loss;                  // for the note of its next run
+    std::string directory;             // in which it starts
+    bool is_over = false;              // of a context that was ended
   };
 
   static Interpreter interpreter_of_run(const Run& run);

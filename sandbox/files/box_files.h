@@ -123,6 +123,9 @@ class BoxFiles {
   // stat(2) of what is there, links followed.
   [[nodiscard]] base::Result<struct stat> status_of(const std::string& path) const;
 
+  // Where a symbolic link leads, absolute, by one step; empty for what is none.
+  [[nodiscard]] base::Result<std::string> link_target_of(const std::string& path) const;
+
   // A regular file, open for reading. What it holds may go on changing.
   [[nodiscard]] base::Result<base::UniqueFd> open(const std::string& path) const;
 

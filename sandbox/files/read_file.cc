@@ -1,7 +1,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "sandbox/files/box_files.h"
@@ -74,6 +76,20 @@ base::Result<struct stat> BoxFiles::status_of(const std::string& path) const {
     return path_error(absolute, errno, Purpose::kRead);
   }
   return status;
+}
+
+base::Result<std::string> BoxFiles::link_target_of(const std::string& path) const {
+  const ActingIds ids(identity_);
+  TRY(ids.status());
+  const std::string absolute = TRY(resolve_path(root_.get(), path));
+  const base::UniqueFd place = open_in_root(root_.get(), absolute, O_PATH | O_NOFOLLOW);
+  std::array<char, kPathBytesMax + 1> text{};
+  const ssize_t size =
+      place.valid() ? ::readlinkat(place.get(), "", text.data(), text.size() - 1) : -1;
+  if (size < 0) return std::string();
+  const std::string target(text.data(), static_cast<std::size_t>(size));
+  if (target.starts_with('/')) return resolve_path(root_.get(), target);
+  return resolve_path(root_.get(), TRY(split_path(absolute)).parent + "/" + target);
 }
 
 base::Result<base::UniqueFd> BoxFiles::open(const std::string& path) const {

@@ -22,12 +22,12 @@ const tests = {
     assert.ok(chart.png);
     assert.equal(chart.chart.type, "bar");
     assert.deepEqual(chart.chart.elements.map((one) => [one.label, one.value]), [["a", 1], ["b", 2]]);
-    assert.equal((await sandbox.runCode("[1, 2].map((n) => n * 2).join()", { language: "js" })).text, "'2,4'");
+    assert.equal((await sandbox.runCode("[1, 2].map((n) => n * 2).join()", { language: "js" })).text, "2,4");
   },
   async contexts(sandbox) {
     const context = await sandbox.createCodeContext({ cwd: "/tmp" });
     assert.equal((await sandbox.runCode("x", { context })).error.name, "NameError");
-    assert.equal((await sandbox.runCode("import os; os.getcwd()", { context })).text, "'/tmp'");
+    assert.equal((await sandbox.runCode("import os; os.getcwd()", { context })).text, "/tmp");
     await sandbox.removeCodeContext(context);
     assert.ok(!(await sandbox.listCodeContexts()).some((one) => one.id === context.id));
   },

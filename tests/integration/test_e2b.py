@@ -16,10 +16,10 @@ def test_cells(sandbox):
     ran = sandbox.run_code("x = 41\nprint('out')\nx + 1")
     assert ran.text == "42" and ran.logs.stdout == ["out\n"] and ran.logs.stderr == [] and ran.error is None
     assert sandbox.run_code("x").text == "41"
-    assert sandbox.run_code("import os; os.environ['A'] + os.environ['WHO']", envs={"A": "b"}).text == "'bhutch'"
+    assert sandbox.run_code("import os; os.environ['A'] + os.environ['WHO']", envs={"A": "b"}).text == "bhutch"
     error = sandbox.run_code("1/0").error
     assert error.name == "ZeroDivisionError" and error.value == "division by zero" and "Traceback" in error.traceback
-    assert sandbox.run_code("[1, 2].map((n) => n * 2).join()", language="js").text == "'2,4'"
+    assert sandbox.run_code("[1, 2].map((n) => n * 2).join()", language="js").text == "2,4"
     assert sandbox.run_code("echo $WHO", language="bash").logs.stdout == ["hutch\n"]
     assert {context.language for context in sandbox.list_code_contexts()} >= {"python", "javascript"}
 
@@ -32,10 +32,10 @@ def test_contexts_know_nothing_of_each_other(sandbox):
     assert (one.language, one.cwd, two.cwd, js.language, ts.language) == ("python", "/workspace", "/workspace/part", "javascript", "typescript")
     assert sandbox.run_code("x", context=one).error.name == "NameError"
     sandbox.run_code("x = 2", context=one)
-    assert sandbox.run_code("import os; os.getcwd()", context=two).text == "'/workspace/part'"
+    assert sandbox.run_code("import os; os.getcwd()", context=two).text == "/workspace/part"
     sandbox.run_code("x = 3", context=two)
     assert [sandbox.run_code("x", context=context).text for context in (None, one, two)] == ["1", "2", "3"]
-    assert sandbox.run_code("let y = 4; y", context=js).text == "4" and sandbox.run_code("typeof y", language="js").text == "'undefined'"
+    assert sandbox.run_code("let y = 4; y", context=js).text == "4" and sandbox.run_code("typeof y", language="js").text == "undefined"
     assert sandbox.run_code("const z: number = 5; z", context=ts).text == "5"
     listed = {context.id: context for context in sandbox.list_code_contexts()}
     assert {one.id, two.id, js.id, ts.id, "default-python"} <= set(listed) and listed[two.id].cwd == "/workspace/part"
@@ -46,7 +46,7 @@ def test_contexts_know_nothing_of_each_other(sandbox):
     sandbox.restart_code_context(one)
     sandbox.restart_code_context(two)
     assert sandbox.run_code("x", context=one).error.name == "NameError"
-    assert sandbox.run_code("x, os", context=two).error and sandbox.run_code("import os; os.getcwd()", context=two).text == "'/workspace/part'"
+    assert sandbox.run_code("x, os", context=two).error and sandbox.run_code("import os; os.getcwd()", context=two).text == "/workspace/part"
     assert sandbox.run_code("x").text == "1"
     # One that is at work when it is removed does not come back.
     with pytest.raises(Exception, match="(?i)time"):
@@ -100,6 +100,34 @@ def test_charts(sandbox):
     assert pie.type.value == "pie" and [(one.label, round(one.angle)) for one in pie.elements] == [("a", 90), ("b", 270)]
 
 
+def test_charts_of_several_axes_of_dates_and_of_no_kind(sandbox):
+    draw = "import datetime, matplotlib.pyplot as plt\n%s\nplt.show()"
+    both = sandbox.run_code(draw % "fig, ax = plt.subplots(1, 2)\nax[0].plot([1, 2])\nax[1].scatter([1, 2], [3, 4])").results[0].chart
+    assert both.type.value == "superchart" and [one.type.value for one in both.elements] == ["line", "scatter"]
+    bare = sandbox.run_code(draw % "plt.scatter([1, 2], [3, 4])").results[0].chart
+    assert (bare.title, bare.x_label, bare.y_label) == (None, None, None)
+    unknown = sandbox.run_code(draw % "fig, ax = plt.subplots()\nax.add_artist(plt.Circle((0, 0), 1)); ax.set_title('C')").results[0].chart
+    assert (unknown.type.value, unknown.title, unknown.elements) == ("unknown", "C", [])
+    dates = sandbox.run_code(draw % "plt.plot([datetime.date(2023, 9, 1) + datetime.timedelta(days=i) for i in range(3)], range(3))").results[0].chart
+    assert dates.x_ticks[0].startswith("2023-09-01T00:00:00") and dates.x_scale.value == "datetime"
+
+
+def test_values(sandbox):
+    """A string comes without its quotes, a table by its columns; what is counted is the interpreter's runs."""
+    for code, text in (("'abc'", "abc"), ('"it\'s"', "it's"), ("''", ""), ("'a' + 'b'", "ab"), ("['a']", "['a']"), ("b'a'", "b'a'")):
+        assert sandbox.run_code(code).text == text
+    table = "import pandas as pd\npd.DataFrame({'a': [1, 2], 'b': ['x', None]}%s)"
+    assert sandbox.run_code(table % "").results[0].data == {"a": [1, 2], "b": ["x", None]}
+    assert sandbox.run_code(table % ", index=['r', 's']").results[0].data == {"a": [1, 2], "b": ["x", None]}
+    assert sandbox.run_code("pd.DataFrame([[1, 2]], columns=['a', 'a'])").results[0].data is None
+    context = sandbox.create_code_context()
+    first = sandbox.run_code("1", context=context).execution_count
+    assert sandbox.run_code("!pwd", context=context).execution_count == first + 1
+    sandbox.restart_code_context(context)
+    assert sandbox.run_code("1", context=context).execution_count == first
+    sandbox.remove_code_context(context)
+
+
 def test_commands(sandbox):
     ran = sandbox.commands.run("echo out; echo err >&2; pwd")
     assert (ran.stdout, ran.stderr, ran.exit_code) == ("out\n/workspace\n", "err\n", 0)
@@ -137,12 +165,15 @@ def test_files(sandbox):
     for one in (sandbox.files.get_info("many/2"), next(one for one in sandbox.files.list("many") if one.name == "2")):
         assert (one.mode, one.permissions) == (0o751, "-rwxr-x--x")
     assert sandbox.files.get_info("many").modified_time.year == 2020
+    sandbox.commands.run("ln -s many/2 near; ln -s /tmp far")
+    assert [sandbox.files.get_info(path).symlink_target for path in ("near", "far", "many/2")] == ["/workspace/many/2", "/tmp", None]
+    assert sandbox.files.get_info("far").type.value == "dir" and sandbox.files.get_info("many").size > 0
     assert sandbox.files.make_dir("deep/er") and not sandbox.files.make_dir("deep/er")
     assert sandbox.files.rename("many/1", "deep/er/-x").path == "/workspace/deep/er/-x" and sandbox.files.read("deep/er/-x") == "1"
     sandbox.files.remove("deep")
     assert not sandbox.files.exists("deep")
-    for missing in (lambda: sandbox.files.read("none"), lambda: sandbox.files.get_info("none"), lambda: sandbox.files.remove("none"),
-                    lambda: sandbox.files.list("none")):
+    sandbox.files.remove("none")
+    for missing in (lambda: sandbox.files.read("none"), lambda: sandbox.files.get_info("none"), lambda: sandbox.files.list("none")):
         with pytest.raises(FileNotFoundException):
             missing()
 
@@ -264,14 +295,16 @@ def test_urls_of_files_stand_alone(server, sandbox):
     host = {"Host": "49983-%s.localhost" % sandbox.sandbox_id}
     url = sandbox.download_url("/workspace/signed.txt", use_signature_expiration=1000)
     assert requests.get(url, headers=host, timeout=60).text == "here"
-    assert requests.get(url.replace("signed.txt", "other.txt"), headers=host, timeout=60).status_code == 404
-    assert requests.get(url.replace("signature=v1_", "signature=v1_x"), headers=host, timeout=60).status_code == 404
-    over = sandbox.download_url("/workspace/signed.txt", use_signature_expiration=-10)
-    assert requests.get(over, headers=host, timeout=60).status_code == 404
+    wrong = {"code": 401, "message": "invalid signature"}
+    assert requests.get(url.replace("signed.txt", "other.txt"), headers=host, timeout=60).json() == wrong
+    assert requests.get(url.replace("signature=v1_", "signature=v1_x"), headers=host, timeout=60).json() == wrong
+    assert requests.get(url, headers={"Host": "49983-%s.localhost" % sandbox.sandbox_id[::-1]}, timeout=60).json() == wrong, "nor is it told which there are"
+    over = requests.get(sandbox.download_url("/workspace/signed.txt", use_signature_expiration=-10), headers=host, timeout=60)
+    assert over.status_code == 401 and over.json() == {"code": 401, "message": "signature is already expired"}
     to = sandbox.upload_url("/workspace/put.txt")
     assert requests.post(to, headers=host, files={"file": ("x", b"sent")}, timeout=60).ok
     assert sandbox.files.read("/workspace/put.txt") == "sent"
-    assert requests.get(to, headers=host, timeout=60).status_code == 404, "to write is not to read"
+    assert requests.get(to, headers=host, timeout=60).status_code == 401, "to write is not to read"
     address, query = to.partition("/files?")[::2]
     for path, body in (("/process.Process/Start", {"process": {"cmd": "id"}}), ("/process.Process/List", {}), ("/filesystem.Filesystem/ListDir", {"path": "/"}),
                        ("/execute", {"code": "1"})):

@@ -1,14 +1,16 @@
 """Sandboxes as E2B's SDK for Python makes, finds and ends them."""
 
+import asyncio
+import datetime
 import json
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from e2b import AuthenticationException, SandboxException, SandboxQuery, SandboxState
+from e2b import AuthenticationException, SandboxException, SandboxQuery, SandboxState, TimeoutException
 from e2b.exceptions import NotFoundException
-from e2b_code_interpreter import Sandbox
+from e2b_code_interpreter import AsyncSandbox, Sandbox
 
 from hutch_client import PATIENCE, hutch_binary
 from http_server import Server, token
@@ -21,7 +23,7 @@ def test_the_life_of_a_sandbox(options):
     made.run_code("kept = 5")
     assert made.sandbox_id in [one.sandbox_id for one in Sandbox.list(**options).next_items()]
     made.pause()
-    assert made.get_info().state.value == "paused"
+    assert made.get_info().state.value == "paused" and not made.is_running()
     assert Sandbox.connect(made.sandbox_id, **options).run_code("kept").text == "5"
     assert made.kill() and not made.is_running() and not Sandbox.kill(made.sandbox_id, **options)
     with pytest.raises((NotFoundException, SandboxException)):
@@ -70,11 +72,12 @@ def test_a_sandbox_is_no_more_open_than_it_was_asked_to_be(state):
         here = {"api_key": token(state), "api_url": url, "sandbox_url": url, "template": "host"}
         sees = "import socket\ntry: print(socket.gethostbyname('api.example.com').startswith('198.1'))\nexcept OSError: print(False)"
         for wishes, is_open in (({}, "True"), ({"allow_internet_access": False}, "False"), ({"network": {"deny_out": ["0.0.0.0/0"]}}, "False"),
+                                ({"network": {"deny_out": ["0.0.0.0/0"], "allow_public_traffic": True}}, "False"),
                                 ({"network": {"allow_out": ["api.example.com"], "deny_out": ["0.0.0.0/0"]}}, "True")):
             made = Sandbox.create(**wishes, **here)
             assert made.run_code(sees).logs.stdout == [is_open + "\n"], wishes
             made.kill()
-        for network, says in (({"deny_out": ["10.0.0.0/8"]}, "network.denyOut"), ({"allow_public_traffic": True}, "network.allowPublicTraffic"),
+        for network, says in (({"deny_out": ["10.0.0.0/8"]}, "network.denyOut"), ({"mask_request_host": "a"}, "network.maskRequestHost"),
                               ({"allow_out": ["other.example.com"]}, "other.example.com")):
             with pytest.raises(SandboxException, match=says):
                 Sandbox.create(network=network, **here)
@@ -85,14 +88,61 @@ def test_one_that_is_paused_at_its_time_is_not_ended(options):
         made.run_code("kept = 5")
         time.sleep(1.5)  # its time
         made.set_timeout(1)
+        assert made.get_info().end_at > made.get_info().started_at
         assert made.is_running() and made.run_code("kept").text == "5"
 
 
 def test_listing_gives_no_others_than_were_asked_for(options, sandbox):
-    with pytest.raises(SandboxException, match="template"):
-        Sandbox.list(query=SandboxQuery(template="base"), **options).next_items()
+    name = sandbox.get_info().template_id
+    found = lambda **query: [one.sandbox_id for one in Sandbox.list(query=SandboxQuery(**query), **options).next_items()]  # noqa: E731
+    assert sandbox.sandbox_id in found(template=name) and sandbox.sandbox_id in found(template="base") and found(template="none") == []
+    later = sandbox.get_info().started_at + datetime.timedelta(milliseconds=1)
+    assert sandbox.sandbox_id in found(started_after=later - datetime.timedelta(days=1)) and sandbox.sandbox_id not in found(started_after=later)
     assert Sandbox.list(query=SandboxQuery(state=[SandboxState.PAUSED]), **options).next_items() == []
     assert sandbox.sandbox_id in [one.sandbox_id for one in Sandbox.list(query=SandboxQuery(state=[SandboxState.RUNNING]), **options).next_items()]
+
+
+def test_lists_come_in_pages(server, options, module_state):
+    own = {**options, "api_key": token(module_state, "--principal", "pages")}
+    made = [Sandbox.create(timeout=900, **own) for _ in range(3)]
+    ids = [one.sandbox_id for one in made]
+    for order, expected in (("asc", ids), ("desc", ids[::-1]), (None, ids[::-1])):
+        pages, seen = Sandbox.list(limit=2, order=order, **own), []
+        while pages.has_next:
+            seen.append([one.sandbox_id for one in pages.next_items()])
+        assert seen == [expected[:2], expected[2:]], order
+    pages = Sandbox.list(limit=1, **own)
+    assert [one.sandbox_id for one in pages.next_items()] == ids[2:]
+    made[1].kill()  # between two pages
+    assert [one.sandbox_id for one in pages.next_items()] == ids[:1] and not pages.has_next
+    for wrong in ("limit=0", "limit=x", "nextToken=x", "startedAfter=x"):
+        status, _, body = server.request("GET", "/v2/sandboxes?" + wrong, headers={"X-API-Key": own["api_key"]})
+        assert status == 400 and wrong.partition("=")[0] in json.loads(body)["message"], wrong
+    for one in (made[0], made[2]):
+        one.kill()
+
+
+def test_what_a_sandbox_that_ends_was_doing(options):
+    with Sandbox.create(timeout=900, **options) as made:
+        running = made.commands.run("sleep 600", background=True)
+        made.kill()
+        with pytest.raises(TimeoutException):
+            running.wait()
+
+
+async def _command_beyond_its_time(options):
+    async with await AsyncSandbox.create(timeout=900, **options) as made:
+        with pytest.raises(TimeoutException):
+            await made.commands.run("sleep 600", timeout=1)
+
+
+def test_a_command_beyond_its_time(options):
+    asyncio.run(_command_beyond_its_time(options))
+
+
+def test_paths_that_are_not_there(server, options):
+    status, _, body = server.request("GET", "/templates/base", headers={"X-API-Key": options["api_key"]})
+    assert status == 404 and json.loads(body)["code"] == 404 and "nothing is served here" in json.loads(body)["message"]
 
 
 def test_metrics(sandbox, module_state):
@@ -112,6 +162,8 @@ def test_metrics(sandbox, module_state):
         assert time.monotonic() < deadline, one
     assert one.mem_total > one.mem_used and one.disk_total > one.disk_used and one.cpu_count >= 1
     busy.kill()
+    day = datetime.timedelta(days=1)
+    assert sandbox.get_metrics(start=one.timestamp - 2 * day, end=one.timestamp - day) == [] and sandbox.get_metrics(start=one.timestamp - day)
 
 
 def test_its_end_can_be_moved(options):

@@ -44,7 +44,7 @@ def test_other_failures_get_no_advice(server, code):
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_what_needs_one_of_them_says_how_to_get_it(server, package):
-    run = server.run(f"import {package}")
+    run = server.run(f"import {package}", restart=True)  # an interpreter says it once
     assert run["status"] == "failed" and run["error"]["name"] == "ModuleNotFoundError", run
     assert f"(this Python has no {package}: on the machine that runs hutch `hutch environments build`" in run["stderr"]
     assert "traceback" not in run["error"], "once is enough"

@@ -101,7 +101,7 @@ def test_bash_says_what_goes_on_after_it(client):
     client.run("1")
     run = client.run("sleep 61 & echo $!; (sleep 62 &); nohup sleep 63 >/dev/null 2>&1 & echo end", "bash")
     pid = run["stdout"].split()[0]
-    assert run["note"].startswith("goes on after this run: ") and run["note"].endswith("; kill PID ends it"), run
+    assert run["note"].startswith("left running by this run: ") and run["note"].endswith("; kill PID ends it"), run
     assert f"sleep 61 (pid {pid})" in run["note"] and "sleep 62 (pid" in run["note"]
     # The last may be about to become what it is to be.
     assert "sleep 63 (pid" in run["note"] or "nohup sleep 63 (pid" in run["note"], run
@@ -127,9 +127,16 @@ def test_python_says_what_goes_on_after_it(client):
 def test_what_nobody_waits_for_is_told(client, language, code):
     client.run("1", language)
     note = client.run(code, language)["note"]
-    pid = re.search(r"goes on after this run: (?:setsid )?sleep 61 \(pid (\d+)\); kill PID ends it", note)[1]
+    pid = re.search(r"left running by this run: (?:setsid )?sleep 61 \(pid (\d+)\); kill PID ends it", note)[1]
     assert "note" not in client.run("1", language), "once"
     assert client.run(f"kill {pid}", "bash")["status"] == "completed"
+
+
+def test_what_is_hutchs_own_is_not_told(client):
+    client.run("import pandas as pd; own = pd.DataFrame({'a': [1]})", restart=True)
+    for language, code in (("sql", "SELECT none FROM own"), ("sql", "SELECT * FROM own"), ("javascript", "await hutch.sql('SELECT * FROM own')"),
+                           ("python", "hutch.sql('SELECT * FROM own')")):
+        assert "left running" not in client.run(code, language, restart=language != "python").get("note", ""), (language, code)
 
 
 def test_what_happens_while_others_run_is_told_as_that(client):
@@ -192,7 +199,7 @@ def test_memory_that_ran_out_names_the_limit_and_what_lives_on(client):
 def test_a_server_that_a_subshell_waits_for_is_named(client):
     """As `cd here && server &` leaves it: who ended the subshell alone would leave the server."""
     note = client.run("cd /workspace && sleep 71 >/dev/null 2>&1 &", "bash")["note"]
-    pid = re.search(r"goes on after this run: sleep 71 \(pid (\d+)\)", note)[1]
+    pid = re.search(r"left running by this run: sleep 71 \(pid (\d+)\)", note)[1]
     assert client.run(f"kill {pid}; sleep 0.2; pgrep -f 'sleep 71' || echo none", "bash")["stdout"] == "none\n"
 
 

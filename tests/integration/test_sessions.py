@@ -188,7 +188,7 @@ def test_version_and_help():
 
 def test_programs_are_told_that_there_is_no_network(client):
     env = dict(line.split("=", 1) for line in client.run("env", "bash")["stdout"].splitlines() if "=" in line)
-    expected = {"npm_config_fetch_retries": "0", "npm_config_update_notifier": "false", "PIP_RETRIES": "0",
+    expected = {"npm_config_fetch_retries": "0", "npm_config_update_notifier": "false", "npm_config_yes": "true", "PIP_RETRIES": "0",
                 "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     assert {name: env.get(name) for name in expected} == expected
 

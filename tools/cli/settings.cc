@@ -313,8 +313,7 @@ Environment process_environment() {
 
 base::Result<Settings> resolve_settings(const Flags& flags, const Environment& environment) {
   Settings settings;
-  for (const sandbox::LimitRow& row : sandbox::kLimitRows)
-    settings.most_limits.*row.member = row.most;
+  settings.most_limits = sandbox::widest_limits();
   settings.default_limits.memory_mb = usual_memory_mb();
   settings.most_limits.memory_mb = 16384;
   settings.most_limits.cpus = 64;

@@ -1,5 +1,6 @@
 #include "tools/rest/json_answer.h"
 
+#include <cerrno>
 #include <string>
 #include <utility>
 
@@ -30,6 +31,7 @@ mcp::http::Response empty_answer() {
 int status_of(const Error& error) {
   // Trying again would not help, as 429 says it does.
   if (base::is_full_disk(error)) return 507;
+  if (error.os_errno == EKEYREJECTED || error.os_errno == EKEYEXPIRED) return 401;
   switch (error.kind) {
     case Error::Kind::kInvalid:
       return 400;

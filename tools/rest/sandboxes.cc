@@ -77,6 +77,7 @@ std::string limits_within(const sandbox::Limits& most) {
 base::Result<Response> answer_about(const Services& services, const sessions::SessionState& state,
                                     const mcp::Principal& principal) {
   json value = shown(state);
+  if (!value.contains("endAt")) value["endAt"] = e2b::end_of_endless(state.session);
   if (may_change(principal.scopes)) {
     value["envdAccessToken"] = TRY(services.sessions.access_token_of(state.session.id));
   }

@@ -24,6 +24,7 @@ SESSION = "session"  # the name under which the file is attached
 _LOCKED = re.compile("could not set lock|conflicting lock|being used by another process", re.IGNORECASE)
 _LINE = re.compile(r"^LINE (\d+): ", re.MULTILINE)
 _MISSING = re.compile(r'Catalog Error: Table with name "?(.+?)"? does not exist')
+_EXTENSION = re.compile(r"""extension ["'](?:\S*/)?(\w+)[.\w]*["'] (?:at URL|not found|is an existing)|the (\w+) extension""", re.IGNORECASE)
 _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _BEGINS = re.compile(_BLANK + r"(?:BEGIN|START)\b", re.IGNORECASE | re.DOTALL)
 _COMMITS = re.compile(_BLANK + r"(?:COMMIT|END)\b", re.IGNORECASE | re.DOTALL)
@@ -289,7 +290,15 @@ class DuckdbEngine:
         # DuckDB itself shows the line, counted from where the statement begins.
         inside = _LINE.search(str(error))
         line = statement.line + (int(inside.group(1)) - 1 if inside else 0)
-        return f"  statement {statement.number}, line {line}\n"
+        return f"  statement {statement.number}, line {line}\n" + _way_without_extension(str(error))
+
+
+def _way_without_extension(message):
+    found = _EXTENSION.search(message)
+    if not found:
+        return ""
+    return (f"(DuckDB downloads {found[1] or found[2]} from extensions.duckdb.org, where the session's network policy allows that; Python needs "
+            "none: pandas reads files in any encoding and of many kinds, and SQL sees its DataFrames as tables)\n")
 
 
 def quoted(name):

@@ -35,7 +35,9 @@ export function toScript(source, cell, isTypeScript) {
     declared.names.add(name);
     declared.unset.push(name);
   }
-  return { ...edited(source, edits), ...declared };
+  // To ECMAScript the value of `app.get(…); const server = app.listen()` is app: nobody has asked for that.
+  const endsInDeclaration = /^(Variable|Class)Declaration$/.test(program.body.at(-1)?.type);
+  return { ...edited(source, edits), ...declared, endsInDeclaration };
 }
 
 // Of a program's identifiers those outside its imports.

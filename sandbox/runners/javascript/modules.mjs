@@ -51,6 +51,16 @@ export function makeRequire(main) {
   return Object.assign(require, { resolve, cache: base().cache, extensions: base().extensions, main });
 }
 
+let hasToldHowToGet = false; // which need not be read with each package
+
+function howToGet() {
+  if (hasToldHowToGet) return 'no session installs any here: the first such error says who can change that';
+  hasToldHowToGet = true;
+  return 'on the machine that runs hutch `hutch environments build` gives new sessions what is used most, with ' +
+    '--npm package.json what you list, `hutch stdio --packages` lets sessions install packages; or put its folder ' +
+    `into ${WORKSPACE}/node_modules`;
+}
+
 function missing(name) {
   const [, packageName] = name.match(/^((?:@[^/]+\/)?[^/]+)/) ?? [null, name];
   const wait = whatToWaitFor();
@@ -61,9 +71,7 @@ function missing(name) {
     : there ? `${there} has it: process.chdir(${JSON.stringify(there)}) lets it be found`
     : process.env.HUTCH_NETWORK
       ? "install_packages with manager npm installs it, where the session's network policy allows"
-      : 'on the machine that runs hutch `hutch environments build` gives new sessions what is used most, with ' +
-        '--npm package.json what you list, `hutch stdio --packages` lets sessions install packages; or put its folder ' +
-        `into ${WORKSPACE}/node_modules`),
+      : howToGet()),
   );
 }
 

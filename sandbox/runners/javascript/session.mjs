@@ -265,7 +265,7 @@ export class Session {
     try {
       // `main()` as the last line: its end is the end of the run, and its failure fails the run.
       const value = util.types.isPromise(answer.value) ? await answer.value : answer.value;
-      if (value === undefined || run.ending) return {};
+      if (value === undefined || run.ending || script.endsInDeclaration) return {};
       if (this.keepsLast && Object.getOwnPropertyDescriptor(globalThis, '_')?.writable) globalThis._ = value;
       this.show(value, true);
       return {};

@@ -11,6 +11,7 @@ import os
 import select
 import shutil
 import signal
+import tempfile
 import threading
 import time
 
@@ -27,11 +28,18 @@ _VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", "FONTCONFIG_FILE")
 # out all the same, the browser is what ends.
 _START = 'echo 1000 > /proc/self/oom_score_adj; "$@" 5>&- & echo $! >&5'
 _START_SECONDS = 20
+_END_SECONDS = 2
 _READ_BYTES = 1 << 20
+_WORDS_BYTES = 300  # that an error gives of its last line
 
 
 class NoBrowser(Exception):
     """The environment has none, or it did not do what it was asked; the words say which."""
+
+
+class _Ended(NoBrowser):
+    def __init__(self, last_words=""):
+        super().__init__(f"the browser has ended: {last_words}" if last_words else "the browser has ended")
 
 
 def is_there():
@@ -75,7 +83,10 @@ class Page:
         if self._connection is None:
             self._check_start()
             try:
-                self._connection = _Connection(self._scripts)
+                try:
+                    self._connection = _Connection(self._scripts)
+                except _Ended:  # now and then it ends as it starts, on a machine that is busy with others
+                    self._connection = _Connection(self._scripts)
             except (NoBrowser, OSError, ValueError):
                 self._failed_at = time.monotonic()
                 raise
@@ -115,7 +126,7 @@ class _Connection:
         self._descriptors = []
         self._process = None
         # By this directory the box knows which browser is none of the user's (kOwnBrowser).
-        self._profile = f"/tmp/.hutch-browser-{os.getpid()}-{threading.get_native_id()}"
+        self._profile = tempfile.mkdtemp(prefix=".hutch-browser-", dir="/tmp")
         try:
             self._to, self._from = self._start()
             target = self._call("Target.createTarget", url="about:blank")["targetId"]
@@ -158,6 +169,9 @@ class _Connection:
                 signal.pidfd_send_signal(self._process, signal.SIGKILL)
             except OSError:
                 pass  # it has ended by itself
+            ending = select.poll()  # until then it holds its memory, and writes into its directory
+            ending.register(self._process, select.POLLIN)
+            ending.poll(_END_SECONDS * 1000)
         self.leave()
         shutil.rmtree(self._profile, ignore_errors=True)
 
@@ -192,7 +206,7 @@ class _Connection:
             except BlockingIOError:
                 pass
             except BrokenPipeError as failure:
-                raise NoBrowser("the browser has ended") from failure
+                raise self._ended() from failure
 
     def _receive(self):
         while (end := self._received.find(b"\0", self._searched)) < 0:
@@ -200,12 +214,17 @@ class _Connection:
             self._wait(self._from, select.POLLIN)
             some = os.read(self._from, _READ_BYTES)
             if not some:
-                raise NoBrowser("the browser has ended")
+                raise self._ended()
             self._received += some
         message = bytes(self._received[:end])
         del self._received[:end + 1]
         self._searched = 0
         return message
+
+    def _ended(self):
+        size = os.lseek(self._errors, 0, os.SEEK_END)
+        said = os.pread(self._errors, _WORDS_BYTES, max(0, size - _WORDS_BYTES)).decode(errors="replace").strip()
+        return _Ended(said.rpartition("\n")[2])
 
     def _wait(self, descriptor, event):
         waiting = select.poll()
@@ -218,9 +237,10 @@ class _Connection:
         its_input, to = self._pipe()
         from_, its_output = self._pipe()
         number, its_number = self._pipe()
-        given = [(os.POSIX_SPAWN_OPEN, descriptor, "/dev/null", flags, 0)
-                 for descriptor, flags in ((0, os.O_RDONLY), (1, os.O_WRONLY), (2, os.O_WRONLY))]
-        given += [(os.POSIX_SPAWN_DUP2, ours, its) for ours, its in ((its_input, 3), (its_output, 4), (its_number, 5))]
+        self._errors = self._above(os.memfd_create("hutch-browser-errors"))
+        given = [(os.POSIX_SPAWN_OPEN, descriptor, "/dev/null", flags, 0) for descriptor, flags in ((0, os.O_RDONLY), (1, os.O_WRONLY))]
+        given += [(os.POSIX_SPAWN_DUP2, ours, its)
+                  for ours, its in ((self._errors, 2), (its_input, 3), (its_output, 4), (its_number, 5))]
         environment = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
         arguments = ["sh", "-c", _START, "sh", PROGRAM, f"--user-data-dir={self._profile}", *_FLAGS]
         shell = os.posix_spawn("/bin/sh", arguments, environment, file_actions=given, setsid=True)
@@ -236,21 +256,22 @@ class _Connection:
         try:
             self._process = os.pidfd_open(self._pid)
         except ProcessLookupError as failure:
-            raise NoBrowser("the browser has ended") from failure
+            raise self._ended() from failure
         self._descriptors.append(self._process)
         os.set_blocking(to, False)
         return to, from_
 
     def _pipe(self):
-        """The ends of a pipe, as numbers that none of the descriptors has that the browser is given."""
-        made = []
-        for end in os.pipe():
-            try:
-                made.append(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10))
-                self._descriptors.append(made[-1])
-            finally:
-                os.close(end)
-        return made
+        return [self._above(end) for end in os.pipe()]
+
+    def _above(self, descriptor):
+        """Moves it to a number that none of the descriptors has that the browser is given."""
+        try:
+            moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10)
+            self._descriptors.append(moved)
+            return moved
+        finally:
+            os.close(descriptor)
 
     def _close(self, descriptor):
         self._descriptors.remove(descriptor)

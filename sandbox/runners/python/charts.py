@@ -106,9 +106,10 @@ def _axis(axis, numbers):
         counted = _is_counted(categories)
         described["ticks"] = [name for place, name in categories.items()
                               if counted or low <= place <= high][:TICKS_MAX]
-    elif described["scale"] != "datetime":
-        ticks = [float(t) for t in axis.get_majorticklocs() if low <= t <= high]
-        described["ticks"] = ticks[:TICKS_MAX]
+    else:
+        ticks = [float(t) for t in axis.get_majorticklocs() if low <= t <= high][:TICKS_MAX]
+        value = _values_of(axis, ticks) if described["scale"] == "datetime" else float
+        described["ticks"] = [value(tick) for tick in ticks]
     return described
 
 
@@ -285,15 +286,15 @@ def _error_bars_of_seaborn(axes, bars):
     """The ids of lines: it draws each as two points, from above a mark to below it."""
     if "seaborn" not in sys.modules:
         return set()
-    lines = [(line, *(numpy.asarray(places, dtype=float) for places in (line.get_xdata(orig=False), line.get_ydata(orig=False))))
-             for line in axes.lines if not label_of(line)]
-    upright = [(id(line), xs, ys) for line, xs, ys in lines if len(xs) == 2 and (xs[0] == xs[1]) != (ys[0] == ys[1])]
-    one_way = {number for number, *_ in upright}
+    lines = [(id(line), *line.get_data(orig=False)) for line in axes.lines[:ELEMENTS_MAX] if not label_of(line)]
+    upright = {number: (xs, ys) for number, xs, ys in lines if len(xs) == 2 and (xs[0] == xs[1]) != (ys[0] == ys[1])}
+    if not upright:
+        return set()
     ends = [(b.get_x() + b.get_width() / 2, b.get_y() + b.get_height()) if not _sideways(c) else
-            (b.get_x() + b.get_width(), b.get_y() + b.get_height() / 2) for c in bars for b in c]
-    ends += [place for line, xs, ys in lines if id(line) not in one_way for place in zip(xs, ys)]
-    marks = numpy.array(ends, dtype=float).reshape(-1, 2)
-    return {number for number, xs, ys in upright
+            (b.get_x() + b.get_width(), b.get_y() + b.get_height() / 2) for c in bars for b in c[:ELEMENTS_MAX]]
+    points = [numpy.column_stack((xs, ys))[:ELEMENTS_MAX] for number, xs, ys in lines if number not in upright]
+    marks = numpy.concatenate([numpy.array(ends, dtype=float).reshape(-1, 2), *points])[:ELEMENTS_MAX]
+    return {number for number, (xs, ys) in upright.items()
             if ((abs(marks[:, 0] - xs.mean()) <= abs(xs[1] - xs[0]) / 2 + 1e-9)
                 & (abs(marks[:, 1] - ys.mean()) <= abs(ys[1] - ys[0]) / 2 + 1e-9)).any()}
 

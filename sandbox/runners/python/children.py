@@ -22,7 +22,7 @@ class Children:
         said = [f"{command} (pid {pid})" for pid in sorted(pids - self._told) if (command := _command(pid))]
         self._told |= pids
         more = f" and {len(said) - _TOLD_MOST} more" if len(said) > _TOLD_MOST else ""
-        return f"goes on after this run: {', '.join(said[:_TOLD_MOST])}{more}; kill PID (or the object's terminate()) ends it" if said else ""
+        return f"left running by this run: {', '.join(said[:_TOLD_MOST])}{more}; kill PID (or the object's terminate()) ends it" if said else ""
 
 
 def _has_any():

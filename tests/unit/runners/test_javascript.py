@@ -230,6 +230,12 @@ def test_environment_is_undone(javascript):
     assert javascript.run("process.env.RUN_VAR").text is None
 
 
+@pytest.mark.parametrize("code, shown", [("1 + 1; const a = 2", None), ("3; class A {}", None), ("4; let b\n// end", None),
+                                         ("f(); function f() { return 5 }", "5"), ("const c = 6; c", "6")])
+def test_a_declaration_shows_nothing(javascript, code, shown):
+    assert javascript.run(code).text == shown
+
+
 def test_results(javascript):
     assert javascript.run("({ a: [1, 'x', null] })").main["json"] == {"a": [1, "x", None]}
     assert "json" not in javascript.run("new Map([[1, 2]])").main

@@ -48,6 +48,22 @@ def test_the_way_to_a_table_of_language_sql(python):
         assert "hutch.sql(" not in python.run(made % other).stderr
 
 
+def test_the_way_to_a_package_is_told_once(python):
+    assert "on the machine that runs hutch" in python.run("import nosuch").stderr
+    again = python.run("import another").stderr
+    assert again.endswith("(this Python has no another either, and no session installs any here: the first such error says who can change that)\n")
+
+
+@pytest.mark.parametrize("name, told", [("scatter_mapbox", "plotly has scatter_map instead"), ("Scattermapbox", "plotly has Scattermap instead"),
+                                        ("scatter_mapbx", None)])
+def test_the_way_to_maps_that_plotly_has(python, name, told):
+    (python.cwd / "plotly").mkdir()
+    (python.cwd / "plotly/__init__.py").touch()
+    (python.cwd / "plotly/express.py").touch()
+    said = python.run(f"import plotly.express as px; px.{name}").stderr
+    assert told in said if told else "instead" not in said
+
+
 HINT = ("(mod.py changed after it was imported, and what runs is the code from before: importlib.reload(mod) takes it up, "
         "and then `from mod import ...` again where names were; or a run with restart: true)\n")
 

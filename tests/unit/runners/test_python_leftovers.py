@@ -65,7 +65,7 @@ def test_a_server_still_serves_after_it_was_looked_at(python):
 def test_processes_that_go_on_are_told_once_with_their_pids(python):
     begun = python.run("import subprocess\na = subprocess.Popen(['sleep', '60'])\nb = subprocess.Popen(['sleep', '61'])\n(a.pid, b.pid)")
     first, second = eval(begun.text)
-    assert begun.done["note"] == (f"goes on after this run: sleep 60 (pid {first}), sleep 61 (pid {second}); "
+    assert begun.done["note"] == (f"left running by this run: sleep 60 (pid {first}), sleep 61 (pid {second}); "
                                   "kill PID (or the object's terminate()) ends it")
     assert "note" not in python.run("1").done
     again = python.run("a.kill(); a.wait()\nimport os\nif (c := os.fork()) == 0:\n    import time; time.sleep(60); os._exit(0)\nc")
@@ -141,4 +141,5 @@ def test_what_a_process_cannot_have_is_one_error(python, made, words):
     python.run(made)
     ending = python.run(POOL.format(method="spawn", what="made"))
     assert not ending.ok and words in ending.error["message"].lower()
+    assert ("(table is here, but not in the pool's processes" in ending.stderr) == ("table" in words)
     assert ending.stderr.count("Traceback") == 3  # the process's, and where the pool and the cell have heard of it

@@ -1,5 +1,7 @@
 """Which engine a session has, what DuckDB does beyond SQLite, and engines that cannot be had."""
 
+import pytest
+
 from test_sql_between_languages import rows
 
 
@@ -12,6 +14,16 @@ def test_duckdb_reads_files_and_writes_parquet(start):
     assert rows(sql.run('SELECT count(*) FROM "d.csv"')) == [[2]]
     ending = sql.run("SELECT 1;\nSELECT *,\nnope FROM 'd.csv'")
     assert not ending.ok and "statement 2, line 3" in ending.error["message"]
+
+
+@pytest.mark.parametrize("statement, name", [("LOAD httpfs", "httpfs"), ("SELECT * FROM st_read('a.shp')", "spatial"),
+                                             ("SELECT * FROM read_csv('a.csv', encoding='shift_jis')", "encodings"),
+                                             ("SELECT * FROM 'https://localhost/a.parquet'", "httpfs")])
+def test_what_an_extension_of_duckdbs_would_do(start, statement, name):
+    sql = start("sql", extras=True)
+    (sql.cwd / "a.csv").write_bytes("a,b\n販売,1\n".encode("shift_jis"))
+    said = sql.run(statement).stderr
+    assert f"(DuckDB downloads {name} from extensions.duckdb.org" in said and said.endswith("DataFrames as tables)\n"), said
 
 
 def test_a_session_stays_with_its_engine(start):

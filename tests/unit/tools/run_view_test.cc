@@ -278,6 +278,33 @@ TEST(RunView, ChartsInTheTextAreShortAndRounded) {
   EXPECT_NE(line.find("\"sampled\":true"), std::string::npos) << line;
 }
 
+TEST(RunView, WhatTheTextOfAChartLeavesOutIsCounted) {
+  const auto line_of = [](int bars) {
+    json elements = json::array();
+    json names = json::array();
+    for (int i = 0; i < bars; ++i) {
+      names.push_back("country " + std::to_string(i));
+      elements.push_back({{"label", names.back()}, {"value", i}});
+    }
+    sandbox::Run run = finished_run();
+    run.outputs = std::vector<json>({{{"formats", {"png", "chart"}},
+                                      {"image_path", "/runs/run_x/1.png"},
+                                      {"chart",
+                                       {{"type", "bar"},
+                                        {"title", "T"},
+                                        {"x", {{"label", ""}, {"ticks", names}}},
+                                        {"elements", elements}}}}});
+    const std::string text = text_of_run(view_of(run, ""));
+    const std::size_t at = text.find("chart: ");
+    return at == std::string::npos ? text : text.substr(at, text.find('\n', at) - at);
+  };
+  const std::string few = line_of(12);
+  EXPECT_EQ(few.find("elements_total"), std::string::npos) << "the ticks go first: " << few;
+  EXPECT_NE(few.find("country 11"), std::string::npos) << few;
+  EXPECT_NE(line_of(40).find("\"elements_total\":40"), std::string::npos) << line_of(40);
+  EXPECT_NE(line_of(2000).find("\"elements_total\":2000"), std::string::npos) << line_of(2000);
+}
+
 TEST(RunView, AFileThatIsNotNeededIsNotNamed) {
   sandbox::Run run = finished_run();
   run.outputs = std::vector<json>({long_output("html", 5)});

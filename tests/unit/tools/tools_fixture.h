@@ -25,8 +25,7 @@ class ToolsFixture : public ::testing::Test {
     share_.emplace(share::FileShare::open(directory_ + "/shared", *store_).value());
     sessions::ManagerConfig config;
     config.state_directory = directory_;
-    for (const sandbox::LimitRow& row : sandbox::kLimitRows)
-      config.most_limits.*row.member = row.most;
+    config.most_limits = sandbox::widest_limits();
     manager_ = sessions::Manager::open(config, *store_, sandbox_).value();
     const Services services{*manager_, *share_, ""};
     for (auto make : {&run_tools, &file_tools, &session_tools}) {

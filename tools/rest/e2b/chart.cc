@@ -1,6 +1,7 @@
 #include "tools/rest/e2b/chart.h"
 
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -18,10 +19,13 @@ const json& member(const json& value, const char* name) {
   return value.is_object() && found != value.end() ? *found : kNone;
 }
 
+// Theirs say nothing of what has no name.
+json named(const json& text) { return text == "" ? json() : text; }
+
 void add_axis(const json& chart, const char* name, json& shown) {
   const json& axis = member(chart, name);
   const std::string prefix = std::string(name) + "_";
-  shown[prefix + "label"] = member(axis, "label");
+  shown[prefix + "label"] = named(member(axis, "label"));
   shown[prefix + "unit"] = member(axis, "unit");
 }
 
@@ -67,11 +71,15 @@ json chart_of(const json& chart) {
   const std::string type =
       member(chart, "type").is_string() ? chart["type"].get<std::string>() : "";
   const json& elements = member(chart, "elements");
-  json shown = {{"type", type}, {"title", member(chart, "title")}, {"elements", elements}};
+  json shown = {{"type", type}, {"title", named(member(chart, "title"))}, {"elements", elements}};
   if (type == "composite") {
     shown["type"] = "superchart";
     shown["elements"] = json::array();
-    for (const json& part : member(chart, "charts")) shown["elements"].push_back(chart_of(part));
+    for (const json& element : elements) {
+      for (const json& part : member(element, "charts")) {
+        shown["elements"].push_back(chart_of(part));
+      }
+    }
     return shown;
   }
   if (type == "pie") {
@@ -91,6 +99,14 @@ json chart_of(const json& chart) {
     shown["type"] = "unknown";
   }
   return shown;
+}
+
+json unknown_chart(const std::string& text) {
+  constexpr std::string_view kBeforeTitle = "): ";
+  const std::size_t at = text.find(kBeforeTitle);
+  return {{"type", "unknown"},
+          {"title", at == std::string::npos ? json() : json(text.substr(at + kBeforeTitle.size()))},
+          {"elements", json::array()}};
 }
 
 }  // namespace tools::rest::e2b

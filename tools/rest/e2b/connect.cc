@@ -1,6 +1,7 @@
 #include "tools/rest/e2b/connect.h"
 
 #include <array>
+#include <cerrno>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -28,6 +29,7 @@ constexpr std::size_t kMessageBytesMax = std::size_t{2} * sandbox::kCodeBytesMax
 constexpr std::size_t kMessagesBytesMax = std::size_t{16} << 20;
 
 const char* code_of(const Error& error) {
+  if (error.os_errno == ETIMEDOUT) return "deadline_exceeded";
   switch (error.kind) {
     case Error::Kind::kInvalid:
       return "invalid_argument";
@@ -122,9 +124,10 @@ base::Result<sessions::Session> session_of_file(const Services& services, const 
   const std::string token = access_token_in(request);
   if (!token.empty() || !request.query.contains("signature")) return session_of(services, request);
   const std::string id = sandbox_named_in(request);
-  const std::string right = TRY(services.sessions.access_token_of(id));
-  TRY(check_signature(request, right));
-  return session_with(services, id, right);
+  const auto right = services.sessions.access_token_of(id);
+  if (!right.ok()) return wrong_signature();
+  TRY(check_signature(request, right.value()));
+  return session_with(services, id, right.value());
 }
 
 std::function<std::optional<mcp::auth::Challenge>(Request& head)> identified_by(

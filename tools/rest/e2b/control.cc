@@ -1,9 +1,14 @@
 // E2B's control API: sandboxes are sessions that end with their timeout.
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
+#include <iterator>
+#include <map>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -60,8 +65,8 @@ base::Result<json> shown(const Services& services, const sessions::Session& sess
                 {"state", session.status == "paused" ? "paused" : "running"},
                 {"startedAt", base::to_rfc3339(session.created_at)},
                 {"metadata", metadata}};
-  const std::int64_t never = session.created_at + kLifetimeSecondsMax * 1000;
-  value["endAt"] = base::to_rfc3339(sessions::ends_at_ms(session).value_or(never));
+  const auto ends_at_ms = sessions::ends_at_ms(session);
+  value["endAt"] = ends_at_ms ? base::to_rfc3339(*ends_at_ms) : end_of_endless(session);
   const auto limits = sandbox::wire::parse_json(session.limits);
   if (!limits.ok()) return value;
   value["cpuCount"] = limits.value().value("cpus", json(0));
@@ -100,9 +105,10 @@ base::Result<std::string> network_in(const Arguments& body,
   if (!allowed.empty()) wanted = {{"allow", allowed}};
   for (const auto& [name, value] : network.items()) {
     const bool says_nothing = value.is_null() || value == json::array() || value == json::object();
-    const bool is_served = name == "allowOut" ||
-                           (name == "denyOut" && (!allowed.empty() || denies_all(value))) ||
-                           (name == "allowPublicTraffic" && value == false);
+    const bool is_served =
+        name == "allowOut" || (name == "denyOut" && (!allowed.empty() || denies_all(value))) ||
+        // Older SDKs always say it. Ports keep their token, which its answer has.
+        (name == "allowPublicTraffic" && value.is_boolean());
     if (says_nothing || is_served) continue;
     return base::error(Error::Kind::kUnsupported,
                        "network." + name +
@@ -155,6 +161,18 @@ base::Result<Response> set_timeout(const Services& services, const Request& requ
   return empty_answer();
 }
 
+base::Result<std::optional<std::int64_t>> number_in(const Request& request, const char* name) {
+  const auto asked = request.query.find(name);
+  if (asked == request.query.end()) return std::optional<std::int64_t>();
+  std::int64_t number = 0;
+  const char* end = asked->second.data() + asked->second.size();
+  const auto [stopped, error] = std::from_chars(asked->second.data(), end, number);
+  if (error != std::errc() || stopped != end) {
+    return base::error(Error::Kind::kInvalid, std::string(name) + " must be a whole number");
+  }
+  return std::optional(number);
+}
+
 // A query in a query, whose names and values the SDKs encode once more.
 json metadata_in(const Request& request) {
   json wanted = json::object();
@@ -172,33 +190,114 @@ bool has_all(const json& metadata, const json& wanted) {
   });
 }
 
-base::Result<Response> list(const Services& services, const Request& request) {
-  // Others than were asked for might be ended by who gets them.
-  for (const char* name : {"template", "startedAfter", "nextToken"}) {
-    if (!request.query.contains(name)) continue;
-    return base::error(Error::Kind::kUnsupported,
-                       std::string("sandboxes cannot be listed by ") + name + " here yet");
+// Its place in a list by the time when they were made.
+using Place = std::pair<std::int64_t, std::string>;
+
+Place place_of(const sessions::Session& session) { return {session.created_at, session.id}; }
+
+struct Listing {
+  std::string states;  // "running,paused"; empty: any
+  json metadata;       // each of it has all that is here
+  std::optional<std::string> template_name;
+  std::int64_t started_after_ms = 0;
+  bool oldest_first = false;
+  std::optional<Place> after;  // the last one of the page before
+  std::size_t limit = 0;
+};
+
+base::Result<Place> place_in(const std::string& token) {
+  Place place;
+  const char* end = token.data() + token.size();
+  const auto [stopped, error] = std::from_chars(token.data(), end, place.first);
+  if (error != std::errc() || stopped == end || *stopped != '.') {
+    return base::error(Error::Kind::kInvalid,
+                       "nextToken is none that a list has given in x-next-token");
   }
-  const auto asked = request.query.find("state");
-  const json wanted = metadata_in(request);
-  json all = json::array();
+  place.second = std::string(stopped + 1, end);
+  return place;
+}
+
+base::Result<Listing> listing_in(const Services& services, const Request& request) {
+  constexpr std::int64_t kListedMax = 100;
+  const auto text_of = [&request](const char* name) -> std::optional<std::string> {
+    const auto found = request.query.find(name);
+    return found == request.query.end() ? std::nullopt : std::optional(found->second);
+  };
+  Listing listing;
+  listing.states = text_of("state").value_or("");
+  listing.metadata = metadata_in(request);
+  if (const auto wanted = text_of("template")) {
+    const auto& config = services.sessions.config();
+    listing.template_name = template_of(*wanted);
+    if (listing.template_name->empty()) {
+      listing.template_name =
+          sandbox::usual_template(config.environments_directory, config.usual_template);
+    }
+  }
+  if (const auto after = text_of("startedAfter")) {
+    const auto at_ms = base::from_rfc3339(*after);
+    if (!at_ms) return base::error(Error::Kind::kInvalid, "startedAfter must be a time, RFC 3339");
+    listing.started_after_ms = *at_ms;
+  }
+  listing.oldest_first = text_of("order").value_or("desc") == "asc";
+  if (const auto token = text_of("nextToken")) listing.after = TRY(place_in(*token));
+  const std::int64_t limit = TRY(number_in(request, "limit")).value_or(kListedMax);
+  if (limit < 1 || limit > kListedMax) {
+    return base::error(Error::Kind::kInvalid,
+                       "limit must be from 1 to " + std::to_string(kListedMax));
+  }
+  listing.limit = static_cast<std::size_t>(limit);
+  return listing;
+}
+
+bool is_asked_for(const sessions::Session& session, const json& one, const Listing& listing) {
+  const std::string is = "," + one["state"].get<std::string>() + ",";
+  if (!listing.states.empty() && ("," + listing.states + ",").find(is) == std::string::npos) {
+    return false;
+  }
+  if (listing.template_name && session.template_name != *listing.template_name) return false;
+  if (session.created_at < listing.started_after_ms) return false;
+  const Place place = place_of(session);
+  const bool follows =
+      !listing.after || (listing.oldest_first ? *listing.after < place : place < *listing.after);
+  return follows && has_all(one["metadata"], listing.metadata);
+}
+
+base::Result<Response> list(const Services& services, const Request& request) {
+  const Listing listing = TRY(listing_in(services, request));
+  std::map<Place, json> found;
   for (const auto& state : TRY(services.sessions.list(request.principal.id, std::nullopt))) {
     json one = TRY(shown(services, state.session));
-    const std::string is = "," + one["state"].get<std::string>() + ",";
-    const bool is_asked_for =
-        asked == request.query.end() || ("," + asked->second + ",").find(is) != std::string::npos;
-    if (!is_asked_for || !has_all(one["metadata"], wanted)) continue;
+    if (!is_asked_for(state.session, one, listing)) continue;
     one.erase("envdAccessToken");
     one.erase("trafficAccessToken");
-    all.push_back(std::move(one));
+    found.emplace(place_of(state.session), std::move(one));
   }
-  return json_answer(200, all);
+  json page = json::array();
+  Place last;
+  const std::size_t all = found.size();
+  while (!found.empty() && page.size() < listing.limit) {
+    auto next = found.extract(listing.oldest_first ? found.begin() : std::prev(found.end()));
+    last = next.key();
+    page.push_back(std::move(next.mapped()));
+  }
+  Response answer = json_answer(200, page);
+  if (page.size() < all) {
+    answer.headers.emplace_back("x-next-token", std::to_string(last.first) + "." + last.second);
+  }
+  return answer;
 }
 
 // One look, and how busy it is while that lasts.
 base::Result<Response> metrics(const Services& services, const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
   json measured = json::array();
+  // What was, is not kept; `start` and `end` are in seconds.
+  const std::int64_t now_s = base::now_ms() / 1000;
+  if (TRY(number_in(request, "start")).value_or(now_s) > now_s ||
+      TRY(number_in(request, "end")).value_or(now_s) < now_s) {
+    return json_answer(200, measured);
+  }
   const auto before = services.sessions.live_status(session);
   if (!before.ok()) return json_answer(200, measured);  // nothing of it lives
   const auto begun = std::chrono::steady_clock::now();
@@ -257,6 +356,10 @@ std::vector<Argument> creation_body() {
       {.name = "iam", .type = Type::kObject},
       {.name = "mcp", .type = Type::kObject},
       {.name = "volumeMounts", .type = Type::kStringList}};
+}
+
+std::string end_of_endless(const sessions::Session& session) {
+  return base::to_rfc3339(session.created_at + control::kLifetimeSecondsMax * 1000);
 }
 
 base::Result<Response> create_sandbox(const Services& services, const Request& request,

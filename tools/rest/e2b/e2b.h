@@ -2,6 +2,7 @@
 // E2B_API_URL and E2B_SANDBOX_URL are this server's address, E2B_API_KEY is a token of hutch.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "mcp/http/route.h"
@@ -12,6 +13,9 @@ namespace tools::rest::e2b {
 
 // What of envd there is: the SDKs ask for no more than that version had.
 inline constexpr const char* kEnvdVersion = "0.5.3";
+
+// Their SDKs know no sandbox without an end: a time that is far away.
+std::string end_of_endless(const sessions::Session& session);
 
 // All that follow.
 std::vector<mcp::http::Route> routes(const Services& services);

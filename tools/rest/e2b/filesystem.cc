@@ -85,8 +85,11 @@ base::Result<json> entry_at(const BoxFiles& files, const std::string& path) {
   const bool is_directory = S_ISDIR(status.st_mode);
   const std::int64_t modified_at_ms =
       std::int64_t{status.st_mtim.tv_sec} * 1000 + status.st_mtim.tv_nsec / 1'000'000;
-  return entry(path, is_directory, is_directory ? 0 : status.st_size, modified_at_ms,
-               status.st_mode & 07777U);
+  json found = entry(path, is_directory, status.st_size, modified_at_ms, status.st_mode & 07777U);
+  if (std::string target = TRY(files.link_target_of(path)); !target.empty()) {
+    found["symlinkTarget"] = std::move(target);
+  }
+  return found;
 }
 
 base::Result<json> stat(const Services& services, const RpcCall& call) {
@@ -143,7 +146,6 @@ base::Status change(const Services& services, const RpcCall& call,
 base::Result<json> remove(const Services& services, const RpcCall& call) {
   const std::string path = TRY(text_in(call.message, "path"));
   const auto files = TRY(files_of(services, call.session));
-  (void)TRY(entry_at(files, path));
   TRY(change(services, call, {"rm", "-r", "-f", "--", path}));
   return json::object();
 }
@@ -221,8 +223,9 @@ Route file_route(const Services& services, const char* method,
 }
 
 Response health(const Services& services, const Request& request) {
-  return session_of(services, request).ok() ? empty_answer()
-                                            : refused_with_code(502, "the sandbox does not run");
+  const auto session = session_of(services, request);
+  const bool runs = session.ok() && session.value().status != "paused";
+  return runs ? empty_answer() : refused_with_code(502, "the sandbox does not run");
 }
 
 }  // namespace

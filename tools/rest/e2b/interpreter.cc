@@ -63,11 +63,44 @@ base::Result<Cell> cell_in(const Services& services, const Request& request) {
   return cell;
 }
 
+// Their server shows a string without its quotes.
+std::string unquoted(const std::string& text) {
+  const bool is_quoted = text.size() >= 2 && text.front() == text.back() &&
+                         (text.front() == '\'' || text.front() == '"');
+  return is_quoted ? text.substr(1, text.size() - 2) : text;
+}
+
+// A table's columns, each by its name; nothing where rows are left out or two have one name.
+json columns_of(const json& table) {
+  if (!table.is_object() || table.value("truncated", json()) != false) return {};
+  const json names = table.value("columns", json::array());
+  const json rows = table.value("rows", json::array());
+  json columns = json::object();
+  for (std::size_t at = 0; at < names.size(); ++at) {
+    if (!names[at].is_object() || names[at].value("index", json()) == true) continue;
+    json& column = columns[names[at].value("name", std::string())];
+    if (!column.is_null()) return {};
+    column = json::array();
+    for (const json& row : rows) column.push_back(at < row.size() ? row[at] : json());
+  }
+  return columns;
+}
+
+// A figure whose marks nothing here knows has a chart of an unknown kind there.
+bool is_figure(const json& output) {
+  return output.contains("image_path") &&
+         output.value("text", std::string()).starts_with("Figure(");
+}
+
 // In the shape of a Jupyter display, and their charts.
 json result_of(const Services& services, const RunState& state, const json& output) {
   json result = {{"type", "result"}, {"is_main_result", output.value("is_main_result", false)}};
   for (const char* format : {"text", "html", "markdown", "latex", "json"}) {
     if (output.contains(format)) result[format] = output[format];
+  }
+  if (result.value("text", json()).is_string()) result["text"] = unquoted(result["text"]);
+  if (json columns = columns_of(output.value("json", json())); !columns.empty()) {
+    result["data"] = std::move(columns);
   }
   const std::string image = output.value("image_path", std::string());
   if (!image.empty()) {
@@ -75,7 +108,11 @@ json result_of(const Services& services, const RunState& state, const json& outp
         state.session_id, state.run.run_id, image.substr(image.rfind('/') + 1), 0, kImageBytesMax);
     if (bytes.ok()) result["png"] = mcp::to_base64(bytes.value());
   }
-  if (output.contains("chart")) result["chart"] = chart_of(output["chart"]);
+  if (output.contains("chart")) {
+    result["chart"] = chart_of(output["chart"]);
+  } else if (is_figure(output)) {
+    result["chart"] = unknown_chart(output["text"]);
+  }
   return result;
 }
 
@@ -124,7 +161,8 @@ void execute(const Services& services, const Cell& cell, RunState state,
                 {"value", ended.error().message},
                 {"traceback", ""}});
   }
-  (void)send({{"type", "number_of_executions"}, {"execution_count", 1}});
+  const std::int64_t count = ended.ok() ? ended.value().run.execution_count : 0;
+  (void)send({{"type", "number_of_executions"}, {"execution_count", count}});
   (void)send({{"type", "end_of_execution"}});
   out->close();
 }

@@ -1,5 +1,6 @@
 // envd's process.Process: commands, in the background of a session.
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <optional>
@@ -114,7 +115,15 @@ base::Status stream_of(const Services& services, const RpcCall& call, RunState s
                         return is_wanted;
                       }},
                      call.gone));
-  if (is_wanted && !call.gone.stop_requested()) (void)send(event("end", end_of(state.run)));
+  if (!is_wanted || call.gone.stop_requested()) return base::done();
+  const auto session = services.sessions.find(call.session.principal_id, call.session.id);
+  if (!session.ok() || session.value().status == "destroyed") {
+    return base::error(Error::Kind::kUnavailable, "the sandbox ended before this process did");
+  }
+  if (state.run.status == sandbox::RunStatus::kTimedOut) {
+    return Error{Error::Kind::kUnavailable, ETIMEDOUT, "the process was ended at its timeout"};
+  }
+  (void)send(event("end", end_of(state.run)));
   return base::done();
 }
 

@@ -2,6 +2,7 @@
 
 #include <openssl/crypto.h>
 
+#include <cerrno>
 #include <charconv>
 #include <string_view>
 
@@ -39,6 +40,10 @@ bool is_over(const std::string& second) {
 
 }  // namespace
 
+base::Error wrong_signature() {
+  return Error{Error::Kind::kInvalid, EKEYREJECTED, "invalid signature"};
+}
+
 base::Status check_signature(const mcp::http::Request& request, const std::string& token) {
   const bool reads = request.method == "GET" || request.method == "HEAD";
   const std::string until = query_of(request, "signature_expiration");
@@ -50,10 +55,10 @@ base::Status check_signature(const mcp::http::Request& request, const std::strin
   const std::string given = query_of(request, "signature");
   if (given.size() != right.size() ||
       CRYPTO_memcmp(given.data(), right.data(), right.size()) != 0) {
-    return base::error(Error::Kind::kNotFound, "this URL is not signed for this sandbox and path");
+    return wrong_signature();
   }
   if (!until.empty() && is_over(until)) {
-    return base::error(Error::Kind::kNotFound, "this URL held until a time that is over");
+    return Error{Error::Kind::kInvalid, EKEYEXPIRED, "signature is already expired"};
   }
   return base::done();
 }

@@ -9,8 +9,11 @@
 namespace tools::rest::e2b {
 
 // Version 1: SHA-256 of "path:operation:username:token", and ":" with the second since 1970 until
-// which it holds, if there is one. kNotFound: it is not the signature of this request, or its time
-// is over.
+// which it holds, if there is one. Fails, as 401, when it is not the signature of this request, or
+// its time is over.
 base::Status check_signature(const mcp::http::Request& request, const std::string& token);
+
+// The same for a sandbox that is not there, so that nobody learns which ones are.
+base::Error wrong_signature();
 
 }  // namespace tools::rest::e2b

@@ -1,0 +1,118 @@
+"""What to do about failures that hutch's users meet in their first week: a line behind the traceback."""
+
+import os
+import re
+import sys
+
+from hutch_runner import frame_runs, imported_files, installs
+
+_MISSING = re.compile(r"Missing optional dependency '(\w+)'|^(\w+) not found, please install it")
+_UNDEFINED = re.compile(r"name '(\w+)' is not defined")
+# Homes on macOS, on Linux but for a session's own, and on Windows.
+_OF_A_MACHINE = re.compile(r"/Users/|/home/(?!user/)[^/]+/|[A-Za-z]:[\\/]|/mnt/c/")
+_told_how_to_get = False  # to this interpreter's user, who need not read that with each module
+
+
+def way_out_of(failure, message):
+    """A line that ends in a newline, or nothing. `message` is what the failure says of itself."""
+    for way in _WAYS:
+        try:
+            line = way(failure, message)
+        except Exception:  # failures are user objects: anything can be wrong with them
+            continue
+        if line:
+            return line
+    return ""
+
+
+def _way_to_get(failure, message):
+    """What to do about an import that is missing; empty for any other failure."""
+    package = _missing_module(failure, message).partition(".")[0]
+    if not package.isidentifier() or package in sys.modules or package in sys.stdlib_module_names:
+        return ""
+    wait = installs.what_to_wait_for()
+    if wait:
+        return f"(this Python has no {package} yet: {wait}; then run this again)\n"
+    if "HUTCH_NETWORK" in os.environ:
+        return (f"(this Python has no {package}: install_packages installs it, where the session's network policy "
+                "allows, under the name that its index has for it)\n")
+    global _told_how_to_get
+    if _told_how_to_get:
+        return f"(this Python has no {package} either, and no session installs any here: the first such error says who can change that)\n"
+    _told_how_to_get = True
+    own = "`hutch environments build NAME -r requirements.txt`"
+    if sys.prefix == "/environment":
+        way = f"{own} makes an environment that has it, for create_session's template"
+    else:
+        way = ("`hutch environments build` gives new sessions what a code interpreter is expected to have, "
+               f"{own} what you list")
+    return (f"(this Python has no {package}: on the machine that runs hutch {way}, `hutch stdio --packages` lets sessions "
+            "install packages; or write its files into /workspace)\n")
+
+
+def _way_to_bring(failure, _message):
+    """What to do about a file of the user's machine; empty for any other failure."""
+    if not isinstance(failure, FileNotFoundError) or not _OF_A_MACHINE.match(os.fsdecode(failure.filename)):
+        return ""
+    return ("(this session sees no files of the user's machine: whoever runs hutch grants a folder, which is at /mnt/NAME then, with "
+            "`--mount NAME=PATH`; or the user gives the file's content, for write_file)\n")
+
+
+def _way_to_query(failure, message):
+    """What to do about a table that language sql has made, and another database of duckdb's does not have."""
+    if type(failure).__name__ != "CatalogException" or "duckdb" not in type(failure).__module__ or "Table with name" not in message:
+        return ""
+    return '(tables that run_code made with language sql are in the session\'s database: hutch.sql("SELECT ...") has them, and DataFrames, too)\n'
+
+
+def _way_to_reload(failure, _message):
+    return imported_files.way_to_reload(failure)
+
+
+def _missing_module(failure, message):
+    """Its name; pandas says it in a failure of its own, which another came before or which its text names."""
+    told = _MISSING.search(message) if isinstance(failure, ImportError) else None
+    step, seen = failure, set()
+    while isinstance(step, ImportError) and id(step) not in seen:
+        if isinstance(step, ModuleNotFoundError):
+            return step.name
+        if step.name is not None:  # a module that is there, and has no such name
+            return ""
+        seen.add(id(step))
+        step = step.__cause__ or step.__context__
+    return told[1] or told[2] if told else ""
+
+
+def _way_to_await(failure, message):
+    """Cells without `await` have no running loop, so that asyncio.run() works in them."""
+    if type(failure) is not RuntimeError or message != "no running event loop":
+        return ""
+    step = failure.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code.co_name == "_run_async" and frame_runs.is_runner(step.tb_frame.f_code.co_filename):
+            return ""  # this one awaits: it was another thread
+        step = step.tb_next
+    return ("(tasks are made in a cell that awaits: add `await ...` to this one, such as `await task` "
+            "or `await asyncio.sleep(0)`)\n")
+
+
+def _way_to_share(failure, message):
+    """What to do about a variable of the cells that a function of a cell lacks in a process of its own."""
+    remote = type(failure.__cause__).__name__ in ("_RemoteTraceback", "RemoteTraceback")
+    name = _UNDEFINED.match(message) if remote and type(failure) is NameError else None
+    if not name or name[1] not in vars(sys.modules["__main__"]):
+        return ""
+    return (f"({name[1]} is here, but not in the pool's processes, which have the imports, functions and constants of the cells: "
+            "give it as an argument, or set it by the pool's initializer)\n")
+
+
+def _way_to_map(failure, message):
+    """What plotly 7 has in place of the maps by Mapbox, which it has no more."""
+    name = failure.name if isinstance(failure, AttributeError) else None
+    if not name or not name.lower().endswith("mapbox") or not message.startswith("module 'plotly."):
+        return ""
+    return (f"(plotly has {name[:-len('box')]} instead, with map_style and layout.map for mapbox_style and layout.mapbox; its tiles come by the network, "
+            "scatter_geo and choropleth need none)\n")
+
+
+_WAYS = (_way_to_get, _way_to_await, _way_to_bring, _way_to_query, _way_to_reload, _way_to_share, _way_to_map)
