@@ -69,7 +69,7 @@ struct RunRequest {
   // Of Python, JavaScript and TypeScript: runs of a context have an interpreter of their own.
   // Empty: the one that all others share.
   std::string context = {};
-  std::string directory = {};  // in which a context's interpreter starts; empty: /workspace
+  std::string directory = {};  // in which its interpreter starts, if it does; empty: /workspace
   // For background runs only. In a terminal, all that the process writes is its stdout.
   Input input = Input::kNothing;
   TerminalSize terminal;

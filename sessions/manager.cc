@@ -172,6 +172,9 @@ base::Result<Session> Manager::make_row(const std::string& principal_id,
   wanted.env = sandbox::wire::print_json(options.env);
   wanted.lifetime_seconds = options.lifetime_seconds;
   wanted.metadata = sandbox::wire::print_json(options.metadata);
+  wanted.working_directory = options.working_directory;
+  wanted.public_ports = options.public_ports;
+  wanted.wakes_by_port = options.wakes_by_port;
   wanted.host_folders = TRY(choose_folders(options.filesystem));
   wanted.paths = TRY(choose_paths(options.filesystem));
   wanted.network = TRY(choose_network(options.network));

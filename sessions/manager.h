@@ -52,6 +52,9 @@ struct SessionOptions {
   std::string network;
   std::map<std::string, std::string> env;
   std::map<std::string, std::string> metadata;  // what its client wants to find it by
+  std::string working_directory = kWorkspace;   // a directory that every box has
+  bool public_ports = false;                    // as in Session
+  bool wakes_by_port = true;
 };
 
 // The limit of a foreground run that names none.
@@ -160,6 +163,7 @@ class Manager {
   base::Result<base::UniqueFd> connect(const Session& session, std::uint16_t port);
   // Lets in to this session alone, whoever has it.
   [[nodiscard]] base::Result<std::string> access_token_of(const std::string& session_id) const;
+  [[nodiscard]] bool is_access_token(const std::string& session_id, const std::string& token) const;
   // kNotFound: it is not its token, or the session has ended.
   base::Result<Session> session_by_access(const std::string& session_id, const std::string& token);
   // The same to one port of it, for a time: part of a link.

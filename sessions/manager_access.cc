@@ -51,6 +51,11 @@ base::Result<std::string> Manager::access_token_of(const std::string& session_id
   return code_of(key, session_id);
 }
 
+bool Manager::is_access_token(const std::string& session_id, const std::string& token) const {
+  const auto right = access_token_of(session_id);
+  return right.ok() && are_equal(token, right.value());
+}
+
 base::Result<Session> Manager::session_by_access(const std::string& session_id,
                                                  const std::string& token) {
   if (!are_equal(token, TRY(access_token_of(session_id)))) {

@@ -42,7 +42,10 @@ base::Result<base::UniqueFd> Manager::connect(const Session& session, std::uint1
         Error::Kind::kNotFound,
         "the session does not run, so nothing listens on port " + std::to_string(port));
   }
-  return box.value()->connect(port);
+  base::UniqueFd there = TRY(box.value()->connect(port));
+  // That has resumed it. Where the row cannot be written, a look at the box still says so.
+  if (session.status == "paused") (void)store_.set_session_status(session.id, "ready", "");
+  return there;
 }
 
 void Manager::keep_awake(const Session& session) {

@@ -21,8 +21,6 @@ using sandbox::PathRules;
 
 namespace {
 
-constexpr const char* kWorkspace = "/workspace";
-
 // Of strings, the paths; choose_folders() has the rest, and says what is wrong with it.
 std::vector<std::string> own_paths(const json& filesystem, const char* key) {
   std::vector<std::string> paths;
@@ -106,7 +104,7 @@ base::Status Manager::make_ruled_directories(const Session& session) const {
 base::Result<std::optional<Manager::BehindRule>> Manager::behind_rule(
     const Session& session, const std::string& path) const {
   const PathRules rules = TRY(paths_of(session));
-  const std::string whole = path.starts_with('/') ? path : std::string(kWorkspace) + "/" + path;
+  const std::string whole = absolute_path(session, path);
   for (const std::string& rule : rules.read_only) {
     if (whole != rule && !whole.starts_with(rule + "/")) continue;
     auto workspace = TRY(open_workspace(directory_of(session.id)));

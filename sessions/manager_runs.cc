@@ -56,6 +56,9 @@ constexpr std::chrono::milliseconds kShortRun{20};
 
 base::Result<RunState> Manager::start_run(const Session& session, sandbox::RunRequest request) {
   request.run_id = base::short_id("run_");
+  if (request.directory.empty() && session.working_directory != kWorkspace) {
+    request.directory = session.working_directory;
+  }
   Run row;
   row.id = request.run_id;
   row.session_id = session.id;

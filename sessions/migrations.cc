@@ -287,14 +287,22 @@ INSERT INTO network_shares SELECT principal_id, count(*), 0 FROM network_request
 INSERT INTO network_shares SELECT '*', count(*), 0 FROM network_requests;
 )sql";
 
+// Version 21: what E2B's SDKs make a session with: where its interpreters start, and its relative
+// paths; whether its ports may be public; whether a request to one wakes it.
+constexpr std::string_view kDoorOfE2b = R"sql(
+ALTER TABLE sessions ADD COLUMN working_directory TEXT NOT NULL DEFAULT '/workspace';
+ALTER TABLE sessions ADD COLUMN public_ports INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN wakes_by_port INTEGER NOT NULL DEFAULT 1;
+)sql";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 20> kScripts{
-      kSchemaSql,   kTokens,        kSealingKeys, kHostFolders, kUnasked,
-      kBuryAgain,   kLiveAlone,     kNetwork,     kCredentials, kNetworkRequests,
-      kKeptAnswers, kNetworkGrants, kNetworkUse,  kPaths,       kMetadata,
-      kUpkeep,      kBoxes,         kCounts,      kBounds,      kNetworkShares};
+  static constexpr std::array<std::string_view, 21> kScripts{
+      kSchemaSql,  kTokens,        kSealingKeys, kHostFolders,     kUnasked,     kBuryAgain,
+      kLiveAlone,  kNetwork,       kCredentials, kNetworkRequests, kKeptAnswers, kNetworkGrants,
+      kNetworkUse, kPaths,         kMetadata,    kUpkeep,          kBoxes,       kCounts,
+      kBounds,     kNetworkShares, kDoorOfE2b};
   return kScripts;
 }
 

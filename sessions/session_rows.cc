@@ -29,6 +29,9 @@ Session read_session(Statement& row) {
   session.boot_id = row.text();
   session.boot_offset_ms = row.integer();
   session.connection_server = row.optional_text();
+  session.working_directory = row.text();
+  session.public_ports = row.integer() != 0;
+  session.wakes_by_port = row.integer() != 0;
   return session;
 }
 

@@ -27,6 +27,8 @@
 
 namespace sessions {
 
+inline constexpr const char* kWorkspace = "/workspace";
+
 struct Session {
   std::string id;
   std::string principal_id;
@@ -58,7 +60,14 @@ struct Session {
   // The server that knows whether its connection goes on, or kLastingConnection; nothing: it has
   // ended, or there was none.
   std::optional<std::string> connection_server;
+  // In which its interpreters start, and from which relative paths of its files go.
+  std::string working_directory = kWorkspace;
+  bool public_ports = false;  // who knows their address may come in, where the operator allows that
+  bool wakes_by_port = true;  // when it is paused, a request to one of its ports resumes it
 };
+
+// Returns a client's path as this session means it.
+std::string absolute_path(const Session& session, const std::string& path);
 
 // Of a server whose clients come back to another one: it may end without their connections ending.
 inline constexpr const char* kLastingConnection = "lasting";
@@ -256,6 +265,8 @@ class Store {
   // Destroyed or not, the one that was used last first.
   base::Result<std::vector<Session>> newest_sessions(const std::string& principal_id,
                                                      bool destroyed, std::int64_t limit);
+  // Ids of sessions of all principals, the newest used first.
+  base::Result<std::vector<std::string>> newest_used_sessions(std::int64_t limit);
   // Those that may have a box, the one that was used last last.
   base::Result<std::vector<Session>> unasked_sessions(const std::string& principal_id);
   // Of all principals, not destroyed.

@@ -18,10 +18,11 @@ using nlohmann::json;
 namespace {
 
 base::Status insert(Database& database, const Session& session) {
-  Statement statement =
-      TRY(database.prepare(
-          "INSERT INTO sessions (" SESSION_COLUMNS ") "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  Statement statement = TRY(database.prepare(
+      "INSERT INTO sessions (" SESSION_COLUMNS
+      ") "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+      "?)"));
   statement.bind(session.id)
       .bind(session.principal_id)
       .bind(session.name)
@@ -46,7 +47,10 @@ base::Status insert(Database& database, const Session& session) {
       .bind(session.metadata)
       .bind(session.boot_id)
       .bind(session.boot_offset_ms)
-      .bind(session.connection_server);
+      .bind(session.connection_server)
+      .bind(session.working_directory)
+      .bind(session.public_ports)
+      .bind(session.wakes_by_port);
   return statement.run();
 }
 
@@ -59,6 +63,10 @@ Error why_refused(Error refusal, const Session& session) {
 }
 
 }  // namespace
+
+std::string absolute_path(const Session& session, const std::string& path) {
+  return path.starts_with('/') ? path : session.working_directory + "/" + path;
+}
 
 base::Result<std::int64_t> Store::free_host_uid(const HostUidRange& range) {
   // The lowest number that no session holds: either the first, or one after a held one. The walk
@@ -121,7 +129,8 @@ base::Result<Session> Store::adopt_session(const std::string& spare_id, const Se
     Statement update = TRY(database_->prepare(
         "UPDATE sessions SET principal_id = ?2, name = ?3, ends_with_connection = ?4, "
         "created_at = ?5, last_used_at = ?5, unasked = ?7, lifetime_seconds = ?8, metadata = ?9, "
-        "boot_id = ?10, boot_offset_ms = ?11, connection_server = ?12 "
+        "boot_id = ?10, boot_offset_ms = ?11, connection_server = ?12, working_directory = ?13, "
+        "public_ports = ?14, wakes_by_port = ?15 "
         "WHERE id = ?1 AND principal_id = ?6 AND status NOT IN ('destroyed', 'error')"));
     update.bind(spare_id)
         .bind(wanted.principal_id)
@@ -134,7 +143,10 @@ base::Result<Session> Store::adopt_session(const std::string& spare_id, const Se
         .bind(wanted.metadata)
         .bind(wanted.boot_id)
         .bind(wanted.boot_offset_ms)
-        .bind(wanted.connection_server);
+        .bind(wanted.connection_server)
+        .bind(wanted.working_directory)
+        .bind(wanted.public_ports)
+        .bind(wanted.wakes_by_port);
     if (auto status = update.run(); !status.ok()) {
       return why_refused(std::move(status).error(), wanted);
     }
@@ -186,6 +198,17 @@ base::Result<std::vector<Session>> Store::newest_sessions(const std::string& pri
   Statement select = TRY(database_->prepare(newest));
   select.bind(principal_id).bind(limit);
   return read_all_sessions(select);
+}
+
+base::Result<std::vector<std::string>> Store::newest_used_sessions(std::int64_t limit) {
+  const std::lock_guard lock(mutex_);
+  Statement select = TRY(database_->prepare(
+      "SELECT id FROM sessions WHERE status <> 'destroyed' AND principal_id <> ? "
+      "ORDER BY last_used_at DESC LIMIT ?"));
+  select.bind(std::string(kSparePrincipal)).bind(limit);
+  std::vector<std::string> ids;
+  while (TRY(select.step())) ids.push_back(select.text());
+  return ids;
 }
 
 base::Result<std::vector<Session>> Store::unasked_sessions(const std::string& principal_id) {

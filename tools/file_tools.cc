@@ -37,6 +37,8 @@ constexpr std::int64_t kReadMostBytes = 4 << 20;
 constexpr std::size_t kContentCharactersMax = 380'000;
 // Of bytes that nobody has asked for as such: more would only fill a model's context.
 constexpr std::size_t kUnaskedBytesMax = 3'000;
+// Where the answer says what code reads the file.
+constexpr std::size_t kHintedBytesMax = 300;
 // What a client may take into the model's context, where the model asked for that much.
 constexpr int kResultCharactersMax = 400'000;
 constexpr std::int64_t kContentMostBytes = 16 << 20;
@@ -105,8 +107,12 @@ base::Result<Reply> content_reply(sandbox::files::ReadResult read, std::int64_t 
                                                   ": is not UTF-8 text; use encoding base64, or "
                                                   "auto");
   }
-  const bool shows_text = encoding != "base64" && !content.encoding.empty();
+  std::string hint = hint_of_type(mime_type, shown_path(read.path));
+  // A PDF may well have no byte that text has not, and tells as little by them.
+  const bool shows_text =
+      encoding == "utf-8" || (encoding == "auto" && hint.empty() && !content.encoding.empty());
   if (!shows_text) {
+    if (!hint.empty() && bytes_max == kUnaskedBytesMax) bytes_max = kHintedBytesMax;
     // Whole groups of three, so that the parts can be put together as they are.
     bytes_max = std::min(bytes_max, kContentCharactersMax / 4 * 3);
     if (read.content.size() > bytes_max) read.content.resize(bytes_max);
@@ -119,7 +125,6 @@ base::Result<Reply> content_reply(sandbox::files::ReadResult read, std::int64_t 
                           {"encoding", content.encoding},    {"content", content.text}};
   reply.text = one_line(shown_path(read.path)) + ": " + std::to_string(used) + " of " +
                std::to_string(read.total_bytes) + " bytes, " + mime_type + ", " + content.encoding;
-  std::string hint = hint_of_type(mime_type, shown_path(read.path));
   if (!shows_text && encoding == "auto" && hint.empty()) {
     hint = hint_of_charsets(read.content, shown_path(read.path));
   }
@@ -384,7 +389,7 @@ base::Result<Reply> call_list_files(const Services& services, const Arguments& a
   }
   const sessions::Session session = TRY(old_session_for(services, arguments, context));
   const BoxFiles files = TRY(files_of(services, session));
-  const auto listed = TRY(files.list(arguments.text("path", "/workspace"), options));
+  const auto listed = TRY(files.list(arguments.text("path", session.working_directory), options));
   std::optional<Changes> changes;
   if (options.changed_since_ms) {
     changes = TRY(changes_of(services, session.id, listed, *options.changed_since_ms));

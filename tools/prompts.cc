@@ -43,10 +43,11 @@ mcp::Completion complete_path(const Services& services, const mcp::CompletionQue
   sandbox::files::ListOptions options;
   options.recursive = true;
   options.max_depth = 4;
-  const auto listed = files.list("/workspace", options);
+  const std::string& top = session.value().working_directory;
+  const auto listed = files.list(top, options);
   if (!listed.ok()) return completion;
   for (const auto& entry : listed.value().entries) {
-    const std::string path = entry.path.substr(std::string_view("/workspace/").size());
+    const std::string path = entry.path.substr(top.size() + 1);
     if (entry.type == "file" && !entry.escaped && path.starts_with(query.value)) {
       completion.values.push_back(path);
     }

@@ -30,6 +30,7 @@ json session_schema() {
                         {"network", "object"},
                         {"filesystem", "object"},
                         {"isolation", "object"},
+                        {"working_directory", "string"},
                         {"active_runs", "array"}},
                        {"session_id", "status", "created_at", "limits", "active_runs"});
 }

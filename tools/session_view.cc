@@ -67,6 +67,9 @@ json structured_session(const sessions::SessionState& state) {
     value["enforcement"] =
         sandbox::enforcement_to_json(sandbox::enforcement_of(value["isolation"]));
   }
+  if (session.working_directory != sessions::kWorkspace) {
+    value["working_directory"] = session.working_directory;
+  }
   if (const auto over = sessions::ends_at_ms(session)) value["ends_at"] = base::to_rfc3339(*over);
   if (session.error) value["error"] = *session.error;
   for (const sandbox::Run& run : state.active) {
@@ -120,6 +123,9 @@ std::string text_of_session(const json& value, Detail detail) {
   text += " " + value["status"].get<std::string>() + ", last used " +
           value["last_used_at"].get<std::string>();
   if (value.contains("ends_at")) text += ", ends " + value["ends_at"].get<std::string>();
+  if (value.contains("working_directory")) {
+    text += ", works in " + value["working_directory"].get<std::string>();
+  }
   if (value.contains("error")) text += ", " + value["error"].get<std::string>();
   text += "\n";
   for (const char* key : {"read_only", "read_write", "blocked"}) {

@@ -145,7 +145,7 @@ mcp::ToolResult to_tool_result(Reply reply) {
 sandbox::files::BoxFiles files_in(base::UniqueFd root, const sessions::Session& session) {
   std::optional<std::uint32_t> uid;
   if (session.host_uid) uid = static_cast<std::uint32_t>(*session.host_uid);
-  return {std::move(root), uid};
+  return {std::move(root), uid, session.working_directory};
 }
 
 base::Status take_disk_room(const Services& services, const sessions::Session& session,

@@ -25,6 +25,7 @@ struct Services {
   // Of the person at this machine, who is the client; null: clients may be on other machines, and
   // are told no path of this one.
   const share::ShareFolder* folder = nullptr;
+  bool public_ports = false;  // of sessions that are made for it: who knows an address may come in
 };
 
 // For the model: what this computer is and how to work with it.

@@ -18,6 +18,7 @@ struct Challenge {
                                  // 503 cannot be checked now
   std::string www_authenticate;  // value of the header; empty: none is sent
   std::string message;           // for the body: what to do
+  std::string json_body = {};    // in place of what is made of the message; empty: that
 };
 
 // `authorization` is the value of that header, empty when there was none. Called from many threads.

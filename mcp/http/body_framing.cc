@@ -15,9 +15,11 @@ constexpr std::size_t kSizeDigitsMax = 8;
 }  // namespace
 
 BodyFraming frame_body(const Headers& headers, const Bounds& bounds) {
-  const auto encoding = headers.find("Content-Encoding");
-  if (encoding != headers.end() && lower(encoding->second) != "identity") {
-    return {.refusal = kUnsupportedMediaType};
+  BodyFraming framing;
+  if (const auto encoding = headers.find("Content-Encoding"); encoding != headers.end()) {
+    const std::string name = lower(encoding->second);
+    framing.gzip = name == "gzip" && headers.count("Content-Encoding") == 1;
+    if (!framing.gzip && name != "identity") return {.refusal = kUnsupportedMediaType};
   }
   const std::size_t lengths = headers.count("Content-Length");
   const std::size_t codings = headers.count("Transfer-Encoding");
@@ -26,11 +28,11 @@ BodyFraming frame_body(const Headers& headers, const Bounds& bounds) {
     if (lower(headers.find("Transfer-Encoding")->second) != "chunked") {
       return {.refusal = kNotImplemented};
     }
-    return {.chunked = true};
+    framing.chunked = true;
+    return framing;
   }
-  if (lengths == 0) return {};
+  if (lengths == 0) return framing;
   const std::string& text = headers.find("Content-Length")->second;
-  BodyFraming framing;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), framing.length);
   if (error == std::errc::result_out_of_range) return {.refusal = kTooLarge};
   if (error != std::errc() || end != text.data() + text.size() || text.front() == '-') {

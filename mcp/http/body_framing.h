@@ -12,10 +12,11 @@ namespace mcp::http {
 struct BodyFraming {
   int refusal = 0;  // HTTP status; 0: fine
   bool chunked = false;
+  bool gzip = false;       // packed, which few routes take: Route::takes_gzip
   std::size_t length = 0;  // when not chunked
 };
 
-// Anything that two readers could read differently is refused, and so is any encoding.
+// Anything that two readers could read differently is refused, and so is any other encoding.
 BodyFraming frame_body(const Headers& headers, const Bounds& bounds);
 
 // Follows a chunked body (RFC 9112 section 7.1) as it is read, without keeping it. Extensions and

@@ -14,6 +14,11 @@ Response refuse_as(const Route& route, int status, const std::string& message) {
 
 Response refuse_as(const Route& route, const auth::Challenge& challenge) {
   Response response = refuse(challenge);
+  if (!challenge.json_body.empty()) {
+    response.content_type = "application/json";
+    response.body = challenge.json_body;
+    return response;
+  }
   if (!route.refusal) return response;
   Response own = route.refusal(challenge.status, challenge.message);
   own.headers.insert(own.headers.end(), response.headers.begin(), response.headers.end());
@@ -40,16 +45,16 @@ std::string reason_of(int status) {
 
 std::optional<Handler::Body> Endpoint::admit(Request& head, Response& refusal) {
   Routes::Found found = routes_.find(head);
+  head.parameters = std::move(found.parameters);
   if (!come_in(head, found, refusal)) {
     door_.add_cross_origin(head, refusal);
     return std::nullopt;
   }
-  head.parameters = std::move(found.parameters);
   if (found.route->tunnel) {
     refusal.take_over = take_over(*found.route, head);
     return std::nullopt;
   }
-  return Body{found.route->body_bytes, found.route->takes_parts};
+  return Body{found.route->body_bytes, found.route->takes_parts, found.route->takes_gzip};
 }
 
 bool Endpoint::come_in(Request& head, const Routes::Found& found, Response& refusal) const {

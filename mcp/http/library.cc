@@ -156,6 +156,7 @@ void Exchange::take_head(httplib::Request& parsed) {
   // be taken apart by it.
   parsed.path = "/";
   has_parts_ = body_.takes_parts && name_form(parsed);
+  if (has_parts_ && framing_.gzip && !decided_) refuse_body(kUnsupportedMediaType);
   if (!has_parts_) parsed.headers.erase("Content-Type");
 }
 
@@ -178,6 +179,7 @@ void Exchange::decide(const httplib::Request& parsed) {
   }
   if (framing_.chunked) chunks_.emplace(body_.bytes_max);
   if (framing_.length > body_.bytes_max) refuse_body(kTooLarge);
+  if (framing_.gzip && !body_.takes_gzip) refuse_body(kUnsupportedMediaType);
 }
 
 bool Exchange::answer_without_body(httplib::Response& response) {
@@ -195,6 +197,11 @@ void Exchange::refuse_body(int status) {
 int Exchange::read_body(const httplib::ContentReader& reader) {
   int failure = 0;
   const bool complete = reader([&](const char* bytes, std::size_t size) {
+    // Unpacked it may be more than what was announced.
+    if (size > body_.bytes_max - request_.body.size()) {
+      failure = kTooLarge;
+      return false;
+    }
     if (!source_.keep(size)) {
       failure = source_.failure();
       return false;

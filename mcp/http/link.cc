@@ -386,6 +386,18 @@ void Link::close() {
   if (!write_armed_) flush(lock);
 }
 
+void Link::break_off() {
+  Lock lock(mutex_);
+  if (state_ != State::kStreaming) return;
+  gone_ = nullptr;
+  // The end of a stream is the end of its connection. This resets that, where an end would be read
+  // as the end of a whole answer (tcp(7), connect(2)); of a Unix socket there is no such way.
+  sockaddr nobody{};
+  nobody.sa_family = AF_UNSPEC;
+  (void)::connect(fd_, &nobody, sizeof nobody);
+  end(lock);
+}
+
 void Link::on_gone(std::function<void()> callback) {
   {
     const std::lock_guard lock(mutex_);

@@ -87,6 +87,7 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   bool send_patiently(std::string bytes) override;
   [[nodiscard]] bool has_room() const override;
   void close() override;
+  void break_off() override;
   void on_gone(std::function<void()> callback) override;
 
  private:

@@ -77,6 +77,8 @@ class Stream {
   [[nodiscard]] virtual bool has_room() const = 0;
   // Ends the response once everything has left.
   virtual void close() = 0;
+  // Ends it at once as one that is not whole: its client hears of a broken connection.
+  virtual void break_off() = 0;
   // Called once, on another thread, when the client has gone or was given up, be it before this.
   // Not called after close().
   virtual void on_gone(std::function<void()> callback) = 0;
@@ -119,6 +121,7 @@ class Handler {
   struct Body {
     std::size_t bytes_max;  // more: refused with kTooLarge
     bool takes_parts = false;
+    bool takes_gzip = false;  // of which `bytes_max` is what it has unpacked
   };
   // Looks at a request before its body is read; may add to it. Nothing: answer with `refusal`.
   virtual std::optional<Body> admit(Request& head, Response& refusal) = 0;

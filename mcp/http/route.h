@@ -35,6 +35,7 @@ struct Route {
   // Of a request; more is refused before it is read.
   std::size_t body_bytes = std::numeric_limits<std::size_t>::max();
   bool takes_parts = false;      // multipart/form-data is taken apart: Request::parts
+  bool takes_gzip = false;       // a body with that Content-Encoding is unpacked
   std::string body_schema = {};  // JSON Schema of a body of JSON, for who describes it; empty: none
   // On which threads it is answered: of those that read requests, which nothing may hold for long;
   // or for calls, where what waits until code has run steps aside (mcp/worker_pool.h).

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kCopyBytes = 256 * 1024;
 
-std::string new_name() { return random_id(".hutch-"); }
+std::string new_name() { return random_id(Draft::kNamePrefix); }
 
 int failure_of(int result) { return result == 0 ? 0 : errno; }
 

@@ -16,6 +16,9 @@ namespace base {
 // destructor. Every function returns zero or errno. For one thread.
 class Draft {
  public:
+  // Names that a draft may have of its own begin so.
+  static constexpr std::string_view kNamePrefix = ".hutch-";
+
   // `directory_fd` is borrowed, where it will appear; may be O_PATH.
   explicit Draft(int directory_fd) : directory_fd_(directory_fd) {}
   ~Draft();

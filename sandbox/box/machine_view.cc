@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "sandbox/base/fd.h"
+#include "sandbox/base/random_id.h"
 
 namespace sandbox::box {
 namespace {
@@ -30,6 +31,15 @@ void show(PlanWriter& plan, const std::string& name, const std::string& target,
   const std::string file = "/run/hutch/" + name;
   plan.add(PlanOp::kFile, {file, content});
   plan.add(PlanOp::kShow, {file, target});
+}
+
+// Version 4 of RFC 9562, as the kernel prints its own.
+std::string random_uuid() {
+  std::string text = base::random_id("");
+  text[12] = '4';
+  text[16] = "89ab"[text[16] & 3];
+  for (const std::size_t place : {20U, 16U, 12U, 8U}) text.insert(place, "-");
+  return text;
 }
 
 void add_directories(PlanWriter& plan, std::initializer_list<const char*> paths) {
@@ -112,6 +122,7 @@ void add_machine_view(PlanWriter& plan, const Limits& limits) {
   const std::int64_t cpus =
       of_host > 0 ? std::min<std::int64_t>(of_host, limits.cpus) : limits.cpus;
   show(plan, "meminfo", "/proc/meminfo", meminfo_of(memory, 0, 0));
+  show(plan, "boot_id", "/proc/sys/kernel/random/boot_id", random_uuid() + "\n");
   add_online(plan, cpus);
   add_cgroup_files(plan, memory, cpus);
   const auto file = base::open_file(AT_FDCWD, "/proc/cpuinfo", O_RDONLY);

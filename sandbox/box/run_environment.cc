@@ -37,6 +37,10 @@ constexpr PartOfEnvironment kPartsOfEnvironment[] = {
 
 }  // namespace
 
+std::string start_directory_of(const RunRequest& request) {
+  return request.context.empty() && !request.directory.empty() ? request.directory : "/workspace";
+}
+
 std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& profile, const Job& job,
                                         bool own) {
   const std::string threads = std::to_string(spec.limits.cpus);
@@ -55,7 +59,7 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
       {"LANG", "C.UTF-8"},
       {"TMPDIR", "/tmp"},
       {"TERM", "dumb"},
-      {"PWD", "/workspace"},
+      {"PWD", start_directory_of(job.request)},
       {"MPLBACKEND", "Agg"},
       // Of a Python that bash or JavaScript starts too: it would keep kilobytes back while it goes
       // on, and lose them when it is ended.

@@ -11,6 +11,10 @@
 
 namespace sandbox::box {
 
+// Where a process for it starts. A context's interpreter enters its own directory with its first
+// run, which says so where there is none.
+std::string start_directory_of(const RunRequest& request);
+
 // NAME=value, each. `own`: a process for this run alone, which gets the run's variables as well.
 std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& profile, const Job& job,
                                         bool own);

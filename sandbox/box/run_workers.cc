@@ -33,6 +33,7 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, For who
   Worker::Start start;
   start.profile = TRY(profiles_.of(job.run.language));
   start.environment = environment_of(context_.spec, start.profile, job, own);
+  start.directory = start_directory_of(job.request);
   if (start.profile.process == Profile::Process::kPerRun) start.code = &job.request.code;
   start.owner = context_.spec.host_uid;
   start.root_fd = context_.init.root_fd();
@@ -118,6 +119,8 @@ void Runs::prepare_next_worker() {
   next_worker_state_ = bash_state_number(context_.init.root_fd());
   Job nobodys;
   nobodys.run.language = Language::kBash;
+  nobodys.request.directory = slot.directory;
+  next_worker_directory_ = start_directory_of(nobodys.request);
   auto worker = start_worker(nobodys, For::kNextRun);
   if (!worker.ok()) return;  // the run will find out why
   next_worker_ = std::move(worker).value();
@@ -147,7 +150,8 @@ std::unique_ptr<Worker> Runs::take_next_worker(const Job& job) {
   }
   unused_.erase(Language::kBash);
   const bool fits = !job.request.restart && job.request.env.empty() &&
-                    job.bash_state_before == next_worker_state_;
+                    job.bash_state_before == next_worker_state_ &&
+                    start_directory_of(job.request) == next_worker_directory_;
   if (!fits || !next_worker_->give_code(job.request.code).ok()) {
     drop_next_worker();
     return nullptr;

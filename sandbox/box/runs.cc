@@ -227,7 +227,9 @@ base::Status Runs::start_process(Job& job) {
                 {"env", own ? std::map<std::string, std::string>() : job.request.env},
                 {"background", job.request.background},
                 {"after_interrupt", job.worker->take_interrupted()}};
-    if (is_new && !slot.directory.empty()) run["directory"] = slot.directory;
+    // One that was started ahead did not know it.
+    const bool is_first = !own && slot.execution_count == 1;
+    if (is_first && !slot.directory.empty()) run["directory"] = slot.directory;
     for (const auto& [id, other] : jobs_) {
       if (!other->request.installs.empty()) run["installs"][id] = other->request.installs;
     }

@@ -187,6 +187,7 @@ class Runs {
   std::map<Interpreter, Slot> slots_;
   std::unique_ptr<Worker> next_worker_;  // of bash
   std::int64_t next_worker_state_ = 0;   // bash_state_number(), as it has loaded it
+  std::string next_worker_directory_;
   EventLoop::TimerId next_worker_start_ = 0;
   EventLoop::TimerId next_worker_end_ = 0;
   std::set<Language> unused_;  // interpreters that were started ahead

@@ -60,7 +60,7 @@ base::Result<std::unique_ptr<Worker>> Worker::start(EventLoop& loop, InitProcess
     request.descriptors.push_back(channel.reads.get());
     request.descriptors.push_back(channel.writes.get());
   }
-  request.directory = "/workspace";
+  request.directory = start.directory;
   request.arguments = start.profile.program;
   request.arguments.insert(request.arguments.end(), start.extra_arguments.begin(),
                            start.extra_arguments.end());

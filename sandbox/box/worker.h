@@ -33,6 +33,7 @@ class Worker {
     Profile profile;
     std::vector<std::string> environment;
     std::vector<std::string> extra_arguments;
+    std::string directory;  // in which it starts
     // For a process per run: the code, which it reads from descriptor 3. Else it gets a channel, as
     // descriptors 3 (to read from) and 4.
     const std::string* code = nullptr;

@@ -1,15 +1,16 @@
 // The files of a box as the code in it sees them: reading, writing, listing from the host's side.
 // Everything below the root is hostile and may change while we look.
 //
-// A client's path is UTF-8, at most 4095 bytes; a relative one means below /workspace. Links are
-// followed as the code would follow them and never lead out of the box. Errors are for the client
-// to read: kInvalid, kNotFound, kConflict, kLimit, kUnavailable (changed meanwhile: try again),
-// kUnsupported (no openat2); kInternal is ours.
+// A client's path is UTF-8, at most 4095 bytes; a relative one is below the session's working
+// directory. Links are followed as the code would follow them and never lead out of the box. Errors
+// are for the client to read: kInvalid, kNotFound, kConflict, kLimit, kUnavailable (changed
+// meanwhile: try again), kUnsupported (no openat2); kInternal is ours.
 #pragma once
 
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
 #include "sandbox/files/acting_ids.h"
+#include "sandbox/files/box_path.h"
 
 namespace sandbox::files {
 
@@ -88,11 +90,15 @@ struct ListResult {
 class BoxFiles {
  public:
   // `root` is O_PATH on the box's root.
-  BoxFiles(base::UniqueFd root, const Identity& identity)
-      : root_(std::move(root)), identity_(identity) {}
+  BoxFiles(base::UniqueFd root, const Identity& identity,
+           std::string working_directory = "/workspace")
+      : root_(std::move(root)),
+        identity_(identity),
+        working_directory_(std::move(working_directory)) {}
   // `uid` is the session's id on the host where it has its own; its group has the same number.
-  BoxFiles(base::UniqueFd root, std::optional<std::uint32_t> uid)
-      : BoxFiles(std::move(root), identity_of(uid)) {}
+  BoxFiles(base::UniqueFd root, std::optional<std::uint32_t> uid,
+           std::string working_directory = "/workspace")
+      : BoxFiles(std::move(root), identity_of(uid), std::move(working_directory)) {}
 
   // Up to `limit` bytes, 1 to kReadBytesMax, from `offset`; fewer only at the end. kInvalid beyond
   // the end and for anything but a regular file.
@@ -126,6 +132,15 @@ class BoxFiles {
   // Where a symbolic link leads, absolute, by one step; empty for what is none.
   [[nodiscard]] base::Result<std::string> link_target_of(const std::string& path) const;
 
+  // Extended attributes whose names begin with `prefix`, by the rest of their names; links are not
+  // followed. At most 100, and none whose value has more than 8 KiB.
+  [[nodiscard]] base::Result<std::map<std::string, std::string>> attributes_of(
+      const std::string& path, std::string_view prefix) const;
+  // Sets attributes by their whole names. kUnsupported where the file system has none, kLimit where
+  // it has no room for them.
+  [[nodiscard]] base::Status set_attributes(
+      const std::string& path, const std::map<std::string, std::string>& attributes) const;
+
   // A regular file, open for reading. What it holds may go on changing.
   [[nodiscard]] base::Result<base::UniqueFd> open(const std::string& path) const;
 
@@ -134,8 +149,13 @@ class BoxFiles {
                             ChangeFeed& feed) const;
 
  private:
+  [[nodiscard]] base::Result<std::string> absolute(const std::string& path) const {
+    return resolve_path(root_.get(), path, working_directory_);
+  }
+
   base::UniqueFd root_;
   Identity identity_;
+  std::string working_directory_;
 };
 
 }  // namespace sandbox::files

@@ -105,11 +105,11 @@ std::string unescape_path(std::string_view shown) {
 
 // The path that a client means: its words, or where only that exists, the path with a name that is
 // no UTF-8 that was shown to it with these words.
-std::string meant_path(int root_fd, const std::string& path) {
+std::string meant_path(int root_fd, const std::string& path, const std::string& from) {
   if (path.find("\\x") == std::string::npos) return path;
   const std::string other = unescape_path(path);
-  const auto exists = [root_fd](const std::string& name) {
-    const std::string whole = name.front() == '/' ? name : "/workspace/" + name;
+  const auto exists = [root_fd, &from](const std::string& name) {
+    const std::string whole = name.front() == '/' ? name : from + "/" + name;
     return open_in_root(root_fd, whole, O_PATH | O_NOFOLLOW).valid();
   };
   if (is_utf8(other) || other.find('\0') != std::string::npos) return path;
@@ -126,15 +126,16 @@ std::vector<std::string> by_its_own_name(std::vector<std::string> parts) {
 
 }  // namespace
 
-base::Result<std::string> resolve_path(int root_fd, const std::string& given) {
-  if (given.empty()) return invalid("path must not be empty; relative paths start at /workspace");
+base::Result<std::string> resolve_path(int root_fd, const std::string& given,
+                                       const std::string& from) {
+  if (given.empty()) return invalid("path must not be empty; relative paths start at " + from);
   if (given.find('\0') != std::string::npos) return invalid("path must not hold a NUL byte");
   if (!is_utf8(given)) {
     return invalid("path must be UTF-8; list_files shows files of other names as \\xHH");
   }
-  const std::string path = meant_path(root_fd, given);
+  const std::string path = meant_path(root_fd, given, from);
   const std::vector<std::string> parts =
-      by_its_own_name(parts_of(path.front() == '/' ? path : "/workspace/" + path));
+      by_its_own_name(parts_of(path.front() == '/' ? path : from + "/" + path));
   const std::string typed = join(parts);
   if (typed.size() > kPathBytesMax) return invalid("path is longer than 4095 bytes");
   const std::string plain = join(without_dots(parts));

@@ -10,11 +10,12 @@ namespace sandbox::files {
 
 inline constexpr std::size_t kPathBytesMax = 4095;  // PATH_MAX without its NUL
 
-// A client's path made absolute: relative ones mean /workspace. Empty and "." parts go; ".." parts
-// go too, unless the directory in front of them is a link, which only the kernel can resolve.
-// An escaped path (see below) of what is there means that. kInvalid for what no path can be: empty,
-// too long, with a NUL byte, not UTF-8.
-base::Result<std::string> resolve_path(int root_fd, const std::string& given);
+// A client's path made absolute: relative ones go from `from`, an absolute one. Empty and "." parts
+// go; ".." parts go too, unless the directory in front of them is a link, which only the kernel can
+// resolve. An escaped path (see below) of what is there means that. kInvalid for what no path can
+// be: empty, too long, with a NUL byte, not UTF-8.
+base::Result<std::string> resolve_path(int root_fd, const std::string& given,
+                                       const std::string& from = "/workspace");
 
 // True for a path that can only mean a directory: it ends in "/", "." or "..".
 bool names_directory(const std::string& path);

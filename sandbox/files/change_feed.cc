@@ -53,7 +53,8 @@ bool ChangeFeed::follow(const std::string& name, int root_fd, const Identity& id
 }
 
 bool BoxFiles::follow(const std::string& name, const std::string& path, ChangeFeed& feed) const {
-  return feed.follow(name, root_.get(), identity_, path);
+  const auto whole = absolute(path);
+  return whole.ok() && feed.follow(name, root_.get(), identity_, whole.value());
 }
 
 ChangeFeed::Way ChangeFeed::find_way(int root_fd, const std::string& path) {

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <climits>
 #include <cstring>
 
+#include "sandbox/base/draft.h"
 #include "sandbox/files/box_path.h"
 #include "sandbox/files/open_in_root.h"
 #include "sandbox/files/tree_walk.h"
@@ -100,29 +102,60 @@ void DirectoryWatch::add_waiting() {
   }
 }
 
-void DirectoryWatch::read_event(int watch, unsigned mask, const std::string& name,
+// Whether it is about a file of hutch's own, which has a name of ours or, in the words of inotify,
+// that of its number.
+bool DirectoryWatch::is_of_draft(const Change& change, const std::string& path) {
+  if (change.name.starts_with(base::Draft::kNamePrefix)) {
+    if ((change.mask & IN_MOVED_FROM) != 0) draft_cookie_ = change.cookie;
+    return true;
+  }
+  const bool is_number = change.name.size() > 1 && change.name.front() == '#' &&
+                         std::all_of(change.name.begin() + 1, change.name.end(),
+                                     [](char letter) { return letter >= '0' && letter <= '9'; });
+  return is_number && (change.mask & (IN_ATTRIB | IN_MODIFY)) != 0 &&
+         !open_without_links(top_.get(), path, O_PATH).valid();
+}
+
+bool DirectoryWatch::has_content(const std::string& path) const {
+  const base::UniqueFd there = open_without_links(top_.get(), path, O_PATH);
+  struct stat status {};
+  return there.valid() && ::fstat(there.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_size > 0;
+}
+
+void DirectoryWatch::read_event(int watch, const Change& change,
                                 std::vector<DirectoryEvent>& events) {
   const auto known = names_.find(watch);
   if (known == names_.end()) return;
-  if ((mask & IN_IGNORED) != 0) {
+  if ((change.mask & IN_IGNORED) != 0) {
     names_.erase(known);
     return;
   }
-  if (name.empty()) return;  // of the directory itself
-  const std::string path = joined(known->second, name);
-  const bool has_come = (mask & (IN_CREATE | IN_MOVED_TO)) != 0;
-  if (has_come && (mask & IN_ISDIR) != 0 && depth_ == Depth::kAll) wait_with(path);
-  DirectoryEvent event{shown_path(path)};
-  if (has_come) {
-    event.kind = EventKind::kCreate;
-  } else if ((mask & IN_DELETE) != 0) {
-    event.kind = EventKind::kRemove;
-  } else if ((mask & IN_MOVED_FROM) != 0) {
-    event.kind = EventKind::kRename;
-  } else if ((mask & IN_ATTRIB) != 0) {
-    event.kind = EventKind::kChmod;
+  if (change.name.empty()) return;  // of the directory itself
+  const std::string path = joined(known->second, change.name);
+  if (is_of_draft(change, path)) return;
+  const auto tell = [&events, &path](EventKind kind) {
+    const std::string name = shown_path(path);
+    const bool is_told =
+        !events.empty() && events.back().name == name && events.back().kind == kind;
+    if (!is_told) events.push_back({name, kind});
+  };
+  const bool has_come = (change.mask & (IN_CREATE | IN_MOVED_TO)) != 0;
+  const bool is_directory = (change.mask & IN_ISDIR) != 0;
+  if (has_come && is_directory && depth_ == Depth::kAll) wait_with(path);
+  if (has_come && change.cookie != 0 && change.cookie == draft_cookie_) {
+    tell(EventKind::kWrite);  // over what was there
+  } else if (has_come) {
+    tell(EventKind::kCreate);
+    // It was linked complete, or the event of its writing follows, which is told once.
+    if ((change.mask & IN_CREATE) != 0 && has_content(path)) tell(EventKind::kWrite);
+  } else if ((change.mask & IN_DELETE) != 0) {
+    tell(EventKind::kRemove);
+  } else if ((change.mask & IN_MOVED_FROM) != 0) {
+    tell(EventKind::kRename);
+  } else {
+    tell((change.mask & IN_ATTRIB) != 0 ? EventKind::kChmod : EventKind::kWrite);
   }
-  events.push_back(std::move(event));
 }
 
 base::Result<std::vector<DirectoryEvent>> DirectoryWatch::take() {
@@ -144,7 +177,7 @@ base::Result<std::vector<DirectoryEvent>> DirectoryWatch::take() {
       if ((head.mask & IN_Q_OVERFLOW) != 0) {
         return base::error(Error::Kind::kLimit, "more changed than could be kept: watch anew");
       }
-      read_event(head.wd, head.mask, head.len > 0 ? std::string(name) : "", events);
+      read_event(head.wd, {head.mask, head.cookie, head.len > 0 ? std::string(name) : ""}, events);
     }
     add_waiting();
     if (entries_read_ > kEntriesReadMax) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,8 +19,9 @@ struct DirectoryEvent {
   Kind kind = Kind::kWrite;
 };
 
-// For one thread. What happens while nobody asks waits in the kernel, which keeps so much and then
-// says that some is lost.
+// A file that hutch writes appears complete: of its draft nothing is told, and its coming is a
+// write, too. For one thread. What happens while nobody asks waits in the kernel, which keeps so
+// much and then says that some is lost.
 class DirectoryWatch {
  public:
   static constexpr std::size_t kDirectoriesMax = 1000;
@@ -44,14 +46,21 @@ class DirectoryWatch {
   base::Status add(const std::string& name);
   void wait_with(std::string name);
   void add_waiting();
-  void read_event(int watch, unsigned mask, const std::string& name,
-                  std::vector<DirectoryEvent>& events);
+  struct Change {
+    unsigned mask = 0;
+    std::uint32_t cookie = 0;  // that both events of a rename have
+    std::string name;
+  };
+  void read_event(int watch, const Change& change, std::vector<DirectoryEvent>& events);
+  [[nodiscard]] bool is_of_draft(const Change& change, const std::string& path);
+  [[nodiscard]] bool has_content(const std::string& path) const;
 
   base::UniqueFd inotify_;
   base::UniqueFd top_;  // O_PATH
   const Depth depth_;
   std::map<int, std::string> names_;  // of each that is watched, below the top; empty: the top
   std::vector<std::string> waiting_;  // to be watched, too
+  std::uint32_t draft_cookie_ = 0;    // of the newest draft that was renamed
   std::size_t entries_read_ = 0;      // since somebody asked
   bool has_too_many_ = false;
 };

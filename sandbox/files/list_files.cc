@@ -220,7 +220,7 @@ base::Result<ListResult> BoxFiles::list(const std::string& path, const ListOptio
   const ActingIds ids(identity_);
   TRY(ids.status());
   ListResult result;
-  result.path = TRY(resolve_path(root_.get(), path));
+  result.path = TRY(absolute(path));
   base::UniqueFd top = open_in_root(root_.get(), result.path, O_PATH);
   if (!top.valid()) return path_error(result.path, errno, Purpose::kList);
   struct stat status {};

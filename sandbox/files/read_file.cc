@@ -46,7 +46,7 @@ base::Result<ReadResult> BoxFiles::read(const std::string& path, std::int64_t of
   const ActingIds ids(identity_);
   TRY(ids.status());
   ReadResult result;
-  result.path = TRY(resolve_path(root_.get(), path));
+  result.path = TRY(absolute(path));
   if (names_directory(path)) return not_regular(result.path, S_IFDIR, Purpose::kRead);
   const base::UniqueFd file = TRY(open_regular(root_.get(), result.path));
   struct stat status {};
@@ -69,11 +69,11 @@ base::Result<ReadResult> BoxFiles::read(const std::string& path, std::int64_t of
 base::Result<struct stat> BoxFiles::status_of(const std::string& path) const {
   const ActingIds ids(identity_);
   TRY(ids.status());
-  const std::string absolute = TRY(resolve_path(root_.get(), path));
-  const base::UniqueFd place = open_in_root(root_.get(), absolute, O_PATH);
+  const std::string whole = TRY(absolute(path));
+  const base::UniqueFd place = open_in_root(root_.get(), whole, O_PATH);
   struct stat status {};
   if (!place.valid() || ::fstat(place.get(), &status) != 0) {
-    return path_error(absolute, errno, Purpose::kRead);
+    return path_error(whole, errno, Purpose::kRead);
   }
   return status;
 }
@@ -81,23 +81,23 @@ base::Result<struct stat> BoxFiles::status_of(const std::string& path) const {
 base::Result<std::string> BoxFiles::link_target_of(const std::string& path) const {
   const ActingIds ids(identity_);
   TRY(ids.status());
-  const std::string absolute = TRY(resolve_path(root_.get(), path));
-  const base::UniqueFd place = open_in_root(root_.get(), absolute, O_PATH | O_NOFOLLOW);
+  const std::string whole = TRY(absolute(path));
+  const base::UniqueFd place = open_in_root(root_.get(), whole, O_PATH | O_NOFOLLOW);
   std::array<char, kPathBytesMax + 1> text{};
   const ssize_t size =
       place.valid() ? ::readlinkat(place.get(), "", text.data(), text.size() - 1) : -1;
   if (size < 0) return std::string();
   const std::string target(text.data(), static_cast<std::size_t>(size));
   if (target.starts_with('/')) return resolve_path(root_.get(), target);
-  return resolve_path(root_.get(), TRY(split_path(absolute)).parent + "/" + target);
+  return resolve_path(root_.get(), TRY(split_path(whole)).parent + "/" + target);
 }
 
 base::Result<base::UniqueFd> BoxFiles::open(const std::string& path) const {
   const ActingIds ids(identity_);
   TRY(ids.status());
-  const std::string absolute = TRY(resolve_path(root_.get(), path));
-  if (names_directory(path)) return not_regular(absolute, S_IFDIR, Purpose::kRead);
-  return open_regular(root_.get(), absolute);
+  const std::string whole = TRY(absolute(path));
+  if (names_directory(path)) return not_regular(whole, S_IFDIR, Purpose::kRead);
+  return open_regular(root_.get(), whole);
 }
 
 }  // namespace sandbox::files

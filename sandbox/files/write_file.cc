@@ -188,11 +188,11 @@ int write_once(const Target& target, std::string_view content, WriteMode mode,
 }  // namespace
 
 bool BoxFiles::is_in_host_folder(const std::string& path) const {
-  const auto absolute = resolve_path(root_.get(), path);
-  if (!absolute.ok() || !absolute.value().starts_with("/mnt/")) return false;
+  const auto whole = absolute(path);
+  if (!whole.ok() || !whole.value().starts_with("/mnt/")) return false;
   const ActingIds ids(identity_);
   if (!ids.status().ok()) return false;
-  const base::UniqueFd there = open_without_links(root_.get(), absolute.value(), O_PATH);
+  const base::UniqueFd there = open_without_links(root_.get(), whole.value(), O_PATH);
   return there.valid() || errno == ENOENT;
 }
 
@@ -208,7 +208,7 @@ base::Result<WriteResult> BoxFiles::write(const std::string& path, std::string_v
   const ActingIds ids(identity_);
   TRY(ids.status());
   WriteResult result;
-  result.path = TRY(resolve_path(root_.get(), path));
+  result.path = TRY(absolute(path));
   if (names_directory(path)) return not_regular(result.path, S_IFDIR, Purpose::kWrite);
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     const Target target = TRY(find_target(root_.get(), result.path));

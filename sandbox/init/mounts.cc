@@ -318,8 +318,10 @@ void make_root_read_only(const Plan& plan) {
       continue;
     }
     // A directory inside a mount (as /proc/sys in /proc) becomes a mount of its own first.
+    // What is mounted in that comes along.
     const int fd =
-        must(::open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC), "open_tree", path);
+        must(::open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE),
+             "open_tree", path);
     must(attach_mount(fd, AT_FDCWD, path, 0, read_only), "make read-only", path);
     must(::close(fd), "close");
   }

@@ -18,6 +18,7 @@ class Counter final : public mcp::http::Stream {
   bool send(std::string) override { return ++events < 1000; }
   bool send_patiently(std::string bytes) override { return send(std::move(bytes)); }
   [[nodiscard]] bool has_room() const override { return true; }
+  void break_off() override {}
   void close() override { closed = true; }
   void on_gone(std::function<void()>) override {}
 

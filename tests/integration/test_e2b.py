@@ -7,7 +7,9 @@ import pytest
 import requests
 from e2b import CommandExitException, FileNotFoundException, PtySize, SandboxException, TimeoutException
 from e2b.exceptions import NotFoundException
+from e2b_code_interpreter import Sandbox
 
+import boxes
 from hutch_client import PATIENCE
 from e2b_sandbox import options, sandbox, server  # noqa: F401
 
@@ -29,7 +31,7 @@ def test_contexts_know_nothing_of_each_other(sandbox):
     sandbox.files.make_dir("/workspace/part")
     one, two = sandbox.create_code_context(), sandbox.create_code_context(cwd="/workspace/part")
     js, ts = sandbox.create_code_context(language="js"), sandbox.create_code_context(language="typescript")
-    assert (one.language, one.cwd, two.cwd, js.language, ts.language) == ("python", "/workspace", "/workspace/part", "javascript", "typescript")
+    assert (one.language, one.cwd, two.cwd, js.language, ts.language) == ("python", "/home/user", "/workspace/part", "javascript", "typescript")
     assert sandbox.run_code("x", context=one).error.name == "NameError"
     sandbox.run_code("x = 2", context=one)
     assert sandbox.run_code("import os; os.getcwd()", context=two).text == "/workspace/part"
@@ -130,7 +132,7 @@ def test_values(sandbox):
 
 def test_commands(sandbox):
     ran = sandbox.commands.run("echo out; echo err >&2; pwd")
-    assert (ran.stdout, ran.stderr, ran.exit_code) == ("out\n/workspace\n", "err\n", 0)
+    assert (ran.stdout, ran.stderr, ran.exit_code) == ("out\n/home/user\n", "err\n", 0)
     assert sandbox.commands.run("echo $A; pwd", envs={"A": "it's $HOME"}, cwd="/tmp").stdout == "it's $HOME\n/tmp\n"
     with pytest.raises(CommandExitException) as failed:
         sandbox.commands.run("echo no >&2; exit 3")
@@ -166,10 +168,11 @@ def test_files(sandbox):
         assert (one.mode, one.permissions) == (0o751, "-rwxr-x--x")
     assert sandbox.files.get_info("many").modified_time.year == 2020
     sandbox.commands.run("ln -s many/2 near; ln -s /tmp far")
-    assert [sandbox.files.get_info(path).symlink_target for path in ("near", "far", "many/2")] == ["/workspace/many/2", "/tmp", None]
-    assert sandbox.files.get_info("far").type.value == "dir" and sandbox.files.get_info("many").size > 0
+    assert [sandbox.files.get_info(path).symlink_target for path in ("near", "far", "many/2")] == ["/home/user/many/2", "/tmp", None]
+    assert {entry.name: entry.type.value for entry in sandbox.files.list(".") if entry.name in ("far", "many")} == {"far": "symlink", "many": "dir"}
+    assert sandbox.files.get_info("far").type.value == "symlink" and sandbox.files.get_info("many").size > 0
     assert sandbox.files.make_dir("deep/er") and not sandbox.files.make_dir("deep/er")
-    assert sandbox.files.rename("many/1", "deep/er/-x").path == "/workspace/deep/er/-x" and sandbox.files.read("deep/er/-x") == "1"
+    assert sandbox.files.rename("many/1", "deep/er/-x").path == "/home/user/deep/er/-x" and sandbox.files.read("deep/er/-x") == "1"
     sandbox.files.remove("deep")
     assert not sandbox.files.exists("deep")
     sandbox.files.remove("none")
@@ -279,6 +282,62 @@ def test_watching(sandbox):
         sandbox.files.watch_dir("/workspace/none")
 
 
+def test_watching_tells_nothing_of_drafts(sandbox):
+    sandbox.files.write("seen/old.txt", "a")
+    watched = sandbox.files.watch_dir("seen", include_entry=True, allow_network_mounts=True)
+    sandbox.files.write("seen/old.txt", "bb")
+    assert {(event.name, event.type.value) for event in watched.get_new_events()} == {("old.txt", "write")}
+    sandbox.files.write("seen/new.txt", "ccc")
+    events = watched.get_new_events()
+    assert {(event.name, event.type.value) for event in events} <= {("new.txt", "create"), ("new.txt", "write"), ("new.txt", "chmod")}
+    assert [event.type.value for event in events][:2] == ["create", "write"]
+    assert (events[0].entry.path, events[0].entry.size) == ("/home/user/seen/new.txt", 3)
+    sandbox.files.remove("seen/new.txt")
+    gone = watched.get_new_events()
+    assert [(event.name, event.type.value, event.entry) for event in gone] == [("new.txt", "remove", None)]
+    watched.stop()
+
+
+def test_files_have_metadata(sandbox):
+    made = sandbox.files.write("m.txt", "x", metadata={"Owner": "me", "n": "1"})
+    assert made.metadata == {"owner": "me", "n": "1"} and sandbox.files.get_info("m.txt").metadata == made.metadata
+    assert [entry.metadata for entry in sandbox.files.list(".") if entry.name == "m.txt"] == [made.metadata]
+    assert sandbox.run_code("import os; os.getxattr('m.txt', 'user.e2b.owner')").text == "b'me'"
+    assert sandbox.files.rename("m.txt", "o.txt").metadata == made.metadata
+    assert sandbox.files.write("o.txt", "y").metadata is None and sandbox.files.get_info("o.txt").metadata is None
+    sandbox.files.write("z.txt", b"packed" * 1000, gzip=True)
+    assert sandbox.files.read("z.txt") == "packed" * 1000
+    with pytest.raises(SandboxException, match="metadata"):
+        sandbox.files.write("p.txt", "x", metadata={"k" * 250: "v"})
+
+
+def test_files_of_the_kernel_are_read_as_code_reads_them(sandbox):
+    boot = sandbox.files.read("/proc/sys/kernel/random/boot_id")
+    assert boot == sandbox.commands.run("cat /proc/sys/kernel/random/boot_id").stdout
+    assert boot.strip() != open("/proc/sys/kernel/random/boot_id").read().strip() and len(boot) == 37
+    assert "bash" in sandbox.files.read("/proc/self/cmdline") or "head" in sandbox.files.read("/proc/self/cmdline")
+    with pytest.raises(FileNotFoundException):
+        sandbox.files.read("/proc/none")
+    with pytest.raises(SandboxException):
+        sandbox.files.read("/proc/kcore")
+
+
+def test_all_doors_work_in_the_home_directory(server, sandbox, options):
+    """As E2B's users expect of relative paths; sessions of other doors stay in /workspace."""
+    for language, code in (("python", "import os; print(os.getcwd())"), ("js", "console.log(process.cwd())"), ("bash", "pwd; cd /tmp")):
+        ran = sandbox.run_code(code, language=language)
+        assert ran.logs.stdout == ["/home/user\n"], (language, ran)
+    assert sandbox.run_code("pwd", language="bash").logs.stdout == ["/tmp\n"], "bash keeps its own"
+    sandbox.files.write("t.csv", "a\n1\n")
+    assert "1" in sandbox.run_code("SELECT * FROM 't.csv'", language="sql").text
+    status, _, body = server.request("GET", f"/sandboxes/{sandbox.sandbox_id}/files?path=t.csv", headers={"X-API-Key": options["api_key"]})
+    assert (status, body) == (200, b"a\n1\n")
+    status, _, body = server.request("POST", "/sandboxes", json.dumps({}).encode(), {"X-API-Key": options["api_key"], "Content-Type": "application/json"})
+    other = Sandbox.connect(json.loads(body)["sandboxID"], **options)
+    assert other.files.write("a.txt", "x").path == "/workspace/a.txt" and other.commands.run("pwd").stdout == "/workspace\n"
+    other.kill()
+
+
 def test_git(sandbox, options):
     sandbox.git.init("/workspace/repo")
     sandbox.git.configure_user("A", "a@example.org", scope="local", path="/workspace/repo")
@@ -305,6 +364,11 @@ def test_urls_of_files_stand_alone(server, sandbox):
     assert requests.post(to, headers=host, files={"file": ("x", b"sent")}, timeout=60).ok
     assert sandbox.files.read("/workspace/put.txt") == "sent"
     assert requests.get(to, headers=host, timeout=60).status_code == 401, "to write is not to read"
+    assert requests.get(url, timeout=60).text == "here", "whose host says nothing of it"
+    assert requests.post(to, files={"file": ("x", b"again")}, timeout=60).ok and sandbox.files.read("/workspace/put.txt") == "again"
+    tried = [requests.get(url.replace("signed.txt", "other.txt"), timeout=60) for _ in range(30)]
+    assert {one.status_code for one in tried} == {401, 429} and wrong in [one.json() for one in tried]
+    boxes.until(lambda: requests.get(url, timeout=60).status_code == 200, what="the next second")
     address, query = to.partition("/files?")[::2]
     for path, body in (("/process.Process/Start", {"process": {"cmd": "id"}}), ("/process.Process/List", {}), ("/filesystem.Filesystem/ListDir", {"path": "/"}),
                        ("/execute", {"code": "1"})):

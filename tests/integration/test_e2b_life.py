@@ -4,11 +4,13 @@ import asyncio
 import datetime
 import json
 import subprocess
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from e2b import AuthenticationException, SandboxException, SandboxQuery, SandboxState, TimeoutException
+from e2b import AuthenticationException, CommandExitException, SandboxException, SandboxQuery, SandboxState, TimeoutException
 from e2b.exceptions import NotFoundException
 from e2b_code_interpreter import AsyncSandbox, Sandbox
 
@@ -130,6 +132,16 @@ def test_what_a_sandbox_that_ends_was_doing(options):
             running.wait()
 
 
+def test_a_cell_ends_with_its_sandbox(options):
+    with Sandbox.create(timeout=900, **options) as made, ThreadPoolExecutor(1) as aside:
+        begun = threading.Event()
+        cell = aside.submit(made.run_code, "import time\nprint('on', flush=True)\ntime.sleep(600)", on_stdout=lambda _: begun.set())
+        assert begun.wait(60 * PATIENCE)
+        made.kill()
+        with pytest.raises(TimeoutException, match="killed"):
+            cell.result(60 * PATIENCE)
+
+
 async def _command_beyond_its_time(options):
     async with await AsyncSandbox.create(timeout=900, **options) as made:
         with pytest.raises(TimeoutException):
@@ -143,6 +155,29 @@ def test_a_command_beyond_its_time(options):
 def test_paths_that_are_not_there(server, options):
     status, _, body = server.request("GET", "/templates/base", headers={"X-API-Key": options["api_key"]})
     assert status == 404 and json.loads(body)["code"] == 404 and "nothing is served here" in json.loads(body)["message"]
+
+
+def test_what_the_command_line_asks_for(server, sandbox, options):
+    """`e2b sandbox logs` and `e2b template list`."""
+    def asked(path):
+        status, _, body = server.request("GET", path, headers={"X-API-Key": options["api_key"]})
+        assert status == 200, body
+        return json.loads(body)
+
+    sandbox.commands.run("echo said; exit 3", background=True)
+    with pytest.raises(CommandExitException):
+        sandbox.commands.run("echo out; echo err >&2; exit 4")
+    log = asked(f"/sandboxes/{sandbox.sandbox_id}/logs")["logs"]
+    assert log == sorted(log, key=lambda one: one["timestamp"])
+    lines = [json.loads(one["line"]) for one in log]
+    ended = next(line for line in lines if line.get("exit_code") == 4)
+    assert (ended["level"], ended["stdout"], ended["stderr"]) == ("error", "out\n", "err\n"), ended
+    begun = next(line for line in lines if line["run_id"] == ended["run_id"] and "command" in line)
+    assert "exit 4" in begun["command"] and begun["level"] == "info"
+    after = int(datetime.datetime.fromisoformat(log[-1]["timestamp"]).timestamp() * 1000) + 1
+    assert asked(f"/sandboxes/{sandbox.sandbox_id}/logs?start={after}")["logs"] == []
+    templates = {one["templateID"]: one for one in asked("/templates")}
+    assert {"host", "code_interpreter"} <= set(templates) and templates["host"]["cpuCount"] >= 1
 
 
 def test_metrics(sandbox, module_state):

@@ -148,6 +148,17 @@ base::Status take_serve(const std::string& path, const toml::node& node, ServeSe
   return base::done();
 }
 
+base::Status take_e2b(const std::string& path, const toml::node& node, ServeSettings& serve) {
+  if (!node.is_table()) return wrong(path, node, "e2b must be a table");
+  for (const auto& [key, entry] : *node.as_table()) {
+    const std::string name(key.str());
+    if (name != "public_ports") return wrong(path, entry, "unknown key e2b." + name);
+    if (!entry.is_boolean()) return wrong(path, entry, name + " must be true or false");
+    serve.public_ports = entry.as_boolean()->get();
+  }
+  return base::done();
+}
+
 base::Status take_oauth(const std::string& path, const toml::node& node, OauthSettings& oauth) {
   if (!node.is_table()) return wrong(path, node, "oauth must be a table");
   for (const auto& [key, entry] : *node.as_table()) {
@@ -288,6 +299,8 @@ base::Status read_config_file(const std::string& path, Settings& settings) {
         TRY(take_retention(path, entry, settings.retention));
       } else if (name == "serve") {
         TRY(take_serve(path, entry, settings.serve));
+      } else if (name == "e2b") {
+        TRY(take_e2b(path, entry, settings.serve));
       } else if (name == "oauth") {
         TRY(take_oauth(path, entry, settings.oauth.emplace()));
       } else if (name == "mounts") {

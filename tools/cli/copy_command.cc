@@ -192,7 +192,7 @@ base::Result<FolderCopied> copy_in(Application& app, const std::string& source,
   }
   const auto session = TRY(app.sessions().find_or_create_named(app.principal_id(), to.session));
   const Inside inside(app, session, TRY(files_of(app, session)));
-  std::string path = to.path.starts_with('/') ? to.path : "/workspace/" + to.path;
+  std::string path = absolute_path(session, to.path);
   if (path.ends_with('/') || inside.has_directory(path)) {
     path += (path.ends_with('/') ? "" : "/") + (source == "-" ? "stdin" : TRY(name_here(source)));
   }

@@ -222,7 +222,8 @@ base::Result<int> run_serve(Application& app, bool no_auth, Reread reread) {
       .share = app.share(),
       .session_name = "",
       .draining = draining.get_token(),
-      .public_url = [url = public_url.get_future().share()] { return url.get(); }};
+      .public_url = [url = public_url.get_future().share()] { return url.get(); },
+      .public_ports = app.settings().serve.public_ports};
   const Offer offer(server, services);
   log_events_of(server);
   for (auto&& routes :

@@ -23,6 +23,7 @@ struct ServeSettings {
   std::vector<std::string> allow_origins;
   std::vector<std::string> allow_hosts;
   bool behind_proxy = false;
+  bool public_ports = false;  // of sandboxes that E2B's SDKs make: anybody reaches them
   // Under which people and programs elsewhere reach this server, without a "/" at its end; empty:
   // on a loopback address that is the one.
   std::string public_url;

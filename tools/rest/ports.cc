@@ -5,9 +5,12 @@
 #include <optional>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "mcp/http/door.h"
 #include "mcp/letter_case.h"
 #include "sandbox/base/random_id.h"
+#include "sandbox/wire/json.h"
 #include "sessions/host_id.h"
 #include "tools/ports/head.h"
 #include "tools/ports/link.h"
@@ -150,10 +153,49 @@ base::Result<sessions::Session> session_at_host(const Services& services, const 
   return all.session_by_port_access(place.session, place.port, "");
 }
 
+bool lives(const sessions::Session& session) {
+  return session.status != "destroyed" && !sessions::lifetime_is_over(session);
+}
+
+// The same, or by nothing where its ports are public.
+base::Result<sessions::Session> session_let_in(const Services& services, const Request& head,
+                                               const Place& place) {
+  auto session = session_at_host(services, head, place);
+  if (session.ok() || !services.public_ports) return session;
+  auto any = services.sessions.store().session_of_any(place.session);
+  const bool is_public = any.ok() && any.value().public_ports && lives(any.value());
+  return is_public ? std::move(any) : std::move(session);
+}
+
+mcp::auth::Challenge refused_as_e2b(int status, const Place& place, const std::string& message) {
+  mcp::auth::Challenge challenge{status, "", message};
+  challenge.json_body = sandbox::wire::print_json(
+      {{"sandboxId", sessions::host_id(place.session)}, {"message", message}, {"code", status}});
+  return challenge;
+}
+
+// Who knows a sandbox's token may know that it has ended; to anybody else it is as one that never
+// was, and as one whose ports are not public.
+mcp::auth::Challenge why_refused(const Services& services, const Request& head, const Place& place,
+                                 const base::Error& error) {
+  if (!services.public_ports) return {404, "", error.message};
+  const std::string token(head.header("E2b-Traffic-Access-Token"));
+  if (services.sessions.is_access_token(place.session, token)) {
+    return refused_as_e2b(502, place, "The sandbox was not found");
+  }
+  return refused_as_e2b(403, place, "This port is not public: send its traffic access token");
+}
+
 std::optional<mcp::auth::Challenge> identify(const Services& services, Request& head) {
   const auto place = place_in_label(mcp::http::host_label(head.header("Host")));
-  const auto session = session_at_host(services, head, *place);
-  if (!session.ok()) return mcp::auth::Challenge{404, "", session.error().message};
+  const auto session = session_let_in(services, head, *place);
+  if (!session.ok()) return why_refused(services, head, *place, session.error());
+  if (services.public_ports && !lives(session.value())) {
+    return refused_as_e2b(502, *place, "The sandbox was not found");
+  }
+  if (session.value().status == "paused" && !session.value().wakes_by_port) {
+    return refused_as_e2b(502, *place, "The sandbox is paused");
+  }
   head.principal = {session.value().principal_id, {}};
   return std::nullopt;
 }
@@ -195,7 +237,7 @@ std::vector<Route> port_routes(const Services& services) {
   by_host.tunnel = [&services, connector](const Request& head, Taken taken) {
     const auto place = ports::place_in_label(mcp::http::host_label(head.header("Host")));
     if (ports::turn_into_cookie(services, *connector, head, *place, taken)) return;
-    const auto session = ports::session_at_host(services, head, *place);
+    const auto session = ports::session_let_in(services, head, *place);
     if (!session.ok()) return;
     connector->connect(session.value(),
                        {.port = place->port,

@@ -71,7 +71,7 @@ base::Result<Response> list(const sandbox::files::BoxFiles& files, const std::st
 base::Result<Response> read(const Services& services, const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
   const auto files = TRY(files_of(services, session));
-  const std::string path = path_in_query(request, "/workspace");
+  const std::string path = path_in_query(request, session.working_directory);
   auto opened = files.open(path);
   if (!opened.ok() && opened.error().os_errno == EISDIR) return list(files, path);
   base::UniqueFd file = TRY(std::move(opened));
@@ -97,7 +97,7 @@ base::Result<Response> archive(const Services& services, const Archives& archive
   if (!download.room) {
     return base::error(Error::Kind::kLimit, "other archives are being fetched: try again");
   }
-  FolderZip zip = TRY(zip_folder(files, path_in_query(request, "/workspace"),
+  FolderZip zip = TRY(zip_folder(files, path_in_query(request, session.working_directory),
                                  services.sessions.config().state_directory,
                                  {kArchiveBytesMax, kArchiveBytesMax}, request.gone));
   download.file = std::move(zip.file);

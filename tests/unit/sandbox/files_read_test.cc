@@ -25,6 +25,33 @@ TEST_F(FilesRead, RelativeMeansWorkspaceAndAbsoluteMeansTheBox) {
   EXPECT_EQ(files().read("../home/user/b.txt", 0, 9).value().path, "/home/user/b.txt");
 }
 
+TEST_F(FilesRead, RelativeMeansTheWorkingDirectoryOfTheSession) {
+  put("/home/user/b.txt", "home");
+  const BoxFiles at_home(base::duplicate(root_fd()).value(), Identity{}, "/home/user");
+  EXPECT_EQ(at_home.read("b.txt", 0, 9).value().path, "/home/user/b.txt");
+  EXPECT_EQ(at_home.write("deep/c", "c", WriteMode::kCreate).value().path, "/home/user/deep/c");
+  EXPECT_EQ(text_of(at_home.read("", 0, 9).error()),
+            "invalid: path must not be empty; relative paths start at /home/user");
+}
+
+TEST_F(FilesRead, AttributesAreThoseOfTheFileItself) {
+  put("/workspace/a", "x");
+  const auto set = files().set_attributes("a", {{"user.t.one", "1"}, {"user.other", "2"}});
+  if (!set.ok() && set.error().kind == Error::Kind::kUnsupported) {
+    GTEST_SKIP() << "the file system of /tmp keeps no attributes";
+  }
+  ASSERT_TRUE(set.ok()) << text_of(set.error());
+  using Attributes = std::map<std::string, std::string>;
+  EXPECT_EQ(files().attributes_of("a", "user.t.").value(), (Attributes{{"one", "1"}}));
+  fs::create_symlink("a", host("/workspace/link"));
+  EXPECT_EQ(files().attributes_of("link", "user.t.").value(), Attributes());
+  fs::create_symlink(outside("canary"), host("/workspace/out"));
+  EXPECT_FALSE(files().set_attributes("out", {{"user.t.one", "1"}}).ok());
+  EXPECT_FALSE(files().attributes_of("none", "user.t.").ok());
+  ASSERT_TRUE(files().write("a", "y", WriteMode::kOverwrite).ok());
+  EXPECT_EQ(files().attributes_of("a", "user.t.").value(), Attributes()) << "of another file";
+}
+
 TEST_F(FilesRead, OffsetAndLimit) {
   put("/workspace/a", "0123456789");
   const auto part = files().read("a", 3, 4).value();

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sandbox/files/box_files.h"
 #include "sandbox/files/directory_watch.h"
 
 namespace sandbox::files {
@@ -55,6 +56,25 @@ TEST_F(DirectoryWatchTest, TellsWhatChanges) {
   EXPECT_TRUE(std::ranges::none_of(
       events, [](const auto& one) { return one.name.find('/') != std::string::npos; }));
   EXPECT_TRUE(watch->take().value().empty());
+}
+
+TEST_F(DirectoryWatchTest, TellsNothingOfDrafts) {
+  const BoxFiles files(base::duplicate(fd_.get()).value(), std::nullopt);
+  ASSERT_TRUE(files.write("old.txt", "a", WriteMode::kOverwrite).ok());
+  const auto watch =
+      DirectoryWatch::start(fd_.get(), "/workspace", DirectoryWatch::Depth::kOne).value();
+  ASSERT_TRUE(files.write("old.txt", "bb", WriteMode::kOverwrite).ok());
+  const auto over = watch->take().value();
+  ASSERT_EQ(over.size(), 1U);
+  EXPECT_TRUE(has(over, "old.txt", Kind::kWrite));
+  ASSERT_TRUE(files.write("new.txt", "c", WriteMode::kCreate).ok());
+  const auto made = watch->take().value();
+  EXPECT_TRUE(has(made, "new.txt", Kind::kCreate) && has(made, "new.txt", Kind::kWrite));
+  EXPECT_TRUE(std::ranges::all_of(made, [](const auto& one) { return one.name == "new.txt"; }));
+  // Such names of the user's own are told.
+  write("#12");
+  const auto own = watch->take().value();
+  EXPECT_TRUE(has(own, "#12", Kind::kCreate) && has(own, "#12", Kind::kWrite));
 }
 
 TEST_F(DirectoryWatchTest, GoesDownIntoWhatIsNewToo) {

@@ -116,6 +116,14 @@ Response refused(const Error& error) {
   return with_retry_after(error, json_answer(status_of(error), shown(error)));
 }
 
+bool names_sandbox(const Request& request) {
+  const std::string_view host = request.header("Host");
+  const std::string_view port = host.substr(0, host.find('-'));
+  const bool is_port = !port.empty() && port.size() < host.size() &&
+                       port.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_port || request.has_header("E2b-Sandbox-Id");
+}
+
 base::Result<sessions::Session> session_of(const Services& services, const Request& request) {
   return session_with(services, sandbox_named_in(request), access_token_in(request));
 }
@@ -123,7 +131,9 @@ base::Result<sessions::Session> session_of(const Services& services, const Reque
 base::Result<sessions::Session> session_of_file(const Services& services, const Request& request) {
   const std::string token = access_token_in(request);
   if (!token.empty() || !request.query.contains("signature")) return session_of(services, request);
-  const std::string id = sandbox_named_in(request);
+  const auto found = request.parameters.find(kFoundSandbox);
+  const std::string id =
+      found == request.parameters.end() ? sandbox_named_in(request) : found->second;
   const auto right = services.sessions.access_token_of(id);
   if (!right.ok()) return wrong_signature();
   TRY(check_signature(request, right.value()));

@@ -44,11 +44,15 @@ mcp::http::Route server_stream(
     const Services& services, const char* path,
     std::function<base::Status(const RpcCall&, const Send& send)> stream);
 
+// Whether the header E2b-Sandbox-Id or the host says which session is meant.
+bool names_sandbox(const mcp::http::Request& request);
 // The session of the headers E2b-Sandbox-Id and X-Access-Token, or the other name of that.
 base::Result<sessions::Session> session_of(const Services& services,
                                            const mcp::http::Request& request);
 // Or of a URL that is signed for this file and for what is done with it: it lets in to nothing
-// else.
+// else. Where neither a header nor the host says which session, kFoundSandbox of the request's
+// parameters may.
+inline constexpr const char* kFoundSandbox = "sandbox";
 base::Result<sessions::Session> session_of_file(const Services& services,
                                                 const mcp::http::Request& request);
 // One of both as Route::identify.

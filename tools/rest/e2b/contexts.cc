@@ -22,13 +22,10 @@ namespace contexts {
 namespace {
 
 constexpr std::string_view kSharedPrefix = "default-";
-constexpr const char* kWorkspace = "/workspace";
 constexpr std::int64_t kStartSeconds = 60;
 
 json shown(const std::string& id, Language language, const std::string& directory) {
-  return {{"id", id},
-          {"language", name_of(language)},
-          {"cwd", directory.empty() ? kWorkspace : directory}};
+  return {{"id", id}, {"language", name_of(language)}, {"cwd", directory}};
 }
 
 std::map<std::string, sandbox::RunContext> contexts_of(const Services& services,
@@ -41,10 +38,12 @@ base::Result<Response> list(const Services& services, const Request& request, co
   const sessions::Session session = TRY(session_of(services, request));
   json all = json::array();
   for (const Language language : {Language::kPython, Language::kJavaScript, Language::kBash}) {
-    all.push_back(shown(std::string(kSharedPrefix) + name_of(language), language, ""));
+    all.push_back(
+        shown(std::string(kSharedPrefix) + name_of(language), language, session.working_directory));
   }
   for (const auto& [id, context] : contexts_of(services, session)) {
-    all.push_back(shown(id, context.language, context.directory));
+    const std::string& own = context.directory;
+    all.push_back(shown(id, context.language, own.empty() ? session.working_directory : own));
   }
   return json_answer(200, all);
 }
@@ -63,7 +62,7 @@ base::Result<Response> create(const Services& services, const Request& request,
   sandbox::RunRequest run;
   run.language = TRY(language_named(given.text("language")));
   run.context = base::short_id(std::string(name_of(run.language)) + "-");
-  run.directory = given.text("cwd");
+  run.directory = absolute_path(session, given.text("cwd", session.working_directory));
   run.code = nothing_in(run.language);
   run.timeout_seconds = kStartSeconds;
   const auto started = TRY(services.sessions.start_run(session, run));

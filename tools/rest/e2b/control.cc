@@ -131,6 +131,12 @@ base::Result<Response> create(const Services& services, const Request& request,
   }
   options.env = body.map("envVars");
   options.metadata = body.map("metadata");
+  options.working_directory = "/home/user";
+  const json network = body.object("network");
+  options.public_ports =
+      !network.is_object() || network.value("allowPublicTraffic", json()) != json(false);
+  const json resumes = body.object("autoResume");
+  options.wakes_by_port = resumes.is_object() && resumes.value("enabled", json()) == json(true);
   TRY(check_wishes(body));
   options.network = TRY(network_in(body, services.sessions.config().network));
   TRY(check_environment(options.env));
@@ -352,6 +358,7 @@ std::vector<Argument> creation_body() {
       {.name = "metadata", .type = Type::kStringMap, .most = 100},
       {.name = "allow_internet_access", .type = Type::kBoolean},
       {.name = "autoPause", .type = Type::kBoolean},
+      {.name = "autoResume", .type = Type::kObject},
       {.name = "network", .type = Type::kObject},
       {.name = "iam", .type = Type::kObject},
       {.name = "mcp", .type = Type::kObject},

@@ -12,7 +12,7 @@
 namespace tools::rest::e2b {
 
 // What of envd there is: the SDKs ask for no more than that version had.
-inline constexpr const char* kEnvdVersion = "0.5.3";
+inline constexpr const char* kEnvdVersion = "0.6.4";
 
 // Their SDKs know no sandbox without an end: a time that is far away.
 std::string end_of_endless(const sessions::Session& session);
@@ -27,6 +27,7 @@ base::Result<mcp::http::Response> create_sandbox(const Services& services,
                                                  const Arguments& body);
 
 std::vector<mcp::http::Route> control_routes(const Services& services);
+std::vector<mcp::http::Route> listing_routes(const Services& services);
 std::vector<mcp::http::Route> process_routes(const Services& services);
 std::vector<mcp::http::Route> filesystem_routes(const Services& services);
 std::vector<mcp::http::Route> watch_routes(const Services& services);

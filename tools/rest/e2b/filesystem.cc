@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
+#include "mcp/letter_case.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
 #include "share/mime.h"
@@ -15,6 +18,8 @@
 #include "tools/rest/download.h"
 #include "tools/rest/e2b/connect.h"
 #include "tools/rest/e2b/e2b.h"
+#include "tools/rest/e2b/entry.h"
+#include "tools/rest/e2b/signed_search.h"
 #include "tools/rest/json_answer.h"
 #include "tools/rest/process.h"
 #include "tools/text_window.h"
@@ -35,18 +40,14 @@ namespace {
 
 constexpr std::size_t kUploadBytesMax = sandbox::files::kWriteBytesMax;
 constexpr std::size_t kFramingBytesMax = std::size_t{1} << 20;
+constexpr std::int64_t kKernelReadSeconds = 2;
+constexpr std::size_t kKernelReadBytes = std::size_t{1} << 20;
 constexpr std::int64_t kChangeSeconds = 60;  // for what removes and moves
 
-std::string name_of_path(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-std::string whole_path(const std::string& path) {
-  return path.starts_with('/') ? path : "/workspace/" + path;
-}
-
-base::Result<std::string> text_in(const json& message, const char* name) {
-  const json value = message.value(name, json());
+base::Result<std::string> path_in(const RpcCall& call, const char* name) {
+  const json value = call.message.value(name, json());
   if (value.is_string() && !value.get_ref<const std::string&>().empty()) {
-    return whole_path(value.get<std::string>());
+    return absolute_path(call.session, value.get<std::string>());
   }
   return base::error(Error::Kind::kInvalid, std::string(name) + " is missing");
 }
@@ -55,52 +56,15 @@ base::Result<BoxFiles> files_of(const Services& services, const sessions::Sessio
   return files_in(TRY(services.sessions.root_of(session)), session);
 }
 
-// As ls(1) has them.
-std::string permissions_of(mode_t mode, bool is_directory) {
-  std::string text = is_directory ? "d" : "-";
-  for (int shift = 6; shift >= 0; shift -= 3) {
-    const mode_t bits = mode >> static_cast<unsigned>(shift);
-    text += (bits & 4U) != 0 ? 'r' : '-';
-    text += (bits & 2U) != 0 ? 'w' : '-';
-    text += (bits & 1U) != 0 ? 'x' : '-';
-  }
-  return text;
-}
-
-json entry(const std::string& path, bool is_directory, std::int64_t bytes,
-           std::int64_t modified_at_ms, mode_t mode) {
-  return {{"name", name_of_path(path)},
-          {"path", path},
-          {"type", is_directory ? "FILE_TYPE_DIRECTORY" : "FILE_TYPE_FILE"},
-          {"size", std::to_string(bytes)},
-          {"mode", mode},
-          {"permissions", permissions_of(mode, is_directory)},
-          {"owner", "user"},
-          {"group", "user"},
-          {"modifiedTime", base::to_rfc3339(modified_at_ms)}};
-}
-
-base::Result<json> entry_at(const BoxFiles& files, const std::string& path) {
-  const struct stat status = TRY(files.status_of(path));
-  const bool is_directory = S_ISDIR(status.st_mode);
-  const std::int64_t modified_at_ms =
-      std::int64_t{status.st_mtim.tv_sec} * 1000 + status.st_mtim.tv_nsec / 1'000'000;
-  json found = entry(path, is_directory, status.st_size, modified_at_ms, status.st_mode & 07777U);
-  if (std::string target = TRY(files.link_target_of(path)); !target.empty()) {
-    found["symlinkTarget"] = std::move(target);
-  }
-  return found;
-}
-
 base::Result<json> stat(const Services& services, const RpcCall& call) {
-  const std::string path = TRY(text_in(call.message, "path"));
+  const std::string path = TRY(path_in(call, "path"));
   const auto files = TRY(files_of(services, call.session));
   const json found = TRY(entry_at(files, path));
   return json{{"entry", found}};
 }
 
 base::Result<json> list(const Services& services, const RpcCall& call) {
-  const std::string path = TRY(text_in(call.message, "path"));
+  const std::string path = TRY(path_in(call, "path"));
   const auto files = TRY(files_of(services, call.session));
   const json depth = call.message.value("depth", json(1));
   sandbox::files::ListOptions options;
@@ -113,14 +77,13 @@ base::Result<json> list(const Services& services, const RpcCall& call) {
   const auto listed = TRY(files.list(path, options));
   json entries = json::array();
   for (const auto& one : listed.entries) {
-    entries.push_back(
-        entry(one.path, one.type == "directory", one.bytes, one.modified_at_ms, one.mode));
+    entries.push_back(listed_entry(files, one));
   }
   return json{{"entries", std::move(entries)}};
 }
 
 base::Result<json> make_dir(const Services& services, const RpcCall& call) {
-  const std::string path = TRY(text_in(call.message, "path"));
+  const std::string path = TRY(path_in(call, "path"));
   const auto files = TRY(files_of(services, call.session));
   if (entry_at(files, path).ok()) {
     return base::error(Error::Kind::kConflict, path + " is there already");
@@ -144,15 +107,15 @@ base::Status change(const Services& services, const RpcCall& call,
 }
 
 base::Result<json> remove(const Services& services, const RpcCall& call) {
-  const std::string path = TRY(text_in(call.message, "path"));
+  const std::string path = TRY(path_in(call, "path"));
   const auto files = TRY(files_of(services, call.session));
   TRY(change(services, call, {"rm", "-r", "-f", "--", path}));
   return json::object();
 }
 
 base::Result<json> move(const Services& services, const RpcCall& call) {
-  const std::string source = TRY(text_in(call.message, "source"));
-  const std::string destination = TRY(text_in(call.message, "destination"));
+  const std::string source = TRY(path_in(call, "source"));
+  const std::string destination = TRY(path_in(call, "destination"));
   const auto files = TRY(files_of(services, call.session));
   (void)TRY(entry_at(files, source));
   TRY(change(services, call, {"mv", "-T", "--", source, destination}));
@@ -165,12 +128,41 @@ Response refused_file(const Error& error) {
   return refused_with_code(is_full ? 507 : status_of(error), error.message);
 }
 
+bool is_of_kernel(const std::string& path) { return path.starts_with("/proc/"); }
+
+// What only a process of the session may read, by its own rights.
+base::Result<Response> read_of_kernel(const Services& services, const sessions::Session& session,
+                                      const std::string& path, const std::stop_token& gone) {
+  constexpr int kNotThere = 66;  // EX_NOINPUT of sysexits(3)
+  const std::string is_there = TRY(command_line({"test", "-e", path}, ""));
+  const std::string show =
+      TRY(command_line({"head", "-c", std::to_string(kKernelReadBytes), "--", path}, ""));
+  sandbox::RunRequest run;
+  run.language = sandbox::Language::kBash;
+  run.background = true;
+  run.timeout_seconds = kKernelReadSeconds;
+  run.code = is_there + " || exit " + std::to_string(kNotThere) + "\n" + show;
+  const Seen seen = TRY(run_to_its_end(services, session, std::move(run), gone));
+  if (seen.run.exit_code == kNotThere) {
+    return base::error(Error::Kind::kNotFound, path + ": no such file or directory");
+  }
+  if (seen.run.status != sandbox::RunStatus::kCompleted) {
+    return base::error(Error::Kind::kInvalid,
+                       seen.errors.empty() ? path + " cannot be read to its end" : seen.errors);
+  }
+  Response response;
+  response.content_type = "application/octet-stream";
+  response.body = seen.output;
+  return response;
+}
+
 base::Result<Response> download(const Services& services, const Request& request) {
   const sessions::Session session = TRY(session_of_file(services, request));
   const auto asked = request.query.find("path");
   if (asked == request.query.end()) return base::error(Error::Kind::kInvalid, "path is missing");
-  const std::string path = whole_path(asked->second);
+  const std::string path = absolute_path(session, asked->second);
   const auto files = TRY(files_of(services, session));
+  if (is_of_kernel(path)) return read_of_kernel(services, session, path, request.gone);
   Download file;
   file.file = TRY(files.open(path));
   struct stat status {};
@@ -180,6 +172,25 @@ base::Result<Response> download(const Services& services, const Request& request
   file.content_type = share::mime_type_of_name(file.filename);
   if (file.content_type.empty()) file.content_type = "application/octet-stream";
   return answer_with(request, std::move(file));
+}
+
+// What goes with each file of an upload: the headers X-Metadata-NAME.
+base::Result<std::map<std::string, std::string>> metadata_in(const Request& request) {
+  constexpr std::string_view kHeader = "x-metadata-";
+  constexpr std::size_t kNameBytesMax = 255;  // XATTR_NAME_MAX
+  std::map<std::string, std::string> metadata;
+  for (auto one = request.headers.lower_bound(std::string(kHeader)); one != request.headers.end();
+       ++one) {
+    const std::string name = mcp::lower(one->first);
+    if (!name.starts_with(kHeader)) break;
+    const std::string attribute = kMetadataPrefix + name.substr(kHeader.size());
+    if (name.size() == kHeader.size() || attribute.size() > kNameBytesMax) {
+      return base::error(Error::Kind::kInvalid,
+                         "the name of metadata has from 1 to 246 characters");
+    }
+    metadata[attribute] = one->second;
+  }
+  return metadata;
 }
 
 // Each part is a file: at ?path=, or, without it, where its name says.
@@ -193,27 +204,47 @@ base::Result<Response> upload(const Services& services, const Request& request) 
     sent.emplace_back(path.empty() ? part.filename : path, &part.content);
   }
   if (request.parts.empty()) sent.emplace_back(path, &request.body);
+  const auto metadata = TRY(metadata_in(request));
   json written = json::array();
   for (const auto& [where, content] : sent) {
     if (where.empty()) return base::error(Error::Kind::kInvalid, "path is missing");
-    const auto done = TRY(write_into(services, session, files, whole_path(where), *content,
-                                     sandbox::files::WriteMode::kOverwrite));
-    written.push_back(
-        {{"name", name_of_path(done.record.path)}, {"path", done.record.path}, {"type", "file"}});
+    const auto done = TRY(write_into(services, session, files, absolute_path(session, where),
+                                     *content, sandbox::files::WriteMode::kOverwrite));
+    json one = {
+        {"name", name_of_path(done.record.path)}, {"path", done.record.path}, {"type", "file"}};
+    if (!metadata.empty()) TRY(files.set_attributes(done.record.path, metadata));
+    for (const auto& [name, value] : metadata) {
+      one["metadata"][name.substr(std::string_view(kMetadataPrefix).size())] = value;
+    }
+    written.push_back(std::move(one));
   }
   return json_answer(200, written);
 }
 
-Route file_route(const Services& services, const char* method,
+std::optional<mcp::auth::Challenge> identify(const Services& services, SignedSearch& search,
+                                             Request& head) {
+  if (head.query.contains("signature") && !names_sandbox(head)) {
+    auto found = search.find(services, head);
+    if (!found.ok()) {
+      return mcp::auth::Challenge{status_of(found.error()), "", found.error().message};
+    }
+    head.parameters[kFoundSandbox] = std::move(found).value();
+  }
+  return identified_by(services, session_of_file)(head);
+}
+
+Route file_route(const Services& services, const std::shared_ptr<SignedSearch>& search,
+                 const char* method,
                  base::Result<Response> (*function)(const Services&, const Request&)) {
   Route route;
   route.method = method;
   route.path = "/files";
   route.access = Route::Access::kPublic;
-  route.identify = identified_by(services, session_of_file);
+  route.identify = [&services, search](Request& head) { return identify(services, *search, head); };
   route.refusal = refused_with_code;
   route.work = Route::Work::kCall;
   route.takes_parts = true;
+  route.takes_gzip = true;
   route.body_bytes = kUploadBytesMax + kFramingBytesMax;
   route.answer = [&services, function](const Request& request) {
     auto answered = function(services, request);
@@ -235,6 +266,7 @@ std::vector<Route> filesystem_routes(const Services& services) {
   const auto with = [&services](auto function) {
     return [&services, function](const RpcCall& call) { return function(services, call); };
   };
+  const auto search = std::make_shared<SignedSearch>();
   Route health{"GET", "/health", Route::Access::kPublic, [&services](const Request& request) {
                  return filesystem::health(services, request);
                }};
@@ -246,8 +278,8 @@ std::vector<Route> filesystem_routes(const Services& services) {
       unary(services, "/filesystem.Filesystem/Remove", with(filesystem::remove),
             Route::Work::kCall),
       unary(services, "/filesystem.Filesystem/Move", with(filesystem::move), Route::Work::kCall),
-      filesystem::file_route(services, "GET", filesystem::download),
-      filesystem::file_route(services, "POST", filesystem::upload),
+      filesystem::file_route(services, search, "GET", filesystem::download),
+      filesystem::file_route(services, search, "POST", filesystem::upload),
       std::move(health)};
 }
 

@@ -151,6 +151,8 @@ void execute(const Services& services, const Cell& cell, RunState state,
     (void)services.sessions.cancel_run(cell.session.principal_id, run_id);
     return;
   }
+  const auto session = services.sessions.find(cell.session.principal_id, cell.session.id);
+  if (!session.ok() || session.value().status == "destroyed") return out->break_off();
   if (ended.ok()) {
     const RunState& last = ended.value();
     for (const json& output : last.run.outputs) (void)send(result_of(services, last, output));

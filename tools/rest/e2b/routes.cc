@@ -21,6 +21,7 @@ bool is_ours(const std::string& label) {
 
 std::vector<Route> routes(const Services& services) {
   std::vector<Route> all = control_routes(services);
+  for (Route& route : listing_routes(services)) all.push_back(std::move(route));
   for (auto&& of_sandboxes : {process_routes(services), filesystem_routes(services),
                               watch_routes(services), interpreter_routes(services)}) {
     for (Route route : of_sandboxes) {

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -15,7 +16,9 @@
 #include "sandbox/files/directory_watch.h"
 #include "tools/rest/e2b/connect.h"
 #include "tools/rest/e2b/e2b.h"
+#include "tools/rest/e2b/entry.h"
 #include "tools/rest/e2b/watchers.h"
+#include "tools/tool_kit.h"
 
 namespace tools::rest::e2b {
 
@@ -46,17 +49,45 @@ const char* type_of(DirectoryEvent::Kind kind) {
   return "EVENT_TYPE_UNSPECIFIED";
 }
 
-json shown(const DirectoryEvent& event) {
-  return {{"name", event.name}, {"type", type_of(event.kind)}};
+// Events as messages: those of a client that wants to know what each left there with its entry,
+// unless that has gone again.
+json shown(const std::vector<DirectoryEvent>& events, const std::string& path,
+           const sandbox::files::BoxFiles* files) {
+  json all = json::array();
+  for (const DirectoryEvent& event : events) {
+    json one = {{"name", event.name}, {"type", type_of(event.kind)}};
+    const bool has_gone =
+        event.kind == DirectoryEvent::Kind::kRemove || event.kind == DirectoryEvent::Kind::kRename;
+    if (files != nullptr && !has_gone) {
+      auto entry = entry_at(*files, path + "/" + event.name);
+      if (entry.ok()) one["entry"] = std::move(entry).value();
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
 }
 
-base::Result<std::unique_ptr<DirectoryWatch>> begin(const Services& services, const RpcCall& call) {
+base::Result<std::optional<sandbox::files::BoxFiles>> files_for(const Services& services,
+                                                                const RpcCall& call, bool wanted) {
+  if (!wanted) return std::optional<sandbox::files::BoxFiles>();
+  auto root = TRY(services.sessions.root_of(call.session));
+  return std::optional(files_in(std::move(root), call.session));
+}
+
+base::Result<WatchedDirectory> begin(const Services& services, const RpcCall& call) {
   const json path = call.message.value("path", json());
   if (!path.is_string()) return base::error(Error::Kind::kInvalid, "path is missing");
-  const bool all = call.message.value("recursive", json(false)) == json(true);
+  const auto is_set = [&call](const char* name) {
+    return call.message.value(name, json(false)) == json(true);
+  };
   const base::UniqueFd root = TRY(services.sessions.root_of(call.session));
-  return DirectoryWatch::start(root.get(), path.get<std::string>(),
-                               all ? DirectoryWatch::Depth::kAll : DirectoryWatch::Depth::kOne);
+  WatchedDirectory directory;
+  directory.path = absolute_path(call.session, path.get<std::string>());
+  directory.with_entries = is_set("includeEntry");
+  directory.watch = TRY(DirectoryWatch::start(
+      root.get(), directory.path,
+      is_set("recursive") ? DirectoryWatch::Depth::kAll : DirectoryWatch::Depth::kOne));
+  return directory;
 }
 
 // Until something has happened (true), nothing has for long, or the wait is over.
@@ -70,7 +101,8 @@ base::Result<bool> wait_for_some(const DirectoryWatch& directory, int over_fd) {
 }
 
 base::Status stream(const Services& services, const RpcCall& call, const Send& send) {
-  const auto directory = TRY(begin(services, call));
+  const WatchedDirectory directory = TRY(begin(services, call));
+  const auto files = TRY(files_for(services, call, directory.with_entries));
   const base::UniqueFd over(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!over.valid()) return Error::from_errno("eventfd");
   const auto end = [&over] {
@@ -81,13 +113,14 @@ base::Status stream(const Services& services, const RpcCall& call, const Send& s
   const std::stop_callback on_drain(services.draining, end);
   bool is_wanted = send({{"start", json::object()}});
   while (is_wanted && !call.gone.stop_requested() && !services.draining.stop_requested()) {
-    if (!TRY(wait_for_some(*directory, over.get()))) {
+    if (!TRY(wait_for_some(*directory.watch, over.get()))) {
       (void)TRY(session_of(services, call.request));  // it may have ended meanwhile
       is_wanted = send({{"keepalive", json::object()}});
       continue;
     }
-    for (const DirectoryEvent& event : TRY(directory->take())) {
-      is_wanted = is_wanted && send({{"filesystem", shown(event)}});
+    for (json& event :
+         shown(TRY(directory.watch->take()), directory.path, files ? &*files : nullptr)) {
+      is_wanted = is_wanted && send({{"filesystem", std::move(event)}});
     }
   }
   return base::done();
@@ -104,12 +137,10 @@ base::Result<json> create(const Services& services, Watchers& watchers, const Rp
   return json{{"watcherId", id}};
 }
 
-base::Result<json> events(const Services& /*services*/, Watchers& watchers, const RpcCall& call) {
-  json happened = json::array();
-  for (const DirectoryEvent& event : TRY(watchers.take(call.session.id, id_in(call)))) {
-    happened.push_back(shown(event));
-  }
-  return json{{"events", std::move(happened)}};
+base::Result<json> events(const Services& services, Watchers& watchers, const RpcCall& call) {
+  const Watchers::Taken taken = TRY(watchers.take(call.session.id, id_in(call)));
+  const auto files = TRY(files_for(services, call, taken.with_entries));
+  return json{{"events", shown(taken.events, taken.path, files ? &*files : nullptr)}};
 }
 
 base::Result<json> remove(const Services& /*services*/, Watchers& watchers, const RpcCall& call) {

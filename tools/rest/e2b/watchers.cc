@@ -15,7 +15,7 @@ Error no_such() { return base::error(Error::Kind::kNotFound, "there is no such w
 }  // namespace
 
 base::Result<std::string> Watchers::add(const sessions::Session& session,
-                                        std::unique_ptr<sandbox::files::DirectoryWatch> watch) {
+                                        WatchedDirectory directory) {
   const std::lock_guard lock(mutex_);
   forget_unasked();
   auto room = mcp::http::FairBudget::take(room_, session.principal_id, 1);
@@ -28,16 +28,17 @@ base::Result<std::string> Watchers::add(const sessions::Session& session,
   watcher->session_id = session.id;
   watcher->room = std::move(room);
   watcher->asked_at = Clock::now();
-  watcher->watch = std::move(watch);
+  watcher->directory = std::move(directory);
   watchers_.emplace(id, std::move(watcher));
   return id;
 }
 
-base::Result<std::vector<sandbox::files::DirectoryEvent>> Watchers::take(
-    const std::string& session_id, const std::string& id) {
+base::Result<Watchers::Taken> Watchers::take(const std::string& session_id, const std::string& id) {
   const std::shared_ptr<Watcher> watcher = TRY(find(session_id, id));
   const std::lock_guard lock(watcher->mutex);
-  return watcher->watch->take();
+  WatchedDirectory& directory = watcher->directory;
+  auto events = TRY(directory.watch->take());
+  return Taken{std::move(events), directory.path, directory.with_entries};
 }
 
 base::Status Watchers::remove(const std::string& session_id, const std::string& id) {

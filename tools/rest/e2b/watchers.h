@@ -15,6 +15,12 @@
 
 namespace tools::rest::e2b {
 
+struct WatchedDirectory {
+  std::unique_ptr<sandbox::files::DirectoryWatch> watch;
+  std::string path;           // absolute
+  bool with_entries = false;  // its client wants to know what each event left there
+};
+
 class Watchers {
  public:
   static constexpr std::size_t kMost = 128;  // and of one principal half
@@ -22,11 +28,14 @@ class Watchers {
   static constexpr std::chrono::minutes kUnaskedMost{10};
 
   // Its id, which only its session has a use for. kLimit: too many are there.
-  base::Result<std::string> add(const sessions::Session& session,
-                                std::unique_ptr<sandbox::files::DirectoryWatch> watch);
-  // What has happened since the last time.
-  base::Result<std::vector<sandbox::files::DirectoryEvent>> take(const std::string& session_id,
-                                                                 const std::string& id);
+  base::Result<std::string> add(const sessions::Session& session, WatchedDirectory directory);
+  // What has happened since the last time, and where.
+  struct Taken {
+    std::vector<sandbox::files::DirectoryEvent> events;
+    std::string path;
+    bool with_entries = false;
+  };
+  base::Result<Taken> take(const std::string& session_id, const std::string& id);
   base::Status remove(const std::string& session_id, const std::string& id);
 
  private:
@@ -36,7 +45,7 @@ class Watchers {
     std::shared_ptr<const void> room;
     Clock::time_point asked_at = {};  // under the mutex of all
     std::mutex mutex = {};            // of what follows
-    std::unique_ptr<sandbox::files::DirectoryWatch> watch = nullptr;
+    WatchedDirectory directory = {};
   };
 
   void forget_unasked();

@@ -20,6 +20,7 @@ class Reader final : public Stream {
   }
   bool send_patiently(std::string bytes) override { return send(std::move(bytes)); }
   [[nodiscard]] bool has_room() const override { return room; }
+  void break_off() override { close(); }
   void close() override { closed = true; }
   void on_gone(std::function<void()>) override {}
 

@@ -84,7 +84,9 @@ TEST(BodyFraming, RefusesTheRest) {
   EXPECT_EQ(status({{"Content-Length", "117440513"}}), 413);
   EXPECT_EQ(status({{"Content-Length", "99999999999999999999999"}}), 413);
   EXPECT_EQ(status({{"Transfer-Encoding", "gzip, chunked"}}), 501);
-  EXPECT_EQ(status({{"Content-Encoding", "gzip"}}), 415);
+  EXPECT_EQ(status({{"Content-Encoding", "br"}}), 415);
+  EXPECT_EQ(status({{"Content-Encoding", "gzip"}, {"Content-Encoding", "gzip"}}), 415);
+  EXPECT_TRUE(frame_body(headers({{"Content-Encoding", "gzip"}}), kBounds).gzip);
 }
 
 TEST(ChunkCheck, FollowsChunksByteByByte) {

@@ -1,4 +1,7 @@
 // What a stream holds for a reader who takes nothing yet.
+#include <sys/socket.h>
+
+#include <cerrno>
 #include <string>
 
 #include "tests/unit/mcp/http/http_fixture.h"
@@ -69,6 +72,19 @@ TEST_F(FullStream, EndsForAReaderWhoLeavesMoreThanItsBound) {
   EXPECT_TRUE(stream_->send(std::string(kStreamBytes / 2, 's')));
   EXPECT_FALSE(stream_->send("s"));
   EXPECT_FALSE(stream_->send("s"));
+}
+
+TEST_F(FullStream, IsHeardToBeBrokenOff) {
+  open();
+  EXPECT_TRUE(stream_->send("half"));
+  stream_->break_off();
+  EXPECT_FALSE(stream_->send("rest"));
+  std::string came(4096, '\0');
+  ssize_t got = 0;
+  do got = ::recv(fd_, came.data(), came.size(), 0);
+  while (got > 0);
+  EXPECT_EQ(got, -1) << "and not an end";
+  EXPECT_EQ(errno, ECONNRESET);
 }
 
 TEST_F(FullStream, TakesOneLargeEventAtATime) {

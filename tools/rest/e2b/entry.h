@@ -1,0 +1,26 @@
+// An entry of a directory as envd's filesystem.EntryInfo has it.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "sandbox/files/box_files.h"
+
+namespace tools::rest::e2b {
+
+// Names of extended attributes that envd keeps a file's metadata in begin so.
+inline constexpr const char* kMetadataPrefix = "user.e2b.";
+
+std::string name_of_path(const std::string& path);
+
+// What is at `path`, links followed, as get_info has it.
+base::Result<nlohmann::json> entry_at(const sandbox::files::BoxFiles& files,
+                                      const std::string& path);
+
+// One that was listed, which costs no further look but at its metadata.
+nlohmann::json listed_entry(const sandbox::files::BoxFiles& files,
+                            const sandbox::files::ListEntry& listed);
+
+}  // namespace tools::rest::e2b

@@ -1,0 +1,146 @@
+// What E2B's command line asks for beside what its SDKs do: the log of a sandbox, the templates.
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/environment.h"
+#include "sandbox/shortened_text.h"
+#include "sandbox/wire/json.h"
+#include "tools/rest/api.h"
+#include "tools/rest/e2b/e2b.h"
+#include "tools/rest/json_answer.h"
+#include "tools/rest/process.h"
+#include "tools/rest/sandbox_files.h"
+
+namespace tools::rest::e2b {
+
+using mcp::http::Request;
+using mcp::http::Response;
+using mcp::http::Route;
+using nlohmann::json;
+
+namespace listings {
+namespace {
+
+constexpr std::int64_t kRunsMost = 100;
+constexpr std::size_t kShownOfOutput = 2'000;
+
+json line_at(std::int64_t at_ms, const char* level, json fields) {
+  fields["level"] = level;
+  fields["logger"] = "process";
+  return {{"timestamp", base::to_rfc3339(at_ms)}, {"line", sandbox::wire::print_json(fields)}};
+}
+
+// The command that a run was asked for with, as words; empty for code.
+std::string command_of(const Services& services, const std::string& session_id,
+                       const std::string& run_id) {
+  const auto kept = services.sessions.call_of(session_id, run_id);
+  if (!kept.ok()) return "";
+  const auto call = sandbox::wire::parse_json(kept.value());
+  if (!call.ok() || !call.value().is_object()) return "";
+  const json process = call.value().value("process", json::object());
+  if (!process.is_object()) return "";
+  std::string command = sandbox::wire::string_or(process, "cmd");
+  for (const json& word : process.value("args", json::array())) {
+    if (word.is_string()) command += " " + word.get<std::string>();
+  }
+  return sandbox::shortened(command, kShownOfOutput);
+}
+
+// How a run began, and how it ended.
+base::Result<json> lines_of(const Services& services, const sessions::Session& session,
+                            const sessions::RunHead& head) {
+  json lines = json::array();
+  json begun = {{"message", head.language + " started"}, {"run_id", head.id}};
+  const std::string command = command_of(services, session.id, head.id);
+  if (!command.empty()) begun["command"] = command;
+  lines.push_back(line_at(head.queued_at, "info", begun));
+  if (!head.finished_at) return lines;
+  auto state =
+      TRY(services.sessions.wait_run(session.principal_id, head.id, {}, services.draining));
+  const Seen seen = TRY(look_at(services, std::move(state)));
+  json ended = {{"message", head.language + " " + name_of(seen.run.status)}, {"run_id", head.id}};
+  if (seen.run.exit_code) ended["exit_code"] = *seen.run.exit_code;
+  if (!seen.output.empty()) ended["stdout"] = sandbox::shortened(seen.output, kShownOfOutput);
+  if (!seen.errors.empty()) ended["stderr"] = sandbox::shortened(seen.errors, kShownOfOutput);
+  const bool is_well = seen.run.status == sandbox::RunStatus::kCompleted;
+  lines.push_back(line_at(*head.finished_at, is_well ? "info" : "error", ended));
+  return lines;
+}
+
+std::int64_t start_in(const Request& request) {
+  const auto asked = request.query.find("start");
+  std::int64_t start_ms = 0;
+  if (asked == request.query.end()) return start_ms;
+  (void)std::from_chars(asked->second.data(), asked->second.data() + asked->second.size(),
+                        start_ms);
+  return start_ms;
+}
+
+// Of the newest runs; `start` is in milliseconds since the epoch.
+base::Result<Response> logs(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(sandbox_of(services, request));
+  const std::string since = base::to_rfc3339(start_in(request));
+  json lines = json::array();
+  for (const auto& head : TRY(services.sessions.store().runs_of_session(session.id, kRunsMost))) {
+    for (json& line : TRY(lines_of(services, session, head))) {
+      if (line["timestamp"].get_ref<const std::string&>() >= since)
+        lines.push_back(std::move(line));
+    }
+  }
+  std::stable_sort(lines.begin(), lines.end(), [](const json& one, const json& other) {
+    return one["timestamp"] < other["timestamp"];
+  });
+  return json_answer(200, {{"logs", std::move(lines)}, {"logEntries", json::array()}});
+}
+
+base::Result<Response> templates(const Services& services, const Request& /*request*/) {
+  const auto& config = services.sessions.config();
+  const sandbox::Limits limits = services.sessions.quotas().default_limits;
+  json all = json::array();
+  for (const std::string& name : sandbox::template_names(config.environments_directory)) {
+    const std::string made =
+        base::to_rfc3339(sandbox::named_since_ms(config.environments_directory, name));
+    all.push_back({{"templateID", name},
+                   {"buildID", name},
+                   {"aliases", json::array({name})},
+                   {"names", json::array({name})},
+                   {"public", false},
+                   {"cpuCount", limits.cpus},
+                   {"memoryMB", limits.memory_mb},
+                   {"diskSizeMB", limits.disk_mb},
+                   {"createdAt", made},
+                   {"updatedAt", made},
+                   {"lastSpawnedAt", json()},
+                   {"createdBy", json()},
+                   {"spawnCount", 0},
+                   {"buildCount", 1},
+                   {"buildStatus", "ready"},
+                   {"envdVersion", kEnvdVersion}});
+  }
+  return json_answer(200, all);
+}
+
+}  // namespace
+}  // namespace listings
+
+std::vector<Route> listing_routes(const Services& services) {
+  const auto with = [&services](auto function) {
+    return [&services, function](const Request& request, const Arguments&) {
+      return function(services, request);
+    };
+  };
+  std::vector<Operation> operations{
+      {"GET", "/sandboxes/{id}/logs", with(listings::logs), {}, false, Route::Work::kCall},
+      {"GET", "/templates", with(listings::templates)}};
+  std::vector<Route> routes;
+  for (Operation& operation : operations) {
+    routes.push_back(route_of(std::move(operation), refused_with_code));
+  }
+  return routes;
+}
+
+}  // namespace tools::rest::e2b

@@ -1,0 +1,40 @@
+// Which sandbox a signed URL of a file is for that does not say so: one below E2B_SANDBOX_URL,
+// where the host is the same for all.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "mcp/http/message.h"
+#include "sandbox/base/result.h"
+#include "tools/tools.h"
+
+namespace tools::rest::e2b {
+
+// Safe from any thread.
+class SignedSearch {
+ public:
+  static constexpr std::int64_t kSandboxesMost = 1'000;  // the newest used ones
+  static constexpr int kFailuresMost = 10;               // in a second, of one address
+
+  // The id of the session whose signature the request has. The error of check_signature() where
+  // there is none; kLimit: this address has failed too often just now.
+  base::Result<std::string> find(const Services& services, const mcp::http::Request& request);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Failures {
+    Clock::time_point since;
+    int count = 0;
+  };
+
+  [[nodiscard]] bool has_failed_often(const std::string& address);
+  void note_failure(const std::string& address);
+
+  std::mutex mutex_;
+  std::map<std::string, Failures> failures_;
+};
+
+}  // namespace tools::rest::e2b
