@@ -47,13 +47,15 @@ std::size_t printed_prefix(std::string_view text, std::size_t characters_max) {
   return text.size();
 }
 
-std::string shortened(std::string_view text, std::size_t characters_max, std::string_view hint) {
+std::string shortened(std::string_view text, std::size_t characters_max, std::string_view hint,
+                      std::size_t total_bytes) {
   if (printed_prefix(text, characters_max) == text.size()) return std::string(text);
   const std::size_t gap = kGapCharacters + printed_characters(hint);
   const std::size_t room = characters_max - std::min(gap, characters_max);
   const std::size_t head = printed_prefix(text, room / 4 * 3);
   const std::size_t tail = std::max(start_of_tail(text, room / 4), head);
-  return std::string(text.substr(0, head)) + "\n... " + std::to_string(tail - head) +
+  const std::size_t missing = std::max(text.size(), total_bytes) - head - (text.size() - tail);
+  return std::string(text.substr(0, head)) + "\n... " + std::to_string(missing) +
          " bytes left out" + std::string(hint) + " ...\n" + std::string(text.substr(tail));
 }
 

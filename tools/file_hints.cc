@@ -26,6 +26,7 @@ constexpr std::pair<std::string_view, std::string_view> kReaders[] = {
      "import pandas as pd\nprint(pd.read_excel(PATH, sheet_name=None))"},
     {"application/vnd.ms-excel",
      "import pandas as pd\nprint(pd.read_excel(PATH, sheet_name=None))"},
+    {"application/vnd.apache.parquet", "import pandas as pd\nprint(pd.read_parquet(PATH))"},
 };
 
 }  // namespace

@@ -157,7 +157,7 @@ class Filling {
     std::size_t total = is_here ? bytes_of(value) : 0;
     if (has_file) total = output["files"][format.name].value("total_bytes", total);
     const bool was_whole = is_here && bytes_of(value) == total;
-    const bool fits = is_here && fit(value, format);
+    const bool fits = is_here && fit(value, format, total);
     if (fits) {
       left_ -= json_characters(value) + key_characters(format);
       shown[format.name] = value;
@@ -187,14 +187,14 @@ class Filling {
     return std::string_view(format.name).size() + 4;  // quotes, colon, comma
   }
 
-  // Makes it small enough; false when that is not to be had.
-  [[nodiscard]] bool fit(json& value, const Format& format) const {
+  // Makes it small enough; false when that is not to be had. `total_bytes` is what all of it has.
+  [[nodiscard]] bool fit(json& value, const Format& format, std::size_t total_bytes) const {
     const std::size_t taken = kTruncatedCharacters + key_characters(format) + 2;
     if (left_ < taken + kTextLeast) return false;
     const std::size_t most = left_ - taken;
     if (format.is_prose && value.is_string()) {
       value = sandbox::shortened(value.get_ref<const std::string&>(),
-                                 std::min(most, kProseCharactersMax));
+                                 std::min(most, kProseCharactersMax), "", total_bytes);
       return true;
     }
     if (std::string_view(format.name) == "chart") return fit_chart(value, most);

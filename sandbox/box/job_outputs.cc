@@ -83,8 +83,9 @@ std::string printed(const json& value) {
   return value.is_string() ? value.get<std::string>() : wire::print_json(value);
 }
 
-// As small as a result can show it; false when it cannot.
-bool shorten(json& value, const Format& format, std::size_t size) {
+// Makes it as small as a result can show it; false when it cannot. `total_bytes` is what there was
+// before the runner kept a part of it.
+bool shorten(json& value, const Format& format, std::size_t size, std::size_t total_bytes) {
   if (std::string_view(format.name) == "chart") {
     for (std::size_t points = kSeriesPointsMax; points >= 4; points /= 2) {
       sample_chart(value, points);
@@ -94,7 +95,7 @@ bool shorten(json& value, const Format& format, std::size_t size) {
   }
   if (size <= kFormatCharactersMax) return true;
   if (!format.is_prose || !value.is_string()) return false;
-  value = shortened(value.get_ref<const std::string&>(), kFormatCharactersMax);
+  value = shortened(value.get_ref<const std::string&>(), kFormatCharactersMax, "", total_bytes);
   return true;
 }
 
@@ -104,7 +105,10 @@ bool keep_whole(Job& job, json& output, const Format& format) {
   if (member == output.end()) return true;
   const std::string whole = printed(*member);
   json shown = *member;
-  const bool fits = shorten(shown, format, whole.size());
+  const json& files = output["files"];
+  const auto part = files.find(format.name);
+  const auto total_bytes = part == files.end() ? 0 : wire::integer_or(*part, "total_bytes", 0);
+  const bool fits = shorten(shown, format, whole.size(), static_cast<std::size_t>(total_bytes));
   const bool is_whole = fits && shown == *member;
   // A page is to be opened, not read.
   const bool is_page_itself = format.name == std::string_view("html") && is_page(output);

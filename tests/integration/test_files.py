@@ -302,7 +302,8 @@ def test_text_in_another_charset_is_text(client, charset, encoding):
 
 
 @pytest.mark.parametrize("name, head, words", [
-    ("report.pdf", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "PdfReader"), ("book.xlsx", None, "read_excel"), ("text.docx", None, "docx.Document"),
+    ("report.pdf", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "PdfReader"), ("letters.pdf", b"%PDF-1.4\nGau`R@stream ASCII85\n", "PdfReader"),
+    ("data.parquet", b"PAR1\x15\x04\x15", "read_parquet"), ("book.xlsx", None, "read_excel"), ("text.docx", None, "docx.Document"),
     ("talk.pptx", None, "Presentation")])
 def test_documents_say_what_reads_them(client, name, head, words):
     if head is None:
@@ -316,3 +317,9 @@ def test_documents_say_what_reads_them(client, name, head, words):
     note = read["structuredContent"]["note"]
     assert note.startswith("run_code reads it: ") and words in note and f'"/workspace/{name}"' in note, read
     assert note in read["content"][0]["text"]
+    assert read["structuredContent"]["encoding"] == "base64" and len(read["structuredContent"]["content"]) <= 400
+
+
+def test_an_office_file_whose_parts_lie_in_another_order_is_one(client):
+    client.run("import zipfile\nwith zipfile.ZipFile('odd.xlsx', 'w') as z: z.writestr('zz', 'x' * 9000); z.writestr('[Content_Types].xml', '<Types/>')")
+    assert "read_excel" in client.call("read_file", path="odd.xlsx")["note"]

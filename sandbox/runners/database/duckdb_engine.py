@@ -290,13 +290,18 @@ class DuckdbEngine:
         # DuckDB itself shows the line, counted from where the statement begins.
         inside = _LINE.search(str(error))
         line = statement.line + (int(inside.group(1)) - 1 if inside else 0)
-        return f"  statement {statement.number}, line {line}\n" + _way_without_extension(str(error))
+        return f"  statement {statement.number}, line {line}\n" + _way_without_extension(str(error), statement.text)
 
 
-def _way_without_extension(message):
+def _way_without_extension(message, sql):
     found = _EXTENSION.search(message)
     if not found:
         return ""
+    if "sqlite" in (found[1] or found[2]):
+        tables = {name: foreign_files.tables_of_sqlite(name) for name in _QUOTED.findall(sql)}
+        path = next(filter(tables.get, tables), "FILE")
+        has = f"; its tables: {', '.join(tables[path][:10])}" if tables.get(path) else ""
+        return f"(databases of SQLite are read without it: ATTACH '{_escaped(path)}' AS other, then SELECT ... FROM other.TABLE{has})\n"
     return (f"(DuckDB downloads {found[1] or found[2]} from extensions.duckdb.org, where the session's network policy allows that; Python needs "
             "none: pandas reads files in any encoding and of many kinds, and SQL sees its DataFrames as tables)\n")
 

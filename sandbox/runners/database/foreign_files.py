@@ -49,14 +49,25 @@ def sqlite_to_attach(text):
     if asked is None:
         return None
     path = asked[1].replace("''", "'").removeprefix("sqlite:")
-    try:
-        with open(path, "rb") as file:
-            if file.read(len(_MAGIC)) != _MAGIC:
-                return None
-    except OSError:
+    if not _is_sqlite(path):
         return None
     name = (asked[2] or "").strip('"') or os.path.splitext(os.path.basename(path))[0]
     return path, name
+
+
+def tables_of_sqlite(path):
+    """Names of the tables and views of a database of SQLite; none where the file is no such one."""
+    if not _is_sqlite(path):
+        return []
+    import sqlite3
+
+    source = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    try:
+        return _tables_of(source)
+    except sqlite3.Error:
+        return []
+    finally:
+        source.close()
 
 
 def attach_sqlite(connection, path, name, check_interrupt):
@@ -66,13 +77,25 @@ def attach_sqlite(connection, path, name, check_interrupt):
     source = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     try:
         connection.execute(f"ATTACH ':memory:' AS {_quoted(name)}")
-        tables = [row[0] for row in source.execute(
-            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'")]
+        tables = _tables_of(source)
         for table in tables:
             _copy_table(connection, source, name, table, check_interrupt)
         return len(tables)
     finally:
         source.close()
+
+
+def _is_sqlite(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def _tables_of(source):
+    return [row[0] for row in source.execute(
+        "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'")]
 
 
 def _copy_table(connection, source, database, table, check_interrupt):

@@ -5,7 +5,7 @@ import os
 import sys
 
 from hutch_runner import (
-    cells, class_sources, data_limit, display, endings, figures, frame_runs, hutch_module, imported_files, installs, late_threads,
+    adapted_libraries, cells, class_sources, data_limit, display, endings, figures, frame_runs, hutch_module, imported_files, installs, late_threads,
     library_charts, notebook, process_mains, script_end, shown, standard_modules, tracebacks)
 from hutch_runner.channel import Channel, ChannelClosed
 from hutch_runner.frame_server import FrameServer
@@ -50,6 +50,7 @@ class Session:
         tracebacks.keep_runner_out_of_warnings()
         imported_files.watch(frame_runs.is_library)
         class_sources.watch()
+        adapted_libraries.watch()
         builtins.display = self.display
         builtins.input = refuse_input
 

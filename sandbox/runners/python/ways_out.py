@@ -5,6 +5,7 @@ import re
 import sys
 
 from hutch_runner import frame_runs, imported_files, installs
+from hutch_runner.index_names import index_name_of
 
 _MISSING = re.compile(r"Missing optional dependency '(\w+)'|^(\w+) not found, please install it")
 _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
@@ -27,15 +28,20 @@ def way_out_of(failure, message):
 
 def _way_to_get(failure, message):
     """What to do about an import that is missing; empty for any other failure."""
-    package = _missing_module(failure, message).partition(".")[0]
-    if not package.isidentifier() or package in sys.modules or package in sys.stdlib_module_names:
+    module = _missing_module(failure, message)
+    if module.startswith("google.colab"):
+        return ("(this is no Colab: the user's files come by write_file or a granted folder below /mnt, "
+                "and share_file gives a file of /workspace to the user)\n")
+    index_name = index_name_of(module)
+    package = module if module.startswith("google.") else module.partition(".")[0]
+    if not all(map(str.isidentifier, package.split("."))) or package in sys.modules or package in sys.stdlib_module_names:
         return ""
     wait = installs.what_to_wait_for()
     if wait:
         return f"(this Python has no {package} yet: {wait}; then run this again)\n"
     if "HUTCH_NETWORK" in os.environ:
-        return (f"(this Python has no {package}: install_packages installs it, where the session's network policy "
-                "allows, under the name that its index has for it)\n")
+        name = f", where it is called {index_name}" if index_name else " under the name that the index has for it"
+        return f"(this Python has no {package}: install_packages installs it{name}, if the session's network policy allows that)\n"
     global _told_how_to_get
     if _told_how_to_get:
         return f"(this Python has no {package} either, and no session installs any here: the first such error says who can change that)\n"
@@ -85,7 +91,11 @@ def _missing_module(failure, message):
 
 def _way_to_await(failure, message):
     """Cells without `await` have no running loop, so that asyncio.run() works in them."""
-    if type(failure) is not RuntimeError or message != "no running event loop":
+    if type(failure) is not RuntimeError:
+        return ""
+    if message.endswith("cannot be called from a running event loop") or message == "This event loop is already running":
+        return "(this cell awaits, so that a loop is running: `await main()` in place of asyncio.run(main()))\n"
+    if message != "no running event loop":
         return ""
     step = failure.__traceback__
     while step is not None:
@@ -115,4 +125,21 @@ def _way_to_map(failure, message):
             "scatter_geo and choropleth need none)\n")
 
 
-_WAYS = (_way_to_get, _way_to_await, _way_to_bring, _way_to_query, _way_to_reload, _way_to_share, _way_to_map)
+def _way_to_show(failure, message):
+    """What to do in place of a window."""
+    kind = f"{type(failure).__module__}.{type(failure).__name__}"
+    if kind == "cv2.error" and "not implemented" in message and "Window" in message + _last_line_of(failure):
+        return "(there is no screen here: cv2.imwrite('image.png', image), or `PIL.Image.fromarray(image[..., ::-1])` as the last value shows it)\n"
+    if kind == "_tkinter.TclError" and "display" in message:
+        return "(there is no screen here: figures of matplotlib and plotly, and images as the last value, are shown without one)\n"
+    return ""
+
+
+def _last_line_of(failure):
+    import traceback
+
+    stack = traceback.extract_tb(failure.__traceback__, limit=-1)
+    return stack[-1].line or "" if stack else ""
+
+
+_WAYS = (_way_to_get, _way_to_await, _way_to_bring, _way_to_query, _way_to_reload, _way_to_share, _way_to_map, _way_to_show)

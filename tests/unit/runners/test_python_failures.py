@@ -48,6 +48,52 @@ def test_the_way_to_a_table_of_language_sql(python):
         assert "hutch.sql(" not in python.run(made % other).stderr
 
 
+@pytest.mark.parametrize("module, name", [("fitz", "pymupdf"), ("bs5", None), ("google.generativeai", "google-generativeai"),
+                                          ("google.cloud.big_query", "google-cloud-big-query"), ("telegram.ext", "python-telegram-bot")])
+def test_the_name_that_the_index_has(start, module, name):
+    ending = start("python", extra_env={"HUTCH_NETWORK": "x"}).run(f"raise ModuleNotFoundError('No module named {module}', name={module!r})")
+    assert (f"where it is called {name}, if" if name else "under the name that the index has for it") in ending.stderr
+
+
+def test_what_google_colab_has_is_here_by_other_means(python):
+    assert "write_file or a granted folder" in python.run("raise ModuleNotFoundError('no', name='google.colab')").stderr
+
+
+@pytest.mark.parametrize("code, way", [
+    ("async def f(): pass\nimport asyncio\nawait asyncio.sleep(0)\nc = f()\ntry: asyncio.run(c)\nfinally: c.close()", "`await main()`"),
+    ("import asyncio\nawait asyncio.sleep(0)\nc = asyncio.sleep(0)\ntry: asyncio.get_running_loop().run_until_complete(c)\nfinally: c.close()",
+     "`await main()`"),
+    ("raise type('error', (Exception,), {'__module__': 'cv2'})('(-2:Unspecified) The function is not implemented in function cvShowImage Window')",
+     "cv2.imwrite"),
+    ("raise type('TclError', (Exception,), {'__module__': '_tkinter'})('no display name and no $DISPLAY')", "there is no screen here"),
+    ("raise type('TclError', (Exception,), {'__module__': '_tkinter'})('bad option')", None),
+    ("raise RuntimeError('cannot be called')", None),
+])
+def test_the_way_from_notebooks_and_windows(python, code, way):
+    ending = python.run(code)
+    assert not ending.ok
+    assert way in ending.stderr if way else "(there is no screen" not in ending.stderr and "(this cell awaits" not in ending.stderr
+
+
+def test_bars_of_a_notebook_are_of_text(python):
+    (python.cwd / "tqdm").mkdir()
+    (python.cwd / "tqdm" / "__init__.py").write_text("")
+    (python.cwd / "tqdm" / "std.py").write_text("class tqdm(list): pass\n")
+    (python.cwd / "tqdm" / "notebook.py").write_text(
+        "IProgress = None\nclass tqdm_notebook:\n    def __init__(self, _): raise ImportError('IProgress not found')\n"
+        "tqdm = tqdm_notebook\ndef trange(n): return tqdm_notebook(range(n))\n")
+    assert python.run("from tqdm.notebook import tqdm, trange\n(tqdm([1]), trange(2))").main["text"] == "([1], [0, 1])"
+
+
+def test_a_server_is_not_started_by_a_reloader(python):
+    (python.cwd / "werkzeug").mkdir()
+    (python.cwd / "werkzeug" / "__init__.py").write_text("")
+    (python.cwd / "werkzeug" / "serving.py").write_text("def run_simple(host, port, app, use_reloader=False): return use_reloader\n")
+    ending = python.run("from werkzeug.serving import run_simple\nrun_simple('127.0.0.1', 1, None, use_reloader=True)")
+    assert ending.main["text"] == "False" and "serving without the reloader" in ending.stderr
+    assert python.run("run_simple('127.0.0.1', 1, None)").stderr == ""
+
+
 def test_the_way_to_a_package_is_told_once(python):
     assert "on the machine that runs hutch" in python.run("import nosuch").stderr
     again = python.run("import another").stderr

@@ -100,3 +100,16 @@ def test_changes_in_a_transaction_see_dataframes(both, change, expected):
     assert python.run("import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})").ok
     assert sql.run("CREATE OR REPLACE TABLE t AS SELECT * FROM df").ok
     assert rows(sql, f"BEGIN; {change}; SELECT a FROM t ORDER BY a; ROLLBACK; SELECT count(*) FROM t") == [expected, [[2]]]
+
+
+def test_a_database_of_sqlite_says_how_it_is_attached(both):
+    sql = both[1]
+    database = sqlite3.connect(sql.cwd / "shop.db")
+    database.execute("CREATE TABLE orders (id INTEGER)")
+    database.commit()
+    database.close()
+    for name in ("'shop.db'", '"shop.db"'):
+        said = sql.run(f"SELECT * FROM {name}").stderr
+        assert "ATTACH 'shop.db' AS other" in said and said.endswith("its tables: orders)\n")
+    assert "ATTACH 'shop.db' AS other" in sql.run("SELECT * FROM sqlite_scan('shop.db', 'orders')").stderr
+    assert "ATTACH 'FILE' AS other" in sql.run("INSTALL sqlite").stderr

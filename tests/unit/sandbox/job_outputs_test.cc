@@ -129,6 +129,16 @@ TEST_F(JobOutputs, WhatIsTooLargeIsWholeInAFile) {
   EXPECT_FALSE(exists("1.txt")) << "what is small needs none";
 }
 
+TEST_F(JobOutputs, WhatTheRunnerHasCutIsCountedWhole) {
+  ASSERT_TRUE(add_part(job_, {{"format", "text"}}, std::string(90'000, 'x')));
+  ASSERT_TRUE(add({{"formats", {"text"}}, {"text", std::string(20'050, 'x')}}));
+  const std::string text = job_.run.outputs[0]["text"];
+  const auto kept = static_cast<std::size_t>(std::count(text.begin(), text.end(), 'x'));
+  EXPECT_NE(text.find("\n... " + std::to_string(90'000 - kept) + " bytes left out"),
+            std::string::npos)
+      << text.substr(14'000, 1'500);
+}
+
 TEST_F(JobOutputs, ChartsAreSampledAndWholeInAFile) {
   json points = json::array();
   for (int i = 0; i < 5000; ++i) points.push_back({i, i == 1234 ? 99 : i == 4321 ? -99 : 0});

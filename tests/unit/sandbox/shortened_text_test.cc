@@ -45,6 +45,16 @@ TEST(ShortenedText, KeepsHeadAndTail) {
   }
 }
 
+TEST(ShortenedText, CountsWhatWasMissingBefore) {
+  const std::string whole(100'000, 'x');
+  const std::string once = shortened(whole, 20'000);
+  const std::string twice = shortened(once, 1'000, "", whole.size());
+  const auto kept = static_cast<std::size_t>(std::count(twice.begin(), twice.end(), 'x'));
+  EXPECT_NE(twice.find("\n... " + std::to_string(whole.size() - kept) + " bytes left out"),
+            std::string::npos)
+      << twice;
+}
+
 TEST(EchoedText, IsWholeCharactersOfItsBeginning) {
   EXPECT_EQ(echoed("limit"), "limit");
   EXPECT_EQ(echoed(std::string(200, 'x')), std::string(100, 'x'));

@@ -1,0 +1,34 @@
+"""Libraries that expect what a session has not: tqdm the widgets of a notebook, Flask a file to start anew."""
+
+import functools
+import sys
+
+from hutch_runner.imports import WhenImported
+
+
+def watch():
+    WhenImported("tqdm.notebook", _with_bars_of_text)
+    WhenImported("werkzeug.serving", _without_reloader)
+
+
+def _with_bars_of_text(notebook):
+    """Its bars refuse to be made where ipywidgets is missing."""
+    from tqdm import std
+
+    if getattr(notebook, "IProgress", None) is None:
+        notebook.tqdm = notebook.tqdm_notebook = std.tqdm
+
+
+def _without_reloader(serving):
+    """It would start this interpreter's own program a second time, which is no program of the user's."""
+    run_simple = serving.run_simple
+
+    @functools.wraps(run_simple)
+    def without_reloader(*arguments, **options):
+        if options.get("use_reloader"):
+            options["use_reloader"] = False
+            sys.stderr.write("(serving without the reloader, which starts a file anew, and a cell is none: "
+                             "after a change run the cell again)\n")
+        return run_simple(*arguments, **options)
+
+    serving.run_simple = without_reloader

@@ -1,0 +1,21 @@
+"""What an index of packages calls a module that is imported by another name."""
+
+_OTHER = {
+    "Bio": "biopython", "Crypto": "pycryptodome", "Levenshtein": "levenshtein", "MySQLdb": "mysqlclient", "OpenSSL": "pyopenssl",
+    "PIL": "pillow", "attr": "attrs", "bs4": "beautifulsoup4", "cairo": "pycairo", "cv2": "opencv-python-headless", "dateutil": "python-dateutil",
+    "discord": "discord.py", "docx": "python-docx", "dotenv": "python-dotenv", "faiss": "faiss-cpu", "fitz": "pymupdf", "git": "gitpython",
+    "github": "pygithub", "googleapiclient": "google-api-python-client", "imblearn": "imbalanced-learn", "jose": "python-jose", "jwt": "pyjwt",
+    "kafka": "kafka-python", "ldap": "python-ldap", "magic": "python-magic", "nacl": "pynacl", "pkg_resources": "setuptools", "pptx": "python-pptx",
+    "psycopg2": "psycopg2-binary", "serial": "pyserial", "skimage": "scikit-image", "sklearn": "scikit-learn", "slugify": "python-slugify",
+    "telegram": "python-telegram-bot", "umap": "umap-learn", "usb": "pyusb", "wx": "wxpython", "yaml": "pyyaml", "zmq": "pyzmq",
+}
+
+
+def index_name_of(module):
+    """The package that `module`, a name with dots or without, comes with, as far as that is known to be another name; else ""."""
+    top, _, below = module.partition(".")
+    if top == "google" and below.startswith("cloud."):
+        return "google-" + below.replace(".", "-").replace("_", "-")
+    if top == "google" and below:
+        return "google-" + below.partition(".")[0].replace("_", "-")
+    return _OTHER.get(top, "")
