@@ -11,6 +11,7 @@
 
 #include "sandbox/files/box_path.h"
 #include "tools/host_room.h"
+#include "tools/text_window.h"
 
 namespace tools {
 
@@ -21,6 +22,7 @@ using sandbox::files::ListEntry;
 namespace {
 
 constexpr std::size_t kPieceBytes = 256U << 10;
+constexpr std::size_t kNamedMax = 3;
 constexpr unsigned kUnix = 3U << 8U;  // whose modes they are: APPNOTE.TXT 4.4.2
 constexpr unsigned kVersion = 20;
 constexpr unsigned kNamesAreUtf8 = 1U << 11U;  // 4.4.4
@@ -100,7 +102,7 @@ class Packing {
 
   base::Status add(const ListEntry& entry, const std::string& name) {
     if (entry.escaped || !is_name_everywhere(name)) {
-      ++left_out_;
+      leave_out(name);
       return base::done();
     }
     if (entry.type == "directory") {
@@ -110,7 +112,7 @@ class Packing {
     auto file = entry.type == "file" ? files_.open(entry.path) : no_file();
     struct stat status {};
     if (!file.ok() || ::fstat(file.value().get(), &status) != 0) {
-      ++left_out_;
+      leave_out(name);
       return base::done();
     }
     TRY(zip_.begin(name, about(entry, S_IFREG | (status.st_mode & 0777U))));
@@ -119,8 +121,15 @@ class Packing {
   }
 
   [[nodiscard]] std::int64_t left_out() const { return left_out_; }
+  [[nodiscard]] const std::vector<std::string>& names_left_out() const { return names_left_out_; }
 
  private:
+  void leave_out(const std::string& name) {
+    ++left_out_;
+    const std::string in_folder = name.substr(name.find('/') + 1);
+    if (names_left_out_.size() < kNamedMax) names_left_out_.push_back(one_line(in_folder));
+  }
+
   static base::Result<base::UniqueFd> no_file() {
     return base::error(Error::Kind::kInvalid, "it is no file");
   }
@@ -152,6 +161,7 @@ class Packing {
   const std::stop_token gone_;
   std::int64_t bytes_ = 0;
   std::int64_t left_out_ = 0;
+  std::vector<std::string> names_left_out_;
 };
 
 }  // namespace
@@ -161,6 +171,14 @@ std::string told_of_left_out(const FolderZip& zip) {
   return std::to_string(zip.left_out) +
          (zip.left_out == 1 ? " entry is not in it: a link" : " entries are not in it: links") +
          ", what cannot be read, or names that not every system can have";
+}
+
+std::string named_left_out(const FolderZip& zip) {
+  std::string names;
+  for (const std::string& name : zip.names_left_out) names += (names.empty() ? " (" : ", ") + name;
+  if (names.empty()) return "";
+  const auto more = zip.left_out - static_cast<std::int64_t>(zip.names_left_out.size());
+  return names + (more > 0 ? " and " + std::to_string(more) + " more)" : ")");
 }
 
 base::Result<FolderZip> zip_folder(const BoxFiles& files, const std::string& path,
@@ -190,6 +208,7 @@ base::Result<FolderZip> zip_folder(const BoxFiles& files, const std::string& pat
   }
   TRY(zip.finish());
   result.left_out = packing.left_out();
+  result.names_left_out = packing.names_left_out();
   struct stat status {};
   if (::fstat(result.file.get(), &status) != 0) return Error::from_errno("fstat of a zip file");
   result.bytes = status.st_size;

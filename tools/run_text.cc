@@ -225,15 +225,34 @@ void add_truncated(std::string& text, const json& truncated) {
   }
 }
 
+std::string with_each(std::string text, const std::string& old, std::string_view other) {
+  if (old.empty()) return text;
+  for (std::size_t at = text.find(old); at != std::string::npos;
+       at = text.find(old, at + other.size())) {
+    text.replace(at, old.size(), other);
+  }
+  return text;
+}
+
 void add_network(std::string& text, const json& network) {
   std::string hosts;
   for (const json& host : network["allowed"]) hosts += " " + host.get<std::string>();
   if (!hosts.empty()) {
     text += "network: reached" + one_line(hosts) + ", " + network["bytes"].dump() + " bytes\n";
   }
+  // Hosts that are refused for the same reason are one line, where it has HOST for each.
+  std::map<std::string, std::vector<std::pair<std::string, std::string>>> by_reason;
   for (const json& refusal : network["refused"]) {
-    text += "network: " + one_line(refusal["host"].get<std::string>()) +
-            " refused: " + one_line(refusal["reason"].get<std::string>()) + "\n";
+    const auto host = refusal["host"].get<std::string>();
+    const auto reason = refusal["reason"].get<std::string>();
+    by_reason[with_each(reason, host, "HOST")].emplace_back(host, reason);
+  }
+  for (const auto& [reason, refusals] : by_reason) {
+    std::string hosts_of_it;
+    for (const auto& [host, own] : refusals)
+      hosts_of_it += (hosts_of_it.empty() ? "" : ", ") + host;
+    text += "network: " + one_line(hosts_of_it) +
+            " refused: " + one_line(refusals.size() == 1 ? refusals.front().second : reason) + "\n";
   }
 }
 

@@ -104,7 +104,7 @@ base::Result<Source> open_source(const Services& services, const sandbox::files:
   if (source.error().os_errno != EISDIR) return std::move(source).error();
   FolderZip zip = TRY(zip_folder(files, path, services.sessions.config().state_directory,
                                  {kFolderBytesMax, share::kShareBytesMax}, gone));
-  std::string note = told_of_left_out(zip);
+  std::string note = told_of_left_out(zip) + named_left_out(zip);
   return Source{std::move(zip.file), std::move(zip.filename), std::move(note)};
 }
 

@@ -94,6 +94,8 @@ def test_other_names_do_not_exist_and_the_result_says_so(world):
     assert "hutch stdio --allow evil.example" in refused(run)["evil.example"]
     text = world.result("run_code", code="curl -sS http://evil.example", language="bash")["content"][0]["text"]
     assert "network: evil.example refused: not allowed" in text
+    text = world.result("run_code", code="for host in evil.example many.test; do curl -sS http://$host; done", language="bash")["content"][0]["text"]
+    assert text.count("refused:") == 1 and "network: evil.example, many.test refused: not allowed" in text and "--allow HOST" in text, text
 
 
 def test_what_libraries_report_of_themselves_is_left_out_but_of_the_audit(world):

@@ -57,24 +57,23 @@ def sqlite_to_attach(text):
 
 def tables_of_sqlite(path):
     """Names of the tables and views of a database of SQLite; none where the file is no such one."""
-    if not _is_sqlite(path):
+    if not os.path.isfile(path) or not _is_sqlite(path):
         return []
     import sqlite3
 
-    source = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     try:
-        return _tables_of(source)
+        source = _open_to_read(path)
+        try:
+            return _tables_of(source)
+        finally:
+            source.close()
     except sqlite3.Error:
         return []
-    finally:
-        source.close()
 
 
 def attach_sqlite(connection, path, name, check_interrupt):
     """Its tables and views as tables of a database in memory; how many there are."""
-    import sqlite3
-
-    source = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    source = _open_to_read(path)
     try:
         connection.execute(f"ATTACH ':memory:' AS {_quoted(name)}")
         tables = _tables_of(source)
@@ -83,6 +82,13 @@ def attach_sqlite(connection, path, name, check_interrupt):
         return len(tables)
     finally:
         source.close()
+
+
+def _open_to_read(path):
+    import sqlite3
+    from urllib.parse import quote
+
+    return sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)
 
 
 def _is_sqlite(path):

@@ -11,11 +11,16 @@ _OTHER = {
 }
 
 
+_OF_GOOGLE = {"api_core": "google-api-core", "auth": "google-auth", "genai": "google-genai", "generativeai": "google-generativeai",
+              "oauth2": "google-auth", "protobuf": "protobuf"}
+
+
 def index_name_of(module):
     """The package that `module`, a name with dots or without, comes with, as far as that is known to be another name; else ""."""
     top, _, below = module.partition(".")
-    if top == "google" and below.startswith("cloud."):
-        return "google-" + below.replace(".", "-").replace("_", "-")
-    if top == "google" and below:
-        return "google-" + below.partition(".")[0].replace("_", "-")
-    return _OTHER.get(top, "")
+    if top != "google":
+        return _OTHER.get(top, "")
+    part, _, rest = below.partition(".")
+    if part == "cloud" and rest:
+        return "google-cloud-" + rest.partition(".")[0].replace("_", "-")
+    return _OF_GOOGLE.get(part, "")

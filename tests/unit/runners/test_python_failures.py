@@ -48,7 +48,8 @@ def test_the_way_to_a_table_of_language_sql(python):
         assert "hutch.sql(" not in python.run(made % other).stderr
 
 
-@pytest.mark.parametrize("module, name", [("fitz", "pymupdf"), ("bs5", None), ("google.generativeai", "google-generativeai"),
+@pytest.mark.parametrize("module, name", [("fitz", "pymupdf"), ("bs5", None), ("google.generativeai", "google-generativeai"), ("google.cloud", None),
+                                          ("google.protobuf", "protobuf"), ("google.cloud.storage.blob", "google-cloud-storage"),
                                           ("google.cloud.big_query", "google-cloud-big-query"), ("telegram.ext", "python-telegram-bot")])
 def test_the_name_that_the_index_has(start, module, name):
     ending = start("python", extra_env={"HUTCH_NETWORK": "x"}).run(f"raise ModuleNotFoundError('No module named {module}', name={module!r})")
