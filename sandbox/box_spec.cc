@@ -116,6 +116,7 @@ json spec_to_json(const BoxSpec& spec) {
   if (spec.egress_uid) value["egress_uid"] = *spec.egress_uid;
   if (spec.host_uid) value["host_uid"] = *spec.host_uid;
   if (spec.ends_in_ms) value["ends_in_ms"] = *spec.ends_in_ms;
+  if (spec.pauses_at_end) value["pauses_at_end"] = true;
   return value;
 }
 
@@ -174,6 +175,7 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
     spec.host_uid = static_cast<std::uint32_t>(*uid);
   }
   spec.ends_in_ms = wire::find_integer(value, "ends_in_ms");
+  spec.pauses_at_end = value.value("pauses_at_end", json(false)) == json(true);
   return spec;
 }
 

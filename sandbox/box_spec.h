@@ -56,6 +56,7 @@ struct BoxSpec {
   std::optional<std::uint32_t> egress_uid;  // as root: whose rights hutch-egress has
   std::string note;                         // the first run tells it, if any
   std::optional<std::int64_t> ends_in_ms;   // hard end of the session, by CLOCK_BOOTTIME
+  bool pauses_at_end = false;               // instead: it is paused then
 };
 
 nlohmann::json spec_to_json(const BoxSpec& spec);

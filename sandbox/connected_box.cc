@@ -214,10 +214,11 @@ base::Result<base::UniqueFd> ConnectedBox::connect(std::uint16_t port) {
                      "nothing listens on port " + std::to_string(port) + " of the session");
 }
 
-base::Status ConnectedBox::set_lifetime(std::int64_t ends_in_ms) {
+base::Status ConnectedBox::set_lifetime(std::int64_t ends_in_ms, bool pauses) {
   // A box of an older build asks for the wall clock.
   TRY(call({{"op", "lifetime"},
             {"ends_in_ms", ends_in_ms},
+            {"pauses", pauses},
             {"ends_at_ms", base::now_ms() + ends_in_ms}}));
   return base::done();
 }

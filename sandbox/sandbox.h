@@ -100,7 +100,8 @@ class Box {
   virtual base::Result<base::UniqueFd> connect(std::uint16_t port) = 0;
 
   // How long its session goes on, whatever becomes of the wall clock.
-  virtual base::Status set_lifetime(std::int64_t ends_in_ms) = 0;
+  // `pauses`: then it is paused, and else it ends with its files.
+  virtual base::Status set_lifetime(std::int64_t ends_in_ms, bool pauses) = 0;
 
   // Ends every process of the box. Returns when that has happened and all runs are recorded.
   virtual base::Status shutdown() = 0;

@@ -175,6 +175,8 @@ base::Result<Session> Manager::make_row(const std::string& principal_id,
   wanted.working_directory = options.working_directory;
   wanted.public_ports = options.public_ports;
   wanted.wakes_by_port = options.wakes_by_port;
+  wanted.pauses_at_end = options.pauses_at_end;
+  wanted.port_host = options.port_host;
   wanted.host_folders = TRY(choose_folders(options.filesystem));
   wanted.paths = TRY(choose_paths(options.filesystem));
   wanted.network = TRY(choose_network(options.network));
@@ -321,6 +323,8 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
     spec.egress_uid = static_cast<std::uint32_t>(config_.own_ids->first + config_.own_ids->count);
   }
   spec.ends_in_ms = lifetime_left_ms(session, moment_now());
+  spec.pauses_at_end = session.pauses_at_end;
+  if (spec.pauses_at_end && spec.ends_in_ms && *spec.ends_in_ms <= 0) spec.ends_in_ms.reset();
   return spec;
 }
 

@@ -55,6 +55,8 @@ struct SessionOptions {
   std::string working_directory = kWorkspace;   // a directory that every box has
   bool public_ports = false;                    // as in Session
   bool wakes_by_port = true;
+  bool pauses_at_end = false;
+  std::optional<std::string> port_host;
 };
 
 // The limit of a foreground run that names none.
@@ -163,6 +165,12 @@ class Manager {
   base::Result<base::UniqueFd> connect(const Session& session, std::uint16_t port);
   // Lets in to this session alone, whoever has it.
   [[nodiscard]] base::Result<std::string> access_token_of(const std::string& session_id) const;
+  // The ids of the sessions of all principals that were used last, each with that token.
+  struct Access {
+    std::string session_id;
+    std::string token;
+  };
+  base::Result<std::vector<Access>> newest_access(std::int64_t limit);
   [[nodiscard]] bool is_access_token(const std::string& session_id, const std::string& token) const;
   // kNotFound: it is not its token, or the session has ended.
   base::Result<Session> session_by_access(const std::string& session_id, const std::string& token);
@@ -227,6 +235,10 @@ class Manager {
   // at once, or from the next start of its processes: then this is why.
   base::Result<std::string> allow(const std::string& principal_id, const std::string& id,
                                   const std::vector<sandbox::NetworkRule>& rules, bool take_back);
+  // Makes another choice, as SessionOptions::network has it, of what the session may reach of what
+  // the operator allows. It holds at once. An error: it is as before, or the box and the row do not
+  // agree until this is called again.
+  base::Status change_network(const Session& session, const std::string& network);
   // Ends the session's processes, unless something is in progress: kConflict.
   base::Status restart(const Session& session);
 
@@ -355,6 +367,7 @@ class Manager {
   base::Status end_session(const Session& session, const std::string& why);
   // The same without being asked.
   void expire_session(const Session& session, const std::string& why);
+  [[nodiscard]] base::Result<std::string> access_key() const;
   base::Error end_of_lifetime(const Session& session);
   // Ends its box and removes its files, the directories too: of one that is being deleted.
   base::Status delete_files_of(const Session& session);

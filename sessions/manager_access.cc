@@ -44,11 +44,25 @@ bool are_equal(const std::string& given, const std::string& right) {
 
 }  // namespace
 
-base::Result<std::string> Manager::access_token_of(const std::string& session_id) const {
-  const std::string key = TRY(private_file(config_.state_directory + "/access.key", [] {
+base::Result<std::string> Manager::access_key() const {
+  return private_file(config_.state_directory + "/access.key", [] {
     return base::Result<std::string>(base::random_id("") + base::random_id(""));
-  }));
+  });
+}
+
+base::Result<std::string> Manager::access_token_of(const std::string& session_id) const {
+  const std::string key = TRY(access_key());
   return code_of(key, session_id);
+}
+
+base::Result<std::vector<Manager::Access>> Manager::newest_access(std::int64_t limit) {
+  const std::string key = TRY(access_key());
+  std::vector<Access> all;
+  for (std::string& id : TRY(store_.newest_used_sessions(limit))) {
+    std::string token = TRY(code_of(key, id));
+    all.push_back({std::move(id), std::move(token)});
+  }
+  return all;
 }
 
 bool Manager::is_access_token(const std::string& session_id, const std::string& token) const {

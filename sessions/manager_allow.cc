@@ -1,4 +1,6 @@
 // Hosts that the operator allows one session besides, while it lives.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
@@ -39,6 +41,39 @@ base::Result<std::string> Manager::allow(const std::string& principal_id, const 
   }
   if (allowed.error().kind != Error::Kind::kUnsupported) return std::move(allowed).error();
   return allowed.error().message;
+}
+
+namespace {
+
+std::vector<NetworkRule> without(std::vector<NetworkRule> rules,
+                                 const std::vector<NetworkRule>& others) {
+  std::erase_if(rules, [&others](const NetworkRule& rule) {
+    return std::find(others.begin(), others.end(), rule) != others.end();
+  });
+  return rules;
+}
+
+}  // namespace
+
+base::Status Manager::change_network(const Session& session, const std::string& network) {
+  Session changed = session;
+  changed.network = TRY(choose_network(network));
+  const std::vector<NetworkRule> before = TRY(network_of(session)).hosts;
+  const std::vector<NetworkRule> after = TRY(network_of(changed)).hosts;
+  const auto box = sandbox_.look_at(session.id);
+  if (!box.ok() && box.error().kind != Error::Kind::kNotFound) return box.error();
+  const auto added = without(after, before);
+  const auto removed = without(before, after);
+  // What is refused is refused first, and has changed nothing.
+  if (box.ok() && !added.empty()) TRY(box.value()->allow(added, false));
+  if (box.ok() && !removed.empty()) TRY(box.value()->allow(removed, true));
+  TRY(store_.set_network(session.id, changed.network));
+  TRY(store_.add_audit(
+      {base::now_ms(), session.principal_id, session.id, "network_changed",
+       "{\"rules\":" + sandbox::wire::print_json(sandbox::rules_to_json(after)) + "}"}));
+  if (!box.ok()) return base::done();
+  const auto status = TRY(box.value()->status());
+  return store_.set_isolation(session.id, status.isolation);
 }
 
 base::Status Manager::restart(const Session& session) {

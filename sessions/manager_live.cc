@@ -71,7 +71,7 @@ std::optional<std::int64_t> ends_at_ms(const Session& session) {
 
 bool lifetime_is_over(const Session& session, const Moment& now) {
   const auto left = lifetime_left_ms(session, now);
-  return left && *left <= 0;
+  return !session.pauses_at_end && left && *left <= 0;
 }
 
 base::Status Manager::set_lifetime(const Session& session, std::int64_t seconds) {
@@ -82,7 +82,7 @@ base::Status Manager::set_lifetime(const Session& session, std::int64_t seconds)
   const std::int64_t lifetime = (age_ms + seconds * 1000 + 999) / 1000;
   TRY(store_.set_lifetime(session.id, lifetime));
   if (const auto box = sandbox_.find(session.id); box.ok()) {
-    TRY(box.value()->set_lifetime(lifetime * 1000 - age_ms));
+    TRY(box.value()->set_lifetime(lifetime * 1000 - age_ms, session.pauses_at_end));
   }
   return base::done();
 }

@@ -103,7 +103,7 @@ base::Result<Session> Manager::try_to_take_row(const Session& wanted) {
         const bool ends = wanted.ends_with_connection && config_.connections_end_with_server;
         (void)(ends ? box.value()->end_with_connection() : box.value()->taken());
         const auto left = lifetime_left_ms(adopted.value(), moment_now());
-        if (left) (void)box.value()->set_lifetime(*left);
+        if (left) (void)box.value()->set_lifetime(*left, wanted.pauses_at_end);
       }
     }
     const std::lock_guard lock(spares_.mutex);

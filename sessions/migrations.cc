@@ -288,11 +288,14 @@ INSERT INTO network_shares SELECT '*', count(*), 0 FROM network_requests;
 )sql";
 
 // Version 21: what E2B's SDKs make a session with: where its interpreters start, and its relative
-// paths; whether its ports may be public; whether a request to one wakes it.
+// paths; whether its ports may be public; whether a request to one wakes it; whether it is paused
+// when its lifetime is over, in place of being deleted; and what its servers find as Host.
 constexpr std::string_view kDoorOfE2b = R"sql(
 ALTER TABLE sessions ADD COLUMN working_directory TEXT NOT NULL DEFAULT '/workspace';
 ALTER TABLE sessions ADD COLUMN public_ports INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE sessions ADD COLUMN wakes_by_port INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE sessions ADD COLUMN pauses_at_end INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN port_host TEXT;
 )sql";
 
 }  // namespace

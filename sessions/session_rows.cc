@@ -32,6 +32,8 @@ Session read_session(Statement& row) {
   session.working_directory = row.text();
   session.public_ports = row.integer() != 0;
   session.wakes_by_port = row.integer() != 0;
+  session.pauses_at_end = row.integer() != 0;
+  session.port_host = row.optional_text();
   return session;
 }
 

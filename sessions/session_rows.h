@@ -14,7 +14,8 @@ namespace sessions {
   "id, principal_id, name, template, status, ends_with_connection, limits, env, isolation, "    \
   "host_uid, lifetime_seconds, idle_seconds, retention_seconds, created_at, last_used_at, "     \
   "ended_at, error, host_folders, unasked, network, paths, metadata, boot_id, boot_offset_ms, " \
-  "connection_server, working_directory, public_ports, wakes_by_port"
+  "connection_server, working_directory, public_ports, wakes_by_port, "                         \
+  "pauses_at_end, port_host"
 
 // In the very words of the index sessions_with_box.
 #define HAS_BOX "status IN ('provisioning', 'ready', 'running', 'paused')"

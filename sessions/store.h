@@ -64,6 +64,9 @@ struct Session {
   std::string working_directory = kWorkspace;
   bool public_ports = false;  // who knows their address may come in, where the operator allows that
   bool wakes_by_port = true;  // when it is paused, a request to one of its ports resumes it
+  bool pauses_at_end = false;  // when its lifetime is over, it is paused and not deleted
+  // What its servers find as the header Host, with ${PORT} for the port; nothing: as it was sent.
+  std::optional<std::string> port_host;
 };
 
 // Returns a client's path as this session means it.
@@ -288,6 +291,7 @@ class Store {
   base::Status set_isolation(const std::string& id, const std::string& isolation);
   // Since it was made.
   base::Status set_lifetime(const std::string& id, std::int64_t seconds);
+  base::Status set_network(const std::string& id, const std::optional<std::string>& network);
   base::Status touch_session(const std::string& id, std::int64_t now);
 
   base::Status insert_run(const Run& run);

@@ -22,7 +22,7 @@ base::Status insert(Database& database, const Session& session) {
       "INSERT INTO sessions (" SESSION_COLUMNS
       ") "
       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-      "?)"));
+      "?, ?, ?)"));
   statement.bind(session.id)
       .bind(session.principal_id)
       .bind(session.name)
@@ -50,7 +50,9 @@ base::Status insert(Database& database, const Session& session) {
       .bind(session.connection_server)
       .bind(session.working_directory)
       .bind(session.public_ports)
-      .bind(session.wakes_by_port);
+      .bind(session.wakes_by_port)
+      .bind(session.pauses_at_end)
+      .bind(session.port_host);
   return statement.run();
 }
 
@@ -130,7 +132,8 @@ base::Result<Session> Store::adopt_session(const std::string& spare_id, const Se
         "UPDATE sessions SET principal_id = ?2, name = ?3, ends_with_connection = ?4, "
         "created_at = ?5, last_used_at = ?5, unasked = ?7, lifetime_seconds = ?8, metadata = ?9, "
         "boot_id = ?10, boot_offset_ms = ?11, connection_server = ?12, working_directory = ?13, "
-        "public_ports = ?14, wakes_by_port = ?15 "
+        "public_ports = ?14, wakes_by_port = ?15, pauses_at_end = ?16, "
+        "port_host = ?17 "
         "WHERE id = ?1 AND principal_id = ?6 AND status NOT IN ('destroyed', 'error')"));
     update.bind(spare_id)
         .bind(wanted.principal_id)
@@ -146,7 +149,9 @@ base::Result<Session> Store::adopt_session(const std::string& spare_id, const Se
         .bind(wanted.connection_server)
         .bind(wanted.working_directory)
         .bind(wanted.public_ports)
-        .bind(wanted.wakes_by_port);
+        .bind(wanted.wakes_by_port)
+        .bind(wanted.pauses_at_end)
+        .bind(wanted.port_host);
     if (auto status = update.run(); !status.ok()) {
       return why_refused(std::move(status).error(), wanted);
     }
@@ -301,6 +306,14 @@ base::Status Store::set_lifetime(const std::string& id, std::int64_t seconds) {
       TRY(database_->prepare("UPDATE sessions SET lifetime_seconds = ?2 "
                              "WHERE id = ?1 AND status <> 'destroyed'"));
   return update.bind(id).bind(seconds).run();
+}
+
+base::Status Store::set_network(const std::string& id, const std::optional<std::string>& network) {
+  const std::lock_guard lock(mutex_);
+  Statement update =
+      TRY(database_->prepare("UPDATE sessions SET network = ?2 "
+                             "WHERE id = ?1 AND status <> 'destroyed'"));
+  return update.bind(id).bind(network).run();
 }
 
 base::Status Store::touch_session(const std::string& id, std::int64_t now) {

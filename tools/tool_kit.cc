@@ -193,15 +193,16 @@ base::Result<sessions::FileRecord> record_written(const Services& services,
 
 base::Result<WrittenFile> write_into(const Services& services, const sessions::Session& session,
                                      const sandbox::files::BoxFiles& files, const std::string& path,
-                                     const std::string& content, sandbox::files::WriteMode mode) {
+                                     const std::string& content, sandbox::files::WriteMode mode,
+                                     const sandbox::files::Attributes& attributes) {
   const auto bytes = static_cast<std::int64_t>(content.size());
   TRY(take_disk_room(services, session, files, path, bytes));
   const auto lock = services.sessions.lock_of_files(session);
   const std::lock_guard one_at_a_time(*lock);
   auto behind = TRY(services.sessions.behind_rule(session, path));
-  auto written =
-      behind ? TRY(files_in(std::move(behind->root), session).write(behind->path, content, mode))
-             : TRY(files.write(path, content, mode));
+  auto written = behind ? TRY(files_in(std::move(behind->root), session)
+                                  .write(behind->path, content, mode, {}, attributes))
+                        : TRY(files.write(path, content, mode, {}, attributes));
   if (behind) written.path = "/workspace" + written.path;
   auto record = TRY(record_written(services, session, files, written, content));
   return WrittenFile{std::move(written), std::move(record)};

@@ -87,7 +87,8 @@ struct WrittenFile {
 };
 base::Result<WrittenFile> write_into(const Services& services, const sessions::Session& session,
                                      const sandbox::files::BoxFiles& files, const std::string& path,
-                                     const std::string& content, sandbox::files::WriteMode mode);
+                                     const std::string& content, sandbox::files::WriteMode mode,
+                                     const sandbox::files::Attributes& attributes = {});
 
 // The session an argument names, or the default one of the connection; for a client without a
 // connection a new one, see new_session_id().

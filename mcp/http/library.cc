@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "mcp/http/body_framing.h"
+#include "mcp/http/gunzip.h"
 #include "mcp/http/header_value.h"
 #include "mcp/http/null_ends.h"
 #include "mcp/http/request_id.h"
@@ -18,8 +19,8 @@ namespace {
 
 constexpr std::size_t kPartsMax = 100;
 
-class Exchange;
-Answer answer_of(Exchange& exchange);
+class LibraryExchange;
+Answer answer_of(LibraryExchange& exchange);
 
 // RFC 2046 section 5.1.1, RFC 9110 section 8.3.1: the library knows one way of writing the type.
 bool name_form(httplib::Request& parsed) {
@@ -31,10 +32,10 @@ bool name_form(httplib::Request& parsed) {
 }
 
 // One request on its way through the library. What the library calls is named by the library.
-class Exchange final : public httplib::Stream {
+class LibraryExchange final : public httplib::Stream {
  public:
-  Exchange(std::string_view head, Request request, BodySource& source, Handler& handler,
-           const Bounds& bounds)
+  LibraryExchange(std::string_view head, Request request, BodySource& source, Handler& handler,
+                  const Bounds& bounds)
       : whole_head_(head),
         head_(head),
         request_(std::move(request)),
@@ -98,6 +99,7 @@ class Exchange final : public httplib::Stream {
   Handler& handler_;
   const Bounds& bounds_;
   std::optional<ChunkCheck> chunks_;  // of a body in chunks
+  std::optional<Gunzip> gunzip_;      // of a body that comes packed
   BodyFraming framing_;
   Handler::Body body_{};
   std::size_t body_read_ = 0;
@@ -112,7 +114,7 @@ class Exchange final : public httplib::Stream {
   std::string out_;
 };
 
-ssize_t Exchange::read(char* bytes, std::size_t size) {
+ssize_t LibraryExchange::read(char* bytes, std::size_t size) {
   if (!head_taken_) {
     const std::size_t taken = head_.copy(bytes, size);
     head_.remove_prefix(taken);
@@ -135,7 +137,7 @@ ssize_t Exchange::read(char* bytes, std::size_t size) {
   return got == 0 ? -1 : static_cast<ssize_t>(got);
 }
 
-void Exchange::take_head(httplib::Request& parsed) {
+void LibraryExchange::take_head(httplib::Request& parsed) {
   head_taken_ = true;
   request_.method = parsed.method;
   request_.path = parsed.path;
@@ -152,6 +154,9 @@ void Exchange::take_head(httplib::Request& parsed) {
   // What is answered already waits for no body, and the library's answer to who holds one back has
   // no length.
   if (decided_) parsed.headers.erase("Expect");
+  // Unpacked by us, the library would not notice where the end is missing.
+  if (framing_.gzip && !decided_) gunzip_.emplace(body_.bytes_max);
+  parsed.headers.erase("Content-Encoding");
   // The library routes by regular expressions: it gets one path that always fits. And a form would
   // be taken apart by it.
   parsed.path = "/";
@@ -160,7 +165,7 @@ void Exchange::take_head(httplib::Request& parsed) {
   if (!has_parts_) parsed.headers.erase("Content-Type");
 }
 
-void Exchange::decide(const httplib::Request& parsed) {
+void LibraryExchange::decide(const httplib::Request& parsed) {
   for (const auto& [name, value] : request_.headers) {
     if (!is_text(value)) return refuse_framing(kBadRequest);
   }
@@ -182,38 +187,42 @@ void Exchange::decide(const httplib::Request& parsed) {
   if (framing_.gzip && !body_.takes_gzip) refuse_body(kUnsupportedMediaType);
 }
 
-bool Exchange::answer_without_body(httplib::Response& response) {
-  if (!decided_ && (request_.method == "POST" || request_.method == "PATCH")) return false;
+bool LibraryExchange::answer_without_body(httplib::Response& response) {
+  const std::string& method = request_.method;
+  const bool may_have_one = method == "POST" || method == "PATCH" || method == "PUT";
+  if (!decided_ && may_have_one) return false;
   if (!decided_) run_handler();
   fill(response);
   return true;
 }
 
-void Exchange::refuse_body(int status) {
+void LibraryExchange::refuse_body(int status) {
   decided_ = true;
   response_ = handler_.refused(request_, status);
 }
 
-int Exchange::read_body(const httplib::ContentReader& reader) {
+int LibraryExchange::read_body(const httplib::ContentReader& reader) {
   int failure = 0;
   const bool complete = reader([&](const char* bytes, std::size_t size) {
-    // Unpacked it may be more than what was announced.
-    if (size > body_.bytes_max - request_.body.size()) {
-      failure = kTooLarge;
-      return false;
+    const std::size_t before = request_.body.size();
+    if (gunzip_) {
+      const auto state = gunzip_->feed({bytes, size}, request_.body);
+      if (state == Gunzip::State::kTooMuch) failure = kTooLarge;
+      if (state == Gunzip::State::kWrong) failure = kBadRequest;
+      if (failure != 0) return false;
+    } else {
+      request_.body.append(bytes, size);
     }
-    if (!source_.keep(size)) {
-      failure = source_.failure();
-      return false;
-    }
-    request_.body.append(bytes, size);
-    return true;
+    if (source_.keep(request_.body.size() - before)) return true;
+    failure = source_.failure();
+    return false;
   });
+  if (complete && gunzip_ && !gunzip_->complete()) return kBadRequest;
   if (complete) return 0;
   return failure != 0 ? failure : source_.failure();
 }
 
-int Exchange::read_parts(const httplib::ContentReader& reader) {
+int LibraryExchange::read_parts(const httplib::ContentReader& reader) {
   bool too_many = false;
   const bool complete = reader(
       [&](const httplib::MultipartFormData& part) {
@@ -231,7 +240,8 @@ int Exchange::read_parts(const httplib::ContentReader& reader) {
   return too_many ? kTooLarge : source_.failure();
 }
 
-void Exchange::answer_with_body(httplib::Response& response, const httplib::ContentReader& reader) {
+void LibraryExchange::answer_with_body(httplib::Response& response,
+                                       const httplib::ContentReader& reader) {
   int failure = has_parts_ ? read_parts(reader) : read_body(reader);
   if (failure != 0 && chunks_are_wrong_) failure = chunks_->too_large() ? kTooLarge : kBadRequest;
   if (failure == 0) {
@@ -242,7 +252,7 @@ void Exchange::answer_with_body(httplib::Response& response, const httplib::Cont
   fill(response);
 }
 
-void Exchange::run_handler() {
+void LibraryExchange::run_handler() {
   try {
     auto body = std::move(request_.body);
     auto parts = std::move(request_.parts);
@@ -257,7 +267,7 @@ void Exchange::run_handler() {
   }
 }
 
-void Exchange::fill(httplib::Response& response) {
+void LibraryExchange::fill(httplib::Response& response) {
   response.status = response_.status;
   for (const auto& [name, value] : response_.headers) response.set_header(name, value);
   if (response_.start_stream) {
@@ -276,13 +286,13 @@ void Exchange::fill(httplib::Response& response) {
   }
 }
 
-bool Exchange::body_left() const {
+bool LibraryExchange::body_left() const {
   if (body_is_over_) return false;
   if (framing_.chunked) return !chunks_ || !chunks_->complete();
   return body_read_ < framing_.length;
 }
 
-void Exchange::finish_headers(httplib::Response& response) {
+void LibraryExchange::finish_headers(httplib::Response& response) {
   response.headers.erase("Keep-Alive");  // promises of the library that are not ours
   response.headers.erase("Connection");
   // RFC 9110 section 8.6: none of the one, and that of the other would be of what is not sent.
@@ -293,14 +303,14 @@ void Exchange::finish_headers(httplib::Response& response) {
 }
 
 // Printed once it is there, as the answer to a request without a body.
-Answer Exchange::take_later() {
+Answer LibraryExchange::take_later() {
   Answer answer;
   answer.later = [head = std::string(whole_head_), keep_alive = !wants_close_,
                   request = std::move(request_), handler = &handler_, bounds = &bounds_,
                   later = std::move(response_.later)](const std::function<void(Answer)>& done) {
     later([=](Response response) {
       NoBody none;
-      Exchange exchange(head, request, none, *handler, *bounds);
+      LibraryExchange exchange(head, request, none, *handler, *bounds);
       exchange.answer_with(std::move(response), !keep_alive);
       done(answer_of(exchange));
     });
@@ -308,7 +318,7 @@ Answer Exchange::take_later() {
   return answer;
 }
 
-Answer Exchange::take_answer() {
+Answer LibraryExchange::take_answer() {
   if (response_.later) return take_later();
   handler_.answered(request_, head_taken_ ? response_.status : kBadRequest,
                     response_.start_stream || response_.take_over);
@@ -338,6 +348,7 @@ class Library final : public httplib::Server {
     };
     Post("/", with_body);
     Patch("/", with_body);
+    Put("/", with_body);
     // Else the text of an exception would become a header.
     set_exception_handler([](const httplib::Request&, httplib::Response& response,
                              const std::exception_ptr&) { response.status = kInternalError; });
@@ -346,7 +357,7 @@ class Library final : public httplib::Server {
     });
   }
 
-  void process(Exchange& exchange) {
+  void process(LibraryExchange& exchange) {
     current_ = &exchange;
     (void)call(*this, exchange,
                [&exchange](httplib::Request& parsed) { exchange.take_head(parsed); });
@@ -364,10 +375,10 @@ class Library final : public httplib::Server {
   }
 
  private:
-  Exchange* current_ = nullptr;
+  LibraryExchange* current_ = nullptr;
 };
 
-Answer answer_of(Exchange& exchange) {
+Answer answer_of(LibraryExchange& exchange) {
   thread_local Library library;
   try {
     library.process(exchange);
@@ -401,7 +412,7 @@ bool library_decodes_header_values() {
 
 Answer answer_request(std::string_view head, Request request, BodySource& source, Handler& handler,
                       const Bounds& bounds) {
-  Exchange exchange(head, std::move(request), source, handler, bounds);
+  LibraryExchange exchange(head, std::move(request), source, handler, bounds);
   return answer_of(exchange);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -66,6 +67,15 @@ int Draft::copy(int source_fd, std::int64_t bytes, mode_t mode) {
   // It is ours: only a file system that knows no modes says EPERM.
   if (::fchmod(file_.get(), mode) != 0 && errno != EPERM) return errno;
   return failure_of(::fsync(file_.get()));
+}
+
+int Draft::set_attributes(const std::map<std::string, std::string>& attributes) const {
+  for (const auto& [name, value] : attributes) {
+    if (::fsetxattr(file_.get(), name.c_str(), value.data(), value.size(), 0) == 0) continue;
+    const bool is_too_much = errno == ENOSPC || errno == EDQUOT || errno == ERANGE;
+    return is_too_much ? E2BIG : errno;
+  }
+  return 0;
 }
 
 int Draft::give_to(uid_t id) { return failure_of(::fchown(file_.get(), id, id)); }

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -34,6 +35,9 @@ class Draft {
   // where the file system can do that; on disk when it returns. EIO when there are fewer. A file
   // system without modes gives its own.
   int copy(int source_fd, std::int64_t bytes, mode_t mode);
+
+  // Extended attributes, by their whole names. E2BIG: more than the file system keeps of a file.
+  int set_attributes(const std::map<std::string, std::string>& attributes) const;
 
   // Another user's and group's, before anybody sees it.
   int give_to(uid_t id);

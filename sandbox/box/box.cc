@@ -157,7 +157,8 @@ base::Status Box::start_runs() {
                         .init = *init_,
                         .spec = spec_,
                         .runs_fd = runs_directory_.get(),
-                        .workspace_fd = workspace_.get()};
+                        .workspace_fd = workspace_.get(),
+                        .home_fd = home_.get()};
   context.oom_kills = [this] { return cgroup_->oom_kills() + watchdog_->oom_kills(); };
   context.disk_used_up = [this] {
     return (disk_quota_ && disk_quota_->used_up()) || no_room_in({workspace_.get(), tmp_.get()});
@@ -214,7 +215,10 @@ base::Status Box::start_control() {
   actions.status = [this] { return status(); };
   actions.root_fd = [this] { return init_->root_fd(); };
   actions.connect = [this](int family, std::uint16_t port) { return init_->connect(family, port); };
-  actions.set_lifetime = [this](std::int64_t ms) { ends_at_ms_ = base::boottime_ms() + ms; };
+  actions.set_lifetime = [this](std::int64_t ms, bool pauses) {
+    ends_at_ms_ = base::boottime_ms() + ms;
+    spec_.pauses_at_end = pauses;
+  };
   actions.take_disk_room = [this](std::int64_t bytes) { return watchdog_->take_disk_room(bytes); };
   actions.shutdown = [this](const std::string& why, bool for_good) {
     if (for_good && runs_) runs_->files_end_too();
@@ -393,8 +397,12 @@ void Box::check_life() {
   if (ended_) return;
   if (runs_->busy()) last_use_ = steady_clock::now();
   if (ends_at_ms_ && base::boottime_ms() >= *ends_at_ms_) {
-    runs_->files_end_too();
-    return end(Cause::kCancelled, "the session's lifetime is over");
+    if (!spec_.pauses_at_end) {
+      runs_->files_end_too();
+      return end(Cause::kCancelled, "the session's lifetime is over");
+    }
+    // What is resumed afterwards has no end until it is given one.
+    if (pause(Pauser::kClient).ok()) ends_at_ms_.reset();
   }
   if (const auto why = reason_to_end_now()) return end(Cause::kCancelled, *why);
   if (directory_is_gone()) return end(Cause::kSandboxLost, "the session's directory was removed");

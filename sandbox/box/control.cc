@@ -154,7 +154,8 @@ base::Result<json> Control::answer(Client& client, const json& request) {
   if (op == "lifetime") {
     // A server of an older build has only the wall clock.
     const std::int64_t wall_ms = wire::integer_or(request, "ends_at_ms", 0) - base::now_ms();
-    actions_.set_lifetime(wire::integer_or(request, "ends_in_ms", wall_ms));
+    actions_.set_lifetime(wire::integer_or(request, "ends_in_ms", wall_ms),
+                          request.value("pauses", json(false)) == json(true));
     return json::object();
   }
   if (op == "disk_room") {

@@ -29,7 +29,7 @@ class Control {
     std::function<nlohmann::json()> status;
     std::function<int()> root_fd;
     std::function<base::Result<base::UniqueFd>(int family, std::uint16_t port)> connect;
-    std::function<void(std::int64_t ends_in_ms)> set_lifetime;
+    std::function<void(std::int64_t ends_in_ms, bool pauses)> set_lifetime;
     std::function<base::Status(std::int64_t bytes)> take_disk_room;
     // Ends everything, then the loop.
     std::function<void(const std::string& why, bool for_good)> shutdown;

@@ -33,13 +33,14 @@ constexpr const char* kDuringThisRun =
 constexpr const char* kRestarted =
     "began in a fresh interpreter, as asked: variables of earlier runs are lost, files kept";
 
-// Code may have taken its own rights away from the directory in which every process starts.
+// Code may have taken its own rights away from a directory in which processes start.
 base::Status make_enterable(int directory_fd) {
   struct stat status {};
-  if (::fstat(directory_fd, &status) != 0) return Error::from_errno("fstat of /workspace");
+  if (::fstat(directory_fd, &status) != 0)
+    return Error::from_errno("fstat of a directory of the session");
   if ((status.st_mode & S_IRWXU) == S_IRWXU) return base::done();
   if (::fchmod(directory_fd, (status.st_mode & 07777) | S_IRWXU) == 0) return base::done();
-  return Error::from_errno("fchmod of /workspace");
+  return Error::from_errno("fchmod of a directory of the session");
 }
 
 }  // namespace
@@ -198,6 +199,7 @@ void Runs::begin(const JobPointer& job) {
 
 base::Status Runs::start_process(Job& job) {
   TRY(make_enterable(context_.workspace_fd));
+  if (!job.request.directory.empty()) TRY(make_enterable(context_.home_fd));
   const Profile profile = TRY(profiles_.of(job.run.language));
   const bool own = job.request.background || profile.process == Profile::Process::kPerRun;
   Slot& slot = slots_[interpreter_of_run(job.run)];

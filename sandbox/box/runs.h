@@ -43,6 +43,7 @@ class Runs {
     const BoxSpec& spec;
     int runs_fd;                                   // borrowed: the directory of records
     int workspace_fd;                              // borrowed
+    int home_fd = -1;                              // borrowed
     std::function<std::int64_t()> oom_kills = {};  // so far
     // Or how often the limit was seen reached, so far.
     std::function<std::int64_t()> pids_refused = {};

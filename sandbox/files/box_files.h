@@ -50,6 +50,8 @@ struct ReadResult {
   FileState state;               // then
 };
 
+using Attributes = std::map<std::string, std::string>;
+
 // kCreate refuses what exists.
 enum class WriteMode { kOverwrite, kAppend, kCreate };
 
@@ -109,10 +111,13 @@ class BoxFiles {
   // file or the new one, and after an error nothing but directories is left. Overwriting keeps the
   // mode but makes a new inode: other hard links keep the old content. Only a file that is a mount
   // of its own is written in place. kUnavailable, and nothing is written, when the file is no
-  // longer as it was in `expected`.
+  // longer as it was in `expected`. A file that is made or overwritten has these extended
+  // attributes, by their whole names, and no others: kUnsupported where its file system has none,
+  // kLimit where that has no room for them.
   [[nodiscard]] base::Result<WriteResult> write(
       const std::string& path, std::string_view content, WriteMode mode,
-      const std::optional<FileState>& expected = std::nullopt) const;
+      const std::optional<FileState>& expected = std::nullopt,
+      const Attributes& attributes = {}) const;
 
   // Whether a write to `path` ends in a folder of the host, and so is no use of the session's disk.
   [[nodiscard]] bool is_in_host_folder(const std::string& path) const;
@@ -132,14 +137,12 @@ class BoxFiles {
   // Where a symbolic link leads, absolute, by one step; empty for what is none.
   [[nodiscard]] base::Result<std::string> link_target_of(const std::string& path) const;
 
-  // Extended attributes whose names begin with `prefix`, by the rest of their names; links are not
-  // followed. At most 100, and none whose value has more than 8 KiB.
-  [[nodiscard]] base::Result<std::map<std::string, std::string>> attributes_of(
-      const std::string& path, std::string_view prefix) const;
-  // Sets attributes by their whole names. kUnsupported where the file system has none, kLimit where
-  // it has no room for them.
-  [[nodiscard]] base::Status set_attributes(
-      const std::string& path, const std::map<std::string, std::string>& attributes) const;
+  // Extended attributes whose names begin with `prefix`, by the rest of their names, as far as
+  // names and values together have no more than `bytes_max`, and no value more than 8 KiB. Links
+  // are not followed.
+  [[nodiscard]] base::Result<Attributes> attributes_of(const std::string& path,
+                                                       std::string_view prefix,
+                                                       std::size_t bytes_max) const;
 
   // A regular file, open for reading. What it holds may go on changing.
   [[nodiscard]] base::Result<base::UniqueFd> open(const std::string& path) const;

@@ -25,6 +25,14 @@ constexpr int kLinksMax = 40;     // as the kernel's MAXSYMLINKS
 constexpr int kAttemptsMax = 16;  // when others make and remove the same name meanwhile
 
 Error write_error(const std::string& path, int failure) {
+  if (failure == ENOTSUP) {
+    return base::error(Error::Kind::kUnsupported,
+                       path + ": this file system keeps no metadata of files");
+  }
+  if (failure == E2BIG) {
+    return base::error(Error::Kind::kLimit,
+                       path + ": its metadata is more than this file system keeps of a file");
+  }
   return path_error(path, failure, Purpose::kWrite);
 }
 
@@ -132,7 +140,9 @@ int append_once(const Target& target, std::string_view content, WriteResult& res
 
 // The file is a mount of its own (an allowed or blocked host file). A rename would not write to it
 // but take the mount away: rename(2) minds only the mounts of our own namespace.
-int overwrite_mounted(const Target& target, std::string_view content, const Expected& expected) {
+int overwrite_mounted(const Target& target, std::string_view content, const Expected& expected,
+                      const Attributes& attributes) {
+  if (!attributes.empty()) return ENOTSUP;  // it is the host's
   const base::UniqueFd found = open_entry(target.parent.get(), target.name, O_PATH, Mounts::kCross);
   struct stat status {};
   if (!found.valid() || ::fstat(found.get(), &status) != 0) return errno;
@@ -152,10 +162,16 @@ bool is_as(const Target& target, const Expected& expected) {
          state_of(status) == *expected;
 }
 
-int overwrite_once(const Target& target, std::string_view content, const Expected& expected) {
+int fill(base::Draft& draft, std::string_view content, mode_t mode, const Attributes& attributes) {
+  const int failure = draft.fill(content, mode);
+  return failure != 0 ? failure : draft.set_attributes(attributes);
+}
+
+int overwrite_once(const Target& target, std::string_view content, const Expected& expected,
+                   const Attributes& attributes) {
   const base::UniqueFd found = open_entry(target.parent.get(), target.name, O_PATH, Mounts::kStay);
   if (!found.valid()) {
-    return errno == EXDEV ? overwrite_mounted(target, content, expected) : errno;
+    return errno == EXDEV ? overwrite_mounted(target, content, expected, attributes) : errno;
   }
   // A rename would also replace a file that its owner made read-only.
   if (::faccessat(target.parent.get(), target.name.c_str(), W_OK,
@@ -163,26 +179,26 @@ int overwrite_once(const Target& target, std::string_view content, const Expecte
     return errno;
   }
   base::Draft draft(target.parent.get());
-  const int failure = draft.fill(content, target.status.st_mode & 0777);
+  const int failure = fill(draft, content, target.status.st_mode & 0777, attributes);
   if (failure != 0) return failure;
   return is_as(target, expected) ? draft.publish_over(target.name) : ESTALE;
 }
 
-int create_once(const Target& target, std::string_view content) {
+int create_once(const Target& target, std::string_view content, const Attributes& attributes) {
   base::Draft draft(target.parent.get());
-  const int failure = draft.fill(content, kFileMode);
+  const int failure = fill(draft, content, kFileMode, attributes);
   return failure != 0 ? failure : draft.publish_new(target.name);
 }
 
 int write_once(const Target& target, std::string_view content, WriteMode mode,
-               const Expected& expected, WriteResult& result) {
+               const Expected& expected, const Attributes& attributes, WriteResult& result) {
   if (expected && !target.exists) return ESTALE;
   result.bytes = static_cast<std::int64_t>(content.size());
   result.previous_bytes = target.exists ? target.status.st_size : 0;
   result.change = target.exists ? "modified" : "created";
-  if (!target.exists) return create_once(target, content);
+  if (!target.exists) return create_once(target, content, attributes);
   if (mode == WriteMode::kAppend) return append_once(target, content, result);
-  return overwrite_once(target, content, expected);
+  return overwrite_once(target, content, expected, attributes);
 }
 
 }  // namespace
@@ -197,8 +213,8 @@ bool BoxFiles::is_in_host_folder(const std::string& path) const {
 }
 
 base::Result<WriteResult> BoxFiles::write(const std::string& path, std::string_view content,
-                                          WriteMode mode,
-                                          const std::optional<FileState>& expected) const {
+                                          WriteMode mode, const std::optional<FileState>& expected,
+                                          const Attributes& attributes) const {
   if (content.size() > kWriteBytesMax) {
     return base::error(Error::Kind::kLimit, "content is " + std::to_string(content.size()) +
                                                 " bytes, at most " +
@@ -215,7 +231,7 @@ base::Result<WriteResult> BoxFiles::write(const std::string& path, std::string_v
     if (mode == WriteMode::kCreate && (target.exists || target.by_link)) {
       TRY(already_there(result.path));
     }
-    const int failure = write_once(target, content, mode, expected, result);
+    const int failure = write_once(target, content, mode, expected, attributes, result);
     if (failure == 0) return result;
     if (failure == ESTALE && expected) {
       return base::error(Error::Kind::kUnavailable,

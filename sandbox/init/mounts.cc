@@ -28,6 +28,8 @@ namespace {
 // bind source is open by then.
 constexpr char kNewRoot[] = "/tmp";
 constexpr std::size_t kPathBytesMax = 1024;
+// Becomes a mount of its own at the end.
+constexpr char kOwnMount[] = "/proc/sys";
 
 // A cloned, still detached mount, and how it shall be attached; -1 where an optional one is
 // missing.
@@ -182,14 +184,27 @@ void write_sysctl(const wire::PlanRecord& record) {
   must(::close(fd), "close", path);
 }
 
-// The one in place of the other; both are in the new root.
+// The one in place of the other.
 void show(const char* file, const char* target) {
   const int fd =
-      must(::open_tree(AT_FDCWD, InNewRoot(file).get(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC),
-           "open_tree", file);
-  must(::move_mount(fd, "", AT_FDCWD, InNewRoot(target).get(), MOVE_MOUNT_F_EMPTY_PATH), "show",
-       target);
+      must(::open_tree(AT_FDCWD, file, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC), "open_tree", file);
+  must(::move_mount(fd, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH), "show", target);
   must(::close(fd), "close");
+}
+
+bool is_below(const char* path, const char* directory) {
+  const std::size_t size = std::strlen(directory);
+  return std::strncmp(path, directory, size) == 0 && path[size] == '/';
+}
+
+// What lies below a directory that becomes a mount of its own would stay behind in the one before.
+void show_below(const Plan& plan, const char* directory) {
+  wire::PlanReader reader(plan.bytes, plan.size);
+  wire::PlanRecord record;
+  while (reader.next(record)) {
+    if (record.op != wire::PlanOp::kShow || !is_below(record.fields[1], directory)) continue;
+    show(record.fields[0], record.fields[1]);
+  }
 }
 
 // A file reads as empty behind the host's /dev/null, a directory behind an empty tmpfs.
@@ -238,7 +253,8 @@ void carry_out(const wire::PlanRecord& record, int& bind_index) {
     case wire::PlanOp::kMask:
       return mask(record.fields[0]);
     case wire::PlanOp::kShow:
-      return show(record.fields[0], record.fields[1]);
+      if (is_below(record.fields[1], kOwnMount)) return;
+      return show(InNewRoot(record.fields[0]).get(), InNewRoot(record.fields[1]).get());
     case wire::PlanOp::kSymlink:
       must(::symlink(record.fields[0], InNewRoot(record.fields[1]).get()), "symlink",
            record.fields[1]);
@@ -318,12 +334,11 @@ void make_root_read_only(const Plan& plan) {
       continue;
     }
     // A directory inside a mount (as /proc/sys in /proc) becomes a mount of its own first.
-    // What is mounted in that comes along.
     const int fd =
-        must(::open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE),
-             "open_tree", path);
+        must(::open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC), "open_tree", path);
     must(attach_mount(fd, AT_FDCWD, path, 0, read_only), "make read-only", path);
     must(::close(fd), "close");
+    show_below(plan, path);
   }
 }
 

@@ -1,8 +1,10 @@
 """E2B's own SDKs, with another address and key. The newest for Python: tests/integration/test_e2b.py."""
 
+import json
 import os
 import subprocess
 import sys
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -70,3 +72,45 @@ def test_an_agent_of_openai_works_in_it(state):
         drive([sys.executable, str(HERE / "openai_agents_e2b.py")],
               {"PATH": os.environ["PATH"], "E2B_API_URL": url, "E2B_SANDBOX_URL": url, "PYTHONPATH": packages,
                "E2B_API_KEY": token(state).replace("hutch_", "e2b_")}, "It", "is", "42.")
+
+
+def test_langchains_own_tests_of_a_sandbox(state):
+    packages = packages_of_python("langchain-e2b", "langchain-e2b==0.0.6", "langchain-tests==1.1.9")
+    with serve(state) as server:
+        url = "http://%s:%d" % server.address
+        ended = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-o", "asyncio_mode=auto", "-p", "no:cacheprovider", "--rootdir", str(HERE),
+             str(HERE / "langchain_e2b_standard.py")], capture_output=True, text=True, timeout=600 * PATIENCE,
+            env={"PATH": os.environ["PATH"], "E2B_API_URL": url, "E2B_SANDBOX_URL": url, "PYTHONPATH": packages,
+                 "E2B_API_KEY": token(state).replace("hutch_", "e2b_")})
+    assert ended.returncode == 0 and " passed" in ended.stdout and "skipped" not in ended.stdout, ended.stdout[-3000:] + ended.stderr
+
+
+def test_its_command_line(state, tmp_path):
+    install()
+    with serve(state) as server:
+        url = "http://%s:%d" % server.address
+        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "E2B_API_URL": url, "E2B_SANDBOX_URL": url,
+                       "E2B_API_KEY": token(state).replace("hutch_", "e2b_")}
+
+        def e2b(*words, status=0, **options):
+            ended = subprocess.run([node(), str(INSTALLED / "node_modules/@e2b/cli/dist/index.js"), *words], capture_output=True, text=True,
+                                   timeout=120 * PATIENCE, env=environment, **options)
+            assert ended.returncode == status, (words, ended.stdout, ended.stderr)
+            return ended.stdout
+
+        made = json.loads(urlopen(Request(url + "/v2/sandboxes", json.dumps({"templateID": "host", "metadata": {"for": "me"}}).encode(),
+                                          {"X-API-Key": environment["E2B_API_KEY"], "Content-Type": "application/json"})).read())["sandboxID"]
+        assert [one["sandboxId"] for one in json.loads(e2b("sandbox", "list", "--format", "json", "--metadata", "for=me"))] == [made]
+        assert made in e2b("sandbox", "info", made) and made in e2b("sandbox", "list")
+        assert e2b("sandbox", "exec", made, "--", "pwd").strip() == "/home/user"
+        e2b("sandbox", "exec", made, "--", "sh", "-c", "echo said; exit 3", status=3)
+        assert "said" in e2b("sandbox", "logs", made)
+        lines = [json.loads(line) for line in e2b("sandbox", "logs", made, "--format", "json").splitlines() if line.startswith("{")]
+        assert 3 in [line.get("exit_code") for line in lines], lines
+        e2b("sandbox", "pause", made)
+        assert "paused" in e2b("sandbox", "list", "--state", "paused").lower()
+        e2b("sandbox", "resume", made)
+        assert "host" in [one["templateID"] for one in json.loads(e2b("template", "list", "--format", "json"))]
+        e2b("sandbox", "kill", made)
+        assert made not in e2b("sandbox", "list")

@@ -34,7 +34,8 @@ def test_the_life_of_a_sandbox(options):
 
 def test_what_is_not_there_yet_says_so(sandbox):
     for call, says in [(sandbox.create_snapshot, "not copied here"),
-                       (sandbox.fork, "not copied here"), (lambda: sandbox.update_network({"allow_out": ["example.com"]}), "hutch sessions allow")]:
+                       (sandbox.fork, "not copied here"), (lambda: sandbox.update_network({"allow_out": ["example.com"]}), "example.com"),
+                       (lambda: sandbox.update_network({"deny_out": ["10.0.0.0/8"]}), "network.denyOut")]:
         with pytest.raises(SandboxException, match=says):
             call()
 
@@ -79,19 +80,40 @@ def test_a_sandbox_is_no_more_open_than_it_was_asked_to_be(state):
             made = Sandbox.create(**wishes, **here)
             assert made.run_code(sees).logs.stdout == [is_open + "\n"], wishes
             made.kill()
-        for network, says in (({"deny_out": ["10.0.0.0/8"]}, "network.denyOut"), ({"mask_request_host": "a"}, "network.maskRequestHost"),
+        for wishes in ({}, {"allow_internet_access": False}):
+            with Sandbox.create(**wishes, **here) as made:
+                made.run_code("1")
+                for network, is_open in (({"deny_out": ["0.0.0.0/0"]}, "False"), ({"allow_out": ["api.example.com"], "deny_out": ["0.0.0.0/0"]}, "True"),
+                                         ({"allow_internet_access": False}, "False"), ({}, "True")):
+                    made.update_network(network)
+                    assert made.run_code(sees).logs.stdout == [is_open + "\n"], (wishes, network)
+                with pytest.raises(SandboxException, match="other.example.com"):
+                    made.update_network({"allow_out": ["other.example.com"], "deny_out": ["0.0.0.0/0"]})
+                assert made.run_code(sees).logs.stdout == ["True\n"]
+        for network, says in (({"deny_out": ["10.0.0.0/8"]}, "network.denyOut"), ({"mask_request_host": "a\r\nb: c"}, "network.maskRequestHost"),
                               ({"allow_out": ["other.example.com"]}, "other.example.com")):
             with pytest.raises(SandboxException, match=says):
                 Sandbox.create(network=network, **here)
 
 
-def test_one_that_is_paused_at_its_time_is_not_ended(options):
-    with Sandbox.create(timeout=1, lifecycle={"on_timeout": "pause", "auto_resume": True}, **options) as made:
+def test_a_sandbox_is_paused_at_its_time(options):
+    with Sandbox.create(timeout=2, lifecycle={"on_timeout": "pause"}, **options) as made:
         made.run_code("kept = 5")
-        time.sleep(1.5)  # its time
+        deadline = time.monotonic() + 60 * PATIENCE
+        while made.is_running():
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert made.get_info().state.value == "paused"
+        paused = Sandbox.list(query=SandboxQuery(state=[SandboxState.PAUSED]), **options).next_items()
+        assert made.sandbox_id in [one.sandbox_id for one in paused]
+        again = Sandbox.connect(made.sandbox_id, timeout=600, **options)
+        assert again.is_running() and again.run_code("kept").text == "5"
+        assert (again.get_info().end_at - datetime.datetime.now(datetime.timezone.utc)).total_seconds() > 500
         made.set_timeout(1)
-        assert made.get_info().end_at > made.get_info().started_at
-        assert made.is_running() and made.run_code("kept").text == "5"
+        while made.is_running():
+            assert time.monotonic() < deadline + 60 * PATIENCE
+            time.sleep(0.1)
+        assert made.run_code("kept").text == "5", "a run wakes it"
 
 
 def test_listing_gives_no_others_than_were_asked_for(options, sandbox):

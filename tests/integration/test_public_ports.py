@@ -66,6 +66,16 @@ def test_who_has_no_right_cannot_tell_what_there_is(server, make):
     assert its_own.status_code == 502 and its_own.json() == {"sandboxId": ended.sandbox_id, "code": 502, "message": "The sandbox was not found"}
 
 
+def test_servers_find_the_host_that_was_asked_for(server, make):
+    sandbox = make(serve=False, network={"mask_request_host": "localhost:${PORT}"})
+    app = ("import http.server\nclass App(http.server.BaseHTTPRequestHandler):\n    def do_GET(self):\n        self.send_response(200); self.end_headers()\n"
+           "        self.wfile.write(self.headers['Host'].encode())\nhttp.server.HTTPServer(('127.0.0.1', 3000), App).serve_forever()\n")
+    sandbox.files.write("app.py", app)
+    sandbox.commands.run("python3 app.py", background=True)
+    sandbox.commands.run("until (exec 3<>/dev/tcp/127.0.0.1/3000) 2>/dev/null; do sleep 0.05; done", timeout=60 * PATIENCE)
+    assert asked(server, sandbox.sandbox_id).text == "localhost:3000"
+
+
 def test_sessions_of_other_doors_stay_closed(server, options):
     made = requests.post("http://%s:%d/sandboxes" % server.address, json={}, headers={"X-API-Key": options["api_key"]}, timeout=60 * PATIENCE).json()
     assert asked(server, made["sandboxID"]).status_code == 403

@@ -171,6 +171,7 @@ base::Result<RequestHead> head_for_server(std::string_view head, const Inward& h
     request.set(http::field::host, "localhost:" + std::to_string(how.port));
     request.erase(http::field::origin);
   }
+  if (!how.host.empty()) request.set(http::field::host, how.host);
   request.set("X-Forwarded-Host", host);
   request.set("X-Forwarded-Proto", how.is_tls ? "https" : "http");
   if (!how.prefix.empty()) request.set("X-Forwarded-Prefix", how.prefix);

@@ -44,10 +44,10 @@ PortConnector::~PortConnector() {
   wakeup_.notify_all();
 }
 
-void PortConnector::connect(const sessions::Session& session, const Inward& how, Taken taken) {
-  const auto done = try_to_connect(session, how, taken);
-  if (!done.ok())
-    answer(session.principal_id, taken, status_of(done.error()), done.error().message);
+void PortConnector::connect(const sessions::Session& session, const Inward& how, Taken taken,
+                            const std::string& who) {
+  const auto done = try_to_connect(session, how, taken, who);
+  if (!done.ok()) answer(who, taken, status_of(done.error()), done.error().message);
 }
 
 // The pump gets what does not fit, and reads what the client still sends: a socket that is closed
@@ -68,11 +68,12 @@ void PortConnector::answer(const std::string& who, const Taken& taken, int statu
 }
 
 base::Status PortConnector::try_to_connect(const sessions::Session& session, const Inward& how,
-                                           const Taken& taken) {
+                                           const Taken& taken, const std::string& who) {
   const auto head = TRY(ports::head_for_server(taken.head, how));
   Pump& pump = *TRY(running_pump());
-  const auto of_all = FairBudget::take(open_, session.principal_id, 1);
-  const auto of_port = FairBudget::take(of_ports_, session.id + " " + std::to_string(how.port), 1);
+  const auto of_all = FairBudget::take(open_, who, 1);
+  const std::string port = session.id + " " + std::to_string(how.port);
+  const auto of_port = FairBudget::take(of_ports_, who == kVisitors ? port + " visited" : port, 1);
   if (!of_all || !of_port) return too_many();
   Pair pair;
   pair.room =

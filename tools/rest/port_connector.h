@@ -31,8 +31,13 @@ class PortConnector {
   PortConnector(const PortConnector&) = delete;
   PortConnector& operator=(const PortConnector&) = delete;
 
-  // `taken` has been let in. What cannot be done is its answer.
-  void connect(const sessions::Session& session, const ports::Inward& how, mcp::http::Taken taken);
+  // Who comes in because a port is public; together they take no more room than one principal, and
+  // none of those who have a right of their own.
+  static constexpr const char* kVisitors = "visitors of public ports";
+
+  // `taken` has been let in, as `who`: a principal or kVisitors. What cannot be done is its answer.
+  void connect(const sessions::Session& session, const ports::Inward& how, mcp::http::Taken taken,
+               const std::string& who);
   // Waits for nobody. `who` is the principal that is answered.
   void answer(const std::string& who, const mcp::http::Taken& taken, int status,
               const std::string& text,
@@ -45,7 +50,7 @@ class PortConnector {
   };
 
   base::Status try_to_connect(const sessions::Session& session, const ports::Inward& how,
-                              const mcp::http::Taken& taken);
+                              const mcp::http::Taken& taken, const std::string& who);
   base::Result<ports::Pump*> running_pump();
   // Sessions whose connections move bytes are in use.
   void keep_awake(const std::stop_token& stop);

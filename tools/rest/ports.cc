@@ -153,6 +153,14 @@ base::Result<sessions::Session> session_at_host(const Services& services, const 
   return all.session_by_port_access(place.session, place.port, "");
 }
 
+std::string host_for(const sessions::Session& session, std::uint16_t port) {
+  constexpr std::string_view kPort = "${PORT}";
+  std::string host = session.port_host.value_or("");
+  const std::size_t at = host.find(kPort);
+  if (at != std::string::npos) host.replace(at, kPort.size(), std::to_string(port));
+  return host;
+}
+
 bool lives(const sessions::Session& session) {
   return session.status != "destroyed" && !sessions::lifetime_is_over(session);
 }
@@ -193,10 +201,14 @@ std::optional<mcp::auth::Challenge> identify(const Services& services, Request& 
   if (services.public_ports && !lives(session.value())) {
     return refused_as_e2b(502, *place, "The sandbox was not found");
   }
-  if (session.value().status == "paused" && !session.value().wakes_by_port) {
-    return refused_as_e2b(502, *place, "The sandbox is paused");
+  if (!session.value().wakes_by_port) {
+    const auto now = services.sessions.state_of(session.value());
+    if (now.ok() && now.value().session.status == "paused") {
+      return refused_as_e2b(502, *place, "The sandbox is paused");
+    }
   }
-  head.principal = {session.value().principal_id, {}};
+  const bool is_visitor = !session_at_host(services, head, *place).ok();
+  head.principal = {is_visitor ? PortConnector::kVisitors : session.value().principal_id, {}};
   return std::nullopt;
 }
 
@@ -244,8 +256,9 @@ std::vector<Route> port_routes(const Services& services) {
                         .keeps_origin = true,
                         .secrets = {"E2b-Traffic-Access-Token"},
                         .secret_cookies = {ports::kCookie, ports::kCookieOfTls},
-                        .is_tls = ports::is_tls(services)},
-                       std::move(taken));
+                        .is_tls = ports::is_tls(services),
+                        .host = ports::host_for(session.value(), place->port)},
+                       std::move(taken), head.principal.id);
   };
   Route by_path;
   by_path.path = "/ports/";
@@ -269,7 +282,7 @@ std::vector<Route> port_routes(const Services& services) {
                         .prefix = "/ports/" + place->session + "/" + std::to_string(place->port),
                         .secrets = {"Authorization", "X-API-Key", "E2b-Traffic-Access-Token"},
                         .is_tls = ports::is_tls(services)},
-                       std::move(taken));
+                       std::move(taken), session.value().principal_id);
   };
   return {std::move(by_host), std::move(by_path)};
 }

@@ -176,7 +176,10 @@ export class Session {
       installStreams();
       enterEnvironment(message.env, run.before);
       beginInstalls(message);
-      if (message.directory) process.chdir(message.directory);
+      if (message.directory) {
+        process.chdir(message.directory);
+        process.env.PWD = message.directory;
+      }
       leaveWhatIsGone();
       process.exitCode = undefined;
       run.background = message.background === true;

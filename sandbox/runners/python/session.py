@@ -134,6 +134,7 @@ class Session:
     def execute(self, source, directory):
         if directory:
             os.chdir(directory)
+            _environ["PWD"] = directory
         leave_what_is_gone()
         value = self.cells.run(source)
         if value is not None:

@@ -94,8 +94,6 @@ class Session:
 
     def answer_with_engine(self, message):
         self.run_id = re.sub(r"[^\w-]", "", str(message.get("run_id", "run")))
-        if message.get("directory"):  # with the first run
-            os.chdir(str(message["directory"]))
         was_in_transaction = self.engine.in_transaction
         self.engine.interrupted = False
         outputs = RowFrames(self.channel) if message.get("rows") is True else Outputs(self.channel)
@@ -130,6 +128,8 @@ class Session:
         code, parameters = str(message.get("code", "")), values_of(message.get("parameters"))
         statement = None
         try:
+            if message.get("directory"):  # with the first run
+                os.chdir(str(message["directory"]))
             self.engine.begin()
             statements = self.engine.statements(code)
             if parameters:

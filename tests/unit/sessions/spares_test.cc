@@ -8,6 +8,14 @@ using Kind = base::Error::Kind;
 
 using SparesTest = sessions::testing::StoreFixture;
 
+TEST_F(SparesTest, ASpareSessionBecomesWhatIsWanted) {
+  ASSERT_TRUE(store_->ensure_spare_principal().ok());
+  const Session spare = store_->create_session(session("", kSparePrincipal), kIds, 1000).value();
+  EXPECT_TRUE(store_->newest_used_sessions(10).value().empty()) << "it is nobody's yet";
+  expect_of_e2b(store_->adopt_session(spare.id, session_of_e2b(), 1000).value());
+  EXPECT_EQ(store_->newest_used_sessions(10).value(), std::vector<std::string>{spare.id});
+}
+
 TEST_F(SparesTest, ASpareSessionIsAdoptedOnce) {
   ASSERT_TRUE(store_->ensure_spare_principal().ok());
   ASSERT_TRUE(store_->ensure_spare_principal().ok());

@@ -35,6 +35,8 @@ class StoreFixture : public ::testing::Test {
       "ALTER TABLE sessions DROP COLUMN working_directory; "
       "ALTER TABLE sessions DROP COLUMN public_ports; "
       "ALTER TABLE sessions DROP COLUMN wakes_by_port; "
+      "ALTER TABLE sessions DROP COLUMN pauses_at_end; "
+      "ALTER TABLE sessions DROP COLUMN port_host; "
       "DROP TRIGGER runs_come; DROP TRIGGER runs_go; DROP TRIGGER runs_change; "
       "DROP TRIGGER sessions_come; DROP TRIGGER sessions_go; "
       "DROP TRIGGER sessions_leave; DROP TRIGGER sessions_change; "
@@ -59,6 +61,21 @@ class StoreFixture : public ::testing::Test {
     if (!name.empty()) wanted.name = name;
     wanted.created_at = wanted.last_used_at = base::now_ms();
     return wanted;
+  }
+  // As E2B's SDKs may want it.
+  Session session_of_e2b() {
+    Session wanted = session();
+    wanted.working_directory = "/home/user";
+    wanted.public_ports = true;
+    wanted.wakes_by_port = false;
+    wanted.pauses_at_end = true;
+    wanted.port_host = "localhost";
+    return wanted;
+  }
+  static void expect_of_e2b(const Session& found) {
+    EXPECT_EQ(found.working_directory, "/home/user");
+    EXPECT_TRUE(found.public_ports && !found.wakes_by_port && found.pauses_at_end);
+    EXPECT_EQ(found.port_host, "localhost");
   }
   Session created(const std::string& name = "") {
     return store_->create_session(session(name), kIds, 1000).value();

@@ -45,6 +45,21 @@ TEST_F(StoreTest, ASessionComesBackAsItWent) {
   EXPECT_EQ(store_->find_session(principal_, wanted.id).value().name, "name");
 }
 
+TEST_F(StoreTest, WhatE2bsSdksWantComesBack) {
+  const Session made = store_->create_session(session_of_e2b(), std::nullopt, 10).value();
+  expect_of_e2b(store_->find_session(principal_, made.id).value());
+  const Session usual = created();
+  EXPECT_EQ(usual.working_directory, kWorkspace);
+  EXPECT_TRUE(!usual.public_ports && usual.wakes_by_port && !usual.pauses_at_end);
+  EXPECT_FALSE(usual.port_host);
+  EXPECT_EQ(absolute_path(made, "a/b"), "/home/user/a/b");
+  EXPECT_EQ(absolute_path(usual, "/a"), "/a");
+  ASSERT_TRUE(store_->set_network(usual.id, "{}").ok());
+  EXPECT_EQ(store_->find_session(principal_, usual.id).value().network, "{}");
+  const auto newest = store_->newest_used_sessions(1).value();
+  ASSERT_EQ(newest.size(), 1U);
+}
+
 TEST_F(StoreTest, NamesAreUniqueAmongTheLiving) {
   const Session first = created("n");
   EXPECT_EQ(store_->create_session(session("n"), std::nullopt, 10).error().kind, Kind::kConflict);

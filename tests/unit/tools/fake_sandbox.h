@@ -73,7 +73,7 @@ class FakeBox final : public Box {
   base::Result<base::UniqueFd> connect(std::uint16_t) override {
     return base::error(base::Error::Kind::kNotFound, "nothing listens here");
   }
-  base::Status set_lifetime(std::int64_t) override { return base::done(); }
+  base::Status set_lifetime(std::int64_t, bool) override { return base::done(); }
   base::Status shutdown() override { return base::done(); }
   base::Status shutdown_for_good() override { return base::done(); }
   base::Status shutdown_if_idle(const std::string&) override { return base::done(); }

@@ -8,6 +8,7 @@
 
 #include "sandbox/limits.h"
 #include "sandbox/wire/json.h"
+#include "sandbox/base/random_id.h"
 #include "sessions/host_id.h"
 #include "tools/log_members.h"
 #include "tools/rest/e2b/envelope.h"
@@ -117,11 +118,7 @@ Response refused(const Error& error) {
 }
 
 bool names_sandbox(const Request& request) {
-  const std::string_view host = request.header("Host");
-  const std::string_view port = host.substr(0, host.find('-'));
-  const bool is_port = !port.empty() && port.size() < host.size() &&
-                       port.find_first_not_of("0123456789") == std::string_view::npos;
-  return is_port || request.has_header("E2b-Sandbox-Id");
+  return base::is_short_id(sandbox_named_in(request), "session_");
 }
 
 base::Result<sessions::Session> session_of(const Services& services, const Request& request) {

@@ -93,13 +93,12 @@ bool denies_all(const json& denied) {
 
 // What a session may reach, as sessions are asked for it: all that the operator allows, or of that
 // what is named.
-base::Result<std::string> network_in(const Arguments& body,
+base::Result<std::string> network_in(const json& given, bool is_open,
                                      const sessions::GrantedNetwork& granted) {
   json wanted = json::object();
   for (const auto& rule : granted.all()) wanted["allow"].push_back(sandbox::text_of(rule));
   if (!granted.credentials.empty()) wanted["credentials"] = granted.credentials;
-  if (!body.boolean("allow_internet_access", true)) wanted = {{"block_outbound", true}};
-  const json given = body.object("network");
+  if (!is_open) wanted = {{"block_outbound", true}};
   const json network = given.is_object() ? given : json::object();
   const json allowed = network.value("allowOut", json::array());
   if (!allowed.empty()) wanted = {{"allow", allowed}};
@@ -108,7 +107,7 @@ base::Result<std::string> network_in(const Arguments& body,
     const bool is_served =
         name == "allowOut" || (name == "denyOut" && (!allowed.empty() || denies_all(value))) ||
         // Older SDKs always say it. Ports keep their token, which its answer has.
-        (name == "allowPublicTraffic" && value.is_boolean());
+        (name == "allowPublicTraffic" && value.is_boolean()) || name == "maskRequestHost";
     if (says_nothing || is_served) continue;
     return base::error(Error::Kind::kUnsupported,
                        "network." + name +
@@ -121,24 +120,41 @@ base::Result<std::string> network_in(const Arguments& body,
   return wanted.empty() ? "" : sandbox::wire::print_json(wanted);
 }
 
+// What a sandbox's servers are to find as Host: letters, digits and what stands between them, so
+// that no header ends in it.
+base::Result<std::optional<std::string>> host_in(const json& network) {
+  const json mask = network.is_object() ? network.value("maskRequestHost", json()) : json();
+  if (mask.is_null()) return std::optional<std::string>();
+  const std::string host = mask.is_string() ? mask.get<std::string>() : "";
+  const bool is_host = std::all_of(host.begin(), host.end(), [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+           (letter >= '0' && letter <= '9') ||
+           std::string_view("-._:[]${}").find(letter) != std::string_view::npos;
+  });
+  if (!host.empty() && host.size() <= 255 && is_host) return std::optional(host);
+  return base::error(Error::Kind::kInvalid,
+                     "network.maskRequestHost must be a host, such as localhost:${PORT}");
+}
+
 base::Result<Response> create(const Services& services, const Request& request,
                               const Arguments& body) {
   sessions::SessionOptions options;
   options.template_name = template_of(body.text("templateID"));
-  // One that is to be paused at its time goes on as long as it is used; idle, it keeps its files.
-  if (!body.boolean("autoPause", false)) {
-    options.lifetime_seconds = body.integer("timeout", kLifetimeSecondsDefault);
-  }
+  options.lifetime_seconds = body.integer("timeout", kLifetimeSecondsDefault);
+  options.pauses_at_end = body.boolean("autoPause", false);
   options.env = body.map("envVars");
   options.metadata = body.map("metadata");
   options.working_directory = "/home/user";
   const json network = body.object("network");
   options.public_ports =
       !network.is_object() || network.value("allowPublicTraffic", json()) != json(false);
+  options.port_host = TRY(host_in(network));
   const json resumes = body.object("autoResume");
   options.wakes_by_port = resumes.is_object() && resumes.value("enabled", json()) == json(true);
   TRY(check_wishes(body));
-  options.network = TRY(network_in(body, services.sessions.config().network));
+  options.network =
+      TRY(network_in(body.object("network"), body.boolean("allow_internet_access", true),
+                     services.sessions.config().network));
   TRY(check_environment(options.env));
   const auto made = TRY(services.sessions.create(request.principal.id, options));
   return json_answer(201, TRY(shown(services, made.session)));
@@ -151,7 +167,7 @@ base::Result<Response> connect(const Services& services, const Request& request,
   const auto state = TRY(services.sessions.resume(request.principal.id, session.id));
   const std::int64_t seconds = body.integer("timeout", 0);
   const auto over = sessions::ends_at_ms(session);
-  if (over && *over < base::now_ms() + seconds * 1000) {
+  if (over && seconds > 0 && *over < base::now_ms() + seconds * 1000) {
     TRY(services.sessions.set_lifetime(session, seconds));
   }
   const auto now = TRY(services.sessions.find(request.principal.id, session.id));
@@ -340,11 +356,21 @@ base::Result<Response> no_snapshots_there(const Services& /*services*/,
   return json_answer(200, json::array());
 }
 
-base::Result<Response> no_change_of_network(const Services& services, const Request& request) {
-  (void)TRY(sandbox_of(services, request));
-  return base::error(Error::Kind::kUnsupported,
-                     "what a living sandbox may reach is the operator's to change: hutch sessions "
-                     "allow");
+// All of it anew, within what the operator allows.
+base::Result<Response> change_network(const Services& services, const Request& request,
+                                      const Arguments& body) {
+  const sessions::Session session = TRY(sandbox_of(services, request));
+  json network = json::object();
+  for (const char* name : {"allowOut", "denyOut", "dnsServers"}) {
+    if (body.has(name)) network[name] = body.list(name);
+  }
+  for (const char* name : {"rules", "egressProxy"}) {
+    if (!body.object(name).empty()) network[name] = body.object(name);
+  }
+  const auto wanted = TRY(network_in(network, body.boolean("allow_internet_access", true),
+                                     services.sessions.config().network));
+  TRY(services.sessions.change_network(session, wanted));
+  return empty_answer();
 }
 
 }  // namespace
@@ -404,7 +430,17 @@ std::vector<Route> control_routes(const Services& services) {
       {"GET", "/snapshots", with(control::no_snapshots_there)},
       {"POST", "/sandboxes/{id}/snapshots", with(control::no_snapshots), {}, true},
       {"POST", "/sandboxes/{id}/fork", with(control::no_snapshots), {}, true},
-      {"PUT", "/sandboxes/{id}/network", with(control::no_change_of_network), {}, true},
+      {"PUT",
+       "/sandboxes/{id}/network",
+       with_body(control::change_network),
+       {{.name = "allowOut", .type = Type::kStringList, .most = 1000},
+        {.name = "denyOut", .type = Type::kStringList, .most = 1000},
+        {.name = "dnsServers", .type = Type::kStringList, .most = 100},
+        {.name = "allow_internet_access", .type = Type::kBoolean},
+        {.name = "rules", .type = Type::kObject},
+        {.name = "egressProxy", .type = Type::kObject}},
+       true,
+       Work::kCall},
       {"GET", "/sandboxes/{id}/metrics", with(control::metrics), {}, false, Work::kCall},
       {"POST", "/sandboxes/{id}/connect", with_body(control::connect), timeout_body(false), true,
        Work::kCall},

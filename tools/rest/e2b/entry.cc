@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
@@ -39,10 +41,15 @@ json entry(const std::string& path, bool is_directory, std::int64_t bytes,
           {"modifiedTime", base::to_rfc3339(modified_at_ms)}};
 }
 
-void add_metadata(json& found, const BoxFiles& files, const std::string& path) {
-  const auto attributes = files.attributes_of(path, kMetadataPrefix);
+constexpr std::size_t kMetadataBytesMax = 16U << 10;  // of one entry
+
+void add_metadata(json& found, const BoxFiles& files, const std::string& path, MetadataRoom& room) {
+  const std::size_t most = std::min(room.bytes_left, kMetadataBytesMax);
+  if (most == 0) return;
+  const auto attributes = files.attributes_of(path, kMetadataPrefix, most);
   if (!attributes.ok()) return;  // it has gone meanwhile
   for (const auto& [name, value] : attributes.value()) {
+    room.bytes_left -= std::min(room.bytes_left, name.size() + value.size());
     found["metadata"][to_utf8(name)] = to_utf8(value);
   }
 }
@@ -52,6 +59,11 @@ void add_metadata(json& found, const BoxFiles& files, const std::string& path) {
 std::string name_of_path(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 base::Result<json> entry_at(const BoxFiles& files, const std::string& path) {
+  MetadataRoom room;
+  return entry_at(files, path, room);
+}
+
+base::Result<json> entry_at(const BoxFiles& files, const std::string& path, MetadataRoom& room) {
   const struct stat status = TRY(files.status_of(path));
   const bool is_directory = S_ISDIR(status.st_mode);
   const std::int64_t modified_at_ms =
@@ -61,14 +73,15 @@ base::Result<json> entry_at(const BoxFiles& files, const std::string& path) {
     found["symlinkTarget"] = std::move(target);
     found["isSymlink"] = true;
   }
-  add_metadata(found, files, path);
+  add_metadata(found, files, path, room);
   return found;
 }
 
-json listed_entry(const BoxFiles& files, const sandbox::files::ListEntry& listed) {
+json listed_entry(const BoxFiles& files, const sandbox::files::ListEntry& listed,
+                  MetadataRoom& room) {
   json found = entry(listed.path, listed.type == "directory", listed.bytes, listed.modified_at_ms,
                      listed.mode);
-  if (listed.type == "file") add_metadata(found, files, listed.path);
+  if (listed.type == "file") add_metadata(found, files, listed.path, room);
   if (listed.type == "symlink") found["isSymlink"] = true;
   return found;
 }

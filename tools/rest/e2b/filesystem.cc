@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -76,8 +77,9 @@ base::Result<json> list(const Services& services, const RpcCall& call) {
   }
   const auto listed = TRY(files.list(path, options));
   json entries = json::array();
+  MetadataRoom room;
   for (const auto& one : listed.entries) {
-    entries.push_back(listed_entry(files, one));
+    entries.push_back(listed_entry(files, one, room));
   }
   return json{{"entries", std::move(entries)}};
 }
@@ -128,7 +130,9 @@ Response refused_file(const Error& error) {
   return refused_with_code(is_full ? 507 : status_of(error), error.message);
 }
 
-bool is_of_kernel(const std::string& path) { return path.starts_with("/proc/"); }
+bool is_of_kernel(const std::string& path) {
+  return std::filesystem::path(path).lexically_normal().string().starts_with("/proc/");
+}
 
 // What only a process of the session may read, by its own rights.
 base::Result<Response> read_of_kernel(const Services& services, const sessions::Session& session,
@@ -136,24 +140,28 @@ base::Result<Response> read_of_kernel(const Services& services, const sessions::
   constexpr int kNotThere = 66;  // EX_NOINPUT of sysexits(3)
   const std::string is_there = TRY(command_line({"test", "-e", path}, ""));
   const std::string show =
-      TRY(command_line({"head", "-c", std::to_string(kKernelReadBytes), "--", path}, ""));
+      TRY(command_line({"head", "-c", std::to_string(kKernelReadBytes + 1), "--", path}, ""));
   sandbox::RunRequest run;
   run.language = sandbox::Language::kBash;
   run.background = true;
   run.timeout_seconds = kKernelReadSeconds;
   run.code = is_there + " || exit " + std::to_string(kNotThere) + "\n" + show;
-  const Seen seen = TRY(run_to_its_end(services, session, std::move(run), gone));
-  if (seen.run.exit_code == kNotThere) {
+  auto state = TRY(services.sessions.start_run(session, std::move(run)));
+  state = TRY(wait_for_end(services, session, std::move(state), gone));
+  if (state.run.exit_code == kNotThere) {
     return base::error(Error::Kind::kNotFound, path + ": no such file or directory");
   }
-  if (seen.run.status != sandbox::RunStatus::kCompleted) {
+  if (state.run.status != sandbox::RunStatus::kCompleted) {
+    const Seen seen = TRY(look_at(services, std::move(state)));
     return base::error(Error::Kind::kInvalid,
                        seen.errors.empty() ? path + " cannot be read to its end" : seen.errors);
   }
   Response response;
   response.content_type = "application/octet-stream";
-  response.body = seen.output;
-  return response;
+  response.body = TRY(services.sessions.read_run_file(session.id, state.run.run_id, "stdout", 0,
+                                                      kKernelReadBytes + 1));
+  if (response.body.size() <= kKernelReadBytes) return response;
+  return base::error(Error::Kind::kLimit, path + " has more than 1 MiB, which is read at most");
 }
 
 base::Result<Response> download(const Services& services, const Request& request) {
@@ -175,10 +183,10 @@ base::Result<Response> download(const Services& services, const Request& request
 }
 
 // What goes with each file of an upload: the headers X-Metadata-NAME.
-base::Result<std::map<std::string, std::string>> metadata_in(const Request& request) {
+base::Result<sandbox::files::Attributes> metadata_in(const Request& request) {
   constexpr std::string_view kHeader = "x-metadata-";
   constexpr std::size_t kNameBytesMax = 255;  // XATTR_NAME_MAX
-  std::map<std::string, std::string> metadata;
+  sandbox::files::Attributes metadata;
   for (auto one = request.headers.lower_bound(std::string(kHeader)); one != request.headers.end();
        ++one) {
     const std::string name = mcp::lower(one->first);
@@ -209,10 +217,9 @@ base::Result<Response> upload(const Services& services, const Request& request) 
   for (const auto& [where, content] : sent) {
     if (where.empty()) return base::error(Error::Kind::kInvalid, "path is missing");
     const auto done = TRY(write_into(services, session, files, absolute_path(session, where),
-                                     *content, sandbox::files::WriteMode::kOverwrite));
+                                     *content, sandbox::files::WriteMode::kOverwrite, metadata));
     json one = {
         {"name", name_of_path(done.record.path)}, {"path", done.record.path}, {"type", "file"}};
-    if (!metadata.empty()) TRY(files.set_attributes(done.record.path, metadata));
     for (const auto& [name, value] : metadata) {
       one["metadata"][name.substr(std::string_view(kMetadataPrefix).size())] = value;
     }
@@ -255,7 +262,10 @@ Route file_route(const Services& services, const std::shared_ptr<SignedSearch>& 
 
 Response health(const Services& services, const Request& request) {
   const auto session = session_of(services, request);
-  const bool runs = session.ok() && session.value().status != "paused";
+  // It may have been paused by its box, at its time.
+  const auto now = session.ok() ? services.sessions.state_of(session.value())
+                                : base::Result<sessions::SessionState>(session.error());
+  const bool runs = now.ok() && now.value().session.status != "paused";
   return runs ? empty_answer() : refused_with_code(502, "the sandbox does not run");
 }
 

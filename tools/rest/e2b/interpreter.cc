@@ -152,7 +152,9 @@ void execute(const Services& services, const Cell& cell, RunState state,
     return;
   }
   const auto session = services.sessions.find(cell.session.principal_id, cell.session.id);
-  if (!session.ok() || session.value().status == "destroyed") return out->break_off();
+  const bool has_gone = session.ok() ? session.value().status == "destroyed"
+                                     : session.error().kind == base::Error::Kind::kNotFound;
+  if (has_gone) return out->break_off();
   if (ended.ok()) {
     const RunState& last = ended.value();
     for (const json& output : last.run.outputs) (void)send(result_of(services, last, output));

@@ -12,8 +12,8 @@
 #include "tools/rest/api.h"
 #include "tools/rest/e2b/e2b.h"
 #include "tools/rest/json_answer.h"
-#include "tools/rest/process.h"
 #include "tools/rest/sandbox_files.h"
+#include "tools/text_window.h"
 
 namespace tools::rest::e2b {
 
@@ -50,25 +50,36 @@ std::string command_of(const Services& services, const std::string& session_id,
   return sandbox::shortened(command, kShownOfOutput);
 }
 
-// How a run began, and how it ended.
-base::Result<json> lines_of(const Services& services, const sessions::Session& session,
-                            const sessions::RunHead& head) {
-  json lines = json::array();
+// The beginning of what a run has printed; empty where nothing of it is kept.
+std::string beginning_of(const Services& services, const sessions::Session& session,
+                         const std::string& run_id, const char* stream) {
+  const auto bytes =
+      services.sessions.read_run_file(session.id, run_id, stream, 0, kShownOfOutput + 4);
+  if (!bytes.ok()) return "";
+  return to_utf8(bytes.value().substr(0, whole_characters(bytes.value(), kShownOfOutput)));
+}
+
+json line_of_begin(const Services& services, const sessions::Session& session,
+                   const sessions::RunHead& head) {
   json begun = {{"message", head.language + " started"}, {"run_id", head.id}};
   const std::string command = command_of(services, session.id, head.id);
   if (!command.empty()) begun["command"] = command;
-  lines.push_back(line_at(head.queued_at, "info", begun));
-  if (!head.finished_at) return lines;
-  auto state =
-      TRY(services.sessions.wait_run(session.principal_id, head.id, {}, services.draining));
-  const Seen seen = TRY(look_at(services, std::move(state)));
-  json ended = {{"message", head.language + " " + name_of(seen.run.status)}, {"run_id", head.id}};
-  if (seen.run.exit_code) ended["exit_code"] = *seen.run.exit_code;
-  if (!seen.output.empty()) ended["stdout"] = sandbox::shortened(seen.output, kShownOfOutput);
-  if (!seen.errors.empty()) ended["stderr"] = sandbox::shortened(seen.errors, kShownOfOutput);
-  const bool is_well = seen.run.status == sandbox::RunStatus::kCompleted;
-  lines.push_back(line_at(*head.finished_at, is_well ? "info" : "error", ended));
-  return lines;
+  return line_at(head.queued_at, "info", std::move(begun));
+}
+
+// To look here is not to have read what came of it: that is for who asked for the run.
+json line_of_end(const Services& services, const sessions::Session& session,
+                 const sessions::RunHead& head) {
+  json ended = {{"message", head.language + " " + head.status}, {"run_id", head.id}};
+  const auto state = services.sessions.wait_run(
+      session.principal_id, head.id, {}, services.draining, sessions::Manager::Reader::kNobody);
+  if (state.ok() && state.value().run.exit_code) ended["exit_code"] = *state.value().run.exit_code;
+  for (const char* stream : {"stdout", "stderr"}) {
+    std::string text = beginning_of(services, session, head.id, stream);
+    if (!text.empty()) ended[stream] = std::move(text);
+  }
+  return line_at(*head.finished_at, head.status == "completed" ? "info" : "error",
+                 std::move(ended));
 }
 
 std::int64_t start_in(const Request& request) {
@@ -83,12 +94,12 @@ std::int64_t start_in(const Request& request) {
 // Of the newest runs; `start` is in milliseconds since the epoch.
 base::Result<Response> logs(const Services& services, const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
-  const std::string since = base::to_rfc3339(start_in(request));
+  const std::int64_t start_ms = start_in(request);
   json lines = json::array();
   for (const auto& head : TRY(services.sessions.store().runs_of_session(session.id, kRunsMost))) {
-    for (json& line : TRY(lines_of(services, session, head))) {
-      if (line["timestamp"].get_ref<const std::string&>() >= since)
-        lines.push_back(std::move(line));
+    if (head.queued_at >= start_ms) lines.push_back(line_of_begin(services, session, head));
+    if (head.finished_at && *head.finished_at >= start_ms) {
+      lines.push_back(line_of_end(services, session, head));
     }
   }
   std::stable_sort(lines.begin(), lines.end(), [](const json& one, const json& other) {

@@ -17,40 +17,49 @@ constexpr std::chrono::seconds kCountedFor{1};
 
 base::Result<std::string> SignedSearch::find(const Services& services,
                                              const mcp::http::Request& request) {
-  if (has_failed_often(request.peer)) {
-    return base::error(Error::Kind::kLimit, "too many wrong signatures: try again in a second");
+  if (!begin(request.peer)) {
+    return base::error(Error::Kind::kLimit, "too many signatures are looked for: try again");
   }
+  auto found = search(services, request);
+  end(request.peer, found.ok());
+  return found;
+}
+
+base::Result<std::string> SignedSearch::search(const Services& services,
+                                               const mcp::http::Request& request) {
   Error failure = wrong_signature();
-  for (const std::string& id :
-       TRY(services.sessions.store().newest_used_sessions(kSandboxesMost))) {
-    const auto token = services.sessions.access_token_of(id);
-    if (!token.ok()) continue;
-    const auto checked = check_signature(request, token.value());
+  for (const auto& [id, token] : TRY(services.sessions.newest_access(kSandboxesMost))) {
+    const auto checked = check_signature(request, token);
     if (checked.ok()) return id;
     if (checked.error().os_errno == EKEYEXPIRED) failure = checked.error();
   }
-  note_failure(request.peer);
   return failure;
 }
 
-bool SignedSearch::has_failed_often(const std::string& address) {
-  const std::lock_guard lock(mutex_);
-  const auto found = failures_.find(address);
-  return found != failures_.end() && found->second.count >= kFailuresMost &&
-         Clock::now() - found->second.since < kCountedFor;
-}
-
-void SignedSearch::note_failure(const std::string& address) {
+// Counted before it is known what comes of it, so that many at a time are no way around.
+bool SignedSearch::begin(const std::string& address) {
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
+  if (under_way_ >= kUnderWayMost) return false;
   if (failures_.size() >= kAddressesMost) {
     std::erase_if(failures_,
                   [now](const auto& one) { return now - one.second.since >= kCountedFor; });
   }
-  if (failures_.size() >= kAddressesMost) failures_.clear();  // a thousand addresses in a second
-  Failures& failures = failures_[address];
+  // A thousand addresses within a second are counted as one.
+  const bool is_known = failures_.size() < kAddressesMost || failures_.contains(address);
+  Failures& failures = failures_[is_known ? address : ""];
   if (now - failures.since >= kCountedFor) failures = {now, 0};
+  if (failures.count >= kFailuresMost) return false;
   ++failures.count;
+  ++under_way_;
+  return true;
+}
+
+void SignedSearch::end(const std::string& address, bool was_right) {
+  const std::lock_guard lock(mutex_);
+  --under_way_;
+  const auto found = failures_.find(address);
+  if (was_right && found != failures_.end() && found->second.count > 0) --found->second.count;
 }
 
 }  // namespace tools::rest::e2b

@@ -18,9 +18,10 @@ class SignedSearch {
  public:
   static constexpr std::int64_t kSandboxesMost = 1'000;  // the newest used ones
   static constexpr int kFailuresMost = 10;               // in a second, of one address
+  static constexpr int kUnderWayMost = 2;                // at a time
 
   // The id of the session whose signature the request has. The error of check_signature() where
-  // there is none; kLimit: this address has failed too often just now.
+  // there is none; kLimit: this address has failed too often just now, or others are searched for.
   base::Result<std::string> find(const Services& services, const mcp::http::Request& request);
 
  private:
@@ -30,11 +31,14 @@ class SignedSearch {
     int count = 0;
   };
 
-  [[nodiscard]] bool has_failed_often(const std::string& address);
-  void note_failure(const std::string& address);
+  static base::Result<std::string> search(const Services& services,
+                                          const mcp::http::Request& request);
+  [[nodiscard]] bool begin(const std::string& address);
+  void end(const std::string& address, bool was_right);
 
   std::mutex mutex_;
   std::map<std::string, Failures> failures_;
+  int under_way_ = 0;
 };
 
 }  // namespace tools::rest::e2b

@@ -54,12 +54,13 @@ const char* type_of(DirectoryEvent::Kind kind) {
 json shown(const std::vector<DirectoryEvent>& events, const std::string& path,
            const sandbox::files::BoxFiles* files) {
   json all = json::array();
+  MetadataRoom room;
   for (const DirectoryEvent& event : events) {
     json one = {{"name", event.name}, {"type", type_of(event.kind)}};
     const bool has_gone =
         event.kind == DirectoryEvent::Kind::kRemove || event.kind == DirectoryEvent::Kind::kRename;
     if (files != nullptr && !has_gone) {
-      auto entry = entry_at(*files, path + "/" + event.name);
+      auto entry = entry_at(*files, path + "/" + event.name, room);
       if (entry.ok()) one["entry"] = std::move(entry).value();
     }
     all.push_back(std::move(one));
@@ -67,11 +68,13 @@ json shown(const std::vector<DirectoryEvent>& events, const std::string& path,
   return all;
 }
 
-base::Result<std::optional<sandbox::files::BoxFiles>> files_for(const Services& services,
-                                                                const RpcCall& call, bool wanted) {
-  if (!wanted) return std::optional<sandbox::files::BoxFiles>();
-  auto root = TRY(services.sessions.root_of(call.session));
-  return std::optional(files_in(std::move(root), call.session));
+// Nothing where nobody wants entries, and where no box lives: to ask what has happened starts none.
+std::optional<sandbox::files::BoxFiles> files_for(const Services& services, const RpcCall& call,
+                                                  bool wanted) {
+  if (!wanted) return std::nullopt;
+  auto root = services.sessions.look_at_root(call.session);
+  if (!root.ok()) return std::nullopt;
+  return files_in(std::move(root).value(), call.session);
 }
 
 base::Result<WatchedDirectory> begin(const Services& services, const RpcCall& call) {
@@ -102,7 +105,7 @@ base::Result<bool> wait_for_some(const DirectoryWatch& directory, int over_fd) {
 
 base::Status stream(const Services& services, const RpcCall& call, const Send& send) {
   const WatchedDirectory directory = TRY(begin(services, call));
-  const auto files = TRY(files_for(services, call, directory.with_entries));
+  const auto files = files_for(services, call, directory.with_entries);
   const base::UniqueFd over(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!over.valid()) return Error::from_errno("eventfd");
   const auto end = [&over] {
@@ -139,7 +142,7 @@ base::Result<json> create(const Services& services, Watchers& watchers, const Rp
 
 base::Result<json> events(const Services& services, Watchers& watchers, const RpcCall& call) {
   const Watchers::Taken taken = TRY(watchers.take(call.session.id, id_in(call)));
-  const auto files = TRY(files_for(services, call, taken.with_entries));
+  const auto files = files_for(services, call, taken.with_entries);
   return json{{"events", shown(taken.events, taken.path, files ? &*files : nullptr)}};
 }
 
