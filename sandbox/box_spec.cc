@@ -108,6 +108,7 @@ json spec_to_json(const BoxSpec& spec) {
                 {"certificate_authority", spec.certificate_authority},
                 {"network_quota", quota_to_json(spec.network_quota)},
                 {"private_hosts", rules_to_json(spec.private_hosts)},
+                {"denied_addresses", ranges_to_json(spec.denied_addresses)},
                 {"network_proxy", proxy_to_json(spec.network_proxy)},
                 {"kept_hosts", spec.kept_hosts},
                 {"downloads_mb", spec.downloads_mb},
@@ -161,6 +162,7 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   spec.certificate_authority = wire::string_or(value, "certificate_authority");
   spec.network_quota = TRY(quota_from_json(value.value("network_quota", json::object())));
   spec.private_hosts = TRY(rules_from_json(value.value("private_hosts", json::array())));
+  spec.denied_addresses = TRY(ranges_from_json(value.value("denied_addresses", json::array())));
   spec.network_proxy = TRY(proxy_from_json(value.value("network_proxy", json())));
   for (const json& host : value.value("kept_hosts", json::array())) {
     if (host.is_string()) spec.kept_hosts.push_back(host.get<std::string>());

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "sandbox/address_range.h"
 #include "sandbox/base/result.h"
 #include "sandbox/credential.h"
 #include "sandbox/host_folder.h"
@@ -20,6 +21,13 @@
 #include "sandbox/run.h"
 
 namespace sandbox {
+
+// What a box may reach, as it can be changed while it lives.
+struct BoxNetwork {
+  std::vector<NetworkRule> rules;
+  std::vector<Credential> credentials;
+  std::vector<AddressRange> denied_addresses;
+};
 
 struct BoxSpec {
   std::string session_id;
@@ -48,15 +56,16 @@ struct BoxSpec {
   std::string certificate_roots;
   std::string certificate_authority;
   NetworkQuota network_quota;
-  std::vector<NetworkRule> private_hosts;   // that may have private addresses
-  NetworkProxy network_proxy;               // by which the door reaches the others
-  std::vector<std::string> kept_hosts;      // whose answers the door keeps for all sessions
-  std::int64_t downloads_mb = 0;            // at most so many of them
-  std::string egress_directory;             // of hutch-egress; absolute; for who has a network
-  std::optional<std::uint32_t> egress_uid;  // as root: whose rights hutch-egress has
-  std::string note;                         // the first run tells it, if any
-  std::optional<std::int64_t> ends_in_ms;   // hard end of the session, by CLOCK_BOOTTIME
-  bool pauses_at_end = false;               // instead: it is paused then
+  std::vector<NetworkRule> private_hosts;      // that may have private addresses
+  std::vector<AddressRange> denied_addresses;  // that no host is reached at
+  NetworkProxy network_proxy;                  // by which the door reaches the others
+  std::vector<std::string> kept_hosts;         // whose answers the door keeps for all sessions
+  std::int64_t downloads_mb = 0;               // at most so many of them
+  std::string egress_directory;                // of hutch-egress; absolute; for who has a network
+  std::optional<std::uint32_t> egress_uid;     // as root: whose rights hutch-egress has
+  std::string note;                            // the first run tells it, if any
+  std::optional<std::int64_t> ends_in_ms;      // hard end of the session, by CLOCK_BOOTTIME
+  bool pauses_at_end = false;                  // instead: it is paused then
 };
 
 nlohmann::json spec_to_json(const BoxSpec& spec);

@@ -70,6 +70,7 @@ base::Result<BoxStatus> ask_status(BoxConnection& connection, milliseconds patie
   const json reply = TRY(connection.call({{"op", "status"}}, patience));
   BoxStatus status;
   status.paused = wire::boolean_or(reply, "paused", false);
+  status.paused_on_request = wire::boolean_or(reply, "paused_on_request", status.paused);
   status.attached = wire::boolean_or(reply, "attached", true);
   status.isolation = wire::print_json(reply.value("isolation", json::object()));
   const json usage = reply.value("usage", json::object());
@@ -189,6 +190,20 @@ base::Status ConnectedBox::end_with_connection() {
 
 base::Status ConnectedBox::allow(const std::vector<NetworkRule>& rules, bool take_back) {
   TRY(call({{"op", "allow"}, {"rules", rules_to_json(rules)}, {"take_back", take_back}}));
+  return base::done();
+}
+
+base::Status ConnectedBox::set_network(const BoxNetwork& network) {
+  BoxConnection connection = TRY(take());
+  if (!connection.of_this_build()) {
+    return base::error(Error::Kind::kUnsupported,
+                       "its processes are of an earlier hutch: this holds once they start anew");
+  }
+  give_back(std::move(connection));
+  TRY(call({{"op", "network"},
+            {"rules", rules_to_json(network.rules)},
+            {"credentials", credentials_to_json(network.credentials)},
+            {"denied_addresses", ranges_to_json(network.denied_addresses)}}));
   return base::done();
 }
 

@@ -49,6 +49,7 @@ class ConnectedBox : public Box {
   base::Status taken() override;
   base::Status end_with_connection() override;
   base::Status allow(const std::vector<NetworkRule>& rules, bool take_back) override;
+  base::Status set_network(const BoxNetwork& network) override;
   base::Result<base::UniqueFd> root() override;
   base::Status take_disk_room(std::int64_t bytes) override;
   base::Result<base::UniqueFd> connect(std::uint16_t port) override;

@@ -33,9 +33,10 @@ struct BoxUsage {
 
 struct BoxStatus {
   bool paused = false;
-  bool attached = true;     // some server uses it, and does not only look
-  std::vector<Run> active;  // queued and running, oldest first; without their results
-  std::string isolation;    // a JSON object: which layer holds what on this host
+  bool paused_on_request = false;  // by a client, or at the end of its time; not for being idle
+  bool attached = true;            // some server uses it, and does not only look
+  std::vector<Run> active;         // queued and running, oldest first; without their results
+  std::string isolation;           // a JSON object: which layer holds what on this host
   BoxUsage usage;
   std::map<std::string, RunContext> contexts = {};  // that runs have named, and nobody has ended
 };
@@ -86,6 +87,9 @@ class Box {
   // What its session may reach besides from now on, or not any more. kUnsupported, with the reason:
   // this box cannot, and the next one will.
   virtual base::Status allow(const std::vector<NetworkRule>& rules, bool take_back) = 0;
+  // From now on it reaches what this says, in place of all before. Where it is refused, nothing has
+  // changed. kUnsupported: its processes would have to start anew for that.
+  virtual base::Status set_network(const BoxNetwork& network) = 0;
 
   // Room for a file that is to be written from outside, until the box has counted it. kLimit when
   // the session's disk_mb do not leave so much. Where a quota holds the disk, it answers for

@@ -213,6 +213,9 @@ class Manager {
                                                                     const std::string& path) const;
   // The same of a live box only, and only to look: no use of the session. kNotFound without one.
   base::Result<base::UniqueFd> look_at_root(const Session& session);
+  // Whether it is paused and stays so until somebody resumes it. A box that does not answer at once
+  // is as its row says.
+  bool sleeps(const Session& session);
   // A live box for the session: the running one, or a new one.
   base::Result<std::shared_ptr<sandbox::Box>> box_of(const Session& session);
 
@@ -223,6 +226,7 @@ class Manager {
   struct Network {
     std::vector<sandbox::NetworkRule> hosts;
     std::vector<sandbox::Credential> credentials;
+    std::vector<sandbox::AddressRange> denied;  // addresses that no host is reached at
     std::string note;
   };
   [[nodiscard]] base::Result<Network> network_of(const Session& session) const;
@@ -236,9 +240,8 @@ class Manager {
   base::Result<std::string> allow(const std::string& principal_id, const std::string& id,
                                   const std::vector<sandbox::NetworkRule>& rules, bool take_back);
   // Makes another choice, as SessionOptions::network has it, of what the session may reach of what
-  // the operator allows. It holds at once. An error: it is as before, or the box and the row do not
-  // agree until this is called again.
-  base::Status change_network(const Session& session, const std::string& network);
+  // the operator allows. It holds at once. kUnsupported: its processes would have to start anew.
+  base::Status change_network(const Session& known, const std::string& network);
   // Ends the session's processes, unless something is in progress: kConflict.
   base::Status restart(const Session& session);
 

@@ -1,6 +1,4 @@
 // Hosts that the operator allows one session besides, while it lives.
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
@@ -43,34 +41,24 @@ base::Result<std::string> Manager::allow(const std::string& principal_id, const 
   return allowed.error().message;
 }
 
-namespace {
-
-std::vector<NetworkRule> without(std::vector<NetworkRule> rules,
-                                 const std::vector<NetworkRule>& others) {
-  std::erase_if(rules, [&others](const NetworkRule& rule) {
-    return std::find(others.begin(), others.end(), rule) != others.end();
-  });
-  return rules;
-}
-
-}  // namespace
-
-base::Status Manager::change_network(const Session& session, const std::string& network) {
-  Session changed = session;
-  changed.network = TRY(choose_network(network));
-  const std::vector<NetworkRule> before = TRY(network_of(session)).hosts;
-  const std::vector<NetworkRule> after = TRY(network_of(changed)).hosts;
+base::Status Manager::change_network(const Session& known, const std::string& network) {
+  // With the box as it is, and not as another change or a start leaves it meanwhile.
+  const auto lock = lock_of(known.id);
+  const std::lock_guard one_at_a_time(*lock);
+  Session session = TRY(find(known.principal_id, known.id));
+  if (session.status == "destroyed") return deleted();
+  session.network = TRY(choose_network(network));
+  Network wanted = TRY(network_of(session));
   const auto box = sandbox_.look_at(session.id);
   if (!box.ok() && box.error().kind != Error::Kind::kNotFound) return box.error();
-  const auto added = without(after, before);
-  const auto removed = without(before, after);
-  // What is refused is refused first, and has changed nothing.
-  if (box.ok() && !added.empty()) TRY(box.value()->allow(added, false));
-  if (box.ok() && !removed.empty()) TRY(box.value()->allow(removed, true));
-  TRY(store_.set_network(session.id, changed.network));
-  TRY(store_.add_audit(
-      {base::now_ms(), session.principal_id, session.id, "network_changed",
-       "{\"rules\":" + sandbox::wire::print_json(sandbox::rules_to_json(after)) + "}"}));
+  const std::string rules = sandbox::wire::print_json(sandbox::rules_to_json(wanted.hosts));
+  if (box.ok()) {
+    TRY(box.value()->set_network(
+        {std::move(wanted.hosts), std::move(wanted.credentials), std::move(wanted.denied)}));
+  }
+  TRY(store_.set_network(session.id, session.network));
+  TRY(store_.add_audit({base::now_ms(), session.principal_id, session.id, "network_changed",
+                        "{\"rules\":" + rules + "}"}));
   if (!box.ok()) return base::done();
   const auto status = TRY(box.value()->status());
   return store_.set_isolation(session.id, status.isolation);

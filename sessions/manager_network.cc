@@ -66,9 +66,10 @@ bool are_within(const std::vector<NetworkRule>& hosts, const std::vector<Network
 base::Status check_network_keys(const json& network) {
   if (!network.is_object()) return invalid_network("network must be an object");
   for (const auto& [key, value] : network.items()) {
-    if (key != "allow" && key != "block_outbound" && key != "credentials") {
+    if (key != "allow" && key != "block_outbound" && key != "credentials" &&
+        key != "deny_addresses") {
       return invalid_network("unknown key network." + sandbox::echoed(key) +
-                             "; there are: allow, block_outbound, credentials");
+                             "; there are: allow, block_outbound, credentials, deny_addresses");
     }
   }
   const json block = network.value("block_outbound", json(false));
@@ -108,9 +109,13 @@ base::Result<std::optional<std::string>> Manager::choose_network(const std::stri
     return invalid_network(
         "network.block_outbound is true: then network.allow and credentials are empty");
   }
-  if (!blocks && credentials.empty() && network.value("allow", json()).is_null()) {
-    return std::optional<std::string>();
+  auto denied = sandbox::ranges_from_json(network.value("deny_addresses", json()));
+  if (!denied.ok()) return std::move(denied).error().context("network.deny_addresses");
+  const bool says_nothing = network.value("allow", json()).is_null();
+  if (says_nothing && !denied.value().empty()) {
+    return invalid_network("network.deny_addresses goes with network.allow");
   }
+  if (!blocks && credentials.empty() && says_nothing) return std::optional<std::string>();
   std::vector<NetworkRule> chosen;
   for (const std::string& name : asked) {
     auto hosts = hosts_of(name, granted);
@@ -133,8 +138,9 @@ base::Result<std::optional<std::string>> Manager::choose_network(const std::stri
           sandbox::echoed(name));
     }
   }
-  return std::optional<std::string>(
-      sandbox::wire::print_json(json{{"allow", asked}, {"credentials", credentials}}));
+  json row{{"allow", asked}, {"credentials", credentials}};
+  if (!denied.value().empty()) row["deny_addresses"] = sandbox::ranges_to_json(denied.value());
+  return std::optional<std::string>(sandbox::wire::print_json(row));
 }
 
 base::Result<Manager::Network> Manager::network_of(const Session& session) const {
@@ -162,6 +168,7 @@ base::Result<Manager::Network> Manager::network_of(const Session& session) const
     }
     result.hosts.insert(result.hosts.end(), hosts.value().begin(), hosts.value().end());
   }
+  result.denied = TRY(sandbox::ranges_from_json(row.value("deny_addresses", json())));
   const auto names = TRY(network_texts(row, "credentials"));
   TRY(add_credentials(names, result));
   TRY(add_index_credentials(result));
@@ -215,6 +222,7 @@ base::Status Manager::add_network(Network network, const Session& session,
                                   sandbox::BoxSpec& spec) const {
   if (!network.note.empty()) add_note(network.note, spec.note);
   TRY(add_bounds(session, spec));
+  spec.denied_addresses = std::move(network.denied);
   if (network.hosts.empty()) return base::done();
   // Without anybody to trust, nobody can look into it.
   if (config_.network.downloads_mb > 0 && !config_.network.roots.empty()) {

@@ -14,6 +14,8 @@ using std::chrono::steady_clock;
 // client of another waiting.
 constexpr std::chrono::milliseconds kGlancePatience{1000};
 constexpr std::chrono::milliseconds kSweepPatience{200};
+// Of a thread that others wait for.
+constexpr std::chrono::milliseconds kSleeperPatience{50};
 // All of them together.
 constexpr std::chrono::milliseconds kListPatience{2000};
 
@@ -35,6 +37,13 @@ base::Result<SessionState> Manager::state_of(Session session) {
     add_silence(state, status.error());
   }
   return state;
+}
+
+bool Manager::sleeps(const Session& session) {
+  // Nothing else can have paused it.
+  if (session.status != "paused" && !session.pauses_at_end) return false;
+  const auto status = sandbox_.glance_at(session.id, kSleeperPatience);
+  return status.ok() ? status.value().paused_on_request : session.status == "paused";
 }
 
 void Manager::add_silence(SessionState& state, const base::Error& why) {

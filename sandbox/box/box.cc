@@ -212,6 +212,7 @@ base::Status Box::start_control() {
   actions.allow = [this](const std::vector<NetworkRule>& rules, bool take_back) {
     return allow(rules, take_back);
   };
+  actions.set_network = [this](BoxNetwork network) { return set_network(std::move(network)); };
   actions.status = [this] { return status(); };
   actions.root_fd = [this] { return init_->root_fd(); };
   actions.connect = [this](int family, std::uint16_t port) { return init_->connect(family, port); };
@@ -280,6 +281,7 @@ json Box::status() {
     contexts[name] = {{"language", name_of(context.language)}, {"directory", context.directory}};
   }
   return {{"paused", paused()},
+          {"paused_on_request", paused() && paused_on_request_},
           {"attached", control_->attached()},
           {"active", active},
           {"contexts", contexts},

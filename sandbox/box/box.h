@@ -49,6 +49,7 @@ class Box {
   [[nodiscard]] std::int64_t journal_bytes_most() const;
   base::Status listen_for(const std::vector<NetworkRule>& rules);
   base::Status allow(const std::vector<NetworkRule>& rules, bool take_back);
+  base::Status set_network(BoxNetwork network);
   base::Status start_control();
   // What the watchdog is to look after, and whom it tells.
   Watchdog::Watched watched();

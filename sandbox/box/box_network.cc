@@ -97,4 +97,25 @@ base::Status Box::allow(const std::vector<NetworkRule>& rules, bool take_back) {
   return base::done();
 }
 
+base::Status Box::set_network(BoxNetwork network) {
+  const bool looks_inside =
+      !network.credentials.empty() ||
+      std::any_of(network.rules.begin(), network.rules.end(),
+                  [](const NetworkRule& rule) { return limits_requests(rule); });
+  if (looks_inside && spec_.certificate_authority.empty()) {
+    return not_in_this_box("its processes do not trust the door, which would look into TLS");
+  }
+  TRY(check_network_rules(network.rules));
+  // Before anything is reached by the new rules.
+  auto denied_before = std::exchange(spec_.denied_addresses, network.denied_addresses);
+  if (auto listens = listen_for(network.rules); !listens.ok()) {
+    spec_.denied_addresses = std::move(denied_before);
+    return listens;
+  }
+  spec_.network = std::move(network.rules);
+  spec_.credentials = std::move(network.credentials);
+  if (egress_) egress_->tell_rules();
+  return base::done();
+}
+
 }  // namespace sandbox::box

@@ -138,6 +138,15 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     TRY(actions_.allow(rules, wire::boolean_or(request, "take_back", false)));
     return json::object();
   }
+  if (op == "network") {
+    BoxNetwork network;
+    network.rules = TRY(rules_from_json(request.value("rules", json::array())));
+    network.credentials = TRY(credentials_from_json(request.value("credentials", json::array())));
+    network.denied_addresses =
+        TRY(ranges_from_json(request.value("denied_addresses", json::array())));
+    TRY(actions_.set_network(std::move(network)));
+    return json::object();
+  }
   if (op == "root") {
     hand_over_root(client);
     return json();

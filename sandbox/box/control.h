@@ -26,6 +26,7 @@ class Control {
     std::function<void()> taken;
     std::function<void()> end_with_connection;
     std::function<base::Status(const std::vector<NetworkRule>&, bool take_back)> allow;
+    std::function<base::Status(BoxNetwork)> set_network;
     std::function<nlohmann::json()> status;
     std::function<int()> root_fd;
     std::function<base::Result<base::UniqueFd>(int family, std::uint16_t port)> connect;

@@ -191,6 +191,7 @@ json EgressLink::policy() const {
           {"addresses", spec_.network_addresses},
           {"quota", quota_to_json(quota)},
           {"private_hosts", rules_to_json(spec_.private_hosts)},
+          {"denied_addresses", ranges_to_json(spec_.denied_addresses)},
           {"proxy", proxy_to_json(spec_.network_proxy)},
           {"kept_hosts", spec_.kept_hosts}};
 }

@@ -46,6 +46,9 @@ bool is_in(const Block4 (&blocks)[kSize], std::uint32_t address) {
   });
 }
 
+constexpr std::initializer_list<unsigned> kNat64 = {0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0};
+constexpr std::initializer_list<unsigned> k6to4 = {0x20, 0x02};
+
 bool is_public4(std::uint32_t address) { return !is_in(kNotPublic4, address); }
 
 std::uint32_t embedded4(const ip::address_v6::bytes_type& bytes, std::size_t offset) {
@@ -62,16 +65,32 @@ bool starts_with(const ip::address_v6::bytes_type& bytes, std::initializer_list<
 
 bool is_public6(const ip::address_v6& address) {
   const auto bytes = address.to_bytes();
-  if (starts_with(bytes, {0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0})) {  // NAT64
-    return is_public4(embedded4(bytes, 12));
-  }
-  if (starts_with(bytes, {0x20, 0x02})) return is_public4(embedded4(bytes, 2));  // 6to4
-  if (starts_with(bytes, {0x20, 0x01, 0, 0})) return false;                      // Teredo
+  if (starts_with(bytes, kNat64)) return is_public4(embedded4(bytes, 12));
+  if (starts_with(bytes, k6to4)) return is_public4(embedded4(bytes, 2));
+  if (starts_with(bytes, {0x20, 0x01, 0, 0})) return false;  // Teredo
   // Of all others, only what is global unicast: neither ::, ::1, ::ffff:0:0/96 nor fc00::/7.
   return (bytes[0] & 0xE0) == 0x20;
 }
 
+AddressBytes mapped(const ip::address_v4& address) {
+  return ip::make_address_v6(ip::v4_mapped, address).to_bytes();
+}
+
+bool is_in(const std::vector<AddressRange>& ranges, const AddressBytes& address) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&address](const AddressRange& range) { return contains(range, address); });
+}
+
 }  // namespace
+
+bool is_denied(const ip::address& address, const std::vector<AddressRange>& denied) {
+  if (address.is_v4()) return is_in(denied, mapped(address.to_v4()));
+  const auto bytes = address.to_v6().to_bytes();
+  if (is_in(denied, bytes)) return true;
+  if (starts_with(bytes, kNat64))
+    return is_in(denied, mapped(ip::address_v4(embedded4(bytes, 12))));
+  return starts_with(bytes, k6to4) && is_in(denied, mapped(ip::address_v4(embedded4(bytes, 2))));
+}
 
 bool is_public(const ip::address& address) {
   if (address.is_v4()) return is_public4(address.to_v4().to_uint());

@@ -2,7 +2,11 @@
 // registries of special-purpose addresses, RFC 6890 and its updates.
 #pragma once
 
+#include <vector>
+
 #include <boost/asio/ip/address.hpp>
+
+#include "sandbox/address_range.h"
 
 namespace sandbox::egress {
 
@@ -13,6 +17,9 @@ bool is_public(const boost::asio::ip::address& address);
 
 // Of the networks of homes and companies: RFC 1918, RFC 6598, RFC 4193.
 bool is_private(const boost::asio::ip::address& address);
+
+// Whether one of the ranges has it, or the address of version 4 that it stands for (NAT64, 6to4).
+bool is_denied(const boost::asio::ip::address& address, const std::vector<AddressRange>& denied);
 
 // Whether it is one of this machine's own, whatever range it is of. Nothing is sent to find out.
 bool is_own(const boost::asio::ip::address& address);

@@ -80,6 +80,8 @@ base::Status take_message(Session& session, Resources& resources, const json& me
     session.set_credentials(
         TRY(credentials_from_json(message.value("credentials", json::array()))));
     session.set_private_hosts(TRY(rules_from_json(message.value("private_hosts", json::array()))));
+    session.set_denied_addresses(
+        TRY(ranges_from_json(message.value("denied_addresses", json::array()))));
     session.set_proxy(TRY(proxy_from_json(message.value("proxy", json()))));
     // Once: what it has used meanwhile is not given back.
     if (op == "open") {

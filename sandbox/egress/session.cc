@@ -9,6 +9,7 @@
 
 #include "sandbox/egress/direct.h"
 #include "sandbox/egress/proxy.h"
+#include "sandbox/egress/addresses.h"
 #include "sandbox/egress/upstream.h"
 #include "sandbox/egress/upstream_proxy.h"
 #include "sandbox/run.h"
@@ -76,6 +77,19 @@ void Session::set_rules(std::vector<NetworkRule> rules) {
       return sandbox::allows(rule, connection->host, connection->port) && was_taken(rule);
     });
     if (ends) connection->close();
+  }
+}
+
+bool Session::reaches_what_is_denied(Connection& connection) const {
+  error_code failure;
+  const auto there = connection.upstream.socket().remote_endpoint(failure);
+  return !failure && is_denied(there.address(), denied_addresses_);
+}
+
+void Session::set_denied_addresses(std::vector<AddressRange> ranges) {
+  denied_addresses_ = std::move(ranges);
+  for (const auto& connection : connections_) {
+    if (reaches_what_is_denied(*connection)) connection->close();
   }
 }
 
@@ -215,11 +229,18 @@ Task<std::string> Session::open(Connection& connection) {
   }
   const bool may_be_private = sandbox::allows_host(private_hosts_, connection.host);
   std::string reason;
-  if (!pinned && goes_by(proxy_, connection.host)) {
+  if (!pinned && goes_by(proxy_, connection.host) && !denied_addresses_.empty()) {
+    reason =
+        "this session denies addresses, and which one the host has is known to the proxy alone "
+        "by which hosts are reached here";
+  } else if (!pinned && goes_by(proxy_, connection.host)) {
     reason = co_await connect_by_proxy(connection, lookups_, proxy_);
   } else {
-    reason = co_await connect_upstream(connection, lookups_, pinned, may_be_private);
+    const Bounds bounds{may_be_private, denied_addresses_};
+    reason = co_await connect_upstream(connection, lookups_, pinned, bounds);
   }
+  // It may be denied since it was looked at.
+  if (reason.empty() && reaches_what_is_denied(connection)) reason = "its address is denied now";
   if (reason.empty() && !closed_) {
     connection.began = Connection::Clock::now();
     tell_opened(connection);

@@ -12,6 +12,7 @@
 
 #include <boost/asio/ip/udp.hpp>
 
+#include "sandbox/address_range.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
 #include "sandbox/egress/asio.h"
@@ -52,6 +53,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void set_addresses(std::map<std::string, asio::ip::address> addresses);
   void set_credentials(std::vector<Credential> credentials);
   void set_private_hosts(std::vector<NetworkRule> hosts) { private_hosts_ = std::move(hosts); }
+  void set_denied_addresses(std::vector<AddressRange> ranges);
   void set_proxy(NetworkProxy proxy) { proxy_ = std::move(proxy); }
   void set_quota(const NetworkQuota& quota);
   // Whose answers are kept for all; canonical names.
@@ -123,6 +125,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<std::string> answer(std::string_view query);
   void use_up();
   [[nodiscard]] std::string why_used_up() const;  // empty: it may go on
+  [[nodiscard]] bool reaches_what_is_denied(Connection& connection) const;
   void finish(const std::shared_ptr<Connection>& connection);
 
   asio::io_context& context_;
@@ -141,6 +144,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::vector<NetworkRule> rules_;
   std::map<std::string, asio::ip::address> addresses_;
   std::vector<NetworkRule> private_hosts_;
+  std::vector<AddressRange> denied_addresses_;
   NetworkProxy proxy_;
   std::set<std::string> kept_hosts_;
   std::shared_ptr<LeafCertificates> leaves_;

@@ -26,6 +26,11 @@ Task<error_code> connect_to(Socket& socket, asio::ip::tcp::endpoint endpoint) {
   co_return failure;
 }
 
+std::string why_denied(const asio::ip::address& address, const std::vector<AddressRange>& denied) {
+  if (!is_denied(address, denied)) return "";
+  return "the name stands for " + address.to_string() + ", which this session denies";
+}
+
 std::string why_not(const asio::ip::address& address, bool may_be_private) {
   if (!is_public(address) && !(may_be_private && is_private(address))) {
     return "the name stands for " + address.to_string() +
@@ -42,7 +47,7 @@ std::string why_not(const asio::ip::address& address, bool may_be_private) {
 }  // namespace
 
 Task<std::string> connect_upstream(Connection& connection, Lookups& lookups,
-                                   std::optional<asio::ip::address> pinned, bool may_be_private) {
+                                   std::optional<asio::ip::address> pinned, Bounds bounds) {
   Lookups::Addresses addresses;
   if (pinned) {
     addresses.push_back(*pinned);
@@ -50,8 +55,8 @@ Task<std::string> connect_upstream(Connection& connection, Lookups& lookups,
     addresses = co_await lookups.find(connection.host + ".", connection.client.socket());
   }
   for (const auto& address : addresses) {
-    if (pinned) break;
-    std::string refusal = why_not(address, may_be_private);
+    std::string refusal = why_denied(address, bounds.denied);
+    if (refusal.empty() && !pinned) refusal = why_not(address, bounds.may_be_private);
     if (!refusal.empty()) co_return refusal;
   }
   if (addresses.empty()) co_return "the host of hutch finds no address for this name";

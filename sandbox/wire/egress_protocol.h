@@ -7,6 +7,7 @@
 //   {"op":"open","session_id":"..","build":"..","rules":["host:port"..],
 //      "quota":{"requests_per_second":n,"connections":n,"bytes_left":n},
 //      "private_hosts":["host:port"..],                            which may have private addresses
+//      "denied_addresses":["10.0.0.0/8"..],                        that no host is reached at
 //      "proxy":{"host":"..","port":n,"authorization":"..","direct":["host"..]}|null,
 //      "addresses":{"host":"address"}, "kept_hosts":["host"..],    whose answers all sessions share
 //      "credentials":[{"name","host","place","allow_plain"}..]}             first, and once

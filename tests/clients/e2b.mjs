@@ -55,7 +55,7 @@ const tests = {
   },
   async files(sandbox) {
     const { files } = sandbox;
-    assert.equal((await files.write("/workspace/dir/a ü.txt", "äöü")).path, "/workspace/dir/a ü.txt");
+    assert.equal((await files.write("dir/a ü.txt", "äöü")).path, "/home/user/dir/a ü.txt");
     assert.equal(await files.read("dir/a ü.txt"), "äöü");
     await files.write([{ path: "many/1", data: "1" }, { path: "many/2", data: "22" }]);
     assert.deepEqual((await files.list("many")).map((one) => [one.name, one.type, one.size]).sort(), [["1", FileType.FILE, 1], ["2", FileType.FILE, 2]]);
@@ -70,8 +70,25 @@ const tests = {
     const events = [];
     const watch = await files.watchDir("many", (event) => events.push([event.name, event.type]));
     await files.write("many/3", "3");
-    await until(() => events.some(([name, type]) => name === "3" && type === "create"));
+    await until(() => events.some(([name, type]) => name === "3" && type === "write"));
+    assert.deepEqual([...new Set(events.map(([name]) => name))], ["3"]);
     await watch.stop();
+  },
+  async newer(sandbox) {
+    const { files } = sandbox;
+    assert.equal((await sandbox.commands.run("pwd")).stdout, "/home/user\n");
+    assert.deepEqual((await files.write("m.txt", "x", { metadata: { owner: "me" } })).metadata, { owner: "me" });
+    assert.deepEqual((await files.getInfo("m.txt")).metadata, { owner: "me" });
+    const events = [];
+    const watch = await files.watchDir(".", (event) => events.push(event), { includeEntry: true });
+    await files.write("m.txt", "longer");
+    await until(() => events.length > 0);
+    assert.deepEqual([events[0].name, events[0].type, events[0].entry.size], ["m.txt", "write", 6]);
+    await watch.stop();
+    assert.equal(await (await fetch(await sandbox.downloadUrl("m.txt"))).text(), "longer");
+    await sandbox.updateNetwork({ denyOut: ["0.0.0.0/0"] });
+    await assert.rejects(sandbox.updateNetwork({ allowOut: ["example.com"] }), /example.com/);
+    assert.match(await files.read("/proc/self/status"), /^Name:/);
   },
   async life(sandbox) {
     const before = await sandbox.getInfo();
@@ -89,7 +106,10 @@ const tests = {
   },
 };
 
-if (process.env.E2B_SDK) delete tests.contexts; // the older one asks for them without its token
+if (process.env.E2B_SDK) {
+  delete tests.contexts; // the older one asks for them without its token
+  delete tests.newer;
+}
 const sandbox = await Sandbox.create({ timeoutMs: 600_000, envs: { WHO: "hutch" }, metadata: { team: "red" } });
 for (const [name, run] of Object.entries(tests)) {
   await run(sandbox);

@@ -98,6 +98,21 @@ def test_other_names_do_not_exist_and_the_result_says_so(world):
     assert text.count("refused:") == 1 and "network: evil.example, many.test refused: not allowed" in text and "--allow HOST" in text, text
 
 
+def test_addresses_that_are_denied_are_not_reached_whatever_name_leads_there(world):
+    wished = {"allow": [world.web, world.plain]}
+    open_one = world.call("create_session", network=wished)["session_id"]
+    closed = world.call("create_session", network={**wished, "deny_addresses": ["10.0.0.0/8", "127.0.0.0/30"]})["session_id"]
+    for session, reached in ((open_one, True), (closed, False)):
+        run = world.run(f"curl -sS http://{world.web}/denied", "bash", session_id=session)
+        assert ("GET /denied" in run["stdout"]) is reached, run
+    assert any("127.0.0.1, which this session denies" in why for why in refused(run).values()), run
+    for wrong, says in (([1], "an address is a string"), (["web.test"], "no IP address"), ("10.0.0.0/8", "array of strings")):
+        with pytest.raises(ToolError, match=says):
+            world.call("create_session", network={**wished, "deny_addresses": wrong})
+    with pytest.raises(ToolError, match="goes with network.allow"):
+        world.call("create_session", network={"deny_addresses": ["10.0.0.0/8"]})
+
+
 def test_what_libraries_report_of_themselves_is_left_out_but_of_the_audit(world):
     hosts = ["telemetry.nextjs.org", "us.i.posthog.com", "static.scarf.sh"]
     run = world.run(f"for host in {' '.join(hosts)} evil.example; do curl -sS https://$host; done", "bash")

@@ -25,14 +25,15 @@ class PortConnector {
   static constexpr std::size_t kOpenMost = 512;     // half of them of one principal
   static constexpr std::size_t kAnswersMost = 128;  // of refusals that are not read yet; as above
   static constexpr std::size_t kOpenOfOnePortMost = 64;
+  static constexpr std::size_t kVisitsMost = 256;  // half of them to one principal's ports
 
   explicit PortConnector(const Services& services) : services_(services) {}
   ~PortConnector();
   PortConnector(const PortConnector&) = delete;
   PortConnector& operator=(const PortConnector&) = delete;
 
-  // Who comes in because a port is public; together they take no more room than one principal, and
-  // none of those who have a right of their own.
+  // Who comes in because a port is public: they take no room of those who have a right of their
+  // own.
   static constexpr const char* kVisitors = "visitors of public ports";
 
   // `taken` has been let in, as `who`: a principal or kVisitors. What cannot be done is its answer.
@@ -59,6 +60,8 @@ class PortConnector {
   const Services& services_;
   const std::shared_ptr<mcp::http::FairBudget> open_ =
       std::make_shared<mcp::http::FairBudget>(kOpenMost);
+  const std::shared_ptr<mcp::http::FairBudget> visits_ =
+      std::make_shared<mcp::http::FairBudget>(kVisitsMost);
   const std::shared_ptr<mcp::http::FairBudget> of_ports_ =
       std::make_shared<mcp::http::FairBudget>(kOpenMost, kOpenOfOnePortMost);
   const std::shared_ptr<mcp::http::FairBudget> answers_ =

@@ -201,11 +201,8 @@ std::optional<mcp::auth::Challenge> identify(const Services& services, Request& 
   if (services.public_ports && !lives(session.value())) {
     return refused_as_e2b(502, *place, "The sandbox was not found");
   }
-  if (!session.value().wakes_by_port) {
-    const auto now = services.sessions.state_of(session.value());
-    if (now.ok() && now.value().session.status == "paused") {
-      return refused_as_e2b(502, *place, "The sandbox is paused");
-    }
+  if (!session.value().wakes_by_port && services.sessions.sleeps(session.value())) {
+    return refused_as_e2b(502, *place, "The sandbox is paused");
   }
   const bool is_visitor = !session_at_host(services, head, *place).ok();
   head.principal = {is_visitor ? PortConnector::kVisitors : session.value().principal_id, {}};

@@ -5,6 +5,7 @@
 
 namespace {
 
+using sandbox::goes_by;
 using sandbox::NetworkProxy;
 
 TEST(NetworkProxy, IsForAllButWhatGoesDirectly) {

@@ -66,6 +66,7 @@ class FakeBox final : public Box {
   base::Status taken() override { return base::done(); }
   base::Status end_with_connection() override { return base::done(); }
   base::Status allow(const std::vector<NetworkRule>&, bool) override { return base::done(); }
+  base::Status set_network(const BoxNetwork&) override { return base::done(); }
   base::Result<base::UniqueFd> root() override {
     return base::open_file(AT_FDCWD, directory_, O_PATH | O_DIRECTORY);
   }

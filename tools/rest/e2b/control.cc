@@ -88,7 +88,7 @@ base::Status check_wishes(const Arguments& body) {
 }
 
 bool denies_all(const json& denied) {
-  return denied == json::array({"0.0.0.0/0"}) || denied == json::array({"0.0.0.0/0", "::/0"});
+  return denied.is_array() && std::find(denied.begin(), denied.end(), "0.0.0.0/0") != denied.end();
 }
 
 // What a session may reach, as sessions are asked for it: all that the operator allows, or of that
@@ -105,17 +105,21 @@ base::Result<std::string> network_in(const json& given, bool is_open,
   for (const auto& [name, value] : network.items()) {
     const bool says_nothing = value.is_null() || value == json::array() || value == json::object();
     const bool is_served =
-        name == "allowOut" || (name == "denyOut" && (!allowed.empty() || denies_all(value))) ||
+        name == "allowOut" || name == "denyOut" ||
         // Older SDKs always say it. Ports keep their token, which its answer has.
         (name == "allowPublicTraffic" && value.is_boolean()) || name == "maskRequestHost";
     if (says_nothing || is_served) continue;
     return base::error(Error::Kind::kUnsupported,
                        "network." + name +
-                           ": of network there are allowOut with names of hosts, "
-                           "and denyOut of everything, 0.0.0.0/0");
+                           ": of network there are allowOut with names of hosts, denyOut with "
+                           "addresses, allowPublicTraffic and maskRequestHost");
   }
-  if (allowed.empty() && denies_all(network.value("denyOut", json()))) {
-    wanted = {{"block_outbound", true}};
+  const json denied = network.value("denyOut", json());
+  if (allowed.empty() && denies_all(denied)) wanted = {{"block_outbound", true}};
+  // What is named beside hosts that are allowed is denied anyway, like all that is not named.
+  if (allowed.empty() && is_open && !denies_all(denied) && !denied.empty()) {
+    wanted["deny_addresses"] = denied;
+    if (!wanted.contains("allow")) wanted["allow"] = json::array();
   }
   return wanted.empty() ? "" : sandbox::wire::print_json(wanted);
 }
@@ -164,12 +168,13 @@ base::Result<Response> create(const Services& services, const Request& request,
 base::Result<Response> connect(const Services& services, const Request& request,
                                const Arguments& body) {
   const sessions::Session session = TRY(sandbox_of(services, request));
-  const auto state = TRY(services.sessions.resume(request.principal.id, session.id));
   const std::int64_t seconds = body.integer("timeout", 0);
   const auto over = sessions::ends_at_ms(session);
+  // First, or one whose time is over meanwhile would be paused again.
   if (over && seconds > 0 && *over < base::now_ms() + seconds * 1000) {
     TRY(services.sessions.set_lifetime(session, seconds));
   }
+  (void)TRY(services.sessions.resume(request.principal.id, session.id));
   const auto now = TRY(services.sessions.find(request.principal.id, session.id));
   return json_answer(200, TRY(shown(services, now)));
 }

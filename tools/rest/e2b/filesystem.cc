@@ -262,10 +262,7 @@ Route file_route(const Services& services, const std::shared_ptr<SignedSearch>& 
 
 Response health(const Services& services, const Request& request) {
   const auto session = session_of(services, request);
-  // It may have been paused by its box, at its time.
-  const auto now = session.ok() ? services.sessions.state_of(session.value())
-                                : base::Result<sessions::SessionState>(session.error());
-  const bool runs = now.ok() && now.value().session.status != "paused";
+  const bool runs = session.ok() && !services.sessions.sleeps(session.value());
   return runs ? empty_answer() : refused_with_code(502, "the sandbox does not run");
 }
 

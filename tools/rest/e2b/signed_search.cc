@@ -17,11 +17,12 @@ constexpr std::chrono::seconds kCountedFor{1};
 
 base::Result<std::string> SignedSearch::find(const Services& services,
                                              const mcp::http::Request& request) {
-  if (!begin(request.peer)) {
+  const auto counted_for = begin(request.peer);
+  if (!counted_for) {
     return base::error(Error::Kind::kLimit, "too many signatures are looked for: try again");
   }
   auto found = search(services, request);
-  end(request.peer, found.ok());
+  end(*counted_for, found.ok());
   return found;
 }
 
@@ -37,28 +38,29 @@ base::Result<std::string> SignedSearch::search(const Services& services,
 }
 
 // Counted before it is known what comes of it, so that many at a time are no way around.
-bool SignedSearch::begin(const std::string& address) {
+std::optional<std::string> SignedSearch::begin(const std::string& address) {
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
-  if (under_way_ >= kUnderWayMost) return false;
+  if (under_way_ >= kUnderWayMost) return std::nullopt;
   if (failures_.size() >= kAddressesMost) {
     std::erase_if(failures_,
                   [now](const auto& one) { return now - one.second.since >= kCountedFor; });
   }
   // A thousand addresses within a second are counted as one.
   const bool is_known = failures_.size() < kAddressesMost || failures_.contains(address);
-  Failures& failures = failures_[is_known ? address : ""];
+  std::string counted_for = is_known ? address : "";
+  Failures& failures = failures_[counted_for];
   if (now - failures.since >= kCountedFor) failures = {now, 0};
-  if (failures.count >= kFailuresMost) return false;
+  if (failures.count >= kFailuresMost) return std::nullopt;
   ++failures.count;
   ++under_way_;
-  return true;
+  return counted_for;
 }
 
-void SignedSearch::end(const std::string& address, bool was_right) {
+void SignedSearch::end(const std::string& counted_for, bool was_right) {
   const std::lock_guard lock(mutex_);
   --under_way_;
-  const auto found = failures_.find(address);
+  const auto found = failures_.find(counted_for);
   if (was_right && found != failures_.end() && found->second.count > 0) --found->second.count;
 }
 

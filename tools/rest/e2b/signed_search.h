@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "mcp/http/message.h"
@@ -18,7 +19,7 @@ class SignedSearch {
  public:
   static constexpr std::int64_t kSandboxesMost = 1'000;  // the newest used ones
   static constexpr int kFailuresMost = 10;               // in a second, of one address
-  static constexpr int kUnderWayMost = 2;                // at a time
+  static constexpr int kUnderWayMost = 8;                // at a time, each of some milliseconds
 
   // The id of the session whose signature the request has. The error of check_signature() where
   // there is none; kLimit: this address has failed too often just now, or others are searched for.
@@ -33,8 +34,9 @@ class SignedSearch {
 
   static base::Result<std::string> search(const Services& services,
                                           const mcp::http::Request& request);
-  [[nodiscard]] bool begin(const std::string& address);
-  void end(const std::string& address, bool was_right);
+  // Whom it is counted for; nothing: it is not to be.
+  [[nodiscard]] std::optional<std::string> begin(const std::string& address);
+  void end(const std::string& counted_for, bool was_right);
 
   std::mutex mutex_;
   std::map<std::string, Failures> failures_;
