@@ -53,13 +53,10 @@ std::optional<std::string> with_whole_characters(std::string_view text) {
   return whole;
 }
 
-bool only_code_is_replaced(nlohmann::json message) {
-  if (!message.is_object() || message.value("method", nlohmann::json()) != "tools/call")
-    return false;
-  const nlohmann::json::json_pointer arguments("/params/arguments");
-  if (!message.contains(arguments) || !message[arguments].is_object()) return false;
-  message[arguments].erase("code");
-  return print(message).find(kReplacement) == std::string::npos;
+bool only_code_is_replaced(nlohmann::json arguments) {
+  if (!arguments.is_object()) return false;
+  arguments.erase("code");
+  return print(arguments).find(kReplacement) == std::string::npos;
 }
 
 }  // namespace mcp

@@ -15,8 +15,8 @@ namespace mcp {
 // has none.
 std::optional<std::string> with_whole_characters(std::string_view text);
 
-// True where only the argument `code` of a tool has U+FFFD: whoever runs it sees what came. In a
+// True where only the member `code` of `arguments` has U+FFFD: whoever runs it sees what came. In a
 // name, or in text that goes into a file, it would be something else than what was meant.
-bool only_code_is_replaced(nlohmann::json message);
+bool only_code_is_replaced(nlohmann::json arguments);
 
 }  // namespace mcp

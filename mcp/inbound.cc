@@ -14,6 +14,14 @@ using nlohmann::json;
 
 namespace {
 
+bool only_code_of_a_call_is_replaced(json message) {
+  if (!message.is_object() || message.value("method", json()) != "tools/call") return false;
+  const json::json_pointer arguments("/params/arguments");
+  if (!message.contains(arguments) || !message[arguments].is_object()) return false;
+  message[arguments].erase("code");
+  return only_code_is_replaced(std::move(message));
+}
+
 std::variant<json, RpcError> parse(std::string_view text) {
   auto parsed = parse_json(text);
   const auto* error = std::get_if<RpcError>(&parsed);
@@ -22,8 +30,8 @@ std::variant<json, RpcError> parse(std::string_view text) {
   if (!whole) return parsed;
   auto again = parse_json(*whole);
   const auto* message = std::get_if<json>(&again);
-  return message != nullptr && only_code_is_replaced(*message) ? std::move(again)
-                                                               : std::move(parsed);
+  return message != nullptr && only_code_of_a_call_is_replaced(*message) ? std::move(again)
+                                                                         : std::move(parsed);
 }
 
 }  // namespace

@@ -135,7 +135,8 @@ std::optional<json> RequestStates::open(const std::string& sealed, const std::st
   const std::string bound = binding(principal_id, method, params);
   std::optional<std::string> plain;
   for (const StateKey& key : keys()) {
-    if ((plain = unseal(*bytes, bound, key))) break;
+    plain = unseal(*bytes, bound, key);
+    if (plain) break;
   }
   if (!plain) return std::nullopt;
   const json value = json::parse(*plain);  // ours: the seal held

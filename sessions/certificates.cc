@@ -87,7 +87,8 @@ base::Result<std::string> make_authority() {
 }  // namespace
 
 std::string host_roots() {
-  const char* const chosen = ::getenv("SSL_CERT_FILE");
+  const char* const chosen =
+      ::getenv("SSL_CERT_FILE");  // NOLINT(concurrency-mt-unsafe): nothing sets any
   if (chosen != nullptr && ::access(chosen, R_OK) == 0) return chosen;
   for (const char* path : kRootsOfDistributions) {
     if (::access(path, R_OK) == 0) return path;

@@ -26,12 +26,12 @@ base::Result<std::string> Manager::allow(const std::string& principal_id, const 
   TRY(store_.add_audit({now, principal_id, session.id,
                         take_back ? "network_taken_back" : "network_allowed",
                         "{\"rules\":" + detail + "}"}));
-  const auto box = sandbox_.look_at(session.id);
+  auto box = sandbox_.look_at(session.id);
   if (!box.ok()) {
     if (box.error().kind != Error::Kind::kNotFound) return std::move(box).error();
     return std::string("nothing of it runs now");
   }
-  const auto allowed = box.value()->allow(rules, take_back);
+  auto allowed = box.value()->allow(rules, take_back);
   if (allowed.ok()) {
     const auto status = TRY(box.value()->status());
     TRY(store_.set_isolation(session.id, status.isolation));

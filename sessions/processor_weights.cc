@@ -47,7 +47,7 @@ std::string ProcessorWeights::principal_of(const std::string& session_id) {
   }
   const auto session = store_.session_of_any(session_id);
   if (!session.ok() && session.error().kind != base::Error::Kind::kNotFound) return "";
-  const std::string principal = session.ok() ? session.value().principal_id : "";
+  std::string principal = session.ok() ? session.value().principal_id : "";
   if (principal != kSparePrincipal) principals_[session_id] = principal;
   return principal;
 }

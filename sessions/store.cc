@@ -50,7 +50,7 @@ void Store::watch(Database::Observer on_attempt, Notify notify) {
   notify_ = std::move(notify);
 }
 
-void Store::tell(Notice notice) const {
+void Store::tell(const Notice& notice) const {
   if (notify_) notify_(notice);
 }
 

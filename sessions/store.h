@@ -424,7 +424,7 @@ class Store {
       : schema_lock_(std::move(schema_lock)), database_(std::move(database)) {}
 
   // It does nothing where nobody wants to hear of it.
-  void tell(Notice notice) const;
+  void tell(const Notice& notice) const;
   // Callers hold the mutex.
   base::Result<std::string> principal_of(const std::string& session_id);
   base::Result<std::int64_t> journal_taken(const std::string& session_id);

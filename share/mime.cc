@@ -108,7 +108,7 @@ std::string mime_type_of(std::string_view content, std::string_view filename) {
   if (type == kUnknown && is_short_text(content)) type = "text/plain";
   // Office files are archives, as which libmagic takes those whose parts lie in an unusual order.
   if (type == "application/zip" || type == kUnknown) {
-    const std::string named = type_in(kOtherTypes, filename);
+    std::string named = type_in(kOtherTypes, filename);
     const bool is_archive = named.starts_with("application/vnd.openxmlformats");
     const bool is_parquet = named.ends_with(".parquet") && content.starts_with("PAR1");
     if (type == kUnknown ? is_parquet : is_archive) return named;

@@ -53,7 +53,10 @@ bool RunTasks::cancel(const mcp::Principal& principal, const std::string& id) {
 std::optional<mcp::TaskPage> RunTasks::list(const mcp::Principal& principal,
                                             const std::string& cursor) {
   std::optional<sessions::RunPlace> place;
-  if (!cursor.empty() && !(place = place_at(cursor))) return std::nullopt;
+  if (!cursor.empty()) {
+    place = place_at(cursor);
+    if (!place) return std::nullopt;
+  }
   // One more tells whether there is another page.
   auto runs = services_.sessions.store().newest_runs(principal.id, place, kPageSize + 1);
   if (!runs.ok()) return std::nullopt;

@@ -53,28 +53,15 @@ class [[nodiscard]] Result {
   [[nodiscard]] const T& value() const& { return std::get<0>(state_); }
   [[nodiscard]] T& value() & { return std::get<0>(state_); }
   // By value: a reference into a temporary would not outlive the statement.
-  [[nodiscard]] T value() &&;
+  [[nodiscard]] T value() && { return std::get<0>(std::move(state_)); }
 
   // REQUIRES: !ok().
   [[nodiscard]] const Error& error() const& { return std::get<1>(state_); }
-  [[nodiscard]] Error error() &&;
+  [[nodiscard]] Error error() && { return std::get<1>(std::move(state_)); }
 
  private:
   std::variant<T, Error> state_;
 };
-
-// Clang's analyzer takes what is moved out of a std::variant for nothing that was ever set.
-#ifndef __clang_analyzer__
-template <typename T>
-T Result<T>::value() && {
-  return std::get<0>(std::move(state_));
-}
-
-template <typename T>
-Error Result<T>::error() && {
-  return std::get<1>(std::move(state_));
-}
-#endif
 
 using Status = Result<Unit>;
 

@@ -117,36 +117,6 @@ base::Result<json> Control::answer(Client& client, const json& request) {
   const std::string run_id = wire::string_or(request, "run_id");
   if (!run_id.empty() || op == "submit") return answer_of_run(client, op, run_id, request);
   if (op == "status") return actions_.status();
-  if (op == "pause" || op == "resume") {
-    TRY(op == "pause" ? actions_.pause() : actions_.resume());
-    return json::object();
-  }
-  if (op == "in_use") {
-    actions_.in_use();
-    return json::object();
-  }
-  if (op == "taken") {
-    actions_.taken();
-    return json::object();
-  }
-  if (op == "end_with_connection") {
-    actions_.end_with_connection();
-    return json::object();
-  }
-  if (op == "allow") {
-    const auto rules = TRY(rules_from_json(request.value("rules", json::array())));
-    TRY(actions_.allow(rules, wire::boolean_or(request, "take_back", false)));
-    return json::object();
-  }
-  if (op == "network") {
-    BoxNetwork network;
-    network.rules = TRY(rules_from_json(request.value("rules", json::array())));
-    network.credentials = TRY(credentials_from_json(request.value("credentials", json::array())));
-    network.denied_addresses =
-        TRY(ranges_from_json(request.value("denied_addresses", json::array())));
-    TRY(actions_.set_network(std::move(network)));
-    return json::object();
-  }
   if (op == "root") {
     hand_over_root(client);
     return json();
@@ -155,34 +125,63 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     TRY(hand_over_connection(client, request));
     return json();
   }
-  if (op == "end_context") {
+  const bool is_done = TRY(act(op, request));
+  if (is_done) return json::object();
+  const bool is_set = TRY(set(op, request));
+  if (is_set) return json::object();
+  return base::error(Error::Kind::kInvalid, "unknown op");
+}
+
+base::Result<bool> Control::act(const std::string& op, const json& request) {
+  if (op == "pause") {
+    TRY(actions_.pause());
+  } else if (op == "resume") {
+    TRY(actions_.resume());
+  } else if (op == "in_use") {
+    actions_.in_use();
+  } else if (op == "taken") {
+    actions_.taken();
+  } else if (op == "end_with_connection") {
+    actions_.end_with_connection();
+  } else if (op == "end_context") {
     actions_.used();
     TRY(actions_.runs().end_context(wire::string_or(request, "context")));
-    return json::object();
-  }
-  if (op == "lifetime") {
-    // A server of an older build has only the wall clock.
-    const std::int64_t wall_ms = wire::integer_or(request, "ends_at_ms", 0) - base::now_ms();
-    actions_.set_lifetime(wire::integer_or(request, "ends_in_ms", wall_ms),
-                          request.value("pauses", json(false)) == json(true));
-    return json::object();
-  }
-  if (op == "disk_room") {
+  } else if (op == "disk_room") {
     actions_.used();
     TRY(actions_.take_disk_room(wire::integer_or(request, "bytes", 0)));
-    return json::object();
-  }
-  if (op == "shutdown") {
-    const bool if_idle = wire::boolean_or(request, "if_idle", false);
-    if (if_idle && actions_.runs().busy()) {
+  } else if (op == "shutdown") {
+    if (wire::boolean_or(request, "if_idle", false) && actions_.runs().busy()) {
       return base::error(Error::Kind::kConflict, "runs are in progress");
     }
     const std::string why = wire::string_or(request, "why");
     actions_.shutdown(why.empty() ? "the session was ended" : why,
                       wire::boolean_or(request, "for_good", false));
-    return json::object();
+  } else {
+    return false;
   }
-  return base::error(Error::Kind::kInvalid, "unknown op");
+  return true;
+}
+
+base::Result<bool> Control::set(const std::string& op, const json& request) {
+  if (op == "allow") {
+    const auto rules = TRY(rules_from_json(request.value("rules", json::array())));
+    TRY(actions_.allow(rules, wire::boolean_or(request, "take_back", false)));
+  } else if (op == "network") {
+    BoxNetwork network;
+    network.rules = TRY(rules_from_json(request.value("rules", json::array())));
+    network.credentials = TRY(credentials_from_json(request.value("credentials", json::array())));
+    network.denied_addresses =
+        TRY(ranges_from_json(request.value("denied_addresses", json::array())));
+    TRY(actions_.set_network(std::move(network)));
+  } else if (op == "lifetime") {
+    // A server of an older build has only the wall clock.
+    const std::int64_t wall_ms = wire::integer_or(request, "ends_at_ms", 0) - base::now_ms();
+    actions_.set_lifetime(wire::integer_or(request, "ends_in_ms", wall_ms),
+                          request.value("pauses", json(false)) == json(true));
+  } else {
+    return false;
+  }
+  return true;
 }
 
 base::Result<json> Control::answer_of_run(Client& client, const std::string& op,

@@ -76,6 +76,10 @@ class Control {
   base::Result<nlohmann::json> answer_of_run(Client& client, const std::string& op,
                                              const std::string& run_id,
                                              const nlohmann::json& request);
+  // Does what `op` says and has no answer; false: it is none of these.
+  base::Result<bool> act(const std::string& op, const nlohmann::json& request);
+  // Gives the box what `request` has of that kind; false: there is no such kind.
+  base::Result<bool> set(const std::string& op, const nlohmann::json& request);
   void hand_over_root(const Client& client);
   static void hand_over(const Client& client, int fd, nlohmann::json reply);
   base::Status hand_over_connection(const Client& client, const nlohmann::json& request);

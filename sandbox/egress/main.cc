@@ -67,6 +67,7 @@ std::int64_t downloads_mb(int argc, char** argv) {
 base::Status give_up_rights(int argc, char** argv) {
   base::raise_descriptor_limit();
   // Read by getaddrinfo(3): nobody waits for half a minute for a name server that is not there.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
   if (::setenv("RES_OPTIONS", "timeout:2 attempts:2", 0) != 0) return Error::from_errno("setenv");
   if (const auto uid = option(argc, argv, wire::kEgressUid)) TRY(become(*uid));
   // Of a root that has no other ids to give.

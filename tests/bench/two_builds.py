@@ -11,6 +11,7 @@ import concurrent.futures
 import json
 import pathlib
 import statistics
+import struct
 import sys
 import tempfile
 import time
@@ -29,6 +30,10 @@ class Side:
         self.pid = server.process.pid
         self.session = self.client.call("create_session")["session_id"]
         self.run("x = 1")
+        status, _, made = server.request("POST", "/v2/sandboxes", b'{"templateID": "host"}', {"Content-Type": "application/json"})
+        assert status == 201, made
+        sandbox = json.loads(made)
+        self.access = {"E2b-Sandbox-Id": sandbox["sandboxID"], "X-Access-Token": sandbox["envdAccessToken"]}
 
     def run(self, code, language="python"):
         return self.client.call("run_code", code=code, language=language, session_id=self.session)
@@ -39,6 +44,16 @@ class Side:
         status, _, body = self.server.request("POST", "/mcp", json.dumps(message), {
             "Content-Type": "application/json", "Accept": "application/json, text/event-stream", **fields})
         assert status == 200, (status, body)
+
+
+    def e2b(self, path, body, content_type="application/json"):
+        status, _, answer = self.server.request("POST", path, body, {**self.access, "Content-Type": content_type})
+        assert status == 200 and b"error" not in answer, (status, answer)
+
+
+def command(side):
+    message = json.dumps({"process": {"cmd": "/bin/bash", "args": ["-l", "-c", "true"]}}).encode()
+    side.e2b("/process.Process/Start", b"\0" + struct.pack(">I", len(message)) + message, "application/connect+json")
 
 
 def processes():
@@ -81,6 +96,8 @@ CALLS = {
     "run_code bash": lambda side: side.run("true", "bash"),
     "write_file": lambda side: side.client.call("write_file", path="a", content="text", session_id=side.session),
     "read_file": lambda side: side.client.call("read_file", path="a", session_id=side.session),
+    "E2B's /execute": lambda side: side.e2b("/execute", b'{"code": "1 + 1"}'),
+    "a command of E2B": command,
     "list_files": lambda side: side.client.call("list_files", session_id=side.session),
     "list_sessions": lambda side: side.client.call("list_sessions"),
     "create and delete": create_and_delete,

@@ -97,7 +97,7 @@ const tests = {
     assert.ok((await sandbox.getInfo()).endAt - before.endAt > 2_000_000);
     const found = await Sandbox.list({ query: { metadata: { team: "red" } } }).nextItems();
     assert.deepEqual(found.map((one) => one.sandboxId), [sandbox.sandboxId]);
-    assert.match(sandbox.getHost(3000), new RegExp(`^3000-${sandbox.sandboxId}\\.(localhost|hutch.test):`));
+    assert.match(sandbox.getHost(3000), new RegExp(`^3000-${sandbox.sandboxId}\\.(localhost|hutch.localhost):`));
     await (sandbox.pause ?? sandbox.betaPause).call(sandbox);
     assert.equal((await sandbox.getInfo()).state, "paused");
     const again = await Sandbox.connect(sandbox.sandboxId);

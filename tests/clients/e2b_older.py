@@ -3,7 +3,7 @@
 import socket
 
 found_by = socket.getaddrinfo
-socket.getaddrinfo = lambda host, *more, **named: found_by("127.0.0.1" if str(host).endswith(".hutch.test") else host, *more, **named)
+socket.getaddrinfo = lambda host, *more, **named: found_by("127.0.0.1" if str(host).endswith(".hutch.localhost") else host, *more, **named)
 
 from e2b_code_interpreter import Sandbox  # noqa: E402
 

@@ -1,6 +1,6 @@
-// Names below hutch.test lead to this machine: node has no hosts file of a process.
+// Names below hutch.localhost lead to this machine: node has no hosts file of a process.
 import dns from "node:dns";
 
 const { lookup } = dns;
 dns.lookup = (name, options, done) =>
-  lookup(name.endsWith(".hutch.test") ? "127.0.0.1" : name, ...(done ? [options, done] : [options]));
+  lookup(name.endsWith(".hutch.localhost") ? "127.0.0.1" : name, ...(done ? [options, done] : [options]));

@@ -1,4 +1,4 @@
-"""E2B's own SDKs, with another address and key. The newest for Python: tests/integration/test_e2b.py."""
+"""E2B's own SDKs, with another address and key. The newest for Python, where it waits: tests/integration/test_e2b.py."""
 
 import json
 import os
@@ -32,9 +32,9 @@ def serve(state, *arguments):
 @pytest.fixture
 def domain(state, tmp_path):
     """hutch where E2B_DOMAIN finds it: the API and each port of each sandbox at names below it, by TLS."""
-    with TlsProxy(tmp_path, "hutch.test", "*.hutch.test") as proxy:
-        domain = "hutch.test:%d" % proxy.port
-        with serve(state, "--behind-proxy", "--public-url", "https://" + domain, "--allow-host", "api.hutch.test") as server:
+    with TlsProxy(tmp_path, "hutch.localhost", "*.hutch.localhost") as proxy:
+        domain = "hutch.localhost:%d" % proxy.port
+        with serve(state, "--behind-proxy", "--public-url", "https://" + domain, "--allow-host", "api.hutch.localhost") as server:
             proxy.address = server.address
             yield {"PATH": os.environ["PATH"], "E2B_DOMAIN": domain, "E2B_API_KEY": token(state), "SSL_CERT_FILE": str(proxy.certificate),
                    "NODE_EXTRA_CA_CERTS": str(proxy.certificate)}
@@ -63,6 +63,22 @@ def test_an_older_one_by_its_domain(domain):
 def test_an_older_one_of_python_by_its_domain(domain):
     packages = packages_of_python("e2b-older", "e2b-code-interpreter==2.0.0", "e2b==2.0.0")
     drive([sys.executable, str(HERE / "e2b_older.py")], {**domain, "PYTHONPATH": packages}, "code", "commands", "files", "life", "killed")
+
+
+STEPS_THAT_DO_NOT_WAIT = "cells", "results", "contexts", "commands", "files", "life", "git", "killed"
+
+
+def test_one_that_does_not_wait(state):
+    with serve(state) as server:
+        url = "http://%s:%d" % server.address
+        drive([sys.executable, str(HERE / "e2b_async.py")],
+              {"PATH": os.environ["PATH"], "E2B_API_URL": url, "E2B_SANDBOX_URL": url, "E2B_API_KEY": token(state).replace("hutch_", "e2b_")},
+              *STEPS_THAT_DO_NOT_WAIT)
+
+
+def test_one_that_does_not_wait_by_its_domain(domain):
+    drive([sys.executable, str(HERE / "e2b_async.py")], {**domain, "E2B_API_KEY": domain["E2B_API_KEY"].replace("hutch_", "e2b_")},
+          *STEPS_THAT_DO_NOT_WAIT)
 
 
 def test_an_agent_of_openai_works_in_it(state):

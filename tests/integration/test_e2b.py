@@ -1,5 +1,6 @@
 """E2B's own Python SDK, with another address and key."""
 
+import gzip
 import json
 import time
 
@@ -24,6 +25,15 @@ def test_cells(sandbox):
     assert sandbox.run_code("[1, 2].map((n) => n * 2).join()", language="js").text == "2,4"
     assert sandbox.run_code("echo $WHO", language="bash").logs.stdout == ["hutch\n"]
     assert {context.language for context in sandbox.list_code_contexts()} >= {"python", "javascript"}
+
+
+def test_half_a_character_of_code_fails_no_request(server, sandbox):
+    code = b'{"code": "print(len(\'a\\ud83d\'))"%s}'
+    access = {"E2b-Sandbox-Id": sandbox.sandbox_id, "X-Access-Token": sandbox._envd_access_token, "Content-Type": "application/json"}
+    status, _, body = server.request("POST", "/execute", code % b"", access)
+    assert status == 200 and '"2\\n"' in body.decode(), body
+    status, _, body = server.request("POST", "/execute", code % b', "language": "\\ud83d"', access)
+    assert status == 400, body
 
 
 def test_contexts_know_nothing_of_each_other(sandbox):
@@ -311,11 +321,23 @@ def test_files_have_metadata(sandbox):
         sandbox.files.write("p.txt", "x", metadata={"k" * 250: "v"})
 
 
+def test_a_packed_file_comes_whole_or_not_at_all(server, sandbox):
+    packed = gzip.compress(b"whole" * 10_000)
+    sandbox.files.write("kept.txt", "before")
+    for body in (packed[:-9], packed[:20], b"", b"no gzip", packed + b"more"):
+        answer = requests.post("http://%s:%d/files?path=kept.txt" % server.address, data=body, timeout=60 * PATIENCE,
+                               headers={"E2b-Sandbox-Id": sandbox.sandbox_id, "X-Access-Token": sandbox._envd_access_token,
+                                        "Content-Encoding": "gzip", "Content-Type": "application/octet-stream"})
+        assert answer.status_code == 400, (len(body), answer.status_code, answer.text)
+    assert sandbox.files.read("kept.txt") == "before"
+
+
 def test_files_of_the_kernel_are_read_as_code_reads_them(sandbox):
     boot = sandbox.files.read("/proc/sys/kernel/random/boot_id")
     assert boot == sandbox.commands.run("cat /proc/sys/kernel/random/boot_id").stdout
     assert boot.strip() != open("/proc/sys/kernel/random/boot_id").read().strip() and len(boot) == 37
-    assert "bash" in sandbox.files.read("/proc/self/cmdline") or "head" in sandbox.files.read("/proc/self/cmdline")
+    inside = sandbox.files.read("/proc/self/status")
+    assert inside.splitlines()[0].startswith("Name:") and "NoNewPrivs:\t1" in inside, "a process of the box reads it"
     with pytest.raises(FileNotFoundException):
         sandbox.files.read("/proc/none")
     with pytest.raises(SandboxException):

@@ -14,6 +14,7 @@ from e2b import AuthenticationException, CommandExitException, SandboxException,
 from e2b.exceptions import NotFoundException
 from e2b_code_interpreter import AsyncSandbox, Sandbox
 
+import boxes
 from hutch_client import PATIENCE, hutch_binary
 from http_server import Server, token
 from e2b_sandbox import options, sandbox, server  # noqa: F401
@@ -114,6 +115,21 @@ def test_a_sandbox_is_paused_at_its_time(options):
             assert time.monotonic() < deadline + 60 * PATIENCE
             time.sleep(0.1)
         assert made.run_code("kept").text == "5", "a run wakes it"
+
+
+def test_a_pause_at_its_time_outlives_the_server(state):
+    with Server(state, no_auth=False) as server:
+        url = "http://%s:%d" % server.address
+        here = {"api_key": token(state), "template": "host"}
+        made = Sandbox.create(timeout=20, lifecycle={"on_timeout": "pause"}, api_url=url, sandbox_url=url, **here)
+        made.run_code("kept = 5")
+        made.set_timeout(3)
+    with Server(state, no_auth=False) as server:
+        url = "http://%s:%d" % server.address
+        again = lambda: Sandbox.list(api_url=url, api_key=here["api_key"]).next_items()  # noqa: E731
+        boxes.until(lambda: [one.state for one in again()] == [SandboxState.PAUSED], what="its pause")
+        woken = Sandbox.connect(made.sandbox_id, timeout=600, api_url=url, sandbox_url=url, api_key=here["api_key"])
+        assert woken.run_code("kept").text == "5"
 
 
 def test_listing_gives_no_others_than_were_asked_for(options, sandbox):

@@ -45,6 +45,7 @@ def test_who_writes_to_nobody_is_ended_as_anywhere(client):
 EXPLAINED = {"apt-get": "the system can only be read, so apt-get installs nothing", "sudo": "nobody is root in a session",
              "docker": "a session starts no containers", "brew": "so brew installs nothing", "conda": "there is no conda in a session",
              "dnf": "so dnf installs nothing", "systemctl": "no services are managed here", "docker-compose": "a session starts no containers",
+             "unoconv": "there is no LibreOffice here", "geckodriver": "playwright's p.chromium.launch()",
              "crontab": "nothing is started at a set time here", "ping": "curl -I shows whether a host answers"}
 
 
@@ -58,6 +59,15 @@ def test_what_cannot_work_in_a_session_is_explained(client, program):
     assert (said[0] == f"bash: line 1: {program}: command not found") != has and len(said) > 1, run
     assert EXPLAINED[program] in client.run(f"true\n{program} install nosuch 2>&1 | tail -3", "bash")["stdout"]
     assert (client.run(f"command -v {program}", "bash")["status"] == "completed") == has
+
+
+@pytest.mark.parametrize("code", ["subprocess.run(['unoconv', 'a.docx'])", "subprocess.check_output('unoconv a.docx', shell=True)",
+                                  "asyncio.run(asyncio.create_subprocess_exec('unoconv'))", "calls_and_raises_its_own()"])
+def test_python_explains_a_program_that_is_not_there(client, code):
+    run = client.run("import asyncio, subprocess\ndef calls_and_raises_its_own():\n    try: subprocess.run(['unoconv'])\n"
+                     "    except OSError: raise RuntimeError('no converter')\n" + code)
+    assert run["stderr"].rstrip().splitlines()[-1].startswith("(there is no LibreOffice here: Python's docx"), run
+    assert "(there is" not in client.run("open('unoconv')")["stderr"]
 
 
 def test_a_command_that_is_not_there_is_told_as_bash_tells_it(client):

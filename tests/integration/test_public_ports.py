@@ -1,9 +1,13 @@
 """[e2b] public_ports: what E2B's users reach at get_host() without a token, and what stays closed."""
 
+import contextlib
+import socket
+
 import pytest
 import requests
 from e2b import Sandbox
 
+import boxes
 from hutch_client import PATIENCE
 from http_server import Server, token
 
@@ -64,6 +68,26 @@ def test_who_has_no_right_cannot_tell_what_there_is(server, make):
         assert answer.json() == {"sandboxId": sandbox_id, "code": 403, "message": answer.json()["message"]}
     its_own = asked(server, ended.sandbox_id, **{"E2b-Traffic-Access-Token": ended.traffic_access_token})
     assert its_own.status_code == 502 and its_own.json() == {"sandboxId": ended.sandbox_id, "code": 502, "message": "The sandbox was not found"}
+
+
+HOLDS = ("import socket, time\nservers = [socket.create_server(('127.0.0.1', port), backlog=100) for port in (3001, 3002)]\n"
+         "print('listens', flush=True)\ntime.sleep(600)\n")
+
+
+def test_visitors_take_no_room_of_those_who_have_a_right(server, make):
+    sandbox = make()
+    sandbox.files.write("holds.py", HOLDS)
+    sandbox.commands.run("python3 holds.py", background=True)
+    sandbox.commands.run("until (exec 3<>/dev/tcp/127.0.0.1/3002) 2>/dev/null; do sleep 0.05; done", timeout=60 * PATIENCE)
+    with contextlib.ExitStack() as visitors:
+        def no_more_come_in():
+            for port in (3001, 3002):
+                stream = visitors.enter_context(socket.create_connection(server.address))
+                stream.sendall(b"GET / HTTP/1.1\r\nHost: %d-%s.localhost\r\n\r\n" % (port, sandbox.sandbox_id.encode()))
+            return asked(server, sandbox.sandbox_id).status_code == 429
+        boxes.until(no_more_come_in, what="128 visitors of one principal's ports")
+        with_right = asked(server, sandbox.sandbox_id, **{"E2b-Traffic-Access-Token": sandbox.traffic_access_token})
+        assert (with_right.status_code, with_right.text) == (200, "here\n")
 
 
 def test_servers_find_the_host_that_was_asked_for(server, make):

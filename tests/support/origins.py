@@ -207,7 +207,7 @@ def make_certificate(folder, *names):
     """Whoever takes folder/"roots.pem" for roots trusts it."""
     certificate, key = folder / "roots.pem", folder / "key.pem"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-                    "-subj", f"/CN={names[0]}", "-addext", "subjectAltName=" + ",".join("DNS:" + name for name in names), "-keyout", key, "-out", certificate],
+                    "-subj", f"/CN={names[0]}", "-addext", "basicConstraints=critical,CA:FALSE", "-addext", "subjectAltName=" + ",".join("DNS:" + name for name in names), "-keyout", key, "-out", certificate],
                    check=True, capture_output=True)
     return certificate, key
 

@@ -1,5 +1,6 @@
 """A TLS proxy in front of a server, as an operator's would be: bytes both ways, by a certificate for some names."""
 
+import asyncio
 import contextlib
 import socket
 import ssl
@@ -8,12 +9,10 @@ import threading
 from origins import make_certificate
 
 
-def _copy(source, target):
-    with contextlib.suppress(OSError):
-        while data := source.recv(65536):
-            target.sendall(data)
-    with contextlib.suppress(OSError):
-        target.shutdown(socket.SHUT_WR)
+async def _copy(source, target):
+    while data := await source.read(65536):
+        target.write(data)
+        await target.drain()
 
 
 class TlsProxy:
@@ -28,21 +27,30 @@ class TlsProxy:
         self.address = None  # of the server behind it
 
     def __enter__(self):
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._loop = asyncio.new_event_loop()
+        asyncio.run_coroutine_threadsafe(asyncio.start_server(self._serve, sock=self._listener, ssl=self._context), self._loop)
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
         return self
 
     def __exit__(self, *exception):
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
         self._listener.close()
 
-    def _accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                threading.Thread(target=self._serve, args=(self._listener.accept()[0],), daemon=True).start()
+    async def _serve(self, requests, client):
+        answers, server = await asyncio.open_connection(*self.address)
+        asked = asyncio.ensure_future(self._ask(requests, server))
+        try:
+            await _copy(answers, client)
+            client.close()  # with TLS's own word that this is the end
+        except OSError:  # the server broke it off: so does this, without that word
+            client.transport.abort()
+        asked.cancel()
+        server.close()
 
-    def _serve(self, accepted):
-        with accepted, contextlib.suppress(OSError), self._context.wrap_socket(accepted, server_side=True) as client, \
-                socket.create_connection(self.address) as server:
-            back = threading.Thread(target=_copy, args=(server, client), daemon=True)
-            back.start()
-            _copy(client, server)
-            back.join()
+    @staticmethod
+    async def _ask(requests, server):
+        with contextlib.suppress(OSError):
+            await _copy(requests, server)
+            server.write_eof()

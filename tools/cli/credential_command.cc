@@ -73,7 +73,8 @@ base::Result<std::string> read_from_terminal() {
 base::Result<std::string> value_of(const CredentialOptions& options) {
   if (!options.variable.empty()) {
     // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
-    const char* const value = ::getenv(options.variable.c_str());
+    const char* const value =
+        ::getenv(options.variable.c_str());  // NOLINT(concurrency-mt-unsafe): one thread
     if (value == nullptr) return invalid("there is no variable " + options.variable);
     return checked(value);
   }

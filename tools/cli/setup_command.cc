@@ -43,7 +43,7 @@ std::string path_of(const std::string& program) {
   std::istringstream directories(variable("PATH"));
   for (std::string one;
        program.find('/') == std::string::npos && std::getline(directories, one, ':');) {
-    const std::string path = one + "/" + program;
+    std::string path = one + "/" + program;
     if (one.starts_with('/') && ::access(path.c_str(), X_OK) == 0) return path;
   }
   return program;

@@ -167,6 +167,9 @@ base::Result<int> run_shell(Application& app, ShellOptions options) {
   if (!over.valid()) return Error::from_errno("eventfd");
   RunState state = TRY(app.sessions().start_run(session, request_of(options, in_terminal)));
   auto input = app.sessions().input_of(app.principal_id(), state.run.run_id);
+  const std::optional<Error> no_input =
+      input.ok() ? std::nullopt : std::optional<Error>(input.error());
+  const bool is_refused = no_input && no_input->kind != Error::Kind::kNotFound;
   std::stop_source stop;
   base::Result<RunState> ended = state;
   {
@@ -179,9 +182,9 @@ base::Result<int> run_shell(Application& app, ShellOptions options) {
       const std::uint64_t one = 1;
       (void)!::write(over.get(), &one, sizeof one);
     });
-    if (!input.ok()) {
+    if (no_input) {
       // One that has ended at once reads nothing.
-      if (input.error().kind != Error::Kind::kNotFound) (void)stop.request_stop();
+      if (is_refused) (void)stop.request_stop();
     } else {
       Keyboard keyboard(app, state.run.run_id, std::move(input).value(), std::move(signals),
                         over.get());
@@ -189,7 +192,7 @@ base::Result<int> run_shell(Application& app, ShellOptions options) {
     }
     output.join();
   }
-  if (!input.ok() && input.error().kind != Error::Kind::kNotFound) return input.error();
+  if (is_refused) return *no_input;
   const RunState last = TRY(std::move(ended));
   if (last.run.error && (!last.run.exit_code || is_of_the_session(last.run.error->cause))) {
     tell(last.run.error->message);

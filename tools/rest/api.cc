@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
+#include "mcp/half_characters.h"
 #include "sandbox/base/full_disk.h"
 #include "sandbox/limits.h"
 #include "sandbox/wire/json.h"
@@ -39,11 +40,21 @@ Response answer(const Operation& operation, const Refusal& refusal, const Reques
   return with_retry_after(error, refusal(status_of(error), error.message));
 }
 
+// Code may have halves of characters, as over MCP.
+base::Result<json> parse_body(const std::string& body) {
+  auto parsed = sandbox::wire::parse_json(body);
+  if (parsed.ok()) return parsed;
+  const auto whole = mcp::with_whole_characters(body);
+  if (!whole) return parsed;
+  auto again = sandbox::wire::parse_json(*whole);
+  return again.ok() && mcp::only_code_is_replaced(again.value()) ? again : parsed;
+}
+
 }  // namespace
 
 base::Result<Arguments> body_of(const std::vector<Argument>& table, const Request& request) {
   if (table.empty() || request.body.empty()) return check_arguments(table, json());
-  const auto parsed = sandbox::wire::parse_json(request.body);
+  const auto parsed = parse_body(request.body);
   if (!parsed.ok() || !parsed.value().is_object()) {
     return base::error(Error::Kind::kInvalid, "the body must be a JSON object");
   }

@@ -165,14 +165,20 @@ bool lives(const sessions::Session& session) {
   return session.status != "destroyed" && !sessions::lifetime_is_over(session);
 }
 
-// The same, or by nothing where its ports are public.
-base::Result<sessions::Session> session_let_in(const Services& services, const Request& head,
-                                               const Place& place) {
+struct LetIn {
+  sessions::Session session;
+  bool is_visitor = false;  // by nothing but that its ports are public
+};
+
+base::Result<LetIn> let_in(const Services& services, const Request& head, const Place& place) {
   auto session = session_at_host(services, head, place);
-  if (session.ok() || !services.public_ports) return session;
-  auto any = services.sessions.store().session_of_any(place.session);
-  const bool is_public = any.ok() && any.value().public_ports && lives(any.value());
-  return is_public ? std::move(any) : std::move(session);
+  if (session.ok()) return LetIn{std::move(session).value()};
+  if (services.public_ports) {
+    auto any = services.sessions.store().session_of_any(place.session);
+    const bool is_public = any.ok() && any.value().public_ports && lives(any.value());
+    if (is_public) return LetIn{std::move(any).value(), true};
+  }
+  return std::move(session).error();
 }
 
 mcp::auth::Challenge refused_as_e2b(int status, const Place& place, const std::string& message) {
@@ -196,16 +202,16 @@ mcp::auth::Challenge why_refused(const Services& services, const Request& head, 
 
 std::optional<mcp::auth::Challenge> identify(const Services& services, Request& head) {
   const auto place = place_in_label(mcp::http::host_label(head.header("Host")));
-  const auto session = session_let_in(services, head, *place);
-  if (!session.ok()) return why_refused(services, head, *place, session.error());
-  if (services.public_ports && !lives(session.value())) {
+  const auto found = let_in(services, head, *place);
+  if (!found.ok()) return why_refused(services, head, *place, found.error());
+  const sessions::Session& session = found.value().session;
+  if (services.public_ports && !lives(session)) {
     return refused_as_e2b(502, *place, "The sandbox was not found");
   }
-  if (!session.value().wakes_by_port && services.sessions.sleeps(session.value())) {
+  if (!session.wakes_by_port && services.sessions.sleeps(session)) {
     return refused_as_e2b(502, *place, "The sandbox is paused");
   }
-  const bool is_visitor = !session_at_host(services, head, *place).ok();
-  head.principal = {is_visitor ? PortConnector::kVisitors : session.value().principal_id, {}};
+  head.principal = {found.value().is_visitor ? PortConnector::kVisitors : session.principal_id, {}};
   return std::nullopt;
 }
 
@@ -246,15 +252,16 @@ std::vector<Route> port_routes(const Services& services) {
   by_host.tunnel = [&services, connector](const Request& head, Taken taken) {
     const auto place = ports::place_in_label(mcp::http::host_label(head.header("Host")));
     if (ports::turn_into_cookie(services, *connector, head, *place, taken)) return;
-    const auto session = ports::session_let_in(services, head, *place);
-    if (!session.ok()) return;
-    connector->connect(session.value(),
+    const auto found = ports::let_in(services, head, *place);
+    if (!found.ok()) return;
+    const sessions::Session& session = found.value().session;
+    connector->connect(session,
                        {.port = place->port,
                         .keeps_origin = true,
                         .secrets = {"E2b-Traffic-Access-Token"},
                         .secret_cookies = {ports::kCookie, ports::kCookieOfTls},
                         .is_tls = ports::is_tls(services),
-                        .host = ports::host_for(session.value(), place->port)},
+                        .host = ports::host_for(session, place->port)},
                        std::move(taken), head.principal.id);
   };
   Route by_path;

@@ -11,6 +11,8 @@ _MISSING = re.compile(r"Missing optional dependency '(\w+)'|^(\w+) not found, pl
 _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 # Homes on macOS, on Linux but for a session's own, and on Windows.
 _OF_A_MACHINE = re.compile(r"/Users/|/home/(?!user/)[^/]+/|[A-Za-z]:[\\/]|/mnt/c/")
+# What bash says of programs that a session has not.
+_EXPLAINS = "/run/hutch/runners/bash/explain.sh"
 _told_how_to_get = False  # to this interpreter's user, who need not read that with each module
 
 
@@ -135,11 +137,41 @@ def _way_to_show(failure, message):
     return ""
 
 
-def _last_line_of(failure):
+def _way_to_run(failure, message):
+    """What to do about a program that is not there."""
+    name = "ffmpeg" if message == "unknown file extension: .mp4" else _missing_program(failure)
+    if not name:
+        return ""
+    import subprocess
+
+    told = subprocess.run(["/bin/sh", "-c", '. "$0" && __hutch_explain "$1"', _EXPLAINS, name], capture_output=True, text=True, timeout=10)
+    return "(" + told.stdout.strip().removeprefix("hutch: ") + ")\n" if told.returncode == 0 else ""
+
+
+def _missing_program(failure):
+    """The name of one that could not be started, by whatever failure its caller made of that; else nothing."""
+    subprocess = sys.modules.get("subprocess")
+    step, seen = failure if subprocess else None, set()
+    while step is not None and id(step) not in seen:
+        if isinstance(step, subprocess.CalledProcessError) and step.returncode == 127:
+            words = step.cmd.split() if isinstance(step.cmd, str) else step.cmd
+            return os.path.basename(os.fsdecode(words[0])) if words else ""
+        if isinstance(step, FileNotFoundError) and _last_frame_of(step).name == "_execute_child":
+            return os.path.basename(os.fsdecode(step.filename))
+        seen.add(id(step))
+        step = step.__cause__ or step.__context__
+    return ""
+
+
+def _last_frame_of(failure):
     import traceback
 
     stack = traceback.extract_tb(failure.__traceback__, limit=-1)
-    return stack[-1].line or "" if stack else ""
+    return stack[-1] if stack else traceback.FrameSummary("", 0, "")
 
 
-_WAYS = (_way_to_get, _way_to_await, _way_to_bring, _way_to_query, _way_to_reload, _way_to_share, _way_to_map, _way_to_show)
+def _last_line_of(failure):
+    return _last_frame_of(failure).line or ""
+
+
+_WAYS = (_way_to_get, _way_to_await, _way_to_bring, _way_to_query, _way_to_reload, _way_to_share, _way_to_map, _way_to_show, _way_to_run)

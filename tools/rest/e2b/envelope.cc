@@ -39,7 +39,7 @@ std::string enveloped(unsigned char flags, const json& message) {
 }
 
 base::Result<json> parse_message(std::string_view text) {
-  const auto parsed = sandbox::wire::parse_json(text.empty() ? "{}" : text);
+  auto parsed = sandbox::wire::parse_json(text.empty() ? "{}" : text);
   if (parsed.ok() && parsed.value().is_object()) return parsed;
   return base::error(Error::Kind::kInvalid, "the message must be a JSON object");
 }

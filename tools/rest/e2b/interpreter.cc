@@ -134,7 +134,7 @@ void execute(const Services& services, const Cell& cell, RunState state,
   std::string begun[2];
   const auto ended =
       follow(services, cell.session, std::move(state),
-             {[&](const char* stream, std::string bytes) {
+             {[&](const char* stream, const std::string& bytes) {
                 std::string& rest = begun[std::string_view(stream) == "stderr" ? 1 : 0];
                 rest += bytes;
                 const std::size_t whole = whole_characters(rest, rest.size());

@@ -17,12 +17,13 @@ constexpr std::chrono::seconds kCountedFor{1};
 
 base::Result<std::string> SignedSearch::find(const Services& services,
                                              const mcp::http::Request& request) {
-  const auto counted_for = begin(request.peer);
+  auto counted_for = begin(request.peer);
   if (!counted_for) {
     return base::error(Error::Kind::kLimit, "too many signatures are looked for: try again");
   }
+  UnderWay under_way(*this, *std::move(counted_for));
   auto found = search(services, request);
-  end(*counted_for, found.ok());
+  if (found.ok()) under_way.set_right();
   return found;
 }
 

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "mcp/http/message.h"
 #include "sandbox/base/result.h"
@@ -37,6 +38,23 @@ class SignedSearch {
   // Whom it is counted for; nothing: it is not to be.
   [[nodiscard]] std::optional<std::string> begin(const std::string& address);
   void end(const std::string& counted_for, bool was_right);
+
+  // Takes its place among those under way until it ends, however it does.
+  class UnderWay {
+   public:
+    UnderWay(SignedSearch& search, std::string counted_for)
+        : search_(search), counted_for_(std::move(counted_for)) {}
+    ~UnderWay() { search_.end(counted_for_, was_right_); }
+    UnderWay(const UnderWay&) = delete;
+    UnderWay& operator=(const UnderWay&) = delete;
+
+    void set_right() { was_right_ = true; }
+
+   private:
+    SignedSearch& search_;
+    std::string counted_for_;
+    bool was_right_ = false;
+  };
 
   std::mutex mutex_;
   std::map<std::string, Failures> failures_;
