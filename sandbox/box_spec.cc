@@ -24,12 +24,28 @@ std::string limit_line(const LimitRow& row, std::int64_t highest) {
   return "; " + std::string(row.name) + " in [max_limits] of the configuration allows more";
 }
 
+// `wanted` is nothing where no whole number was given.
+base::Status check_limit(const LimitRow& row, const std::optional<std::int64_t>& wanted,
+                         const Limits& most) {
+  const std::int64_t highest = std::min(row.most, most.*row.member);
+  if (wanted && *wanted >= row.least && *wanted <= highest) return base::done();
+  return base::error(Error::Kind::kInvalid,
+                     "limit " + std::string(row.name) + " must be a whole number from " +
+                         std::to_string(row.least) + " to " + std::to_string(highest) +
+                         limit_line(row, highest));
+}
+
 }  // namespace
 
 json limits_to_json(const Limits& limits) {
   json value = json::object();
   for (const LimitRow& row : kLimitRows) value[row.name] = limits.*row.member;
   return value;
+}
+
+base::Status check_limits(const Limits& limits, const Limits& most) {
+  for (const LimitRow& row : kLimitRows) TRY(check_limit(row, limits.*row.member, most));
+  return base::done();
 }
 
 base::Result<Limits> limits_from_json(const json& value, const Limits& defaults,
@@ -47,14 +63,8 @@ base::Result<Limits> limits_from_json(const json& value, const Limits& defaults,
       return base::error(Error::Kind::kInvalid,
                          "unknown limit \"" + echoed(name) + "\"; limits are: " + known);
     }
-    const std::int64_t highest = std::min(row->most, most.*row->member);
     const auto number = wire::find_integer(value, row->name);
-    if (!number || *number < row->least || *number > highest) {
-      return base::error(Error::Kind::kInvalid, "limit " + name + " must be a whole number from " +
-                                                    std::to_string(row->least) + " to " +
-                                                    std::to_string(highest) +
-                                                    limit_line(*row, highest));
-    }
+    TRY(check_limit(*row, number, most));
     limits.*row->member = *number;
   }
   return limits;

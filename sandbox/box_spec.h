@@ -78,6 +78,9 @@ nlohmann::json rules_to_json(const std::vector<NetworkRule>& rules);
 // kInvalid names the one that is none; kLimit when there are too many.
 base::Result<std::vector<NetworkRule>> rules_from_json(const nlohmann::json& value);
 
+// kInvalid names the range of a limit that is outside of it; `most` is the operator's maximum.
+base::Status check_limits(const Limits& limits, const Limits& most);
+
 // Absent members keep their default. kInvalid names the range of a value outside of it, and the
 // known names for one that is unknown. `most` is the operator's maximum.
 base::Result<Limits> limits_from_json(const nlohmann::json& value, const Limits& defaults,

@@ -23,6 +23,8 @@ struct HostFolder {
   // Which directory it was when it was looked at: what is mounted is that one or none.
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
+
+  friend bool operator==(const HostFolder&, const HostFolder&) = default;
 };
 
 // "/mnt/NAME".

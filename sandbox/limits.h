@@ -14,6 +14,8 @@ struct Limits {
   std::int64_t open_files = 1024;  // of one process
   std::int64_t run_seconds = 120;  // of a foreground run that names none
   std::int64_t output_mb = 64;     // of one stream of one run, kept in a file
+
+  friend bool operator==(const Limits&, const Limits&) = default;
 };
 
 // One row per limit: the name on the wire, where it lives, and its range.

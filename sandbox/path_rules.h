@@ -21,6 +21,7 @@ struct PathRules {
   [[nodiscard]] bool empty() const {
     return read_only.empty() && read_write.empty() && blocked.empty();
   }
+  friend bool operator==(const PathRules&, const PathRules&) = default;
 };
 
 // Whether it is a rule of that kind that is meant, and not a folder of the host.

@@ -7,18 +7,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
 #include "sessions/host_id.h"
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
 #include "sandbox/environment.h"
-#include "sandbox/wire/json.h"
 
 namespace sessions {
 
 using base::Error;
-using nlohmann::json;
 
 namespace {
 
@@ -47,10 +43,7 @@ base::Error deleted() {
 }
 
 std::int64_t run_seconds_of(const Session& session) {
-  const auto limits = sandbox::wire::parse_json(session.limits);
-  const std::int64_t fallback = sandbox::Limits().run_seconds;
-  return limits.ok() ? sandbox::wire::integer_or(limits.value(), "run_seconds", fallback)
-                     : fallback;
+  return session.limits.run_seconds;
 }
 
 Manager::Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox)
@@ -134,8 +127,7 @@ Session Manager::new_session(const std::string& principal_id, const sandbox::Lim
   Session session;
   session.id = base::short_id("session_");
   session.principal_id = principal_id;
-  session.limits = sandbox::wire::print_json(sandbox::limits_to_json(limits));
-  session.env = "{}";
+  session.limits = limits;
   session.template_name =
       sandbox::usual_template(config_.environments_directory, config_.usual_template);
   const Quotas quotas_now = quotas();
@@ -156,11 +148,9 @@ base::Result<SessionState> Manager::create(const std::string& principal_id,
 base::Result<Session> Manager::make_row(const std::string& principal_id,
                                         const SessionOptions& options) {
   TRY(check_session_name(options.name));
-  const json wished =
-      options.limits.empty() ? json() : TRY(sandbox::wire::parse_json(options.limits));
   const Quotas now = quotas();
-  const sandbox::Limits limits =
-      TRY(sandbox::limits_from_json(wished, now.default_limits, now.most_limits));
+  const sandbox::Limits limits = options.limits.value_or(now.default_limits);
+  if (options.limits) TRY(sandbox::check_limits(limits, now.most_limits));
   if (options.lifetime_seconds &&
       (*options.lifetime_seconds < 1 || *options.lifetime_seconds > kLifetimeSecondsMax)) {
     return base::error(Error::Kind::kInvalid,
@@ -169,17 +159,17 @@ base::Result<Session> Manager::make_row(const std::string& principal_id,
   Session wanted = new_session(principal_id, limits);
   if (!options.name.empty()) wanted.name = options.name;
   wanted.ends_with_connection = options.name.empty() && !options.connection_id.empty();
-  wanted.env = sandbox::wire::print_json(options.env);
+  wanted.env = options.env;
   wanted.lifetime_seconds = options.lifetime_seconds;
-  wanted.metadata = sandbox::wire::print_json(options.metadata);
+  wanted.metadata = options.metadata;
   wanted.working_directory = options.working_directory;
   wanted.public_ports = options.public_ports;
   wanted.wakes_by_port = options.wakes_by_port;
   wanted.pauses_at_end = options.pauses_at_end;
   wanted.port_host = options.port_host;
-  wanted.host_folders = TRY(choose_folders(options.filesystem));
+  wanted.host_folders = TRY(choose_folders(options.filesystem, config_.folders));
   wanted.paths = TRY(choose_paths(options.filesystem));
-  wanted.network = TRY(choose_network(options.network));
+  wanted.network = TRY(choose(options.network, config_.network));
   wanted.unasked = options.unasked;
   if (wanted.ends_with_connection) {
     wanted.connection_server =
@@ -303,19 +293,17 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
   spec.session_id = session.id;
   spec.session_directory = directory_of(session.id);
   spec.environment_directory = TRY(environment_of(session));
-  const json limits = TRY(sandbox::wire::parse_json(session.limits));
-  spec.limits = TRY(sandbox::limits_from_json(limits, sandbox::Limits(), sandbox::widest_limits()));
-  const json env = TRY(sandbox::wire::parse_json(session.env));
-  for (const auto& [name, value] : env.items()) spec.env[name] = value.get<std::string>();
+  spec.limits = session.limits;
+  spec.env = session.env;
   if (session.principal_id == kSparePrincipal) spec.ahead = TRY(languages_ahead());
   if (session.host_uid) spec.host_uid = static_cast<std::uint32_t>(*session.host_uid);
   spec.idle_seconds = session.idle_seconds;
   spec.paused_max_seconds = config_.paused_max_seconds;
   spec.ends_with_connection = session.ends_with_connection && config_.connections_end_with_server;
-  Folders folders = TRY(folders_of(session));
+  FoldersNow folders = granted_now(session.host_folders, config_.folders);
   spec.host_folders = std::move(folders.folders);
   spec.note = std::move(folders.note);
-  spec.paths = TRY(paths_of(session));
+  spec.paths = session.paths;
   Network network = TRY(network_of(session));
   TRY(add_network(std::move(network), session, spec));
   if (config_.own_ids) {

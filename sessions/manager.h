@@ -26,7 +26,9 @@
 #include "sandbox/base/result.h"
 #include "sandbox/journal_calls.h"
 #include "sandbox/sandbox.h"
+#include "sessions/filesystem_choice.h"
 #include "sessions/manager_config.h"
+#include "sessions/network_choice.h"
 #include "sessions/notice.h"
 #include "sessions/readiness.h"
 #include "sessions/rounds.h"
@@ -44,12 +46,9 @@ struct SessionOptions {
   // of a principal keep a box; the one unused for longest gives way, and none that is at work.
   bool unasked = false;
   std::optional<std::int64_t> lifetime_seconds;
-  std::string limits;  // a JSON object; empty: the defaults
-  // A JSON object: read_only and read_write of names in /mnt, blocked of paths in them, and of
-  // paths of the session's own tree; empty: the default.
-  std::string filesystem;
-  // A JSON object: allow of hosts and names of sets, block_outbound; empty: the default.
-  std::string network;
+  std::optional<sandbox::Limits> limits;  // nothing: the defaults
+  FilesystemWish filesystem;
+  NetworkWish network;
   std::map<std::string, std::string> env;
   std::map<std::string, std::string> metadata;  // what its client wants to find it by
   std::string working_directory = kWorkspace;   // a directory that every box has
@@ -241,7 +240,7 @@ class Manager {
                                   const std::vector<sandbox::NetworkRule>& rules, bool take_back);
   // Makes another choice, as SessionOptions::network has it, of what the session may reach of what
   // the operator allows. It holds at once. kUnsupported: its processes would have to start anew.
-  base::Status change_network(const Session& known, const std::string& network);
+  base::Status change_network(const Session& known, const NetworkWish& network);
   // Ends the session's processes, unless something is in progress: kConflict.
   base::Status restart(const Session& session);
 
@@ -285,22 +284,8 @@ class Manager {
   [[nodiscard]] base::Result<sandbox::SessionLock> own(const std::string& session_id) const;
   // The same, waiting for an owner that is about to go.
   [[nodiscard]] base::Result<sandbox::SessionLock> own_soon(const std::string& session_id) const;
-  // For the row of a session that asks for these; nothing: no choice was made.
-  [[nodiscard]] base::Result<std::optional<std::string>> choose_folders(
-      const std::string& filesystem) const;
-  [[nodiscard]] static base::Result<std::optional<std::string>> choose_paths(
-      const std::string& filesystem);
-  [[nodiscard]] static base::Result<sandbox::PathRules> paths_of(const Session& session);
   // Those that are to be there from the start.
   [[nodiscard]] base::Status make_ruled_directories(const Session& session) const;
-  [[nodiscard]] base::Result<std::optional<std::string>> choose_network(
-      const std::string& network) const;
-  // What a session gets of the folders that are granted now, and what it is told is missing.
-  struct Folders {
-    std::vector<sandbox::HostFolder> folders;
-    std::string note;
-  };
-  [[nodiscard]] base::Result<Folders> folders_of(const Session& session) const;
   // False when the box of another server has other folders or another network than the session gets
   // here, and so has been ended. Asks once for each session.
   base::Result<bool> has_its_grants(const Session& session, sandbox::Box& box);

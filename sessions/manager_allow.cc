@@ -41,13 +41,13 @@ base::Result<std::string> Manager::allow(const std::string& principal_id, const 
   return allowed.error().message;
 }
 
-base::Status Manager::change_network(const Session& known, const std::string& network) {
+base::Status Manager::change_network(const Session& known, const NetworkWish& network) {
   // With the box as it is, and not as another change or a start leaves it meanwhile.
   const auto lock = lock_of(known.id);
   const std::lock_guard one_at_a_time(*lock);
   Session session = TRY(find(known.principal_id, known.id));
   if (session.status == "destroyed") return deleted();
-  session.network = TRY(choose_network(network));
+  session.network = TRY(choose(network, config_.network));
   Network wanted = TRY(network_of(session));
   const auto box = sandbox_.look_at(session.id);
   if (!box.ok() && box.error().kind != Error::Kind::kNotFound) return box.error();

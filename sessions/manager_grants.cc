@@ -85,7 +85,7 @@ base::Result<bool> Manager::has_its_grants(const Session& session, sandbox::Box&
   const sandbox::BoxStatus status = TRY(box.status());
   const Grants present = TRY(grants_in(status));
   Network network = TRY(network_of(session));
-  auto folders = TRY(folders_of(session)).folders;
+  auto folders = granted_now(session.host_folders, config_.folders).folders;
   const Grants wanted{std::move(folders), std::move(network.hosts), std::move(network.credentials)};
   const bool too_much = !are_within(present, wanted);
   // Work that goes on is worth more than a folder that is to come.

@@ -6,34 +6,16 @@
 
 #include <cerrno>
 
-#include <nlohmann/json.hpp>
-
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
-#include "sandbox/wire/json.h"
 #include "sessions/manager.h"
 
 namespace sessions {
 
 using base::Error;
-using nlohmann::json;
 using sandbox::PathRules;
 
 namespace {
-
-// Of strings, the paths; choose_folders() has the rest, and says what is wrong with it.
-std::vector<std::string> own_paths(const json& filesystem, const char* key) {
-  std::vector<std::string> paths;
-  const json all = filesystem.value(key, json::array());
-  if (!all.is_array()) return paths;
-  for (const json& entry : all) {
-    if (!entry.is_string() || !sandbox::is_own_path(entry.get_ref<const std::string&>())) continue;
-    std::string path = entry.get<std::string>();
-    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-    paths.push_back(std::move(path));
-  }
-  return paths;
-}
 
 base::Result<base::UniqueFd> open_workspace(const std::string& session_directory) {
   return base::open_file(AT_FDCWD, session_directory + kWorkspace,
@@ -59,24 +41,6 @@ base::Status make_directory(const std::string& path, const std::optional<std::in
 
 }  // namespace
 
-base::Result<std::optional<std::string>> Manager::choose_paths(const std::string& text) {
-  if (text.empty()) return std::optional<std::string>();
-  const json filesystem = TRY(sandbox::wire::parse_json(text));
-  if (!filesystem.is_object()) return std::optional<std::string>();
-  const PathRules rules{.read_only = own_paths(filesystem, "read_only"),
-                        .read_write = own_paths(filesystem, "read_write"),
-                        .blocked = own_paths(filesystem, "blocked")};
-  TRY(sandbox::check_path_rules(rules));
-  if (rules.empty()) return std::optional<std::string>();
-  return std::optional<std::string>(sandbox::wire::print_json(sandbox::path_rules_to_json(rules)));
-}
-
-base::Result<PathRules> Manager::paths_of(const Session& session) {
-  if (!session.paths) return PathRules();
-  const json row = TRY(sandbox::wire::parse_json(*session.paths));
-  return sandbox::path_rules_from_json(row);
-}
-
 base::Status Manager::make_directories(const Session& session) const {
   const std::string top = directory_of(session.id);
   for (const char* name : {"/workspace", "/home", "/tmp"}) {
@@ -87,7 +51,7 @@ base::Status Manager::make_directories(const Session& session) const {
 }
 
 base::Status Manager::make_ruled_directories(const Session& session) const {
-  const PathRules rules = TRY(paths_of(session));
+  const PathRules& rules = session.paths;
   if (rules.empty()) return base::done();
   const sandbox::files::BoxFiles files(TRY(open_workspace(directory_of(session.id))),
                                        uid_of(session));
@@ -103,9 +67,8 @@ base::Status Manager::make_ruled_directories(const Session& session) const {
 
 base::Result<std::optional<Manager::BehindRule>> Manager::behind_rule(
     const Session& session, const std::string& path) const {
-  const PathRules rules = TRY(paths_of(session));
   const std::string whole = absolute_path(session, path);
-  for (const std::string& rule : rules.read_only) {
+  for (const std::string& rule : session.paths.read_only) {
     if (whole != rule && !whole.starts_with(rule + "/")) continue;
     auto workspace = TRY(open_workspace(directory_of(session.id)));
     BehindRule behind{std::move(workspace), whole.substr(std::string(kWorkspace).size())};

@@ -1,8 +1,108 @@
 #include "sessions/session_rows.h"
 
+#include <nlohmann/json.hpp>
+
+#include "sandbox/address_range.h"
+#include "sandbox/box_spec.h"
+#include "sandbox/wire/json.h"
+
 namespace sessions {
 
-Session read_session(Statement& row) {
+using nlohmann::json;
+using sandbox::wire::parse_json;
+using sandbox::wire::print_json;
+
+namespace {
+
+using Strings = std::map<std::string, std::string>;
+
+base::Error unreadable(const std::string& column) {
+  return base::error(base::Error::Kind::kInternal,
+                     "sessions." + column + " in the database is not as hutch writes it");
+}
+
+// What a later hutch has allowed more of is as it was allowed.
+base::Result<sandbox::Limits> limits_in(const std::string& text) {
+  const json value = TRY(parse_json(text));
+  sandbox::Limits limits;
+  for (const sandbox::LimitRow& row : sandbox::kLimitRows) {
+    limits.*row.member = sandbox::wire::integer_or(value, row.name, limits.*row.member);
+  }
+  return limits;
+}
+
+base::Result<Strings> strings_in(const std::string& text, const char* column) {
+  Strings strings;
+  if (text == "{}") return strings;
+  const json value = TRY(parse_json(text));
+  if (!value.is_object()) return unreadable(column);
+  for (const auto& [name, entry] : value.items()) {
+    if (!entry.is_string()) return unreadable(column);
+    strings[name] = entry.get<std::string>();
+  }
+  return strings;
+}
+
+base::Result<std::vector<std::string>> texts_in(const json& value, const char* key) {
+  std::vector<std::string> texts;
+  for (const json& entry : value.value(key, json::array())) {
+    if (!entry.is_string()) return unreadable("network");
+    texts.push_back(entry.get<std::string>());
+  }
+  return texts;
+}
+
+base::Result<std::optional<NetworkChoice>> network_in(const std::optional<std::string>& text) {
+  if (!text) return std::optional<NetworkChoice>();
+  const json value = TRY(parse_json(*text));
+  if (!value.is_object()) return unreadable("network");
+  NetworkChoice choice;
+  choice.allow = TRY(texts_in(value, "allow"));
+  choice.credentials = TRY(texts_in(value, "credentials"));
+  choice.denied = TRY(sandbox::ranges_from_json(value.value("deny_addresses", json())));
+  return std::optional(std::move(choice));
+}
+
+base::Result<std::optional<std::vector<sandbox::HostFolder>>> folders_in(
+    const std::optional<std::string>& text) {
+  if (!text) return std::optional<std::vector<sandbox::HostFolder>>();
+  const json value = TRY(parse_json(*text));
+  auto folders = TRY(sandbox::folders_from_json(value));
+  return std::optional(std::move(folders));
+}
+
+base::Result<sandbox::PathRules> paths_in(const std::optional<std::string>& text) {
+  if (!text) return sandbox::PathRules();
+  const json value = TRY(parse_json(*text));
+  return sandbox::path_rules_from_json(value);
+}
+
+}  // namespace
+
+std::string limits_text(const Session& session) {
+  return print_json(sandbox::limits_to_json(session.limits));
+}
+
+std::string strings_text(const Strings& strings) { return print_json(json(strings)); }
+
+std::optional<std::string> folders_text(const Session& session) {
+  if (!session.host_folders) return std::nullopt;
+  return print_json(sandbox::folders_to_json(*session.host_folders));
+}
+
+std::optional<std::string> paths_text(const Session& session) {
+  if (session.paths.empty()) return std::nullopt;
+  return print_json(sandbox::path_rules_to_json(session.paths));
+}
+
+std::optional<std::string> network_text(const std::optional<NetworkChoice>& network) {
+  if (!network) return std::nullopt;
+  json value{{"allow", network->allow}, {"credentials", network->credentials}};
+  if (!network->denied.empty()) value["deny_addresses"] = sandbox::ranges_to_json(network->denied);
+  return print_json(value);
+}
+
+base::Result<Session> read_session(Statement& row) {
   Session session;
   session.id = row.text();
   session.principal_id = row.text();
@@ -10,8 +110,8 @@ Session read_session(Statement& row) {
   session.template_name = row.text();
   session.status = row.text();
   session.ends_with_connection = row.integer() != 0;
-  session.limits = row.text();
-  session.env = row.text();
+  session.limits = TRY(limits_in(row.text()));
+  session.env = TRY(strings_in(row.text(), "env"));
   session.isolation = row.optional_text();
   session.host_uid = row.optional_integer();
   session.lifetime_seconds = row.optional_integer();
@@ -21,11 +121,11 @@ Session read_session(Statement& row) {
   session.last_used_at = row.integer();
   session.ended_at = row.optional_integer();
   session.error = row.optional_text();
-  session.host_folders = row.optional_text();
+  session.host_folders = TRY(folders_in(row.optional_text()));
   session.unasked = row.integer() != 0;
-  session.network = row.optional_text();
-  session.paths = row.optional_text();
-  session.metadata = row.text();
+  session.network = TRY(network_in(row.optional_text()));
+  session.paths = TRY(paths_in(row.optional_text()));
+  session.metadata = TRY(strings_in(row.text(), "metadata"));
   session.boot_id = row.text();
   session.boot_offset_ms = row.integer();
   session.connection_server = row.optional_text();
@@ -39,7 +139,7 @@ Session read_session(Statement& row) {
 
 base::Result<std::vector<Session>> read_all_sessions(Statement& rows) {
   std::vector<Session> sessions;
-  while (TRY(rows.step())) sessions.push_back(read_session(rows));
+  while (TRY(rows.step())) sessions.push_back(TRY(read_session(rows)));
   return sessions;
 }
 

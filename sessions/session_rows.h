@@ -1,6 +1,8 @@
 // Rows of the table of sessions, for the files of Store that read them.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +22,17 @@ namespace sessions {
 // In the very words of the index sessions_with_box.
 #define HAS_BOX "status IN ('provisioning', 'ready', 'running', 'paused')"
 
-// Of a row of SESSION_COLUMNS, and of all that are left.
-Session read_session(Statement& row);
+// Read a row of SESSION_COLUMNS, and all that are left. kInternal names a column whose text is not
+// as hutch writes it.
+base::Result<Session> read_session(Statement& row);
 base::Result<std::vector<Session>> read_all_sessions(Statement& rows);
+
+// The texts of columns. Those of folders, paths and networks are NULL where there was no choice.
+std::string limits_text(const Session& session);
+std::string strings_text(const std::map<std::string, std::string>& strings);
+std::optional<std::string> folders_text(const Session& session);
+std::optional<std::string> paths_text(const Session& session);
+std::optional<std::string> network_text(const std::optional<NetworkChoice>& network);
 
 // kLimit when the principal has as many boxes already, or as many sessions.
 base::Status check_boxes(Database& database, const std::string& principal_id, std::int64_t most);

@@ -23,57 +23,10 @@
 #include "sessions/migrations.h"
 #include "sessions/host_uids.h"
 #include "sessions/notice.h"
+#include "sessions/session.h"
 #include "sessions/sqlite.h"
 
 namespace sessions {
-
-inline constexpr const char* kWorkspace = "/workspace";
-
-struct Session {
-  std::string id;
-  std::string principal_id;
-  std::optional<std::string> name;
-  std::string template_name = "host";
-  std::string status = "provisioning";
-  bool ends_with_connection = false;
-  bool unasked = false;       // made for a call that named none
-  std::string limits = "{}";  // JSON, as are env and isolation
-  std::string env = "{}";
-  std::optional<std::string> isolation;
-  // JSON: the folders of the host that were asked for; nothing: what its server grants unasked.
-  std::optional<std::string> host_folders;
-  std::optional<std::string> paths;    // JSON: sandbox::PathRules; nothing: none
-  std::string metadata = "{}";         // JSON: strings that its client wants to find it by
-  std::optional<std::string> network;  // JSON: what it asked to reach; nothing: no choice was made
-  std::optional<std::int64_t> host_uid;  // until it is buried
-  std::optional<std::int64_t> lifetime_seconds;
-  std::int64_t idle_seconds = 600;
-  std::int64_t retention_seconds = 7 * 86400;
-  std::int64_t created_at = 0;
-  std::int64_t last_used_at = 0;
-  std::optional<std::int64_t> ended_at;
-  std::optional<std::string> error;
-  // How far the wall clock was ahead of Moment::boottime_ms when it was made, in that start of the
-  // machine: what its lifetime goes by for as long as that lasts.
-  std::string boot_id;
-  std::int64_t boot_offset_ms = 0;
-  // The server that knows whether its connection goes on, or kLastingConnection; nothing: it has
-  // ended, or there was none.
-  std::optional<std::string> connection_server;
-  // In which its interpreters start, and from which relative paths of its files go.
-  std::string working_directory = kWorkspace;
-  bool public_ports = false;  // who knows their address may come in, where the operator allows that
-  bool wakes_by_port = true;  // when it is paused, a request to one of its ports resumes it
-  bool pauses_at_end = false;  // when its lifetime is over, it is paused and not deleted
-  // What its servers find as the header Host, with ${PORT} for the port; nothing: as it was sent.
-  std::optional<std::string> port_host;
-};
-
-// Returns a client's path as this session means it.
-std::string absolute_path(const Session& session, const std::string& path);
-
-// Of a server whose clients come back to another one: it may end without their connections ending.
-inline constexpr const char* kLastingConnection = "lasting";
 
 struct RunHead {
   std::string id;
@@ -291,7 +244,7 @@ class Store {
   base::Status set_isolation(const std::string& id, const std::string& isolation);
   // Since it was made.
   base::Status set_lifetime(const std::string& id, std::int64_t seconds);
-  base::Status set_network(const std::string& id, const std::optional<std::string>& network);
+  base::Status set_network(const std::string& id, const std::optional<NetworkChoice>& network);
   base::Status touch_session(const std::string& id, std::int64_t now);
 
   base::Status insert_run(const Run& run);

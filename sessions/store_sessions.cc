@@ -29,8 +29,8 @@ base::Status insert(Database& database, const Session& session) {
       .bind(session.template_name)
       .bind(session.status)
       .bind(session.ends_with_connection)
-      .bind(session.limits)
-      .bind(session.env)
+      .bind(limits_text(session))
+      .bind(strings_text(session.env))
       .bind(session.isolation)
       .bind(session.host_uid)
       .bind(session.lifetime_seconds)
@@ -40,11 +40,11 @@ base::Status insert(Database& database, const Session& session) {
       .bind(session.last_used_at)
       .bind(session.ended_at)
       .bind(session.error)
-      .bind(session.host_folders)
+      .bind(folders_text(session))
       .bind(session.unasked)
-      .bind(session.network)
-      .bind(session.paths)
-      .bind(session.metadata)
+      .bind(network_text(session.network))
+      .bind(paths_text(session))
+      .bind(strings_text(session.metadata))
       .bind(session.boot_id)
       .bind(session.boot_offset_ms)
       .bind(session.connection_server)
@@ -143,7 +143,7 @@ base::Result<Session> Store::adopt_session(const std::string& spare_id, const Se
         .bind(std::string(kSparePrincipal))
         .bind(wanted.unasked)
         .bind(wanted.lifetime_seconds)
-        .bind(wanted.metadata)
+        .bind(strings_text(wanted.metadata))
         .bind(wanted.boot_id)
         .bind(wanted.boot_offset_ms)
         .bind(wanted.connection_server)
@@ -163,7 +163,7 @@ base::Result<Session> Store::adopt_session(const std::string& spare_id, const Se
   Statement select =
       TRY(database_->prepare("SELECT " SESSION_COLUMNS " FROM sessions WHERE id = ?"));
   TRY(select.bind(spare_id).step());
-  Session adopted = read_session(select);
+  Session adopted = TRY(read_session(select));
   TRY(transaction.commit());
   return adopted;
 }
@@ -308,12 +308,13 @@ base::Status Store::set_lifetime(const std::string& id, std::int64_t seconds) {
   return update.bind(id).bind(seconds).run();
 }
 
-base::Status Store::set_network(const std::string& id, const std::optional<std::string>& network) {
+base::Status Store::set_network(const std::string& id,
+                                const std::optional<NetworkChoice>& network) {
   const std::lock_guard lock(mutex_);
   Statement update =
       TRY(database_->prepare("UPDATE sessions SET network = ?2 "
                              "WHERE id = ?1 AND status <> 'destroyed'"));
-  return update.bind(id).bind(network).run();
+  return update.bind(id).bind(network_text(network)).run();
 }
 
 base::Status Store::touch_session(const std::string& id, std::int64_t now) {

@@ -4,9 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
+#include "sandbox/box_spec.h"
 #include "sandbox/shortened_text.h"
 #include "sandbox/wire/json.h"
 #include "tools/session_view.h"
+#include "tools/session_wishes.h"
 #include "tools/text_window.h"
 #include "tools/tool_kit.h"
 
@@ -91,13 +93,15 @@ mcp::Tool create_session(const Services& services) {
         options.template_name = arguments.text("template");
         options.lifetime_seconds = arguments.find_integer("lifetime_seconds");
         if (arguments.has("limits")) {
-          options.limits = sandbox::wire::print_json(arguments.object("limits"));
+          const sessions::Quotas quotas = services.sessions.quotas();
+          options.limits = TRY(sandbox::limits_from_json(
+              arguments.object("limits"), quotas.default_limits, quotas.most_limits));
         }
         if (arguments.has("filesystem")) {
-          options.filesystem = sandbox::wire::print_json(arguments.object("filesystem"));
+          options.filesystem = TRY(filesystem_wish(arguments.object("filesystem")));
         }
         if (arguments.has("network")) {
-          options.network = sandbox::wire::print_json(arguments.object("network"));
+          options.network = TRY(network_wish(arguments.object("network")));
         }
         options.env = arguments.map("env");
         TRY(check_environment(options.env));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
+#include "sandbox/box_spec.h"
 #include "sandbox/enforcement.h"
 #include "sandbox/limits.h"
 #include "sandbox/wire/json.h"
@@ -33,7 +34,7 @@ json filesystem_of(const json& folders, const sessions::Session& session) {
     value[folder.writable ? "read_write" : "read_only"].push_back(place);
     for (const std::string& path : folder.blocked) value["blocked"].push_back(place + "/" + path);
   }
-  const json paths = parsed_or_empty(session.paths.value_or("{}"));
+  const json paths = sandbox::path_rules_to_json(session.paths);
   for (const auto& [key, own] : paths.items()) {
     value[key].insert(value[key].end(), own.begin(), own.end());
   }
@@ -50,7 +51,7 @@ json structured_session(const sessions::SessionState& state) {
                 {"template", session.template_name},
                 {"created_at", base::to_rfc3339(session.created_at)},
                 {"last_used_at", base::to_rfc3339(session.last_used_at)},
-                {"limits", parsed_or_empty(session.limits)},
+                {"limits", sandbox::limits_to_json(session.limits)},
                 {"active_runs", json::array()}};
   json isolation = parsed_or_empty(session.isolation.value_or("{}"));
   value["filesystem"] = filesystem_of(isolation.value("host_folders", json()), session);

@@ -151,7 +151,7 @@ class Prover {
 
 BoxProof::Trial try_network(Application& app) {
   sessions::SessionOptions wanted;
-  wanted.network = R"({"allow": ["allowed.invalid"]})";
+  wanted.network.allow = {"allowed.invalid"};
   auto created = app.sessions().create(app.principal_id(), wanted);
   if (!created.ok()) return {false, created.error().message};
   const sessions::Session session = std::move(created).value().session;

@@ -82,7 +82,7 @@ base::Result<Response> create(const Services& services, const Request& request,
     return base::error(Error::Kind::kInvalid,
                        "mode wasm is not served: leave mode out, or give container");
   }
-  const auto options = TRY(options_of_config(body.object("config")));
+  const auto options = TRY(options_of_config(body.object("config"), services.sessions.quotas()));
   return json_answer(201, shown(TRY(services.sessions.create(request.principal.id, options))));
 }
 

@@ -9,8 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "sandbox/box_spec.h"
 #include "tools/arguments.h"
+#include "tools/session_wishes.h"
 
 namespace tools::rest {
 
@@ -65,7 +66,8 @@ std::optional<std::int64_t> megabytes_in(std::string_view text) {
   return std::nullopt;
 }
 
-base::Status take_resources(const json& config, sessions::SessionOptions& options) {
+base::Status take_resources(const json& config, const sessions::Quotas& quotas,
+                            sessions::SessionOptions& options) {
   const Arguments resources = TRY(members_of(
       config, "resources",
       {{.name = "cpu", .most = 20},
@@ -83,13 +85,15 @@ base::Status take_resources(const json& config, sessions::SessionOptions& option
     if (!megabytes) return invalid("resources.memory must be a size such as \"512m\" or \"2g\"");
     limits["memory_mb"] = *megabytes;
   }
-  options.limits = sandbox::wire::print_json(limits);
+  options.limits =
+      TRY(sandbox::limits_from_json(limits, quotas.default_limits, quotas.most_limits));
   return base::done();
 }
 
 }  // namespace
 
-base::Result<sessions::SessionOptions> options_of_config(const json& config) {
+base::Result<sessions::SessionOptions> options_of_config(const json& config,
+                                                         const sessions::Quotas& quotas) {
   sessions::SessionOptions options;
   const json members = config.is_null() ? json::object() : config;
   const json image = members.value("image", json());
@@ -104,10 +108,13 @@ base::Result<sessions::SessionOptions> options_of_config(const json& config) {
     if (!part.value("allow", json()).empty() && part.value("block_outbound", json()) == true) {
       part.erase("block_outbound");
     }
-    (std::string_view(name) == "network" ? options.network : options.filesystem) =
-        sandbox::wire::print_json(part);
+    if (std::string_view(name) == "network") {
+      options.network = TRY(network_wish(part));
+    } else {
+      options.filesystem = TRY(filesystem_wish(part));
+    }
   }
-  TRY(take_resources(members, options));
+  TRY(take_resources(members, quotas, options));
   return options;
 }
 

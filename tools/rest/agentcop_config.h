@@ -10,6 +10,7 @@
 namespace tools::rest {
 
 // `config` is an object, or null. kInvalid names the member that is wrong.
-base::Result<sessions::SessionOptions> options_of_config(const nlohmann::json& config);
+base::Result<sessions::SessionOptions> options_of_config(const nlohmann::json& config,
+                                                         const sessions::Quotas& quotas);
 
 }  // namespace tools::rest

@@ -43,7 +43,6 @@ constexpr const char* kBase = "base";
 
 json shown(const sessions::SessionState& state) {
   const sessions::Session& session = state.session;
-  const auto limits = sandbox::wire::parse_json(session.limits);
   json value = {{"sandboxID", sessions::host_id(session.id)},
                 {"templateID", session.template_name},
                 {"clientID", "hutch"},
@@ -51,13 +50,10 @@ json shown(const sessions::SessionState& state) {
                 {"status", session.status},
                 {"state", session.status == "paused" ? "paused" : "running"},
                 {"startedAt", base::to_rfc3339(session.created_at)}};
-  const auto metadata = sandbox::wire::parse_json(session.metadata);
-  value["metadata"] = metadata.ok() ? metadata.value() : json::object();
-  if (limits.ok()) {
-    value["cpuCount"] = limits.value().value("cpus", json());
-    value["memoryMB"] = limits.value().value("memory_mb", json());
-    value["diskSizeMB"] = limits.value().value("disk_mb", json());
-  }
+  value["metadata"] = session.metadata;
+  value["cpuCount"] = session.limits.cpus;
+  value["memoryMB"] = session.limits.memory_mb;
+  value["diskSizeMB"] = session.limits.disk_mb;
   if (const auto over = sessions::ends_at_ms(session)) {
     value["timeout"] = *session.lifetime_seconds;
     value["endAt"] = base::to_rfc3339(*over);
@@ -66,10 +62,12 @@ json shown(const sessions::SessionState& state) {
 }
 
 // What the API promises, as far as the operator lets a session have it.
-std::string limits_within(const sandbox::Limits& most) {
-  return sandbox::wire::print_json({{"memory_mb", std::min(kMemoryMb, most.memory_mb)},
-                                    {"cpus", std::min(kCpus, most.cpus)},
-                                    {"disk_mb", std::min(kDiskMb, most.disk_mb)}});
+sandbox::Limits limits_within(const sessions::Quotas& quotas) {
+  sandbox::Limits limits = quotas.default_limits;
+  limits.memory_mb = std::min(kMemoryMb, quotas.most_limits.memory_mb);
+  limits.cpus = std::min(kCpus, quotas.most_limits.cpus);
+  limits.disk_mb = std::min(kDiskMb, quotas.most_limits.disk_mb);
+  return limits;
 }
 
 // What else E2B's older SDKs look for in the answer about one sandbox, for who may change it: with
@@ -102,7 +100,7 @@ base::Result<Response> create(const Services& services, const Request& request,
   options.template_name = body.text("templateID");
   if (options.template_name == kBase) options.template_name = sandbox::kHostTemplate;
   options.lifetime_seconds = seconds;
-  options.limits = limits_within(services.sessions.quotas().most_limits);
+  options.limits = limits_within(services.sessions.quotas());
   options.env = body.map("envVars");
   options.metadata = body.map("metadata");
   TRY(check_environment(options.env));

@@ -95,8 +95,7 @@ base::Result<Place> place_of(const Services& services, const Request& request) {
 // What is not whole yet counts as much as it is to have, beside what the session's files take.
 base::Status take_room(const Services& services, const sessions::Session& session,
                        std::int64_t bytes, std::int64_t unfinished_bytes) {
-  const auto limits = TRY(sandbox::wire::parse_json(session.limits));
-  const std::int64_t disk_mb = sandbox::wire::integer_or(limits, "disk_mb", 0);
+  const std::int64_t disk_mb = session.limits.disk_mb;
   const auto refuse = [&](std::int64_t taken_bytes, const std::string& what) {
     return base::error(Error::Kind::kLimit,
                        what + " take " + std::to_string(taken_bytes >> 20) + " of its " +

@@ -54,7 +54,7 @@ class BurialTest : public sessions::testing::StoreFixture {
 
   Session with_env() {
     Session wanted = session();
-    wanted.env = json{{"TOKEN", kSecret}}.dump();
+    wanted.env = {{"TOKEN", kSecret}};
     return store_->create_session(wanted, std::nullopt, 1000).value();
   }
 
@@ -107,7 +107,7 @@ TEST_F(BurialTest, OfItsRunsStaysHowAndWhenTheyEnded) {
   EXPECT_EQ(shown.error->cause, sandbox::Cause::kOom);
   EXPECT_EQ(shown.stdout_bytes, 0);
   EXPECT_EQ(shown.note, "its session was deleted, and its output with it");
-  EXPECT_EQ(store_->find_session(principal_, owner.id).value().env, "{}");
+  EXPECT_TRUE(store_->find_session(principal_, owner.id).value().env.empty());
   EXPECT_EQ(number("SELECT count(*) FROM files"), 0);
 }
 

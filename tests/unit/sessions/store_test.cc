@@ -31,13 +31,24 @@ TEST_F(StoreTest, PrincipalsAreMadeOnce) {
 
 TEST_F(StoreTest, ASessionComesBackAsItWent) {
   Session wanted = session("name");
-  wanted.limits = R"({"cpus":1})";
+  wanted.limits.cpus = 1;
+  wanted.env = {{"A", "b"}};
+  wanted.metadata = {{"team", "red"}};
+  wanted.host_folders = {{.name = "data", .path = "/srv/data", .writable = true, .blocked = {"x"}}};
+  wanted.paths = {.read_only = {"/workspace/a"}, .read_write = {}, .blocked = {"/etc/hosts"}};
+  wanted.network = NetworkChoice{{"packages"}, {"key"}, {sandbox::parse_address_range("10.0.0.0/8").value()}};
+
   wanted.lifetime_seconds = 60;
   wanted.ends_with_connection = true;
   const Session made = store_->create_session(wanted, std::nullopt, 10).value();
   const Session found = store_->find_session(principal_, "name").value();
   EXPECT_EQ(found.id, wanted.id);
   EXPECT_EQ(found.limits, wanted.limits);
+  EXPECT_EQ(found.env, wanted.env);
+  EXPECT_EQ(found.metadata, wanted.metadata);
+  EXPECT_EQ(found.host_folders, wanted.host_folders);
+  EXPECT_EQ(found.paths, wanted.paths);
+  EXPECT_EQ(found.network, wanted.network);
   EXPECT_EQ(found.lifetime_seconds, 60);
   EXPECT_TRUE(found.ends_with_connection);
   EXPECT_EQ(found.status, "provisioning");
@@ -54,8 +65,9 @@ TEST_F(StoreTest, WhatE2bsSdksWantComesBack) {
   EXPECT_FALSE(usual.port_host);
   EXPECT_EQ(absolute_path(made, "a/b"), "/home/user/a/b");
   EXPECT_EQ(absolute_path(usual, "/a"), "/a");
-  ASSERT_TRUE(store_->set_network(usual.id, "{}").ok());
-  EXPECT_EQ(store_->find_session(principal_, usual.id).value().network, "{}");
+  EXPECT_FALSE(store_->find_session(principal_, usual.id).value().network);
+  ASSERT_TRUE(store_->set_network(usual.id, NetworkChoice()).ok());
+  EXPECT_EQ(store_->find_session(principal_, usual.id).value().network, NetworkChoice());
   const auto newest = store_->newest_used_sessions(1).value();
   ASSERT_EQ(newest.size(), 1U);
 }

@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
 #include "sessions/manager.h"
 #include "tests/unit/tools/fake_sandbox.h"
+#include "tools/session_wishes.h"
 
 namespace {
 
@@ -56,13 +56,15 @@ class GrantedFolders : public ::testing::Test {
   }
   std::string refusal(const json& filesystem) {
     sessions::SessionOptions options;
-    options.filesystem = sandbox::wire::print_json(filesystem);
+    auto wish = tools::filesystem_wish(filesystem);
+    if (!wish.ok()) return wish.error().message;
+    options.filesystem = std::move(wish).value();
     const auto made = manager_->create(principal_, options);
     return made.ok() ? "" : made.error().message;
   }
   sessions::Session make(const json& filesystem = nullptr) {
     sessions::SessionOptions options;
-    options.filesystem = sandbox::wire::print_json(filesystem);
+    options.filesystem = tools::filesystem_wish(filesystem).value();
     return manager_->create(principal_, options).value().session;
   }
   // As "name:rw name" of the newest box.

@@ -23,6 +23,7 @@
 #include "tools/rest/e2b/e2b.h"
 #include "tools/rest/json_answer.h"
 #include "tools/rest/sandbox_files.h"
+#include "tools/session_wishes.h"
 
 namespace tools::rest::e2b {
 
@@ -52,7 +53,6 @@ std::string template_of(const std::string& wanted) {
 
 base::Result<json> shown(const Services& services, const sessions::Session& session) {
   const std::string token = TRY(services.sessions.access_token_of(session.id));
-  const json metadata = TRY(sandbox::wire::parse_json(session.metadata));
   const std::string domain =
       services.public_url ? tools::ports::domain_of(services.public_url()) : "";
   json value = {{"sandboxID", sessions::host_id(session.id)},
@@ -64,14 +64,12 @@ base::Result<json> shown(const Services& services, const sessions::Session& sess
                 {"domain", domain.empty() ? json() : json(domain)},
                 {"state", session.status == "paused" ? "paused" : "running"},
                 {"startedAt", base::to_rfc3339(session.created_at)},
-                {"metadata", metadata}};
+                {"metadata", session.metadata},
+                {"cpuCount", session.limits.cpus},
+                {"memoryMB", session.limits.memory_mb},
+                {"diskSizeMB", session.limits.disk_mb}};
   const auto ends_at_ms = sessions::ends_at_ms(session);
   value["endAt"] = ends_at_ms ? base::to_rfc3339(*ends_at_ms) : end_of_endless(session);
-  const auto limits = sandbox::wire::parse_json(session.limits);
-  if (!limits.ok()) return value;
-  value["cpuCount"] = limits.value().value("cpus", json(0));
-  value["memoryMB"] = limits.value().value("memory_mb", json(0));
-  value["diskSizeMB"] = limits.value().value("disk_mb", json(0));
   return value;
 }
 
@@ -91,17 +89,17 @@ bool denies_all(const json& denied) {
   return denied.is_array() && std::find(denied.begin(), denied.end(), "0.0.0.0/0") != denied.end();
 }
 
-// What a session may reach, as sessions are asked for it: all that the operator allows, or of that
-// what is named.
-base::Result<std::string> network_in(const json& given, bool is_open,
-                                     const sessions::GrantedNetwork& granted) {
-  json wanted = json::object();
-  for (const auto& rule : granted.all()) wanted["allow"].push_back(sandbox::text_of(rule));
-  if (!granted.credentials.empty()) wanted["credentials"] = granted.credentials;
-  if (!is_open) wanted = {{"block_outbound", true}};
-  const json network = given.is_object() ? given : json::object();
-  const json allowed = network.value("allowOut", json::array());
-  if (!allowed.empty()) wanted = {{"allow", allowed}};
+sessions::NetworkWish everything_of(const sessions::GrantedNetwork& granted) {
+  sessions::NetworkWish wish;
+  for (const auto& rule : granted.all()) {
+    if (!wish.allow) wish.allow.emplace();
+    wish.allow->push_back(sandbox::text_of(rule));
+  }
+  wish.credentials = granted.credentials;
+  return wish;
+}
+
+base::Status check_network(const json& network) {
   for (const auto& [name, value] : network.items()) {
     const bool says_nothing = value.is_null() || value == json::array() || value == json::object();
     const bool is_served =
@@ -114,14 +112,27 @@ base::Result<std::string> network_in(const json& given, bool is_open,
                            ": of network there are allowOut with names of hosts, denyOut with "
                            "addresses, allowPublicTraffic and maskRequestHost");
   }
+  return base::done();
+}
+
+// Returns the wish for all that the operator allows, or for what of that is named.
+base::Result<sessions::NetworkWish> network_in(const json& given, bool is_open,
+                                               const sessions::GrantedNetwork& granted) {
+  const json network = given.is_object() ? given : json::object();
+  TRY(check_network(network));
+  const json allowed = network.value("allowOut", json::array());
+  if (!allowed.empty()) return network_wish({{"allow", allowed}});
   const json denied = network.value("denyOut", json());
-  if (allowed.empty() && denies_all(denied)) wanted = {{"block_outbound", true}};
-  // What is named beside hosts that are allowed is denied anyway, like all that is not named.
-  if (allowed.empty() && is_open && !denies_all(denied) && !denied.empty()) {
-    wanted["deny_addresses"] = denied;
-    if (!wanted.contains("allow")) wanted["allow"] = json::array();
+  sessions::NetworkWish wish;
+  if (!is_open || denies_all(denied)) {
+    wish.blocks_outbound = true;
+    return wish;
   }
-  return wanted.empty() ? "" : sandbox::wire::print_json(wanted);
+  wish = everything_of(granted);
+  if (denied.empty()) return wish;
+  wish.denied = TRY(network_wish({{"deny_addresses", denied}})).denied;
+  if (!wish.allow) wish.allow.emplace();
+  return wish;
 }
 
 // What a sandbox's servers are to find as Host: letters, digits and what stands between them, so
@@ -333,18 +344,17 @@ base::Result<Response> metrics(const Services& services, const Request& request)
   const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begun;
   const auto busy =
       static_cast<double>(usage.processor_time_us - before.value().usage.processor_time_us);
-  const json limits = TRY(sandbox::wire::parse_json(session.limits));
   const std::int64_t now = base::now_ms();
   constexpr std::int64_t kMiB = 1 << 20;
   measured.push_back({{"timestamp", base::to_rfc3339(now)},
                       {"timestampUnix", now / 1000},
-                      {"cpuCount", limits.value("cpus", json(0))},
+                      {"cpuCount", session.limits.cpus},
                       {"cpuUsedPct", std::round(busy / took.count() * 10'000) / 100},
                       {"memUsed", usage.memory_bytes},
                       {"memCache", usage.cache_bytes},
-                      {"memTotal", sandbox::wire::integer_or(limits, "memory_mb", 0) * kMiB},
+                      {"memTotal", session.limits.memory_mb * kMiB},
                       {"diskUsed", usage.disk_bytes},
-                      {"diskTotal", sandbox::wire::integer_or(limits, "disk_mb", 0) * kMiB}});
+                      {"diskTotal", session.limits.disk_mb * kMiB}});
   return json_answer(200, measured);
 }
 

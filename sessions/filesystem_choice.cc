@@ -1,20 +1,18 @@
-// Folders of the host: which of those that the operator grants a session gets. Its row has what was
-// asked for; each time its box starts, that is cut with what is granted then.
+#include "sessions/filesystem_choice.h"
+
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "sandbox/shortened_text.h"
-#include "sandbox/wire/json.h"
-#include "sessions/manager.h"
 
 namespace sessions {
 
 using base::Error;
-using nlohmann::json;
 using sandbox::HostFolder;
+using sandbox::PathRules;
 
 namespace {
+
+using Texts = std::optional<std::vector<std::string>>;
 
 constexpr std::size_t kPathBytesMax = 1024;
 
@@ -51,38 +49,31 @@ std::string name_in(const std::string& given) {
 
 bool is_in_workspace(const std::string& given) { return given.starts_with("/workspace"); }
 
-base::Result<std::vector<std::string>> texts_of(const json& filesystem, const char* key) {
-  std::vector<std::string> texts;
-  const json value = filesystem.value(key, json::array());
-  const Error malformed =
-      invalid(std::string("filesystem.") + key + " must be an array of at most " +
-              std::to_string(sandbox::kHostFoldersMax) + " strings");
-  if (!value.is_array() || value.size() > sandbox::kHostFoldersMax) return malformed;
-  for (const json& entry : value) {
-    if (!entry.is_string() || entry.get_ref<const std::string&>().size() > kPathBytesMax ||
-        entry.get_ref<const std::string&>().find('\0') != std::string::npos) {
-      return malformed;
-    }
-    texts.push_back(entry.get<std::string>());
-  }
-  return texts;
+std::vector<std::string> entries_of(const Texts& texts) {
+  return texts.value_or(std::vector<std::string>());
 }
 
-base::Status check_keys(const json& filesystem) {
-  if (!filesystem.is_object()) return invalid("filesystem must be an object");
-  for (const auto& [key, value] : filesystem.items()) {
-    if (key != "read_only" && key != "read_write" && key != "blocked") {
-      return invalid("unknown key filesystem." + sandbox::echoed(key) +
-                     "; there are: read_only, read_write, blocked");
-    }
-  }
-  return base::done();
+base::Status check_entries(const Texts& texts, const char* key) {
+  const std::vector<std::string> entries = entries_of(texts);
+  const bool good = entries.size() <= sandbox::kHostFoldersMax &&
+                    std::all_of(entries.begin(), entries.end(), [](const std::string& entry) {
+                      return entry.size() <= kPathBytesMax && entry.find('\0') == std::string::npos;
+                    });
+  if (good) return base::done();
+  return invalid(std::string("filesystem.") + key + " must be an array of at most " +
+                 std::to_string(sandbox::kHostFoldersMax) + " strings");
 }
 
-base::Status pick(const json& filesystem, bool writable, const std::vector<HostFolder>& granted,
+base::Status check(const FilesystemWish& wish) {
+  TRY(check_entries(wish.read_only, "read_only"));
+  TRY(check_entries(wish.read_write, "read_write"));
+  return check_entries(wish.blocked, "blocked");
+}
+
+base::Status pick(const Texts& wished, bool writable, const std::vector<HostFolder>& granted,
                   std::vector<HostFolder>& chosen) {
   const std::string key = writable ? "read_write" : "read_only";
-  for (const std::string& given : TRY(texts_of(filesystem, key.c_str()))) {
+  for (const std::string& given : entries_of(wished)) {
     if (is_in_workspace(given)) continue;  // choose_paths()
     const std::string name = name_in(given);
     // A path of the host is no name, whatever is granted.
@@ -116,8 +107,8 @@ bool is_plain(const std::string& path) {
   return true;
 }
 
-base::Status block(const json& filesystem, std::vector<HostFolder>& chosen) {
-  for (std::string path : TRY(texts_of(filesystem, "blocked"))) {
+base::Status block(const Texts& wished, std::vector<HostFolder>& chosen) {
+  for (std::string path : entries_of(wished)) {
     if (sandbox::is_own_path(path)) continue;  // choose_paths()
     const std::string shown = "filesystem.blocked: " + sandbox::echoed(path);
     path = name_in(path);
@@ -143,39 +134,52 @@ base::Status block(const json& filesystem, std::vector<HostFolder>& chosen) {
 }
 
 // An empty list is a choice; one of paths in /workspace alone says nothing of folders.
-bool picks_folders(const json& filesystem, const char* key) {
-  const auto found = filesystem.find(key);
-  if (found == filesystem.end()) return false;
-  return found->empty() || std::any_of(found->begin(), found->end(), [](const json& entry) {
-           return !is_in_workspace(entry.get_ref<const std::string&>());
-         });
+bool picks_folders(const Texts& wished) {
+  return wished &&
+         (wished->empty() || !std::all_of(wished->begin(), wished->end(), is_in_workspace));
+}
+
+// The entries that are paths of the session's own tree; choose_folders() has the others.
+std::vector<std::string> own_paths(const Texts& wished) {
+  std::vector<std::string> paths;
+  for (std::string path : entries_of(wished)) {
+    if (!sandbox::is_own_path(path)) continue;
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    paths.push_back(std::move(path));
+  }
+  return paths;
 }
 
 }  // namespace
 
-base::Result<std::optional<std::string>> Manager::choose_folders(const std::string& text) const {
-  if (text.empty()) return std::optional<std::string>();
-  const json filesystem = TRY(sandbox::wire::parse_json(text));
-  if (filesystem.is_null() || filesystem.empty()) return std::optional<std::string>();
-  TRY(check_keys(filesystem));
-  const auto& granted = config_.folders.all;
+base::Result<std::optional<std::vector<HostFolder>>> choose_folders(const FilesystemWish& wish,
+                                                                    const GrantedFolders& granted) {
+  if (wish.empty()) return std::optional<std::vector<HostFolder>>();
+  TRY(check(wish));
   std::vector<HostFolder> chosen;
-  TRY(pick(filesystem, false, granted, chosen));
-  TRY(pick(filesystem, true, granted, chosen));
-  const bool picks =
-      picks_folders(filesystem, "read_only") || picks_folders(filesystem, "read_write");
-  if (!picks && config_.folders.unasked) chosen = granted;
-  TRY(block(filesystem, chosen));
-  return std::optional<std::string>(sandbox::wire::print_json(sandbox::folders_to_json(chosen)));
+  TRY(pick(wish.read_only, false, granted.all, chosen));
+  TRY(pick(wish.read_write, true, granted.all, chosen));
+  const bool picks = picks_folders(wish.read_only) || picks_folders(wish.read_write);
+  if (!picks && granted.unasked) chosen = granted.all;
+  TRY(block(wish.blocked, chosen));
+  return std::optional(std::move(chosen));
 }
 
-base::Result<Manager::Folders> Manager::folders_of(const Session& session) const {
-  const GrantedFolders& granted = config_.folders;
-  Folders result;
+base::Result<PathRules> choose_paths(const FilesystemWish& wish) {
+  TRY(check(wish));
+  PathRules rules{.read_only = own_paths(wish.read_only),
+                  .read_write = own_paths(wish.read_write),
+                  .blocked = own_paths(wish.blocked)};
+  TRY(sandbox::check_path_rules(rules));
+  return rules;
+}
+
+FoldersNow granted_now(const std::optional<std::vector<HostFolder>>& choice,
+                       const GrantedFolders& granted) {
+  FoldersNow result;
   std::vector<HostFolder> wanted;
-  if (session.host_folders) {
-    const json row = TRY(sandbox::wire::parse_json(*session.host_folders));
-    wanted = TRY(sandbox::folders_from_json(row));
+  if (choice) {
+    wanted = *choice;
   } else if (granted.unasked) {
     wanted = granted.all;
   }

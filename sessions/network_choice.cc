@@ -1,0 +1,115 @@
+#include "sessions/network_choice.h"
+
+#include <algorithm>
+
+#include "sandbox/shortened_text.h"
+
+namespace sessions {
+
+using base::Error;
+using sandbox::NetworkRule;
+
+std::vector<NetworkRule> GrantedNetwork::all() const {
+  std::vector<NetworkRule> all = hosts;
+  for (const auto& [name, rules] : sets) all.insert(all.end(), rules.begin(), rules.end());
+  return all;
+}
+
+namespace {
+
+Error invalid_network(const std::string& message) {
+  return base::error(Error::Kind::kInvalid, message);
+}
+
+std::string list_of(const GrantedNetwork& granted) {
+  std::string text;
+  for (const auto& [name, hosts] : granted.sets) text += (text.empty() ? "" : ", ") + name;
+  for (const NetworkRule& rule : granted.hosts) {
+    text += (text.empty() ? "" : ", ") + text_of(rule);
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::string remedy(const std::string& name) {
+  return "whoever runs hutch can allow it with --allow " + name +
+         ", or in the configuration with allow = [\"" + name + "\"] in [network]";
+}
+
+// Of a set its hosts, where it is allowed; else the host that the text names.
+base::Result<std::vector<NetworkRule>> hosts_of(const std::string& text,
+                                                const GrantedNetwork& granted) {
+  if (const auto set = granted.sets.find(text); set != granted.sets.end()) return set->second;
+  NetworkRule rule = TRY(sandbox::parse_network_rule(text));
+  return std::vector<NetworkRule>{std::move(rule)};
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool are_within(const std::vector<NetworkRule>& hosts, const std::vector<NetworkRule>& most) {
+  return std::all_of(hosts.begin(), hosts.end(),
+                     [&most](const NetworkRule& rule) { return sandbox::is_within(rule, most); });
+}
+
+base::Result<std::vector<NetworkRule>> hosts_asked_for(const std::vector<std::string>& asked,
+                                                       const GrantedNetwork& granted) {
+  std::vector<NetworkRule> chosen;
+  for (const std::string& name : asked) {
+    auto hosts = hosts_of(name, granted);
+    if (!hosts.ok()) return std::move(hosts).error().context("network.allow");
+    if (!are_within(hosts.value(), granted.all())) {
+      return invalid_network("network.allow: " + sandbox::echoed(name) +
+                             " is not allowed here; allowed are: " + list_of(granted) + "; " +
+                             remedy(sandbox::echoed(name)));
+    }
+    chosen.insert(chosen.end(), hosts.value().begin(), hosts.value().end());
+  }
+  return chosen;
+}
+
+}  // namespace
+
+base::Result<std::optional<NetworkChoice>> choose(const NetworkWish& wish,
+                                                  const GrantedNetwork& granted) {
+  const std::vector<std::string> asked = wish.allow.value_or(std::vector<std::string>());
+  if (wish.blocks_outbound && !(asked.empty() && wish.credentials.empty())) {
+    return invalid_network(
+        "network.block_outbound is true: then network.allow and credentials are empty");
+  }
+  if (!wish.allow && !wish.denied.empty()) {
+    return invalid_network("network.deny_addresses goes with network.allow");
+  }
+  if (!wish.blocks_outbound && wish.credentials.empty() && !wish.allow) {
+    return std::optional<NetworkChoice>();
+  }
+  const auto chosen = TRY(hosts_asked_for(asked, granted));
+  auto checked = sandbox::check_network_rules(chosen);
+  if (!checked.ok()) return std::move(checked).error().context("network.allow");
+  for (const std::string& name : wish.credentials) {
+    if (!contains(granted.credentials, name)) {
+      return invalid_network(
+          "network.credentials: " + sandbox::echoed(name) +
+          " is none that sessions may use here; whoever runs hutch can allow it with "
+          "--credential " +
+          sandbox::echoed(name));
+    }
+  }
+  return std::optional(NetworkChoice{asked, wish.credentials, wish.denied});
+}
+
+GrantedHosts granted_hosts(const NetworkChoice& choice, const GrantedNetwork& granted) {
+  GrantedHosts result;
+  for (const std::string& name : choice.allow) {
+    const auto hosts = hosts_of(name, granted);
+    if (hosts.ok() && are_within(hosts.value(), granted.all())) {
+      result.hosts.insert(result.hosts.end(), hosts.value().begin(), hosts.value().end());
+      continue;
+    }
+    result.note += (result.note.empty() ? "" : "; ") + name +
+                   " cannot be reached, since it is not allowed any more; " + remedy(name);
+  }
+  return result;
+}
+
+}  // namespace sessions

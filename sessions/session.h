@@ -1,0 +1,67 @@
+// A session as it is known: its row, in types. JSON of the row is in session_rows.cc alone.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sandbox/host_folder.h"
+#include "sandbox/limits.h"
+#include "sandbox/path_rules.h"
+#include "sessions/network_choice.h"
+
+namespace sessions {
+
+inline constexpr const char* kWorkspace = "/workspace";
+
+// The value of Session::connection_server for a server whose clients come back to another one: it
+// may end without their connections ending.
+inline constexpr const char* kLastingConnection = "lasting";
+
+// Times are milliseconds since the epoch.
+struct Session {
+  std::string id;
+  std::string principal_id;
+  std::optional<std::string> name;
+  std::string template_name = "host";
+  std::string status = "provisioning";
+  bool ends_with_connection = false;
+  bool unasked = false;  // made for a call that named none
+  sandbox::Limits limits;
+  std::map<std::string, std::string> env;
+  std::optional<std::string> isolation;  // JSON, as its last box has told it
+  // The folders of the host that were asked for; nothing: what its server grants unasked.
+  std::optional<std::vector<sandbox::HostFolder>> host_folders;
+  sandbox::PathRules paths;
+  std::map<std::string, std::string> metadata;  // what its client wants to find it by
+  std::optional<NetworkChoice> network;         // nothing: no choice was made
+  std::optional<std::int64_t> host_uid;         // until it is buried
+  std::optional<std::int64_t> lifetime_seconds;
+  std::int64_t idle_seconds = 600;
+  std::int64_t retention_seconds = 7 * 86400;
+  std::int64_t created_at = 0;
+  std::int64_t last_used_at = 0;
+  std::optional<std::int64_t> ended_at;
+  std::optional<std::string> error;
+  // How far the wall clock was ahead of Moment::boottime_ms when it was made, in that start of the
+  // machine: what its lifetime goes by for as long as that lasts.
+  std::string boot_id;
+  std::int64_t boot_offset_ms = 0;
+  // The server that knows whether its connection goes on, or kLastingConnection; nothing: it has
+  // ended, or there was none.
+  std::optional<std::string> connection_server;
+  // Its interpreters start in this directory, and relative paths of its files go from it.
+  std::string working_directory = kWorkspace;
+  bool public_ports = false;  // who knows their address may come in, where the operator allows that
+  bool wakes_by_port = true;  // when it is paused, a request to one of its ports resumes it
+  bool pauses_at_end = false;  // when its lifetime is over, it is paused and not deleted
+  // Its servers find this as the header Host, with ${PORT} for the port; nothing: as it was sent.
+  std::optional<std::string> port_host;
+};
+
+// Returns a client's path as this session means it.
+std::string absolute_path(const Session& session, const std::string& path);
+
+}  // namespace sessions

@@ -1,0 +1,19 @@
+// Clients' words for how a new session is to be: JSON of arguments and bodies, as sessions take it.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "sandbox/base/result.h"
+#include "sessions/filesystem_choice.h"
+#include "sessions/network_choice.h"
+
+namespace tools {
+
+// An object with allow, block_outbound, credentials and deny_addresses, or null. kInvalid names what
+// is wrong with which member.
+base::Result<sessions::NetworkWish> network_wish(const nlohmann::json& value);
+
+// An object with read_only, read_write and blocked, or null. Errors as above.
+base::Result<sessions::FilesystemWish> filesystem_wish(const nlohmann::json& value);
+
+}  // namespace tools
