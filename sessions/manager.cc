@@ -51,6 +51,8 @@ Manager::Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox)
       quotas_(config_),
       store_(store),
       sandbox_(sandbox),
+      tokens_(config_.state_directory, store),
+      kept_calls_(config_.state_directory),
       server_id_(base::random_id("server_")),
       served_since_ms_(config_.clock().uptime_ms) {}
 
@@ -103,8 +105,12 @@ bool Manager::wait_until(std::chrono::milliseconds patience, const std::function
   return true;
 }
 
+SessionDirectory Manager::files_of(const std::string& session_id) const {
+  return {config_.state_directory, session_id};
+}
+
 std::string Manager::directory_of(const std::string& session_id) const {
-  return config_.state_directory + "/sessions/" + session_id;
+  return files_of(session_id).path();
 }
 
 std::shared_ptr<std::mutex> Manager::lock_of(const std::string& what) {

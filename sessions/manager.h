@@ -27,11 +27,14 @@
 #include "sandbox/journal_calls.h"
 #include "sandbox/sandbox.h"
 #include "sessions/filesystem_choice.h"
+#include "sessions/kept_calls.h"
 #include "sessions/manager_config.h"
 #include "sessions/network_choice.h"
 #include "sessions/notice.h"
 #include "sessions/readiness.h"
 #include "sessions/rounds.h"
+#include "sessions/session_directory.h"
+#include "sessions/session_tokens.h"
 #include "sessions/store.h"
 
 namespace sessions {
@@ -162,29 +165,6 @@ class Manager {
   void keep_awake(const Session& session);
   // To a server in a session whose box lives: see Box::connect().
   base::Result<base::UniqueFd> connect(const Session& session, std::uint16_t port);
-  // Lets in to this session alone, whoever has it.
-  [[nodiscard]] base::Result<std::string> access_token_of(const std::string& session_id) const;
-  // The ids of the sessions of all principals that were used last, each with that token.
-  struct Access {
-    std::string session_id;
-    std::string token;
-  };
-  base::Result<std::vector<Access>> newest_access(std::int64_t limit);
-  [[nodiscard]] bool is_access_token(const std::string& session_id, const std::string& token) const;
-  // kNotFound: it is not its token, or the session has ended.
-  base::Result<Session> session_by_access(const std::string& session_id, const std::string& token);
-  // The same to one port of it, for a time: part of a link.
-  [[nodiscard]] base::Result<std::string> port_access_of(const std::string& session_id,
-                                                         std::uint16_t port,
-                                                         std::int64_t until_s) const;
-  // kNotFound as well when that is over.
-  base::Result<Session> session_by_port_access(const std::string& session_id, std::uint16_t port,
-                                               const std::string& access);
-  // What an API is to know of a run besides; until the session is deleted. Not for the box.
-  [[nodiscard]] base::Status keep_call(const Session& session, const std::string& run_id,
-                                       const std::string& text) const;
-  [[nodiscard]] base::Result<std::string> call_of(const std::string& session_id,
-                                                  const std::string& run_id) const;
   base::Result<RunState> cancel_run(const std::string& principal_id, const std::string& run_id);
   // Bytes of "stdout", "stderr" or "<n>.png" of a run.
   // The same of a stream, from the first byte at `offset` or behind it that is kept: there.
@@ -255,6 +235,8 @@ class Manager {
   [[nodiscard]] Quotas quotas() const;
   void change_quotas(const Quotas& quotas);
   [[nodiscard]] Store& store() { return store_; }
+  [[nodiscard]] const SessionTokens& tokens() const { return tokens_; }
+  [[nodiscard]] const KeptCalls& kept_calls() const { return kept_calls_; }
 
  private:
   Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox);
@@ -262,6 +244,7 @@ class Manager {
   base::Status take_server_lock();
   void sweep_server_marks() const;
   [[nodiscard]] bool server_is_alive(const std::string& server_id) const;
+  [[nodiscard]] SessionDirectory files_of(const std::string& session_id) const;
   [[nodiscard]] std::string directory_of(const std::string& session_id) const;
   // None: the stream has no byte yet.
   [[nodiscard]] base::Result<base::UniqueFd> open_run_file(const std::string& session_id,
@@ -355,7 +338,6 @@ class Manager {
   base::Status end_session(const Session& session, const std::string& why);
   // The same without being asked.
   void expire_session(const Session& session, const std::string& why);
-  [[nodiscard]] base::Result<std::string> access_key() const;
   base::Error end_of_lifetime(const Session& session);
   // Ends its box and removes its files, the directories too: of one that is being deleted.
   base::Status delete_files_of(const Session& session);
@@ -398,6 +380,8 @@ class Manager {
   Quotas quotas_;
   Store& store_;
   sandbox::Sandbox& sandbox_;
+  const SessionTokens tokens_;
+  const KeptCalls kept_calls_;
   std::string server_id_;
   base::UniqueFd server_lock_;
   std::mutex mutex_;  // guards the maps

@@ -188,7 +188,7 @@ sandbox::Run Manager::lost(const Run& row) const {
   for (auto [name, bytes] :
        {std::pair{"stdout", &run.stdout_bytes}, {"stderr", &run.stderr_bytes}}) {
     struct stat status {};
-    const std::string path = directory_of(row.session_id) + "/runs/" + row.id + "/" + name;
+    const std::string path = files_of(row.session_id).run(row.id) + "/" + name;
     if (::lstat(path.c_str(), &status) == 0) *bytes = status.st_size;
   }
   return run;
@@ -196,12 +196,12 @@ sandbox::Run Manager::lost(const Run& row) const {
 
 bool Manager::was_accepted(const Run& row) const {
   struct stat status {};
-  const std::string path = directory_of(row.session_id) + "/runs/" + row.id;
+  const std::string path = files_of(row.session_id).run(row.id);
   return ::lstat(path.c_str(), &status) == 0;
 }
 
 std::optional<sandbox::Run> Manager::read_record(const Run& row) const {
-  const std::string path = directory_of(row.session_id) + "/runs/" + row.id + "/record.json";
+  const std::string path = files_of(row.session_id).record(row.id);
   const auto file = base::open_file(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (!file.ok()) return std::nullopt;
   // A record that a power cut left empty is as good as none.
@@ -253,7 +253,7 @@ base::Result<RunState> Manager::cancel_run(const std::string& principal_id,
 base::Result<base::UniqueFd> Manager::open_run_file(const std::string& session_id,
                                                     const std::string& run_id,
                                                     const std::string& name) const {
-  const std::string directory = directory_of(session_id) + "/runs/" + run_id;
+  const std::string directory = files_of(session_id).run(run_id);
   const base::UniqueFd run =
       TRY(base::open_file(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   auto file = base::open_file(run.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

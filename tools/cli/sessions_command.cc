@@ -73,7 +73,8 @@ base::Result<int> show(Application& app, const std::string& id, bool as_json) {
   auto found = TRY(app.sessions().find(app.principal_id(), id));
   const auto state = TRY(app.sessions().state_of(std::move(found)));
   json session = structured_session(state);
-  session["directory"] = app.settings().state_directory + "/sessions/" + state.session.id;
+  session["directory"] =
+      sessions::SessionDirectory(app.settings().state_directory, state.session.id).path();
   session["runs"] = json::array();
   const auto runs = TRY(app.store().runs_of_session(state.session.id, kRunsShown));
   for (const auto& run : runs) {

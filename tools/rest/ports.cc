@@ -138,19 +138,19 @@ bool has_own_token(const Request& request) {
 
 base::Result<sessions::Session> session_at_host(const Services& services, const Request& head,
                                                 const Place& place) {
-  auto& all = services.sessions;
+  const sessions::SessionTokens& tokens = services.sessions.tokens();
   const std::string_view token = head.header("E2b-Traffic-Access-Token");
-  if (!token.empty()) return all.session_by_access(place.session, std::string(token));
+  if (!token.empty()) return tokens.session_by(place.session, std::string(token));
   const auto asked = head.query.find(tools::ports::kAccessParameter);
   if (asked != head.query.end()) {
-    return all.session_by_port_access(place.session, place.port, asked->second);
+    return tokens.session_by_port(place.session, place.port, asked->second);
   }
   for (const std::string& cookie :
        is_asked_by_itself(head) ? cookies_of(services, head) : Cookies()) {
-    auto session = all.session_by_port_access(place.session, place.port, cookie);
+    auto session = tokens.session_by_port(place.session, place.port, cookie);
     if (session.ok()) return session;
   }
-  return all.session_by_port_access(place.session, place.port, "");
+  return tokens.session_by_port(place.session, place.port, "");
 }
 
 std::string host_for(const sessions::Session& session, std::uint16_t port) {
@@ -194,7 +194,7 @@ mcp::auth::Challenge why_refused(const Services& services, const Request& head, 
                                  const base::Error& error) {
   if (!services.public_ports) return {404, "", error.message};
   const std::string token(head.header("E2b-Traffic-Access-Token"));
-  if (services.sessions.is_access_token(place.session, token)) {
+  if (services.sessions.tokens().is_token_of(place.session, token)) {
     return refused_as_e2b(502, place, "The sandbox was not found");
   }
   return refused_as_e2b(403, place, "This port is not public: send its traffic access token");
@@ -224,7 +224,7 @@ bool turn_into_cookie(const Services& services, PortConnector& connector, const 
                          (head.header("Sec-Fetch-Mode") == "navigate" ||
                           head.header("Accept").find("text/html") != std::string_view::npos);
   if (!is_person || asked == head.query.end() ||
-      !services.sessions.session_by_port_access(place.session, place.port, asked->second).ok()) {
+      !services.sessions.tokens().session_by_port(place.session, place.port, asked->second).ok()) {
     return false;
   }
   connector.answer(head.principal.id, taken, 303, "see there",

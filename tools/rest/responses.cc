@@ -52,7 +52,7 @@ base::Result<json> whole(const Services& services, const sessions::Session& sess
   auto runs = TRY(services.sessions.store().runs_of_session(session.id, kCallsMax));
   std::reverse(runs.begin(), runs.end());
   for (const sessions::RunHead& run : runs) {
-    const auto posted = services.sessions.call_of(session.id, run.id);
+    const auto posted = services.sessions.kept_calls().find(session.id, run.id);
     if (!posted.ok()) continue;  // it came through another door
     auto state = TRY(services.sessions.wait_run(session.principal_id, run.id, {}, {}));
     auto view = TRY(look_at(services, std::move(state)));
@@ -88,7 +88,7 @@ base::Result<Response> create(const Services& services, const Request& request,
   const PostedCall posted{body.text("call_id", base::short_id("call_")), run.code,
                           body.boolean("background", false)};
   const auto state = TRY(services.sessions.start_run(session, std::move(run)));
-  TRY(services.sessions.keep_call(session, state.run.run_id,
+  TRY(services.sessions.kept_calls().keep(session.id, state.run.run_id,
                                   sandbox::wire::print_json(call_to_json(posted))));
   if (!posted.background) (void)TRY(wait_for_end(services, session, state, request.gone));
   return json_answer(posted.background ? 202 : 200, TRY(whole(services, session)));

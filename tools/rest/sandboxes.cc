@@ -77,7 +77,7 @@ base::Result<Response> answer_about(const Services& services, const sessions::Se
   json value = shown(state);
   if (!value.contains("endAt")) value["endAt"] = e2b::end_of_endless(state.session);
   if (may_change(principal.scopes)) {
-    value["envdAccessToken"] = TRY(services.sessions.access_token_of(state.session.id));
+    value["envdAccessToken"] = TRY(services.sessions.tokens().token_of(state.session.id));
   }
   return json_answer(200, value);
 }

@@ -88,7 +88,8 @@ std::shared_ptr<const void> room_to_finish(const std::string& principal_id) {
 
 base::Result<Place> place_of(const Services& services, const Request& request) {
   sessions::Session session = TRY(sandbox_of(services, request));
-  Uploads uploads(services.sessions.config().state_directory + "/sessions/" + session.id);
+  Uploads uploads(
+      sessions::SessionDirectory(services.sessions.config().state_directory, session.id).path());
   return Place{std::move(session), std::move(uploads)};
 }
 

@@ -103,7 +103,7 @@ std::string access_token_in(const Request& request) {
 
 base::Result<sessions::Session> session_with(const Services& services, const std::string& id,
                                              const std::string& token) {
-  auto session = services.sessions.session_by_access(id, token);
+  auto session = services.sessions.tokens().session_by(id, token);
   if (session.ok() && sessions::lifetime_is_over(session.value())) {
     return base::error(Error::Kind::kNotFound, "the sandbox has ended");
   }
@@ -131,7 +131,7 @@ base::Result<sessions::Session> session_of_file(const Services& services, const 
   const auto found = request.parameters.find(kFoundSandbox);
   const std::string id =
       found == request.parameters.end() ? sandbox_named_in(request) : found->second;
-  const auto right = services.sessions.access_token_of(id);
+  const auto right = services.sessions.tokens().token_of(id);
   if (!right.ok()) return wrong_signature();
   TRY(check_signature(request, right.value()));
   return session_with(services, id, right.value());

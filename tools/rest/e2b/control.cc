@@ -52,7 +52,7 @@ std::string template_of(const std::string& wanted) {
 }
 
 base::Result<json> shown(const Services& services, const sessions::Session& session) {
-  const std::string token = TRY(services.sessions.access_token_of(session.id));
+  const std::string token = TRY(services.sessions.tokens().token_of(session.id));
   const std::string domain =
       services.public_url ? tools::ports::domain_of(services.public_url()) : "";
   json value = {{"sandboxID", sessions::host_id(session.id)},

@@ -37,7 +37,7 @@ json line_at(std::int64_t at_ms, const char* level, json fields) {
 // The command that a run was asked for with, as words; empty for code.
 std::string command_of(const Services& services, const std::string& session_id,
                        const std::string& run_id) {
-  const auto kept = services.sessions.call_of(session_id, run_id);
+  const auto kept = services.sessions.kept_calls().find(session_id, run_id);
   if (!kept.ok()) return "";
   const auto call = sandbox::wire::parse_json(kept.value());
   if (!call.ok() || !call.value().is_object()) return "";

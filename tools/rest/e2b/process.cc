@@ -148,7 +148,7 @@ base::Status start(const Services& services, const RpcCall& call, const Send& se
   const std::string posted = sandbox::wire::print_json({{"process", process},
                                                         {"tag", call.message.value("tag", json())},
                                                         {"is_terminal", is_terminal}});
-  if (auto kept = services.sessions.keep_call(call.session, state.run.run_id, posted); !kept.ok()) {
+  if (auto kept = services.sessions.kept_calls().keep(call.session.id, state.run.run_id, posted); !kept.ok()) {
     // Nobody would find it again.
     (void)services.sessions.cancel_run(call.session.principal_id, state.run.run_id);
     return kept;
@@ -157,7 +157,7 @@ base::Status start(const Services& services, const RpcCall& call, const Send& se
 }
 
 json kept_of(const Services& services, const sessions::Session& session, const std::string& run) {
-  const auto text = services.sessions.call_of(session.id, run);
+  const auto text = services.sessions.kept_calls().find(session.id, run);
   if (!text.ok()) return json::object();
   auto parsed = sandbox::wire::parse_json(text.value());
   return parsed.ok() && parsed.value().is_object() ? std::move(parsed).value() : json::object();

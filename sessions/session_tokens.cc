@@ -1,5 +1,5 @@
-// A token that lets in to one session, for who was given it: a message authentication code of the
-// session's id under a key of the state directory, so that nothing has to be kept of it.
+#include "sessions/session_tokens.h"
+
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
@@ -8,7 +8,6 @@
 
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
-#include "sessions/manager.h"
 #include "sessions/private_file.h"
 
 namespace sessions {
@@ -44,56 +43,56 @@ bool are_equal(const std::string& given, const std::string& right) {
 
 }  // namespace
 
-base::Result<std::string> Manager::access_key() const {
-  return private_file(config_.state_directory + "/access.key", [] {
+base::Result<std::string> SessionTokens::key() const {
+  return private_file(state_directory_ + "/access.key", [] {
     return base::Result<std::string>(base::random_id("") + base::random_id(""));
   });
 }
 
-base::Result<std::string> Manager::access_token_of(const std::string& session_id) const {
-  const std::string key = TRY(access_key());
-  return code_of(key, session_id);
+base::Result<std::string> SessionTokens::token_of(const std::string& session_id) const {
+  const std::string secret = TRY(key());
+  return code_of(secret, session_id);
 }
 
-base::Result<std::vector<Manager::Access>> Manager::newest_access(std::int64_t limit) {
-  const std::string key = TRY(access_key());
+base::Result<std::vector<SessionTokens::Access>> SessionTokens::newest(std::int64_t limit) const {
+  const std::string secret = TRY(key());
   std::vector<Access> all;
   for (std::string& id : TRY(store_.newest_used_sessions(limit))) {
-    std::string token = TRY(code_of(key, id));
+    std::string token = TRY(code_of(secret, id));
     all.push_back({std::move(id), std::move(token)});
   }
   return all;
 }
 
-bool Manager::is_access_token(const std::string& session_id, const std::string& token) const {
-  const auto right = access_token_of(session_id);
+bool SessionTokens::is_token_of(const std::string& session_id, const std::string& token) const {
+  const auto right = token_of(session_id);
   return right.ok() && are_equal(token, right.value());
 }
 
-base::Result<Session> Manager::session_by_access(const std::string& session_id,
-                                                 const std::string& token) {
-  if (!are_equal(token, TRY(access_token_of(session_id)))) {
+base::Result<Session> SessionTokens::session_by(const std::string& session_id,
+                                                const std::string& token) const {
+  if (!are_equal(token, TRY(token_of(session_id)))) {
     return base::error(Error::Kind::kNotFound, "no such sandbox, or this is not its access token");
   }
   return store_.session_of_any(session_id);
 }
 
 // "<until>.<code>"; no session's id has a space.
-base::Result<std::string> Manager::port_access_of(const std::string& session_id, std::uint16_t port,
+base::Result<std::string> SessionTokens::port_token_of(const std::string& session_id, std::uint16_t port,
                                                   std::int64_t until_s) const {
   const std::string until = std::to_string(until_s);
   const std::string code =
-      TRY(access_token_of(session_id + " " + std::to_string(port) + " " + until));
+      TRY(token_of(session_id + " " + std::to_string(port) + " " + until));
   return until + "." + code;
 }
 
-base::Result<Session> Manager::session_by_port_access(const std::string& session_id,
-                                                      std::uint16_t port,
-                                                      const std::string& access) {
+base::Result<Session> SessionTokens::session_by_port(const std::string& session_id,
+                                                     std::uint16_t port,
+                                                     const std::string& token) const {
   std::int64_t until_s = 0;
-  const auto read = std::from_chars(access.data(), access.data() + access.size(), until_s);
+  const auto read = std::from_chars(token.data(), token.data() + token.size(), until_s);
   const bool is_right =
-      read.ec == std::errc() && are_equal(access, TRY(port_access_of(session_id, port, until_s)));
+      read.ec == std::errc() && are_equal(token, TRY(port_token_of(session_id, port, until_s)));
   if (!is_right || base::now_ms() / 1000 > until_s) {
     return base::error(Error::Kind::kNotFound, "this link is over, or is none to this port");
   }

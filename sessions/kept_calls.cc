@@ -1,13 +1,14 @@
-// What an API is to know of a run besides: kept beside its session's files, out of the box, until
-// the session is deleted.
+#include "sessions/kept_calls.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <cstdio>
 
+#include "sandbox/base/fd.h"
 #include "sandbox/base/random_id.h"
-#include "sessions/manager.h"
+#include "sessions/session_directory.h"
 
 namespace sessions {
 
@@ -19,9 +20,9 @@ constexpr std::size_t kCallBytesMax = std::size_t{4} << 20;
 
 }  // namespace
 
-base::Status Manager::keep_call(const Session& session, const std::string& run_id,
-                                const std::string& text) const {
-  const std::string directory = directory_of(session.id) + "/calls";
+base::Status KeptCalls::keep(const std::string& session_id, const std::string& run_id,
+                             const std::string& text) const {
+  const std::string directory = SessionDirectory(state_directory_, session_id).calls();
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
     return Error::from_errno("make a place for calls");
   }
@@ -37,13 +38,13 @@ base::Status Manager::keep_call(const Session& session, const std::string& run_i
   return base::done();
 }
 
-base::Result<std::string> Manager::call_of(const std::string& session_id,
-                                           const std::string& run_id) const {
+base::Result<std::string> KeptCalls::find(const std::string& session_id,
+                                          const std::string& run_id) const {
   if (!base::is_short_id(run_id, "run_")) {
     return base::error(Error::Kind::kNotFound, "no such run");
   }
-  const base::UniqueFd file = TRY(base::open_file(
-      AT_FDCWD, directory_of(session_id) + "/calls/" + run_id, O_RDONLY | O_NOFOLLOW));
+  const std::string path = SessionDirectory(state_directory_, session_id).calls() + "/" + run_id;
+  const base::UniqueFd file = TRY(base::open_file(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW));
   return base::read_all(file.get(), kCallBytesMax);
 }
 
