@@ -63,9 +63,10 @@ bool Manager::prune_some_runs(std::int64_t ended_before) {
 }
 
 void Manager::remove_run_files(const std::string& session_id, const std::vector<std::string>& ids) {
-  const std::string top = directory_of(session_id);
-  const auto runs = base::open_file(AT_FDCWD, top + "/runs", O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  const auto calls = base::open_file(AT_FDCWD, top + "/calls", O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+  const SessionDirectory files = files_of(session_id);
+  const auto runs = base::open_file(AT_FDCWD, files.runs(), kFlags);
+  const auto calls = base::open_file(AT_FDCWD, files.calls(), kFlags);
   for (const std::string& id : ids) {
     if (runs.ok()) (void)sandbox::files::remove_tree(runs.value().get(), id);
     if (calls.ok()) (void)::unlinkat(calls.value().get(), id.c_str(), 0);

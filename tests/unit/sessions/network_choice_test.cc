@@ -1,0 +1,58 @@
+// What a client may have of the network that is granted, and what is left of it when grants change.
+#include "sessions/network_choice.h"
+
+#include <gtest/gtest.h>
+
+namespace sessions {
+namespace {
+
+GrantedNetwork granted() {
+  GrantedNetwork network;
+  network.hosts = {sandbox::parse_network_rule("api.example.com").value(),
+                   sandbox::parse_network_rule("*.example.org").value()};
+  network.sets["packages"] = {sandbox::parse_network_rule("pypi.org").value(),
+                              sandbox::parse_network_rule("registry.npmjs.org").value()};
+  network.credentials = {"key"};
+  return network;
+}
+
+std::string refusal(const NetworkWish& wish) {
+  const auto chosen = choose(wish, granted());
+  return chosen.ok() ? "" : chosen.error().message;
+}
+
+TEST(NetworkChoice, AWishThatSaysNothingIsNoChoice) {
+  EXPECT_FALSE(choose(NetworkWish(), granted()).value());
+  EXPECT_EQ(choose({.allow = {{}}}, granted()).value(), NetworkChoice());
+  EXPECT_EQ(choose({.blocks_outbound = true}, granted()).value(), NetworkChoice());
+}
+
+TEST(NetworkChoice, NamesOfSetsStayNames) {
+  const NetworkWish wish{.allow = {{"packages", "a.example.org"}}, .credentials = {"key"}};
+  const auto choice = choose(wish, granted()).value();
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->allow, (std::vector<std::string>{"packages", "a.example.org"}));
+  EXPECT_EQ(granted_hosts(*choice, granted()).hosts.size(), 3U);
+}
+
+TEST(NetworkChoice, WhatIsNotGrantedIsNamedWithWhoCanGrantIt) {
+  EXPECT_NE(refusal({.allow = {{"other.example.com"}}}).find("--allow other.example.com"),
+            std::string::npos);
+  EXPECT_NE(refusal({.credentials = {"other"}}).find("--credential other"), std::string::npos);
+  EXPECT_NE(refusal({.allow = {{"10.0.0.1"}}}), "");
+  EXPECT_NE(refusal({.allow = {{"pypi.org"}}, .blocks_outbound = true}), "");
+  const auto range = sandbox::parse_address_range("10.0.0.0/8").value();
+  EXPECT_NE(refusal({.denied = {range}}).find("goes with network.allow"), std::string::npos);
+}
+
+TEST(NetworkChoice, WhatIsGrantedNoMoreIsTold) {
+  const NetworkChoice choice{{"packages", "api.example.com"}, {}, {}};
+  GrantedNetwork less = granted();
+  less.sets.clear();
+  const GrantedHosts now = granted_hosts(choice, less);
+  EXPECT_EQ(now.hosts.size(), 1U);
+  EXPECT_NE(now.note.find("packages cannot be reached"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sessions
