@@ -184,10 +184,7 @@ base::Result<Session> Manager::make_row(const std::string& principal_id,
   if (!options.template_name.empty()) wanted.template_name = options.template_name;
   (void)TRY(environment_of(wanted));
   Session session = TRY(wanted.unasked ? take_unasked_row(wanted) : take_row(wanted));
-  if (session.ends_with_connection) {
-    const std::lock_guard maps(mutex_);
-    connection_owned_[options.connection_id].push_back(session.id);
-  }
+  if (session.ends_with_connection) connections_.add_owned(options.connection_id, session.id);
   return session;
 }
 
@@ -227,12 +224,8 @@ base::Result<Session> Manager::session_of_connection(const std::string& principa
                                                      const std::string& connection_id) {
   const auto lock = lock_of(connection_id);
   const std::lock_guard one_at_a_time(*lock);
-  std::string known;
-  {
-    const std::lock_guard maps(mutex_);
-    known = connection_sessions_[{connection_id, principal_id}].id;
-  }
-  if (!known.empty()) {
+  if (const std::string known = connections_.default_of({principal_id, connection_id});
+      !known.empty()) {
     auto session = find(principal_id, known);
     // Deleted by the client: the next use makes a new one.
     if (session.ok() && session.value().status != "destroyed") return session;
@@ -240,11 +233,8 @@ base::Result<Session> Manager::session_of_connection(const std::string& principa
   SessionOptions options;
   options.connection_id = connection_id;
   const Session made = TRY(make_row(principal_id, options));
-  {
-    // Also of one that does not start: the next call tries it again, and makes no other.
-    const std::lock_guard maps(mutex_);
-    connection_sessions_[{connection_id, principal_id}] = {made.id};
-  }
+  // Also of one that does not start: the next call tries it again, and makes no other.
+  connections_.set_default({principal_id, connection_id}, made.id);
   return TRY(start_new(made)).session;
 }
 

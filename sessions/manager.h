@@ -26,6 +26,7 @@
 #include "sandbox/base/result.h"
 #include "sandbox/journal_calls.h"
 #include "sandbox/sandbox.h"
+#include "sessions/connection_sessions.h"
 #include "sessions/filesystem_choice.h"
 #include "sessions/kept_calls.h"
 #include "sessions/manager_config.h"
@@ -113,13 +114,6 @@ class Manager {
   // The default session of a connection, made on first use.
   base::Result<Session> session_of_connection(const std::string& principal_id,
                                               const std::string& connection_id);
-  [[nodiscard]] bool is_of_connection(const std::string& principal_id,
-                                      const std::string& connection_id,
-                                      const std::string& session_id);
-  [[nodiscard]] bool has_session(const std::string& principal_id, const std::string& connection_id);
-  // The id of that session, once: for the first result that comes of it.
-  std::optional<std::string> take_introduction(const std::string& principal_id,
-                                               const std::string& connection_id);
   // Others of the principal that hold files, the one that was used last first. Looks at few
   // sessions, and only at the top of their workspaces.
   base::Result<std::vector<EarlierSession>> earlier_with_files(const std::string& principal_id,
@@ -235,6 +229,7 @@ class Manager {
   [[nodiscard]] Quotas quotas() const;
   void change_quotas(const Quotas& quotas);
   [[nodiscard]] Store& store() { return store_; }
+  [[nodiscard]] ConnectionSessions& connections() { return connections_; }
   [[nodiscard]] const SessionTokens& tokens() const { return tokens_; }
   [[nodiscard]] const KeptCalls& kept_calls() const { return kept_calls_; }
 
@@ -382,18 +377,11 @@ class Manager {
   sandbox::Sandbox& sandbox_;
   const SessionTokens tokens_;
   const KeptCalls kept_calls_;
+  ConnectionSessions connections_;
   std::string server_id_;
   base::UniqueFd server_lock_;
   std::mutex mutex_;  // guards the maps
-  // The default one of each connection and principal: an id that two of them give, they do not
-  // share.
-  struct DefaultSession {
-    std::string id;
-    bool introduced = false;
-  };
-  std::map<std::pair<std::string, std::string>, DefaultSession> connection_sessions_;
-  std::map<std::string, std::vector<std::string>> connection_owned_;  // those that end with it
-  std::map<std::string, std::weak_ptr<std::mutex>> locks_;            // those in use
+  std::map<std::string, std::weak_ptr<std::mutex>> locks_;  // those in use
   std::set<std::string> grants_known_;  // of sessions whose box has what it is to have of them
   std::map<std::string, std::int64_t> journal_ends_;  // as far as they were taken over
   struct Spares {

@@ -33,28 +33,6 @@ void count_entries(const std::string& directory, EarlierSession& earlier) {
 
 }  // namespace
 
-bool Manager::is_of_connection(const std::string& principal_id, const std::string& connection_id,
-                               const std::string& session_id) {
-  const std::lock_guard maps(mutex_);
-  const auto found = connection_sessions_.find({connection_id, principal_id});
-  return found != connection_sessions_.end() && found->second.id == session_id;
-}
-
-bool Manager::has_session(const std::string& principal_id, const std::string& connection_id) {
-  const std::lock_guard maps(mutex_);
-  const auto found = connection_sessions_.find({connection_id, principal_id});
-  return found != connection_sessions_.end() && !found->second.id.empty();
-}
-
-std::optional<std::string> Manager::take_introduction(const std::string& principal_id,
-                                                      const std::string& connection_id) {
-  const std::lock_guard maps(mutex_);
-  const auto found = connection_sessions_.find({connection_id, principal_id});
-  if (found == connection_sessions_.end() || found->second.id.empty()) return std::nullopt;
-  if (std::exchange(found->second.introduced, true)) return std::nullopt;
-  return found->second.id;
-}
-
 base::Result<std::vector<EarlierSession>> Manager::earlier_with_files(
     const std::string& principal_id, const std::string& than_id, std::size_t most) {
   std::vector<EarlierSession> found;

@@ -20,9 +20,9 @@ base::Status Manager::end_session(const Session& session, const std::string& why
     ended = store_.set_session_status(session.id, "destroyed", why);
   }
   TRY(ended);
+  connections_.forget(session.id);
   {
     const std::lock_guard lock(mutex_);
-    for (auto& [connection, ids] : connection_owned_) std::erase(ids, session.id);
     grants_known_.erase(session.id);
   }
   return bury(session);
@@ -96,13 +96,9 @@ base::Result<sandbox::SessionLock> Manager::own_soon(const std::string& session_
 }
 
 void Manager::connection_ended(const std::string& connection_id) {
-  std::vector<std::string> session_ids;
+  const std::vector<std::string> session_ids = connections_.end(connection_id);
   {
     const std::lock_guard lock(mutex_);
-    session_ids.swap(connection_owned_[connection_id]);
-    connection_owned_.erase(connection_id);
-    std::erase_if(connection_sessions_,
-                  [&](const auto& entry) { return entry.first.first == connection_id; });
     locks_.erase(connection_id);
   }
   if (!session_ids.empty()) (void)store_.end_connection_of(session_ids);

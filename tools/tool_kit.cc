@@ -66,7 +66,8 @@ void log_call(const char* tool, const base::Result<Reply>& reply,
 void introduce(const Services& services, const mcp::CallContext& context, Reply& reply) {
   const std::string& principal = context.principal().id;
   if (context.connection_id().empty()) return;
-  const auto id = services.sessions.take_introduction(principal, context.connection_id());
+  const auto id = services.sessions.connections().take_introduction(
+      {principal, context.connection_id()});
   if (!id) return;
   if (!reply.structured->contains("session_id")) reply.structured["session_id"] = *id;
   std::string said = "default session: " + *id;
@@ -279,7 +280,8 @@ base::Result<sessions::Session> old_session_for(const Services& services,
 bool has_default_session(const Services& services, const mcp::CallContext& context) {
   const std::string& principal = context.principal().id;
   if (services.session_name.empty()) {
-    return services.sessions.has_session(principal, context.connection_id());
+    const sessions::ConnectionSessions& connections = services.sessions.connections();
+    return !connections.default_of({principal, context.connection_id()}).empty();
   }
   return services.sessions.find(principal, services.session_name).ok();
 }
@@ -288,7 +290,8 @@ bool is_default_session(const Services& services, const mcp::CallContext& contex
                         const std::string& session_id) {
   const std::string& principal = context.principal().id;
   if (services.session_name.empty()) {
-    return services.sessions.is_of_connection(principal, context.connection_id(), session_id);
+    const sessions::ConnectionSessions& connections = services.sessions.connections();
+    return connections.default_of({principal, context.connection_id()}) == session_id;
   }
   const auto named = services.sessions.find(principal, services.session_name);
   return named.ok() && named.value().id == session_id;
