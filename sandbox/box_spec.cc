@@ -29,10 +29,10 @@ base::Status check_limit(const LimitRow& row, const std::optional<std::int64_t>&
                          const Limits& most) {
   const std::int64_t highest = std::min(row.most, most.*row.member);
   if (wanted && *wanted >= row.least && *wanted <= highest) return base::done();
-  return base::error(Error::Kind::kInvalid,
-                     "limit " + std::string(row.name) + " must be a whole number from " +
-                         std::to_string(row.least) + " to " + std::to_string(highest) +
-                         limit_line(row, highest));
+  return base::error(Error::Kind::kInvalid, "limit " + std::string(row.name) +
+                                                " must be a whole number from " +
+                                                std::to_string(row.least) + " to " +
+                                                std::to_string(highest) + limit_line(row, highest));
 }
 
 }  // namespace

@@ -42,10 +42,6 @@ base::Error deleted() {
   return base::error(Error::Kind::kNotFound, "this session was deleted; create_session makes one");
 }
 
-std::int64_t run_seconds_of(const Session& session) {
-  return session.limits.run_seconds;
-}
-
 Manager::Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox)
     : config_(std::move(config)),
       quotas_(config_),
@@ -53,6 +49,7 @@ Manager::Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox)
       sandbox_(sandbox),
       tokens_(config_.state_directory, store),
       kept_calls_(config_.state_directory),
+      run_files_(config_.state_directory),
       server_id_(base::random_id("server_")),
       served_since_ms_(config_.clock().uptime_ms) {}
 

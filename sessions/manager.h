@@ -34,6 +34,7 @@
 #include "sessions/notice.h"
 #include "sessions/readiness.h"
 #include "sessions/rounds.h"
+#include "sessions/run_files.h"
 #include "sessions/session_directory.h"
 #include "sessions/session_tokens.h"
 #include "sessions/store.h"
@@ -61,9 +62,6 @@ struct SessionOptions {
   bool pauses_at_end = false;
   std::optional<std::string> port_host;
 };
-
-// The limit of a foreground run that names none.
-std::int64_t run_seconds_of(const Session& session);
 
 // How long its lifetime goes on, nothing: for ever. Without a start of the machine since it was
 // made, no change of the wall clock makes it longer or shorter.
@@ -160,15 +158,6 @@ class Manager {
   // To a server in a session whose box lives: see Box::connect().
   base::Result<base::UniqueFd> connect(const Session& session, std::uint16_t port);
   base::Result<RunState> cancel_run(const std::string& principal_id, const std::string& run_id);
-  // Bytes of "stdout", "stderr" or "<n>.png" of a run.
-  // The same of a stream, from the first byte at `offset` or behind it that is kept: there.
-  base::Result<std::string> read_stream(const std::string& session_id, const std::string& run_id,
-                                        const std::string& name, std::int64_t& offset,
-                                        std::size_t size);
-  base::Result<std::string> read_run_file(const std::string& session_id, const std::string& run_id,
-                                          const std::string& name, std::int64_t offset,
-                                          std::size_t size);
-
   // Held by who changes files of the session on a client's behalf, from the look at what is there
   // to the end of the change.
   std::shared_ptr<std::mutex> lock_of_files(const Session& session);
@@ -232,6 +221,7 @@ class Manager {
   [[nodiscard]] ConnectionSessions& connections() { return connections_; }
   [[nodiscard]] const SessionTokens& tokens() const { return tokens_; }
   [[nodiscard]] const KeptCalls& kept_calls() const { return kept_calls_; }
+  [[nodiscard]] const RunFiles& run_files() const { return run_files_; }
 
  private:
   Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox);
@@ -241,10 +231,6 @@ class Manager {
   [[nodiscard]] bool server_is_alive(const std::string& server_id) const;
   [[nodiscard]] SessionDirectory files_of(const std::string& session_id) const;
   [[nodiscard]] std::string directory_of(const std::string& session_id) const;
-  // None: the stream has no byte yet.
-  [[nodiscard]] base::Result<base::UniqueFd> open_run_file(const std::string& session_id,
-                                                           const std::string& run_id,
-                                                           const std::string& name) const;
   base::Status make_directories(const Session& session) const;
   // Tells of one that did not come up, and gives back what it was given.
   base::Result<std::shared_ptr<sandbox::Box>> note_start(
@@ -377,10 +363,11 @@ class Manager {
   sandbox::Sandbox& sandbox_;
   const SessionTokens tokens_;
   const KeptCalls kept_calls_;
+  const RunFiles run_files_;
   ConnectionSessions connections_;
   std::string server_id_;
   base::UniqueFd server_lock_;
-  std::mutex mutex_;  // guards the maps
+  std::mutex mutex_;                                        // guards the maps
   std::map<std::string, std::weak_ptr<std::mutex>> locks_;  // those in use
   std::set<std::string> grants_known_;  // of sessions whose box has what it is to have of them
   std::map<std::string, std::int64_t> journal_ends_;  // as far as they were taken over

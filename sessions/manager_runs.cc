@@ -20,7 +20,7 @@ namespace sessions {
 std::int64_t Manager::longest_run_seconds(const Session& session) const {
   const Quotas now = quotas();
   const std::int64_t allowed = now.most_limits.run_seconds;
-  const std::int64_t own = run_seconds_of(session);
+  const std::int64_t own = session.limits.run_seconds;
   // As it is without being asked for, it is only what a run gets that asks for nothing.
   return own != now.default_limits.run_seconds ? std::min(own, allowed) : allowed;
 }
@@ -248,38 +248,6 @@ base::Result<RunState> Manager::cancel_run(const std::string& principal_id,
   sandbox::WaitOptions options;
   options.timeout = std::chrono::seconds(10);  // longer than an interrupt may take to become a kill
   return wait_run(principal_id, run_id, options, {});
-}
-
-base::Result<base::UniqueFd> Manager::open_run_file(const std::string& session_id,
-                                                    const std::string& run_id,
-                                                    const std::string& name) const {
-  const std::string directory = files_of(session_id).run(run_id);
-  const base::UniqueFd run =
-      TRY(base::open_file(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  auto file = base::open_file(run.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  const bool is_stream = name == "stdout" || name == "stderr";
-  // Made with the first byte.
-  if (!file.ok() && is_stream && file.error().os_errno == ENOENT) return base::UniqueFd();
-  return file;
-}
-
-base::Result<std::string> Manager::read_run_file(const std::string& session_id,
-                                                 const std::string& run_id, const std::string& name,
-                                                 std::int64_t offset, std::size_t size) {
-  const base::UniqueFd file = TRY(open_run_file(session_id, run_id, name));
-  return file.valid() ? base::read_at(file.get(), offset, size) : std::string();
-}
-
-base::Result<std::string> Manager::read_stream(const std::string& session_id,
-                                               const std::string& run_id, const std::string& name,
-                                               std::int64_t& offset, std::size_t size) {
-  const base::UniqueFd file = TRY(open_run_file(session_id, run_id, name));
-  if (!file.valid()) return std::string();
-  // In place of what a terminal's stream has forgotten there is a hole.
-  if (const off_t kept = ::lseek(file.get(), offset, SEEK_DATA); kept > offset) offset = kept;
-  const off_t hole = ::lseek(file.get(), offset, SEEK_HOLE);
-  if (hole > offset) size = std::min(size, static_cast<std::size_t>(hole - offset));
-  return base::read_at(file.get(), offset, size);
 }
 
 }  // namespace sessions

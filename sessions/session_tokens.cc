@@ -78,11 +78,11 @@ base::Result<Session> SessionTokens::session_by(const std::string& session_id,
 }
 
 // "<until>.<code>"; no session's id has a space.
-base::Result<std::string> SessionTokens::port_token_of(const std::string& session_id, std::uint16_t port,
-                                                  std::int64_t until_s) const {
+base::Result<std::string> SessionTokens::port_token_of(const std::string& session_id,
+                                                       std::uint16_t port,
+                                                       std::int64_t until_s) const {
   const std::string until = std::to_string(until_s);
-  const std::string code =
-      TRY(token_of(session_id + " " + std::to_string(port) + " " + until));
+  const std::string code = TRY(token_of(session_id + " " + std::to_string(port) + " " + until));
   return until + "." + code;
 }
 

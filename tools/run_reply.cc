@@ -41,7 +41,7 @@ void add_images(Reply& reply, sessions::Manager& sessions, const RunState& state
     ++pictures;
     if (reply.more->size() == kImagesMax) continue;
     const auto bytes =
-        sessions.read_run_file(state.session_id, state.run.run_id, name, 0, room + 1);
+        sessions.run_files().read(state.session_id, state.run.run_id, name, 0, room + 1);
     if (!bytes.ok() || bytes.value().size() > room) continue;
     room -= bytes.value().size();
     reply.more->push_back(
@@ -64,7 +64,7 @@ Reply reply_of_run(sessions::Manager& sessions, const RunState& state, SessionNa
                    std::optional<std::int64_t> stderr_offset) {
   const RunView view{state.session_id, state.run,
                      [&](Stream stream, std::int64_t offset, std::size_t size) {
-                       return sessions.read_run_file(
+                       return sessions.run_files().read(
                            state.session_id, state.run.run_id,
                            stream == Stream::kStdout ? "stdout" : "stderr", offset, size);
                      },
@@ -81,7 +81,7 @@ std::string newest_line(sessions::Manager& sessions, const sessions::RunState& s
   std::string line;
   const std::int64_t from = std::max<std::int64_t>(state.run.stdout_bytes - kLineBytes, 0);
   const auto tail =
-      sessions.read_run_file(state.session_id, state.run.run_id, "stdout", from, kLineBytes);
+      sessions.run_files().read(state.session_id, state.run.run_id, "stdout", from, kLineBytes);
   if (tail.ok()) {
     std::string_view text = tail.value();
     while (text.ends_with('\n')) text.remove_suffix(1);

@@ -156,7 +156,7 @@ base::Result<std::int64_t> timeout_for(const Services& services, const Arguments
   // A background run is there to stay.
   if (arguments.boolean("background", false)) return 0;
   // By the time that the usual limit is over the run has been handed over, and nobody waits.
-  const std::int64_t usual = sessions::run_seconds_of(session);
+  const std::int64_t usual = session.limits.run_seconds;
   if (std::chrono::seconds(usual) <= kHandOverAfter) return usual;
   return services.sessions.longest_run_seconds(session);
 }

@@ -43,9 +43,10 @@ base::Result<Texts> texts_in(const json& value, const std::string& what, const c
                              std::size_t most, bool allowed_null) {
   const auto member = value.find(key);
   if (member == value.end() || (allowed_null && member->is_null())) return Texts();
-  const Error malformed = invalid_wish(what + "." + key + " must be an array of " +
-                                       (allowed_null ? "strings, at most " + std::to_string(most)
-                                                     : "at most " + std::to_string(most) + " strings"));
+  const Error malformed =
+      invalid_wish(what + "." + key + " must be an array of " +
+                   (allowed_null ? "strings, at most " + std::to_string(most)
+                                 : "at most " + std::to_string(most) + " strings"));
   if (!member->is_array() || member->size() > most) return malformed;
   std::vector<std::string> texts;
   for (const json& entry : *member) {

@@ -9,8 +9,8 @@
 
 namespace tools {
 
-// An object with allow, block_outbound, credentials and deny_addresses, or null. kInvalid names what
-// is wrong with which member.
+// An object with allow, block_outbound, credentials and deny_addresses, or null. kInvalid names
+// what is wrong with which member.
 base::Result<sessions::NetworkWish> network_wish(const nlohmann::json& value);
 
 // An object with read_only, read_write and blocked, or null. Errors as above.

@@ -41,7 +41,8 @@ base::Result<Reply> reply_of(const Services& services, const sessions::Session& 
     return reply;
   }
   const std::int64_t until_s = base::now_ms() / 1000 + seconds;
-  const std::string access = TRY(services.sessions.tokens().port_token_of(session.id, port, until_s));
+  const std::string access =
+      TRY(services.sessions.tokens().port_token_of(session.id, port, until_s));
   const std::string link = *url + "?" + ports::kAccessParameter + "=" + access;
   const std::string expires = base::to_rfc3339(until_s * 1000);
   reply.structured["url"] = link;

@@ -66,8 +66,8 @@ void log_call(const char* tool, const base::Result<Reply>& reply,
 void introduce(const Services& services, const mcp::CallContext& context, Reply& reply) {
   const std::string& principal = context.principal().id;
   if (context.connection_id().empty()) return;
-  const auto id = services.sessions.connections().take_introduction(
-      {principal, context.connection_id()});
+  const auto id =
+      services.sessions.connections().take_introduction({principal, context.connection_id()});
   if (!id) return;
   if (!reply.structured->contains("session_id")) reply.structured["session_id"] = *id;
   std::string said = "default session: " + *id;

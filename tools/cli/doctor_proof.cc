@@ -124,7 +124,7 @@ class Prover {
   }
 
   std::string stream(const std::string& run_id, const char* name) {
-    auto text = app_.sessions().read_run_file(session_.id, run_id, name, 0, kSaidBytesMax);
+    auto text = app_.sessions().run_files().read(session_.id, run_id, name, 0, kSaidBytesMax);
     return text.ok() ? std::move(text).value() : "";  // a run that never started has none
   }
 

@@ -26,8 +26,8 @@ base::Status print(int fd, std::string_view bytes, Printed printed) {
 std::int64_t print_stream(sessions::Manager& sessions, const RunState& state, const char* name,
                           std::int64_t offset, int fd, Printed printed) {
   while (offset != INT64_MAX) {
-    const auto bytes =
-        sessions.read_stream(state.session_id, state.run.run_id, name, offset, kPrintedBytes);
+    const auto bytes = sessions.run_files().read_stream(state.session_id, state.run.run_id, name,
+                                                        offset, kPrintedBytes);
     if (!bytes.ok() || bytes.value().empty()) return offset;
     // A reader that went away, as `head` does, ends the printing.
     if (!print(fd, bytes.value(), printed).ok()) {

@@ -53,7 +53,7 @@ void print_file(sessions::Manager& sessions, const RunState& state, const std::s
   std::int64_t offset = 0;
   while (std::cout) {
     const auto bytes =
-        sessions.read_run_file(state.session_id, state.run.run_id, name, offset, kPrintedBytes);
+        sessions.run_files().read(state.session_id, state.run.run_id, name, offset, kPrintedBytes);
     if (!bytes.ok() || bytes.value().empty()) return;
     if (!print_of_sandbox(std::cout, bytes.value()).ok()) return;
     offset += static_cast<std::int64_t>(bytes.value().size());
@@ -186,7 +186,7 @@ base::Result<int> run_code_once(Application& app, const RunOptions& options, std
   } else {
     session = TRY(app.sessions().find_or_create_named(app.principal_id(), options.session));
   }
-  std::int64_t timeout_seconds = sessions::run_seconds_of(session);
+  std::int64_t timeout_seconds = session.limits.run_seconds;
   const Interruptible interruptible;
   const auto finished = [&]() -> base::Result<RunState> {
     if (options.timeout_seconds > 0) {

@@ -79,8 +79,8 @@ base::Result<std::string> read_unshown(sessions::Manager& sessions, const sessio
                                        const Unshown& unshown) {
   std::string bytes = unshown.inline_text;
   if (!unshown.whole.empty()) {
-    bytes = TRY(sessions.read_run_file(state.session_id, state.run.run_id, unshown.whole, 0,
-                                       kSavedBytesMax + 1));
+    bytes = TRY(sessions.run_files().read(state.session_id, state.run.run_id, unshown.whole, 0,
+                                          kSavedBytesMax + 1));
   }
   if (bytes.size() > kSavedBytesMax) {
     return base::error(Error::Kind::kLimit, unshown.name + " is too large for a result of a run");

@@ -21,7 +21,7 @@ base::Result<bool> read_stream(const Services& services, const RunState& state, 
   if (bytes == 0) return false;
   const std::size_t wanted = std::min(static_cast<std::size_t>(bytes), kStreamBytesMax);
   text = to_utf8(
-      TRY(services.sessions.read_run_file(state.session_id, state.run.run_id, name, 0, wanted)));
+      TRY(services.sessions.run_files().read(state.session_id, state.run.run_id, name, 0, wanted)));
   std::size_t printed = 0;
   std::size_t end = 0;
   for (; end < text.size() && printed <= kStreamBytesMax; ++end) {

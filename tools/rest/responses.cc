@@ -67,7 +67,7 @@ base::Result<sandbox::RunRequest> run_of(const Services& services, const session
   sandbox::RunRequest run;
   run.language = *sandbox::find_language(body.text("language", "python"));
   run.code = body.text("input");
-  run.timeout_seconds = sessions::run_seconds_of(session);
+  run.timeout_seconds = session.limits.run_seconds;
   if (const auto given = body.find_integer("timeout_seconds")) {
     run.timeout_seconds = TRY(services.sessions.check_run_seconds(session, *given));
   }
@@ -89,7 +89,7 @@ base::Result<Response> create(const Services& services, const Request& request,
                           body.boolean("background", false)};
   const auto state = TRY(services.sessions.start_run(session, std::move(run)));
   TRY(services.sessions.kept_calls().keep(session.id, state.run.run_id,
-                                  sandbox::wire::print_json(call_to_json(posted))));
+                                          sandbox::wire::print_json(call_to_json(posted))));
   if (!posted.background) (void)TRY(wait_for_end(services, session, state, request.gone));
   return json_answer(posted.background ? 202 : 200, TRY(whole(services, session)));
 }

@@ -1,4 +1,5 @@
-// Which folders and path rules a client may choose. What boxes get of them: granted_folders_test.cc.
+// Which folders and path rules a client may choose. What boxes get of them:
+// granted_folders_test.cc.
 #include "sessions/filesystem_choice.h"
 
 #include <gtest/gtest.h>

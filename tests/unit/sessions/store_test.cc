@@ -36,7 +36,8 @@ TEST_F(StoreTest, ASessionComesBackAsItWent) {
   wanted.metadata = {{"team", "red"}};
   wanted.host_folders = {{.name = "data", .path = "/srv/data", .writable = true, .blocked = {"x"}}};
   wanted.paths = {.read_only = {"/workspace/a"}, .read_write = {}, .blocked = {"/etc/hosts"}};
-  wanted.network = NetworkChoice{{"packages"}, {"key"}, {sandbox::parse_address_range("10.0.0.0/8").value()}};
+  wanted.network =
+      NetworkChoice{{"packages"}, {"key"}, {sandbox::parse_address_range("10.0.0.0/8").value()}};
 
   wanted.lifetime_seconds = 60;
   wanted.ends_with_connection = true;

@@ -158,8 +158,8 @@ base::Result<Response> read_of_kernel(const Services& services, const sessions::
   }
   Response response;
   response.content_type = "application/octet-stream";
-  response.body = TRY(services.sessions.read_run_file(session.id, state.run.run_id, "stdout", 0,
-                                                      kKernelReadBytes + 1));
+  response.body = TRY(services.sessions.run_files().read(session.id, state.run.run_id, "stdout", 0,
+                                                         kKernelReadBytes + 1));
   if (response.body.size() <= kKernelReadBytes) return response;
   return base::error(Error::Kind::kLimit, path + " has more than 1 MiB, which is read at most");
 }

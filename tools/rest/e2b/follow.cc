@@ -17,8 +17,8 @@ constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
 base::Result<bool> pass_on(const Services& services, const RunState& state, const char* stream,
                            std::int64_t bytes, std::int64_t& offset, const Followed& followed) {
   while (offset < bytes) {
-    std::string piece = TRY(services.sessions.read_stream(state.session_id, state.run.run_id,
-                                                          stream, offset, kPieceBytes));
+    std::string piece = TRY(services.sessions.run_files().read_stream(
+        state.session_id, state.run.run_id, stream, offset, kPieceBytes));
     if (piece.empty()) return true;
     offset += static_cast<std::int64_t>(piece.size());
     if (!followed.printed(stream, std::move(piece))) return false;

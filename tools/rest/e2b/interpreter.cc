@@ -104,7 +104,7 @@ json result_of(const Services& services, const RunState& state, const json& outp
   }
   const std::string image = output.value("image_path", std::string());
   if (!image.empty()) {
-    const auto bytes = services.sessions.read_run_file(
+    const auto bytes = services.sessions.run_files().read(
         state.session_id, state.run.run_id, image.substr(image.rfind('/') + 1), 0, kImageBytesMax);
     if (bytes.ok()) result["png"] = mcp::to_base64(bytes.value());
   }

@@ -54,7 +54,7 @@ std::string command_of(const Services& services, const std::string& session_id,
 std::string beginning_of(const Services& services, const sessions::Session& session,
                          const std::string& run_id, const char* stream) {
   const auto bytes =
-      services.sessions.read_run_file(session.id, run_id, stream, 0, kShownOfOutput + 4);
+      services.sessions.run_files().read(session.id, run_id, stream, 0, kShownOfOutput + 4);
   if (!bytes.ok()) return "";
   return to_utf8(bytes.value().substr(0, whole_characters(bytes.value(), kShownOfOutput)));
 }

@@ -148,7 +148,8 @@ base::Status start(const Services& services, const RpcCall& call, const Send& se
   const std::string posted = sandbox::wire::print_json({{"process", process},
                                                         {"tag", call.message.value("tag", json())},
                                                         {"is_terminal", is_terminal}});
-  if (auto kept = services.sessions.kept_calls().keep(call.session.id, state.run.run_id, posted); !kept.ok()) {
+  if (auto kept = services.sessions.kept_calls().keep(call.session.id, state.run.run_id, posted);
+      !kept.ok()) {
     // Nobody would find it again.
     (void)services.sessions.cancel_run(call.session.principal_id, state.run.run_id);
     return kept;
