@@ -194,7 +194,7 @@ base::Result<SessionState> Manager::start_new(const Session& session) {
       // Its caller has no id of it, and asks for another one later.
       (void)end_session(session, made.error().message);
     } else {
-      (void)store_.set_session_status(session.id, "error", made.error().message);
+      (void)store_.set_session_status(session.id, SessionStatus::kError, made.error().message);
     }
   }
   return made;
@@ -225,7 +225,7 @@ base::Result<Session> Manager::session_of_connection(const std::string& principa
       !known.empty()) {
     auto session = find(principal_id, known);
     // Deleted by the client: the next use makes a new one.
-    if (session.ok() && session.value().status != "destroyed") return session;
+    if (session.ok() && session.value().status != SessionStatus::kDestroyed) return session;
   }
   SessionOptions options;
   options.connection_id = connection_id;
@@ -244,7 +244,7 @@ base::Result<Session> Manager::find(const std::string& principal_id,
 }
 
 base::Result<std::shared_ptr<sandbox::Box>> Manager::box_of(const Session& session) {
-  if (session.status == "destroyed") return deleted();
+  if (session.status == SessionStatus::kDestroyed) return deleted();
   if (lifetime_is_over(session)) return end_of_lifetime(session);
   if (auto box = sandbox_.find(session.id); box.ok() && grants_are_known(session.id)) return box;
   const auto lock = lock_of(session.id);
@@ -256,7 +256,7 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::box_of(const Session& sessi
     if (!box.ok() && box.error().kind == Error::Kind::kUnsupported) return box;
     if (box.ok() && TRY(has_its_grants(session, *box.value()))) return box;
     // It may have been deleted since the caller looked, and again until its lock is held.
-    if (TRY(find(session.principal_id, session.id)).status == "destroyed") return deleted();
+    if (TRY(find(session.principal_id, session.id)).status == SessionStatus::kDestroyed) return deleted();
     const auto owned = own(session.id);
     if (owned.ok()) return note_start(session, start_box(session, owned.value()));
     // Another server is starting one, which will answer, or removes what is left of the last.
@@ -312,7 +312,7 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
 base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& known,
                                                                const sandbox::SessionLock& lock) {
   const Session found = TRY(find(known.principal_id, known.id));
-  if (found.status == "destroyed") return deleted();  // a sweep removes what own() has made
+  if (found.status == SessionStatus::kDestroyed) return deleted();  // a sweep removes what own() has made
   const Session session = TRY(with_own_files(found));
   const std::string directory = directory_of(session.id);
   TRY(make_directories(session));
@@ -336,7 +336,7 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& kn
     TRY(store_.set_isolation(session.id, status.value().isolation));
     remember_grants(session.id, status.value(), spec);
   }
-  TRY(store_.set_session_status(session.id, "ready", ""));
+  TRY(store_.set_session_status(session.id, SessionStatus::kReady, ""));
   if (TRY(store_.session_is_live(session.id))) return box;
   // Deleted meanwhile, by who could not end what was not there yet.
   (void)box->shutdown();
@@ -373,7 +373,7 @@ base::Result<base::UniqueFd> Manager::look_at_root(const Session& session) {
 
 base::Status Manager::destroy(const std::string& principal_id, const std::string& id) {
   const Session session = TRY(find(principal_id, id));
-  if (session.status == "destroyed") {
+  if (session.status == SessionStatus::kDestroyed) {
     return base::error(Error::Kind::kNotFound, "this session was deleted before");
   }
   return end_session(session, "deleted by its owner");

@@ -121,7 +121,7 @@ class Manager {
   base::Result<Session> find(const std::string& principal_id, const std::string& id_or_name);
   base::Result<SessionState> state_of(Session session);
   base::Result<std::vector<SessionState>> list(const std::string& principal_id,
-                                               const std::optional<std::string>& status);
+                                               const std::optional<SessionStatus>& status);
   // One without a box stays as it is, stopped.
   base::Result<SessionState> pause(const std::string& principal_id, const std::string& id);
   base::Result<SessionState> resume(const std::string& principal_id, const std::string& id);

@@ -14,7 +14,7 @@ using sandbox::NetworkRule;
 base::Result<std::string> Manager::allow(const std::string& principal_id, const std::string& id,
                                          const std::vector<NetworkRule>& rules, bool take_back) {
   const Session session = TRY(find(principal_id, id));
-  if (session.status == "destroyed") return deleted();
+  if (session.status == SessionStatus::kDestroyed) return deleted();
   std::vector<NetworkRule> all = TRY(network_of(session)).hosts;
   all.insert(all.end(), rules.begin(), rules.end());
   if (!take_back) TRY(sandbox::check_network_rules(all));
@@ -46,7 +46,7 @@ base::Status Manager::change_network(const Session& known, const NetworkWish& ne
   const auto lock = lock_of(known.id);
   const std::lock_guard one_at_a_time(*lock);
   Session session = TRY(find(known.principal_id, known.id));
-  if (session.status == "destroyed") return deleted();
+  if (session.status == SessionStatus::kDestroyed) return deleted();
   session.network = TRY(choose(network, config_.network));
   Network wanted = TRY(network_of(session));
   const auto box = sandbox_.look_at(session.id);

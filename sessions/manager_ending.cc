@@ -13,11 +13,11 @@ using base::Error;
 base::Status Manager::end_session(const Session& session, const std::string& why) {
   // First the row: from here on nobody starts a box for it, and what a kill leaves undone the sweep
   // of any server does.
-  auto ended = store_.set_session_status(session.id, "destroyed", why);
+  auto ended = store_.set_session_status(session.id, SessionStatus::kDestroyed, why);
   // A full disk has no room for the row either: what is deleted makes it.
   if (!ended.ok() && ended.error().kind == Error::Kind::kLimit) {
     TRY(delete_files_of(session));
-    ended = store_.set_session_status(session.id, "destroyed", why);
+    ended = store_.set_session_status(session.id, SessionStatus::kDestroyed, why);
   }
   TRY(ended);
   connections_.forget(session.id);

@@ -15,7 +15,7 @@ bool is_silence(const base::Status& failed) {
 
 base::Result<SessionState> Manager::pause(const std::string& principal_id, const std::string& id) {
   Session session = TRY(find(principal_id, id));
-  if (session.status == "destroyed") return deleted();
+  if (session.status == SessionStatus::kDestroyed) return deleted();
   base::Status paused = base::done();
   bool lives = true;
   (void)wait_until(kOthersPatience, [&] {
@@ -27,7 +27,7 @@ base::Result<SessionState> Manager::pause(const std::string& principal_id, const
   // What has nothing running is not started to be frozen.
   if (!lives) return state_of(std::move(session));
   TRY(paused);
-  TRY(store_.set_session_status(session.id, "paused", ""));
+  TRY(store_.set_session_status(session.id, SessionStatus::kPaused, ""));
   return state_of(std::move(session));
 }
 
@@ -38,7 +38,7 @@ base::Status Manager::pause_box(const std::string& session_id) {
 base::Result<SessionState> Manager::resume(const std::string& principal_id, const std::string& id) {
   Session session = TRY(find(principal_id, id));
   TRY(with_live_box(session, [](sandbox::Box& box) { return box.resume(); }));
-  TRY(store_.set_session_status(session.id, "ready", ""));
+  TRY(store_.set_session_status(session.id, SessionStatus::kReady, ""));
   TRY(store_.touch_session(session.id, base::now_ms()));
   return state_of(std::move(session));
 }

@@ -77,9 +77,9 @@ bool Manager::forget_dead_boxes(const std::vector<Session>& sessions) {
   bool found = false;
   for (const Session& session : sessions) {
     const bool is_being_made =
-        session.status == "provisioning" && base::now_ms() - session.last_used_at < kBoxMakingMs;
+        session.status == SessionStatus::kProvisioning && base::now_ms() - session.last_used_at < kBoxMakingMs;
     if (is_being_made || sandbox_.is_alive(directory_of(session.id))) continue;
-    found = store_.set_session_status(session.id, "stopped", "").ok() || found;
+    found = store_.set_session_status(session.id, SessionStatus::kStopped, "").ok() || found;
   }
   return found;
 }
@@ -127,7 +127,7 @@ bool Manager::delete_if_nothing(const Session& known, const std::string& why) {
     if (session.value().principal_id != known.principal_id || !is_left(session.value())) {
       return false;
     }
-    const bool is_being_made = session.value().status == "provisioning" &&
+    const bool is_being_made = session.value().status == SessionStatus::kProvisioning &&
                                base::now_ms() - session.value().last_used_at < kBoxMakingMs;
     if (is_being_made || !take_journal(known.id).ok()) return false;
     const auto traces = store_.session_has_traces(known.id);
@@ -137,7 +137,7 @@ bool Manager::delete_if_nothing(const Session& known, const std::string& why) {
     if (!directory.ok() || sandbox::files::may_hold_something(directory.value().get())) {
       return false;
     }
-    const auto ended = store_.set_session_status(known.id, "destroyed", why);
+    const auto ended = store_.set_session_status(known.id, SessionStatus::kDestroyed, why);
     if (!ended.ok() || !ended.value()) return false;
   }
   expire_session(known, why);

@@ -70,7 +70,7 @@ base::Result<Session> Manager::make_spare(const std::stop_token& stop) {
   const auto box = box_of(session);
   // Another server's sweep may have taken it for left over, when this took very long.
   auto now = store_.find_session(kSparePrincipal, session.id);
-  if (box.ok() && now.ok() && now.value().status == "ready") return now;
+  if (box.ok() && now.ok() && now.value().status == SessionStatus::kReady) return now;
   end_spare(session, box.ok() ? "it is not as it was made" : box.error().message);
   return box.ok() ? base::error(base::Error::Kind::kUnavailable, "a spare session was lost")
                   : box.error();

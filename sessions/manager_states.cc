@@ -21,14 +21,16 @@ constexpr std::chrono::milliseconds kListPatience{2000};
 
 void add_status(SessionState& state, sandbox::BoxStatus status) {
   state.active = std::move(status.active);
-  state.session.status = status.paused ? "paused" : state.active.empty() ? "ready" : "running";
+  state.session.status = status.paused         ? SessionStatus::kPaused
+                         : state.active.empty() ? SessionStatus::kReady
+                                                : SessionStatus::kRunning;
 }
 
 }  // namespace
 
 base::Result<SessionState> Manager::state_of(Session session) {
   SessionState state{std::move(session), {}};
-  if (state.session.status == "destroyed") return state;
+  if (state.session.status == SessionStatus::kDestroyed) return state;
   const auto box = sandbox_.look_at(state.session.id);
   auto status = box.ok() ? box.value()->status() : base::Result<sandbox::BoxStatus>(box.error());
   if (status.ok()) {
@@ -41,34 +43,34 @@ base::Result<SessionState> Manager::state_of(Session session) {
 
 bool Manager::sleeps(const Session& session) {
   // Nothing else can have paused it.
-  if (session.status != "paused" && !session.pauses_at_end) return false;
+  if (session.status != SessionStatus::kPaused && !session.pauses_at_end) return false;
   const auto status = sandbox_.glance_at(session.id, kSleeperPatience);
-  return status.ok() ? status.value().paused_on_request : session.status == "paused";
+  return status.ok() ? status.value().paused_on_request : session.status == SessionStatus::kPaused;
 }
 
 void Manager::add_silence(SessionState& state, const base::Error& why) {
-  if (state.session.status == "error" || state.session.status == "provisioning") return;
+  if (state.session.status == SessionStatus::kError || state.session.status == SessionStatus::kProvisioning) return;
   // Where no box listens, the owner may be a server that is clearing up, which takes a moment.
   const bool is_box = why.kind != base::Error::Kind::kNotFound;
   const std::string directory = directory_of(state.session.id);
   const bool ended = wait_until(is_box ? std::chrono::milliseconds(0) : kSweepPatience,
                                 [&] { return !sandbox_.is_alive(directory); });
   // Nothing waits in it where no box listens, whoever is clearing up.
-  const bool was_paused = state.session.status == "paused";
+  const bool was_paused = state.session.status == SessionStatus::kPaused;
   // One that lives and could not be asked is as the database has it.
   if (ended || (was_paused && !is_box)) {
     // Its processes may be there still, frozen, where its box was killed.
-    if (ended && (was_paused || state.session.status == "ready")) note_ended(state.session.id);
-    state.session.status = "stopped";
+    if (ended && (was_paused || state.session.status == SessionStatus::kReady)) note_ended(state.session.id);
+    state.session.status = SessionStatus::kStopped;
   } else {
     state.session.error = "its sandbox does not answer at the moment";
   }
 }
 
 base::Result<std::vector<SessionState>> Manager::list(const std::string& principal_id,
-                                                      const std::optional<std::string>& status) {
+                                                      const std::optional<SessionStatus>& status) {
   std::vector<SessionState> states;
-  if (status == "destroyed") {  // it stays so; the others are what their boxes say
+  if (status == SessionStatus::kDestroyed) {  // it stays so; the others are what their boxes say
     for (Session& session : TRY(store_.newest_sessions(principal_id, true, kListedMax))) {
       states.push_back({std::move(session), {}});
     }

@@ -192,9 +192,9 @@ void Manager::clear_up(const Session& session) {
     }
   }
   const bool was_alive =
-      session.status == "ready" || session.status == "paused" ||
-      (session.status == "provisioning" && base::now_ms() - session.last_used_at > kMakingMsMax);
-  if (was_alive) (void)store_.set_session_status(session.id, "stopped", "");
+      session.status == SessionStatus::kReady || session.status == SessionStatus::kPaused ||
+      (session.status == SessionStatus::kProvisioning && base::now_ms() - session.last_used_at > kMakingMsMax);
+  if (was_alive) (void)store_.set_session_status(session.id, SessionStatus::kStopped, "");
   owned = base::error(base::Error::Kind::kNotFound, "");  // who deletes takes it anew
   if (!session.name && session.ends_with_connection && is_left(session)) {
     (void)delete_if_nothing(session, "its connection has ended, and there was nothing in it");

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sandbox/host_folder.h"
@@ -20,13 +21,27 @@ inline constexpr const char* kWorkspace = "/workspace";
 // may end without their connections ending.
 inline constexpr const char* kLastingConnection = "lasting";
 
+enum class SessionStatus {
+  kProvisioning,  // it is to get its first box, or another one
+  kReady,
+  kRunning,  // a run is on; told by its box, and in no row
+  kPaused,
+  kStopped,  // it has no box, and gets one with its next use
+  kError,    // its first box did not come up
+  kDestroyed,
+};
+
+// Names as they are on the wire and in rows.
+const char* name_of(SessionStatus status);
+std::optional<SessionStatus> find_session_status(std::string_view name);
+
 // Times are milliseconds since the epoch.
 struct Session {
   std::string id;
   std::string principal_id;
   std::optional<std::string> name;
   std::string template_name = "host";
-  std::string status = "provisioning";
+  SessionStatus status = SessionStatus::kProvisioning;
   bool ends_with_connection = false;
   bool unasked = false;  // made for a call that named none
   sandbox::Limits limits;

@@ -108,7 +108,9 @@ base::Result<Session> read_session(Statement& row) {
   session.principal_id = row.text();
   session.name = row.optional_text();
   session.template_name = row.text();
-  session.status = row.text();
+  const auto status = find_session_status(row.text());
+  if (!status) return unreadable("status");
+  session.status = *status;
   session.ends_with_connection = row.integer() != 0;
   session.limits = TRY(limits_in(row.text()));
   session.env = TRY(strings_in(row.text(), "env"));

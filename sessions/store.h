@@ -239,7 +239,7 @@ class Store {
   base::Result<bool> session_is_live(const std::string& id);
   // Nothing changes once a session is destroyed. False when it was not applied. `why` is for the
   // audit, where it is not empty.
-  base::Result<bool> set_session_status(const std::string& id, const std::string& status,
+  base::Result<bool> set_session_status(const std::string& id, SessionStatus status,
                                         const std::string& why);
   base::Status set_isolation(const std::string& id, const std::string& isolation);
   // Since it was made.

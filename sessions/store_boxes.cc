@@ -70,7 +70,7 @@ base::Status Store::unclaim_box(const Session& before) {
   const std::lock_guard lock(mutex_);
   Statement update = TRY(database_->prepare(
       "UPDATE sessions SET status = ?2 WHERE id = ?1 AND status = 'provisioning'"));
-  return update.bind(before.id).bind(before.status).run();
+  return update.bind(before.id).bind(name_of(before.status)).run();
 }
 
 base::Result<std::int64_t> Store::count_kept_sessions(const std::string& principal_id) {

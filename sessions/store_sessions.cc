@@ -27,7 +27,7 @@ base::Status insert(Database& database, const Session& session) {
       .bind(session.principal_id)
       .bind(session.name)
       .bind(session.template_name)
-      .bind(session.status)
+      .bind(name_of(session.status))
       .bind(session.ends_with_connection)
       .bind(limits_text(session))
       .bind(strings_text(session.env))
@@ -65,10 +65,6 @@ Error why_refused(Error refusal, const Session& session) {
 }
 
 }  // namespace
-
-std::string absolute_path(const Session& session, const std::string& path) {
-  return path.starts_with('/') ? path : session.working_directory + "/" + path;
-}
 
 base::Result<std::int64_t> Store::free_host_uid(const HostUidRange& range) {
   // The lowest number that no session holds: either the first, or one after a held one. The walk
@@ -260,7 +256,7 @@ base::Result<bool> Store::session_is_live(const std::string& id) {
   return select.bind(id).step();
 }
 
-base::Result<bool> Store::set_session_status(const std::string& id, const std::string& status,
+base::Result<bool> Store::set_session_status(const std::string& id, SessionStatus status,
                                              const std::string& why) {
   const std::lock_guard lock(mutex_);
   const std::int64_t now = base::now_ms();
@@ -270,7 +266,7 @@ base::Result<bool> Store::set_session_status(const std::string& id, const std::s
         "UPDATE sessions SET status = ?2, ended_at = CASE WHEN ?2 = 'destroyed' THEN ?3 END, "
         "error = CASE WHEN ?2 = 'error' THEN ?4 END "
         "WHERE id = ?1 AND status <> 'destroyed' AND status <> ?2"));
-    TRY(update.bind(id).bind(status).bind(now).bind(why).run());
+    TRY(update.bind(id).bind(name_of(status)).bind(now).bind(why).run());
   }
   if (database_->changed_rows() == 0) return false;
   std::string principal;
@@ -282,10 +278,10 @@ base::Result<bool> Store::set_session_status(const std::string& id, const std::s
     principal = select.text();
     name = select.optional_text();
   }
-  TRY(write_audit({now, principal, id, "session_" + status,
+  TRY(write_audit({now, principal, id, std::string("session_") + name_of(status),
                    why.empty() ? "{}" : sandbox::wire::print_json(json{{"reason", why}})}));
   TRY(transaction.commit());
-  if (status == "destroyed") {
+  if (status == SessionStatus::kDestroyed) {
     tell({Notice::Level::kInfo,
           "session " + (name ? "\"" + *name + "\" " : "") + "deleted" +
               (why.empty() ? "" : ": " + why),

@@ -269,7 +269,7 @@ base::Result<Reply> last_runs(const Services& services, const sessions::Session&
                   shown["queued_at"].get<std::string>() + "\n";
     reply.structured["runs"].push_back(std::move(shown));
   }
-  const bool destroyed = session.status == "destroyed";
+  const bool destroyed = session.status == sessions::SessionStatus::kDestroyed;
   if (runs.empty()) reply.text = "No run in " + session.id + (destroyed ? "" : " yet");
   if (destroyed) add_note(reply, "this session was deleted, and the output of its runs with it");
   return reply;

@@ -122,8 +122,10 @@ mcp::Tool list_sessions(const Services& services) {
   return make_tool(
       services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
-        std::optional<std::string> status;
-        if (arguments.has("status")) status = arguments.text("status");
+        std::optional<sessions::SessionStatus> status;
+        if (arguments.has("status")) {
+          status = sessions::find_session_status(arguments.text("status"));
+        }
         const auto states = TRY(services.sessions.list(context.principal().id, status));
         Reply reply;
         json shown = json::array();

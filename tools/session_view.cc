@@ -47,7 +47,7 @@ json structured_session(const sessions::SessionState& state) {
   const sessions::Session& session = state.session;
   json value = {{"session_id", session.id},
                 {"name", session.name ? json(*session.name) : json()},
-                {"status", session.status},
+                {"status", name_of(session.status)},
                 {"template", session.template_name},
                 {"created_at", base::to_rfc3339(session.created_at)},
                 {"last_used_at", base::to_rfc3339(session.last_used_at)},
@@ -84,7 +84,7 @@ json structured_session(const sessions::SessionState& state) {
 
 json structured_pause(const sessions::SessionState& state) {
   json value = structured_session(state);
-  if (state.session.status == "stopped") {
+  if (state.session.status == sessions::SessionStatus::kStopped) {
     value["note"] = "it has nothing running to pause; its files are kept";
   }
   return value;

@@ -37,7 +37,7 @@ base::Result<int> list(Application& app, bool as_json) {
   for (const auto& state : states) {
     const json session = structured_session(state);
     std::cout << std::setw(42) << state.session.id << std::setw(18)
-              << state.session.name.value_or("-") << std::setw(10) << state.session.status
+              << state.session.name.value_or("-") << std::setw(10) << name_of(state.session.status)
               << std::setw(8) << state.active.size() << session["last_used_at"].get<std::string>()
               << "\n";
   }

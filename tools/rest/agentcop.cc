@@ -28,7 +28,7 @@ namespace {
 constexpr std::int64_t kRunSecondsDefault = 30;
 
 bool is_over(const sessions::Session& session) {
-  return session.status == "destroyed" || sessions::lifetime_is_over(session);
+  return session.status == sessions::SessionStatus::kDestroyed || sessions::lifetime_is_over(session);
 }
 
 // Of the statuses of a session those that the API knows: what has no processes gets them with its
@@ -36,8 +36,10 @@ bool is_over(const sessions::Session& session) {
 std::string status_of(const sessions::SessionState& state) {
   if (is_over(state.session)) return "destroyed";
   if (!state.active.empty()) return "running";
-  const std::string& status = state.session.status;
-  return status == "paused" || status == "stopped" ? "ready" : status;
+  const sessions::SessionStatus status = state.session.status;
+  const bool is_idle =
+      status == sessions::SessionStatus::kPaused || status == sessions::SessionStatus::kStopped;
+  return name_of(is_idle ? sessions::SessionStatus::kReady : status);
 }
 
 json shown(const sessions::SessionState& state) {
@@ -93,7 +95,7 @@ base::Result<Response> look(const Services& services, const Request& request) {
 
 base::Result<Response> remove(const Services& services, const Request& request) {
   const sessions::Session session = TRY(session_of(services, request));
-  if (session.status != "destroyed") {
+  if (session.status != sessions::SessionStatus::kDestroyed) {
     TRY(services.sessions.destroy(request.principal.id, session.id));
   }
   return empty_answer();

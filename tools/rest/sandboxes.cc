@@ -47,8 +47,8 @@ json shown(const sessions::SessionState& state) {
                 {"templateID", session.template_name},
                 {"clientID", "hutch"},
                 {"envdVersion", e2b::kEnvdVersion},
-                {"status", session.status},
-                {"state", session.status == "paused" ? "paused" : "running"},
+                {"status", name_of(session.status)},
+                {"state", session.status == sessions::SessionStatus::kPaused ? "paused" : "running"},
                 {"startedAt", base::to_rfc3339(session.created_at)}};
   value["metadata"] = session.metadata;
   value["cpuCount"] = session.limits.cpus;
@@ -180,7 +180,7 @@ base::Result<sessions::Session> sandbox_of(const Services& services, const Reque
   const std::string& id = request.parameters.at("id");
   auto session = services.sessions.find(request.principal.id, id);
   if (!session.ok() && session.error().kind != Error::Kind::kNotFound) return session;
-  if (session.ok() && session.value().status != "destroyed" &&
+  if (session.ok() && session.value().status != sessions::SessionStatus::kDestroyed &&
       !sessions::lifetime_is_over(session.value())) {
     LogMembers::set("session", session.value().id);
     return session;

@@ -59,7 +59,7 @@ class BurialTest : public sessions::testing::StoreFixture {
   }
 
   void destroy(const Session& owner) {
-    EXPECT_TRUE(store_->set_session_status(owner.id, "destroyed", "").value());
+    EXPECT_TRUE(store_->set_session_status(owner.id, SessionStatus::kDestroyed, "").value());
     ASSERT_TRUE(store_->set_buried(owner.id).ok());
   }
 
@@ -139,7 +139,7 @@ TEST_F(BurialTest, WhoeverWasKilledInBetweenIsFinishedByTheNext) {
   const Session owner = with_env();
   constexpr int kRuns = 30;  // more than one transaction has
   for (int i = 0; i < kRuns; ++i) ASSERT_TRUE(finish(inserted(owner)));
-  ASSERT_TRUE(store_->set_session_status(owner.id, "destroyed", "").value());
+  ASSERT_TRUE(store_->set_session_status(owner.id, SessionStatus::kDestroyed, "").value());
   {
     // As after a kill between two transactions: some are short, nothing else is done.
     const auto database = Database::open(path()).value();

@@ -64,8 +64,8 @@ TEST_F(CountsTest, AreWhatAWalkWouldFind) {
   EXPECT_FALSE(store_->finish_run(done.id, "completed", done.queued_at, "{}", {}).value());
   expect_right("one has ended");
   EXPECT_EQ(store_->counts().value().runs.at("failed").milliseconds, 250);
-  ASSERT_TRUE(store_->set_session_status(one.id, "ready", "").value());
-  ASSERT_TRUE(store_->set_session_status(one.id, "destroyed", "asked").value());
+  ASSERT_TRUE(store_->set_session_status(one.id, SessionStatus::kReady, "").value());
+  ASSERT_TRUE(store_->set_session_status(one.id, SessionStatus::kDestroyed, "asked").value());
   ASSERT_TRUE(store_->set_buried(one.id).ok());
   ASSERT_TRUE(store_->finish_run(queued.id, "cancelled", queued.queued_at + 1, "{}", {}).value());
   expect_right("buried");

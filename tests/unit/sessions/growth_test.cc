@@ -152,7 +152,7 @@ TEST_F(GrowthTest, WhatIsAskedOfOneDoesNotLookAtAnothers) {
   const Session old = created("old");
   const auto run = inserted(one);
   Store& store = *store_;
-  ASSERT_TRUE(store.set_session_status(old.id, "destroyed", "").value());
+  ASSERT_TRUE(store.set_session_status(old.id, SessionStatus::kDestroyed, "").value());
   ASSERT_TRUE(store.record_file({one.id, run.id, "a1", "created", 1, std::nullopt, 1}).ok());
   Share share;
   share.session_id = one.id;

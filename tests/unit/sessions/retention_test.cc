@@ -33,7 +33,7 @@ class RetentionTest : public sessions::testing::StoreFixture {
     return found;
   }
   void destroy(const Session& owner) {
-    EXPECT_TRUE(store_->set_session_status(owner.id, "destroyed", "").value());
+    EXPECT_TRUE(store_->set_session_status(owner.id, SessionStatus::kDestroyed, "").value());
     ASSERT_TRUE(store_->set_buried(owner.id).ok());
   }
   std::int64_t number(const std::string& sql) {

@@ -48,7 +48,7 @@ TEST_F(SessionTokensTest, ATokenOfAPortIsForThatPortUntilItsTime) {
 TEST_F(SessionTokensTest, AnEndedSessionIsOpenedByNothing) {
   const Session one = created();
   const std::string token = tokens_.token_of(one.id).value();
-  ASSERT_TRUE(store_->set_session_status(one.id, "destroyed", "").ok());
+  ASSERT_TRUE(store_->set_session_status(one.id, SessionStatus::kDestroyed, "").ok());
   EXPECT_FALSE(tokens_.session_by(one.id, token).ok());
 }
 

@@ -46,7 +46,7 @@ TEST_F(SparesTest, ARefusedAdoptionLeavesTheSpareSession) {
   EXPECT_TRUE(store_->find_session(kSparePrincipal, spare.id).ok());
   EXPECT_TRUE(store_->withdraw_spare(spare.id, "why").value());
   EXPECT_EQ(store_->adopt_session(spare.id, session(), 1000).error().kind, Kind::kNotFound);
-  EXPECT_FALSE(store_->set_session_status(spare.id, "ready", "").value()) << "it stays withdrawn";
+  EXPECT_FALSE(store_->set_session_status(spare.id, SessionStatus::kReady, "").value()) << "it stays withdrawn";
 }
 
 TEST_F(SparesTest, NothingIsKeptOfOneThatNobodyHad) {
@@ -55,11 +55,11 @@ TEST_F(SparesTest, NothingIsKeptOfOneThatNobodyHad) {
   const Session adopted = store_->create_session(session("", kSparePrincipal), kIds, 1000).value();
   ASSERT_TRUE(store_->adopt_session(adopted.id, session(), 1000).ok());
   ASSERT_TRUE(store_->withdraw_spare(spare.id, "why").value());
-  ASSERT_TRUE(store_->set_session_status(adopted.id, "destroyed", "").value());
+  ASSERT_TRUE(store_->set_session_status(adopted.id, SessionStatus::kDestroyed, "").value());
   for (const Session& ended : {spare, adopted}) EXPECT_TRUE(store_->forget_spare(ended.id).ok());
   EXPECT_EQ(store_->find_session(kSparePrincipal, spare.id).error().kind, Kind::kNotFound);
   EXPECT_TRUE(store_->audit_of_session(spare.id, 100).value().empty());
-  EXPECT_EQ(store_->find_session(principal_, adopted.id).value().status, "destroyed");
+  EXPECT_EQ(store_->find_session(principal_, adopted.id).value().status, SessionStatus::kDestroyed);
 }
 
 }  // namespace

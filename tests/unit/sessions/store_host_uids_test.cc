@@ -55,7 +55,7 @@ TEST_F(StoreHostUids, AreNotThoseThatAnotherSessionHolds) {
 
 TEST_F(StoreHostUids, OfDeletedSessionsAreLeft) {
   const Session deleted = created();
-  ASSERT_TRUE(store_->set_session_status(deleted.id, "destroyed", "").ok());
+  ASSERT_TRUE(store_->set_session_status(deleted.id, SessionStatus::kDestroyed, "").ok());
   EXPECT_EQ(renew(), 0U);
 }
 

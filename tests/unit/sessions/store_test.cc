@@ -52,7 +52,7 @@ TEST_F(StoreTest, ASessionComesBackAsItWent) {
   EXPECT_EQ(found.network, wanted.network);
   EXPECT_EQ(found.lifetime_seconds, 60);
   EXPECT_TRUE(found.ends_with_connection);
-  EXPECT_EQ(found.status, "provisioning");
+  EXPECT_EQ(found.status, SessionStatus::kProvisioning);
   EXPECT_FALSE(found.host_uid);
   EXPECT_EQ(store_->find_session(principal_, wanted.id).value().name, "name");
 }
@@ -78,7 +78,7 @@ TEST_F(StoreTest, NamesAreUniqueAmongTheLiving) {
   EXPECT_EQ(store_->create_session(session("n"), std::nullopt, 10).error().kind, Kind::kConflict);
   const std::string other = store_->ensure_principal("other").value();
   EXPECT_TRUE(store_->create_session(session("n", other), std::nullopt, 10).ok());
-  ASSERT_TRUE(store_->set_session_status(first.id, "destroyed", "").value());
+  ASSERT_TRUE(store_->set_session_status(first.id, SessionStatus::kDestroyed, "").value());
   EXPECT_TRUE(store_->create_session(session("n"), std::nullopt, 10).ok());
 }
 
@@ -89,7 +89,7 @@ TEST_F(StoreTest, HostIdsAreTheLowestFree) {
   EXPECT_EQ(a.host_uid, 1'900'000'000);
   EXPECT_EQ(b.host_uid, 1'900'000'001);
   EXPECT_EQ(c.host_uid, 1'900'000'002);
-  ASSERT_TRUE(store_->set_session_status(b.id, "destroyed", "").value());
+  ASSERT_TRUE(store_->set_session_status(b.id, SessionStatus::kDestroyed, "").value());
   EXPECT_EQ(created().host_uid, 1'900'000'003) << "something of b may still run";
   ASSERT_EQ(store_->unburied_sessions().value().size(), 1U);
   ASSERT_TRUE(store_->set_buried(b.id).ok());
@@ -134,7 +134,7 @@ TEST_F(StoreTest, TheNumberOfSessionsIsBounded) {
 }
 
 TEST_F(StoreTest, ASessionThatDidNotGetItsBoxIsAsItWas) {
-  for (const char* status : {"error", "stopped"}) {
+  for (const auto status : {SessionStatus::kError, SessionStatus::kStopped}) {
     const Session made = created();
     ASSERT_TRUE(store_->set_session_status(made.id, status, "why").value());
     const Session before = store_->find_session(principal_, made.id).value();
@@ -169,25 +169,47 @@ TEST_F(StoreTest, ForeignAndUnknownRunsLookTheSame) {
 
 TEST_F(StoreTest, DestroyedIsForEver) {
   const Session made = created();
-  EXPECT_TRUE(store_->set_session_status(made.id, "destroyed", "").value());
-  EXPECT_FALSE(store_->set_session_status(made.id, "ready", "").value());
+  EXPECT_TRUE(store_->set_session_status(made.id, SessionStatus::kDestroyed, "").value());
+  EXPECT_FALSE(store_->set_session_status(made.id, SessionStatus::kReady, "").value());
   const Session found = store_->find_session(principal_, made.id).value();
-  EXPECT_EQ(found.status, "destroyed");
+  EXPECT_EQ(found.status, SessionStatus::kDestroyed);
   EXPECT_TRUE(found.ended_at);
   EXPECT_TRUE(store_->live_sessions().value().empty());
   EXPECT_FALSE(store_->session_is_live(made.id).value());
 }
 
-TEST_F(StoreTest, AnUnknownStatusIsRefused) {
-  EXPECT_FALSE(store_->set_session_status(created().id, "asleep", "").ok());
+TEST_F(StoreTest, ARowThatIsNotAsHutchWritesItIsAnError) {
+  const Session made = created();
+  for (const char* change : {"limits = 'x'", "env = '[]'", "metadata = '{\"a\":1}'",
+                             "network = '{\"allow\":[1]}'", "host_folders = '{}'"}) {
+    auto database = Database::open(path()).value();
+    ASSERT_TRUE(database->prepare(std::string("UPDATE sessions SET ") + change).value().run().ok());
+    EXPECT_FALSE(store_->find_session(principal_, made.id).ok()) << change;
+    ASSERT_TRUE(database
+                    ->prepare("UPDATE sessions SET limits = '{}', env = '{}', metadata = '{}', "
+                              "network = NULL, host_folders = NULL")
+                    .value()
+                    .run()
+                    .ok());
+    EXPECT_TRUE(store_->find_session(principal_, made.id).ok()) << change;
+  }
+}
+
+TEST_F(StoreTest, StatusesHaveNames) {
+  for (const char* name :
+       {"provisioning", "ready", "running", "paused", "stopped", "error", "destroyed"}) {
+    EXPECT_STREQ(name_of(find_session_status(name).value()), name);
+  }
+  EXPECT_FALSE(find_session_status("asleep"));
 }
 
 TEST_F(StoreTest, EveryChangeOfStatusHasItsAuditRow) {
   const Session made = created();
-  for (const char* status : {"ready", "paused", "ready", "destroyed"}) {
+  using enum SessionStatus;
+  for (const SessionStatus status : {kReady, kPaused, kReady, kDestroyed}) {
     ASSERT_TRUE(store_->set_session_status(made.id, status, "").value());
   }
-  EXPECT_FALSE(store_->set_session_status(made.id, "destroyed", "").value());
+  EXPECT_FALSE(store_->set_session_status(made.id, SessionStatus::kDestroyed, "").value());
   std::vector<std::string> actions;
   for (const AuditEntry& entry : store_->audit_of_session(made.id, 100).value()) {
     actions.push_back(entry.action);
@@ -198,7 +220,7 @@ TEST_F(StoreTest, EveryChangeOfStatusHasItsAuditRow) {
 
 TEST_F(StoreTest, TheAuditSaysWhyAndWhat) {
   const Session made = created();
-  ASSERT_TRUE(store_->set_session_status(made.id, "ready", "").value());
+  ASSERT_TRUE(store_->set_session_status(made.id, SessionStatus::kReady, "").value());
   Share share;
   share.id = base::random_id("share_");
   share.session_id = made.id;
@@ -208,7 +230,7 @@ TEST_F(StoreTest, TheAuditSaysWhyAndWhat) {
   share.sha256 = "abc";
   share.expires_at = 86'400'000;
   ASSERT_TRUE(store_->insert_share(share).ok());
-  ASSERT_TRUE(store_->set_session_status(made.id, "destroyed", "its time is over").value());
+  ASSERT_TRUE(store_->set_session_status(made.id, SessionStatus::kDestroyed, "its time is over").value());
   std::vector<std::string> details;
   for (const AuditEntry& entry : store_->audit_of_session(made.id, 3).value()) {
     details.push_back(entry.detail);

@@ -52,7 +52,7 @@ TEST_F(CapacityTest, AnotherFailureOfAStartIsKeptToBeLookedAt) {
   EXPECT_FALSE(create().ok());
   const auto listed = manager_->list(principal_, std::nullopt).value();
   ASSERT_EQ(listed.size(), 1U);
-  EXPECT_EQ(listed[0].session.status, "error");
+  EXPECT_EQ(listed[0].session.status, sessions::SessionStatus::kError);
 }
 
 TEST(CapacityOverHttp, IsToldWithWhenToTryAgain) {

@@ -62,7 +62,7 @@ class KeepingTest : public tools::fake::ToolsFixture {
     sessions::Session session;
     session.id = base::short_id("session_");
     session.principal_id = principal;
-    session.status = "stopped";
+    session.status = sessions::SessionStatus::kStopped;
     const sessions::Moment now = sessions::moment_now();
     session.created_at = session.last_used_at = now.now_ms - unused_ms;
     session.boot_id = now.boot_id;

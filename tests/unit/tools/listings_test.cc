@@ -49,7 +49,7 @@ TEST_F(ListingsTest, TasksComeInPagesWithoutTheirRecords) {
     const std::string session = made_session();
     made.insert(made_run(session, 1000 + i));
     if (i % 2 == 0) {
-      ASSERT_TRUE(store_->set_session_status(session, "destroyed", "").value());
+      ASSERT_TRUE(store_->set_session_status(session, sessions::SessionStatus::kDestroyed, "").value());
     }
   }
   const mcp::Principal caller{principal_, {}};
@@ -80,7 +80,7 @@ TEST_F(ListingsTest, SuggestionsAreOfTheSessionsUsedLast) {
     ASSERT_TRUE(store_->touch_session(last, base::now_ms() + i).ok());
   }
   const std::string gone = made_session();
-  ASSERT_TRUE(store_->set_session_status(gone, "destroyed", "").value());
+  ASSERT_TRUE(store_->set_session_status(gone, sessions::SessionStatus::kDestroyed, "").value());
   const auto suggested = tools::complete_session_id(services, "session_", principal_).values;
   ASSERT_EQ(suggested.size(), 3U);
   EXPECT_EQ(suggested[0], last);

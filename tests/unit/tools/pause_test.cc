@@ -33,7 +33,7 @@ TEST_F(PauseTest, AStoppedSessionStaysAsItIs) {
   wanted.principal_id = principal_;
   wanted.created_at = wanted.last_used_at = base::now_ms();
   ASSERT_TRUE(store_->create_session(wanted, std::nullopt, 10).ok());
-  ASSERT_TRUE(store_->set_session_status(wanted.id, "stopped", "").value());
+  ASSERT_TRUE(store_->set_session_status(wanted.id, sessions::SessionStatus::kStopped, "").value());
   const auto paused = pause(wanted.id);
   EXPECT_FALSE(paused.is_error) << text_of(paused);
   EXPECT_TRUE(sandbox_.started().empty());
@@ -41,7 +41,7 @@ TEST_F(PauseTest, AStoppedSessionStaysAsItIs) {
   EXPECT_EQ(paused.structured_content["note"],
             "it has nothing running to pause; its files are kept");
   EXPECT_NE(text_of(paused).find("nothing running to pause"), std::string::npos);
-  ASSERT_TRUE(store_->set_session_status(wanted.id, "destroyed", "").value());
+  ASSERT_TRUE(store_->set_session_status(wanted.id, sessions::SessionStatus::kDestroyed, "").value());
   EXPECT_TRUE(pause(wanted.id).is_error);
 }
 

@@ -191,8 +191,10 @@ TEST_F(PrincipalsTest, ATokenForReadingChangesNothing) {
   const auto sessions = store_->newest_sessions(alice_, false, 10).value();
   ASSERT_EQ(sessions.size(), 1U);
   // The manager's sweep may see that no box of the fake sandbox lives.
-  const std::string& status = sessions[0].status;
-  EXPECT_TRUE(status == "ready" || status == "stopped") << status;
+  const sessions::SessionStatus status = sessions[0].status;
+  EXPECT_TRUE(status == sessions::SessionStatus::kReady ||
+              status == sessions::SessionStatus::kStopped)
+      << name_of(status);
 }
 
 }  // namespace

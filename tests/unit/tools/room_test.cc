@@ -51,7 +51,7 @@ class RoomTest : public tools::fake::ToolsFixture {
   // Without a box; an empty one unless something is put into it.
   sessions::Session stopped(const std::string& name = "") {
     const auto session = create(name).value().session;
-    EXPECT_TRUE(store_->set_session_status(session.id, "stopped", "").ok());
+    EXPECT_TRUE(store_->set_session_status(session.id, sessions::SessionStatus::kStopped, "").ok());
     return session;
   }
   // As one that was of a connection which has ended.
@@ -85,7 +85,7 @@ TEST_F(RoomTest, OnlySessionsWithABoxAreCounted) {
   sandbox_.set_alive(first.id, false);
   EXPECT_TRUE(create().ok());
   EXPECT_TRUE(is_kept(first));
-  EXPECT_EQ(store_->find_session(principal_, first.id).value().status, "stopped");
+  EXPECT_EQ(store_->find_session(principal_, first.id).value().status, sessions::SessionStatus::kStopped);
 }
 
 TEST_F(RoomTest, ASessionThatWakesIsCounted) {
@@ -97,10 +97,10 @@ TEST_F(RoomTest, ASessionThatWakesIsCounted) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, Kind::kLimit);
   EXPECT_NE(refused.error().message.find(first.id + ", " + second.id), std::string::npos);
-  EXPECT_EQ(store_->find_session(principal_, sleeper.id).value().status, "stopped");
+  EXPECT_EQ(store_->find_session(principal_, sleeper.id).value().status, sessions::SessionStatus::kStopped);
   sandbox_.set_alive(second.id, false);
   EXPECT_TRUE(manager_->box_of(store_->find_session(principal_, sleeper.id).value()).ok());
-  EXPECT_EQ(store_->find_session(principal_, sleeper.id).value().status, "ready");
+  EXPECT_EQ(store_->find_session(principal_, sleeper.id).value().status, sessions::SessionStatus::kReady);
 }
 
 TEST_F(RoomTest, OfThoseWithoutABoxTheOldestThatHaveNothingGo) {

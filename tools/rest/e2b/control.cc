@@ -62,7 +62,7 @@ base::Result<json> shown(const Services& services, const sessions::Session& sess
                 {"envdAccessToken", token},
                 {"trafficAccessToken", token},
                 {"domain", domain.empty() ? json() : json(domain)},
-                {"state", session.status == "paused" ? "paused" : "running"},
+                {"state", session.status == sessions::SessionStatus::kPaused ? "paused" : "running"},
                 {"startedAt", base::to_rfc3339(session.created_at)},
                 {"metadata", session.metadata},
                 {"cpuCount", session.limits.cpus},

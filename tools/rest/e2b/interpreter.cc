@@ -152,7 +152,7 @@ void execute(const Services& services, const Cell& cell, RunState state,
     return;
   }
   const auto session = services.sessions.find(cell.session.principal_id, cell.session.id);
-  const bool has_gone = session.ok() ? session.value().status == "destroyed"
+  const bool has_gone = session.ok() ? session.value().status == sessions::SessionStatus::kDestroyed
                                      : session.error().kind == base::Error::Kind::kNotFound;
   if (has_gone) return out->break_off();
   if (ended.ok()) {

@@ -117,7 +117,7 @@ base::Status stream_of(const Services& services, const RpcCall& call, RunState s
                      call.gone));
   if (!is_wanted || call.gone.stop_requested()) return base::done();
   const auto session = services.sessions.find(call.session.principal_id, call.session.id);
-  if (!session.ok() || session.value().status == "destroyed") {
+  if (!session.ok() || session.value().status == sessions::SessionStatus::kDestroyed) {
     return base::error(Error::Kind::kUnavailable, "the sandbox ended before this process did");
   }
   if (state.run.status == sandbox::RunStatus::kTimedOut) {
