@@ -24,7 +24,7 @@ std::string in_hours(std::int64_t ms) {
   return hours < 72 ? std::to_string(hours) + " hours" : std::to_string(hours / 24) + " days";
 }
 
-// Of several servers that are there at once, the time is counted once.
+// Time that several servers have served side by side counts once.
 std::int64_t served_ms(const Upkeep& before, const Moment& now, std::int64_t served_since_ms) {
   const bool same_start = before.boot_id == now.boot_id;
   const std::int64_t from =
@@ -45,8 +45,7 @@ std::string reason_to_hold(const Upkeep& before, const Moment& now, const Due& d
   return "";
 }
 
-// What is held back goes on to be so, unless the clock is right again and nothing is left to
-// delete.
+// A hold goes on until the clock is right again and nothing is left to delete.
 void go_on(HoldDecision& decision, const Moment& now, const Due& due, std::int64_t served) {
   Upkeep& next = decision.next;
   next.held_ms += served;

@@ -11,7 +11,7 @@
 
 namespace sessions {
 
-// What each sweep leaves to the next one, whichever server that is of.
+// A sweep leaves this to the next one, whichever server that is of.
 struct Upkeep {
   std::optional<std::int64_t> swept_at;  // wall clock; nothing: never
   std::int64_t leap_ms = 0;              // so much later than that, the clock is not believed
@@ -24,7 +24,7 @@ struct Upkeep {
   std::int64_t counted_ms = 0;  // by Moment::uptime_ms
 };
 
-// What a sweep has found before it deletes anything.
+// A sweep counts this before it deletes anything.
 struct Due {
   std::int64_t sessions = 0;  // over their time by the wall clock
   std::int64_t all = 0;
@@ -40,7 +40,7 @@ struct HoldDecision {
 HoldDecision decide(const Upkeep& before, const Moment& now, std::int64_t served_since_ms,
                     const Due& due, std::int64_t retention_seconds);
 
-// The same between two sweeps, of a single thing that is over its time.
+// Returns whether a single thing that is over its time may be deleted between two sweeps.
 bool may_delete(const Upkeep& upkeep, std::int64_t now_ms);
 
 // For people. REQUIRES: it is held back.

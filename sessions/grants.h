@@ -1,4 +1,4 @@
-// What an operator lets the sessions of a server have of this machine and its network.
+// Grants of an operator to the sessions of a server: folders of this machine, and its network.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,12 @@ struct PackageIndex {
   std::map<std::string, std::string> variables;  // for sessions that may reach that
 };
 
-// What of the network this server's operator lets its sessions reach.
+// The part of the network that this server's operator lets its sessions reach.
 struct GrantedNetwork {
   std::vector<sandbox::NetworkRule> hosts;
   // Several under one name, of those that are granted: {"packages": hosts of package indexes}.
   std::map<std::string, std::vector<sandbox::NetworkRule>> sets;
-  // Of names whose address the operator gives, be it a private one; canonical_host().
+  // Addresses that the operator gives names, private ones too; by canonical_host().
   std::map<std::string, std::string> addresses;
   std::vector<std::string> credentials;  // names of those that sessions may use
   // Where pip and npm find packages here, by their names.

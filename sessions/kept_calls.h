@@ -1,5 +1,5 @@
-// What an API is to know of a run besides: kept beside its session's files, out of the box, until
-// the session is deleted. Safe from any thread.
+// Texts that an API keeps of its runs, beside the session's files and out of the box, until the
+// session is deleted. Safe from any thread.
 #pragma once
 
 #include <string>

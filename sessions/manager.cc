@@ -256,7 +256,8 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::box_of(const Session& sessi
     if (!box.ok() && box.error().kind == Error::Kind::kUnsupported) return box;
     if (box.ok() && TRY(has_its_grants(session, *box.value()))) return box;
     // It may have been deleted since the caller looked, and again until its lock is held.
-    if (TRY(find(session.principal_id, session.id)).status == SessionStatus::kDestroyed) return deleted();
+    if (TRY(find(session.principal_id, session.id)).status == SessionStatus::kDestroyed)
+      return deleted();
     const auto owned = own(session.id);
     if (owned.ok()) return note_start(session, start_box(session, owned.value()));
     // Another server is starting one, which will answer, or removes what is left of the last.
@@ -312,7 +313,8 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
 base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& known,
                                                                const sandbox::SessionLock& lock) {
   const Session found = TRY(find(known.principal_id, known.id));
-  if (found.status == SessionStatus::kDestroyed) return deleted();  // a sweep removes what own() has made
+  if (found.status == SessionStatus::kDestroyed)
+    return deleted();  // a sweep removes what own() has made
   const Session session = TRY(with_own_files(found));
   const std::string directory = directory_of(session.id);
   TRY(make_directories(session));

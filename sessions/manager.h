@@ -92,12 +92,12 @@ struct RunState {
 // kInvalid, with what a name may be.
 base::Status check_session_name(const std::string& name);
 
-// What callers hear of a session that is no more.
+// Returns the error that callers get for a session that is no more.
 base::Error deleted();
 
 class Manager {
  public:
-  // Of so many list() tells, those used last.
+  // list() returns at most so many sessions, those used last.
   static constexpr std::int64_t kListedMax = 1000;
 
   // Takes its place among the servers of the state directory and sweeps what dead ones left.
@@ -146,7 +146,8 @@ class Manager {
   base::Result<RunState> wait_run(const std::string& principal_id, const std::string& run_id,
                                   const sandbox::WaitOptions& options, const std::stop_token& stop,
                                   Reader reader = Reader::kClient);
-  // What writes to the standard input of a run that was started with one, and is on.
+  // Returns the end that writes to the standard input of a run, which was started with one and
+  // is on.
   base::Result<sandbox::RunInput> input_of(const std::string& principal_id,
                                            const std::string& run_id);
   base::Status end_input(const std::string& principal_id, const std::string& run_id);
@@ -165,15 +166,16 @@ class Manager {
   base::Result<base::UniqueFd> root_of(const Session& session);
   // Before a file of so many bytes is written there. kLimit: it would not fit.
   base::Status take_disk_room(const Session& session, std::int64_t bytes);
-  // Of a path of the session that its code may only read: the workspace as it lies on the host, in
-  // which a client may write, and the path in it. Nothing for other paths.
+  // If a read-only rule covers `path`, returns the host's view of the workspace and the path in
+  // it, so that a client can write what the code cannot. Otherwise returns nothing.
   struct BehindRule {
     base::UniqueFd root;
     std::string path;
   };
   [[nodiscard]] base::Result<std::optional<BehindRule>> behind_rule(const Session& session,
                                                                     const std::string& path) const;
-  // The same of a live box only, and only to look: no use of the session. kNotFound without one.
+  // Returns the root directory of a live box to look at, which is no use of the session.
+  // kNotFound when no box lives.
   base::Result<base::UniqueFd> look_at_root(const Session& session);
   // Whether it is paused and stays so until somebody resumes it. A box that does not answer at once
   // is as its row says.
@@ -184,7 +186,7 @@ class Manager {
   // Settles runs of dead boxes, ends what is over its time, removes what has no owner.
   void sweep(const std::stop_token& stop);
 
-  // What a session may reach now, and what it is told is missing.
+  // A session's network as it is granted now; `note` tells the session what is missing.
   struct Network {
     std::vector<sandbox::NetworkRule> hosts;
     std::vector<sandbox::Credential> credentials;
@@ -207,9 +209,9 @@ class Manager {
   // Ends the session's processes, unless something is in progress: kConflict.
   base::Status restart(const Session& session);
 
-  // What its boxes have written down of the network, into the store; and of all that live.
+  // Takes what boxes have written down of their network into the store: of one session, of one
+  // whose lock is held so that no box writes there, of all that live.
   base::Status take_journal(const std::string& session_id);
-  // Of one whose lock is held, so that no box writes there.
   base::Status take_last_journal(const std::string& session_id);
   base::Status take_journals();
 
@@ -246,21 +248,22 @@ class Manager {
   base::Result<sandbox::BoxSpec> spec_of(const Session& session) const;
   // Makes the session's directory and takes its lock. kConflict: it has an owner.
   [[nodiscard]] base::Result<sandbox::SessionLock> own(const std::string& session_id) const;
-  // The same, waiting for an owner that is about to go.
+  // As own(), and waits for an owner that is about to go.
   [[nodiscard]] base::Result<sandbox::SessionLock> own_soon(const std::string& session_id) const;
-  // Those that are to be there from the start.
+  // Makes the directories that path rules name in /workspace.
   [[nodiscard]] base::Status make_ruled_directories(const Session& session) const;
   // False when the box of another server has other folders or another network than the session gets
   // here, and so has been ended. Asks once for each session.
   base::Result<bool> has_its_grants(const Session& session, sandbox::Box& box);
   bool grants_are_known(const std::string& session_id);
-  // Of a box that has just started: whether it is the one that was to have these.
+  // Remembers whether a box that has just started has the grants that `spec` gave it.
   void remember_grants(const std::string& session_id, const sandbox::BoxStatus& status,
                        const sandbox::BoxSpec& spec);
   // Calls with the session's box; again with a new one when it turns out to have just died.
   base::Status with_live_box(const Session& session,
                              const std::function<base::Status(sandbox::Box&)>& call);
-  // Of all that are not destroyed, at once and in bounded time, whatever their boxes do.
+  // Asks the boxes of all sessions that are not destroyed, at once and in bounded time, whatever
+  // they do.
   base::Result<std::vector<SessionState>> ask_boxes_of(const std::string& principal_id);
   void ask_boxes(std::vector<SessionState>& states);
   base::Status pause_box(const std::string& session_id);
@@ -317,7 +320,7 @@ class Manager {
   [[nodiscard]] bool was_ended(const Run& row) const;
   [[nodiscard]] sandbox::Run ended_by_deletion(const Run& row) const;
   base::Status end_session(const Session& session, const std::string& why);
-  // The same without being asked.
+  // As end_session(), of a session that nobody has asked to end.
   void expire_session(const Session& session, const std::string& why);
   base::Error end_of_lifetime(const Session& session);
   // Ends its box and removes its files, the directories too: of one that is being deleted.

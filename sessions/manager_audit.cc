@@ -1,4 +1,4 @@
-// What sessions have asked of the network: from the journals of their boxes into the database.
+// Takes requests of sessions to the network from the journals of their boxes into the database.
 #include <fcntl.h>
 
 #include "sandbox/network_journal.h"
@@ -8,7 +8,7 @@ namespace sessions {
 
 namespace {
 
-// Of one session at a time, who writes as fast as it is read.
+// A session that writes as fast as it is read takes no longer than so many parts.
 constexpr int kPartsAtOnce = 1000;
 
 }  // namespace
@@ -52,7 +52,7 @@ base::Status Manager::take_last_journal(const std::string& session_id) {
 
 base::Status Manager::take_journals() {
   for (const Session& session : TRY(store_.live_sessions())) TRY(take_journal(session.id));
-  // What those have used that are just being deleted counts, too.
+  // Bytes of sessions that are just being deleted count, too.
   for (const Session& session : TRY(store_.unburied_sessions())) TRY(take_journal(session.id));
   return base::done();
 }

@@ -1,4 +1,4 @@
-// What a Manager is told of how sessions are to be.
+// Settings of a Manager: how sessions are to be.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@
 
 namespace sessions {
 
-// Of the past, when there is nothing left of it but records.
+// How long records stay of what is past.
 struct Retention {
   std::int64_t runs_days = 90;
   std::int64_t runs_mb = 1024;              // of all runs
@@ -50,10 +50,11 @@ struct ManagerConfig : Quotas {
   std::string environments_directory;
   std::string usual_template;  // of a session that asks for none; empty: see sandbox/environment.h
   std::size_t spare_sessions = 0;  // made ahead of need, as one that asks for nothing special is
-  // What others have to clear up goes with each sweep, on its thread.
+  // Each sweep calls this on its thread, for others who have something to clear up.
   std::function<void()> sweep_others = [] {};
   std::function<Moment()> clock = moment_now;
-  // What it gives is held while a call waits for a run: others may be at work meanwhile.
+  // A call holds what this returns while it waits for a run, so that others may be at work
+  // meanwhile.
   std::function<std::shared_ptr<void>()> step_aside = [] { return nullptr; };
   std::chrono::milliseconds sweep_interval{60'000};
   std::shared_ptr<Readiness> readiness;  // is told how boxes start; null: nobody wants to know

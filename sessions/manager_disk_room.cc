@@ -4,8 +4,8 @@
 namespace sessions {
 namespace {
 
-// What was deleted a moment ago is room once the box has looked, and what was promised is counted
-// once by the look after the next.
+// A deletion makes room once the box has looked, and a promise is counted once, by the look
+// after the next.
 constexpr std::chrono::milliseconds kLookPatience{2500};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a connection that begins may want to go on with.
+// Finds the sessions that a new connection may want to go on with.
 #include <dirent.h>
 #include <fcntl.h>
 

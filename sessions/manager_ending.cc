@@ -73,7 +73,7 @@ base::Status Manager::bury(const Session& session) {
   }
   if (!owned.ok()) return owned.error();
   const auto unfinished = TRY(store_.unfinished_runs(session.id));
-  // What cannot be settled is reported lost to whoever asks for it.
+  // A run that cannot be settled is reported lost to whoever asks for it.
   for (const Run& row : unfinished) (void)settle(row, Owner::kUs);
   sandbox_.sweep(session.id, directory_of(session.id), owned.value());
   TRY(take_last_journal(session.id));

@@ -1,4 +1,5 @@
-// What a box has of the host's folders and of the network, beside what its session is to have here.
+// Compares the folders and the network that a box has with those that its session is to have
+// here.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -44,7 +45,7 @@ bool are_within(const Grants& grants, const Grants& most) {
                      });
 }
 
-// What a box says that it has; one of an older hutch says nothing.
+// Reads the grants that a box says it has; one of an older hutch says nothing.
 base::Result<Grants> grants_in(const sandbox::BoxStatus& status) {
   const auto isolation = sandbox::wire::parse_json(status.isolation);
   if (!isolation.ok() || !isolation.value().is_object()) return Grants();

@@ -1,4 +1,4 @@
-// What goes straight to the box of a session, while it lives.
+// Calls that go straight to the box of a session, while it lives.
 #include <cstdlib>
 
 #include "sessions/manager.h"
@@ -44,7 +44,8 @@ base::Result<base::UniqueFd> Manager::connect(const Session& session, std::uint1
   }
   base::UniqueFd there = TRY(box.value()->connect(port));
   // That has resumed it. Where the row cannot be written, a look at the box still says so.
-  if (session.status == SessionStatus::kPaused) (void)store_.set_session_status(session.id, SessionStatus::kReady, "");
+  if (session.status == SessionStatus::kPaused)
+    (void)store_.set_session_status(session.id, SessionStatus::kReady, "");
   return there;
 }
 

@@ -121,7 +121,7 @@ base::Status Manager::add_network(Network network, const Session& session,
   return base::done();
 }
 
-// What holds for any host, also one that a session without a network is allowed later.
+// Adds the bounds that hold for any host, also one that the session is allowed later.
 base::Status Manager::add_bounds(const Session& session, sandbox::BoxSpec& spec) const {
   spec.downloads_mb = config_.network.downloads_mb;
   spec.network_quota = config_.network.quota;  // a spare is for that principal

@@ -24,7 +24,7 @@ base::Result<SessionState> Manager::pause(const std::string& principal_id, const
     lives = sandbox_.is_alive(directory_of(session.id));
     return !lives;
   });
-  // What has nothing running is not started to be frozen.
+  // A session that has nothing running is not started to be frozen.
   if (!lives) return state_of(std::move(session));
   TRY(paused);
   TRY(store_.set_session_status(session.id, SessionStatus::kPaused, ""));

@@ -1,4 +1,4 @@
-// What the sweep deletes of the past: records of runs, and of sessions that were deleted.
+// The sweep deletes records here: of past runs, and of sessions that were deleted.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -48,7 +48,7 @@ bool Manager::prune_some_runs(std::int64_t ended_before) {
     if (run.may_go) by_session[run.session_id].push_back(run.id);
   }
   for (const auto& [session_id, ids] : by_session) {
-    // What is in files first: a row without them is found again.
+    // Files go first: a row without them is found again.
     remove_run_files(session_id, ids);
     if (!store_.delete_runs(ids).ok()) return false;
     config_.notify({Notice::Level::kInfo,
@@ -73,7 +73,7 @@ void Manager::remove_run_files(const std::string& session_id, const std::vector<
   }
 }
 
-// The same.
+// Returns whether more is left to do, as prune_some_runs() does.
 bool Manager::forget_some_sessions(std::int64_t ended_before, const std::stop_token& stop) {
   const auto count = store_.count_deleted();
   const auto oldest = store_.oldest_deleted(kDeletedInAStep);

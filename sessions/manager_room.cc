@@ -76,8 +76,8 @@ bool Manager::boxes_are_full(const std::vector<Session>& with_box) const {
 bool Manager::forget_dead_boxes(const std::vector<Session>& sessions) {
   bool found = false;
   for (const Session& session : sessions) {
-    const bool is_being_made =
-        session.status == SessionStatus::kProvisioning && base::now_ms() - session.last_used_at < kBoxMakingMs;
+    const bool is_being_made = session.status == SessionStatus::kProvisioning &&
+                               base::now_ms() - session.last_used_at < kBoxMakingMs;
     if (is_being_made || sandbox_.is_alive(directory_of(session.id))) continue;
     found = store_.set_session_status(session.id, SessionStatus::kStopped, "").ok() || found;
   }

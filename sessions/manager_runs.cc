@@ -49,7 +49,7 @@ namespace {
 constexpr std::size_t kRecordBytesMax = 32U << 20;
 // How long a server may take between the row of a run and the box having it.
 constexpr std::int64_t kHandOverMs = 60'000;
-// What ends by then is answered without a word on its start.
+// A run that ends within this time is answered without a word on its start.
 constexpr std::chrono::milliseconds kShortRun{20};
 
 }  // namespace

@@ -22,7 +22,7 @@ constexpr int kDoublingsMax = 6;
 constexpr std::int64_t kMakingMs = 60'000;
 // An older one may have in its memory what was replaced on the host since.
 constexpr std::int64_t kAgeMaxMs = 3'600'000;
-// What was used so lately is started in it, Python in any case.
+// Spares start the languages that were used so lately, and Python in any case.
 constexpr std::int64_t kLanguageUseMs = 3'600'000;
 // A box that is well answers in milliseconds: who asks for a session does not wait for another.
 constexpr milliseconds kAnswerPatience{500};
@@ -30,8 +30,8 @@ constexpr milliseconds kAnswerPatience{500};
 }  // namespace
 
 void Manager::keep_spares(const std::stop_token& stop) {
-  // What a sandbox protects in a folder is what was there when it started: a repository that has
-  // been made since must not be open to a session that begins only now.
+  // A sandbox protects in a folder what was there when it started: a repository that has been
+  // made since must not be open to a session that begins only now.
   const auto& folders = config_.folders.all;
   const bool none = config_.folders.unasked &&
                     std::any_of(folders.begin(), folders.end(),
@@ -146,7 +146,7 @@ bool Manager::is_fit(const Session& spare) {
   return box.ok() && box.value()->resume().ok();
 }
 
-// What is usual may have been built, or built anew, since it was made.
+// The usual environment may have been built, or built anew, since the spare was made.
 bool Manager::has_usual_environment(const Session& spare) const {
   const std::string& directory = config_.environments_directory;
   return spare.template_name == sandbox::usual_template(directory, config_.usual_template) &&

@@ -14,14 +14,14 @@ using std::chrono::steady_clock;
 // client of another waiting.
 constexpr std::chrono::milliseconds kGlancePatience{1000};
 constexpr std::chrono::milliseconds kSweepPatience{200};
-// Of a thread that others wait for.
+// A thread that others wait for waits no longer than this for a box.
 constexpr std::chrono::milliseconds kSleeperPatience{50};
 // All of them together.
 constexpr std::chrono::milliseconds kListPatience{2000};
 
 void add_status(SessionState& state, sandbox::BoxStatus status) {
   state.active = std::move(status.active);
-  state.session.status = status.paused         ? SessionStatus::kPaused
+  state.session.status = status.paused          ? SessionStatus::kPaused
                          : state.active.empty() ? SessionStatus::kReady
                                                 : SessionStatus::kRunning;
 }
@@ -49,7 +49,9 @@ bool Manager::sleeps(const Session& session) {
 }
 
 void Manager::add_silence(SessionState& state, const base::Error& why) {
-  if (state.session.status == SessionStatus::kError || state.session.status == SessionStatus::kProvisioning) return;
+  if (state.session.status == SessionStatus::kError ||
+      state.session.status == SessionStatus::kProvisioning)
+    return;
   // Where no box listens, the owner may be a server that is clearing up, which takes a moment.
   const bool is_box = why.kind != base::Error::Kind::kNotFound;
   const std::string directory = directory_of(state.session.id);
@@ -60,7 +62,8 @@ void Manager::add_silence(SessionState& state, const base::Error& why) {
   // One that lives and could not be asked is as the database has it.
   if (ended || (was_paused && !is_box)) {
     // Its processes may be there still, frozen, where its box was killed.
-    if (ended && (was_paused || state.session.status == SessionStatus::kReady)) note_ended(state.session.id);
+    if (ended && (was_paused || state.session.status == SessionStatus::kReady))
+      note_ended(state.session.id);
     state.session.status = SessionStatus::kStopped;
   } else {
     state.session.error = "its sandbox does not answer at the moment";

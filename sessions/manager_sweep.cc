@@ -24,7 +24,8 @@ constexpr int kShrinkRoundsMax = 256;
 // How long a session may be without a box while that is being made.
 constexpr std::int64_t kMakingMsMax = 60'000;
 
-// Of the two ends of a session's time, this one follows from a clock that anybody may set.
+// This end of a session's time follows from a clock that anybody may set, as its lifetime does
+// not.
 bool is_unused(const Session& session, const Moment& now) {
   return now.now_ms >= session.last_used_at + session.retention_seconds * 1000;
 }
@@ -79,8 +80,8 @@ void Manager::note_ended(const std::string& session_id) {
   sweeper_wakeup_.notify_all();
 }
 
-// What was frozen in a box that was killed is still there, and its session's row says "paused".
-// Who has the session's lock meanwhile clears up by itself.
+// Processes that were frozen in a box that was killed are still there, and the row says
+// "paused". Whoever has the session's lock meanwhile clears up by itself.
 void Manager::clear_up_after_ended() {
   std::vector<std::string> ended;
   {
@@ -159,7 +160,7 @@ std::vector<std::string> Manager::strangers(const std::vector<Session>& live, co
 
 void Manager::sweep_session(const Session& session, const Moment& now, bool may_delete) {
   if (session.principal_id == kSparePrincipal) return sweep_spare(session);
-  // What fails here is tried again at the next round.
+  // A failure here is tried again at the next round.
   const bool has_ended = lifetime_is_over(session, now);
   const bool is_due = has_ended || is_unused(session, now);
   if (is_due && (may_delete || is_surely_over(session, now))) {
@@ -191,9 +192,10 @@ void Manager::clear_up(const Session& session) {
       (void)settle(row, owned.ok() ? Owner::kUs : Owner::kUnknown);
     }
   }
-  const bool was_alive =
-      session.status == SessionStatus::kReady || session.status == SessionStatus::kPaused ||
-      (session.status == SessionStatus::kProvisioning && base::now_ms() - session.last_used_at > kMakingMsMax);
+  const bool was_alive = session.status == SessionStatus::kReady ||
+                         session.status == SessionStatus::kPaused ||
+                         (session.status == SessionStatus::kProvisioning &&
+                          base::now_ms() - session.last_used_at > kMakingMsMax);
   if (was_alive) (void)store_.set_session_status(session.id, SessionStatus::kStopped, "");
   owned = base::error(base::Error::Kind::kNotFound, "");  // who deletes takes it anew
   if (!session.name && session.ends_with_connection && is_left(session)) {
@@ -219,7 +221,7 @@ void Manager::sweep_directories(const std::vector<Session>& live, const Moment& 
     sandbox_.sweep(name, directory_of(name), lock.value());
     return sandbox::files::remove_tree(parent.value().get(), name).ok();
   };
-  // What was made again of those that are destroyed, as somebody came too late.
+  // Directories of destroyed sessions may have been made again by somebody who came too late.
   for (const std::string& name : base::names_in(parent.value().get())) {
     if (!base::is_short_id(name, "session_")) continue;
     const auto is_live = store_.session_is_live(name);

@@ -35,8 +35,8 @@ base::Result<Session> Manager::take_unasked_row(const Session& wanted) {
 base::Status Manager::make_room_for_unasked(const std::string& principal_id) {
   std::vector<SessionState> live;
   for (Session& session : TRY(store_.unasked_sessions(principal_id))) {
-    const bool starts =
-        session.status == SessionStatus::kProvisioning && base::now_ms() - session.created_at < kStartMsMax;
+    const bool starts = session.status == SessionStatus::kProvisioning &&
+                        base::now_ms() - session.created_at < kStartMsMax;
     if (starts || sandbox_.is_alive(directory_of(session.id))) {
       live.push_back({std::move(session), {}});
     }
@@ -45,7 +45,8 @@ base::Status Manager::make_room_for_unasked(const std::string& principal_id) {
   ask_boxes(live);
   // The one first that has not been used for longest.
   for (auto state = live.begin(); state != live.end() && live.size() >= kUnaskedLiveMax;) {
-    const bool idle = state->session.status == SessionStatus::kReady || state->session.status == SessionStatus::kPaused;
+    const bool idle = state->session.status == SessionStatus::kReady ||
+                      state->session.status == SessionStatus::kPaused;
     const bool ended = idle && give_way(state->session).ok();
     state = ended ? live.erase(state) : std::next(state);
   }
@@ -56,7 +57,8 @@ base::Status Manager::make_room_for_unasked(const std::string& principal_id) {
 base::Status Manager::give_way(const Session& session) {
   const auto box = TRY(sandbox_.look_at(session.id));
   TRY(box->shutdown_if_idle("it gave way to newer sessions made without a session_id"));
-  TRY(store_.set_session_status(session.id, SessionStatus::kStopped, "another session took its place"));
+  TRY(store_.set_session_status(session.id, SessionStatus::kStopped,
+                                "another session took its place"));
   return base::done();
 }
 

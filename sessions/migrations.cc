@@ -321,7 +321,7 @@ base::Result<base::UniqueFd> migrate_alone(Database& database, const std::string
   bool may_stay = false;  // as it is, if it cannot give back room
   while (true) {
     if (::flock(lock.get(), LOCK_SH | LOCK_NB) == 0) {
-      // Of several that start at once one finds it old, and the others then find it new.
+      // When several start at once, one finds it old, and the others then find it new.
       const std::int64_t version = TRY(version_of(database));
       if (version > newest) return made_by_newer(version, newest);
       if (version == newest && (may_stay || TRY(database.is_shrinkable()))) return lock;

@@ -35,7 +35,7 @@ std::string remedy(const std::string& name) {
          ", or in the configuration with allow = [\"" + name + "\"] in [network]";
 }
 
-// Of a set its hosts, where it is allowed; else the host that the text names.
+// Returns the hosts of a set, where it is allowed; else the host that the text names.
 base::Result<std::vector<NetworkRule>> hosts_of(const std::string& text,
                                                 const GrantedNetwork& granted) {
   if (const auto set = granted.sets.find(text); set != granted.sets.end()) return set->second;

@@ -8,8 +8,8 @@
 
 namespace sessions {
 
-// What is in the file; where there is none, what `make` gives is put there first. Of several that
-// make it at once one does, and all have the same.
+// Returns what is in the file; where there is none, puts there first what `make` returns. When
+// several make it at once, one does, and all return the same.
 base::Result<std::string> private_file(const std::string& path,
                                        const std::function<base::Result<std::string>()>& make);
 

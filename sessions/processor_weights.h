@@ -42,7 +42,8 @@ class ProcessorWeights {
   std::string principal_of(const std::string& session_id);
 
   Store& store_;
-  // Of sessions that have a cgroup; of a spare one it may change, and is not kept.
+  // The principals of sessions that have a cgroup; that of a spare one may change, and is not
+  // kept.
   std::map<std::string, std::string> principals_;
   std::map<std::string, std::int64_t> set_;  // by session
   std::mutex mutex_;

@@ -1,5 +1,5 @@
-// What a run has left beside its session: the streams it has printed, and its pictures. Safe from
-// any thread.
+// Reads what a run has left beside its session: the streams it has printed, and its pictures.
+// Safe from any thread.
 #pragma once
 
 #include <cstdint>

@@ -8,11 +8,11 @@
 
 namespace sessions {
 
-// What the row alone says.
+// Returns a run as its row alone tells it.
 sandbox::Run run_of(const RunHead& row);
 
-// Of the record of a run in a deleted session what an audit needs: how and when it ended. Nothing
-// that its code has said or that anybody has called something.
+// Returns what an audit needs of the record of a run in a deleted session: how and when it
+// ended, nothing that its code has said or that anybody has called something.
 std::string erased_record(const Run& row);
 
 }  // namespace sessions

@@ -21,7 +21,8 @@ base::Error unreadable(const std::string& column) {
                      "sessions." + column + " in the database is not as hutch writes it");
 }
 
-// What a later hutch has allowed more of is as it was allowed.
+// A limit beyond the range of this hutch was allowed by another one, and stays as it was
+// allowed.
 base::Result<sandbox::Limits> limits_in(const std::string& text) {
   const json value = TRY(parse_json(text));
   sandbox::Limits limits;

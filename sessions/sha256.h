@@ -14,7 +14,7 @@ struct evp_md_ctx_st;
 namespace sessions {
 
 base::Result<std::string> sha256_hex(std::string_view bytes);
-// Of the first `bytes` of a file; nothing when it has fewer.
+// Returns the digest of the first `bytes` of a file; nothing when it has fewer.
 base::Result<std::optional<std::string>> sha256_hex_of_file(int fd, std::int64_t bytes);
 
 // For what comes in pieces.

@@ -1,4 +1,4 @@
-// What makes the start of a session take long, told to whoever waits for it.
+// Tells whoever waits for a session what makes its start take long.
 #pragma once
 
 #include <functional>

@@ -243,7 +243,8 @@ base::Status Transaction::commit() {
 }
 
 Transaction::~Transaction() {
-  // What has failed may have been rolled back already: then there is nothing to undo, and no fault.
+  // A statement that failed may have rolled back already: then there is nothing to undo, and no
+  // fault.
   const bool is_open = database_ != nullptr && ::sqlite3_get_autocommit(database_->handle_) == 0;
   if (is_open) (void)database_->execute("ROLLBACK");
 }

@@ -128,7 +128,7 @@ base::Result<std::optional<std::string>> Store::change_of_path(const std::string
   const auto newest = std::max_element(
       last.begin(), last.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (newest->first != "modified" || !last.contains("created")) return std::optional(newest->first);
-  // What was made and then changed was, since then, made.
+  // A file that was made and then changed was, since then, made.
   const bool is_made = !last.contains("deleted") || last["deleted"] < last["created"];
   return std::optional<std::string>(is_made ? "created" : "modified");
 }

@@ -41,7 +41,7 @@ struct RunHead {
   bool was_read = false;  // its end, by a client
 };
 
-// Of a run among those of its principal.
+// The place of a run among those of its principal.
 struct RunPlace {
   std::int64_t queued_at = 0;
   std::string id;
@@ -121,7 +121,7 @@ struct StoredCredential {
 // How often the use of a token is written down at most.
 inline constexpr std::int64_t kTokenUseMs = 60'000;
 
-// What somebody presents to be let in: what it looks like, so that it is told from other tokens.
+// Tokens that let somebody in begin so, and are told from other tokens by it.
 inline constexpr std::string_view kTokenPrefix = "hutch_";
 
 // The id of the principal whose sessions nobody has asked for yet.
@@ -141,7 +141,8 @@ struct Counts {
 inline constexpr std::int64_t kSealingKeyMs = 86'400'000;
 inline constexpr std::int64_t kSealingKeyKeptMs = 86'400'000;
 
-// What needs more of one principal's rows than these lets others have their turn in between.
+// A call that needs more rows of one principal than these lets others have their turn in
+// between.
 inline constexpr std::int64_t kRowsAtOnce = 250;
 
 class Store {
@@ -173,7 +174,7 @@ class Store {
   base::Result<StoredCredential> find_credential(const std::string& name);
   base::Status remove_credential(const std::string& name);
 
-  // Of a principal.
+  // The bounds of a principal.
   struct Bounds {
     std::int64_t sessions_max = 0;  // that have a box, or are about to
     std::int64_t kept_max = std::numeric_limits<std::int64_t>::max();  // not destroyed
@@ -209,23 +210,23 @@ class Store {
   base::Status end_connection_of(const std::vector<std::string>& ids);
   // A run that has not ended, or whose end nobody has read; something shared, or granted.
   base::Result<bool> session_has_traces(const std::string& id);
-  // Of the newest runs of all principals, those since then.
+  // Returns the languages of the newest runs of all principals, those since then.
   base::Result<std::set<std::string>> recent_languages(std::int64_t since_ms);
   // Destroys it, unless somebody has it already: then false.
   base::Result<bool> withdraw_spare(const std::string& spare_id, const std::string& why);
   // By id or, among those not destroyed, by name. kNotFound, the same for foreign and unknown.
   base::Result<Session> find_session(const std::string& principal_id,
                                      const std::string& id_or_name);
-  // Of whichever principal, not destroyed. kNotFound.
+  // Finds a session that is not destroyed, of any principal. kNotFound.
   base::Result<Session> session_of_any(const std::string& id);
   // Destroyed or not, the one that was used last first.
   base::Result<std::vector<Session>> newest_sessions(const std::string& principal_id,
                                                      bool destroyed, std::int64_t limit);
   // Ids of sessions of all principals, the newest used first.
   base::Result<std::vector<std::string>> newest_used_sessions(std::int64_t limit);
-  // Those that may have a box, the one that was used last last.
+  // Returns the unasked sessions that may have a box, least recently used first.
   base::Result<std::vector<Session>> unasked_sessions(const std::string& principal_id);
-  // Of all principals, not destroyed.
+  // Returns the sessions of all principals that are not destroyed.
   base::Result<std::vector<Session>> live_sessions();
   // Destroyed, of all principals, with something possibly left on the host or here; and the end of
   // that, which makes the host id free again. What stays are the session's own row without its
@@ -262,18 +263,22 @@ class Store {
   // The newest first, without their records: those are large.
   base::Result<std::vector<RunHead>> runs_of_session(const std::string& session_id,
                                                      std::int64_t limit);
-  // The same of all sessions of the principal, those behind that place in the list.
+  // Returns the runs of all sessions of the principal behind that place in the list, the newest
+  // first, without their records.
   base::Result<std::vector<RunHead>> newest_runs(const std::string& principal_id,
                                                  const std::optional<RunPlace>& before,
                                                  std::int64_t limit);
   base::Result<std::vector<Run>> unfinished_runs(const std::string& session_id);
-  // Of all principals, those with a run that is not over, but paused ones.
+  // Returns the sessions of all principals that have a run which is not over, but for paused
+  // ones.
   base::Result<std::set<std::string>> busy_sessions();
-  // Of all principals, by status: what has been counted as it happened, without a look at all.
+  // Returns the counts of all principals by status, which were kept as things happened, without
+  // a look at all rows.
   base::Result<Counts> counts();
 
   base::Status record_file(const FileRecord& file);
-  // What runs and write_file did to each path since then: path to created, modified or deleted.
+  // Returns what runs and write_file did to each path since then: path to created, modified or
+  // deleted.
   base::Result<std::map<std::string, std::string>> file_changes(const std::string& session_id,
                                                                 std::int64_t since,
                                                                 const std::set<std::string>& paths);
@@ -288,7 +293,7 @@ class Store {
   // Not more than the next thousand.
   base::Result<std::vector<Share>> expired_shares(std::int64_t now);
   base::Status delete_share(const std::string& id);
-  // The same by its principal, who takes it back. kNotFound as find_share().
+  // Takes back a share of its principal. kNotFound as find_share().
   base::Status revoke_share(const std::string& principal_id, const std::string& id);
   base::Status add_audit(const AuditEntry& entry);
   // The last ones, the newest last.
@@ -301,8 +306,9 @@ class Store {
                                  bool is_granted, std::int64_t now_ms);
   // How far the journal of the session was taken over: after which of its lines.
   base::Result<std::int64_t> network_journal_taken(const std::string& session_id);
-  // What follows there. False: another server has taken it over meanwhile. Of all requests, the
-  // oldest of the principal who has the most make way.
+  // Takes over the entries that follow `after`; returns false when another server has done so
+  // meanwhile. Beyond the bound of all requests, the oldest of the principal who has the most
+  // make way.
   base::Result<bool> take_network_journal(const std::string& session_id, std::int64_t after,
                                           const std::vector<sandbox::JournalEntry>& entries,
                                           std::int64_t requests_most = kNetworkRequestsMost);
@@ -347,14 +353,14 @@ class Store {
     std::int64_t finished_at = 0;
     bool may_go = false;  // read, and not of the newest ones of a session that exists
   };
-  // Those of a session that exists which stay however old they are.
+  // The newest runs of a session that exists stay, however old they are.
   static constexpr std::int64_t kNewestRunsKept = 1000;
   // The oldest behind `after`, by their end.
   base::Result<std::vector<OldRun>> old_runs(const OldRun& after, std::int64_t limit);
   base::Status delete_runs(const std::vector<std::string>& ids);
-  // What all runs take, about.
+  // Returns about how many bytes all runs take.
   base::Result<std::int64_t> bytes_of_runs();
-  // Of sessions that are buried and have shared nothing that is left, those that ended first.
+  // Returns the buried sessions that ended first and have shared nothing that is left.
   base::Result<std::vector<Session>> oldest_deleted(std::int64_t limit);
   base::Result<std::int64_t> count_deleted();
   // Some of the runs and of the audit of a deleted session, and then its row: true when that is
@@ -407,7 +413,7 @@ class Store {
   base::Result<std::optional<std::string>> principal_named(const std::string& name);
   // None when a new one is due.
   base::Result<std::vector<std::string>> newest_sealing_keys(std::int64_t now);
-  // Those that take the mutex, again and again: others have their turn in between.
+  // These take the mutex again and again, so that others have their turn in between.
   base::Status erase_records(const std::string& session_id);
   base::Status delete_file_rows(const std::string& session_id);
   base::Result<std::vector<Session>> all_in_turns(const char* sql);

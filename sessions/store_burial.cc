@@ -1,4 +1,4 @@
-// What deleting a session leaves in the store, and what becomes of the room.
+// Deletes what a session leaves in the store, and gives the room back.
 #include "sessions/run_record.h"
 #include "sessions/store.h"
 
@@ -43,7 +43,7 @@ base::Status Store::erase_records(const std::string& session_id) {
     }
     if (runs.empty()) return base::done();
     last = runs.back();
-    // What has ended does not change any more: no lock is needed while records are read.
+    // Runs that have ended do not change any more: no lock is needed while records are read.
     for (Run& run : runs) run.record = erased_record(run);
     const std::lock_guard lock(mutex_);
     Transaction transaction = TRY(Transaction::begin(*database_));

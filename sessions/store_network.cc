@@ -86,7 +86,7 @@ base::Result<bool> Store::take_network_journal(const std::string& session_id, st
   for (const sandbox::JournalEntry& entry : entries) {
     if (entry.kind == Kind::kGoesOn) TRY(update_network_request(session_id, entry.request));
     if (entry.kind == Kind::kBegins) {
-      // What a journal of before tells again is there.
+      // An entry that an earlier journal had as well is there already.
       if (!TRY(insert_network_request(session_id, principal_id, entry.request))) continue;
       ++inserted;
     }
@@ -175,7 +175,7 @@ base::Status Store::count_network_requests(const std::string& share, std::int64_
   return count.bind(share).bind(more).bind(gone).run();
 }
 
-// Of whoever has the most of them, down to the next one's.
+// Drops requests of whoever has the most of them, down to the next one's number.
 base::Status Store::drop_oldest_requests(std::int64_t requests_most) {
   while (true) {
     const std::int64_t over = TRY(requests_of_all()) - requests_most;

@@ -1,4 +1,4 @@
-// What goes of the past, in small steps: others wait for the database meanwhile.
+// Deletes the past in small steps: others wait for the database meanwhile.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -10,7 +10,7 @@ namespace sessions {
 
 namespace {
 
-// Of a run without its record: its row, and what finds it.
+// A run without its record takes so much: its row, and the indexes that find it.
 constexpr std::int64_t kBytesOfARow = 600;
 constexpr std::int64_t kForgottenAtOnce = 100;
 // A record has up to 2 MB, and what is deleted is overwritten.

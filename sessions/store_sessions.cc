@@ -56,7 +56,7 @@ base::Status insert(Database& database, const Session& session) {
   return statement.run();
 }
 
-// What the principal hears when the row was refused.
+// Returns what the principal hears when the row was refused.
 Error why_refused(Error refusal, const Session& session) {
   if (refusal.kind != Error::Kind::kConflict || !session.name) return refusal;
   return base::error(Error::Kind::kConflict,

@@ -58,7 +58,7 @@ bool same_in_constant_time(const std::string& a, const std::string& b) {
   return a.size() == b.size() && ::CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-// What is no secret of ours finds no row, and takes the same path from there on.
+// A text that is no secret of ours finds no row, and takes the same path from there on.
 std::string id_of(std::string_view secret) {
   if (secret.size() != kTokenPrefix.size() + kSecretDigits) return "";
   if (!secret.starts_with(kTokenPrefix)) return "";

@@ -1,4 +1,4 @@
-// What sweeps leave to the next one, in the store: see deletion_hold.h.
+// Keeps in the store what sweeps leave to the next one: see deletion_hold.h.
 #include "sessions/store.h"
 
 namespace sessions {

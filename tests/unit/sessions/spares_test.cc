@@ -46,7 +46,8 @@ TEST_F(SparesTest, ARefusedAdoptionLeavesTheSpareSession) {
   EXPECT_TRUE(store_->find_session(kSparePrincipal, spare.id).ok());
   EXPECT_TRUE(store_->withdraw_spare(spare.id, "why").value());
   EXPECT_EQ(store_->adopt_session(spare.id, session(), 1000).error().kind, Kind::kNotFound);
-  EXPECT_FALSE(store_->set_session_status(spare.id, SessionStatus::kReady, "").value()) << "it stays withdrawn";
+  EXPECT_FALSE(store_->set_session_status(spare.id, SessionStatus::kReady, "").value())
+      << "it stays withdrawn";
 }
 
 TEST_F(SparesTest, NothingIsKeptOfOneThatNobodyHad) {

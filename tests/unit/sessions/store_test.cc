@@ -230,7 +230,8 @@ TEST_F(StoreTest, TheAuditSaysWhyAndWhat) {
   share.sha256 = "abc";
   share.expires_at = 86'400'000;
   ASSERT_TRUE(store_->insert_share(share).ok());
-  ASSERT_TRUE(store_->set_session_status(made.id, SessionStatus::kDestroyed, "its time is over").value());
+  ASSERT_TRUE(
+      store_->set_session_status(made.id, SessionStatus::kDestroyed, "its time is over").value());
   std::vector<std::string> details;
   for (const AuditEntry& entry : store_->audit_of_session(made.id, 3).value()) {
     details.push_back(entry.detail);

@@ -49,7 +49,8 @@ TEST_F(ListingsTest, TasksComeInPagesWithoutTheirRecords) {
     const std::string session = made_session();
     made.insert(made_run(session, 1000 + i));
     if (i % 2 == 0) {
-      ASSERT_TRUE(store_->set_session_status(session, sessions::SessionStatus::kDestroyed, "").value());
+      ASSERT_TRUE(
+          store_->set_session_status(session, sessions::SessionStatus::kDestroyed, "").value());
     }
   }
   const mcp::Principal caller{principal_, {}};

@@ -41,7 +41,8 @@ TEST_F(PauseTest, AStoppedSessionStaysAsItIs) {
   EXPECT_EQ(paused.structured_content["note"],
             "it has nothing running to pause; its files are kept");
   EXPECT_NE(text_of(paused).find("nothing running to pause"), std::string::npos);
-  ASSERT_TRUE(store_->set_session_status(wanted.id, sessions::SessionStatus::kDestroyed, "").value());
+  ASSERT_TRUE(
+      store_->set_session_status(wanted.id, sessions::SessionStatus::kDestroyed, "").value());
   EXPECT_TRUE(pause(wanted.id).is_error);
 }
 

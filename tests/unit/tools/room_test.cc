@@ -85,7 +85,8 @@ TEST_F(RoomTest, OnlySessionsWithABoxAreCounted) {
   sandbox_.set_alive(first.id, false);
   EXPECT_TRUE(create().ok());
   EXPECT_TRUE(is_kept(first));
-  EXPECT_EQ(store_->find_session(principal_, first.id).value().status, sessions::SessionStatus::kStopped);
+  EXPECT_EQ(store_->find_session(principal_, first.id).value().status,
+            sessions::SessionStatus::kStopped);
 }
 
 TEST_F(RoomTest, ASessionThatWakesIsCounted) {
@@ -97,10 +98,12 @@ TEST_F(RoomTest, ASessionThatWakesIsCounted) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, Kind::kLimit);
   EXPECT_NE(refused.error().message.find(first.id + ", " + second.id), std::string::npos);
-  EXPECT_EQ(store_->find_session(principal_, sleeper.id).value().status, sessions::SessionStatus::kStopped);
+  EXPECT_EQ(store_->find_session(principal_, sleeper.id).value().status,
+            sessions::SessionStatus::kStopped);
   sandbox_.set_alive(second.id, false);
   EXPECT_TRUE(manager_->box_of(store_->find_session(principal_, sleeper.id).value()).ok());
-  EXPECT_EQ(store_->find_session(principal_, sleeper.id).value().status, sessions::SessionStatus::kReady);
+  EXPECT_EQ(store_->find_session(principal_, sleeper.id).value().status,
+            sessions::SessionStatus::kReady);
 }
 
 TEST_F(RoomTest, OfThoseWithoutABoxTheOldestThatHaveNothingGo) {
