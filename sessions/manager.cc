@@ -48,6 +48,8 @@ Manager::Manager(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox)
       store_(store),
       sandbox_(sandbox),
       tokens_(config_.state_directory, store),
+      networks_(config_.network, config_.state_directory, store),
+      journals_(config_.state_directory, store),
       kept_calls_(config_.state_directory),
       run_files_(config_.state_directory),
       server_id_(base::random_id("server_")),
@@ -71,7 +73,7 @@ base::Result<std::unique_ptr<Manager>> Manager::open(ManagerConfig config, Store
   manager->journal_calls_ = TRY(sandbox::JournalCalls::listen(
       manager->config_.state_directory, manager->server_id_,
       [raw = manager.get()](const std::string& session_id) {
-        (void)raw->take_journal(session_id);  // what fails is asked for again
+        (void)raw->journals_.take(session_id);  // what fails is asked for again
       }));
   manager->sweeper_ = std::jthread(
       [raw = manager.get()](const std::stop_token& stop) { raw->sweep_from_time_to_time(stop); });
@@ -298,8 +300,8 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
   spec.host_folders = std::move(folders.folders);
   spec.note = std::move(folders.note);
   spec.paths = session.paths;
-  Network network = TRY(network_of(session));
-  TRY(add_network(std::move(network), session, spec));
+  SessionNetworks::Network network = TRY(networks_.network_of(session));
+  TRY(networks_.add(std::move(network), session, spec));
   if (config_.own_ids) {
     // The one that host_uids_of() leaves.
     spec.egress_uid = static_cast<std::uint32_t>(config_.own_ids->first + config_.own_ids->count);
@@ -321,8 +323,8 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& kn
   sandbox_.sweep(session.id, directory, lock);
   // One that cannot be settled now is tried again by whoever asks for it.
   for (const Run& row : TRY(store_.unfinished_runs(session.id))) (void)settle(row, Owner::kUs);
-  TRY(take_last_journal(session.id));
-  if (config_.network.quota.principal_bytes_a_day) TRY(take_journals());
+  TRY(journals_.take_last(session.id));
+  if (config_.network.quota.principal_bytes_a_day) TRY(journals_.take_all());
   const sandbox::BoxSpec spec = TRY(spec_of(session));
   const bool is_claimed = TRY(claim_box(session));
   auto started = sandbox_.start(spec, lock);

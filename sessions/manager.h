@@ -31,11 +31,13 @@
 #include "sessions/kept_calls.h"
 #include "sessions/manager_config.h"
 #include "sessions/network_choice.h"
+#include "sessions/network_journals.h"
 #include "sessions/notice.h"
 #include "sessions/readiness.h"
 #include "sessions/rounds.h"
 #include "sessions/run_files.h"
 #include "sessions/session_directory.h"
+#include "sessions/session_networks.h"
 #include "sessions/session_tokens.h"
 #include "sessions/store.h"
 
@@ -186,19 +188,6 @@ class Manager {
   // Settles runs of dead boxes, ends what is over its time, removes what has no owner.
   void sweep(const std::stop_token& stop);
 
-  // A session's network as it is granted now; `note` tells the session what is missing.
-  struct Network {
-    std::vector<sandbox::NetworkRule> hosts;
-    std::vector<sandbox::Credential> credentials;
-    std::vector<sandbox::AddressRange> denied;  // addresses that no host is reached at
-    std::string note;
-  };
-  [[nodiscard]] base::Result<Network> network_of(const Session& session) const;
-  base::Status add_credentials(const std::vector<std::string>& names, Network& network) const;
-  base::Status add_index_credentials(Network& network) const;
-  base::Status add_network(Network network, const Session& session, sandbox::BoxSpec& spec) const;
-  base::Status add_bounds(const Session& session, sandbox::BoxSpec& spec) const;
-
   // Hosts that the operator allows one session besides, or takes back what was allowed so. It holds
   // at once, or from the next start of its processes: then this is why.
   base::Result<std::string> allow(const std::string& principal_id, const std::string& id,
@@ -209,18 +198,14 @@ class Manager {
   // Ends the session's processes, unless something is in progress: kConflict.
   base::Status restart(const Session& session);
 
-  // Takes what boxes have written down of their network into the store: of one session, of one
-  // whose lock is held so that no box writes there, of all that live.
-  base::Status take_journal(const std::string& session_id);
-  base::Status take_last_journal(const std::string& session_id);
-  base::Status take_journals();
-
   // It is as it was opened with: the Quotas that hold now are quotas().
   [[nodiscard]] const ManagerConfig& config() const { return config_; }
   [[nodiscard]] Quotas quotas() const;
   void change_quotas(const Quotas& quotas);
   [[nodiscard]] Store& store() { return store_; }
   [[nodiscard]] ConnectionSessions& connections() { return connections_; }
+  [[nodiscard]] const SessionNetworks& networks() const { return networks_; }
+  [[nodiscard]] NetworkJournals& journals() { return journals_; }
   [[nodiscard]] const SessionTokens& tokens() const { return tokens_; }
   [[nodiscard]] const KeptCalls& kept_calls() const { return kept_calls_; }
   [[nodiscard]] const RunFiles& run_files() const { return run_files_; }
@@ -336,8 +321,6 @@ class Manager {
   static constexpr std::chrono::seconds kEndPatience{5};
   // And another server to start one, or to clear up after one.
   static constexpr std::chrono::seconds kOthersPatience{20};
-  // False: there is none.
-  base::Result<bool> take_journal_in(const std::string& session_id, int directory_fd);
   void sweep_session(const Session& session, const Moment& now, bool may_delete);
   // After a box of it that may be dead.
   void clear_up(const Session& session);
@@ -365,6 +348,8 @@ class Manager {
   Store& store_;
   sandbox::Sandbox& sandbox_;
   const SessionTokens tokens_;
+  const SessionNetworks networks_;
+  NetworkJournals journals_;
   const KeptCalls kept_calls_;
   const RunFiles run_files_;
   ConnectionSessions connections_;
@@ -373,7 +358,6 @@ class Manager {
   std::mutex mutex_;                                        // guards the maps
   std::map<std::string, std::weak_ptr<std::mutex>> locks_;  // those in use
   std::set<std::string> grants_known_;  // of sessions whose box has what it is to have of them
-  std::map<std::string, std::int64_t> journal_ends_;  // as far as they were taken over
   struct Spares {
     std::mutex mutex;
     std::condition_variable_any wakeup;

@@ -15,7 +15,7 @@ base::Result<std::string> Manager::allow(const std::string& principal_id, const 
                                          const std::vector<NetworkRule>& rules, bool take_back) {
   const Session session = TRY(find(principal_id, id));
   if (session.status == SessionStatus::kDestroyed) return deleted();
-  std::vector<NetworkRule> all = TRY(network_of(session)).hosts;
+  std::vector<NetworkRule> all = TRY(networks_.network_of(session)).hosts;
   all.insert(all.end(), rules.begin(), rules.end());
   if (!take_back) TRY(sandbox::check_network_rules(all));
   const std::int64_t now = base::now_ms();
@@ -48,7 +48,7 @@ base::Status Manager::change_network(const Session& known, const NetworkWish& ne
   Session session = TRY(find(known.principal_id, known.id));
   if (session.status == SessionStatus::kDestroyed) return deleted();
   session.network = TRY(choose(network, config_.network));
-  Network wanted = TRY(network_of(session));
+  SessionNetworks::Network wanted = TRY(networks_.network_of(session));
   const auto box = sandbox_.look_at(session.id);
   if (!box.ok() && box.error().kind != Error::Kind::kNotFound) return box.error();
   const std::string rules = sandbox::wire::print_json(sandbox::rules_to_json(wanted.hosts));

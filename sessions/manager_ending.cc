@@ -76,7 +76,8 @@ base::Status Manager::bury(const Session& session) {
   // A run that cannot be settled is reported lost to whoever asks for it.
   for (const Run& row : unfinished) (void)settle(row, Owner::kUs);
   sandbox_.sweep(session.id, directory_of(session.id), owned.value());
-  TRY(take_last_journal(session.id));
+  TRY(journals_.take_last(session.id));
+  journals_.forget(session.id);
   const base::UniqueFd parent =
       TRY(base::open_file(AT_FDCWD, config_.state_directory + "/sessions", O_RDONLY | O_DIRECTORY));
   TRY(sandbox::files::remove_tree(parent.get(), session.id));

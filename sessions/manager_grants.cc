@@ -35,9 +35,7 @@ bool is_within(const HostFolder& folder, const std::vector<HostFolder>& most) {
 bool are_within(const Grants& grants, const Grants& most) {
   return std::all_of(grants.folders.begin(), grants.folders.end(),
                      [&](const HostFolder& folder) { return is_within(folder, most.folders); }) &&
-         std::all_of(
-             grants.network.begin(), grants.network.end(),
-             [&](const NetworkRule& rule) { return sandbox::is_within(rule, most.network); }) &&
+         sandbox::are_within(grants.network, most.network) &&
          std::all_of(grants.credentials.begin(), grants.credentials.end(),
                      [&](const sandbox::Credential& credential) {
                        return std::find(most.credentials.begin(), most.credentials.end(),
@@ -85,7 +83,7 @@ base::Result<bool> Manager::has_its_grants(const Session& session, sandbox::Box&
   if (grants_are_known(session.id)) return true;
   const sandbox::BoxStatus status = TRY(box.status());
   const Grants present = TRY(grants_in(status));
-  Network network = TRY(network_of(session));
+  SessionNetworks::Network network = TRY(networks_.network_of(session));
   auto folders = granted_now(session.host_folders, config_.folders).folders;
   const Grants wanted{std::move(folders), std::move(network.hosts), std::move(network.credentials)};
   const bool too_much = !are_within(present, wanted);

@@ -129,7 +129,7 @@ bool Manager::delete_if_nothing(const Session& known, const std::string& why) {
     }
     const bool is_being_made = session.value().status == SessionStatus::kProvisioning &&
                                base::now_ms() - session.value().last_used_at < kBoxMakingMs;
-    if (is_being_made || !take_journal(known.id).ok()) return false;
+    if (is_being_made || !journals_.take(known.id).ok()) return false;
     const auto traces = store_.session_has_traces(known.id);
     if (!traces.ok() || traces.value()) return false;
     const auto directory =

@@ -185,7 +185,7 @@ void Manager::clear_up(const Session& session) {
   // Without a directory nothing was ever started, or everything was removed by hand.
   if (!owned.ok() && owned.error().kind != base::Error::Kind::kNotFound) return;
   if (owned.ok()) sandbox_.sweep(session.id, directory, owned.value());
-  (void)(owned.ok() ? take_last_journal(session.id) : take_journal(session.id));
+  (void)(owned.ok() ? journals_.take_last(session.id) : journals_.take(session.id));
   const auto unfinished = store_.unfinished_runs(session.id);
   if (unfinished.ok()) {
     for (const Run& row : unfinished.value()) {

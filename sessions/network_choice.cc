@@ -47,18 +47,13 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool are_within(const std::vector<NetworkRule>& hosts, const std::vector<NetworkRule>& most) {
-  return std::all_of(hosts.begin(), hosts.end(),
-                     [&most](const NetworkRule& rule) { return sandbox::is_within(rule, most); });
-}
-
 base::Result<std::vector<NetworkRule>> hosts_asked_for(const std::vector<std::string>& asked,
                                                        const GrantedNetwork& granted) {
   std::vector<NetworkRule> chosen;
   for (const std::string& name : asked) {
     auto hosts = hosts_of(name, granted);
     if (!hosts.ok()) return std::move(hosts).error().context("network.allow");
-    if (!are_within(hosts.value(), granted.all())) {
+    if (!sandbox::are_within(hosts.value(), granted.all())) {
       return invalid_network("network.allow: " + sandbox::echoed(name) +
                              " is not allowed here; allowed are: " + list_of(granted) + "; " +
                              remedy(sandbox::echoed(name)));
@@ -102,7 +97,7 @@ GrantedHosts granted_hosts(const NetworkChoice& choice, const GrantedNetwork& gr
   GrantedHosts result;
   for (const std::string& name : choice.allow) {
     const auto hosts = hosts_of(name, granted);
-    if (hosts.ok() && are_within(hosts.value(), granted.all())) {
+    if (hosts.ok() && sandbox::are_within(hosts.value(), granted.all())) {
       result.hosts.insert(result.hosts.end(), hosts.value().begin(), hosts.value().end());
       continue;
     }

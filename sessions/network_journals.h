@@ -1,0 +1,40 @@
+// Takes what boxes have written down of their network into the store. Safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "sandbox/base/result.h"
+#include "sessions/store.h"
+
+namespace sessions {
+
+class NetworkJournals {
+ public:
+  NetworkJournals(std::string state_directory, Store& store)
+      : state_directory_(std::move(state_directory)), store_(store) {}
+
+  // Takes over the journal of one session, as far as it goes now.
+  base::Status take(const std::string& session_id);
+  // As take(), of a session whose lock is held, so that no box writes there: what is open has
+  // ended.
+  base::Status take_last(const std::string& session_id);
+  // As take(), of all sessions that live or are being deleted.
+  base::Status take_all();
+  // The session is deleted.
+  void forget(const std::string& session_id);
+
+ private:
+  // False: there is none.
+  base::Result<bool> take_in(const std::string& session_id, int directory_fd);
+
+  const std::string state_directory_;
+  Store& store_;
+  std::mutex mutex_;
+  std::map<std::string, std::int64_t> ends_;  // by session, as far as they were taken over
+};
+
+}  // namespace sessions
