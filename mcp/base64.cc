@@ -13,7 +13,7 @@ constexpr std::string_view kDigits =
 constexpr std::string_view kUrlDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-// Of a text without padding.
+// Decodes a text without padding. Returns nothing for what encoding cannot have made.
 std::optional<std::string> decode(std::string_view text, std::string_view digits) {
   std::string bytes;
   bytes.reserve(text.size() / 4 * 3 + 2);

@@ -12,10 +12,11 @@
 
 namespace mcp {
 
-// Of all replies to one batch, printed; a reply that would make it more is an error.
+// All printed replies to one batch may have so many bytes together; a reply that would exceed them
+// is replaced by an error.
 inline constexpr std::size_t kBatchReplyBytesMax = 16U << 20;
 
-// Sends them as one array when the last has come; nothing when none was to be sent.
+// Sends the replies as one array when the last has come; sends nothing when there is none.
 class BatchReplies {
  public:
   BatchReplies(std::size_t expected, std::function<void(nlohmann::json all)> send)

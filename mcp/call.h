@@ -35,7 +35,7 @@ struct Request {
 class Subscriptions;
 class TaskFollowers;
 
-// What all requests of one connection share.
+// Holds what all requests of one connection share.
 struct Surroundings {
   std::string connection_id;
   Principal principal;
@@ -49,7 +49,7 @@ struct Surroundings {
 
 class Call final : public CallContext {
  public:
-  // Both referred to outlive the call.
+  // `request` and `surroundings` outlive the call.
   Call(const Request& request, Surroundings& surroundings, std::shared_ptr<Exchange> exchange,
        std::stop_token stop);
 

@@ -1,4 +1,5 @@
-// What a tool, a prompt or a resource may ask and tell while a request for it is answered.
+// CallContext tells a tool, a prompt or a resource about the request that it answers, and takes
+// what it has to report or to ask meanwhile.
 #pragma once
 
 #include <chrono>
@@ -15,7 +16,7 @@
 
 namespace mcp {
 
-// What a client says it is; a hint for records, never a reason to trust it.
+// A client says this of itself: a hint for records, never a reason to trust it.
 struct ClientInfo {
   std::string name;     // empty: not said
   std::string version;  // empty: not said
@@ -33,7 +34,7 @@ struct NoAnswer {
   std::string message;
 };
 
-// Whether the call may be answered with a task.
+// Says whether the call may be answered with a task.
 enum class TaskWish {
   kImpossible,  // the client knows no tasks
   kAllowed,     // the tool decides
@@ -55,7 +56,7 @@ class CallContext {
   // Requested when the client cancels or goes away; nobody reads the result then. Return soon
   // after: the end of the connection waits for it.
   [[nodiscard]] virtual std::stop_token cancelled() const = 0;
-  // Of the two, the client went away: it did not ask for anything to end.
+  // Returns whether the client went away instead of cancelling: it did not ask for anything to end.
   [[nodiscard]] virtual bool disconnected() const = 0;
 
   // A client that gave no progress token gets none, whatever is reported.
@@ -66,8 +67,8 @@ class CallContext {
   // Sent when the client asked for messages this grave, and the server has logging enabled.
   virtual void log(LogLevel level, const std::string& logger, nlohmann::json data) = 0;
 
-  // The same for all calls of one connection. Empty: the calls of this client have nothing in
-  // common but the principal.
+  // Returns an id that all calls of one connection share; empty when the calls of this client have
+  // nothing in common but the principal.
   [[nodiscard]] virtual const std::string& connection_id() const = 0;
   [[nodiscard]] virtual wire::Revision revision() const = 0;
   [[nodiscard]] virtual const ClientInfo& client() const = 0;
@@ -84,13 +85,13 @@ class CallContext {
                                                             nlohmann::json params,
                                                             std::chrono::milliseconds timeout) = 0;
 
-  // What the client answered to an InputRequired of an earlier round: key to result. Empty in the
-  // first round; it may lack keys that were asked for, and have others.
+  // Returns what the client answered to an InputRequired of an earlier round: key to result. Empty
+  // in the first round; it may lack keys that were asked for, and have others.
   [[nodiscard]] virtual const nlohmann::json& input_responses() const = 0;
-  // The state of that InputRequired; null: none.
+  // Returns the state of that InputRequired; null when it has none.
   [[nodiscard]] virtual const nlohmann::json& request_state() const = 0;
 
-  // Whether a tool may answer with a task, and how long the client wants to have it kept.
+  // Return whether a tool may answer with a task, and how long the client wants to have it kept.
   [[nodiscard]] virtual TaskWish task_wish() const = 0;
   [[nodiscard]] virtual std::optional<std::chrono::milliseconds> task_ttl() const = 0;
 

@@ -1,4 +1,4 @@
-// What a client must have declared before it may be asked something.
+// These functions say what a client must have declared before it may be asked something.
 #pragma once
 
 #include <string>

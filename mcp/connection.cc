@@ -348,7 +348,8 @@ TaskWaits::Next Connection::wait_for_task(const Method& method,
   return waits_.stay(request->message.id, task_id, stop, look, given_up);
 }
 
-// What a handler throws is a bug; the client sees only that there was one.
+// An exception from a handler is a bug: it is reported, and the client sees only that there was
+// one.
 Server::Answer Connection::answer_of(const Method& method, Call& call) const {
   const auto started = std::chrono::steady_clock::now();
   Server::Answer answer = RpcError{kInternalError, "internal error", nullptr, nullptr};

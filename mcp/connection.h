@@ -28,7 +28,8 @@
 
 namespace mcp {
 
-// Of all messages whose calls are open at once; the largest alone is always let in.
+// The messages of one connection whose calls are open at once may have so many bytes together; with
+// none open, one of any size is let in.
 inline constexpr std::size_t kOpenBytesMax = 128U << 20;
 
 // Over stdio it lasts as long as the process, over legacy HTTP as long as the session; a modern
@@ -36,7 +37,8 @@ inline constexpr std::size_t kOpenBytesMax = 128U << 20;
 class Connection {
  public:
   struct Options {
-    // The same for all calls; empty: the client has no connection (stateless HTTP).
+    // All calls have this id (CallContext::connection_id()); empty when the client has no
+    // connection (stateless HTTP).
     std::string id;
     Principal principal;
     // Runs work on another thread; false when too much is waiting already.
@@ -53,17 +55,18 @@ class Connection {
   // `server` outlives it, and it outlives all work it gave to `run`.
   Connection(const Server& server, Options options);
 
-  // One message, or an array of them. Never waits here for a tool. Does not throw: what goes wrong
-  // is an error for the client. The exchange is ended, sooner or later, whatever happens.
+  // Takes one message, or an array of them. Never waits here for a tool. Does not throw: what goes
+  // wrong is an error for the client. The exchange is ended, sooner or later, whatever happens.
   void receive(std::string_view text, const std::shared_ptr<Exchange>& exchange);
-  // The same for a text that has been read before.
+  // Takes what read_inbound() has read of a text; promises the same as receive() of the text.
   void receive(Inbound inbound, const std::shared_ptr<Exchange>& exchange);
-  // For a text that was not read, or not accepted.
+  // Answers a text that was not read, or not accepted, with `error`.
   void refuse(RpcError error, const std::shared_ptr<Exchange>& exchange);
 
   // Stops all open requests, as if the client had cancelled each; nothing more is sent for them.
   void cancel_requests();
-  // The client is gone: the same, but the client did not ask for anything to end.
+  // Stops all open requests since the client is gone: it did not ask for anything to end, which
+  // their calls see by CallContext::disconnected().
   void disconnect();
 
   // Ends the open subscriptions/listen requests, and says so to the client.
@@ -77,7 +80,7 @@ class Connection {
   using Reply = std::function<void(nlohmann::json message)>;  // null: nothing to send
   using Holder = std::shared_ptr<Exchange>;                   // ends it when the last one goes
 
-  // What initialize has said.
+  // Holds what the last initialize has said, and the revision agreed on.
   struct Opening {
     const wire::Format* format = nullptr;
     ClientInfo client;

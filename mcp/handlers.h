@@ -50,14 +50,14 @@ using RoundAnswer = std::variant<nlohmann::json, InputRequired, RpcError>;
 Server::Answer in_rounds(const Server& server, Call& call,
                          const std::function<RoundAnswer()>& handler);
 
-// What is read from parameters, in the same way everywhere.
+// These read parameters, in the same way everywhere.
 
 constexpr std::size_t kEchoBytesMax = 200;  // of a client's words in our errors
 
 RpcError wrong_params(std::string message);
 // Null when there is no such member, or it is no string.
 const std::string* find_text(const nlohmann::json& object, const char* name);
-// Empty when none was given; nothing for one that cannot be.
+// Returns the cursor: empty when none was given, nothing for one that cannot be.
 std::optional<std::string> cursor_of(const nlohmann::json& params);
 
 }  // namespace mcp

@@ -1,5 +1,5 @@
-// What one text from a client holds, before anything is done with it: for a Connection, and for a
-// transport that has checks of its own to make first.
+// Inbound is what one text from a client holds, before anything is done with it: for a Connection,
+// and for a transport that has checks of its own to make first.
 #pragma once
 
 #include <cstddef>

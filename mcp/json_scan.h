@@ -19,8 +19,9 @@ class JsonScan {
   [[nodiscard]] bool too_deep() const { return too_deep_; }
   [[nodiscard]] bool too_many_values() const;
 
-  // Of the request fed so far; null when it has none, or none that could be answered. A response
-  // has none: its id is one of ours, and may be that of another request of its sender.
+  // Returns the id of the request fed so far; null when it has none, or none that could be
+  // answered. Null for a response, too: its id is one of ours, and may be that of another request
+  // of its sender.
   [[nodiscard]] nlohmann::json id() const;
 
  private:
@@ -36,7 +37,7 @@ class JsonScan {
   bool too_deep_ = false;
   std::size_t depth_ = 0;
   std::size_t values_ = 1;
-  // Of the top-level object's members, one at a time.
+  // These follow the members of the top-level object, one at a time.
   std::string key_;  // as written, or as much as tells it from "id"
   bool after_colon_ = false;
   bool has_method_ = false;

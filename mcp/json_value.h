@@ -14,7 +14,8 @@ namespace mcp {
 class JsonValue {
  public:
   JsonValue() noexcept;
-  // Of exactly JSON: braces would mean something else here than they mean to nlohmann::json.
+  // Takes an nlohmann::json alone, nothing that converts to one: braces would mean something else
+  // here than they mean to nlohmann::json.
   // NOLINTNEXTLINE(google-explicit-constructor): assigning JSON is the point of the type.
   JsonValue(std::same_as<nlohmann::json> auto value) : JsonValue(Owned{}, value) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
@@ -34,7 +35,7 @@ class JsonValue {
   const nlohmann::json& operator*() const;
   nlohmann::json* operator->() { return &**this; }
   const nlohmann::json* operator->() const { return &**this; }
-  // What nlohmann::json gives for a name or an index.
+  // Returns what nlohmann::json gives for a name or an index.
   auto& operator[](const auto& key) { return (**this)[key]; }
   const auto& operator[](const auto& key) const { return (**this)[key]; }
 

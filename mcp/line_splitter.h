@@ -27,7 +27,7 @@ class LineSplitter {
   // The complete line, without its end; empty for a blank or skipped one. Valid until feed().
   [[nodiscard]] std::string_view line() const;
   [[nodiscard]] bool was_too_long() const { return skipping_; }
-  // Of the message in the line that was too long; null when it has none.
+  // Returns the id of the message in the line that was too long; null when it has none.
   [[nodiscard]] nlohmann::json id_of_skipped() const;
 
  private:

@@ -19,12 +19,13 @@ inline constexpr int kInvalidRequest = -32600;
 inline constexpr int kMethodNotFound = -32601;
 inline constexpr int kInvalidParams = -32602;
 inline constexpr int kInternalError = -32603;
-// Of the 2026-07-28 revision.
+// These codes are of the 2026-07-28 revision.
 inline constexpr int kHeaderMismatch = -32020;
 inline constexpr int kMissingClientCapability = -32021;
 inline constexpr int kUnsupportedProtocolVersion = -32022;
 
-// What a message may be. Deeper or larger ones are refused before anything is built of them.
+// These limits hold for a message. One that is nested too deep or has too many values is refused
+// before anything is built of it.
 inline constexpr int kJsonDepthMax = 64;
 inline constexpr std::size_t kJsonValuesMax = 100'000;  // some 10 MiB of nodes at worst
 inline constexpr std::size_t kIdBytesMax = 1024;
@@ -32,10 +33,11 @@ inline constexpr std::size_t kBatchMax = 100;
 
 // In the data of an error that will pass: seconds after which to try again.
 inline constexpr const char* kRetryAfter = "retryAfterSeconds";
-// Of what is refused since too much waits: by then some of it has been done.
+// A call that is refused since too much waits may be tried again after this: by then some of it has
+// been done.
 inline constexpr int kRetryAfterSeconds = 1;
 
-// What went wrong with a message, for the client that sent it.
+// Says what went wrong with a message, for the client that sent it.
 struct RpcError {
   int code = kInternalError;
   std::string message;

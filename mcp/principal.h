@@ -12,7 +12,7 @@ struct Principal {
   std::vector<std::string> scopes;  // empty: everything
 };
 
-// Whether whatever one of them may do the other may, too.
+// Returns whether whatever one of them may do the other may do, too.
 inline bool are_equal(const Principal& one, const Principal& other) {
   return one.id == other.id && std::is_permutation(one.scopes.begin(), one.scopes.end(),
                                                    other.scopes.begin(), other.scopes.end());

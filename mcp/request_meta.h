@@ -1,4 +1,4 @@
-// What `params._meta` of a request says about the request itself.
+// These functions read what `params._meta` of a request says about the request itself.
 #pragma once
 
 #include <optional>
@@ -25,20 +25,21 @@ struct ModernMeta {
   std::optional<LogLevel> log_level;  // nothing: the client wants no log messages
 };
 
-// Of a request that claims a revision: kInvalidParams when a required field is missing or has the
-// wrong type. The id is the caller's to add.
+// Reads the _meta of a request that claims a revision. Returns kInvalidParams when a required field
+// is missing, or one has the wrong type; the id is the caller's to add.
 std::variant<ModernMeta, RpcError> read_modern_meta(const nlohmann::json& params);
 
-// kUnsupportedProtocolVersion with what is supported.
+// Makes a kUnsupportedProtocolVersion that says which revisions are supported.
 RpcError unsupported_revision(const std::string& claim);
 
-// Of an Implementation object; empty strings for what is not there or no string.
+// Reads an Implementation object; what is not there or no string becomes an empty string.
 ClientInfo read_client_info(const nlohmann::json& implementation);
 
-// W3C trace context, version 00, in lower case as it must be; empty when there is none like that.
+// Returns the W3C trace context, version 00, in lower case as it must be; empty when there is none
+// like that.
 std::string trace_parent(const nlohmann::json& params);
 
-// String or integer (0 is one); null when none was given.
+// Returns a string or an integer (0 is one); null when none was given.
 nlohmann::json progress_token(const nlohmann::json& params);
 
 }  // namespace mcp

@@ -44,7 +44,8 @@ Bytes digest(const std::string& text) {
   return sum;
 }
 
-// What the seal is bound to.
+// Returns what the seal is bound to: the principal, the method, and a digest of `params` without
+// _meta and what belongs to a round.
 std::string binding(const std::string& principal_id, const std::string& method, json params) {
   for (const char* name : {"_meta", "inputResponses", "requestState"}) params.erase(name);
   const auto replace = json::error_handler_t::replace;

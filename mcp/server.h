@@ -1,5 +1,5 @@
-// What this server is and offers: the same for every connection and transport. Set up before the
-// first connection, then read by many threads.
+// Server says what this server is and offers, which is the same for every connection and transport.
+// It is set up before the first connection, then read by many threads.
 #pragma once
 
 #include <chrono>
@@ -44,7 +44,8 @@ class Server {
   void set_tasks(TaskSource& tasks);
   // Clients may ask for log messages: CallContext::log() reaches them.
   void enable_logging() { logging_ = true; }
-  // Those of all servers that are to continue each other's requests.
+  // Uses these keys to seal request state; servers that are to continue each other's requests share
+  // them.
   void use_state_keys(StateKeys keys) {
     request_states_ = std::make_unique<RequestStates>(std::move(keys));
   }
@@ -89,9 +90,9 @@ class Server {
 
   [[nodiscard]] nlohmann::json initialize(const wire::Format& format) const;
   [[nodiscard]] nlohmann::json discover(const wire::Format& format) const;
-  // What is registered, in the words of the revision.
+  // Returns the capabilities that follow from what is registered, in the words of the revision.
   [[nodiscard]] nlohmann::json capabilities(const wire::Format& format) const;
-  // The Implementation object.
+  // Returns the Implementation object.
   [[nodiscard]] nlohmann::json identity(const wire::Format& format) const;
 
  private:

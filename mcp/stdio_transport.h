@@ -25,15 +25,16 @@ struct StdioOptions {
   std::size_t threads_max = 512;   // calls at once
   std::size_t queue_max = 10'000;  // calls that wait for a thread; more are refused
   std::size_t outbox_bytes_max = 64U << 20;
-  // What calls in progress get to end and answer when the input has ended. A stop cuts it short.
+  // Calls in progress have this long to end and answer when the input has ended. A stop cuts it
+  // short.
   std::chrono::milliseconds grace{1000};
 };
 
 // Serves one client until its input ends, it goes away, or `stop_fd` says so; then cancels the
 // calls in progress (after the grace, where the input ended) and waits for them: a tool that
-// ignores its cancellation keeps this from returning. The calling thread reads, and answers all but
-// tools/call itself; it never waits for a tool, and for a client that does not read only until it
-// is stopped.
+// ignores its cancellation keeps this from returning. The calling thread reads, and answers methods
+// that need no worker itself (methods.cc); it never waits for a tool, and for a client that does not
+// read only until it is stopped.
 void serve_stdio(const Server& server, const StdioOptions& options);
 
 }  // namespace mcp

@@ -19,7 +19,7 @@ constexpr const char* kSubscriptionId = "io.modelcontextprotocol/subscriptionId"
 
 json tag(const json& id) { return {{kSubscriptionId, id}}; }
 
-// Nothing for a change that has no message of its own.
+// Returns the method of the notification that tells of a change.
 const char* method_of(Change::Kind kind) {
   switch (kind) {
     case Change::Kind::kTools:
@@ -169,7 +169,8 @@ std::optional<RpcError> Subscriptions::listen(const Request& request,
   filter = served_of(std::move(filter), server_, principal_);
   json acknowledged = make_notification("notifications/subscriptions/acknowledged",
                                         {{"_meta", tag(id)}, {"notifications", to_json(filter)}});
-  // What it needs of the request, copied: the connection may have gone when it tells something.
+  // `tell` copies what it needs of the request: the connection may have gone when it tells
+  // something.
   const auto tell = [&server = server_, principal = principal_, exchange, id,
                      &format = request.format,
                      declared = request.capabilities](const Change& change) {

@@ -1,5 +1,6 @@
-// What one client wants to be told of without asking again: its subscriptions/listen requests, and
-// the subscriptions of revisions with initialize. Safe from many threads.
+// Subscriptions holds what one client wants to be told of without asking again: its
+// subscriptions/listen requests, and the subscriptions of revisions with initialize. Safe from many
+// threads.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 #pragma once
 
@@ -38,9 +39,10 @@ class Subscriptions {
 
   // Acknowledges the request on its exchange, and keeps it open until end(). An error: it is not.
   std::optional<RpcError> listen(const Request& request, const std::shared_ptr<Exchange>& exchange);
-  // The client has cancelled it. False when it is no open listen request.
+  // Ends the listen request that the client has cancelled. False when it is no open listen request.
   bool end(const nlohmann::json& id);
-  // With a last word to the client, or without. The ids of those that were open.
+  // Ends all listen requests, with a last word to the client or without. Returns the ids of those
+  // that were open.
   std::vector<nlohmann::json> end_all(bool with_word);
 
  private:

@@ -1,4 +1,4 @@
-// What a client gets to see of a task.
+// These functions decide what a client gets to see of a task.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,13 @@
 
 namespace mcp {
 
-// The task as its revision tells it, with what it has come to where the revision puts it there.
+// Returns the task as its revision tells it, with what it has come to where the revision puts it
+// there.
 nlohmann::json view_task(TaskSource& source, const Principal& principal, const Task& task,
                          const nlohmann::json& declared_capabilities, const wire::Format& format);
 
-// kMissingClientCapability for a modern client that did not declare the extension.
+// Returns kMissingClientCapability for a modern client that did not declare the extension, else
+// nothing.
 std::optional<RpcError> refuse_tasks(const wire::Format& format,
                                      const nlohmann::json& declared_capabilities);
 

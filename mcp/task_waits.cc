@@ -65,7 +65,7 @@ TaskWaits::Next TaskWaits::begin(const json& request_id, const std::string& task
   }
   wait->on_stop.emplace(
       stop, [state = state_, id_text] { wake(std::shared_ptr(state), std::string(id_text)); });
-  // What happened before anybody listened.
+  // The task may have changed before anybody listened.
   return Next::kLookAgain;
 }
 

@@ -29,13 +29,14 @@ struct Task {
   std::string updated_at;
   std::optional<std::int64_t> ttl_ms;  // nothing: kept without limit
   std::optional<std::int64_t> poll_ms;
-  // Of kInputRequired: key to {method, params}. A key is never used twice in one task.
+  // Holds what a task that is kInputRequired asks: key to {method, params}. A key is never used
+  // twice in one task.
   JsonValue input_requests = JsonValue::object();
 
   [[nodiscard]] bool is_terminal() const { return status >= TaskStatus::kCompleted; }
 };
 
-// What a task came to: a result, be it one with is_error, or a protocol error (kFailed).
+// Says what a task came to: a result, be it one with is_error, or a protocol error (kFailed).
 using TaskOutcome = std::variant<ToolResult, RpcError>;
 
 struct TaskPage {
@@ -49,7 +50,7 @@ class TaskSource {
   virtual ~TaskSource() = default;
 
   virtual std::optional<Task> find(const Principal& principal, const std::string& id) = 0;
-  // Of a task that is kCompleted or kFailed; nothing for one that has gone meanwhile.
+  // Returns what a task that has ended came to; nothing for one that has gone meanwhile.
   virtual std::optional<TaskOutcome> outcome(const Principal& principal, const std::string& id) = 0;
   // Returns when the task is kCancelled, or when that cannot be. False: this caller may not.
   virtual bool cancel(const Principal& principal, const std::string& id) = 0;

@@ -25,7 +25,8 @@ bool knows_tasks(const Server& server, const json& declared) {
   return server.tasks() != nullptr && has_extension(declared, kTasksExtension);
 }
 
-// What the client's wish for a task comes to with this tool.
+// Returns what the client's wish for a task comes to with this tool; an error where the two do not
+// go together.
 std::variant<TaskWish, RpcError> task_wish(const Server& server, const Tool& tool,
                                            const Call& call) {
   const TaskSupport support = tool.task_support;
@@ -104,7 +105,8 @@ json too_many_calls(const Server& server, const Request& request, int retry_seco
                           std::to_string(retry_seconds) +
                           (retry_seconds == 1 ? " second" : " seconds");
   const Message& message = request.message;
-  // Where nothing but a task may be the result, and of what is no tool.
+  // An error is the reply where nothing but a task may be the result, and to any method but
+  // tools/call.
   if (message.method != "tools/call" || message.params->contains("task")) {
     return make_error({kInternalError, why, json{{kRetryAfter, retry_seconds}}, message.id});
   }

@@ -1,4 +1,4 @@
-// What a tool gives back.
+// ToolResult is what a tool gives back.
 #pragma once
 
 #include "mcp/json_value.h"

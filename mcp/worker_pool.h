@@ -29,8 +29,9 @@ class WorkerPool {
 
   static constexpr std::size_t kNoMaximum = std::numeric_limits<std::size_t>::max();
 
-  // Of one who asks: at once, with what waits aside; waiting for its turn; at once at work; and at
-  // once at work while others ask, too.
+  // Limits what one who asks may have: `threads_max` threads at once, those of work aside included;
+  // `queue_max` pieces of work that wait for their turn; `at_work_max` at work at once; and
+  // `at_work_beside_others_max` at work at once while others ask, too.
   struct Share {
     std::size_t threads_max;
     std::size_t queue_max;
@@ -83,11 +84,11 @@ class WorkerPool {
     std::deque<Work> queue;
 
     [[nodiscard]] std::size_t at_work_max(bool beside_others) const;
-    // How much more may begin: whoever comes back goes first.
+    // Returns how much more may begin: whoever comes back goes first.
     [[nodiscard]] std::size_t room(bool beside_others) const;
   };
   using Askers = std::map<std::string, Asker>;
-  // Of this thread, where it is a pool's and has work.
+  // Says what this thread works on; `pool` is null where it is no pool's or has no work.
   struct Current {
     WorkerPool* pool = nullptr;
     Asker* asker = nullptr;
@@ -103,11 +104,12 @@ class WorkerPool {
   // Gives whose work is to be done next, once there is any that may begin; nothing: the pool ends.
   std::optional<Askers::iterator> take_turn(std::unique_lock<std::mutex>& lock);
   void add_thread();
-  // Somebody begins what can begin, if there is anything.
+  // Has somebody begin what can begin, if there is anything.
   void call_somebody();
-  // Two have asked a moment ago.
+  // Returns whether two have asked a moment ago.
   [[nodiscard]] bool has_several() const;
-  // Whose turn it is; the end when nobody's: nothing waits, or only of those who have their share.
+  // Returns whose turn it is; the end when nobody's: nothing waits, or only work of those who have
+  // their share.
   [[nodiscard]] std::list<Askers::iterator>::iterator next(bool beside_others);
 
   const std::size_t threads_max_;

@@ -40,7 +40,7 @@ class FileShare {
   // Ends its links and removes the copy. kNotFound: the principal has no such share.
   base::Status revoke(const std::string& principal_id, const std::string& id) const;
 
-  // Removes what has expired, and what was being copied when a server died: what of the former. Not
+  // Removes what has expired, which it returns, and what was being copied when a server died. Not
   // while deletion is held back, see sessions/deletion_hold.h.
   std::vector<sessions::Share> sweep() const;
 

@@ -38,7 +38,7 @@ constexpr std::array<std::pair<std::string_view, const char*>, 18> kTextTypes{{
     {".sql", "application/sql"},
 }};
 
-// What code writes most, where there is only the name to go by.
+// These are what code writes most, for where the name has to tell the type.
 constexpr std::array<std::pair<std::string_view, const char*>, 14> kOtherTypes{{
     {".png", "image/png"},
     {".jpg", "image/jpeg"},
@@ -69,7 +69,8 @@ std::string type_in(const Types& types, std::string_view filename) {
 
 using Magic = std::unique_ptr<magic_set, decltype(&::magic_close)>;
 
-// Of programs that carry the library inside, which reads no other version's; null: the machine's.
+// Returns the path of libmagic's types beside a program that carries the library inside, which
+// reads no other version's; null: the machine's are used.
 const char* types_beside_the_program() {
   static const std::string kPath = [] {
     const auto programs = base::executable_directory();

@@ -56,7 +56,7 @@ bool same_content(int one_fd, int other_fd, std::int64_t bytes) {
 
 enum class Entry { kAbsent, kSame, kOther };
 
-// What has the name: only a regular file that can be read is ever the same.
+// Returns what has the name: only a regular file that can be read is ever kSame.
 Entry look(int folder_fd, const std::string& name, int stored_fd, std::int64_t bytes) {
   const base::UniqueFd file(
       ::openat(folder_fd, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));

@@ -10,11 +10,11 @@
 
 namespace share {
 
-// Of one name with different contents; beyond that nobody finds anything.
+// One name may have so many files with different contents; beyond that nobody finds anything.
 inline constexpr int kSameNameMax = 1000;
 
-// What is put here is a copy, and the person's: never replaced, changed or removed, also not when
-// the share expires. Safe from many threads and processes.
+// Copies what is shared into the person's folder. The copies are the person's: never replaced,
+// changed or removed, also not when the share expires. Safe from many threads and processes.
 class ShareFolder {
  public:
   // `path` is absolute; empty: nobody wants copies. Nothing is made before the first one.

@@ -25,8 +25,8 @@ struct Challenge {
 using Authenticator =
     std::function<std::variant<Principal, Challenge>(std::string_view authorization)>;
 
-// Whether what is asked for may be done; what to tell a client whose token may not. Before anything
-// else is made of a message.
+// Decides whether what is asked for may be done: returns what to tell a client whose token may not,
+// else nothing. Called before anything else is made of a message.
 using Authorizer =
     std::function<std::optional<Challenge>(const Principal& principal, const Message& message)>;
 

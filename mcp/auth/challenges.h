@@ -12,16 +12,18 @@ namespace mcp::auth {
 
 class Challenges {
  public:
-  // Without an authorization server: a client that speaks OAuth must not look for one.
+  // Makes challenges that point to no authorization server: a client that speaks OAuth must not
+  // look for one.
   Challenges() = default;
-  // With one. Neither holds quotes, backslashes or control characters.
+  // Makes challenges that point to one, by the metadata at `metadata_url`. Neither argument holds
+  // quotes, backslashes or control characters.
   Challenges(std::string metadata_url, const std::vector<std::string>& scopes);
 
   [[nodiscard]] Challenge no_token() const;
   [[nodiscard]] Challenge malformed() const;
   [[nodiscard]] Challenge invalid_token(std::string_view why) const;
   [[nodiscard]] Challenge insufficient_scope() const;
-  // Of a token that may do less than what was asked for; `scopes` are all that this needs.
+  // Refuses a token that may do less than what was asked for; `scopes` are all that this needs.
   [[nodiscard]] Challenge insufficient_scope(std::string_view why,
                                              const std::vector<std::string>& scopes) const;
   // Not the client's fault: nothing can be checked now.

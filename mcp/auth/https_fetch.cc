@@ -52,7 +52,8 @@ void set_options(CURL* handle, const std::string& url, const FetchBounds& bounds
   const bool plain = read_url(url).scheme == "http";
   (void)::curl_easy_setopt(handle, CURLOPT_URL, url.c_str());
   (void)::curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, plain ? "http" : "https");
-  // What never leaves this machine goes to no proxy of the environment.
+  // A request over plain http never leaves this machine: no proxy that the environment names may
+  // get it.
   if (plain) (void)::curl_easy_setopt(handle, CURLOPT_PROXY, "");
   (void)::curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
   (void)::curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);

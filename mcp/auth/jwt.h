@@ -26,7 +26,7 @@ struct Jwt {
 
 std::variant<Jwt, Refusal> decode_jwt(std::string_view text);
 
-// What the claims of an acceptable token say.
+// An acceptable token names this issuer and this resource in its claims.
 struct Expected {
   std::string issuer;
   std::string resource;  // among the audience, as canonical_resource() has it

@@ -29,7 +29,7 @@ std::string metadata_url(std::string_view resource) {
          path_of(resource);
 }
 
-// What may stand between the quotes of a header.
+// Returns whether `text` may stand between the quotes of a header; an empty one may not.
 bool is_plain(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char byte) {
     return byte > ' ' && byte < '\x7f' && byte != '"' && byte != '\\';

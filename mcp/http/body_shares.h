@@ -1,5 +1,5 @@
-// What bodies take while they come, each counted for whom it belongs to: one who takes more than
-// its part gives way to others, and keeps nobody out.
+// BodyShares counts what bodies take while they come, each for the principal it belongs to: one who
+// takes more than its part gives way to others, and keeps nobody out.
 #pragma once
 
 #include "mcp/http/bounds.h"

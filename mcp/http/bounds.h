@@ -1,4 +1,4 @@
-// What one client, and all of them together, may take.
+// Bounds limits what one client, and all of them together, may take.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ struct Bounds {
 
   // Its body.
   std::size_t body_bytes = 112U << 20;  // a write_file of 16 MiB, every byte of it escaped
-  // What all may take together; where that is more, who takes more than an equal part gives way:
+  // All bodies together may take this; beyond it, who takes more than an equal part gives way:
   std::size_t bodies_bytes = 512U << 20;            // all that are being read or answered, beyond
   std::size_t small_body = 1U << 20;                // this much of each, which is always kept
   std::size_t body_readers = 96;                    // threads that wait for what is not there yet
@@ -27,7 +27,7 @@ struct Bounds {
   std::size_t body_bytes_per_second = 64U << 10;
   std::chrono::milliseconds body_patience_max{60'000};  // however much has come
 
-  // What waits for readers.
+  // These limit the output that waits for clients to read it.
   std::size_t stream_bytes = 4U << 20;     // for one, and as much behind the event that passes it
   std::size_t waiting_bytes = 512U << 20;  // for all, shared as above; exceeded only by
   std::size_t small_output = 16U << 10;    // answers of this size

@@ -21,7 +21,7 @@ class Budget {
     bytes_ += bytes;
     held_[who] += bytes;
   }
-  // The same, unless this one would exceed it then.
+  // Adds `bytes` and returns true, unless exceeded_by(who) would be true then.
   bool add_if_fair(const std::string& who, std::size_t bytes) {
     if (bytes == 0) return true;
     const std::lock_guard lock(mutex_);
@@ -35,7 +35,7 @@ class Budget {
     const std::lock_guard lock(mutex_);
     take_off(who, bytes);
   }
-  // All hold too much, and this one more than its part of it.
+  // Returns whether all hold too much together, and `who` more than an equal part.
   [[nodiscard]] bool exceeded_by(const std::string& who) const {
     const std::lock_guard lock(mutex_);
     return is_exceeded_by(who);

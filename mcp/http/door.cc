@@ -37,7 +37,8 @@ bool is_own_name(const std::string& name) {
   return std::find(kOwnNames.begin(), kOwnNames.end(), name) != kOwnNames.end();
 }
 
-// Of the headers a script wants to send, those it may.
+// Returns the headers that a script may send: all known ones, and each Mcp-Param-* that it wants
+// to.
 std::string allowed_headers(std::string_view wanted) {
   std::string allowed;
   for (const std::string_view name : kRequestHeaders) {
@@ -97,11 +98,12 @@ bool origin_is_allowed(const DoorNames& names, const Request& request) {
   // A page of a session's own server: its origin is no other's.
   const bool has_label = label_is_allowed(names, host);
   if (has_label && begin->second == "https://" + host) return true;
-  // What its forms send when the page says nothing of itself: no script can write that header.
+  // Forms of such a page send this when it says nothing of itself; no script can write
+  // Sec-Fetch-Site.
   if (has_label && begin->second == "null" && request.header("Sec-Fetch-Site") == "same-origin") {
     return true;
   }
-  // Or of this very server, as seen from this machine.
+  // Over http, such a page is allowed, too, and one of this very server, as seen from this machine.
   return (has_label || is_own_name(host_name(host))) && begin->second == "http://" + host;
 }
 

@@ -38,7 +38,7 @@ class Door {
   bool check_place(const Request& request, Response& refusal, bool any_host = false) const;
   // Puts the principal into `request`; or why there is none.
   std::optional<auth::Challenge> check_token(Request& request) const;
-  // What lets a script of an allowed origin read the response.
+  // Adds the headers that let a script of an allowed origin read the response.
   void add_cross_origin(const Request& request, Response& response) const;
 
  private:
@@ -53,19 +53,19 @@ class Door {
 // label. Names of this kind below one that is allowed are allowed, since who has that one has them.
 std::string host_label(std::string_view host);
 
-// A JSON-RPC error without id, for what has no request to answer.
+// Makes a JSON-RPC error without id, for what has no request to answer.
 Response refuse(int status, int code, const std::string& message);
-// The same for what is no matter of JSON-RPC: kTransportError.
+// Makes a JSON-RPC error without id for what is no matter of JSON-RPC: its code is kTransportError.
 Response refuse(int status, const std::string& message);
-// 404, for whatever protocol has come to the wrong place: clients of REST read `code` and
+// Makes a 404 for whatever protocol has come to the wrong place: clients of REST read `code` and
 // `message`.
 Response refuse_path(const std::string& message);
 
-// What to do about a token, as an answer.
+// Makes the answer that tells a client what to do about its token.
 Response refuse(const auth::Challenge& challenge);
 
-// Of the range that the legacy revisions leave to servers; no modern client takes it for one of
-// its own errors.
+// The legacy revisions leave the range of this code to servers; no modern client takes it for one
+// of its own errors.
 inline constexpr int kTransportError = -32000;
 
 }  // namespace mcp::http

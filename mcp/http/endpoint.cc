@@ -25,7 +25,7 @@ Response refuse_as(const Route& route, const auth::Challenge& challenge) {
   return own;
 }
 
-// What a client can do about a status that the transport gave.
+// Explains a status that the transport gave, so that the client can do something about it.
 std::string reason_of(int status) {
   switch (status) {
     case kTooLarge:

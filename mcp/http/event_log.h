@@ -39,19 +39,19 @@ class EventLog {
   // A new stream without a reader.
   std::uint64_t open();
   void append(std::uint64_t stream, const std::string& message);
-  // Only when there is a reader that keeps up; it is not kept.
+  // Sends the message when there is a reader that keeps up; never keeps it.
   void append_if_room(std::uint64_t stream, const std::string& message);
   // Nothing more will come: the reader's response ends.
   void finish(std::uint64_t stream);
 
-  // What comes on the stream from `last` on goes to `reader`; the one before it is closed.
-  // `prime`: it gets an id to resume from at once.
+  // Sends to `reader` the events after `last` that are kept, and then those that come; closes the
+  // reader before it. `prime`: `reader` gets an id to resume from at once.
   void attach(const EventId& last, std::shared_ptr<Stream> reader, bool prime);
   // False: attach() would leave something out, or there is no such stream.
   [[nodiscard]] bool can_attach(const EventId& last) const;
-  // It has ended, and this was its last event.
+  // Returns whether the stream has ended, and `last` was its last event.
   [[nodiscard]] bool is_over(const EventId& last) const;
-  // The newest event of the stream.
+  // Returns the newest event of the stream.
   [[nodiscard]] EventId last(std::uint64_t stream) const;
 
   // Ends the reader's response; what comes meanwhile is kept for the next one.

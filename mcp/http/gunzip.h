@@ -8,7 +8,7 @@
 
 namespace mcp::http {
 
-// Of one body. What it unpacks is bounded, however little is packed.
+// Unpacks one body, to at most `bytes_max` bytes, however little is packed.
 class Gunzip {
  public:
   enum class State { kGoesOn, kWrong, kTooMuch };
@@ -20,7 +20,7 @@ class Gunzip {
 
   // Appends what the next bytes of the body unpack to. After anything but kGoesOn it is of no use.
   State feed(std::string_view bytes, std::string& unpacked);
-  // Whether all members of it have come to their end, of which there is one at least.
+  // Returns whether at least one member has come, and all that have begun have come to their end.
   [[nodiscard]] bool complete() const { return members_ > 0 && !is_within_member_; }
 
  private:

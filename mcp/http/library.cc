@@ -151,8 +151,8 @@ void LibraryExchange::take_head(httplib::Request& parsed) {
   wants_close_ = connection.find("close") != std::string::npos ||
                  (parsed.version == "HTTP/1.0" && connection != "keep-alive") || closes_;
   if (!decided_) decide(parsed);
-  // What is answered already waits for no body, and the library's answer to who holds one back has
-  // no length.
+  // A request that is answered already waits for no body, and the library's answer to a client that
+  // holds its body back has no length.
   if (decided_) parsed.headers.erase("Expect");
   // Unpacked by us, the library would not notice where the end is missing.
   if (framing_.gzip && !decided_) gunzip_.emplace(body_.bytes_max);
@@ -363,7 +363,7 @@ class Library final : public httplib::Server {
                [&exchange](httplib::Request& parsed) { exchange.take_head(parsed); });
   }
 
-  // What `stream` holds is parsed; `look` sees the result.
+  // Has the library parse what `stream` holds; `look` sees the result.
   template <class Self, class Look>
   static bool call(Self& self, httplib::Stream& stream, const Look& look) {
     bool closed = false;

@@ -21,15 +21,15 @@ class BodySource {
  public:
   virtual ~BodySource() = default;
 
-  // Whose it is, before anything of it is read.
+  // Is told whose the body is, before anything of it is read.
   virtual void belongs_to(const std::string& /*principal_id*/) {}
-  // At least one byte, waiting for it as long as is allowed; 0 when none will come.
+  // Reads at least one byte, waiting for it as long as is allowed; 0 when none will come.
   virtual std::size_t read(char* bytes, std::size_t size) = 0;
-  // What is to reach the client before it sends its body (100 Continue).
+  // Sends at once what is to reach the client before it sends its body (100 Continue).
   virtual void write_now(std::string_view bytes) = 0;
-  // Room for so many more bytes of this body among all bodies; false: there is none.
+  // Takes room among all bodies for so many more bytes of this one. False: there is none.
   virtual bool keep(std::size_t bytes) = 0;
-  // HTTP status that says why there was nothing to read or to keep.
+  // Returns the HTTP status that says why there was nothing to read or to keep.
   [[nodiscard]] virtual int failure() const = 0;
 };
 

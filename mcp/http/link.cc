@@ -19,7 +19,8 @@ namespace {
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr std::size_t kReadBytes = 16U << 10;
 constexpr std::size_t kCompactBytes = 64U << 10;  // written bytes that are still kept
-// What a client that is refused may go on sending until it has read why.
+// Before a connection closes, its client may go on sending so much, for so long, until it has read
+// the last answer.
 constexpr std::size_t kLingerBytes = 8U << 20;
 constexpr std::chrono::seconds kLingerPatience{2};
 constexpr auto kNever = Link::Clock::time_point::max();
@@ -77,7 +78,7 @@ void Link::on_event(std::uint32_t events) {
 
 void Link::on_time(Clock::time_point now) {
   Lock lock(mutex_);
-  // What waits for this reader is more than its part, and others want room.
+  // Others want room, and this reader's owner has more output waiting than its part.
   if (out_.size() > host_.bounds().small_output && host_.wants_output_back(owner_)) {
     return end(lock);
   }
@@ -136,7 +137,7 @@ void Link::read_head(Lock& lock) {
     if (got < 0) break;
     if (in_.empty()) deadline_ = Clock::now() + host_.bounds().head_patience;
     in_.append(buffer.data(), static_cast<std::size_t>(got));
-    // What is more stays in the socket until somebody asks for the body.
+    // The rest stays in the socket until somebody asks for the body.
     if (static_cast<std::size_t>(got) < buffer.size() || in_.size() > host_.bounds().head_bytes) {
       break;
     }

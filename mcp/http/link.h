@@ -21,7 +21,7 @@ namespace mcp::http {
 
 class Link;
 
-// What all connections share. Safe from any thread.
+// Gives all connections what they share: events, threads, room. Safe from any thread.
 class LinkHost {
  public:
   virtual ~LinkHost() = default;
@@ -30,16 +30,16 @@ class LinkHost {
   // A whole head is there: somebody is to serve it. False: too much is waiting already.
   virtual bool serve(std::shared_ptr<Link> link) = 0;
   virtual void forget(const Link& link) = 0;
-  // Runs it on another thread, where it may take its time.
+  // Runs it on another thread, where it may take its time; on this one when no other takes it.
   virtual void run(std::function<void()> work) = 0;
-  // Of bounds().waiting_bytes.
+  // Takes so much of bounds().waiting_bytes for `owner`. False: there is no room for it.
   virtual bool reserve_output(const std::string& owner, std::size_t bytes) = 0;
   virtual void release_output(const std::string& owner, std::size_t bytes) = 0;
-  // Others want some of it, and this one holds more than its part.
+  // Returns whether others want some of it, and `owner` holds more than its part.
   [[nodiscard]] virtual bool wants_output_back(const std::string& owner) const = 0;
   virtual BodyShares& bodies() = 0;
   [[nodiscard]] virtual const Bounds& bounds() const = 0;
-  // No request is taken after the one that is served.
+  // Returns whether no request is taken after the one that is served.
   [[nodiscard]] virtual bool draining() const = 0;
 };
 
@@ -62,11 +62,12 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   void on_time(Clock::time_point now);  // now and then
   // Ends it when nothing of a request has come. False: it is in use.
   bool end_if_idle();
-  // The same when a request has begun to come and does not go on.
+  // Ends it when no whole head of a request has come, and nothing more of it is there to be read.
+  // False: it is in use.
   bool end_if_half_asked();
-  // Of who has asked last; empty: nobody knows.
+  // Returns the id of the principal that has asked last; empty when it is not known.
   [[nodiscard]] std::string owner() const;
-  // A request has come that is not answered.
+  // Returns whether a request has come that is not answered.
   [[nodiscard]] bool is_asked();
   // Ends it whatever it does.
   void end();

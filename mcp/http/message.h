@@ -55,7 +55,7 @@ struct Request {
   Principal principal;
   std::stop_token gone;  // the client, before it was answered: where that takes long
 
-  // Of the first header of that name; empty when there is none.
+  // Returns the value of the first header of that name; empty when there is none.
   [[nodiscard]] std::string_view header(std::string_view name) const {
     const auto found = headers.find(name);
     return found == headers.end() ? std::string_view() : std::string_view(found->second);
@@ -68,10 +68,11 @@ class Stream {
  public:
   virtual ~Stream() = default;
 
-  // Never waits. False when the client has gone, or read so slowly that the stream was closed.
+  // Sends without waiting. False when the client has gone, or read so slowly that the stream was
+  // closed.
   virtual bool send(std::string bytes) = 0;
-  // The same once the client has taken most of what waits for it, or had the time to: it has anew
-  // with each time that it took all.
+  // Waits until the client has taken most of what waits for it, or had the time to, then sends as
+  // send() does. The time begins anew each time that the client has taken all.
   virtual bool send_patiently(std::string bytes) = 0;
   // False: what may be dropped should be, since the client does not keep up.
   [[nodiscard]] virtual bool has_room() const = 0;
@@ -79,7 +80,7 @@ class Stream {
   virtual void close() = 0;
   // Ends it at once as one that is not whole: its client hears of a broken connection.
   virtual void break_off() = 0;
-  // Called once, on another thread, when the client has gone or was given up, be it before this.
+  // Called once, on any thread, when the client has gone or was given up, be it before this.
   // Not called after close().
   virtual void on_gone(std::function<void()> callback) = 0;
 };
@@ -112,12 +113,12 @@ struct Response {
   std::function<void(Taken connection)> take_over = nullptr;
 };
 
-// What answers requests. Called from many threads.
+// Answers requests. Called from many threads.
 class Handler {
  public:
   virtual ~Handler() = default;
 
-  // What may come of a body, and as what.
+  // Says how much of a body may come, and in which forms.
   struct Body {
     std::size_t bytes_max;  // more: refused with kTooLarge
     bool takes_parts = false;
@@ -125,10 +126,11 @@ class Handler {
   };
   // Looks at a request before its body is read; may add to it. Nothing: answer with `refusal`.
   virtual std::optional<Body> admit(Request& head, Response& refusal) = 0;
-  // How a request is refused that was admitted, and of whose body there is too much or too little.
+  // Refuses a request that was admitted, for its body: too much of it, too little, or none that can
+  // be read.
   virtual Response refused(const Request& head, int status) = 0;
   virtual Response handle(Request request) = 0;
-  // Everything that was answered, and with what.
+  // Is told of everything that was answered, and with what.
   virtual void answered(const Request& request, int status, bool streams) = 0;
 };
 

@@ -1,4 +1,4 @@
-// What the headers of a 2026-07-28 POST say about its body, and whether that is true.
+// These functions check what the headers of a 2026-07-28 POST say about its body.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,17 @@
 
 namespace mcp::http {
 
-// Of a request whose _meta has been read; kHeaderMismatch or kUnsupportedProtocolVersion.
+// Checks MCP-Protocol-Version, Mcp-Method and Mcp-Name of a request whose _meta has been read.
+// Returns kHeaderMismatch or kUnsupportedProtocolVersion; nothing when they are right.
 std::optional<RpcError> check_standard_headers(const Request& request, const Message& message,
                                                const ModernMeta& meta);
 
-// Mcp-Param-*: arguments that the input schema of the called tool marks with x-mcp-header.
+// Checks Mcp-Param-* against the arguments that the input schema of the called tool marks with
+// x-mcp-header.
 std::optional<RpcError> check_parameter_headers(const Request& request, const Message& message,
                                                 const Server& server);
 
-// A revision of the modern era in the MCP-Protocol-Version header.
+// Returns whether the MCP-Protocol-Version header names a revision of the modern era.
 bool header_is_modern(const Request& request);
 
 }  // namespace mcp::http

@@ -29,8 +29,8 @@ class EventSink {
   virtual void finish() = 0;
 };
 
-// Of the messages that may be dropped, so much is kept while the client may not read yet: all of
-// what a short call has to say.
+// Messages that may be dropped are kept anyway up to so many bytes of one answer, since the client
+// may not read yet: all of what a short call has to say.
 inline constexpr std::size_t kKeptAnywayBytesMax = 64U << 10;
 
 class PostExchange final : public Exchange {
@@ -75,7 +75,7 @@ class DirectSink final : public EventSink {
   void put(const std::string& message) override;
   void put_if_room(const std::string& message) override;
   void finish() override;
-  // What has come before goes first.
+  // Sends all to `stream` from now on, first what has come before.
   void attach(std::shared_ptr<Stream> stream);
 
  private:
@@ -100,7 +100,7 @@ class LoggedSink final : public EventSink {
   const std::uint64_t stream_;
 };
 
-// Of messages that are not to be answered.
+// Drops what is sent: it is for messages that are not to be answered.
 class NoAnswerExchange final : public Exchange {
  public:
   void send(const nlohmann::json&) override {}

@@ -21,7 +21,7 @@ std::string_view take_segment(std::string_view& path) {
   return segment;
 }
 
-// What stands in place of the braces; nothing: the path is another.
+// Returns what stands in place of the braces, by name; nothing when the path is another.
 std::optional<std::map<std::string, std::string>> fit(std::string_view pattern,
                                                       std::string_view path) {
   std::map<std::string, std::string> parameters;

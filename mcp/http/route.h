@@ -1,5 +1,5 @@
-// What is served where: the table from which requests find who answers them, and refusals their
-// words.
+// Routes says what is served where: it is the table from which requests find who answers them, and
+// refusals their words.
 #pragma once
 
 #include <cstddef>
@@ -29,10 +29,10 @@ struct Route {
   std::string path;
   Access access = Access::kChanges;
   std::function<Response(const Request& request)> answer;
-  // Of a route that is kPublic for the door, since its tokens are of another kind: puts the
-  // principal into `head`, or says why there is none.
+  // Puts the principal into `head`, or says why there is none. For a route that is kPublic for the
+  // door, since its tokens are of another kind.
   std::function<std::optional<auth::Challenge>(Request& head)> identify = nullptr;
-  // Of a request; more is refused before it is read.
+  // The body of a request may have so many bytes; more is refused before it is read.
   std::size_t body_bytes = std::numeric_limits<std::size_t>::max();
   bool takes_parts = false;      // multipart/form-data is taken apart: Request::parts
   bool takes_gzip = false;       // a body with that Content-Encoding is unpacked

@@ -132,7 +132,7 @@ class RunningService final : public Service {
 std::vector<Route> RunningService::routes() {
   std::vector<Route> routes = options_.routes;
   using Access = Route::Access;
-  // What a token may do is asked message by message: `authorize`.
+  // These routes let any token in: `authorize` says message by message what it may do.
   const auto add = [&](const char* method, const char* path, Access access,
                        std::function<Response(const Request&)> answer) {
     routes.push_back({method, path, access, std::move(answer)});

@@ -42,14 +42,15 @@ struct ServeOptions {
   Address address;
   DoorOptions door;
   auth::Authorizer authorize = nullptr;  // null: who has come in may do everything
-  // The same of routes that are not public: why this principal may not ask at one of that kind.
+  // Says why this principal may not ask at a route of that access; not called for public ones.
+  // Null: all may.
   std::function<std::optional<auth::Challenge>(const Principal& principal, Route::Access access)>
       may_ask = nullptr;
   Bounds bounds = {};
   SessionTable::Limits sessions = {};
   std::size_t call_threads = 1024;  // calls at once, with those that wait for a run
   std::size_t call_queue = 10'000;  // calls that wait for their turn; more are refused
-  // Of these one principal gets:
+  // One principal gets at most so many of these:
   std::size_t call_threads_each = 512;
   std::size_t call_queue_each = 1000;
   std::size_t calls_at_work_each = 8 * std::max(1U, std::thread::hardware_concurrency());
@@ -60,7 +61,7 @@ struct ServeOptions {
   std::string unbounded_principal;        // for whom the last four are not; empty: nobody
   std::chrono::milliseconds json_patience{500};
   std::chrono::milliseconds keep_alive_every{15'000};
-  // What calls in progress get to end when the server is to stop.
+  // Calls in progress have this long to end when the server is to stop.
   std::chrono::milliseconds drain_patience{10'000};
   // Tools during whose calls clients of 2025-11-25 are made to resume their stream.
   std::set<std::string> polled_tools = {};

@@ -197,8 +197,9 @@ void SocketServer::pause_accepting() {
   paused_ = true;
 }
 
-// Those that say nothing give way to those who might, then those that have not said all, the oldest
-// first, then those of who has more than an equal part.
+// Ends connections to make room, the oldest first: idle ones; where there are none, those whose
+// request has not come whole; else those of who has more than an equal part. False: none could be
+// ended.
 bool SocketServer::make_room() {
   std::size_t ended = 0;
   const auto end_some = [&ended](const auto& links, std::size_t most, auto end_one) {
@@ -218,7 +219,7 @@ bool SocketServer::make_room() {
   return ended > 0;
 }
 
-// Empty: nobody has more than an equal part of them.
+// Returns the connections of who has most; none when nobody has more than an equal part.
 std::vector<std::shared_ptr<Link>> SocketServer::of_who_has_most() const {
   std::map<std::string, std::vector<std::shared_ptr<Link>>> by_owner;
   for (const auto& link : all()) by_owner[link->owner()].push_back(link);

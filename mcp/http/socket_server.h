@@ -34,15 +34,16 @@ class SocketServer final : private LinkHost {
   SocketServer(const SocketServer&) = delete;
   SocketServer& operator=(const SocketServer&) = delete;
 
-  // The same, once: afterwards nothing is asked of the handler, and answers that come late are for
-  // nobody.
+  // Does what the destructor does, once. Afterwards nothing is asked of the handler, and answers
+  // that come late are for nobody.
   void stop();
 
   // No new connections, no further request on the open ones; idle ones end.
   void drain();
-  // After drain(): until what had come by then is with its handler, or answered, or time is up.
+  // Waits, after drain(), until each request that had come by then is answered, or its answer
+  // streams, or time is up.
   void wait_until_read(std::chrono::milliseconds patience);
-  // Until the last connection has ended. False when time is up.
+  // Waits until the last connection has ended. False when time is up.
   bool wait_until_idle(std::chrono::milliseconds patience);
 
   [[nodiscard]] std::size_t connections() const;

@@ -42,8 +42,8 @@ class Streamable {
   // Null: `refusal` says why.
   std::shared_ptr<LegacySession> session_of(const Request& request, Response& refusal);
   bool is_polled(const Inbound& inbound) const;
-  // What is on the stream of the log after `from`, and what comes, for as long as the reader is
-  // there.
+  // Sends `reader` what is on the stream of the log after `from`, and what comes, for as long as
+  // the reader is there.
   void send_log(const std::shared_ptr<EventLog>& log, const EventId& from,
                 const std::shared_ptr<Stream>& reader, bool prime);
   void remember(const std::shared_ptr<Connection>& connection);

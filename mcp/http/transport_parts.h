@@ -1,4 +1,4 @@
-// What the transports over HTTP share.
+// The transports over HTTP share these parts and functions.
 #pragma once
 
 #include <chrono>
@@ -36,22 +36,22 @@ struct TransportParts {
   std::set<std::string> polled_tools;
 };
 
-// What a connection of this principal is made with, beside what its transport knows.
+// Returns the options for a connection of this principal; its transport adds what it knows itself.
 Connection::Options connection_options(const TransportParts& parts, const Principal& principal);
 
-// An answer under the HTTP status that goes with it.
+// Makes a response of an answer, under the HTTP status that goes with it.
 Response json_response(int status, const nlohmann::json& message);
-// The same for an error; without id when it has none.
+// Makes a response of an error; it has no id when `error` has none.
 Response error_response(int status, RpcError error);
 
-// An answer to a request that was begun, or refused for what goes on beside it: then 429, and when
-// to try again.
+// Makes a response of an answer to a request that was begun, or refused for what goes on beside it:
+// then 429, and when to try again.
 Response answer_response(int status, const nlohmann::json& answer);
-// Nothing when all that is asked for may be done by whoever asks.
+// Returns the refusal when whoever asks may not do all that is asked for, else nothing.
 std::optional<Response> refuse_unauthorized(const TransportParts& parts, const Request& request,
                                             const Inbound& inbound);
 
-// Whether the Accept header takes both JSON and event streams, or event streams alone.
+// Return whether the Accept header takes both JSON and event streams, or event streams alone.
 bool accepts_both(const Request& request);
 bool accepts_events(const Request& request);
 bool content_is_json(const Request& request);

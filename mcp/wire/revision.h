@@ -40,10 +40,11 @@ extern const Format k2026_07_28;
 
 const Format& format_of(Revision revision);
 
-// Nothing for a name this server does not know.
+// Returns null for a name this server does not know.
 const Format* find_format(std::string_view name);
 
-// What an initialize that asks for `name` gets: that revision, or the newest that has initialize.
+// Returns the revision that an initialize asking for `name` gets: that one, or the newest that has
+// initialize.
 const Format& negotiate(std::string_view name);
 
 // Oldest first.

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t kLineBytesMax = 24;
 
-// Of a file that is whole: its first line is "#" and a number, and so is its last. Else 0.
+// Returns the number of a file that is whole: its first line is "#" and the number, and so is its
+// last. Returns 0 for others.
 std::int64_t number_of(int root_fd, const char* path) {
   const base::UniqueFd place = files::open_without_links(root_fd, path, O_PATH);
   struct stat status {};

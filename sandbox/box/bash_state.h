@@ -1,4 +1,4 @@
-// What bash keeps from run to run is in two files of the box, of which it writes the older one as
+// Bash keeps its state from run to run in two files of the box, of which it writes the older one as
 // its last act (runners/bash/state.sh).
 #pragma once
 
@@ -6,8 +6,9 @@
 
 namespace sandbox::box {
 
-// Greater than before whenever bash has kept its state since; 0 where there is none. `root_fd` is
-// the root of the box. Code in the box can make it anything.
+// Returns a number that is greater than before whenever bash has kept its state since, or 0 where
+// there is no state. `root_fd` is the root of the box. Code in the box can make the number
+// anything.
 std::int64_t bash_state_number(int root_fd);
 
 }  // namespace sandbox::box

@@ -351,7 +351,7 @@ void Box::end(Cause cause, const std::string& why) {
   init_->kill();
   end_network();
   if (runs_) runs_->end_all(cause, why);
-  // What was replied so far still has to leave.
+  // Replies still have to leave, so the loop does not stop at once.
   loop_.after(std::chrono::milliseconds(0), [this] { loop_.stop(); });
 }
 
@@ -403,7 +403,7 @@ void Box::check_life() {
       runs_->files_end_too();
       return end(Cause::kCancelled, "the session's lifetime is over");
     }
-    // What is resumed afterwards has no end until it is given one.
+    // A session that is resumed afterwards has no end until it is given one.
     if (pause(Pauser::kClient).ok()) ends_at_ms_.reset();
   }
   if (const auto why = reason_to_end_now()) return end(Cause::kCancelled, *why);

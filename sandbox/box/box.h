@@ -51,7 +51,7 @@ class Box {
   base::Status allow(const std::vector<NetworkRule>& rules, bool take_back);
   base::Status set_network(BoxNetwork network);
   base::Status start_control();
-  // What the watchdog is to look after, and whom it tells.
+  // Returns what the watchdog is to look after, and whom it tells.
   Watchdog::Watched watched();
   base::Status start_runs();
   void show_memory();

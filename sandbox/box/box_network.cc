@@ -1,4 +1,4 @@
-// What a box has of the network, from its start on and as it changes.
+// These functions of Box give it a network at its start, and change it while the box is up.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -56,7 +56,7 @@ void Box::end_network() {
   if (network_journal_) network_journal_->end_all();
 }
 
-// What these rules need of sockets and is not there yet.
+// Opens the listening sockets that these rules need and that are not there yet.
 base::Status Box::listen_for(const std::vector<NetworkRule>& rules) {
   std::vector<Listener> missing = listeners_of(rules);
   if (egress_) {

@@ -16,7 +16,7 @@ namespace sandbox::box {
 
 class Control {
  public:
-  // What the box does for a request; Control itself knows runs and waiting only.
+  // The box does these things for a request; Control itself knows runs and waiting only.
   struct Actions {
     std::function<Runs&()> runs;
     std::function<void()> used;  // thaws, and counts as use

@@ -1,4 +1,4 @@
-// What of the session's own tree is read-only or hidden: the plan's part of PathRules.
+// Writes PathRules into the plan: some paths of the session's own tree are read-only or hidden.
 #pragma once
 
 #include "sandbox/base/result.h"
@@ -7,8 +7,9 @@
 
 namespace sandbox::box {
 
-// After everything else of the tree. Each entry of the workspace is named by device and inode, so
-// that init covers this one or none. kInvalid: a link lies there, or nothing.
+// Adds the covers, after everything else of the tree. Names each entry of the workspace by device
+// and inode, so that init covers this one or none. Fails with kInvalid when what lies there is
+// neither a directory nor a file, such as a link, or when nothing does.
 base::Status add_covers(PlanWriter& plan, const BoxSpec& spec);
 
 }  // namespace sandbox::box

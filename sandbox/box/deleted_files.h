@@ -21,14 +21,14 @@ struct DeletedFile {
 
 struct DeletedFiles {
   std::vector<DeletedFile> files;
-  // Whose descriptors cannot be seen, though they have memory. A process that is about to execute a
-  // program may be among them: only one that stays closed hides.
+  // The descriptors of these processes cannot be seen, though they have memory. A process that is
+  // about to execute a program may be among them: only one that stays closed hides.
   std::vector<pid_t> closed;
 };
 
-// Of these processes (pids of the host) and their threads, each file once. memfds are among them.
-// Ends early when told to stop, when a file was enough, or when the budget is spent: a step for
-// each thread and each descriptor.
+// Returns the deleted files that these processes (pids of the host) and their threads hold open,
+// each file once. memfds are among them. Ends early when told to stop, when `is_enough` says so of
+// a file, or when the budget is spent: a step for each thread and each descriptor.
 DeletedFiles deleted_open_files(const std::vector<pid_t>& pids, base::WorkBudget& budget,
                                 const std::stop_token& stop = {},
                                 const std::function<bool(const DeletedFile&)>& is_enough = {});

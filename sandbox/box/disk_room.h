@@ -7,14 +7,14 @@
 
 namespace sandbox::box {
 
-// Whether one of the directories lies where nothing can be written any more.
+// Returns whether one of the directories lies where nothing can be written any more.
 bool no_room_in(std::initializer_list<int> directories);
 
-// What the host keeps for itself: 256 MiB, of a small file system a twentieth.
+// Returns how much of a file system the host keeps for itself: 256 MiB, of a small one a twentieth.
 std::int64_t floor_bytes(std::int64_t file_system_bytes);
 
-// What the file systems of a session's directories have left, by statfs(2), which costs nothing
-// however much the session has.
+// DiskRoom says what the file systems of a session's directories have left. statfs(2) tells it at
+// no cost, however much the session has.
 struct DiskRoom {
   std::vector<std::int64_t> free_bytes;  // for each directory; -1 where it does not say
   std::vector<std::int64_t> free_files;
@@ -22,7 +22,8 @@ struct DiskRoom {
 };
 DiskRoom measure_room(const std::vector<int>& directories);
 
-// The most that a file system has lost from `before` to `now`: no session has written more there.
+// Returns the most that a file system has lost from `before` to `now`: no session has written more
+// there.
 std::int64_t lost_bytes(const DiskRoom& before, const DiskRoom& now);
 std::int64_t lost_files(const DiskRoom& before, const DiskRoom& now);
 

@@ -129,7 +129,8 @@ base::Status EgressLink::start_door(int directory_fd) {
   return base::done();
 }
 
-// Of the doors of all builds, and of nobody else: no box sees it.
+// Opens the directory of downloads. It belongs to the doors of all builds, and to nobody else: no
+// box sees it.
 base::Result<base::UniqueFd> EgressLink::open_downloads() const {
   const std::string place = spec_.egress_directory + "/downloads";
   if (::mkdir(place.c_str(), 0700) != 0 && errno != EEXIST) {

@@ -32,18 +32,18 @@ class EgressLink {
   EgressLink(const EgressLink&) = delete;
   EgressLink& operator=(const EgressLink&) = delete;
 
-  // Of these, what code can connect to already.
+  // Returns the listeners that code can connect to already.
   [[nodiscard]] const std::vector<Listener>& listeners() const { return listeners_; }
-  // More of them, with their sockets.
+  // Adds listeners, with their sockets.
   void add(const std::vector<Listener>& listeners, std::vector<base::UniqueFd> sockets);
-  // The rules in the spec are others now.
+  // Tells the door the rules of the spec, which have changed.
   void tell_rules();
 
-  // What the door has said until now, for who is about to tell of it.
+  // Takes what the door has said until now, for a caller that is about to tell of it.
   void catch_up();
-  // Nothing more is taken from the door, so that it lets nothing new begin.
+  // While held, takes nothing more from the door, so that it lets nothing new begin.
   void hold(bool is_held);
-  // The session ends: what the door has to say yet is taken, held or not, and then no more.
+  // Takes what the door has yet to say, held or not, and then no more: the session ends.
   void finish();
 
  private:

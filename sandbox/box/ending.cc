@@ -91,8 +91,8 @@ std::string message_of_stop(Cause cause, const Observed& observed) {
   }
 }
 
-// Of an exception, or a program's last words. Anything can be written there: what was counted
-// confirms it.
+// Returns whether forks were refused, as an exception or a program's last words say. Anything can
+// be written there, so it counts only when refusals were counted, too.
 bool forks_were_refused(const std::string& words, const Observed& observed) {
   return observed.forks_refused && tells_of_refused_fork(words);
 }
@@ -155,7 +155,7 @@ void end_well(Run& run, const Observed& observed) {
   run.status = RunStatus::kCompleted;
   run.exit_code = 0;
   const Cause met = observed.stop_cause.value_or(Cause::kException);
-  // What came too late, and output that is lost, is so however it ended.
+  // A run that came too late, or has lost output, counts as stopped however it ended.
   if (met == Cause::kTimeout || met == Cause::kOutput) {
     end_stopped(run, met, observed);
     run.error->survived = kept(run, observed);

@@ -15,7 +15,8 @@ base::Result<std::unique_ptr<EventLoop>> EventLoop::create() {
   return std::unique_ptr<EventLoop>(new EventLoop(std::move(epoll)));
 }
 
-// What an action holds may cancel timers and forget descriptors as it goes.
+// Drops the actions while the loop is whole: the objects that they hold may cancel timers and
+// forget descriptors as they go.
 EventLoop::~EventLoop() {
   while (!timers_.empty()) {
     const auto ending = std::exchange(timers_, {});

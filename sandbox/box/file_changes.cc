@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kTop = "/workspace";
 // Deeper trees exist only to annoy: what lies below is not reported.
 constexpr int kDepthMax = 64;
-// Of all paths together: what does not fit is not reported either.
+// All paths together may take this much: what does not fit is not reported either.
 constexpr std::size_t kPathBytesMax = 16U << 20;
 // Nothing else happens in hutch-box during a walk. Code that moves directories about as they are
 // walked would make it meet the same ones again and again.
@@ -51,7 +51,7 @@ bool is_dot(const char* name) {
   return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0;
 }
 
-// What is left of a walk.
+// The share of its budget that a walk has left.
 struct Left {
   std::size_t entries;
   const std::chrono::steady_clock::time_point end = std::chrono::steady_clock::now() + kTimeMax;
@@ -154,7 +154,7 @@ std::vector<FileChange> FileChanges::changes_since(const Snapshot& before, std::
       add(path, "modified", entry);
     }
   }
-  // What the walk has not come to is asked for one by one, for as long as a walk may take.
+  // Paths that the walk has not come to are asked for one by one, for as long as a walk may take.
   const auto end = std::chrono::steady_clock::now() + kTimeMax;
   for (const auto& [path, entry] : before->entries) {
     if (now->entries.contains(path)) continue;

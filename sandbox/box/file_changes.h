@@ -1,5 +1,5 @@
-// What changed under /workspace while a run was on: the tree before and after, by inode change
-// time.
+// Tells what changed under /workspace while a run was on: compares the tree before and after, by
+// inode change time, inode number and size.
 #pragma once
 
 #include <sys/types.h>
@@ -33,26 +33,27 @@ class FileChanges {
   FileChanges(int workspace_fd, std::size_t files_max)
       : workspace_fd_(workspace_fd), files_max_(files_max) {}
 
-  // The tree as it is; the last such one, while kSnapshotsMax of them are held.
+  // Returns the tree as it is; while kSnapshotsMax snapshots are held, the last one of them
+  // instead.
   Snapshot take_snapshot();
-  // The tree as it was last seen.
+  // Returns the tree as it was last seen.
   [[nodiscard]] Snapshot last_seen() const { return last_seen_; }
 
-  // Of /workspace.
+  // Returns the device that /workspace is on, 0 when that cannot be told.
   [[nodiscard]] dev_t device() const;
 
-  // The kernel's clock for file times, which is coarser than the usual one.
+  // Returns the time by the kernel's clock for file times, which is coarser than the usual one.
   static std::int64_t file_time_ns();
 
-  // What was being written when the run was stopped or killed: these inodes, and what has changed
-  // since then.
+  // These files were being written when the run was stopped or killed: those with these inodes, and
+  // those that have changed since `since_ns`.
   struct Unfinished {
     std::set<std::uint64_t> inodes;
     std::int64_t since_ns = INT64_MAX;
   };
 
-  // What is different from `before` and changed since `since_ns`, by path. At most kChangesMax are
-  // returned; `total` counts all.
+  // Returns what is different from `before` and changed since `since_ns`, or is gone, in the order
+  // of paths. At most kChangesMax are returned; `total` counts all.
   std::vector<FileChange> changes_since(const Snapshot& before, std::int64_t since_ns,
                                         const Unfinished& unfinished, std::size_t& total);
 

@@ -78,8 +78,9 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { (void)::closedir(directory); }
 };
 
-// What is to be protected in one directory. Only ENOENT says that something is not there: a
-// directory that its owner has closed for now may hold all of it, and box code can open it again.
+// Found lists what is to be protected in one directory. Only ENOENT says that something is not
+// there: a directory that its owner has closed for now may hold all of it, and box code can open it
+// again.
 struct Found {
   std::vector<std::string> names;
   std::vector<std::string> links;  // a mount cannot lie on one, and code could put in another
@@ -188,7 +189,7 @@ std::string reason_to_narrow(int top) {
   return "";
 }
 
-// What is to be covered in one folder.
+// Adds to the plan what is to be covered in one folder.
 class Covers {
  public:
   // `code_uid`: which id's files on the host the box's code has the owner's rights over.

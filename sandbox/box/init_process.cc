@@ -96,7 +96,8 @@ void InitProcess::kill() {
   if (pidfd_.valid()) (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
 }
 
-// What waits for one thread, and what for all of them, are both lines of proc_pid_status(5).
+// proc_pid_status(5) has one line for the signals that wait for one thread, and another for those
+// that wait for all of them.
 bool InitProcess::is_killed() const {
   std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
   for (std::string line; std::getline(status, line);) {
@@ -304,7 +305,7 @@ base::Result<std::vector<base::UniqueFd>> InitProcess::listen(const std::string&
 
 base::Result<InitHead> InitProcess::answer_to(std::uint32_t sequence, InitMessage type,
                                               base::UniqueFd& fd) {
-  // What happens to other processes may come first: it is reported when this call is over.
+  // News of other processes may come first: it is reported when this call is over.
   const auto deadline = Clock::now() + kAnswerTimeout;
   std::vector<InitHead> others;
   while (true) {

@@ -62,10 +62,10 @@ class InitProcess {
   // be hit by it. Never, when the box ends first.
   void after_signals(std::function<void()> then);
 
-  // The sockets that the plan asks for, in its order, once.
+  // Returns the sockets that the plan asks for, in its order, once.
   [[nodiscard]] std::vector<base::UniqueFd> take_sockets() { return std::move(sockets_); }
-  // More of them, in the network of the box as it is; `plan` says nothing else. `program` as in a
-  // recipe. Also of a box that is paused: nothing in it takes part.
+  // Opens more sockets in the network of the box as it is; `plan` says nothing else. `program` is
+  // as in a recipe. Works for a box that is paused, too: nothing in it takes part.
   [[nodiscard]] base::Result<std::vector<base::UniqueFd>> listen(const std::string& program,
                                                                  const std::string& plan) const;
   // O_PATH directory descriptor of the box's root.
@@ -92,13 +92,15 @@ class InitProcess {
   base::Status fork_from_zygote(const Recipe& recipe);
   base::Status launch(const Recipe& recipe);
   static base::Status send_mounts(int socket, const Recipe& recipe);
-  // Of a zygote the first answer may be awaited for a short time only.
+  // Waits until the box is up, for the first answer only until `first_answer`: a zygote has a short
+  // time for it.
   base::Status wait_until_ready(Clock::time_point first_answer);
   base::Status take_socket(base::UniqueFd socket);
   void end_process();
   static base::Result<wire::InitHead> receive(int socket, std::string& text, base::UniqueFd& fd,
                                               Clock::time_point deadline);
-  // Of what was asked with this sequence, and the descriptor on it.
+  // Returns the answer of this type to what was asked with this sequence, and in `fd` the
+  // descriptor that came with it.
   base::Result<wire::InitHead> answer_to(std::uint32_t sequence, wire::InitMessage type,
                                          base::UniqueFd& fd);
   void read_events();

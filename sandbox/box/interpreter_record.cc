@@ -18,11 +18,11 @@ namespace {
 
 constexpr std::size_t kBytesMax = 4096;
 constexpr std::size_t kWhyBytesMax = 1000;
-// Of a box that was killed, or whose machine went down.
+// This is told as the reason when a box was killed or its machine went down.
 constexpr const char* kNoWord = "its sandbox was killed";
 
-// What goes with the box; the rest of the state is in files. Never TypeScript: it shares
-// JavaScript's interpreter.
+// Names the state that goes with the box; the rest of it is in files. `language` is never
+// TypeScript, which shares JavaScript's interpreter.
 const char* state_of(Language language) {
   switch (language) {
     case Language::kSql:

@@ -15,7 +15,7 @@ class InterpreterRecord {
   // Reads what the box before has left. `file_fd` is borrowed.
   static base::Result<InterpreterRecord> open(int file_fd);
 
-  // What the session has lost since its last run, in words; empty: nothing.
+  // Returns what the session has lost since its last run, in words; empty when that is nothing.
   [[nodiscard]] std::string loss() const;
 
   // A run begins: it is told of the loss, and what it makes can be lost.

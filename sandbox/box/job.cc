@@ -47,7 +47,7 @@ base::Status open_job_files(Job& job, int runs_fd, std::int64_t stream_bytes_max
 }
 
 void prepare_job_files(int runs_fd) {
-  // What fails here is done, and told of, when the run comes.
+  // A step that fails here is done again, and its failure told, when the run comes.
   if (::mkdirat(runs_fd, kNextDirectory, 0755) != 0) return;
   const auto next = base::open_file(runs_fd, kNextDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (next.ok()) (void)write_file_in(next.value().get(), kNewRecord, "");

@@ -28,7 +28,8 @@ constexpr std::size_t kFilelessBytes = 12'000;
 constexpr std::size_t kTinyBytes = 500;
 constexpr std::size_t kChartBytesMax = 60'000;
 constexpr std::int64_t kDroppedPart = -1;
-// What is dropped makes room again, but the host has had the work.
+// A file that is dropped makes room again, but the host has had the work: a run may write only this
+// many times what it may keep.
 constexpr std::int64_t kWrittenTimes = 4;
 
 // Small values cost far more in memory than in print. Depth is bounded by the parser.
@@ -151,7 +152,7 @@ void list_formats(json& output) {
   formats.erase(std::remove(formats.begin(), formats.end(), "png"), formats.end());
 }
 
-// Of an output that is not taken after all.
+// Removes the files of an output that is not taken after all.
 void drop_files(Job& job, const json& output, std::size_t picture_bytes) {
   job.parts.clear();
   if (output.contains("files")) {
@@ -195,7 +196,7 @@ bool add_output(Job& job, const json& message, const std::string& blob) {
   if (raw == message.end() || !raw->is_object()) return true;
   if (job.run.outputs.size() >= kOutputsMax) return false;
   json output = checked_output(*raw);
-  // Of files that are there: only we know.
+  // These members name files that are there, which only we know.
   output.erase("image_path");
   output["files"] = json::object();
   for (const auto& [name, bytes] : job.parts) {

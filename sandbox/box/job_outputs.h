@@ -1,5 +1,5 @@
-// What a runner says that a run has shown: small forms go into the record, whole ones into files of
-// /runs/<run_id>/, named <n>.html and so on after the n-th output. All of it is hostile.
+// Keeps what a runner says that a run has shown: small forms go into the record, whole ones into
+// files of /runs/<run_id>/, named <n>.html and so on after the n-th output. All of it is hostile.
 #pragma once
 
 #include <string>
@@ -13,14 +13,15 @@ namespace sandbox::box {
 inline constexpr const char* kOutputsDropped =
     "more or larger outputs than a run may keep: what is missing was dropped";
 
-// An "output" message, its picture in `blob`. False when something of it was dropped.
+// Takes an "output" message, with its picture in `blob`. Returns false when something of it was
+// dropped.
 bool add_output(Job& job, const nlohmann::json& message, const std::string& blob);
 
-// A "part" message: the next bytes of one form of the output that comes next. False when that form
-// was dropped.
+// Takes a "part" message: the next bytes of one form of the output that comes next. Returns false
+// when that form was dropped.
 bool add_part(Job& job, const nlohmann::json& message, const std::string& blob);
 
-// Of an output that has not come and will not.
+// Drops the parts of an output that has not come and will not.
 void drop_parts(Job& job);
 
 }  // namespace sandbox::box

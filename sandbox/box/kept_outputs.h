@@ -1,5 +1,5 @@
-// What the runs of a session have printed, shown and drawn, all together: bounded by its disk
-// limit. Of the oldest, the middle of long streams goes first, and the files of outputs.
+// Bounds by the session's disk limit what its runs have printed, shown and drawn, all together. Of
+// the oldest, the middle of long streams goes first, and the files of outputs.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class KeptOutputs {
 
   // A run has ended: counts it, and makes room where the bound is passed.
   void add(const std::string& run_id);
-  // What it has left behind has printed more.
+  // Counts `bytes` that processes which the run has left behind have printed since, and makes room.
   void grew(const std::string& run_id, std::int64_t bytes);
 
  private:

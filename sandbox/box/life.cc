@@ -11,7 +11,7 @@ using std::chrono::seconds;
 
 // Time for another server to take over what nobody else will come for.
 constexpr seconds kDetachWithConnection{5};
-// What a call may have waited for gets this much longer: every deadline passes in it.
+// Runs that a call may have waited for get this much longer: no run has a longer deadline.
 constexpr seconds kFinishWithDeadline{kRunSecondsMax};
 // Without a deadline it could last for ever; a server that is started again comes in less.
 constexpr seconds kFinishWithoutDeadline{60};

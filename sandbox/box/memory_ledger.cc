@@ -9,10 +9,10 @@
 namespace sandbox::box {
 namespace {
 
-// What is both mapped and in a file in memory is in two sums. Where so little of the most may be,
-// nobody is asked which of it has a name.
+// Memory that is both mapped and in a file in memory is in two sums. Where that can be no more than
+// this share of the most, nobody is asked which of it has a name.
 constexpr std::int64_t kDoubtShare = 32;
-// Of a round at one go. The others' memory is not looked at meanwhile.
+// A round at one go has this much processor time. The others' memory is not looked at meanwhile.
 constexpr std::chrono::nanoseconds kOneGoMax = std::chrono::seconds(2);
 
 std::int64_t all_of(const ProcessMemory& memory) {
@@ -55,7 +55,7 @@ void MemoryLedger::take_resident(const std::vector<pid_t>& processes, const std:
   entries_ = std::move(now);
 }
 
-// What it has grown by since it was asked is its own until it is asked again.
+// Counts what a process has grown by since it was asked as its own until it is asked again.
 ProcessMemory MemoryLedger::estimate(const Entry& entry) {
   if (!entry.known) return entry.resident;
   const auto grown = [&entry](std::int64_t ProcessMemory::*kind) {

@@ -1,4 +1,4 @@
-// What a session's processes cost in memory, found out over many looks. The truth about a process
+// Finds out over many looks what a session's processes cost in memory. The truth about a process
 // that has very many mappings takes long to find out, and may not hide the others.
 #pragma once
 

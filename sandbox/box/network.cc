@@ -68,7 +68,7 @@ std::vector<Listener> listeners_of(const std::vector<NetworkRule>& rules) {
   for (const NetworkRule& rule : rules) {
     if (rule.port != 0) ports.insert(rule.port);
   }
-  // What is there already answers there.
+  // The listeners above answer on these two ports already.
   ports.erase(wire::kEgressProxyPort);
   ports.erase(wire::kDnsPort);
   for (const std::uint16_t port : ports) {

@@ -1,5 +1,5 @@
-// What a box with a network has of it: addresses on its loopback, and sockets there from which
-// hutch-egress accepts. A box without one has none of it, until it is allowed its first host.
+// A box with a network has addresses on its loopback, and sockets there from which hutch-egress
+// accepts. A box without one has none of these until it is allowed its first host.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct Listener {
   std::uint16_t port;
 };
 
-// In the order of the plan, in which init hands them over.
+// Returns the listeners in the order of the plan, in which init hands them over.
 std::vector<Listener> listeners_of(const std::vector<NetworkRule>& rules);
 
-// For a box that is up: what it takes to have these.
+// Returns the plan with which a box that is up gets these listeners.
 std::string plan_of(const std::vector<Listener>& listeners);
 
 void add_network(PlanWriter& plan, const BoxSpec& spec);

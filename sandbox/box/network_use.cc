@@ -1,4 +1,5 @@
-// What hutch-egress tells a box goes to the runs that are on; bytes, if there is none, to the next.
+// Adds what hutch-egress tells a box to the runs that are on; when there is none, its bytes go to
+// the next run.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>

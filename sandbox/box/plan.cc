@@ -57,7 +57,8 @@ constexpr const char* kExplained[] = {"apt",
                                       "ping",
                                       "traceroute"};
 
-// What /proc tells about the machine, or does to it (security checklist, OCI's masked paths).
+// These entries of /proc tell about the machine, or do something to it (security checklist, OCI's
+// masked paths).
 constexpr const char* kMaskedProc[] = {
     "/proc/acpi",       "/proc/asound",        "/proc/buddyinfo",     "/proc/bus",
     "/proc/cmdline",    "/proc/config.gz",     "/proc/consoles",      "/proc/diskstats",
@@ -91,7 +92,7 @@ void add_bind(PlanWriter& plan, const std::string& source, const std::string& ta
   plan.add(PlanOp::kBind, {source, target, options, "0", "0"});
 }
 
-// Of the environment, where it has one of its own.
+// Returns the /usr of the environment where that has one of its own, else the host's.
 std::string usr_of(const std::string& environment_directory) {
   const std::string own = environment_directory + "/debian/usr";
   return !environment_directory.empty() && is_directory(own) ? own : "/usr";
@@ -225,7 +226,7 @@ void add_ids(PlanWriter& plan, const BoxSpec& spec) {
   plan.add(PlanOp::kIdMap, {std::to_string(kBoxUid), uid, gid, root ? "0" : "1"});
 }
 
-// What Landlock leaves: the box's root to read, and to change only what is the session's.
+// Says what Landlock leaves: the box's root to read, and to change only what is the session's.
 void add_access(PlanWriter& plan) {
   plan.add(PlanOp::kAccess, {"/", "r"});
   // By the mount of the host too, which is where /proc/self/exe leads in copies of the zygote.
@@ -245,7 +246,7 @@ void add_limits(PlanWriter& plan, const BoxSpec& spec, const RlimitFallbacks& fa
   const Limits& limits = spec.limits;
   // 1, not 0: a core_pattern that is a pipe ignores the limit otherwise (core(5)).
   add_rlimit(plan, RLIMIT_CORE, 1);
-  // What limits.conf gives some users: real-time tasks run outside of any share of the CPUs.
+  // limits.conf gives some users more than 0: real-time tasks run outside of any share of the CPUs.
   add_rlimit(plan, RLIMIT_RTPRIO, 0);
   add_rlimit(plan, RLIMIT_NICE, 0);
   add_rlimit(plan, RLIMIT_NOFILE, limits.open_files);

@@ -12,18 +12,19 @@ namespace sandbox::box {
 // The user inside every box.
 inline constexpr int kBoxUid = 1000;
 
-// Before the host's programs on PATH: what calls those that cannot do in a box what they are for,
-// and then says what to do (runners/bash/explain.sh).
+// On PATH this comes before the host's programs. It has links that call those which cannot do in a
+// box what they are for, and then say what to do (runners/bash/explain.sh).
 inline constexpr const char* kExplainedPlace = "/run/hutch/explained";
 
-// What the host cannot enforce by cgroup and init must by rlimit.
+// Names what the host cannot enforce by cgroup, so that init must: processes by rlimit, CPUs by
+// affinity.
 struct RlimitFallbacks {
   bool processes = false;
   bool cpus = false;
 };
 
-// kInvalid when a directory of the session is not what it must be. `entrance` leads
-// into the cgroup.
+// Returns the plan. Fails with kInvalid when a directory of the session is not what it must be.
+// `entrance` leads into the cgroup.
 base::Result<std::string> make_plan(const BoxSpec& spec, const Cgroup::Entrance& entrance,
                                     const RlimitFallbacks& fallbacks);
 

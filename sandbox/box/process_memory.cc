@@ -28,7 +28,8 @@ bool read_kilobytes(const std::string& path,
 
 constexpr const char* kPageTables = "VmPTE";
 
-// What was moved to swap is still taken: code can have that done, see MADV_PAGEOUT in madvise(2).
+// Reads into `memory` what `path` tells; returns false when that is nothing. Memory that was moved
+// to swap is still taken: code can have that done, see MADV_PAGEOUT in madvise(2).
 bool read(const std::string& path, const char* anonymous, const char* swapped, const char* shared,
           ProcessMemory& memory) {
   memory = {};

@@ -1,5 +1,5 @@
-// What the kernel refused, as programs and languages put it. Text of the box: it can claim, and is
-// believed only together with what was counted.
+// Finds in a text what the kernel refused, as programs and languages put it. The text is the box's:
+// it can claim anything, and is believed only together with what was counted.
 #pragma once
 
 #include <string_view>
@@ -22,7 +22,7 @@ bool tells_of_too_large_file(std::string_view text);
 // No route, or nobody who knows names.
 bool tells_of_no_network(std::string_view text);
 bool tells_of_unreachable_address(std::string_view text);
-// Where the text does not say that it is the session itself that was asked.
+// A connection was refused, and the text does not say that the session itself was asked.
 bool tells_of_closed_port(std::string_view text);
 
 }  // namespace sandbox::box

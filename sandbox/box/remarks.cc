@@ -34,14 +34,15 @@ std::string full_memory(std::int64_t memory_mb) {
          "(limits.memory_mb)";
 }
 
-// Of one allocation, which took nothing with it.
+// Returns whether the run failed with one allocation, which took nothing with it.
 bool asked_for_too_much(const Run& run) {
   return run.error &&
          (run.error->name.ends_with("MemoryError") ||
           run.error->message.find("Array buffer allocation failed") != std::string::npos);
 }
 
-// Of Python and JavaScript; bash and SQL have what runs before have left, also in the background.
+// Returns whether code of Python or JavaScript misses a name; bash and SQL have what runs before
+// have left, also in the background.
 bool misses_a_name(const Run& run) {
   return run.error && (run.error->name == "NameError" || run.error->name == "ReferenceError");
 }

@@ -1,4 +1,4 @@
-// What a run's note says of limits that its code has met in words that do not name them.
+// Says in a run's note which limits its code has met in words that do not name them.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace sandbox::box {
 
-// Beside what its note says already, which may be said only once.
+// Adds `what` to the run's note, unless the note says it already.
 void add_note(Run& run, const std::string& what);
 
-// Of a run that has ended, in a session as it is now, with the ends of its streams. Text of the
-// box: it is advice, no verdict.
+// Adds remarks to a run that has ended, in a session as it is now, by the ends of its streams.
+// These are text of the box, so what is added is advice, no verdict.
 void add_remarks(Run& run, const BoxSpec& session, std::string_view stdout_tail,
                  std::string_view stderr_tail);
 

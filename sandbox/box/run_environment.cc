@@ -61,8 +61,8 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
       {"TERM", "dumb"},
       {"PWD", start_directory_of(job.request)},
       {"MPLBACKEND", "Agg"},
-      // Of a Python that bash or JavaScript starts too: it would keep kilobytes back while it goes
-      // on, and lose them when it is ended.
+      // Without this a Python, also one that bash or JavaScript starts, would keep kilobytes back
+      // while it goes on, and lose them when it is ended.
       {"PYTHONUNBUFFERED", "1"},
       {"PIP_BREAK_SYSTEM_PACKAGES", "1"},
       {"npm_config_prefix", "/home/user/.local"},
@@ -82,7 +82,7 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
     all[variable] = place + file;
   }
   if (spec.network.empty()) {
-    // What needs a network fails at once, instead of waiting and asking again for minutes.
+    // Programs that need a network fail at once, instead of waiting and asking again for minutes.
     all["PIP_RETRIES"] = "0";
     all["npm_config_fetch_retries"] = "0";
   } else {

@@ -38,7 +38,7 @@ constexpr std::string_view kOwnBrowser = " --user-data-dir=/tmp/.hutch-browser-"
 // Python that has its DataFrames for SQL (runners/python/frame_server.py).
 constexpr std::string_view kOwnSql = "/runners/sql/runner.py";
 constexpr std::string_view kOwnFrames = "hutch-frames";
-// Of a look that only finds out what to say.
+// A look that only finds out what to say has this much.
 constexpr base::WorkBudget::Bounds kShortLook{.steps = 4'096,
                                               .cpu_time = std::chrono::milliseconds(20)};
 
@@ -196,7 +196,8 @@ void interrupt_processes_since(const InitProcess& init, pid_t worker, std::int64
 
 namespace {
 
-// What has just been forked is about to be another program mostly: waits until it is, for a moment.
+// Waits for a moment until a process that has just been forked is another program, as most are
+// about to be.
 void wait_for_exec(pid_t host_pid) {
   constexpr int kLooksMax = 5;
   for (int look = 0; look < kLooksMax; ++look) {

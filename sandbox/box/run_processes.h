@@ -13,7 +13,7 @@
 
 namespace sandbox::box {
 
-// Now, in the unit in which the kernel keeps the start of processes.
+// Returns the time now, in the unit in which the kernel keeps the start of processes.
 std::int64_t process_clock();
 
 // Ends what the interpreter `worker` (its pid inside the box) has started since `since` and what is
@@ -21,11 +21,12 @@ std::int64_t process_clock();
 // outlive its run.
 void end_processes_since(const InitProcess& init, pid_t worker, std::int64_t since);
 
-// The same ones, of which some wait for others, are told to stop by SIGINT.
+// Sends SIGINT to the processes that end_processes_since() would end, of which some wait for
+// others.
 void interrupt_processes_since(const InitProcess& init, pid_t worker, std::int64_t since);
 
-// What the code has started since, and nobody waits for any more: by its pid inside the box, with
-// its command line as it shows it, in short.
+// Names a process that the code has started and nobody waits for any more, by its pid inside the
+// box and its command line as it shows it, in short.
 struct LeftProcess {
   pid_t pid = -1;
   std::int64_t began = 0;  // process_clock()
@@ -37,12 +38,13 @@ struct LeftSince {
   std::optional<pid_t> session;  // only what is still in it; nothing: all
   std::optional<pid_t> waiting;  // one of the workers, whose children are meant as well
 };
-// The children of init that began since then, at most kLeftProcessesTold.
+// Returns the children of init, and of `since.waiting`, that began since then, at most
+// kLeftProcessesTold.
 std::vector<LeftProcess> left_processes(const InitProcess& init, const LeftSince& since);
 inline constexpr std::size_t kLeftProcessesTold = 5;
 
-// Inode numbers of the files of `device` that `worker` (its pid inside the box), and what is in its
-// session, have open to write to; as far as a short look tells.
+// Returns the inode numbers of the files of `device` that `worker` (its pid inside the box), and
+// what is in its session, have open to write to; as far as a short look tells.
 std::set<std::uint64_t> files_being_written(const InitProcess& init, pid_t worker, dev_t device);
 
 // Ends every process of the box but `workers` (their pids inside the box) and init.

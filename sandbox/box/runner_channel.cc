@@ -23,7 +23,7 @@ constexpr std::size_t kReadBytesAtOnce = 256 * 1024;
 // since no limit of the session counts the work that hutch-box has with it.
 constexpr std::size_t kBytesAtOnceMax = 16U << 20;
 constexpr std::chrono::milliseconds kPause{50};
-// Of all channels of the box together: hutch-box is in no limit of the session.
+// All channels of the box together may hold this much: hutch-box is in no limit of the session.
 constexpr std::size_t kHeldBytesMax = 96U << 20;
 std::size_t g_held_bytes = 0;  // one thread
 // An output lies deeper in the replies of hutch-box than in the message of its runner, by no more
@@ -101,7 +101,8 @@ void RunnerChannel::read_some() {
   if (is_open()) count_held();
 }
 
-// What is not a whole message yet.
+// Counts the bytes that are not a whole message yet. Closes the channel when all channels together
+// hold too many.
 void RunnerChannel::count_held() {
   const std::size_t held = decoder_.held_bytes() + blob_.size();
   g_held_bytes += held - std::exchange(held_bytes_, held);

@@ -28,7 +28,8 @@ class RunnerChannel {
   struct Events {
     // A message of the runner, with the blob that came before it. Hostile.
     std::function<void(const nlohmann::json& message, const std::string& blob)> message;
-    // What came is no frame; the channel is closed.
+    // The runner has sent no proper frame or message, or too much of unfinished ones; the channel
+    // is closed.
     std::function<void(const std::string& why)> broken;
     // The runner has closed its side; ours is closed too.
     std::function<void()> ended;
@@ -49,9 +50,9 @@ class RunnerChannel {
   void send(const nlohmann::json& message);
   void close();
   [[nodiscard]] bool is_open() const { return ours_.reads.valid(); }
-  // Whether the runner still holds the end it reads from.
+  // Returns whether the runner still holds the end it reads from.
   [[nodiscard]] bool is_read() const;
-  // What was sent is still on its way to it.
+  // Returns whether something that was sent is still on its way to the runner.
   [[nodiscard]] bool has_unsent() const { return !unsent_.empty(); }
 
   // A run begins: what comes is read as it comes. Later, or after many frames, it is read slowly.

@@ -157,7 +157,8 @@ void Runs::start_next(const Interpreter& interpreter) {
   begin(slot.current);
 }
 
-// What happens to files and on the network from here on is not known to be one run's.
+// Marks runs that are on together: what happens to files and on the network from here on is not
+// known to be one run's.
 void Runs::meet_others(Job& job) {
   for (const auto& [id, other] : jobs_) {
     if (other->run.status != RunStatus::kRunning || other.get() == &job) continue;
@@ -168,7 +169,7 @@ void Runs::meet_others(Job& job) {
 
 void Runs::begin(const JobPointer& job) {
   meet_others(*job);
-  // What runs has changed files since they were last seen, and goes on.
+  // Runs that are on may have changed files since they were last seen, and go on.
   job->files_before = files_touched_ || job->had_company ? file_changes_.take_snapshot()
                                                          : file_changes_.last_seen();
   files_touched_ = false;
@@ -282,7 +283,7 @@ void Runs::on_output(const std::string& run_id) {
   context_.changed(run_id);
 }
 
-// What other interpreters of the session hold, whatever becomes of this run's.
+// Returns in words what other interpreters of the session hold, whatever becomes of this run's.
 std::string Runs::kept_elsewhere(const Job& job) const {
   std::string kept;
   for (const auto& [interpreter, slot] : slots_) {
@@ -355,7 +356,7 @@ void Runs::remember(const Run& run) {
 // The runner of Python tells of its children, and waits for them; what they in turn have left
 // behind is init's, as is all that bash leaves.
 void Runs::tell_what_goes_on(Job& job) {
-  // What a stopped run has started was ended with it, and may be dying still.
+  // Processes that a stopped run has started were ended with it, and may be dying still.
   if (job.worker == nullptr || job.stop_cause) return;
   LeftSince since{job.started_process_time, workers(), std::nullopt, std::nullopt};
   if (interpreter_of(job.run.language) == Language::kJavaScript) since.waiting = job.worker->pid();

@@ -59,13 +59,14 @@ class Runs {
 
   // kLimit when too many wait or run, kUnsupported when the host has no such interpreter.
   base::Status submit(RunRequest request);
-  // The interpreters that the specification names, before a run asks for them. Of one that cannot
-  // start, its first run says why; one that no run wants ends soon after the first of any.
+  // Starts the interpreters that the specification names, before a run asks for them. When one
+  // cannot start, its first run says why; one that no run wants ends soon after somebody has the
+  // session (end_unused_soon()).
   void start_ahead();
   // Null when this box never had it, or long ago.
   [[nodiscard]] const Run* find(const std::string& run_id);
   base::Status cancel(const std::string& run_id);
-  // What writes to the standard input of a run that is on, and has one. Borrowed.
+  // `fd` writes to the standard input of a run that is on, and has one. It is borrowed.
   struct RunInput {
     int fd = -1;
     bool is_terminal = false;
@@ -75,14 +76,14 @@ class Runs {
   // kNotFound: no run has named it, or it was ended.
   base::Status end_context(const std::string& context);
   [[nodiscard]] std::map<std::string, RunContext> contexts() const;
-  // Somebody sits in front of it.
+  // Returns whether the run has a terminal, which somebody sits in front of.
   [[nodiscard]] bool is_in_terminal(const std::string& run_id) const;
 
   [[nodiscard]] std::vector<const Run*> active() const;  // queued and running
   [[nodiscard]] bool busy() const { return !jobs_.empty(); }
-  // Whether a run is on that has a deadline, or one that has none.
+  // Returns whether there is a run that has a deadline, or one that has none.
   [[nodiscard]] bool any_with_deadline(bool deadline) const;
-  // Processes that stay when no run is on.
+  // Returns how many processes stay when no run is on.
   [[nodiscard]] std::size_t interpreters() const;
 
   // Ends every running run for this cause.
@@ -94,11 +95,12 @@ class Runs {
   // The kernel killed something of the session: the foreground runs that were on end for it, and so
   // does a background run that was alone. Which one it was of, the kernel does not tell.
   void stop_after_oom_kill();
-  // For the note of all runs that are on.
+  // Adds `what` to the note of all runs that are on.
   void note_all(const std::string& what);
-  // For the note of the next run: what happened while none was on.
+  // Adds `what`, which happened while no run was on, to the note of the next one.
   void tell_next(const std::string& what);
-  // What hutch-egress tells (egress_protocol.h): of all runs that are on, since it knows of none.
+  // Counts what hutch-egress tells (egress_protocol.h) for all runs that are on, since it knows of
+  // none.
   void network_used(const nlohmann::json& event);
   // A server knows of a run's end: what is done ahead of the next one no longer delays that.
   void end_was_told();
@@ -113,7 +115,7 @@ class Runs {
 
   void process_exited(pid_t pid, int wait_status);
   void process_stopped(pid_t pid);
-  // What end_all() is to say: the session ends, too.
+  // Makes end_all() say that the session ends, too, with its files.
   void files_end_too() { files_end_too_ = true; }
   // The box has ended: every run ends now. Those that were being stopped keep that cause.
   void end_all(Cause cause, const std::string& why);
@@ -149,7 +151,7 @@ class Runs {
   void start_ahead(Language language);
   enum class For { kManyRuns, kOneRun, kNextRun };
   base::Result<std::unique_ptr<Worker>> start_worker(const Job& job, For whom);
-  // The shell of the next run, which waits for its code.
+  // Starts the shell of the next run, which waits for its code.
   void prepare_next_worker();
   void prepare_next_worker_soon();
   [[nodiscard]] std::unique_ptr<Worker> take_next_worker(const Job& job);

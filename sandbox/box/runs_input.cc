@@ -1,4 +1,4 @@
-// What runs in the background may read.
+// Runs in the background may have a standard input; these functions hand it out and end it.
 #include "sandbox/box/runs.h"
 
 namespace sandbox::box {

@@ -161,7 +161,7 @@ void Runs::stop_all(Cause cause) {
   for (auto& [id, job] : jobs_) stop(*job, cause);
 }
 
-// Of a run that was stopped, or that has filled the process table.
+// Ends what a run has started that was stopped, or that has filled the process table.
 void Runs::end_what_it_started(const Job& job) {
   const bool table_was_full = job.run.error && job.run.error->cause == Cause::kPids;
   if (job.worker == nullptr || !(job.stop_cause || table_was_full)) return;
@@ -183,8 +183,9 @@ std::set<pid_t> Runs::workers() const {
 
 void Runs::end_left_behind() { end_all_processes_but(context_.init, workers()); }
 
-// What runs left behind, or zombies that an interpreter keeps, may hold every place in the process
-// table: then a session that does nothing else gives them up for the run that is to start.
+// Processes that runs left behind, or zombies that an interpreter keeps, may hold every place in
+// the process table: then a session that does nothing else gives them up for the run that is to
+// start.
 bool Runs::make_room(const JobPointer& job) {
   if (jobs_.size() > 1 || job->start_attempts == kStartAttemptsMax) return false;
   const int attempt = job->start_attempts++;

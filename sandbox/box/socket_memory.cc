@@ -13,7 +13,8 @@ namespace sandbox::box {
 namespace {
 
 constexpr std::int64_t kMemoryShare = 4;
-// Of the host, so that some sessions together do not come to its end.
+// A session has this part of what the host has, so that some sessions together do not come to its
+// end.
 constexpr std::int64_t kHostShare = 8;
 // Each processor of the host keeps some of what its sockets have taken or given back to itself.
 constexpr std::int64_t kGatheredLate = 2;
@@ -25,7 +26,9 @@ std::string text_of_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Of the host's memory, as the kernel shares it out at its start: 3/32 for TCP, twice that for UDP.
+// Returns the bytes that the sockets of a protocol may have on the host. Where `numbers` does not
+// tell, it is the part of memory that the kernel shares out at its start: 3/32 for TCP, twice that
+// for UDP.
 std::int64_t host_bytes(const char* numbers, std::int64_t usual_parts) {
   constexpr std::int64_t kParts = 32;
   const std::int64_t told = bytes_of_protocol(text_of_file(numbers), page_bytes());
@@ -53,7 +56,7 @@ std::int64_t netlink_bytes(const std::string& line) {
   return fields >> received >> sent ? received + sent : 0;
 }
 
-// Of both families, which share their memory.
+// Returns the sum of both families (IPv4 and IPv6), which share their memory.
 std::int64_t protocol_bytes(const std::string& net, const char* table, std::int64_t bytes_max,
                             base::WorkBudget& budget) {
   std::int64_t bytes = 0;

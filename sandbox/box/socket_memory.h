@@ -1,5 +1,5 @@
-// What the kernel holds in the buffers of a box's sockets, which neither a process nor, of most
-// kinds, a memory cgroup is charged for. proc_pid_net(5)
+// Measures what the kernel holds in the buffers of a box's sockets. No process is charged for it
+// nor, for most kinds, a memory cgroup. proc_pid_net(5)
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace sandbox::box {
 
-// What may wait in the sockets of a session.
+// At most this much may wait in the sockets of a session.
 struct SocketBounds {
   std::int64_t bytes = 0;      // of all kinds together: a quarter of its memory
   std::int64_t tcp_bytes = 0;  // an eighth of what the kernel gives all of the host's TCP
@@ -20,8 +20,8 @@ struct SocketBounds {
 
 SocketBounds read_socket_bounds(std::int64_t memory_bytes);
 
-// The third number of /proc/sys/net/ipv4/tcp_mem or udp_mem, which are pages; see tcp(7). Nothing
-// when there is none.
+// Returns in bytes the third number of /proc/sys/net/ipv4/tcp_mem or udp_mem, which are pages; see
+// tcp(7). Returns 0 when there is none.
 std::int64_t bytes_of_protocol(const std::string& numbers, std::int64_t page_bytes);
 
 enum class SocketMemory {
@@ -30,22 +30,23 @@ enum class SocketMemory {
   kBeyondHost,    // its share of the host's
 };
 
-// Why a run is ended for it, in words for whoever made it.
+// Returns why a run is ended for it, in words for whoever made it.
 const char* reason_of(SocketMemory beyond);
 
-// What waits in the TCP, UDP and netlink sockets of the network namespace that `pid` is in, as far
-// as the kernel tells: it may hold somewhat more. kWithin when the process has ended. The tables of
-// TCP and UDP, which are as long as code likes, are read when all of the host has more than the
-// session may have; sockets that are too many for the budget, a step each, are beyond.
+// Measures what waits in the TCP, UDP and netlink sockets of the network namespace that `pid` is
+// in, as far as the kernel tells: it may hold somewhat more. Returns kWithin when the process has
+// ended. The tables of TCP and UDP, which are as long as code likes, are read when all of the host
+// has more than the session may have; sockets that are too many for the budget, a step each, are
+// beyond.
 SocketMemory measure_sockets(pid_t pid, const SocketBounds& bounds, base::WorkBudget& budget);
 
-// Both queues of a line of /proc/<pid>/net/tcp or udp: "sl local rem st tx_queue:rx_queue …". The
-// kernel takes the difference of two numbers of TCP without a lock, so that one which moves may be
-// less than nothing, which is nothing here.
+// Returns the bytes in both queues of a line of /proc/<pid>/net/tcp or udp: "sl local rem st
+// tx_queue:rx_queue …". The kernel takes the difference of two numbers of TCP without a lock, so
+// that one which moves may be less than nothing, which is nothing here.
 std::int64_t queued_bytes(const std::string& line);
 
-// Of /proc/<pid>/net/sockstat, which tells the memory of all of the host: "TCP: … mem 428", in
-// pages.
+// Returns the pages of memory that /proc/<pid>/net/sockstat tells for this kind of socket, on all
+// of the host: "TCP: … mem 428".
 std::int64_t pages_in_use(const std::string& sockstat, const std::string& kind);
 
 }  // namespace sandbox::box

@@ -25,14 +25,14 @@ class StreamFile {
 
   // Writes what fits; the rest is counted as dropped.
   void append(std::string_view bytes);
-  // From now on told of what was written.
+  // From now on calls `told` with the bytes that were written, negative for those forgotten.
   void on_growth(std::function<void(std::int64_t bytes)> told) { grown_ = std::move(told); }
 
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
   [[nodiscard]] bool over_limit() const { return over_limit_; }
   // It could not be written: the host's disk is full, or out of inodes.
   [[nodiscard]] bool no_room() const { return no_room_; }
-  // What was appended last, a few kilobytes.
+  // Returns what was appended last, a few kilobytes.
   [[nodiscard]] const std::string& tail() const { return tail_; }
 
  private:

@@ -43,7 +43,7 @@ constexpr microseconds kCpuEachTaskStep{100};  // measured: 15
 constexpr std::int64_t kSocketsMost = 524'288;
 constexpr microseconds kCpuEachSocket{10};  // measured: 2
 
-// What asking for the truth about memory may take of a look: the next one goes on with it.
+// Asking for the truth about memory may take this much of a look: the next one goes on with it.
 constexpr milliseconds kAskingTime{100};
 base::WorkBudget::Bounds bounds_of(std::int64_t steps, microseconds cpu_each) {
   return {.steps = steps, .cpu_time = cpu_each * steps};
@@ -84,7 +84,8 @@ base::UniqueFd hold_process(pid_t pid, const Measured& measured) {
   return held;
 }
 
-// What a process has caused to be written to disks, by proc_pid_io(5); 0 where that is not told.
+// Returns the bytes that a process has caused to be written to disks, by proc_pid_io(5); 0 where
+// that is not told.
 std::int64_t written_bytes(pid_t pid) {
   constexpr std::string_view kName = "write_bytes: ";
   std::ifstream io("/proc/" + std::to_string(pid) + "/io");

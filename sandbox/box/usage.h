@@ -1,5 +1,5 @@
-// What a session uses, as /proc and its directories tell: how much, and who the most. May take as
-// long as a hostile session makes it. Safe from any thread.
+// Measures what a session uses, as /proc and its directories tell: how much, and who the most. May
+// take as long as a hostile session makes it. Safe from any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -24,8 +24,8 @@ struct Measured {
   std::vector<int> tmpfs;        // borrowed: the box's own
 };
 
-// What a look may cost, each part of it: more than an honest session takes that has all which its
-// limits give it, so that nobody else's looks are cut short.
+// Each part of a look may cost this much. An honest session takes less, even with all that its
+// limits give it, so its looks are never cut short.
 struct LookBounds {
   base::WorkBudget::Bounds names;        // of files, in its directories
   base::WorkBudget::Bounds descriptors;  // and threads that may have others
@@ -43,7 +43,7 @@ struct ProcessUsage {
   bool uncountable = false;  // there were more processes and threads than the bounds say
 };
 
-// What is known from the looks before.
+// Looks at the processes of a session, and keeps what is known from the looks before.
 class ProcessLooks {
  public:
   struct Questions {
@@ -66,14 +66,15 @@ class ProcessLooks {
   MemoryLedger ledger_;
 };
 
-// What is in memory files that somebody holds open and that lie on no file system of the box.
+// Returns the bytes of memory files that somebody holds open and that lie on no file system of the
+// box.
 std::int64_t measure_memory_files(const Measured& measured, const Limits& limits,
                                   const std::stop_token& stop);
 
-// What there was too much of to look through, or is closed to the count.
+// Says what there was too much of to look through, or that something is closed to the count.
 enum class Uncountable { kNothing, kClosed, kNames, kDescriptors, kProcesses };
 
-// Why a run is ended for it, in words for whoever made it.
+// Returns why a run is ended for it, in words for whoever made it.
 const char* reason_of(Uncountable what);
 
 struct DiskUsage {

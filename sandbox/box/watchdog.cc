@@ -25,8 +25,8 @@ constexpr milliseconds kBombWindow{500};
 constexpr std::int64_t kBombRefusals = 10;
 // One may be an accident: a directory that is closed while it is removed.
 constexpr int kUncountableLooks = 2;
-// What looking may take of a CPU: a twentieth for the disk, a fifth for the processes. How long a
-// look takes is the code's to choose, so nobody rests longer for it than this.
+// Looking may take this part of a CPU: a twentieth for the disk, a fifth for the processes. How
+// long a look takes is the code's to choose, so no rest after it is longer than kRestMax.
 constexpr int kDiskRestFactor = 20;
 constexpr int kProcessRestFactor = 4;
 constexpr milliseconds kRestMax{2000};
@@ -130,7 +130,7 @@ void Watchdog::look_at_memory_files() {
 }
 
 void Watchdog::look_at_disk() {
-  // What was promised just now may not be written yet: the look after this one counts it.
+  // Room that was promised just now may not be written to yet: the look after this one counts it.
   const std::int64_t written = std::exchange(promised_before_look_, promised_bytes_);
   room_at_look_ = room_;
   hurry_ = std::stop_source();
@@ -242,7 +242,7 @@ void Watchdog::tell_what_is_uncountable(const DiskUsage& usage) {
 void Watchdog::check_disk(DiskUsage usage) {
   if (watched_.kept_bytes) usage.bytes += watched_.kept_bytes();
   tell_what_is_uncountable(usage);
-  // What was moved under the count is still there: a program cannot hide its files by moving them.
+  // Files that were moved under the count are still there: a program cannot hide them by moving.
   if (!usage.complete) {
     usage.bytes = std::max(usage.bytes, last_disk_.bytes);
     usage.files = std::max(usage.files, last_disk_.files);
@@ -263,7 +263,7 @@ void Watchdog::check_disk(DiskUsage usage) {
   // hold it open; without a run, what grows must be seen growing twice.
   const bool stuck = over_disk_limit_ && (growing || !over_without_deleted);
   disk_is_filling_ = stuck;
-  // What was written between the last look and the end it led to is not the next run's.
+  // Bytes that were written between the last look and the end it led to are not the next run's.
   const bool settled = !disk_limit_told_;
   disk_limit_told_ = stuck && settled && (watched_.busy() || was_over);
   if (disk_limit_told_) watched_.disk_limit_reached();
@@ -274,8 +274,8 @@ base::Status Watchdog::take_disk_room(std::int64_t bytes) {
   wake();
   const std::int64_t taken = last_disk_.bytes + promised_bytes_;
   if (bytes > (limits_.disk_mb << 20) - taken) {
-    // What was deleted since the last look is room: now is the time to see it, though not all the
-    // time.
+    // Files that were deleted since the last look make room: now is the time to see it, though not
+    // all the time.
     if (Clock::now() >= next_asked_look_) {
       next_disk_look_ = Clock::now();
       next_asked_look_ = Clock::now() + kAskedInterval;

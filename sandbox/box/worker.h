@@ -37,7 +37,7 @@ class Worker {
     // For a process per run: the code, which it reads from descriptor 3. Else it gets a channel, as
     // descriptors 3 (to read from) and 4.
     const std::string* code = nullptr;
-    // The same, of code that give_code() brings: descriptor 4 has a line then.
+    // For a process per run whose code give_code() brings later: descriptor 4 has a line then.
     bool code_follows = false;
     StreamReader::Runs runs = StreamReader::Runs::kOne;
     Input input = Input::kNothing;
@@ -53,16 +53,17 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // The message of a run; its process has a channel.
+  // Sends the message of a run to a process that has a channel.
   void send_run(const nlohmann::json& message);
 
-  // Once, to a process that was started without its code.
+  // Gives the code, once, to a process that was started without it.
   base::Status give_code(const std::string& code);
-  // False of one that has ended before it could. What the code does to descriptor 3 shows here,
-  // too.
+  // Returns whether the process has read its code, which one that has ended may not have. What the
+  // code does to descriptor 3 shows here, too.
   [[nodiscard]] bool has_read_code() const;
 
-  // For good: what it has said and nobody has read yet is no answer to anybody.
+  // Closes the channel for good: what the runner has said and nobody has read yet is no answer to
+  // anybody.
   void stop_listening() {
     if (channel_) channel_->close();
   }
@@ -96,7 +97,7 @@ class Worker {
  private:
   Worker(EventLoop& loop, InitProcess& init) : loop_(loop), init_(init) {}
 
-  // What its process is to have as standard input, output and errors; in a terminal all are `in`.
+  // These become the standard input, output and errors of the process; in a terminal all are `in`.
   struct Streams {
     base::UniqueFd in;
     base::UniqueFd out;

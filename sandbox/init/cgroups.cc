@@ -37,8 +37,8 @@ int join_cgroups(const Plan& plan) {
 }
 
 bool join_before_clone(int directory, int error) {
-  // What a kernel says that does not know CLONE_INTO_CGROUP (before 5.7). Any other error is not
-  // about that.
+  // A kernel that does not know CLONE_INTO_CGROUP (before 5.7) gives one of these two errors. Any
+  // other error is not about that.
   if (directory < 0 || (error != EINVAL && error != E2BIG)) return false;
   join(directory, "cgroup.procs");
   return true;

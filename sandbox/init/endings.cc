@@ -42,7 +42,7 @@ void note_ending(pid_t pid, int wait_status) {
       WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
   char line[kLineBytes + 1];
   (void)std::snprintf(line, sizeof line, "%11d %3d\n", pid, code);
-  // What cannot be written is not known to later calls, which say so.
+  // An ending that cannot be written is not known to later calls, which say so.
   (void)!::pwrite(g_file, line, kLineBytes,
                   static_cast<off_t>(g_count++ % kEndingsKept) * kLineBytes);
 }

@@ -71,9 +71,10 @@ void block(int path_fd, bool directory, const char* null_device, const char* sub
   put_over(cover, path_fd, {}, subject);
 }
 
-// What `path` leads through and init may not search. Closed to the box's code as well when it
-// belongs to an id that the box does not have. Else the code could open it again: it is protected
-// as a whole.
+// Covers the directory that `path` leads through and init may not search. It is closed to the box's
+// code as well when it belongs to an id that the box does not have. Else the code could open it
+// again, so it is protected as a whole; where `op` is kBlock, or the folder itself is closed, init
+// fails.
 void cover_what_is_closed(wire::PlanOp op, int folder, const char* path) {
   constexpr uid_t kOverflowUid = 65534;  // of all ids without a place in the box
   int closed = -1;

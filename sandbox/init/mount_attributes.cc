@@ -68,7 +68,8 @@ char* mount_point_of(char* line) {
   return field;
 }
 
-// Of a file of which a whole copy has no place: a line at a time, null at the end or with an error.
+// Reads a file a line at a time, since a whole copy of it has no place. next() returns null at the
+// end or with an error.
 class Lines {
  public:
   explicit Lines(const char* path) : fd_(::open(path, O_RDONLY | O_CLOEXEC)) {

@@ -197,7 +197,8 @@ bool is_below(const char* path, const char* directory) {
   return std::strncmp(path, directory, size) == 0 && path[size] == '/';
 }
 
-// What lies below a directory that becomes a mount of its own would stay behind in the one before.
+// Shows what the plan has below a directory that has become a mount of its own. Shown before, it
+// would have stayed behind in the mount that was there.
 void show_below(const Plan& plan, const char* directory) {
   wire::PlanReader reader(plan.bytes, plan.size);
   wire::PlanRecord record;

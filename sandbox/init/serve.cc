@@ -33,7 +33,7 @@ constexpr int kSpawnedMax = 64;
 
 alignas(wire::InitHead) char g_message[wire::kInitMessageBytesMax + 1];
 
-// What hutch-box asked for and has not been told the end of; 0 is a free place.
+// Lists the processes that hutch-box asked for and has not been told the end of; 0 is a free place.
 pid_t g_spawned[kSpawnedMax];
 
 struct Request {
@@ -111,7 +111,7 @@ bool split_strings(const Request& request) {
 }
 
 [[noreturn]] void run_child(const Request& request, int status_fd) {
-  // Of the Python that a warmed pid 1 is a copy of: it ignores some, and bash could not change
+  // A warmed pid 1 is a copy of a Python, which ignores some signals, and bash could not change
   // that.
   for (int signal = 1; signal < _NSIG; ++signal) (void)::signal(signal, SIG_DFL);
   if (take_place(request, g_strings.all[0], status_fd) == 0) {
@@ -141,10 +141,11 @@ void be_chosen_before_init() {
   (void)::close(fd);
 }
 
-// The same without execve(): what that would have done to the process is done here.
+// Makes the child a copy of this process, without execve(): what that would have done to the
+// process is done here.
 void be_copy(const Request& request, int status_fd) {
   bool good = take_place(request, g_strings.all[0], status_fd) == 0;
-  // Of earlier requests nothing is left over.
+  // Nothing of earlier requests may be left over.
   char* const rest = const_cast<char*>(request.text) + request.text_size;
   std::memset(rest, 0, static_cast<std::size_t>(g_message + sizeof g_message - rest));
   const auto close_from_to = [](int first, unsigned last) {

@@ -41,12 +41,14 @@ void close_further_user_namespaces();
 void pivot_into_root();
 void set_hostname(const Plan& plan);
 void bring_up_loopback();
-// A socket, not blocking, that is connected to a server of the box, or about to be. -1 and errno.
-// `family`: AF_INET or AF_INET6.
+// Returns a socket, not blocking, that is connected to a server of the box, or about to be; -1 and
+// errno when there is none. `family`: AF_INET or AF_INET6.
 int connect_to_loopback(int family, std::uint16_t port);
-// What the plan says of routes and listening sockets, which go to hutch-box. Needs loopback.
+// Makes the routes and listening sockets that the plan names; the sockets go to hutch-box. Needs
+// loopback.
 void open_network(const Plan& plan);
-// So that hutch-box can have more of them later (enter_network()).
+// Hands over the network namespace, so that hutch-box can have more sockets later
+// (enter_network()).
 void hand_over_network();
 void keep_endings();
 void make_root_read_only(const Plan& plan);
@@ -62,7 +64,7 @@ int restrict_files(const Plan& plan);
 void forbid_sockets_of_the_host(const Plan& plan);
 void install_seccomp_filter();
 
-// Of pid 1, once the box is up.
+// Pid 1 calls these once the box is up.
 
 // Blocks all signals; those of children are read from the descriptor. Before ready is said.
 int open_signals();
@@ -76,25 +78,27 @@ enum class Ending {
 // is a copy of a warmed interpreter, and may be asked for copies of itself.
 Ending serve(int signals, bool warm);
 
-// Of a process that hutch-box has not asked for; `wait_status` as wait(2) gives it.
+// Notes how a process ended that hutch-box has not asked for; `wait_status` as wait(2) gives it.
 void note_ending(pid_t pid, int wait_status);
 
-// What hutch-box asked of a copy; the strings stay where they are. Null before there is one.
+// Returns the arguments or the environment that hutch-box asked for a copy; the strings stay where
+// they are. Null before there is one.
 const char* const* copied_arguments();
 const char* const* copied_environment();
 
-// The one on kPlanFd, whole.
+// Maps the plan on kPlanFd, and makes sure that it is whole.
 const Plan& map_plan();
 void announce_ready(int landlock_abi);
 
-// Of a box that is up: opens what the plan on kPlanFd says of its network, which is kNetworkFd, and
-// nothing else of it. For whoever has made the box, with its user id.
+// Opens in a box that is up what the plan on kPlanFd says of its network, which is kNetworkFd, and
+// nothing else of the plan. For whoever has made the box, with its user id.
 void enter_network();
 
 // Takes the plan on kPlanFd, enters the box and serves hutch-box on kBoxFd.
 Ending live(bool warm);
 
-// Unmaps it, where it is mapped: also what an outside half has left in the memory that it shared.
+// Unmaps the plan, where it is mapped: also one that an outside half has left in the memory that it
+// shared. Returns false when that fails.
 [[nodiscard]] bool forget_plan();
 
 struct ZygoteStart {
@@ -106,8 +110,8 @@ struct ZygoteStart {
 // Executes Python with the script and library of the zygote. Returns when it cannot, with a status.
 int become_zygote(const ZygoteStart& start);
 
-// The host's tree, with the environment in it unless that is null, in namespaces of our own. False
-// with errno.
+// Gives this process the host's tree, with the environment in it unless that is null, in namespaces
+// of its own. Returns false with errno when that fails.
 bool have_own_root(const char* environment);
 
 }  // namespace sandbox::init

@@ -26,7 +26,7 @@
 #include "sandbox/init/steps.h"
 #include "sandbox/wire/zygote_protocol.h"
 
-// Of the Python that has loaded this.
+// These are in the Python that has loaded this.
 extern "C" {
 void PyOS_BeforeFork();
 void PyOS_AfterFork_Child();
@@ -152,7 +152,8 @@ void reap_all() {
   }
 }
 
-// Of the files this process is made of; their times tell whether they were replaced.
+// Returns the modification time of a file, zero when there is none. The times of the files that
+// this process is made of tell whether they were replaced.
 timespec time_of(const char* path) {
   struct stat status {};
   return ::stat(path, &status) == 0 ? status.st_mtim : timespec{};
@@ -193,13 +194,14 @@ bool serve_zygote(int listening, const char* const* watched) {
 }  // namespace
 }  // namespace sandbox::init
 
-// What the zygote's Python calls, holding the interpreter's lock. `attached` is the connection of
-// the server that has started it. 1 in each interpreter of a box, 0 when the zygote is to end.
+// The zygote's Python calls this, holding the interpreter's lock. `attached` is the connection of
+// the server that has started it. Returns 1 in each interpreter of a box, 0 when the zygote is to
+// end.
 extern "C" int hutch_zygote(int listening, int attached, const char* const* watched) {
   using namespace sandbox::init;
   for (int i = 0; i < kWatchedMax && watched[i] != nullptr; ++i) g_times[i] = time_of(watched[i]);
   (void)keep(attached, true);
-  // What Python does around a fork is done once, here, for every copy of this moment.
+  // Python's work before a fork is done once, here, for every copy of this moment.
   PyOS_BeforeFork();
   sigset_t interrupt;
   sigemptyset(&interrupt);

@@ -24,8 +24,8 @@ int become_zygote(const ZygoteStart& start) {
     return 1;
   }
   (void)::umask(022);
-  // What a session's Python reads at its start, as every session has it. No home: nothing of this
-  // user's own is imported. One thread each: none would survive a fork.
+  // Python reads these at its start; a fork of it gets its session's variables later. No home:
+  // nothing of this user's own is imported. One thread each: none would survive a fork.
   const char* const variables[] = {"PATH=/usr/bin:/bin",
                                    "HOME=/nonexistent",
                                    "LANG=C.UTF-8",
