@@ -23,8 +23,8 @@ class BoxConnection {
   // Connects to the socket in the session's directory and says hello. kNotFound: nobody there.
   // A box stays while it has connections that attach.
   enum class Attach { kNo, kYes };
-  // What becomes of a box that does not answer in time. It is left only by those who wait shorter
-  // than a box that is well may take.
+  // Says what becomes of a box that does not answer in time. kLeave is for callers whose patience
+  // is shorter than a box that is well may need.
   enum class Silent { kEnd, kLeave };
   static base::Result<BoxConnection> open(const std::string& session_directory,
                                           std::int64_t detach_seconds, Attach attach,
@@ -37,7 +37,7 @@ class BoxConnection {
                                     std::chrono::milliseconds patience,
                                     const std::stop_token& stop = {});
 
-  // What follows the reply to "root".
+  // Receives the descriptor that follows the reply to "root", "input" or "connect".
   base::Result<base::UniqueFd> receive_fd(std::chrono::milliseconds patience);
 
   // Ends the process of the box, which said or did what no sandbox does. The Error to give back.

@@ -1,4 +1,5 @@
-// What a box is started with. The server writes it, hutch-box reads it from its descriptor 3.
+// A BoxSpec is what a box is started with. The server writes it, hutch-box reads it from its
+// descriptor 3.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@
 
 namespace sandbox {
 
-// What a box may reach, as it can be changed while it lives.
+// A BoxNetwork says what a box may reach. It can be changed while the box lives.
 struct BoxNetwork {
   std::vector<NetworkRule> rules;
   std::vector<Credential> credentials;

@@ -206,7 +206,8 @@ void sweep_cgroup(const std::string& session_directory) {
       remove_empty_cgroup(parent + former);
     }
   }
-  // Of version 1 only one hierarchy has the freezer, and none lets go of what is frozen.
+  // All are thawed before the first is ended: in version 1 only one hierarchy has the freezer, and
+  // frozen processes leave none of them.
   for (const std::string& directory : left) thaw_cgroup(directory);
   for (const std::string& directory : left) displace_cgroup(directory);
 }

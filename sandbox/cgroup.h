@@ -39,7 +39,8 @@ class Cgroup {
   // False where there is no freezer; returns once every process has stopped or goes on.
   virtual bool freeze(bool frozen) = 0;
 
-  // What holds the limit: "cgroup v2", "cgroup v1", or empty when this cgroup does not.
+  // Each returns what holds the limit: "cgroup v2", "cgroup v1", or empty when this cgroup does
+  // not.
   [[nodiscard]] virtual std::string holds_memory() const = 0;
   [[nodiscard]] virtual std::string holds_processes() const = 0;
   [[nodiscard]] virtual std::string holds_cpus() const = 0;

@@ -21,21 +21,22 @@ std::vector<CgroupHierarchy> find_cgroup_hierarchies();
 // False when the file is not there or refuses the value.
 bool write_cgroup_file(const std::string& path, const std::string& value);
 std::optional<std::string> read_cgroup_file(const std::string& path);
-// The number after `key` in lines of "key number", or the whole file when `key` is empty.
+// Returns the number after `key` in lines of "key number", or at the beginning of the file when
+// `key` is empty; 0 when there is none.
 std::int64_t read_cgroup_number(const std::string& path, const std::string& key);
-// What stands between spaces and ends of lines; nothing when the file cannot be read.
+// Returns the words between spaces and ends of lines; none when the file cannot be read.
 std::vector<std::string> read_cgroup_words(const std::string& path);
 
 // rmdir, again for up to a second while the kernel is still letting go of ended processes.
 void remove_cgroup(const std::string& directory);
 
-// Nothing when something is in it: the kernel says no.
+// Removes an empty cgroup. One that has something in it stays: the kernel says no.
 void remove_empty_cgroup(const std::string& directory);
 
-// What is frozen in it goes on: in version 1 nothing can end before.
+// Thaws what is frozen in it: in version 1 nothing that is frozen can end.
 void thaw_cgroup(const std::string& directory);
 
-// Thaws, kills everything in it, removes it. Nothing when it is not there.
+// Thaws it, kills everything in it and removes it. Does nothing when it is not there.
 void end_cgroup(const std::string& directory);
 
 }  // namespace sandbox

@@ -1,4 +1,4 @@
-// What the cgroups of a session are called, and whose one of an older name is.
+// Names the cgroups of a session, and tells whose a cgroup of an older name is.
 //
 // A name has the session's id, and the device and inode of the directory that sessions lie in: a
 // copy of a state directory has the same ids, and another inode. So neither of the two ends or
@@ -15,8 +15,8 @@ std::string cgroup_name(const std::string& session_directory);
 // Until 0.1 the id was all of the name, in a state directory and in each copy of it.
 std::string former_cgroup_name(const std::string& session_directory);
 
-// Whether something runs in the cgroup that has this very session's /workspace. False for what we
-// may not look at.
+// Returns whether something runs in the cgroup that has this very session's /workspace; false for
+// what we may not look at.
 bool is_cgroup_of(const std::string& cgroup_directory, const std::string& session_directory);
 
 }  // namespace sandbox

@@ -14,7 +14,7 @@ namespace sandbox {
 namespace {
 
 constexpr std::string_view kPrefix = "hutch-";
-// What the kernel takes at least.
+// The kernel takes no weights below these.
 constexpr std::int64_t kLeastVersion1 = 2;
 constexpr std::int64_t kLeastVersion2 = 1;
 

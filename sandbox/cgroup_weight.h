@@ -8,7 +8,7 @@
 
 namespace sandbox {
 
-// What each principal has for its busy sessions together, and what a session begins with. In
+// Each principal has this weight for its busy sessions together, and a session begins with it. In
 // version 1 it lies beside hutch itself and the rest of the host, which come first with 1024; in
 // version 2 in a group that has nothing but sessions in it.
 inline constexpr std::int64_t kPartVersion1 = 512;
@@ -18,12 +18,13 @@ struct CgroupWeight {
   int version = 2;
   std::string file;
 
-  // One of so many shares of a principal's part. False when the kernel refuses it.
+  // Sets the weight to one of `shares` shares of a principal's part. Returns false when the kernel
+  // refuses it.
   [[nodiscard]] bool set(std::int64_t shares) const;
 };
 
-// Of all sessions whose cgroup lies near ours and has a weight, by the session's id; those of other
-// state directories are among them.
+// Returns the weights of all sessions whose cgroup lies near ours and has one, by the session's id.
+// Sessions of other state directories are among them.
 std::map<std::string, CgroupWeight> find_cgroup_weights();
 
 }  // namespace sandbox

@@ -16,7 +16,7 @@ namespace {
 // composite in composite; nothing that a runner makes is deeper.
 constexpr int kDepthMax = 4;
 
-// Of a point its y, of a bar or a bin its height; NaN for what has none.
+// Returns the y of a point, the height of a bar or a bin, and NaN for what has none.
 double height_of(const json& item) {
   const json* value = &item;
   if (item.is_array()) {

@@ -28,8 +28,8 @@ constexpr milliseconds kWaitSlice{5000};
 constexpr milliseconds kConnectPatience{100};
 constexpr std::size_t kPooledMax = 16;
 
-// Of a socket that is about to be connected: 0 while it is or may come to be, or the errno of why
-// it is not.
+// Waits a moment for a socket that is about to be connected. Returns 0 when it is or may come to
+// be, else the errno of why it is not.
 base::Result<int> connection_of(int socket_fd) {
   const auto deadline = std::chrono::steady_clock::now() + kConnectPatience;
   if (TRY(base::wait_for(socket_fd, POLLOUT, deadline)) == 0) return 0;

@@ -17,7 +17,7 @@
 
 namespace sandbox {
 
-// What the box says of itself.
+// Asks the box for its status. A box that answers what cannot be is ended.
 base::Result<BoxStatus> ask_status(BoxConnection& connection, std::chrono::milliseconds patience);
 
 // Keeps idle connections, at least one while the box lives: the box stays for as long as a server
@@ -60,7 +60,8 @@ class ConnectedBox : public Box {
 
  private:
   base::Result<nlohmann::json> call(const nlohmann::json& request);
-  // Of a request that is answered with a descriptor, too.
+  // Makes a request whose answer comes with a descriptor. Returns the descriptor, and puts the
+  // answer into `reply`.
   base::Result<base::UniqueFd> call_for_fd(const nlohmann::json& request, nlohmann::json& reply);
   base::Error failed(BoxConnection connection, base::Error failure, const std::stop_token& stop);
   base::Result<Run> wait_slice(const std::string& run_id, const WaitOptions& options,

@@ -14,17 +14,17 @@ namespace sandbox {
 // Where a box has its environment. Its programs and modules name this place.
 inline constexpr char kEnvironmentPlace[] = "/environment";
 
-// What a session without an environment has: the packages of the host's /usr.
+// A session without an environment has this template: the packages of the host's /usr.
 inline constexpr char kHostTemplate[] = "host";
-// What a session gets that asks for nothing, once it is built.
+// A session that asks for nothing gets this environment, once it is built.
 inline constexpr char kDefaultEnvironment[] = "code_interpreter";
 
 // The directory of the environment that has this name now; `directory` holds all of them.
 // kNotFound names those that are there and how one is made.
 base::Result<std::string> find_environment(const std::string& directory, const std::string& name);
 
-// What a session has that asks for nothing: `configured`, unless that is empty; else the
-// environment that comes with hutch, as soon as it is built.
+// Returns the template of a session that asks for nothing: `configured`, unless that is empty; else
+// the environment that comes with hutch, as soon as it is built, and "host" until then.
 std::string usual_template(const std::string& directory, const std::string& configured);
 
 // When the environment of this name was built, milliseconds since the epoch; 0 for what is none.

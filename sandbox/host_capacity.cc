@@ -10,8 +10,8 @@ using base::Error;
 
 namespace {
 
-// Of the kernel itself, in no header of the C library: what seccomp(2) answers where BPF programs
-// have no room left (net.core.bpf_jit_limit).
+// This errno is the kernel's own, in no header of the C library. seccomp(2) answers it where BPF
+// programs have no room left (net.core.bpf_jit_limit).
 constexpr int kNotSupportedByKernel = 524;
 
 }  // namespace

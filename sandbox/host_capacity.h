@@ -9,16 +9,18 @@
 
 namespace sandbox {
 
-// What a caller is told to wait, see describe_capacity().
+// A caller is told to wait this long, see describe_capacity().
 inline constexpr std::chrono::seconds kCapacityRetryAfter{5};
 
-// Whether a step that starts a box failed with such an errno; the failures of a full disk are none.
+// Returns whether the errno of a step that starts a box means a limit of the machine. That of a
+// full disk does not.
 bool is_host_limit(int os_errno);
 
-// The failure of a start, as kCapacity where it was one of those; any other as it is.
+// Returns the failure of a start, of kind kCapacity where is_host_limit() says so; any other as it
+// is.
 base::Error as_capacity(base::Error failure);
 
-// For the caller: what has happened, and when to try again.
+// Returns an Error that tells the caller what has happened, and when to try again.
 base::Error describe_capacity(const base::Error& failure);
 
 }  // namespace sandbox

@@ -33,8 +33,9 @@ std::string place_of(const HostFolder& folder);
 // kInvalid says what a name may be: /mnt/data is another place of every box.
 base::Status check_folder_name(const std::string& name);
 
-// What --mount and [mounts] hold: "PATH", "PATH:ro" or "PATH:rw", for --mount also with "NAME=" in
-// front. The name is the last component where there is none. Device and inode stay 0.
+// Each reads a folder as --mount and [mounts] give it: "PATH", "PATH:ro" or "PATH:rw", for --mount
+// also with "NAME=" in front. The name is the last component where there is none. Device and inode
+// stay 0.
 base::Result<HostFolder> parse_folder(const std::string& text);
 base::Result<HostFolder> parse_folder(const std::string& name, const std::string& path_and_mode);
 

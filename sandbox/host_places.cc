@@ -205,7 +205,7 @@ base::Result<HostFolder> check_folder(HostFolder folder, const HostPlaces& place
     return Error::from_errno("grant " + *real, Error::Kind::kInvalid);
   }
   if (!S_ISDIR(status.st_mode)) return refused(*real + " is not a folder: grant the one it is in");
-  // What a link leads to may be changed later, by code that was granted the folder the link is in.
+  // The target of a link may be changed later, by code that was granted the folder the link is in.
   std::string plain = std::filesystem::path(folder.path).lexically_normal().string();
   while (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
   if (plain != *real) {

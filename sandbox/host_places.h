@@ -1,5 +1,5 @@
-// What of the host is never granted to a session, whoever asks: secrets, what leads to other
-// programs, and what hutch itself believes. Reads the host's file system; any thread.
+// These places of the host are never granted to a session, whoever asks: secrets, what leads to
+// other programs, and what hutch itself believes. Reads the host's file system; any thread.
 #pragma once
 
 #include <string>
@@ -17,11 +17,12 @@ struct HostPlaces {
   std::vector<std::string> never_writable;
 };
 
-// What is never granted on any host, beside what hangs on the user and on hutch's own places.
+// Returns the places that are never granted on any host, beside those that depend on the user and
+// hutch's own.
 HostPlaces system_places();
-// Keys, tokens, browser profiles and start-up configuration of the user whose home this is.
+// Adds keys, tokens, browser profiles and start-up configuration of the user whose home this is.
 void add_home(HostPlaces& places, const std::string& home);
-// Those of `add_home` that exist in the homes that /etc/passwd, or a file like it, names.
+// Adds the places of add_home() that exist in the homes that /etc/passwd, or a file like it, names.
 void add_other_homes(HostPlaces& places, const std::string& passwd_file);
 
 // The folder with its path made absolute from `here`, device and inode. kInvalid with what to do

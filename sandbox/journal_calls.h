@@ -12,7 +12,7 @@
 
 namespace sandbox {
 
-// Of a server. On a thread of its own.
+// Hears the calls, in a server, on a thread of its own.
 class JournalCalls {
  public:
   using Take = std::function<void(const std::string& session_id)>;
@@ -21,7 +21,7 @@ class JournalCalls {
   static base::Result<std::unique_ptr<JournalCalls>> listen(const std::string& state_directory,
                                                             const std::string& server_id,
                                                             Take take);
-  // Of a server that is dead.
+  // Removes the socket of a server that is dead.
   static void forget(const std::string& state_directory, const std::string& server_id);
   ~JournalCalls();
   JournalCalls(const JournalCalls&) = delete;
@@ -38,7 +38,7 @@ class JournalCalls {
   std::thread thread_;
 };
 
-// For a box. Whoever is dead does not hear it, and its socket is removed.
+// Calls all servers, from a box. One that is dead does not hear it, and its socket is removed.
 void call_for_journal(const std::string& state_directory, const std::string& session_id);
 
 }  // namespace sandbox

@@ -1,4 +1,5 @@
-// What a session may use. Every limit is finite; the defaults are the promise of the contract.
+// Limits say what a session may use. Every limit is finite; the defaults are the promise of the
+// contract.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,8 @@ constexpr Limits widest_limits() {
 
 inline constexpr int kBackgroundRunsMax = 5;
 inline constexpr int kQueuedRunsMax = 64;
-// Of a run that has a deadline: one in the background may be without, until its session ends.
+// The deadline of a run is at most this; one in the background may be without, until its session
+// ends.
 inline constexpr std::int64_t kRunSecondsMax = 600;
 inline constexpr std::int64_t kCodeBytesMax = 1 << 20;
 

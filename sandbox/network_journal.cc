@@ -32,7 +32,7 @@ constexpr int kOffsetBits = 32;
 
 std::string name_of(std::int64_t number) { return std::string(kPrefix) + std::to_string(number); }
 
-// Of the files that there are, in order.
+// Returns the numbers of the journal's files, in order.
 std::vector<std::int64_t> numbers_in(int directory_fd) {
   std::vector<std::int64_t> numbers;
   for (const std::string& name : base::names_in(directory_fd)) {
@@ -88,7 +88,7 @@ JournalEntry entry_of(const json& value) {
   return entry;
 }
 
-// Of one file, behind `offset`.
+// Returns the entries of one file behind `offset`.
 std::vector<JournalEntry> entries_in(int directory_fd, std::int64_t number, std::int64_t offset) {
   std::vector<JournalEntry> entries;
   const auto file = base::open_file(directory_fd, name_of(number), O_RDONLY | O_NOFOLLOW);

@@ -1,6 +1,6 @@
-// What a session has asked of the network, request by request: lines of JSON in files of its own
-// directory, which no box sees. hutch-box writes them as the door tells it; servers take them over
-// into their database, and remove what they have taken.
+// The journal tells what a session has asked of the network, request by request: lines of JSON in
+// files of its own directory, which no box sees. hutch-box writes them as the door tells it;
+// servers take them over into their database, and remove what they have taken.
 #pragma once
 
 #include <cstdint>
@@ -54,16 +54,19 @@ class NetworkJournal {
   // `directory_fd` is the session's, and outlives this.
   explicit NetworkJournal(int directory_fd);
 
-  // `event` of the door, see egress_protocol.h; others than of requests are nothing to it.
+  // Writes what an `event` tells of requests and bytes, see egress_protocol.h. "lost", which the
+  // box tells itself, is end_all(); others are nothing to it.
   void add(const nlohmann::json& event);
-  // Nothing more will be told of what is under way.
+  // Ends the requests that are under way: nothing more will be told of them.
   void end_all();
 
-  // That nobody has taken over, as it was at the last look.
+  // Returns how many bytes the journal's files have: those that were there at the last
+  // look_again(), and what was written since.
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
-  // Some of it waits in memory: the disk does not take it.
+  // Returns whether some of it waits in memory, since the disk does not take it.
   [[nodiscard]] bool is_stuck() const { return !unwritten_.empty(); }
-  // What was taken over is gone; and what could not be written is tried again.
+  // Tries again to write what could not be written, and counts bytes() anew: servers remove what
+  // they have taken over.
   void look_again();
 
  private:

@@ -19,7 +19,7 @@ struct NetworkQuota {
   std::int64_t principal_requests_per_second = 1000;
   std::int64_t principal_connections = 1024;
   std::optional<std::int64_t> principal_bytes_a_day;  // both ways, by UTC; nothing: no limit
-  // Of these, when the box began:
+  // These two say how many of them were left when the box began, and on which day that was.
   std::int64_t principal_bytes_left = 0;
   std::int64_t principal_day = 0;
 

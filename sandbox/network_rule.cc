@@ -29,7 +29,8 @@ bool is_label(std::string_view label) {
          !label.ends_with('-') && std::all_of(label.begin(), label.end(), is_label_character);
 }
 
-// What inet_aton(3) would take for the last part of an address: then the whole is none of a name.
+// Returns whether inet_aton(3) would take the label for the last part of an address: then the whole
+// is no name.
 bool is_number(std::string_view label) {
   const bool hexadecimal = label.starts_with("0x");
   const std::string_view digits = hexadecimal ? label.substr(2) : label;
@@ -255,6 +256,11 @@ bool is_within(const NetworkRule& rule, const std::vector<NetworkRule>& most) {
                      [&other](const std::string& m) { return has_method(other, m); }));
     return port && host && methods && is_path_within(rule.path, other.path);
   });
+}
+
+bool are_within(const std::vector<NetworkRule>& rules, const std::vector<NetworkRule>& most) {
+  return std::all_of(rules.begin(), rules.end(),
+                     [&most](const NetworkRule& rule) { return is_within(rule, most); });
 }
 
 }  // namespace sandbox

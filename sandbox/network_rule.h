@@ -59,5 +59,6 @@ bool limits_requests(const NetworkRule& rule);
 
 // Whether all that `rule` allows is allowed by one of `most`.
 bool is_within(const NetworkRule& rule, const std::vector<NetworkRule>& most);
+bool are_within(const std::vector<NetworkRule>& rules, const std::vector<NetworkRule>& most);
 
 }  // namespace sandbox

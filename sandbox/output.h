@@ -20,7 +20,7 @@ inline constexpr Format kFormats[] = {
     {"csv", ".csv", false},   {"chart", ".chart.json", false},
 };
 
-// Of one form of one output, in a result; more only fills a model's context.
+// A result has at most this much of one form of one output; more only fills a model's context.
 inline constexpr std::size_t kFormatCharactersMax = 20'000;
 inline constexpr std::size_t kSeriesPointsMax = 1'000;
 
@@ -28,17 +28,19 @@ inline constexpr std::size_t kSeriesPointsMax = 1'000;
 // `files` are the forms that have a file: {<format>: {total_bytes, file}}.
 nlohmann::json checked_output(const nlohmann::json& raw);
 
-// Whether an output is HTML and nothing that says the same in words, numbers or a picture.
+// Returns whether an output is HTML and nothing that says the same in words, numbers or a picture.
 bool is_page(const nlohmann::json& output);
 
-// Whether a text is only what an object says of itself that has none: `<Map object at 0x…>`.
+// Returns whether a text is only what an object says of itself that has no words of its own, such
+// as `<Map object at 0x…>`.
 bool is_bare(const nlohmann::json& text);
 
-// The file of the picture that an output of this run names, <number>.png in the run's folder; empty
-// for none. `output` may be anything: boxes are not believed.
+// Returns the file of the picture that an output of this run names, <number>.png in the run's
+// folder; empty for none. `output` may be anything: boxes are not believed.
 std::string picture_name(const nlohmann::json& output, const std::string& run_id);
 
-// The same for the file that has a form of the output whole; empty where the output has all of it.
+// Returns the file that has a form of the output whole, in the run's folder too; empty where the
+// output has all of it. `output` may be anything here as well.
 std::string whole_name(const nlohmann::json& output, const std::string& run_id,
                        std::string_view format);
 

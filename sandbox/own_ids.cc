@@ -44,7 +44,7 @@ std::int64_t id_outside(const std::string& map, std::int64_t id) {
 }
 
 bool may_be_root_of_host() {
-  // What is above the namespace above is not to be seen; there only root can become root again.
+  // The map shows the namespace above and none further up; there only root can become root again.
   return id_outside(read("/proc/self/uid_map"), ::geteuid()) <= 0;
 }
 

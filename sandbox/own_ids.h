@@ -10,14 +10,15 @@ namespace sandbox {
 // rootless container we are root of few ids: then sessions share ours, as an ordinary user's do.
 bool can_give_ids(std::int64_t first, std::int64_t count);
 
-// The same for the text of a /proc/<pid>/uid_map: lines of "inside outside count".
+// Returns whether the text of a /proc/<pid>/uid_map, lines of "inside outside count", has all ids
+// of the range in one line.
 bool map_has_ids(const std::string& map, std::int64_t first, std::int64_t count);
 
-// Whether we may be the host's own root, whom the kernel spares the limit of processes
+// Returns whether we may be the host's own root, whom the kernel spares the limit of processes
 // (setrlimit(2)), also within user namespaces. Never false where we are.
 bool may_be_root_of_host();
 
-// Who `id` is in the namespace above, after such a text; -1: nobody.
+// Returns who `id` is in the namespace above, after such a text; -1: nobody.
 std::int64_t id_outside(const std::string& map, std::int64_t id);
 
 }  // namespace sandbox

@@ -182,7 +182,7 @@ json run_to_json(const Run& run) {
 
 namespace {
 
-// Of one that a box may have written: what is none of it is left out.
+// Reads a NetworkUse that a box may have written: anything that is no part of one is left out.
 NetworkUse network_use_from_json(const json& value) {
   NetworkUse use;
   if (!value.is_object()) return use;

@@ -42,7 +42,7 @@ inline bool is_terminal(RunStatus status) {
   return status != RunStatus::kQueued && status != RunStatus::kRunning;
 }
 
-// Of contexts: "python-x7k2".
+// The name of a context, such as "python-x7k2", has at most this many bytes.
 inline constexpr std::size_t kContextNameMax = 64;
 inline constexpr std::size_t kContextsMax = 16;  // of a session, beside the shared interpreters
 struct RunContext {
@@ -50,7 +50,7 @@ struct RunContext {
   std::string directory;
 };
 
-// What the standard input of a run's process is.
+// Input says what the standard input of a run's process is.
 enum class Input { kNothing, kPipe, kTerminal };
 
 // In characters.
@@ -66,7 +66,7 @@ struct RunRequest {
   std::int64_t timeout_seconds = 0;  // 0: none, for background runs only
   bool background = false;
   bool restart = false;  // in a fresh interpreter
-  // Of Python, JavaScript and TypeScript: runs of a context have an interpreter of their own.
+  // Runs of a context have an interpreter of their own, in Python, JavaScript and TypeScript.
   // Empty: the one that all others share.
   std::string context = {};
   std::string directory = {};  // in which its interpreter starts, if it does; empty: /workspace
@@ -74,8 +74,8 @@ struct RunRequest {
   Input input = Input::kNothing;
   TerminalSize terminal;
   std::map<std::string, std::string> env;
-  // Where that is what it is for, its manager of packages and their names, "pip numpy": until it
-  // has ended, code that misses a package is told to wait for it.
+  // If the run installs packages, this names their manager and them, "pip numpy": until it has
+  // ended, code that misses a package is told to wait for it.
   std::string installs = {};
 };
 
@@ -96,7 +96,7 @@ struct FileChange {
   bool possibly_incomplete = false;
 };
 
-// What a run has asked of the network; hosts as "host:port", each once.
+// A NetworkUse says what a run has asked of the network; hosts as "host:port", each once.
 struct NetworkUse {
   static constexpr std::size_t kListedMax = 50;  // of each kind
   struct Refusal {
@@ -110,11 +110,11 @@ struct NetworkUse {
   [[nodiscard]] bool empty() const { return allowed.empty() && refused.empty() && bytes == 0; }
 };
 
-// How the note begins of a run that has found out so.
+// The note of a run that has met with no network begins with this.
 inline constexpr std::string_view kNoNetworkNote =
     "this session has no network but its own loopback";
 
-// How the reason begins of what no rule allows.
+// The reason of a refusal begins with this when no rule allows what was asked for.
 inline constexpr std::string_view kNotAllowed = "not allowed by this session's network policy";
 
 struct Run {
@@ -154,7 +154,8 @@ struct Run {
 
 nlohmann::json network_use_to_json(const NetworkUse& use);
 
-// What says which run it is, and how far: what it has given so far may be megabytes.
+// Returns which run it is and how far it is, without what it has given so far, which may be
+// megabytes.
 Run without_results(const Run& run);
 
 // `run` as one JSON object: the wire to the server, record.json and the database column.

@@ -1,5 +1,5 @@
-// What writes to the standard input of a run, as a server gets it from the box: no process is in
-// between. Of one owner, one thread.
+// A RunInput writes to the standard input of a run. A server gets it from the box: no process is in
+// between. It has one owner, on one thread.
 #pragma once
 
 #include <chrono>
@@ -17,12 +17,12 @@ struct RunInput {
   bool is_terminal = false;
 };
 
-// All of `bytes`, waiting for a process that reads slowly: at most for so long without progress,
-// then the Error is kConflict. kNotFound: nobody will read it any more.
+// Writes all of `bytes`, and waits for a process that reads slowly: at most for `patience` without
+// progress, then the Error is kConflict. kNotFound: nobody will read it any more.
 base::Status write_input(const RunInput& input, std::string_view bytes,
                          std::chrono::milliseconds patience);
 
-// TIOCSWINSZ, ioctl_tty(2): what runs in it gets SIGWINCH.
+// Sets the size of a terminal (TIOCSWINSZ, ioctl_tty(2)): what runs in it gets SIGWINCH.
 base::Status set_terminal_size(int fd, TerminalSize size);
 
 }  // namespace sandbox

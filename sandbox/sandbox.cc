@@ -223,7 +223,7 @@ class LinuxSandbox : public Sandbox {
     const base::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     ready.write_end.reset();
     auto line = read_ready_line(ready.read_end.get());
-    // What does not say that it is ready is not left to become so.
+    // A hutch-box that does not say that it is ready is not left to become so.
     if ((!line.ok() || !line.value().ends_with('\n')) && process.valid()) {
       (void)::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
       (void)base::wait_for(process.get(), POLLIN, std::chrono::steady_clock::now() + kEndPatience);

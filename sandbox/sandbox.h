@@ -23,7 +23,7 @@
 
 namespace sandbox {
 
-// What a box uses now; 0: nobody counts it on this host.
+// A BoxUsage says what a box uses now; 0: nobody counts it on this host.
 struct BoxUsage {
   std::int64_t memory_bytes = 0;  // with cache_bytes
   std::int64_t cache_bytes = 0;
@@ -62,10 +62,10 @@ class Box {
   virtual base::Result<Run> wait(const std::string& run_id, const WaitOptions& options,
                                  std::stop_token stop) = 0;
   virtual base::Status cancel(const std::string& run_id) = 0;
-  // What writes to the standard input of a run that was started with one. kNotFound: nobody reads
-  // it.
+  // Returns what writes to the standard input of a run that was started with one; kInvalid for any
+  // other run. kNotFound: nobody reads it.
   virtual base::Result<RunInput> input_of(const std::string& run_id) = 0;
-  // It ends where it is; a terminal's does not.
+  // Ends the standard input of a run where it is; kInvalid for that of a terminal.
   virtual base::Status end_input(const std::string& run_id) = 0;
   // Cancels its runs, and ends the interpreter of a context. kNotFound: there is no such context.
   virtual base::Status end_context(const std::string& context) = 0;
@@ -84,34 +84,36 @@ class Box {
   // without a server it ends after some seconds, and not after the server's detach time.
   virtual base::Status end_with_connection() = 0;
 
-  // What its session may reach besides from now on, or not any more. kUnsupported, with the reason:
-  // this box cannot, and the next one will.
+  // Adds `rules` to what its session may reach from now on, or takes them back. kUnsupported, with
+  // the reason: this box cannot, and the next one will.
   virtual base::Status allow(const std::vector<NetworkRule>& rules, bool take_back) = 0;
   // From now on it reaches what this says, in place of all before. Where it is refused, nothing has
   // changed. kUnsupported: its processes would have to start anew for that.
   virtual base::Status set_network(const BoxNetwork& network) = 0;
 
-  // Room for a file that is to be written from outside, until the box has counted it. kLimit when
-  // the session's disk_mb do not leave so much. Where a quota holds the disk, it answers for
+  // Takes room for a file that is to be written from outside, until the box has counted it. kLimit
+  // when the session's disk_mb do not leave so much. Where a quota holds the disk, it answers for
   // itself.
   virtual base::Status take_disk_room(std::int64_t bytes) = 0;
 
-  // O_PATH directory descriptor of what the code in the box sees as "/".
+  // Returns an O_PATH descriptor of the directory that the code in the box sees as "/".
   virtual base::Result<base::UniqueFd> root() = 0;
 
-  // A socket, not blocking, that is connected to a TCP port of the box, or about to be where who
-  // listens has no room. kNotFound: nothing listens there.
+  // Returns a socket, not blocking, that is connected to a TCP port of the box, or about to be
+  // where who listens has no room. kNotFound: nothing listens there.
   virtual base::Result<base::UniqueFd> connect(std::uint16_t port) = 0;
 
-  // How long its session goes on, whatever becomes of the wall clock.
-  // `pauses`: then it is paused, and else it ends with its files.
+  // Sets how long its session goes on, whatever becomes of the wall clock. `pauses`: then it is
+  // paused, and else it ends with its files.
   virtual base::Status set_lifetime(std::int64_t ends_in_ms, bool pauses) = 0;
 
   // Ends every process of the box. Returns when that has happened and all runs are recorded.
   virtual base::Status shutdown() = 0;
-  // The same of a session that is deleted: its runs are told that its files are lost, too.
+  // Ends the box of a session that is deleted: as shutdown(), but its runs are told that its files
+  // are lost, too.
   virtual base::Status shutdown_for_good() = 0;
-  // The same, unless runs are in progress: kConflict. The session's next run is told why.
+  // Ends the box as shutdown() does, unless runs are in progress: kConflict. The session's next run
+  // is told why.
   virtual base::Status shutdown_if_idle(const std::string& why) = 0;
 };
 
@@ -119,19 +121,21 @@ class Sandbox {
  public:
   virtual ~Sandbox() = default;
 
-  // The running box of a session, from whichever server it came. kNotFound when there is none.
+  // Returns the running box of a session, from whichever server it came. kNotFound when there is
+  // none.
   virtual base::Result<std::shared_ptr<Box>> find(const std::string& session_id) = 0;
 
-  // The same only to look: does not keep it from ending when no server uses it.
+  // Returns the box as find() does, but only to look: does not keep it from ending when no server
+  // uses it.
   virtual base::Result<std::shared_ptr<Box>> look_at(const std::string& session_id) = 0;
 
-  // What the running box of a session says of itself. One that has not answered by then is left
-  // alone, and the Error is kUnavailable.
+  // Returns what the running box of a session says of itself. A box that has not answered within
+  // `patience` is left alone, and the Error is kUnavailable.
   virtual base::Result<BoxStatus> glance_at(const std::string& session_id,
                                             std::chrono::milliseconds patience) = 0;
 
-  // Until boxes with this environment, or with none, start as fast as they will here: seconds at
-  // most, after the first time one. Or until `stop`.
+  // Waits until boxes with this environment, or with none, start as fast as they will here: seconds
+  // at most, after the first time one. Or until `stop`.
   virtual void wait_until_warm(const std::string& environment_directory,
                                const std::stop_token& stop) = 0;
 
@@ -164,13 +168,15 @@ struct SandboxConfig {
   std::string program_directory;   // hutch-box and hutch-init
   std::string data_directory;      // runners and profiles
   std::int64_t detach_seconds = 60;
-  // What makes new sessions quick: a Python that has imported much, and forks itself into boxes.
+  // A zygote makes new sessions quick: a Python that has imported much, and forks itself into
+  // boxes.
   enum class Zygote { kOff, kUse, kStart };  // kUse: where another server has started it
   Zygote zygote = Zygote::kOff;
   std::string zygote_directory;           // for its socket, lock and log; ours alone, exists
   std::chrono::seconds zygote_rest{600};  // unused for so long it ends, unless it was the last used
   std::string egress_directory;           // for the socket, lock and log of hutch-egress; exists
-  // What most sessions will have, so that its zygote is started ahead; empty: the host's packages.
+  // Most sessions will have this environment, so its zygote is started ahead; empty: the host's
+  // packages.
   std::string usual_environment;
 };
 

@@ -14,7 +14,7 @@ using base::Error;
 namespace {
 
 constexpr const char* kLockFile = "/lock";
-// Those who only look hold a shared lock for a moment.
+// Processes that only look hold a shared lock for a moment, so take() tries again.
 constexpr int kLookersMax = 100;
 constexpr int kLookerPauseMs = 2;
 

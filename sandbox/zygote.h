@@ -14,7 +14,7 @@ namespace sandbox {
 // Where the zygote of an environment has its socket, lock and log; empty: that of the host.
 std::string zygote_directory_of(const std::string& of_host, const std::string& environment);
 
-// Of one environment, or of the host.
+// A Zygote stands for the zygote of one environment, or of the host.
 class Zygote {
  public:
   Zygote(const SandboxConfig& config, std::string environment_directory);
@@ -27,7 +27,7 @@ class Zygote {
   void let_go();
   [[nodiscard]] std::chrono::steady_clock::time_point last_ensured() const;
 
-  // Its own, for its socket, lock and log.
+  // Returns its own directory, for its socket, lock and log.
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
  private:
@@ -46,12 +46,13 @@ class Zygote {
   int attempts_ = 0;              // in a row
 };
 
-// True while there is one in this directory, warm or not; one that has just been started counts.
+// Returns true while there is a zygote in this directory, warm or not; one that has just been
+// started counts.
 bool zygote_lives(const std::string& directory_path);
 // Waits until the zygote of this directory is warm, while it lives. The error is what stands last
 // in its log.
 base::Status wait_for_zygote(const std::string& directory_path, std::chrono::seconds patience);
-// What the last one in this directory has said.
+// Returns the last line that the last zygote in this directory has logged, or why there is none.
 std::string words_of_zygote(const std::string& directory_path);
 
 }  // namespace sandbox

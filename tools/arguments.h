@@ -52,8 +52,9 @@ nlohmann::json schema_of(const std::vector<Argument>& table);
 base::Result<Arguments> check_arguments(const std::vector<Argument>& table,
                                         const nlohmann::json& given);
 
-// What starts in a sandbox takes the variables of its session and of its run in one message, in
-// which those of the run stand with their names once more.
+// Bytes that variables may take, NAME=value and a NUL each, for a session and for a run alike: a
+// process that starts in a sandbox gets both in one message, in which the names of the run's stand
+// once more.
 inline constexpr std::size_t kEnvironmentBytesMax = 48 * 1024;
 inline constexpr std::size_t kVariableNameBytesMax = 200;
 

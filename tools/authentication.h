@@ -24,7 +24,8 @@ mcp::auth::Authenticator make_authenticator(sessions::Store& store,
 mcp::auth::Authorizer make_authorizer(const mcp::Server& server,
                                       const std::shared_ptr<mcp::auth::ResourceServer>& oauth);
 
-// The same of what is asked for before a message is read: of a route's kind.
+// Makes the check that comes before a message is read: it refuses a principal whose token is not
+// for routes of the kind that is asked.
 std::function<std::optional<mcp::auth::Challenge>(const mcp::Principal&, mcp::http::Route::Access)>
 make_route_authorizer(const std::shared_ptr<mcp::auth::ResourceServer>& oauth);
 

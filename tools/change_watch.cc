@@ -155,7 +155,7 @@ void ChangeWatch::wait() {
   std::vector<Feed*> feeds{nullptr};
   for (auto& [session_id, feed] : feeds_) {
     if (feed.taken_at) {
-      // What else comes until then is told with it.
+      // Changes that come until then are told together with these.
       next = std::min(next, *feed.taken_at);
     } else {
       entries.push_back({feed.changes.fd(), POLLIN, 0});

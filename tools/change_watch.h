@@ -51,7 +51,7 @@ class ChangeWatch {
     bool begun = false;  // it has been looked at once
     std::string session_id;
   };
-  // Of one session. For the thread only.
+  // Hears of changes in one session. Only the thread uses it.
   struct Feed {
     sandbox::files::ChangeFeed changes;
     std::set<Key> keys;

@@ -11,8 +11,8 @@ namespace {
 constexpr std::string_view kMarkLittle = "\xff\xfe";
 constexpr std::string_view kMarkBig = "\xfe\xff";
 constexpr std::size_t kWideLeast = 4;  // with one unit of text at least
-// Of a text in a language that is written in Latin letters few bytes are none of ASCII's: what has
-// more is another charset, or no text.
+// A text in a language that is written in Latin letters has few bytes beyond ASCII: where more than
+// one in so many is, the bytes are another charset, or no text.
 constexpr std::size_t kOthersOneIn = 3;
 
 bool is_plain(char byte) {
@@ -37,7 +37,7 @@ class Converter {
   [[nodiscard]] bool is_open() const { return handle_ != reinterpret_cast<iconv_t>(-1); }
 
   std::optional<std::string> convert(std::string_view bytes, std::size_t& used) {
-    // Of any of these charsets a unit makes three bytes of UTF-8 at most.
+    // One unit of any of these charsets becomes three bytes of UTF-8 at most.
     std::string text(bytes.size() * 3, '\0');
     char* from = const_cast<char*>(bytes.data());
     std::size_t from_left = bytes.size();

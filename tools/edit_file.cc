@@ -90,7 +90,8 @@ std::vector<std::size_t> places_alike(const std::string& text, const std::string
   return places;
 }
 
-// What would help whoever has remembered the text wrongly: where something like it does stand.
+// Says where something like `wanted` stands, for whoever has remembered the text wrongly; empty
+// where nothing like it does.
 std::string nearest(const std::string& text, const std::string& wanted) {
   const auto alike = places_alike(text, wanted);
   if (!alike.empty()) {
@@ -110,7 +111,8 @@ bool ends_lines_with_crlf(const std::string& text) {
   return lines > 0 && lines == static_cast<std::ptrdiff_t>(places_of(text, "\r\n").size());
 }
 
-// What a model has read and writes anew has "\n", whatever the file's lines end with.
+// Returns `text` with the line ends of the file: a model writes "\n" anew, whatever the lines that
+// it has read end with. A text with "\r" stays as it is.
 std::string with_line_ends_of(const std::string& file, const std::string& text) {
   if (text.find('\r') != std::string::npos || !ends_lines_with_crlf(file)) return text;
   std::string result;
@@ -140,7 +142,7 @@ std::string replaced(const std::string& text, const std::vector<std::size_t>& pl
   return result.append(text, from);
 }
 
-// Nothing: the file has changed since it was read, and is as it then was.
+// Returns nothing where the file has changed since it was read; it is then left as it is.
 base::Result<std::optional<Reply>> edit_once(const Services& services,
                                              const sessions::Session& session,
                                              const sandbox::files::BoxFiles& files,
@@ -193,7 +195,8 @@ base::Result<std::optional<Reply>> edit_once(const Services& services,
   return std::optional<Reply>(std::move(reply));
 }
 
-// What another tool or the code has written since the file was read stays, and is edited with it.
+// Edits the file so that what another tool or the code has written since it was read stays: it is
+// then read anew, and edited with that. Fails with kUnavailable after kAttemptsMax attempts.
 base::Result<Reply> edit(const Services& services, const sessions::Session& session,
                          const Arguments& arguments) {
   const auto files = files_in(TRY(services.sessions.root_of(session)), session);

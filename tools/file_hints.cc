@@ -12,7 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-// What reads it in two lines, in an environment that has packages.
+// Gives for each MIME type the code that reads such a file in two lines, in an environment that has
+// packages.
 constexpr std::pair<std::string_view, std::string_view> kReaders[] = {
     {"application/pdf",
      "from pypdf import PdfReader\nfor page in PdfReader(PATH).pages: print(page.extract_text())"},

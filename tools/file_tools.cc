@@ -33,16 +33,19 @@ namespace {
 
 constexpr std::int64_t kReadDefaultBytes = 30'000;
 constexpr std::int64_t kReadMostBytes = 4 << 20;
-// Of a content, as JSON: a result has it twice, for models and for programs, and stays below that.
+// Characters that a content may have as JSON: a result has it twice, for models and for programs,
+// and stays below 1 MiB.
 constexpr std::size_t kContentCharactersMax = 380'000;
-// Of bytes that nobody has asked for as such: more would only fill a model's context.
+// Bytes that are shown of what is no text, where nobody has asked for them as such: more would only
+// fill a model's context.
 constexpr std::size_t kUnaskedBytesMax = 3'000;
-// Where the answer says what code reads the file.
+// Bytes that are shown of it where the answer says what code reads the file.
 constexpr std::size_t kHintedBytesMax = 300;
-// What a client may take into the model's context, where the model asked for that much.
+// Characters that a client may take into the model's context, where the model asked for that much.
 constexpr int kResultCharactersMax = 400'000;
 constexpr std::int64_t kContentMostBytes = 16 << 20;
-// Of a list that goes deeper than the directory that was asked for.
+// Entries that are shown below one directory, in a list that goes deeper than the directory that
+// was asked for.
 constexpr std::size_t kShownInADirectory = 200;
 constexpr std::int64_t kTypedBytes = 4096;  // that say what a file is
 
@@ -140,7 +143,8 @@ base::Result<Reply> content_reply(sandbox::files::ReadResult read, std::int64_t 
   return reply;
 }
 
-// What a piece from further on is a piece of, the beginning tells.
+// Returns the beginning of the file, which tells what kind of file a piece from further on is of;
+// empty where it cannot be read.
 std::string beginning_of(const BoxFiles& files, const sandbox::files::ReadResult& read,
                          std::int64_t offset) {
   if (offset == 0) return read.content;
@@ -267,7 +271,7 @@ base::Result<std::int64_t> changed_since(const Services& services, const std::st
   }
   const auto state =
       TRY(services.sessions.wait_run(context.principal().id, text, {}, context.cancelled()));
-  // Of one that has not started, or never did, since it was asked for.
+  // A run that has not started, or never did, counts from when it was asked for.
   const auto& run = state.run;
   const std::int64_t since = run.started_at_ms != 0 ? run.started_at_ms : run.queued_at_ms;
   // A file's times are those of the last tick, up to 10 ms ago (time(7)).
@@ -327,7 +331,7 @@ bool is_below_any(const std::map<std::string, std::size_t>& directories, const s
   return false;
 }
 
-// Of a path below the directory that is listed what follows.
+// Returns the part of `path` that follows the directory; all of it where it is not below.
 std::string below(const std::string& directory, const std::string& path) {
   return path.starts_with(directory + "/") ? path.substr(directory.size() + 1) : path;
 }

@@ -134,7 +134,8 @@ class Packing {
     return base::error(Error::Kind::kInvalid, "it is no file");
   }
 
-  // What it holds may be changing, and growing.
+  // Writes the file into the zip. It may be changing and growing, so each piece is held against the
+  // bounds.
   base::Status pour(int fd) {
     off_t offset = 0;
     while (true) {

@@ -1,5 +1,5 @@
-// What this server takes for itself on the disk of its state directory: runs of all sessions, and
-// what hutch knows of them, are there too.
+// Checks the room for what this server itself puts on the disk of its state directory: runs of all
+// sessions, and what hutch knows of them, are there too.
 #pragma once
 
 #include <cstdint>

@@ -89,7 +89,7 @@ base::Error no_apt() {
 
 base::Status check_network(const Services& services, const sessions::Session& session,
                            const PackageManager& manager) {
-  const auto network = TRY(services.sessions.network_of(session));
+  const auto network = TRY(services.sessions.networks().network_of(session));
   const auto& indexes = services.sessions.config().network.indexes;
   const auto index = indexes.find(manager.name);
   std::string host = "its index";

@@ -10,7 +10,8 @@ namespace tools {
 
 namespace {
 
-// Those of the database: what one server has asked a client, another can go on with.
+// Returns the keys of the database: another server can go on with what one has asked a client.
+// Returns none, and reports a fault, where they cannot be read.
 std::vector<mcp::StateKey> state_keys(const mcp::Server& server, sessions::Store& store) {
   std::vector<mcp::StateKey> keys;
   const auto kept = store.sealing_keys(base::now_ms());

@@ -29,10 +29,11 @@ std::size_t bytes_of(const json& value) {
                            : sandbox::wire::print_json(value).size();
 }
 
-// What is beyond this repeats what the text says; more than a look at the data itself is in its
-// file.
+// Bytes of data that are shown beside a text: more of it repeats what the text says, and whoever
+// wants more than a look at it finds it in its file.
 constexpr std::size_t kDataBesideTextMax = 1'200;
-// Of a value: whoever wants more of it asks the code for the part that matters.
+// Characters that are shown of one value: whoever wants more of it asks the code for the part that
+// matters.
 constexpr std::size_t kProseCharactersMax = 4'000;
 
 bool says_it(const json& output, const char* form) {
@@ -91,7 +92,8 @@ class Filling {
   }
 
  private:
-  // What every output has, whatever is left out of it. Main results have their place for sure.
+  // Places the members that stay, whatever else is left out of an output. Those of main results
+  // come first, so that no others take their room.
   void begin() {
     std::vector<json> frames;
     for (const json& output : given_) {

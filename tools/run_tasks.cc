@@ -66,7 +66,7 @@ std::optional<mcp::TaskPage> RunTasks::list(const mcp::Principal& principal,
     page.next_cursor = cursor_behind(runs.value().back());
   }
   for (const sessions::RunHead& run : runs.value()) {
-    // Of one that has ended the row says all; of another its box knows.
+    // The row says all of a run that has ended; of another its box knows.
     if (run.finished_at) {
       page.tasks.push_back(task_of_run({run.session_id, sessions::run_of(run)}));
     } else if (auto task = find(principal, run.id)) {

@@ -36,7 +36,7 @@ void add_section(std::string& text, const char* title, const std::string& body) 
   if (!body.ends_with('\n')) text += '\n';
 }
 
-// Of all forms the one that is meant to be read; where there is none, the next best.
+// Adds the form of an output that is meant to be read; where there is none, the next best.
 void add_prose(std::string& text, const json& output) {
   const char* title = output.value("is_main_result", false) ? "result" : "output";
   for (const char* key : {"text", "markdown", "latex", "json", "html", "svg"}) {

@@ -55,7 +55,7 @@ json run_schema(std::vector<std::string> required = {"session_id", "run_id", "la
                        std::move(required));
 }
 
-// What the client sees of a run in progress: its id, and the newest line.
+// Tells the client of a run in progress: its id, and the newest line.
 class ProgressReport {
  public:
   ProgressReport(sessions::Manager& sessions, mcp::CallContext& context, const RunState& state)
@@ -228,7 +228,7 @@ mcp::Tool run_code(const Services& services) {
                    });
 }
 
-// The same result, or a list of runs in its place.
+// Returns the schema for that result or a list of runs in its place.
 json with_runs(json schema) {
   schema["properties"]["runs"] = {{"type", "array"}};
   return schema;

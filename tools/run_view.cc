@@ -24,7 +24,7 @@ namespace {
 // JSON makes more of control characters and quotes; then less of a stream is shown.
 constexpr std::size_t kStreamsPrintedMax = 36'000;
 constexpr std::size_t kStreamsRoomLeast = kStreamsPrintedMax / 6;
-// Of a longer stream only the two ends are read.
+// Bytes of a stream that is read whole; of a longer one only the two ends are.
 constexpr std::int64_t kLookedThroughBytes = 256 * 1024;
 constexpr std::size_t kNameCharacters = 300;
 constexpr std::size_t kMessageCharacters = 2'000;
@@ -77,7 +77,8 @@ std::string as_read(std::string_view bytes, Window& window) {
   return with_repeats_counted(seen.text);
 }
 
-// What is not too much to be looked through: of its lines as they are seen, head and tail.
+// Returns a stream that is short enough to be read whole: its lines as they are seen, cut to head
+// and tail where they do not fit.
 Window all_or_ends(const RunView& view, Stream stream, std::int64_t total, std::size_t room) {
   Window window;
   window.next_offset = total;
@@ -276,8 +277,8 @@ json shown_change(const sandbox::FileChange& change) {
   return shown;
 }
 
-// Of what a tool keeps for itself one entry: many files, which say less than the few that the code
-// has made.
+// Returns the changed files, with one entry for each folder that a tool keeps for itself: its many
+// files say less than the few that the code has made.
 std::vector<json> entries_of_changes(const Run& run) {
   std::vector<json> entries;
   std::map<std::string, std::size_t> folders;

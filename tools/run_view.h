@@ -15,10 +15,10 @@ namespace tools {
 
 // Characters of structuredContent, printed, and of the text.
 inline constexpr std::size_t kResultCharacters = 60'000;
-// Of those, of stdout and stderr together, whose beginning and end are shown. Counted in bytes, of
-// which a character has at least one.
+// How many of these stdout and stderr have together, where their beginning and end are shown. They
+// are counted in bytes, of which a character has at least one.
 inline constexpr std::size_t kInlineOutputBytes = 10'000;
-// The same from an offset on, in one piece.
+// How many both have where they are read on from an offset, in one piece.
 inline constexpr std::size_t kFollowedOutputBytes = 30'000;
 inline constexpr std::size_t kTracebackCharacters = 8'000;
 
@@ -34,13 +34,13 @@ struct RunView {
   std::optional<std::int64_t> stderr_offset;
 };
 
-// {session_id, run_id, language, status, ..} as in the contract.
+// Returns {session_id, run_id, language, status, ..} as in the contract.
 nlohmann::json structured_run(const RunView& view);
 
-// Whether the text says which session the run is of: not where that is the connection's own.
+// Says whether the text names the session of the run: not where that is the connection's own.
 enum class SessionName { kShown, kUnderstood };
 
-// The same for a reader: made from structured_run()'s result alone.
+// Returns the run as text for a reader, made from structured_run()'s result alone.
 std::string text_of_run(const nlohmann::json& structured,
                         SessionName session_name = SessionName::kShown);
 

@@ -133,8 +133,8 @@ std::optional<mcp::Page> SandboxResources::list(const std::string& cursor,
   add_shared(context.principal().id, all);
   add_written(context.principal().id, all);
   mcp::Page page;
-  // What has come or gone since the last page has moved the others: a client that must not miss any
-  // is told of the change.
+  // Entries that have come or gone since the last page have moved the others: a client that must
+  // not miss any is told of the change.
   for (std::size_t i = *begin; i < std::min(all.size(), *begin + kPageSize); ++i) {
     page.items->push_back(std::move(all[i]));
   }

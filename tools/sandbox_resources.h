@@ -12,7 +12,7 @@ class SandboxResources final : public mcp::ResourceProvider {
   SandboxResources(const Services& services, ChangeWatch& watch)
       : services_(services), watch_(watch) {}
 
-  // What was shared, then what the newest runs have written.
+  // Lists what was shared, then what the newest runs have written.
   std::optional<mcp::Page> list(const std::string& cursor, mcp::CallContext& context) override;
   nlohmann::json templates() override;
   mcp::ReadAnswer read(const std::string& uri, mcp::CallContext& context) override;

@@ -1,4 +1,4 @@
-// What a token may do. One without scopes may do everything its principal may.
+// Scopes say what a token may do. A token without scopes may do everything its principal may.
 #pragma once
 
 #include <algorithm>

@@ -92,7 +92,8 @@ json structured_pause(const sessions::SessionState& state) {
 
 namespace {
 
-// What is not as it is in any session: limits, and those that the kernel does not hold.
+// Returns a line about limits that are not as in any session, and about those that the kernel does
+// not hold; empty where there are none.
 std::string line_of_limits(const json& value) {
   std::string line;
   for (const sandbox::LimitRow& row : sandbox::kLimitRows) {

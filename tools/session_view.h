@@ -10,9 +10,10 @@
 namespace tools {
 
 nlohmann::json structured_session(const sessions::SessionState& state);
-// The same after it was to be paused: what had nothing running says so.
+// Returns structured_session() of a session that was to be paused; one that had nothing running
+// says so.
 nlohmann::json structured_pause(const sessions::SessionState& state);
-// How much is said of limits and isolation: nothing; what is not as in any session; all.
+// Says how much is told of limits and isolation: nothing; what is not as in any session; all.
 enum class Detail { kNone, kUnusual, kWhole };
 std::string text_of_session(const nlohmann::json& structured, Detail detail = Detail::kWhole);
 

@@ -9,11 +9,11 @@
 
 namespace tools {
 
-// An object with allow, block_outbound, credentials and deny_addresses, or null. kInvalid names
-// what is wrong with which member.
+// Reads an object with allow, block_outbound, credentials and deny_addresses, or null. Fails with
+// kInvalid, naming what is wrong with which member.
 base::Result<sessions::NetworkWish> network_wish(const nlohmann::json& value);
 
-// An object with read_only, read_write and blocked, or null. Errors as above.
+// Reads an object with read_only, read_write and blocked, or null. Fails as network_wish() does.
 base::Result<sessions::FilesystemWish> filesystem_wish(const nlohmann::json& value);
 
 }  // namespace tools

@@ -96,7 +96,7 @@ struct Source {
   std::string note = {};
 };
 
-// Of a folder, it is a zip file.
+// Opens what is to be shared; a folder becomes a zip file.
 base::Result<Source> open_source(const Services& services, const sandbox::files::BoxFiles& files,
                                  const std::string& path, const std::stop_token& gone) {
   auto source = files.open(path);

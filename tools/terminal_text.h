@@ -1,5 +1,6 @@
-// What is left to read of output that was meant for a terminal: colours taken out, lines as they
-// were last written. ECMA-48; https://invisible-island.net/xterm/ctlseqs/ctlseqs.html
+// Makes readable text of output that was meant for a terminal: colours taken out, lines as they
+// were last written.
+// ECMA-48; https://invisible-island.net/xterm/ctlseqs/ctlseqs.html
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,8 @@ struct TerminalText {
 // clearing the screen begins a new page, below the one before, so that nothing is lost by it.
 TerminalText as_last_seen(std::string_view text);
 
-// The same where a part of the output is shown that others go before and behind: what steers a
-// terminal is only taken out.
+// Returns a part of the output that others go before and behind, as text: what steers a terminal is
+// only taken out.
 std::string without_codes(std::string_view text);
 
 // Bytes of `text` without a sequence at its end that has not come to its end yet.

@@ -8,7 +8,7 @@
 
 namespace tools {
 
-// What a list may take of a result, printed.
+// A list may take so many characters of a result, printed.
 inline constexpr std::size_t kListCharacters = 58'000;
 
 // Bytes that are no UTF-8 become U+FFFD each. NUL and other control characters stay.
@@ -22,11 +22,12 @@ std::size_t character_size(std::string_view bytes);
 // terminal, become \n, \t or \xHH.
 std::string one_line(std::string_view text);
 
-// What is left to see of lines that were written over, as a progress bar is: what follows the last
-// carriage return in each. Those at its end stay.
+// Returns what is left to see of lines that were written over, as a progress bar is: what follows
+// the last carriage return in each. Those at the end of a line stay.
 std::string last_states(std::string_view text);
 
-// With lines that are the same as the one before only counted, where they are many.
+// Returns the text with lines that are the same as the one before only counted, where they are
+// many.
 std::string with_repeats_counted(std::string_view text);
 
 // The first four tenths and the last six of `text`, UTF-8 of more than `bytes_max`, around a line
@@ -36,9 +37,9 @@ std::string head_and_tail(std::string_view text, std::size_t bytes_max);
 // How much of what may be shown is the beginning.
 constexpr std::size_t head_share(std::size_t bytes_max) { return bytes_max / 10 * 4; }
 
-// The line between both.
+// Returns the line between head and tail.
 std::string left_out_line(std::size_t bytes);
-// As long as that at most.
+// Bytes that this line has at most.
 inline constexpr std::size_t kLeftOutLineBytes = 50;
 
 // The longest prefix of at most `bytes_max` bytes that does not end inside a character.

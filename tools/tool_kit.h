@@ -1,4 +1,4 @@
-// What every tool is made with: a table of arguments, a handler, and one way to say it failed.
+// Every tool is made with these: a table of arguments, a handler, and one way to say it failed.
 #pragma once
 
 #include <functional>
@@ -19,11 +19,11 @@
 
 namespace tools {
 
-// Of the images of one result together. As base64 that is within the 1 MiB beyond which some
+// Bytes of the images of one result together. As base64 they are within the 1 MiB beyond which some
 // clients refuse a result, or end their connection.
 inline constexpr std::int64_t kImagesBytesMax = 750'000;
 
-// Of a file that grows by appending, each time: its hash is told up to here.
+// A file that grows by appending is hashed anew each time: its hash is told up to this size.
 inline constexpr std::int64_t kHashedBytesMax = 64 << 20;
 
 struct Reply {
@@ -72,8 +72,8 @@ base::Status take_disk_room(const Services& services, const sessions::Session& s
                             const sandbox::files::BoxFiles& files, const std::string& path,
                             std::int64_t bytes);
 
-// Records what a tool has written. The record has the hash of the whole file: none when that is
-// larger than kHashedBytesMax, or has changed again.
+// Records what a tool has written. The record has the hash of the whole file: none when a file that
+// grew by appending is larger than kHashedBytesMax, or has changed again.
 base::Result<sessions::FileRecord> record_written(const Services& services,
                                                   const sessions::Session& session,
                                                   const sandbox::files::BoxFiles& files,
@@ -94,14 +94,15 @@ base::Result<WrittenFile> write_into(const Services& services, const sessions::S
 // connection a new one, see new_session_id().
 base::Result<sessions::Session> session_for(const Services& services, const Arguments& arguments,
                                             const mcp::CallContext& context);
-// The same for tools that only look: there is nothing to see in a new session.
+// Returns the session as session_for() does, for tools that only look. Fails with kInvalid where
+// that would make one for this call alone: there is nothing to see in a new session.
 base::Result<sessions::Session> old_session_for(const Services& services,
                                                 const Arguments& arguments,
                                                 const mcp::CallContext& context);
-// Whether session_for() gives this one to calls of the connection without session_id.
+// Returns whether session_for() gives this one to calls of the connection without session_id.
 bool is_default_session(const Services& services, const mcp::CallContext& context,
                         const std::string& session_id);
-// Whether there is one by now.
+// Returns whether there is such a session by now.
 bool has_default_session(const Services& services, const mcp::CallContext& context);
 
 // For Reply: empty unless session_for() has made `session` for this call alone.

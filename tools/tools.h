@@ -13,23 +13,23 @@
 
 namespace tools {
 
-// What the tools work with. All outlive the server.
+// Holds what the tools work with. All outlive the server.
 struct Services {
   sessions::Manager& sessions;
   share::FileShare& share;
   std::string session_name;         // the default session of every connection; empty: one each
   std::stop_token draining = {};    // the server is to stop: calls hand over what goes on
   mcp::Changes* changes = nullptr;  // to be told of a new share or output; null: nobody is
-  // What links to files begin with; empty: no server is reached by links. Null as that.
+  // Returns what links to files begin with. Empty, or null itself: no server is reached by links.
   std::function<std::string()> public_url = nullptr;
-  // Of the person at this machine, who is the client; null: clients may be on other machines, and
-  // are told no path of this one.
+  // The folder of the person at this machine, who is the client. Null: clients may be on other
+  // machines, and are told no path of this one.
   const share::ShareFolder* folder = nullptr;
   bool public_ports = false;  // of sessions that are made for it: who knows an address may come in
 };
 
-// For the model: what this computer is and how to work with it.
-// With what of the host's folders and network it can have.
+// Tells the model what this computer is and how to work with it, and what of the host's folders and
+// network it can have.
 std::string instructions(const sessions::ManagerConfig& config);
 
 class ChangeWatch;

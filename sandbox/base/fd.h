@@ -57,8 +57,8 @@ Result<UniqueFd> make_memory_file(const char* name, std::string_view content);
 
 Result<UniqueFd> open_file(int directory_fd, const std::string& path, int flags, mode_t mode = 0);
 
-// What is in a directory but for names that begin with a dot, in the kernel's order; nothing when
-// it cannot be read.
+// Returns the names in a directory but for those that begin with a dot, in the kernel's order; none
+// when it cannot be read.
 std::vector<std::string> names_in(int directory_fd);
 
 Status set_nonblocking(int fd);

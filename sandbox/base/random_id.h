@@ -9,15 +9,16 @@ namespace base {
 // `prefix` and 128 bits of getrandom(2) as 32 hexadecimal digits: "run_5f0c...".
 std::string random_id(std::string_view prefix);
 
-// True for what random_id(prefix) can have made. Check before an id becomes part of a path.
+// Returns whether random_id(prefix) can have made `text`. Check before an id becomes part of a
+// path.
 bool is_random_id(std::string_view text, std::string_view prefix);
 
 // `prefix` and 60 bits as 12 digits and small letters, for what models read and write again and
 // again, and a principal is asked for with: "run_7k2m9c0xq4ht".
 std::string short_id(std::string_view prefix);
 
-// The same of short_id(prefix), and of random_id(prefix): state directories have older ids like
-// that.
+// Returns whether short_id(prefix) can have made `text`, or random_id(prefix): state directories
+// have older ids like that.
 bool is_short_id(std::string_view text, std::string_view prefix);
 
 }  // namespace base

@@ -68,7 +68,8 @@ using Status = Result<Unit>;
 // The successful Status.
 inline Status done() { return Unit{}; }
 
-// What TRY ends with; its value may be left lying, as that of a statement.
+// Returns the value that TRY ends with. Unlike a Result it may be discarded, as where TRY is a
+// statement.
 template <typename T>
 T take(Result<T>&& result) {
   return std::move(result).value();

@@ -1,5 +1,5 @@
-// What a look at something that hostile code has made may cost: that code chooses how much there is
-// to look at.
+// Bounds what a look at something that hostile code has made may cost: that code chooses how much
+// there is to look at.
 #pragma once
 
 #include <chrono>
@@ -7,10 +7,12 @@
 
 namespace base {
 
-// Of the calling thread. Waiting for a processor costs nothing here.
+// Returns the processor time that the calling thread has used. Waiting for a processor is not
+// counted.
 std::chrono::nanoseconds thread_cpu_time();
 
-// Steps, and the processor time of the thread that makes it and takes them.
+// A WorkBudget bounds the steps and the processor time of one thread, which makes it and takes the
+// steps.
 class WorkBudget {
  public:
   struct Bounds {
@@ -20,7 +22,8 @@ class WorkBudget {
 
   explicit WorkBudget(const Bounds& bounds);
 
-  // False, from then on, once there were more steps or they took longer than the bounds say.
+  // Takes one step. Returns false, from then on, once there were more steps or they took longer
+  // than the bounds say.
   bool take();
   [[nodiscard]] bool spent() const { return spent_; }
 

@@ -68,7 +68,7 @@ bool is_public6(const ip::address_v6& address) {
   if (starts_with(bytes, kNat64)) return is_public4(embedded4(bytes, 12));
   if (starts_with(bytes, k6to4)) return is_public4(embedded4(bytes, 2));
   if (starts_with(bytes, {0x20, 0x01, 0, 0})) return false;  // Teredo
-  // Of all others, only what is global unicast: neither ::, ::1, ::ffff:0:0/96 nor fc00::/7.
+  // All others have to be global unicast, which ::, ::1, ::ffff:0:0/96 and fc00::/7 are not.
   return (bytes[0] & 0xE0) == 0x20;
 }
 

@@ -15,13 +15,16 @@ namespace sandbox::egress {
 // those of documentation: nobody has them but networks made for tests.
 bool is_public(const boost::asio::ip::address& address);
 
-// Of the networks of homes and companies: RFC 1918, RFC 6598, RFC 4193.
+// Returns whether the address belongs to the networks of homes and companies: RFC 1918, RFC 6598,
+// RFC 4193.
 bool is_private(const boost::asio::ip::address& address);
 
-// Whether one of the ranges has it, or the address of version 4 that it stands for (NAT64, 6to4).
+// Returns whether one of the ranges has the address, or the one of version 4 that it stands for
+// (NAT64, 6to4).
 bool is_denied(const boost::asio::ip::address& address, const std::vector<AddressRange>& denied);
 
-// Whether it is one of this machine's own, whatever range it is of. Nothing is sent to find out.
+// Returns whether the address is one of this machine's own, whatever range it is of. Nothing is
+// sent to find out.
 bool is_own(const boost::asio::ip::address& address);
 
 }  // namespace sandbox::egress

@@ -1,4 +1,4 @@
-// What of Boost.Asio the door is written with: coroutines on one thread.
+// The door is written with this part of Boost.Asio: coroutines on one thread.
 #pragma once
 
 #include <utility>  // which awaitable.hpp of Boost 1.74 lacks

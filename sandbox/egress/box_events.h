@@ -1,5 +1,5 @@
-// What a box is told of its session's connections, in order. A box that does not take it keeps its
-// own connections waiting; refusals that come too fast are told of by their number.
+// BoxEvents tells a box of its session's connections, in order. A box that does not take the events
+// keeps its own connections waiting; refusals that come too fast are told of by their number.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,12 @@
 
 namespace sandbox::egress {
 
-// What was asked of the host, where somebody has looked.
+// AskedFor holds the method and the path that the host was asked for. Both are empty where nobody
+// has looked.
 struct AskedFor {
   AskedFor() = default;
-  // As much of it as an event has room for. Without what follows "?": keys of the code's own are
-  // there.
+  // Keeps as much of both as an event has room for, without what follows "?": keys of the code's
+  // own are there.
   AskedFor(std::string_view whole_method, std::string_view whole_path)
       : method(whole_method.substr(0, 32)),
         path(whole_path.substr(0, std::min<std::size_t>(2048, whole_path.find('?')))) {}
@@ -39,12 +40,13 @@ class BoxEvents : public std::enable_shared_from_this<BoxEvents> {
   BoxEvents(asio::io_context& context, std::shared_ptr<Channel> box);
 
   void tell(const nlohmann::json& event);
-  // Counted where code asks for what is refused faster than anybody reads it.
+  // Tells of one refusal, or counts it where code asks for what is refused faster than anybody
+  // reads it.
   void tell_refusal(const std::string& host, std::uint16_t port, const std::string& reason,
                     const AskedFor& asked);
-  // How many were counted since, if any.
+  // Tells how many refusals were counted and not told of yet, if any.
   void tell_count();
-  // Until the box has taken all, or has gone. For whoever is about to have more to tell.
+  // Waits until the box has taken all, or has gone. For whoever is about to have more to tell.
   Task<void> taken();
   [[nodiscard]] bool has_told_all() const { return waiting_.empty(); }
 

@@ -43,7 +43,7 @@ ClientHello::ClientHello() {
     SSL_CTX* const made = ::SSL_CTX_new(::TLS_server_method());
     if (made == nullptr) return static_cast<SSL_CTX*>(nullptr);
     ::SSL_CTX_set_client_hello_cb(made, &ClientHello::read, nullptr);
-    // Of extensions that nobody has told it of it says nothing.
+    // OpenSSL says nothing of an extension that it has not been told of.
     if (::SSL_CTX_add_custom_ext(made, kEncryptedClientHello, SSL_EXT_CLIENT_HELLO, nullptr,
                                  nullptr, nullptr, nullptr, nullptr) == 1) {
       return made;

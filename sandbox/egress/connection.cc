@@ -21,8 +21,8 @@ constexpr std::size_t kSecurePartBytes = 16 * 1024;
 constexpr std::chrono::seconds kClientLook{1};
 constexpr std::chrono::seconds kEndPatience{3};
 
-// What was read and what is written at once lies here: a connection without bytes on their way
-// holds no memory for them. There is one thread.
+// All connections share this for bytes that are read and written at once: one without bytes on
+// their way holds no memory for them. There is one thread.
 std::array<char, kPartBytes>& scratch() {
   static std::array<char, kPartBytes> bytes;
   return bytes;
@@ -37,7 +37,7 @@ std::size_t write_now(Socket& socket, std::string_view bytes, error_code& failur
 
 enum class Ahead { kBytes, kNothing, kEnd };
 
-// What a read would find.
+// Looks at what a read would find, without taking it.
 Ahead look_ahead(Socket& socket) {
   char byte = 0;
   const ssize_t got = ::recv(socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -169,7 +169,7 @@ Task<void> Connection::carry(Stream& from, Stream& to, ByteCount& bytes, std::st
     bytes += static_cast<std::int64_t>(written);
     rest = part.substr(written);
   }
-  // Of one that has ended in order, the other direction may go on.
+  // When one direction has ended in order, the other may go on.
   if (failure != asio::error::eof) co_return close();
   to.socket().shutdown(Socket::shutdown_send, failure);
 }

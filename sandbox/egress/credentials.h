@@ -32,7 +32,7 @@ class Credentials {
   Credentials(asio::io_context& context, Ask ask);
 
   void set(std::vector<Credential> credentials) { all_ = std::move(credentials); }
-  // Those whose host and port these are.
+  // Returns the credentials whose host and port these are.
   [[nodiscard]] std::vector<const Credential*> of(const std::string& host,
                                                   std::uint16_t port) const;
   Task<Value> value_of(const std::string& name);

@@ -1,6 +1,6 @@
-// What hosts of packages have answered, kept for all sessions of this state directory, so that a
-// second one needs no network for it. Only doors write here, and no box sees it: what a session is
-// given is what the host has answered to exactly that request (RFC 9111).
+// Downloads keeps, for all sessions of this state directory, what hosts of packages have answered,
+// so that a second session needs no network for it. Only doors write here, and no box sees it: a
+// session is given what the host has answered to exactly that request (RFC 9111).
 #pragma once
 
 #include <cstdint>

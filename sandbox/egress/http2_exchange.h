@@ -35,7 +35,8 @@ struct Http2Exchange {
 
   [[nodiscard]] const Redactor* redactor() const { return loan ? loan->redactor() : nullptr; }
 
-  // Of the host's: what may be the beginning of a secret waits.
+  // Adds a part of the host's body. Bytes at its end that may be the beginning of a secret wait for
+  // what follows.
   void add_to_answer(std::string_view part) {
     answer.bytes.append(part);
     std::size_t held = 0;

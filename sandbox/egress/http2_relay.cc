@@ -23,7 +23,8 @@ constexpr std::chrono::seconds kSilenceWithRequests{3600};
 constexpr std::chrono::seconds kSilenceWithout{60};
 constexpr std::chrono::seconds kLastBytes{3};
 constexpr int kInterimAnswersMost = 8;
-// Of requests that a client has taken back, some may still be waiting for their turn.
+// A client has at most kRequestsAtOnceMost requests open, but those that it has taken back may
+// still wait for a credential or for the host.
 constexpr std::size_t kBegunMost = std::size_t{4} * Http2Side::kRequestsAtOnceMost;
 
 using Exchange = std::shared_ptr<Http2Exchange>;
@@ -116,7 +117,7 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
     return found == among.end() ? nullptr : found->second;
   }
 
-  // Of the client:
+  // The functions from here on handle what comes from the client.
 
   void take_request(std::int32_t id, Http2Fields fields, bool is_last) {
     if (const Exchange known = find(by_client_, id)) {
@@ -269,7 +270,7 @@ class Http2Relay : public std::enable_shared_from_this<Http2Relay> {
     client_.answer(exchange.client_id, head, body.bytes.empty() ? nullptr : &body);
   }
 
-  // Of the host:
+  // The functions from here on handle what comes from the host.
 
   void take_answer(std::int32_t id, const Http2Fields& fields, bool is_last) {
     const Exchange exchange = find(by_host_, id);

@@ -16,7 +16,8 @@ constexpr std::int32_t kStreamWindowBytes = 128 * 1024;
 constexpr std::int32_t kConnectionWindowBytes = 512 * 1024;
 constexpr std::size_t kFrameWriteBytes = 32 * 1024;
 constexpr std::size_t kFrameReadBytes = 16 * 1024;
-// Of frames and of heads that wait for a peer who reads nothing: windows bound bodies alone.
+// At most this many frames and bytes of heads wait for a peer who reads nothing: windows bound
+// bodies alone.
 constexpr std::size_t kFramesQueuedMost = 1000;
 constexpr std::size_t kHeadsQueuedBytesMost = 4 << 20;
 constexpr std::size_t kFieldOverheadBytes = 32;  // RFC 9113 6.5.2
@@ -82,7 +83,7 @@ std::size_t Http2Body::take(std::span<std::uint8_t> room) {
   return size;
 }
 
-// What nghttp2 calls. Nothing is thrown through it.
+// nghttp2 calls these functions. Nothing is thrown through it.
 struct Http2Side::Calls {
   template <typename Call>
   static int guarded(void* user, const Call& call) {

@@ -34,7 +34,7 @@ struct Http2Body {
 
   [[nodiscard]] std::size_t size() const { return bytes.size() - begin; }
   std::size_t take(std::span<std::uint8_t> room);
-  // What has come of it, and is not counted as taken.
+  // Drops the bytes that have come and have not been sent. They are not counted as taken.
   void drop() {
     std::string().swap(bytes);
     begin = ready = 0;
@@ -48,7 +48,7 @@ class Http2Side {
 
   enum class Role { kServer, kClient };
 
-  // What the peer says, as read() reads it. `id`: the stream's (RFC 9113 5.1.1).
+  // A Receiver is told what the peer says, as read() reads it. `id`: the stream's (RFC 9113 5.1.1).
   class Receiver {
    public:
     // Interim answers and trailers too.

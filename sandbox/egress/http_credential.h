@@ -16,11 +16,12 @@ namespace sandbox::egress {
 std::vector<std::string> add_credential(const Credential& credential, const std::string& value,
                                         boost::beast::http::request_header<>& head);
 
-// What a client is told of an answer that is_unreadable().
+// A client is told this in place of an answer that is_unreadable().
 inline constexpr char kUnreadableAnswer[] =
     "the host has compressed its answer, or gives a part of it: nobody could say what is in it";
 
-// Compressed, or cut, whatever the host was asked for: nothing can be found in it.
+// Returns whether an answer is compressed or cut, whatever the host was asked for: nothing can be
+// found in it.
 bool is_unreadable(const boost::beast::http::response_header<>& head);
 
 // Takes out of an answer's head what `redactor` knows.

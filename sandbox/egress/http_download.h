@@ -38,7 +38,7 @@ class HttpDownload {
   // All of it has come.
   void finish();
 
-  // What is kept, to the client. False: it could not be sent whole.
+  // Sends what is kept to the client. Returns false when it could not be sent whole.
   Task<bool> send(Connection& connection, bool keeps_connection);
   [[nodiscard]] bool was_sent() const { return was_sent_; }
 

@@ -18,8 +18,9 @@ struct Target {
   std::string path;  // as the host is asked for it
 };
 
-// Of a proxy the whole address is asked for; of a host only the path. Nothing: it does not say, or
-// says it twice.
+// Returns whom a request is for. A request to a proxy has the whole address, one to a host only the
+// path, and the host in its field Host. Returns nothing when it does not say whom, or says it
+// twice.
 std::optional<Target> target_of(const boost::beast::http::request_header<>& head, bool as_proxy);
 
 bool wants_websocket(const boost::beast::http::request_header<>& head);

@@ -26,10 +26,12 @@ class HttpLoan {
   // `connection` has the request's host and port.
   HttpLoan(Session& session, Connection& connection) : session_(session), connection_(connection) {}
 
-  // Adds the credential of the host to `out`, if there is one; why it cannot be. What is signed has
-  // to be read first: it comes from `parser` then, and send() has it.
+  // Adds the credential of the host to `out`, if there is one, and returns why it cannot; empty:
+  // nothing is wrong. A body that is signed has to be read first: it comes from `parser` then, and
+  // send() has it.
   Task<std::string> add(Parser& parser, boost::beast::flat_buffer& buffer, Request& out);
-  // The same of requests that nobody reads before they are sent: none of these is signed.
+  // Adds the credential to a request whose body is not read before it is sent. Such a request
+  // cannot be signed: for a credential that signs, returns that as the reason.
   Task<std::string> add(boost::beast::http::request_header<>& out);
   Task<Forwarded> send(Request& out);
   [[nodiscard]] bool has_body() const { return body_.has_value(); }

@@ -77,7 +77,7 @@ class HttpRelay {
   }
 
  private:
-  // What of a request its answer depends on.
+  // Asked holds all that the answer to a request depends on.
   struct Asked {
     bool is_upgrade;
     bool is_head;
@@ -159,7 +159,7 @@ class HttpRelay {
     co_await asio::async_write(connection_->client, asio::buffer(kContinue), into(failure));
   }
 
-  // What the host is asked; `request` has its body left.
+  // Makes the request that goes to the host; the body is left in `request`.
   http::request<http::buffer_body> onward(Request& request, const Framing& framing,
                                           const Asked& asked, const std::string& path) {
     http::request<http::buffer_body> out(std::move(request.get().base()));
@@ -311,7 +311,7 @@ class HttpRelay {
   std::shared_ptr<Connection> connection_;
   beast::flat_buffer buffer_;
   HttpDestination destination_;
-  // Of the request that is on:
+  // `loan_`, `download_` and `status_` belong to the request that is being served.
   std::optional<HttpLoan> loan_;
   std::optional<HttpDownload> download_;
   unsigned status_ = 0;

@@ -19,7 +19,8 @@ class Session;
 using HeadParser = boost::beast::http::request_parser<boost::beast::http::empty_body>;
 
 inline constexpr std::uint32_t kHeadBytesMax = 16 * 1024;
-// Of what has been read and not been looked at; extensions and trailers of chunks are in it whole.
+// At most this many bytes have been read and not been looked at; extensions and trailers of chunks
+// have to fit in whole.
 inline constexpr std::size_t kBufferBytesMax = 32 * 1024;
 
 // Reads one head; false when there is none to come, or what is there is none: then the client has

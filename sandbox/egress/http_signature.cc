@@ -46,7 +46,7 @@ std::vector<std::string_view> split(std::string_view text, char mark) {
   }
 }
 
-// Of a query: each name and value, decoded.
+// Returns each name and value of the target's query, decoded.
 std::vector<std::pair<std::string, std::string>> parameters_of(std::string_view target) {
   std::vector<std::pair<std::string, std::string>> parameters;
   const std::size_t mark = target.find('?');

@@ -24,21 +24,23 @@ struct SigningScope {
   std::string service;
 };
 
-// Of "id:secret", "id:secret:token", or what a credential process of the AWS command line prints.
+// Reads "id:secret", "id:secret:token", or what a credential process of the AWS command line
+// prints. Returns nothing for any other text.
 std::optional<SigningKey> signing_key_of(const std::string& value);
 
-// As the code itself has signed the request, with whatever key it has; else as the name of a host
-// at amazonaws.com tells it. Nothing: neither does.
+// Returns the scope in which the code itself has signed the request, with whatever key it has; else
+// the one that the name of a host at amazonaws.com tells. Returns nothing when neither tells one.
 std::optional<SigningScope> signing_scope_of(const boost::beast::http::request_header<>& head,
                                              std::string_view host);
 
-// What the request says of its body: its hash, or that it is not signed. Empty: nothing, so that it
-// has to be hashed. Nothing: parts that are signed one by one, which nobody can sign anew.
+// Returns what the request says of its body: its hash, or that it is not signed. Returns an empty
+// text when it says nothing, so that the body has to be hashed; returns nothing when parts are
+// signed one by one, which nobody can sign anew.
 std::optional<std::string> payload_told_by(const boost::beast::http::request_header<>& head,
                                            const SigningScope& scope);
 
-// In place of any signature that is there. `head` has the host and the target as they are sent.
-// Returns what no answer may bring back.
+// Signs the request, in place of any signature that is there. `head` has the host and the target as
+// they are sent. Returns the secrets that no answer may bring back.
 std::vector<std::string> sign(const SigningKey& key, const SigningScope& scope,
                               const std::string& payload, std::time_t now,
                               boost::beast::http::request_header<>& head);

@@ -70,7 +70,7 @@ base::Status give_up_rights(int argc, char** argv) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
   if (::setenv("RES_OPTIONS", "timeout:2 attempts:2", 0) != 0) return Error::from_errno("setenv");
   if (const auto uid = option(argc, argv, wire::kEgressUid)) TRY(become(*uid));
-  // Of a root that has no other ids to give.
+  // A root that has no other ids to give loses its capabilities all the same.
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
   if (::syscall(SYS_capset, &header, none) != 0) return Error::from_errno("capset");
@@ -81,7 +81,7 @@ base::Status give_up_rights(int argc, char** argv) {
   return egress::restrict_calls();
 }
 
-// What goes wrong with one connection is not the end of the others.
+// A failure of one connection does not end the others.
 void run(egress::asio::io_context& context) {
   while (true) {
     try {

@@ -18,7 +18,7 @@ class Meter {
   explicit Meter(std::function<void()> used_up) : used_up_(std::move(used_up)) {}
 
   void set(std::int64_t bytes_left) { left_ = bytes_left; }
-  // What is counted here is counted there, too, and ends with that.
+  // Lets `daily` count the bytes too; `used_up` is also called when that is used up.
   void set_daily(std::shared_ptr<DailyMeter> daily) { daily_ = std::move(daily); }
   void add(std::int64_t bytes) {
     left_ -= bytes;
@@ -31,7 +31,7 @@ class Meter {
   }
   // Called with each byte that somebody counts, once the box can be told of them.
   void set_counted(std::function<void()> counted) { counted_ = std::move(counted); }
-  // That the box has not been told of.
+  // Returns how many bytes the box has not been told of.
   [[nodiscard]] std::int64_t untold() const { return untold_; }
   std::int64_t take_untold() { return std::exchange(untold_, 0); }
   [[nodiscard]] bool is_used_up() const { return left_ <= 0; }
@@ -46,7 +46,7 @@ class Meter {
   bool is_told_ = false;
 };
 
-// Of one direction of a connection.
+// A ByteCount counts the bytes of one direction of a connection.
 class ByteCount {
  public:
   explicit ByteCount(std::shared_ptr<Meter> meter) : meter_(std::move(meter)) {}

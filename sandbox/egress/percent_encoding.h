@@ -6,9 +6,9 @@
 
 namespace sandbox::egress {
 
-// All but the unreserved ones.
+// Encodes all bytes but the unreserved ones.
 std::string percent_encoded(std::string_view text);
-// What is no encoding stays as it is.
+// Decodes each encoded byte; a "%" that begins none stays as it is.
 std::string percent_decoded(std::string_view text);
 
 }  // namespace sandbox::egress

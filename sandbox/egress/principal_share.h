@@ -1,4 +1,4 @@
-// What the sessions of one principal have together, however many they are.
+// The sessions of one principal have one PrincipalShare together, however many they are.
 #pragma once
 
 #include <memory>

@@ -20,7 +20,7 @@ struct Authority {
   std::uint16_t port = 0;
 };
 
-// Of a CONNECT: host and port, both.
+// Reads the target of a CONNECT. Returns nothing unless it has both a host and a port.
 std::optional<Authority> authority_of(std::string_view target) {
   const std::size_t colon = target.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;

@@ -1,4 +1,4 @@
-// What all sessions at the door share.
+// All sessions at the door share one Resources.
 #pragma once
 
 #include <map>
@@ -20,7 +20,8 @@ struct Resources {
   Resources(std::size_t connections_most, Downloads kept)
       : places(connections_most), downloads(std::move(kept)) {}
 
-  // The same for all sessions of a principal while one of them is here.
+  // Returns the share of a principal, which is the same for all its sessions while one of them is
+  // here.
   std::shared_ptr<PrincipalShare> share_of(asio::io_context& context, const NetworkQuota& quota) {
     std::erase_if(shares, [](const auto& entry) { return entry.second.expired(); });
     auto share = shares[quota.principal_id].lock();
@@ -29,8 +30,8 @@ struct Resources {
     return share;
   }
 
-  // Also when none of them is here any more: what their boxes have told may not be in the database
-  // when the next one begins.
+  // Returns the day's meter of a principal. It stays when none of the principal's sessions is here
+  // any more: what their boxes have told may not be in the database when the next one begins.
   std::shared_ptr<DailyMeter> day_of(const NetworkQuota& quota) {
     std::erase_if(days, [](const auto& entry) {
       return entry.second.use_count() == 1 && !entry.second->counts_today();

@@ -71,7 +71,8 @@ void Session::set_rules(std::vector<NetworkRule> rules) {
   const auto was_taken = [this](const NetworkRule& rule) {
     return std::find(rules_.begin(), rules_.end(), rule) == rules_.end();
   };
-  // What a rule has let through that is no more ends now: of what is under way nobody looks again.
+  // A connection ends when a rule that covers its host and port is gone: nobody looks again at what
+  // is under way.
   for (const auto& connection : connections_) {
     const bool ends = std::any_of(before.begin(), before.end(), [&](const NetworkRule& rule) {
       return sandbox::allows(rule, connection->host, connection->port) && was_taken(rule);

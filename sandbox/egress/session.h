@@ -49,24 +49,25 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void set_id(std::string id) { id_ = std::move(id); }
   void set_rules(std::vector<NetworkRule> rules);
-  // Of names that the operator has given theirs: canonical name to address.
+  // Sets the addresses that the operator has given to names: canonical name to address.
   void set_addresses(std::map<std::string, asio::ip::address> addresses);
   void set_credentials(std::vector<Credential> credentials);
   void set_private_hosts(std::vector<NetworkRule> hosts) { private_hosts_ = std::move(hosts); }
   void set_denied_addresses(std::vector<AddressRange> ranges);
   void set_proxy(NetworkProxy proxy) { proxy_ = std::move(proxy); }
   void set_quota(const NetworkQuota& quota);
-  // Whose answers are kept for all; canonical names.
+  // Sets the hosts whose answers are kept for all sessions, by their canonical names.
   void set_kept_hosts(std::set<std::string> hosts) { kept_hosts_ = std::move(hosts); }
   void take_credential(const std::string& name, base::UniqueFd pipe);
-  // What it takes to look into TLS: certificates for its clients, and whose it trusts itself.
+  // These two set what it takes to look into TLS: certificates for its clients, and whose
+  // certificates the door trusts itself.
   void set_authority(std::shared_ptr<LeafCertificates> leaves) { leaves_ = std::move(leaves); }
   void set_roots(std::shared_ptr<asio::ssl::context> roots) { roots_ = std::move(roots); }
   // kInvalid: no such kind, or a socket that is none of that kind.
   base::Status add_listener(const std::string& kind, std::uint16_t port, base::UniqueFd socket);
-  // Everything that it has: nothing of it comes back.
+  // Closes everything that it has: nothing of it comes back.
   void close();
-  // The same, and tells the box of what was under way.
+  // Closes everything, and tells the box of what was under way.
   void end();
 
   // For those who serve its connections.
@@ -84,17 +85,20 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] std::string words_of_refusal(std::string host, std::uint16_t port) const;
   // Connects to its host; on failure it has been told of, and the reason is returned.
   Task<std::string> open(Connection& connection);
-  // Of requests whose bodies have to be read before they are sent.
+  // Returns the places of requests whose bodies have to be read before they are sent.
   [[nodiscard]] Places& held_bodies() { return held_bodies_; }
-  // Before each request.
+  // Waits until the box has taken its events and it is a request's turn. To be called before each
+  // request.
   Task<void> pace();
-  // It goes to the host now, with the credential of that name, if any; `count` has its bytes.
+  // Tells that a request goes to the host now, with the credential of that name, if any. `count`
+  // gives its bytes.
   void begin_request(const Connection& connection, RequestNote& note, const std::string& credential,
                      Underway::Count count);
-  // One that has the connection for itself.
+  // Tells it of a request that has the connection for itself: its bytes are those of the connection
+  // since `note` was made.
   void begin_request(const Connection& connection, RequestNote& note,
                      const std::string& credential);
-  // Of one that has begun, else nothing.
+  // Tells the end of a request that has begun. Does nothing when it has not.
   static void end_request(RequestNote& note, unsigned status, bool was_kept);
   [[nodiscard]] bool keeps(const std::string& host) const;
   [[nodiscard]] Downloads& downloads() { return resources_.downloads; }

@@ -13,7 +13,8 @@ struct TlsName {
   std::string reason;  // why it cannot be let through, in words for the session
 };
 
-// Of one that is not the host's: why it goes no further.
+// Returns, in words for the session, why a connection that does not ask for its own host goes no
+// further.
 std::string why_not(const TlsName& asked);
 
 // `first`: what has been read from the client, to which is added what is read here. The

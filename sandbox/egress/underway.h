@@ -1,6 +1,6 @@
-// What a box has been told the beginning of and not yet the end: connections that nobody looks
-// into, and requests. Of these it hears from time to time what they have carried until then, and of
-// all bytes of its session, so that a box that dies has lost little.
+// Underway knows what a box has been told the beginning of and not yet the end: connections that
+// nobody looks into, and requests. From time to time it tells the box what each has carried until
+// then, and all bytes of its session, so that a box that dies has lost little.
 #pragma once
 
 #include <chrono>
@@ -31,14 +31,16 @@ class Underway : public std::enable_shared_from_this<Underway> {
   Underway(asio::io_context& context, std::shared_ptr<BoxEvents> events,
            std::shared_ptr<Meter> meter);
 
-  // `event` of its beginning; `count` is asked until its end.
+  // Tells the box of a beginning by `event`, and returns an id for its end. `count` is asked until
+  // then.
   std::uint64_t begin(nlohmann::json event, Count count, Clock::time_point began);
-  // `event` of its end, without what is known here. Of one that has ended before: nothing.
+  // Tells the box of the end by `event`, to which is added what is known here. Does nothing when it
+  // has ended before.
   void end(std::uint64_t id, nlohmann::json event);
   // Bytes have come that the box has not been told of.
   void count_soon();
   void tell_used();
-  // Of all, as they are; nothing is told of from now on.
+  // Ends all that are under way, as they are; nothing is told of from now on.
   void end_all();
 
  private:

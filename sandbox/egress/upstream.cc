@@ -14,7 +14,7 @@ namespace {
 constexpr std::chrono::seconds kAddressPatience{6};  // three attempts of TCP
 
 Task<error_code> connect_to(Socket& socket, asio::ip::tcp::endpoint endpoint) {
-  // Of a timer that has gone off already the handler comes all the same.
+  // A timer that has gone off already calls its handler all the same, which then looks at this.
   const auto over = std::make_shared<bool>(false);
   asio::steady_timer limit(socket.get_executor(), kAddressPatience);
   limit.async_wait([over, &socket](error_code failure) {

@@ -27,7 +27,8 @@ struct Bounds {
 Task<std::string> connect_upstream(Connection& connection, Lookups& lookups,
                                    std::optional<asio::ip::address> pinned, Bounds bounds);
 
-// The same, with the first of `addresses` that answers at `port`, be it whose it may.
+// Connects `connection.upstream` to the first of `addresses` that answers at `port`, whoever it
+// belongs to. Deadlines and result are those of connect_upstream().
 Task<std::string> connect_to_one(Connection& connection, Lookups::Addresses addresses,
                                  std::uint16_t port);
 

@@ -86,7 +86,7 @@ int escaped_byte(std::string_view text) {
   return failure == std::errc() && end == text.data() + 4 ? byte : -1;
 }
 
-// What escape_path() has made of a path. What it never makes stays as it is.
+// Undoes escape_path(). Text that escape_path() never makes stays as it is.
 std::string unescape_path(std::string_view shown) {
   std::string path;
   while (!shown.empty()) {
@@ -116,7 +116,8 @@ std::string meant_path(int root_fd, const std::string& path, const std::string& 
   return !exists(path) && exists(other) ? other : path;
 }
 
-// What is kept of a file, such as that it changed, is kept under one name.
+// Replaces /mnt/data by /workspace: what is kept of a file, such as that it changed, is kept under
+// one name.
 std::vector<std::string> by_its_own_name(std::vector<std::string> parts) {
   if (parts.size() < 2 || parts[0] != "mnt" || parts[1] != "data") return parts;
   parts.erase(parts.begin());

@@ -20,7 +20,7 @@ namespace sandbox::files {
 
 namespace {
 
-// The same for every watch: of one directory or file there is one only, whatever it is for.
+// Every watch hears these events: a directory or file has only one watch, whatever it is for.
 constexpr std::uint32_t kHeard = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY |
                                  IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_EXCL_UNLINK;
 // A directory has gone, or is elsewhere: its entries have gone with it.
@@ -34,7 +34,8 @@ bool is_link(int directory_fd, const std::string& entry) {
          S_ISLNK(status.st_mode);
 }
 
-// What is not there can come only as an entry of the last directory that is.
+// Returns whether the errno means that something is not there: it can come only as an entry of the
+// last directory that is.
 bool is_absence(int failure) { return failure == ENOENT || failure == ENOTDIR; }
 
 }  // namespace

@@ -27,7 +27,8 @@ namespace {
 constexpr std::uint32_t kWatched = IN_CREATE | IN_MODIFY | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                    IN_ATTRIB | IN_ONLYDIR | IN_EXCL_UNLINK;
 constexpr int kReadsMost = 16;
-// Of directories that have come, at one time: one that is moved about is read again and again.
+// At most this many entries of directories are read in one start() or take(): a directory that is
+// moved about is read again and again.
 constexpr std::size_t kEntriesReadMax = 500'000;
 constexpr std::size_t kEventsBytes = 64 * (sizeof(inotify_event) + NAME_MAX + 1);
 
@@ -76,7 +77,7 @@ base::Status DirectoryWatch::add(const std::string& name) {
   if (watch < 0) return no_watch("inotify_add_watch");
   names_[watch] = name;
   if (depth_ == Depth::kOne) return base::done();
-  // What was made in it before it was watched.
+  // Directories may have been made in it before it was watched.
   DirectoryReader entries(directory.get());
   while (const dirent* entry = entries.valid() ? entries.next() : nullptr) {
     if (++entries_read_ > kEntriesReadMax) break;

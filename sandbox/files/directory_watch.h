@@ -1,4 +1,4 @@
-// What changes in a directory of a box, as it changes. inotify(7).
+// A DirectoryWatch tells what changes in a directory of a box, as it changes. inotify(7).
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,9 @@ class DirectoryWatch {
   // Readable when there is something to take.
   [[nodiscard]] int fd() const { return inotify_.get(); }
 
-  // What there is now, or the first some thousands of it. kLimit: more happened
-  // than could be kept, and this watch is of no use any more.
+  // Returns the events that there are now, or the first some thousands of them. kLimit: more
+  // happened than could be kept or looked through, or there are too many directories now, and this
+  // watch is of no use any more.
   base::Result<std::vector<DirectoryEvent>> take();
 
  private:

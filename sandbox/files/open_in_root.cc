@@ -96,7 +96,7 @@ bool is_kernel_filesystem(int fd) {
       DEBUGFS_MAGIC,    TRACEFS_MAGIC,  SECURITYFS_MAGIC,   BPF_FS_MAGIC,
       NSFS_MAGIC,       PSTOREFS_MAGIC, EFIVARFS_MAGIC,     BINFMTFS_MAGIC};
   struct statfs filesystem {};
-  // What cannot be asked is treated as the worst.
+  // A file system that cannot be asked is treated as the worst.
   if (::fstatfs(fd, &filesystem) != 0) return true;
   for (const std::int64_t magic : kMagics) {
     if (static_cast<std::int64_t>(filesystem.f_type) == magic) return true;

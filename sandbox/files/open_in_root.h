@@ -16,7 +16,8 @@ namespace sandbox::files {
 // Invalid with errno when it fails; EAGAIN when something was renamed on the way at every attempt.
 base::UniqueFd open_in_root(int root_fd, const std::string& path, int flags);
 
-// The same, and ELOOP where there is a link anywhere on the way or at its end.
+// Opens `path` as open_in_root() does, but fails with ELOOP where there is a link anywhere on the
+// way or at its end.
 base::UniqueFd open_without_links(int root_fd, const std::string& path, int flags);
 
 // Opens the entry `name` of a directory, never through a link. With kStay not a mount either.
@@ -37,7 +38,8 @@ bool is_kernel_filesystem(int fd);
 bool same_file(const struct stat& a, const struct stat& b);
 FileState state_of(const struct stat& status);
 
-// What a client's words become when a system call on `path` failed. `failure` is its errno.
+// Returns the Error that a client is told when a system call on `path` failed. `failure` is its
+// errno.
 enum class Purpose { kRead, kWrite, kList };
 base::Error path_error(const std::string& path, int failure, Purpose purpose);
 

@@ -17,8 +17,8 @@ namespace {
 
 // More of them are nothing that a library keeps for itself.
 constexpr int kCacheFilesMax = 1000;
-// What a box and its servers leave, and what ends with the box; what it has asked of the network is
-// taken over into the database before it is removed.
+// These are of no worth: a box and its servers leave them, or they end with the box. What it has
+// asked of the network is taken over into the database before it is removed.
 constexpr std::string_view kJournalPrefix = "network-";
 constexpr std::array<std::string_view, 5> kOfNoWorth{"lock", "box.sock", "box.log", "tmp", "runs"};
 
@@ -62,8 +62,8 @@ bool holds_more_than_caches(int directory_fd) {
   });
 }
 
-// What may lie in a home without being anybody's. A rule stands for a directory, and those below it
-// for what that may have; what there is no rule for is something.
+// These directories may lie in a home without being anybody's. A rule stands for a directory, and
+// the rules below it for what that may have; an entry without a rule is something.
 struct HomeRule {
   std::string_view path;  // below the home
   bool has_files;

@@ -82,7 +82,7 @@ class Counter {
   }
 
   void leave() {
-    // What is closed cannot be left by "..", and what lies beside it would not be counted.
+    // A closed directory cannot be left by "..", and what lies beside it would not be counted.
     const auto is_open = [&] {
       errno = EACCES;
       return open_to_us(walk_.fd());

@@ -137,8 +137,8 @@ void refuse_operations(void* filter, const json& list) {
   for (std::uint64_t bit = kBound; bit <= kWhole; bit <<= 1U) refuse_when(bit, bit);
 }
 
-// What the kernel under this can do says nothing of those that the filters are for: they have
-// SECCOMP_RET_KILL_PROCESS (Linux 4.14), which is all that the library would look for.
+// Keeps the library from asking the kernel under this, which says nothing of those that the filters
+// are for. They have SECCOMP_RET_KILL_PROCESS (Linux 4.14), which is all that it would look for.
 void expect_usual_kernel() {
   constexpr unsigned kLevelOfKillProcess = 3;  // seccomp_api_get(3)
   if (seccomp_api_set(kLevelOfKillProcess) != 0) throw std::runtime_error("seccomp_api_set");

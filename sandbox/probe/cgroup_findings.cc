@@ -105,7 +105,7 @@ std::string remedy_for(const Host& host, const std::vector<Hierarchy>& found) {
          "/etc/systemd/system/user@.service.d/delegate.conf";
 }
 
-// What is mounted and what of it is ours to use.
+// Finds which controllers are mounted, and which of them are ours to use.
 Finding cgroups(const Host& host) {
   const auto found = hierarchies(host);
   std::map<std::string, std::string> usable;  // controller to version

@@ -1,6 +1,6 @@
-// What the kernel can do, by calling it with arguments that cannot succeed: a call it does not know
-// says ENOSYS, one that a filter above us forbids says EPERM or ENOSYS, others find the arguments
-// wrong.
+// Finds what the kernel can do, by calling it with arguments that cannot succeed: a call it does
+// not know says ENOSYS, one that a filter above us forbids says EPERM or ENOSYS, others find the
+// arguments wrong.
 #include <linux/keyctl.h>
 #include <linux/landlock.h>
 #include <sys/prctl.h>

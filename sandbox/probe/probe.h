@@ -1,4 +1,4 @@
-// What this host offers a sandbox, layer by layer, in plain words, and how to turn on what is
+// Tells what this host offers a sandbox, layer by layer, in plain words, and how to turn on what is
 // missing.
 #pragma once
 
@@ -29,10 +29,11 @@ struct HostPaths {
   std::string root;             // in front of every path that is read; cgroups are tried below it
   std::string state_directory;  // hutch's own, or where it is to be made; empty: not looked at
   std::optional<uid_t> uid;     // as whom hutch runs; our own unless given
-  // Of the caller: where people have interpreters that sessions do not see. Empty: not looked at.
+  // These two are the caller's: people have interpreters there that sessions do not see. Empty: not
+  // looked at.
   std::string search_path;  // PATH
   std::string home;         // HOME
-  // What sessions have in place of the host's packages; empty: those.
+  // Sessions have this environment in place of the host's packages; empty: they have those.
   std::string environment_directory;
 };
 

@@ -13,7 +13,8 @@ namespace {
 constexpr const char* kPython = "/usr/bin/python3";
 constexpr std::size_t kNamedMax = 3;
 
-// Of the host's programs a box has /usr, and what belongs to it where that is not merged.
+// Returns whether boxes have this path of the host: they have /usr, and what belongs to it where
+// that is not merged.
 bool is_in_boxes(const std::string& path) {
   return path.starts_with("/usr/") || path.starts_with("/bin/") || path.starts_with("/sbin/") ||
          path.starts_with("/lib");
@@ -66,7 +67,7 @@ Finding program(const Host& host, const char* language, const char* path, const 
   return {language, State::kGood, path + others, ""};
 }
 
-// Those below `parent` that are called python3 and a version.
+// Returns `packages` in each directory below `parent` whose name begins with python3.
 std::vector<std::string> python_directories(const Host& host, const std::string& parent,
                                             const std::string& packages) {
   std::vector<std::string> found;

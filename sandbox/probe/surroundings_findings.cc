@@ -29,7 +29,7 @@ Finding container(const Host& host) {
 Finding ptrace(const Host& host) {
   const std::string scope = host.read("/proc/sys/kernel/yama/ptrace_scope");
   if (scope.empty() || scope == "0") {
-    // Of no use to a session, whose own namespaces show it nothing of the host.
+    // A session cannot use it: its own namespaces show it nothing of the host.
     return {"ptrace", State::kGood,
             "open to other processes of this user on the host, not to sessions", ""};
   }

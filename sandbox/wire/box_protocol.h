@@ -1,4 +1,4 @@
-// What a server and a box say to each other, over one Unix stream socket per box: box.sock in the
+// A server and a box talk to each other over one Unix stream socket per box: box.sock in the
 // session's directory, bound and reached through a descriptor of that, since its path may be longer
 // than an address can be (unix(7)).
 //
@@ -23,8 +23,9 @@
 //   {"op":"taken"}                                        {"ok":true}
 //   {"op":"end_with_connection"}                          {"ok":true}
 //   {"op":"allow","rules":["host:port"..],"take_back":b}  {"ok":true}, from now on; unsupported
-//   when
-//                                                            only a new box could have it
+//                                                            when only a new box could have it
+//   {"op":"network","rules":[..],"credentials":[..],      {"ok":true}: all of it in place of what
+//      "denied_addresses":[..]}                              it had; unsupported as above
 //   {"op":"root"}                                         {"ok":true}, then one byte that carries
 //                                                            the descriptor of the box's root
 //   {"op":"input","run_id":..}                            {"ok":true,"terminal":b}, then one byte
@@ -36,7 +37,7 @@
 //                                                            connected to that port of the box, or
 //                                                            about to be
 //   {"op":"end_context","context":..}                     {"ok":true}: its runs are cancelled
-//   {"op":"lifetime","ends_in_ms":n}                      {"ok":true}
+//   {"op":"lifetime","ends_in_ms":n,"pauses":b}           {"ok":true}
 //   {"op":"disk_room","bytes":n}                          {"ok":true}, or a limit
 //   {"op":"shutdown","if_idle":b,"why":"..","for_good":b} {"ok":true} when everything has ended;
 //                                                            a conflict if it is not idle

@@ -1,11 +1,12 @@
-// What a box and the door to the network (hutch-egress) say to each other, over one SOCK_SEQPACKET
+// A box and the door to the network (hutch-egress) talk to each other over one SOCK_SEQPACKET
 // connection per box to egress.sock in the door's directory, of which each build has one. A message
 // is one packet of JSON, some with one descriptor. The session has its network for as long as the
 // connection lives.
 //
 // Box to door:
 //   {"op":"open","session_id":"..","build":"..","rules":["host:port"..],
-//      "quota":{"requests_per_second":n,"connections":n,"bytes_left":n},
+//      "quota":{"requests_per_second":n,"connections":n,"bytes_left":n,
+//               "principal_..":..},                                network_quota.h
 //      "private_hosts":["host:port"..],                            which may have private addresses
 //      "denied_addresses":["10.0.0.0/8"..],                        that no host is reached at
 //      "proxy":{"host":"..","port":n,"authorization":"..","direct":["host"..]}|null,

@@ -37,7 +37,8 @@ class FrameDecoder {
   // The next whole frame; nothing when more bytes are needed; kInvalid on a head that is wrong.
   base::Result<std::optional<Frame>> next();
 
-  // Of frames that are not whole yet.
+  // Returns how many bytes it holds: of frames that next() has not given back yet, and up to 1 MiB
+  // of those that it has.
   [[nodiscard]] std::size_t held_bytes() const { return buffer_.size(); }
 
  private:

@@ -1,6 +1,6 @@
-// What hutch-box and the init of its box say to each other, over one SOCK_SEQPACKET pair: one
-// message is one packet, a fixed head and, for a spawn, NUL-ended strings. Both ends come from the
-// same build, so the layout is that of the machine.
+// hutch-box and the init of its box talk to each other over one SOCK_SEQPACKET pair: one message is
+// one packet, a fixed head and, for a spawn, NUL-ended strings. Both ends come from the same build,
+// so the layout is that of the machine.
 //
 // Box to init: kMount, kSpawn and kCopy (with descriptors), kConnect, kSignal, kSignalAll,
 // kBarrier. Init to box: kClone (with the pidfd of init), kRoot (with the box's root directory),

@@ -1,6 +1,6 @@
-// What servers and boxes say to the zygote, over a SOCK_SEQPACKET socket in the runtime directory:
-// one message for each connection. There is no answer: a box hears from the init that it asked for
-// on the socket that came with the message, a server only stays connected.
+// Servers and boxes talk to the zygote over a SOCK_SEQPACKET socket in the runtime directory: one
+// message for each connection. There is no answer: a box hears from the init that it asked for on
+// the socket that came with the message, a server only stays connected.
 #pragma once
 
 #include <cstdint>

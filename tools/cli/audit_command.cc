@@ -59,7 +59,8 @@ std::string line_of(const sessions::AuditedRequest& one) {
   if (request.status != 0) text += "  " + std::to_string(request.status);
   if (request.was_kept) text += "  from the cache";
   if (!request.credential.empty()) text += "  with " + request.credential;
-  // What can be done about it is for the code that was refused, and in --json.
+  // The end of the reason, which says what can be done about it, is for the code that was refused:
+  // only --json shows it.
   const std::string reason = request.reason.substr(0, request.reason.find(". Whoever runs hutch"));
   if (!reason.empty()) text += "  " + reason;
   if (request.verdict == "allowed") {
@@ -76,7 +77,7 @@ void print(const sessions::AuditedRequest& one, bool as_json) {
 
 using Key = std::pair<std::int64_t, std::string>;
 
-// Those that were told of while they were under way, and have ended.
+// Prints again the requests in `open` that have ended, and takes them out of it.
 base::Status tell_ends(sessions::Store& store, bool as_json, std::set<Key>& open) {
   for (auto key = open.begin(); key != open.end();) {
     const auto one = TRY(store.network_request(key->second, key->first));
@@ -108,7 +109,7 @@ base::Result<int> run_audit(Application& app, const AuditOptions& options) {
   std::set<Key> told;
   std::set<Key> open;
   while (true) {
-    TRY(app.sessions().take_journals());
+    TRY(app.sessions().journals().take_all());
     const auto found = TRY(app.store().network_requests(wanted));
     TRY(tell_ends(app.store(), options.as_json, open));
     for (const sessions::AuditedRequest& one : found) {
@@ -119,7 +120,8 @@ base::Result<int> run_audit(Application& app, const AuditOptions& options) {
     }
     if (!options.follow) TRY(tell_what_is_gone(app.store(), options));
     if (!std::cout.flush() || !options.follow) return 0;
-    // Of several sessions one may tell of an earlier request later.
+    // One of several sessions may report an earlier request later: what came within kLateMost is
+    // asked for again.
     while (told.size() > 1 && told.begin()->first < told.rbegin()->first - kLateMost) {
       told.erase(told.begin());
     }

@@ -116,7 +116,7 @@ void add_environments(CLI::App& app, Choices& choices) {
   });
 }
 
-// What sessions get of this machine and its network.
+// Adds the options for what sessions get of this machine and its network.
 void add_grants(CLI::App* command, Choices& choices) {
   // One at a time: what follows may be the file.
   command

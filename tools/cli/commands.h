@@ -35,7 +35,8 @@ struct RunOptions {
   std::string save_directory;  // for its pictures and tables, made with the first; empty: for none
   long timeout_seconds = 0;    // 0: the session's
 };
-// What -l says, else the suffix of the file's name; Python without one. kInvalid for what is none.
+// Returns the language that -l names, else that of the suffix of the file's name; Python without a
+// suffix. Fails with kInvalid for a name or a suffix that is no language's.
 base::Result<sandbox::Language> language_of(const RunOptions& options);
 base::Result<std::string> read_code(const RunOptions& options);
 base::Result<int> run_code_once(Application& app, const RunOptions& options, std::string code);
@@ -63,14 +64,15 @@ struct AllowOptions {
 };
 base::Result<int> allow_session(Application& app, const AllowOptions& options);
 
-// What it hears of its terminal, and of those who want it to end; to be blocked before it runs.
+// The signals by which run_shell() hears of its terminal, and of those who want it to end. The
+// caller blocks them before it runs.
 inline constexpr std::initializer_list<int> kShellSignals{SIGWINCH, SIGTERM, SIGHUP, SIGINT};
 struct ShellOptions {
   std::string session;             // by id or name
   std::vector<std::string> words;  // a program and its arguments; empty: bash
   std::string code = {};           // of these
 };
-// Keys go there and its output comes here, until it ends: then its exit status.
+// Sends keys to the program and prints its output until it ends. Returns its exit status.
 base::Result<int> run_shell(Application& app, ShellOptions options);
 
 struct ForwardOptions {

@@ -41,7 +41,8 @@ base::Result<sessions::SealingKey> key_of(const Settings& settings) {
   return sessions::sealing_key_in(settings.state_directory + "/credentials.key");
 }
 
-// What a value is not: the end of the line it stood in.
+// Returns the value without the end of the line that it stood in. Fails with kInvalid where it has
+// characters that no header can have, or is too short or too long.
 base::Result<std::string> checked(std::string value) {
   while (value.ends_with('\n') || value.ends_with('\r')) value.pop_back();
   const bool is_printable = std::all_of(value.begin(), value.end(), [](char c) {

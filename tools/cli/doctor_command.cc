@@ -119,7 +119,7 @@ std::optional<Finding> deletion_finding(const Settings& settings) {
                  "set the clock if it is wrong"};
 }
 
-// What the exit status says, in words.
+// Says in words what the exit status says.
 std::string verdict(const std::vector<Finding>& findings) {
   const auto count = [&findings](Finding::State state) {
     return std::count_if(findings.begin(), findings.end(),
@@ -136,7 +136,8 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// What reads none of the variables by which programs find the certificates of a session.
+// Names the programs that read none of the variables by which others find the certificates of a
+// session.
 std::string exceptions() {
   const bool has_java = ::access("/usr/bin/java", X_OK) == 0;  // /usr is that of sessions, too
   return std::string("; where requests are looked into, not with ") + (has_java ? "Java, " : "") +

@@ -116,7 +116,7 @@ class Prover {
     const sandbox::Run& run = ended.value().run;
     output = stream(id, "stdout");
     if (run.status == sandbox::RunStatus::kCompleted) return {true, first_line(output)};
-    // What an interpreter says that cannot start tells more than that it could not.
+    // An interpreter that cannot start says more by its own words than that it could not.
     const std::string complaint = last_line(stream(id, "stderr"));
     std::string why = run.error ? first_line(run.error->message) : name_of(run.status);
     if (!complaint.empty() && why.find(complaint) == std::string::npos) why += ": " + complaint;
@@ -189,7 +189,7 @@ void correct_language(std::vector<Finding>& findings, const std::string& layer,
     failed += "; a box cannot run " + name + ": " + tried->second.said;
   }
   if (!failed.empty()) {
-    // What looking has found wrong says why already.
+    // A finding that was not good at the first look says why already.
     if (finding->state == State::kGood) {
       finding->remedy = "use versions as new as Debian 12's at least: Python 3.11, node 18";
       finding->detail += failed;

@@ -1,5 +1,5 @@
-// What hutch doctor finds out in a real box: that its walls are there, what holds its limits, and
-// that the interpreters it is to have are of use in it.
+// Finds out for hutch doctor, in a real box, that its walls are there, what holds its limits, and
+// that the interpreters that it is to have are of use in it.
 #pragma once
 
 #include <map>

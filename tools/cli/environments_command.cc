@@ -18,7 +18,8 @@ base::Result<int> run_environments(const Settings& settings,
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  // What this process ignores it would ignore too, and never hear of its children.
+  // The program would go on ignoring the signals that this process ignores, and never hear of its
+  // children.
   for (const int number : {SIGCHLD, SIGPIPE}) (void)::signal(number, SIG_DFL);
   (void)::execv(pointers[0], pointers.data());
   return Error::from_errno("start " + words[0] + ", which hutch environments needs");

@@ -117,7 +117,7 @@ base::Status pour(int from, int to) {
 base::Status pour(int from, const Sink& sink) {
   struct stat status {};
   if (::fstat(from, &status) != 0) return Error::from_errno("fstat");
-  // What it grows by meanwhile is not copied: it could go on for ever.
+  // Bytes that the file grows by meanwhile are not copied: it could go on for ever.
   off_t offset = 0;
   while (offset < status.st_size) {
     const auto left = static_cast<std::size_t>(status.st_size - offset);

@@ -27,13 +27,13 @@ class Interruptible {
   std::jthread watcher_;
 };
 
-// What becomes of the run when it is interrupted: it ends, or goes on unseen.
+// Says what an interrupt does to the run: it is cancelled, or goes on unseen.
 enum class OnInterrupt { kCancel, kLeave };
-// Once nobody reads what is printed, as when `head` has all that it wants: the run goes on, or what
-// an interrupt does is done.
+// Says what happens once nobody reads what is printed, as when `head` has all that it wants: the
+// run goes on, or what an interrupt does is done.
 enum class WhenUnread { kGoOn, kInterrupt };
-// Who prints: code, which a terminal must not obey, or a program that has a terminal of its own,
-// which this one stands for.
+// Says who prints: code, which a terminal must not obey, or a program that has a terminal of its
+// own, which this one stands for.
 enum class Printed { kByCode, kByTerminal };
 
 // Prints what there is, from the beginning, and what comes, until the run has ended.

@@ -39,7 +39,7 @@ void add_index(const std::string& name, const std::string& usual_host,
   const NetworkRule usual = https(usual_host);
   if (manager.hosts.empty()) manager.hosts = {usual};
   std::vector<NetworkRule>& set = network.sets[kPackagesSet];
-  // What stands in the place of the usual one is there so that nothing comes from that.
+  // An index in the place of the usual one is there so that nothing comes from that one.
   std::erase(set, usual);
   for (const NetworkRule& host : manager.hosts) {
     if (std::find(set.begin(), set.end(), host) == set.end()) set.push_back(host);

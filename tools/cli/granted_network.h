@@ -1,4 +1,4 @@
-// What of the network sessions of this server may reach, as its operator says it.
+// Says how much of the network sessions of this server may reach, by its operator's settings.
 #pragma once
 
 #include "sandbox/base/result.h"

@@ -10,7 +10,8 @@ using sessions::RunState;
 
 namespace {
 
-// Of a run, or the newest of a session.
+// Returns `id` where it is a run's, else the id of the newest run of the session that it names.
+// Fails with kNotFound where nothing has run in that session yet.
 base::Result<std::string> run_meant_by(Application& app, const std::string& id) {
   if (const auto run = app.store().find_run(app.principal_id(), id); run.ok()) return id;
   const auto session = TRY(app.sessions().find(app.principal_id(), id));

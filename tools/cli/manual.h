@@ -1,4 +1,4 @@
-// What `hutch --help` says, for man(1) and for the shells: made from the same table.
+// Prints what `hutch --help` says for man(1) and for the shells, from the same table.
 #pragma once
 
 #include <string>

@@ -8,8 +8,10 @@
 
 namespace tools::cli {
 
-// What is in the configuration goes before $https_proxy and $no_proxy, in either case. kInvalid:
-// the configuration has one that is none. One of a variable that cannot be used is warned of.
+// Returns the proxy; its host is empty where there is none. The configuration goes before
+// $https_proxy and $no_proxy, in either case. Fails with kInvalid where the proxy of the
+// configuration cannot be used; one of a variable is then left out and logged, as a warning where
+// hosts are allowed.
 base::Result<sandbox::NetworkProxy> network_proxy(const Settings& settings,
                                                   const Environment& environment);
 

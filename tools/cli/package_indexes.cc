@@ -52,7 +52,7 @@ base::Result<PackageIndexes> indexes_in(const json& said) {
 }  // namespace
 
 base::Result<PackageIndexes> package_indexes(const Settings& settings) {
-  // What has no Python has no pip either.
+  // A machine without Python has no pip either.
   if (::access(kPython, X_OK) != 0) return PackageIndexes();
   base::SpawnOptions options;
   const std::string program = TRY(sandbox_config(settings)).data_directory;

@@ -14,7 +14,7 @@ using base::Error;
 
 namespace {
 
-// Nothing: it was not whole by then.
+// kUnavailable: it was not whole by then, or cannot be read; kLimit: it is more than that.
 base::Result<std::string> read_until(int fd, std::size_t bytes_max,
                                      std::chrono::steady_clock::time_point deadline) {
   std::string printed;
@@ -50,11 +50,13 @@ base::Result<std::string> output_of(base::SpawnOptions options, std::size_t byte
   const bool is_known = ::waitpid(pid, &status, 0) == pid;
   (void)::signal(SIGCHLD, before);
   if (!printed.ok()) return printed;
-  if (!is_known || (status != 0 && !WIFSIGNALED(status))) {
-    return base::error(Error::Kind::kUnavailable,
-                       "failed with status " + std::to_string(WEXITSTATUS(status)));
-  }
-  return printed;
+  // By that signal ends who has said all and goes on; any other says that it has crashed.
+  const bool is_ended_by_us = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  if (is_known && (status == 0 || is_ended_by_us)) return printed;
+  const std::string how = WIFSIGNALED(status)
+                              ? "was ended by signal " + std::to_string(WTERMSIG(status))
+                              : "failed with status " + std::to_string(WEXITSTATUS(status));
+  return base::error(Error::Kind::kUnavailable, how);
 }
 
 }  // namespace tools::cli

@@ -1,4 +1,4 @@
-// What a program of the operator's prints.
+// Runs a program of the operator's and returns what it prints.
 #pragma once
 
 #include <chrono>

@@ -29,7 +29,8 @@ namespace {
 
 constexpr int kTimedOutStatus = 124;
 
-// What stands for a language, as the suffix of a file and for -l. Not JSX: nothing here takes it.
+// These names stand for a language, as the suffix of a file and for -l. JSX is not among them:
+// nothing here takes it.
 struct ShortName {
   std::string_view name;
   sandbox::Language language;
@@ -48,7 +49,7 @@ std::optional<sandbox::Language> find_short(std::string_view name) {
   return std::nullopt;
 }
 
-// Of one form that is too large for the record.
+// Prints a form of an output that is too large for the record, from its file.
 void print_file(sessions::Manager& sessions, const RunState& state, const std::string& name) {
   std::int64_t offset = 0;
   while (std::cout) {
@@ -122,7 +123,8 @@ std::string words_of(const sandbox::RunError& failure, std::int64_t timeout_seco
          " seconds; --timeout SECONDS gives it more";
 }
 
-// Of a session that is no more, others would be told how to change it.
+// Returns the run's note. Where the session is no more, the note on a missing network names options
+// of this command instead of ways to change the session.
 std::string note_of(const sandbox::Run& run, bool lasts) {
   if (lasts || !run.note.starts_with(sandbox::kNoNetworkNote)) return run.note;
   return "it had no network: --allow HOST gives it that host, --packages those of pip and npm";

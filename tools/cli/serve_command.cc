@@ -116,7 +116,7 @@ std::string public_url_of(const ServeSettings& settings, const std::string& name
   return is_here && !settings.behind_proxy ? "http://" + name : "";
 }
 
-// What an operator who has just started it may have forgotten.
+// Reminds an operator who has just started the server of what they may have forgotten.
 void warn_about_door(Application& app, bool no_auth) {
   if (no_auth) {
     return announce("warning",

@@ -1,4 +1,4 @@
-// What a server has to say to its operator.
+// Logs what a server has to say to its operator.
 #pragma once
 
 #include <vector>

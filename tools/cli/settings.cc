@@ -160,7 +160,8 @@ base::Status resolve_serve(const Flags& flags, const Environment& environment,
   return check_public_url(serve.public_url);
 }
 
-// Those of the command line come first, and in the place of what has their name in the file.
+// Puts the folders of the command line first, in the place of those that have the same name in the
+// file. Fails with kInvalid where one cannot be used.
 base::Status resolve_mounts(const Flags& flags, const Environment& environment,
                             std::vector<sandbox::HostFolder>& mounts) {
   std::vector<sandbox::HostFolder> all;
@@ -226,8 +227,8 @@ void hold_within_host(Settings& settings) {
   }
 }
 
-// What a session gets that asks for nothing is no more than what it could ask for. A value that the
-// configuration leaves out gives way to the one that it has.
+// Keeps the default limits within the most that a session may ask for. A value that the
+// configuration leaves out gives way to the one that it has; fails with kInvalid where it has both.
 base::Status reconcile_limits(const sandbox::Limits& widest, Settings& settings) {
   sandbox::Limits usual;
   usual.memory_mb = usual_memory_mb();

@@ -1,4 +1,5 @@
-// What hutch was told: flags beat HUTCH_* environment variables, which beat the configuration file.
+// Holds what hutch was told: flags beat HUTCH_* environment variables, which beat the configuration
+// file.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +18,18 @@
 
 namespace tools::cli {
 
-// Of hutch serve.
+// Holds the settings of hutch serve.
 struct ServeSettings {
   std::string listen = "127.0.0.1:8931";  // or unix:/path
   std::vector<std::string> allow_origins;
   std::vector<std::string> allow_hosts;
   bool behind_proxy = false;
   bool public_ports = false;  // of sandboxes that E2B's SDKs make: anybody reaches them
-  // Under which people and programs elsewhere reach this server, without a "/" at its end; empty:
-  // on a loopback address that is the one.
+  // People and programs elsewhere reach this server at this URL, which has no "/" at its end.
+  // Empty: on a loopback address that address is used.
   std::string public_url;
   std::int64_t drain_seconds = 10;
-  // Of one principal, but for the user's own, local:
+  // These limit each principal, but for the user's own, local:
   std::int64_t calls_at_work = 0;  // 0: eight for each processor, two beside others
   std::int64_t calls_waiting = 1000;
   std::int64_t calls_per_minute = 0;  // 0: as many as come
@@ -100,7 +101,7 @@ struct Settings {
   std::optional<OauthSettings> oauth;  // absent: tokens of hutch token create only
 };
 
-// What the command line said; empty or absent: nothing.
+// Holds what the command line said. An empty or absent member means that it said nothing.
 struct Flags {
   std::string config_file;
   std::string state_directory;

@@ -62,7 +62,9 @@ base::Result<std::string> own_path() {
   return own;
 }
 
-// What a client starts: those who brought hutch here know better how it is started again.
+// Returns the words by which a client starts hutch: those of $HUTCH_LAUNCHER, since whoever brought
+// hutch here knows better how it is started again, else our own path. Fails with kInvalid where it
+// says "none": this copy may not last.
 base::Result<std::vector<std::string>> words_to_start(const SetupOptions& options) {
   std::vector<std::string> words;
   std::istringstream launcher(variable("HUTCH_LAUNCHER"));
@@ -124,7 +126,7 @@ base::Result<bool> agrees(const SetupOptions& options, const std::string& questi
 
 enum class Did { kNothing, kHas, kWrote };
 
-// Of one client; the others go on.
+// Adds hutch to one client. Where this fails, the others still go on.
 base::Result<Did> add_to(const Client& client, const std::string& records,
                          const SetupOptions& options) {
   // Whoever can be asked sees what would go.
@@ -206,7 +208,8 @@ void compile_runners(const std::string& data_directory) {
   (void)output_of(std::move(options), kCompilerBytesMax, kCompilerPatience);  // else as before
 }
 
-// What sessions would have besides; a program of its own builds it, and takes our place.
+// Offers to build the environment of packages that sessions would have besides. A program of its
+// own builds it, and takes our place.
 base::Result<int> offer_environment(const Settings& settings, const SetupOptions& options) {
   const std::string usual =
       sandbox::usual_template(settings.environments_directory, settings.template_name);

@@ -35,7 +35,7 @@ void add_setup(CLI::App& app, Command& chosen) {
   setup->add_flag("-y,--yes", options->yes, "Ask nothing");
   setup->add_flag("--environment", options->environment,
                   "Build the environment of packages, too, where there is none (1.5 GB)");
-  // What the clients are to start it with.
+  // Adds an option that goes into the arguments by which clients start hutch.
   const auto pass = [setup, options](const char* name, const char* help) {
     setup->add_option_function<std::vector<std::string>>(
         name,

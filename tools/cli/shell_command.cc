@@ -132,7 +132,8 @@ class Keyboard {
     if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) end();
   }
 
-  // What a program does not read yet waits here, and so do the keys behind it.
+  // Passes on what waits. While the program does not read it, the keys behind it wait in the
+  // terminal.
   void pass_on() {
     const ssize_t written = ::write(input_.fd.get(), waiting_.data(), waiting_.size());
     if (written > 0) waiting_.erase(0, static_cast<std::size_t>(written));

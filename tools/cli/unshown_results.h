@@ -1,4 +1,5 @@
-// What a run has shown and a terminal does not: pictures, and tables of which the text is a part.
+// Finds what a run has shown and a terminal does not: pictures, and tables of which the text is a
+// part.
 #pragma once
 
 #include <string>

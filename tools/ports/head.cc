@@ -46,7 +46,8 @@ constexpr std::array kActElsewhere{"Clear-Site-Data",
                                    "X-Lighttpd-Send-File",
                                    "X-Reproxy-URL"};
 constexpr std::array kActElsewherePrefixes{"X-Accel-"};
-// The same of what would be said of hutch itself, whose origin it is below a path.
+// Headers that are dropped, too, where a server is reached below a path: its origin is hutch's own
+// there, and they would speak for hutch itself.
 constexpr std::array kActForOrigin{
     "Accept-CH",         "Critical-CH",           "Set-Login",
     "Speculation-Rules", "Supports-Loading-Mode", "Use-As-Dictionary",

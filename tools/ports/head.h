@@ -14,10 +14,10 @@
 
 namespace tools::ports {
 
-// What a request says of itself on its way in.
+// Describes a request on its way in.
 struct Inward {
   std::uint16_t port = 0;
-  // Of the path, which the server does not know: "/ports/session_k2/3000"; or empty.
+  // The beginning of the path, "/ports/session_k2/3000", which the server does not know; or empty.
   std::string prefix = {};
   bool keeps_origin = false;  // its host is one that the server may see, and so are cookies
   std::vector<std::string> secrets = {};         // headers that are hutch's alone
@@ -38,7 +38,8 @@ base::Result<RequestHead> head_for_server(std::string_view head, const Inward& h
 // For the pump: the head of the response as the client gets it.
 Opening head_for_client(bool upgrades, const Inward& how);
 
-// Of a Cookie or a Set-Cookie header what stands between semicolons, without the space around it.
+// Returns what stands between the semicolons of a Cookie or Set-Cookie header, without the space
+// around it.
 std::vector<std::string_view> parts_of(std::string_view cookies);
 
 // A response of our own.

@@ -125,7 +125,7 @@ void Pump::end_what_is_over() {
   count_ -= ended;
 }
 
-// Of the client's socket the key is twice the id, of the server's one more.
+// Handles an event. Its key is twice the id for the client's socket, and one more for the server's.
 void Pump::on_event(std::uint64_t key) {
   const auto found = entries_.find(key / 2);
   if (found == entries_.end()) return;
@@ -134,7 +134,7 @@ void Pump::on_event(std::uint64_t key) {
   try {
     goes_on = move(entry) && watch(key / 2, entry);
   } catch (const std::exception&) {
-    // Of memory: what it holds is given back, and no other pair hears of it.
+    // No memory is left: the pair ends and gives back what it holds, and no other pair hears of it.
   }
   if (!goes_on) entry.ends_at = Clock::time_point::min();
 }
@@ -227,7 +227,7 @@ void Pump::open(Entry& entry) {
     try {
       return entry.pair.opening(entry.down.waiting);
     } catch (const std::exception& failure) {
-      // Of a library, at what a server says: it ends this pair and no other.
+      // A library fails at what a server says: this ends this pair and no other.
       return base::error(Error::Kind::kInvalid, failure.what());
     }
   }();
@@ -253,7 +253,8 @@ bool Pump::watch(std::uint64_t id, Entry& entry) {
                entry.server_events);
 }
 
-// Of a socket from which nothing is wanted its end would be an event for ever.
+// Sets the events that are waited for. A socket from which nothing is wanted is taken out, since
+// its end would be an event for ever.
 bool Pump::watch(std::uint64_t key, int fd, std::uint32_t wanted, std::uint32_t& events) const {
   if (events == wanted) return true;
   epoll_event event{};

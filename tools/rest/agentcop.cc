@@ -28,11 +28,12 @@ namespace {
 constexpr std::int64_t kRunSecondsDefault = 30;
 
 bool is_over(const sessions::Session& session) {
-  return session.status == sessions::SessionStatus::kDestroyed || sessions::lifetime_is_over(session);
+  return session.status == sessions::SessionStatus::kDestroyed ||
+         sessions::lifetime_is_over(session);
 }
 
-// Of the statuses of a session those that the API knows: what has no processes gets them with its
-// next run.
+// Returns a status that the API knows. A paused or stopped session is ready: its next run gives it
+// processes.
 std::string status_of(const sessions::SessionState& state) {
   if (is_over(state.session)) return "destroyed";
   if (!state.active.empty()) return "running";

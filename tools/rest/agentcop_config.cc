@@ -98,7 +98,7 @@ base::Result<sessions::SessionOptions> options_of_config(const json& config,
   const json members = config.is_null() ? json::object() : config;
   const json image = members.value("image", json());
   if (!image.is_null() && !image.is_string()) return invalid("image must be a string");
-  // What is approved are the environments that this machine has.
+  // The approved images are the environments that this machine has.
   if (image.is_string() && image != kUsualImage) options.template_name = image.get<std::string>();
   for (const char* name : {"filesystem", "network"}) {
     json part = members.value(name, json());

@@ -1,4 +1,4 @@
-// What a sandbox is made with there, in the words of sessions.
+// Translates the config of a sandbox of Agentcop into the words of sessions.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -56,7 +56,8 @@ bool has_tag(std::string_view header, const std::string& tag) {
   return header == "*" || header.find(tag) != header.npos;
 }
 
-// What of the file goes out; sets the status.
+// Returns the part of the file that goes out. Sets the status and Content-Range where that is not
+// the whole.
 Range part_of(const Request& request, const Download& download, const std::string& tag,
               Response& response) {
   const Range whole{0, download.bytes};

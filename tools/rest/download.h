@@ -28,7 +28,8 @@ mcp::http::Response answer_with(const mcp::http::Request& request, Download down
 // RFC 6266: for every client the name in ASCII, for those that know more the name itself.
 std::string content_disposition(std::string_view filename, bool is_inline);
 
-// Of what came out of a sandbox: no browser may take it for anything else, or keep it for others.
+// Adds the headers for what came out of a sandbox: no browser may take it for anything else, or
+// keep it for others.
 void add_careful_headers(mcp::http::Response& response, const std::string& policy);
 
 }  // namespace tools::rest

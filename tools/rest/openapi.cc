@@ -22,7 +22,7 @@ constexpr const char* kToken = "token";
 constexpr const char* kKey = "key";
 constexpr const char* kSandboxToken = "sandbox_token";  // of one sandbox, as E2B's SDKs have it
 
-// Of "/sandboxes/{id}" the id.
+// Returns the parameters in a path: the id of "/sandboxes/{id}".
 json parameters_of(const std::string& path) {
   json parameters = json::array();
   for (std::size_t begin = path.find('{'); begin != path.npos; begin = path.find('{', begin + 1)) {

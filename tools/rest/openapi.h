@@ -1,4 +1,5 @@
-// What is served over HTTP beside MCP, as OpenAPI 3.1 has it: made from the routes themselves.
+// Describes what is served over HTTP beside MCP, as OpenAPI 3.1 has it: made from the routes
+// themselves.
 #pragma once
 
 #include <string>
@@ -8,7 +9,8 @@
 
 namespace tools::rest {
 
-// GET /openapi.json: of `routes` those that have a path.
+// Makes the route GET /openapi.json, which describes those of `routes` that have a
+// method and a path.
 mcp::http::Route openapi_route(const std::vector<mcp::http::Route>& routes,
                                const std::string& version);
 

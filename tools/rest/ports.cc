@@ -162,7 +162,8 @@ std::string host_for(const sessions::Session& session, std::uint16_t port) {
 }
 
 bool lives(const sessions::Session& session) {
-  return session.status != sessions::SessionStatus::kDestroyed && !sessions::lifetime_is_over(session);
+  return session.status != sessions::SessionStatus::kDestroyed &&
+         !sessions::lifetime_is_over(session);
 }
 
 struct LetIn {

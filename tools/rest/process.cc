@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::seconds kAskAgain{50};
 
-// Of so many bytes the first that fit; whether that is not all.
+// Reads the first of so many bytes, as far as they fit. Returns whether that is not all.
 base::Result<bool> read_stream(const Services& services, const RunState& state, const char* name,
                                std::int64_t bytes, std::string& text) {
   if (bytes == 0) return false;

@@ -11,8 +11,8 @@
 
 namespace tools::rest {
 
-// Of one stream in an answer; its whole is in a file of the session.
-// As JSON prints it: control characters take six.
+// Bytes of one stream in an answer, as JSON prints them: control characters take six. A file of the
+// session has the whole.
 inline constexpr std::size_t kStreamBytesMax = std::size_t{1} << 20;
 
 struct Seen {
@@ -23,16 +23,17 @@ struct Seen {
   std::string errors;
 };
 
-// What there is of it now.
+// Returns what there is of the run now.
 base::Result<Seen> look_at(const Services& services, sessions::RunState state);
 
-// Its end. kUnavailable: this server is to stop, and the run goes on without it; or the client that
-// asked has `gone`, and nobody else knows of the run: it is cancelled.
+// Waits for the run's end. Fails with kUnavailable when this server is to stop, and the run goes on
+// without it; or when the client that asked has `gone`: nobody else knows of the run, and it is
+// cancelled.
 base::Result<sessions::RunState> wait_for_end(const Services& services,
                                               const sessions::Session& session,
                                               sessions::RunState state,
                                               const std::stop_token& gone);
-// wait_for_end(), and what there is then.
+// Starts a run, waits for its end as wait_for_end() does, and returns what there is then.
 base::Result<Seen> run_to_its_end(const Services& services, const sessions::Session& session,
                                   sandbox::RunRequest request, const std::stop_token& gone);
 

@@ -22,7 +22,7 @@ bool is_limit(Cause cause) {
          cause == Cause::kOutput;
 }
 
-// Of three words; what goes on has none of them yet.
+// Returns one of three words for a run that has ended; one that goes on has none of them yet.
 std::string status_of_call(const Run& run) {
   if (run.status == RunStatus::kCompleted) return "completed";
   if (run.status == RunStatus::kTimedOut) return "timed_out";

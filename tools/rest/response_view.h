@@ -12,7 +12,7 @@
 
 namespace tools::rest {
 
-// What was posted, kept beside the run.
+// Holds what was posted, which is kept beside the run.
 struct PostedCall {
   std::string call_id;
   std::string code;

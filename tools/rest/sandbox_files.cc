@@ -109,7 +109,7 @@ base::Result<Response> archive(const Services& services, const Archives& archive
   return response;
 }
 
-// What was sent, and where it is to go.
+// Holds what was sent, and where it is to go.
 struct Upload {
   std::string path;
   const std::string* content = nullptr;

@@ -43,13 +43,14 @@ constexpr const char* kBase = "base";
 
 json shown(const sessions::SessionState& state) {
   const sessions::Session& session = state.session;
-  json value = {{"sandboxID", sessions::host_id(session.id)},
-                {"templateID", session.template_name},
-                {"clientID", "hutch"},
-                {"envdVersion", e2b::kEnvdVersion},
-                {"status", name_of(session.status)},
-                {"state", session.status == sessions::SessionStatus::kPaused ? "paused" : "running"},
-                {"startedAt", base::to_rfc3339(session.created_at)}};
+  json value = {
+      {"sandboxID", sessions::host_id(session.id)},
+      {"templateID", session.template_name},
+      {"clientID", "hutch"},
+      {"envdVersion", e2b::kEnvdVersion},
+      {"status", name_of(session.status)},
+      {"state", session.status == sessions::SessionStatus::kPaused ? "paused" : "running"},
+      {"startedAt", base::to_rfc3339(session.created_at)}};
   value["metadata"] = session.metadata;
   value["cpuCount"] = session.limits.cpus;
   value["memoryMB"] = session.limits.memory_mb;
@@ -61,7 +62,7 @@ json shown(const sessions::SessionState& state) {
   return value;
 }
 
-// What the API promises, as far as the operator lets a session have it.
+// Returns the limits that the API promises, as far as the operator lets a session have them.
 sandbox::Limits limits_within(const sessions::Quotas& quotas) {
   sandbox::Limits limits = quotas.default_limits;
   limits.memory_mb = std::min(kMemoryMb, quotas.most_limits.memory_mb);
@@ -70,8 +71,8 @@ sandbox::Limits limits_within(const sessions::Quotas& quotas) {
   return limits;
 }
 
-// What else E2B's older SDKs look for in the answer about one sandbox, for who may change it: with
-// that token code runs.
+// Answers with what else E2B's older SDKs look for about one sandbox. The token is only for who may
+// change it: with it code runs.
 base::Result<Response> answer_about(const Services& services, const sessions::SessionState& state,
                                     const mcp::Principal& principal) {
   json value = shown(state);
@@ -91,7 +92,7 @@ base::Result<Response> create(const Services& services, const Request& request,
                               const Arguments& body) {
   const std::int64_t seconds = body.integer("timeout", kLifetimeSecondsDefault);
   if (seconds < 1) return wrong_timeout();
-  // What E2B's SDKs say and nobody else does.
+  // E2B's SDKs say these, and nobody else does.
   for (const char* name : {"secure", "autoPause", "allow_internet_access", "network"}) {
     if (body.has(name)) return e2b::create_sandbox(services, request, body);
   }

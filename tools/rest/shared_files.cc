@@ -28,8 +28,8 @@ constexpr const char* kPagePolicy =
     "media-src 'self'; frame-src 'self'; object-src 'self'; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'";
 
-// What a file may do that is looked at in the page. A page out of a sandbox is of an origin of its
-// own and loads nothing; browsers show PDF with a program of their own, and not in a sandbox.
+// Says what a file may do that is looked at in the page. A page out of a sandbox is of an origin of
+// its own and loads nothing; browsers show PDF with a program of their own, and not in a sandbox.
 struct ViewPolicy {
   std::string_view type;
   const char* policy;

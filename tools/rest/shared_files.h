@@ -1,4 +1,4 @@
-// What sessions have shared, for whoever has the link: the file, and a page that shows it.
+// Serves what sessions have shared to whoever has the link: the file, and a page that shows it.
 #pragma once
 
 #include <vector>

@@ -73,7 +73,8 @@ Response answer_of(int status, const Upload& upload) {
   return response;
 }
 
-// What is whole is read into memory once more, to be written where it goes.
+// Uploads that may be finished at a time: each is read into memory once more, to be written where
+// it goes.
 constexpr std::size_t kFinishingMost = 4;
 
 struct Place {
@@ -93,7 +94,8 @@ base::Result<Place> place_of(const Services& services, const Request& request) {
   return Place{std::move(session), std::move(uploads)};
 }
 
-// What is not whole yet counts as much as it is to have, beside what the session's files take.
+// Takes room for an upload, or fails with kLimit. Unfinished uploads count as much as they are to
+// have, beside what the session's files take.
 base::Status take_room(const Services& services, const sessions::Session& session,
                        std::int64_t bytes, std::int64_t unfinished_bytes) {
   const std::int64_t disk_mb = session.limits.disk_mb;
@@ -114,7 +116,7 @@ base::Status take_room(const Services& services, const sessions::Session& sessio
   return refuse(taken_bytes - bytes, "the session's files and unfinished uploads");
 }
 
-// What is whole goes into the session. What does not fit there stays, and an empty piece tries
+// Puts a whole upload into the session. One that does not fit there stays, and an empty piece tries
 // again.
 base::Status finish(const Services& services, const Place& place, const Upload& upload) {
   const auto room = room_to_finish(place.session.principal_id);

@@ -33,7 +33,7 @@ Error no_such(const std::string& id) {
                      "there is no upload " + id + ": it is over, or was left for a day");
 }
 
-// What it is, and where it goes. By the name of its data in the directory.
+// Returns what an upload is and where it goes. `name` is that of its data in the directory.
 base::Result<json> description_of(int directory_fd, const std::string& name) {
   const base::UniqueFd about =
       TRY(base::open_file(directory_fd, name + kAbout, O_RDONLY | O_NOFOLLOW));
@@ -149,7 +149,7 @@ base::Status Uploads::append(Upload& upload, std::string_view bytes) {
     return Error::from_errno("lseek of an upload");
   }
   if (auto written = base::write_all(upload.data.get(), bytes); !written.ok()) {
-    // What of it was written is not told, and comes again.
+    // The part that was written goes: the client is not told of it, and sends it again.
     (void)!::ftruncate(upload.data.get(), upload.offset_bytes);
     return written;
   }

@@ -27,7 +27,7 @@ class Uploads {
   static constexpr std::size_t kMost = 8;               // of a session
   static constexpr std::int64_t kKeptSeconds = 86'400;  // since the last piece
 
-  // Of the session with that directory.
+  // Keeps the uploads of the session that has this directory.
   explicit Uploads(const std::string& session_directory)
       : directory_(session_directory + "/uploads") {}
 

@@ -114,8 +114,8 @@ base::Status make_directories_of(const std::string& path) {
 
 namespace {
 
-// What a client or its user adds to an entry (what is always allowed, a time-out, variables) does
-// not make it another's.
+// Returns whether all that is `wanted` is in the entry. More that a client or its user adds to it
+// (what is always allowed, a time-out, variables) does not make it another's.
 bool includes(const json& there, const json& wanted) {
   if (!there.is_object() || !wanted.is_object()) return there == wanted;
   return std::all_of(wanted.items().begin(), wanted.items().end(), [&there](const auto& member) {
@@ -123,7 +123,7 @@ bool includes(const json& there, const json& wanted) {
   });
 }
 
-// Of the document as its format has it: YAML's scalars are strings. `entry` is JSON.
+// Reads `entry`, which is JSON, as a document of the format has it: YAML's scalars are strings.
 json as_in(Format format, const std::string& entry) {
   const auto parsed = parse_document(format == Format::kYaml ? format : Format::kJson, entry);
   return parsed.ok() ? parsed.value() : json();
@@ -184,8 +184,8 @@ Replaced replaced_in(const json& record) {
           sandbox::wire::string_or(said, "text"), sandbox::wire::string_or(said, "rest")};
 }
 
-// What is asked for, and what has been added to the entry that it takes the place of. YAML's
-// scalars have lost what they were.
+// Returns the entry that is asked for, with what has been added to the one that it takes the place
+// of. YAML's scalars have lost what they were, so nothing is taken over from it.
 nlohmann::ordered_json entry_beside(const Client& client, const json& there, const json& record) {
   auto entry = nlohmann::ordered_json::parse(client.entry);
   if (client.format == Format::kYaml) return entry;

@@ -16,7 +16,7 @@ struct Replaced {
   std::string rest;
 };
 
-// What will be, or was, done to one file.
+// Holds what will be, or was, done to one file.
 struct Change {
   std::string file;  // without links
   std::string before;
@@ -29,14 +29,14 @@ struct Change {
   bool is_needed = true;  // else all is as it should be
 };
 
-// What adding the entry would do: in place of one that setup has written, with what has been added
-// to that; with `replaces` also in place of another's. kConflict: without, there is one. kInvalid:
-// the file is none of its format, and where. kUnsupported: nothing can be added without changing
-// the rest.
+// Returns what adding the entry would do: in place of one that setup has written, with what has
+// been added to that; with `replaces` also in place of another's. Fails with kConflict where there
+// is another's without `replaces`; with kInvalid where the file is none of its format, saying
+// where; with kUnsupported where nothing can be added without changing the rest.
 base::Result<Change> plan_addition(const Client& client, const std::string& records, bool replaces);
-// What taking it out would do: the entry that setup has written, with what has been added to it;
-// one that it took the place of comes back. Not needed where there is none. kConflict: it says
-// something else now.
+// Returns what taking the entry out would do: the one that setup has written goes, with what has
+// been added to it; one that it took the place of comes back. Not needed where there is none. Fails
+// with kConflict where the entry says something else now.
 base::Result<Change> plan_removal(const Client& client, const std::string& records);
 
 // Does it at once or not at all, and keeps or drops the record of it. Nothing is written when the

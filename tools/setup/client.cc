@@ -22,7 +22,7 @@ void replace_first(std::string& text, const std::string& name, const std::string
   if (text.starts_with(name)) text.replace(0, name.size(), value);
 }
 
-// Of the table, in which places are named.
+// Returns a path of the table, in which places are named, with these filled in.
 std::string whole(std::string path, const Places& places) {
   replace_first(path, "~", places.home);
   replace_first(path, "$CONFIG", places.config);

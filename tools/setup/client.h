@@ -23,21 +23,21 @@ struct Client {
   bool is_there = false;  // signs of it are on this machine
 };
 
-// Of a user, or of the Windows that this Linux runs in.
+// Holds the places of a user, and of the Windows that this Linux runs in.
 struct Places {
   std::string home;
   std::string config;                // XDG_CONFIG_HOME, or ~/.config
   std::string search_path;           // PATH
   std::string windows_profile = {};  // /mnt/c/Users/NAME; empty: no Windows around
   std::string distribution = {};     // of WSL, as Windows calls it
-  // Of the environment: some clients keep their files where it says.
+  // Reads a variable of the environment: some clients keep their files where it says.
   std::function<std::string(const std::string& name)> variable = [](const std::string&) {
     return std::string();
   };
 };
 
-// Whose profile of Windows is seen from here, when this is WSL and just one has signs of a client;
-// else "".
+// Returns the profile of Windows that is seen from here, where just one in `users` has
+// AppData/Roaming and can be written; else "".
 std::string windows_profile(const std::string& users = "/mnt/c/Users");
 
 // `words`: the command that starts hutch for a client, and its arguments. Clients of Windows, with

@@ -14,7 +14,7 @@ namespace tools::setup {
 
 enum class Format { kJson, kToml, kYaml };  // JSON as editors have it: comments, commas at the end
 
-// Of a map that is no root: its name in each one around it.
+// Leads to a map below the root: its name in each map around it, the outermost first.
 using Keys = std::vector<std::string>;
 
 struct Insertion {

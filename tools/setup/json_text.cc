@@ -62,7 +62,7 @@ Member find_member(const std::string& text, std::size_t at, const std::string& n
   return found;
 }
 
-// What one level is indented by: as the first line that is.
+// Returns what one level is indented by, as the first line that is; two blanks where none is.
 std::string indentation_of(const std::string& text) {
   for (std::size_t line = text.find('\n'); line != std::string::npos;
        line = text.find('\n', line + 1)) {

@@ -13,10 +13,10 @@ class Profile {
   Profile(const std::string& data_directory, std::string program_directory)
       : script_(data_directory + "/apparmor/install.sh"), programs_(std::move(program_directory)) {}
 
-  // Of this host and this user; false where nobody can tell.
+  // Returns whether this host and this user need the profile; false where nobody can tell.
   [[nodiscard]] bool is_needed() const;
-  // By sudo, which asks for a password at the terminal if it `may_ask`. It says itself what it
-  // does, and what went wrong.
+  // Loads the profile by sudo, which asks for a password at the terminal if it `may_ask`. The
+  // script says itself what it does, and what went wrong.
   [[nodiscard]] base::Status load(bool may_ask) const;
 
  private:

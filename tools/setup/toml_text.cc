@@ -29,7 +29,8 @@ std::string in_toml(const ordered_json& value) {
   return value.is_object() ? "{ " + text + " }" : "[" + text + "]";
 }
 
-// Of the table and those below it, the lines at which one begins that has a head of its own.
+// Adds the lines at which the table and those below it begin, as far as they have a head of their
+// own.
 void add_heads(const toml::table& table, std::set<LineNumber>& lines) {
   if (table.is_inline()) return;
   lines.insert(table.source().begin.line);

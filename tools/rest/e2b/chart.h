@@ -10,7 +10,8 @@ namespace tools::rest::e2b {
 // `chart` is as in a run's outputs. Kinds that the SDKs do not know are "unknown", with a title.
 nlohmann::json chart_of(const nlohmann::json& chart);
 
-// Of a figure in which nothing has a chart; `text` is the figure's own, with its title.
+// Returns the chart for a figure in which nothing has one; `text` is the figure's own, with its
+// title.
 nlohmann::json unknown_chart(const std::string& text);
 
 }  // namespace tools::rest::e2b

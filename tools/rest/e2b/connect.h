@@ -19,7 +19,7 @@
 
 namespace tools::rest::e2b {
 
-// What a call is made with: the session that its access token lets in to, and the message.
+// Holds what a call is made with: the session that its access token lets in to, and the message.
 struct RpcCall {
   const mcp::http::Request& request;
   const sessions::Session& session;
@@ -30,11 +30,12 @@ struct RpcCall {
 // One message of a stream that goes on. False: the client has gone.
 using Send = std::function<bool(const nlohmann::json& message)>;
 
-// POST /<service>/<method>.
+// Makes the route POST /<service>/<method> of a call with one message and one answer.
 mcp::http::Route unary(const Services& services, const char* path,
                        std::function<base::Result<nlohmann::json>(const RpcCall&)> answer,
                        mcp::http::Route::Work work = mcp::http::Route::Work::kCall);
-// The same of a client that sends several messages: all are there before it is asked.
+// Makes such a route for a client that sends several messages: all are there before `answer` is
+// called.
 mcp::http::Route client_stream(
     const Services& services, const char* path,
     std::function<base::Result<nlohmann::json>(const RpcCall&, const std::vector<nlohmann::json>&)>
@@ -49,13 +50,13 @@ bool names_sandbox(const mcp::http::Request& request);
 // The session of the headers E2b-Sandbox-Id and X-Access-Token, or the other name of that.
 base::Result<sessions::Session> session_of(const Services& services,
                                            const mcp::http::Request& request);
-// Or of a URL that is signed for this file and for what is done with it: it lets in to nothing
-// else. Where neither a header nor the host says which session, kFoundSandbox of the request's
-// parameters may.
+// Returns the session of those headers, or of a URL that is signed for this file and for what is
+// done with it: it lets in to nothing else. Where neither a header nor the host says which session,
+// kFoundSandbox of the request's parameters may.
 inline constexpr const char* kFoundSandbox = "sandbox";
 base::Result<sessions::Session> session_of_file(const Services& services,
                                                 const mcp::http::Request& request);
-// One of both as Route::identify.
+// Makes a Route::identify of session_of() or session_of_file().
 std::function<std::optional<mcp::auth::Challenge>(mcp::http::Request& head)> identified_by(
     const Services& services, decltype(session_of)* which);
 

@@ -48,7 +48,7 @@ base::Result<Response> list(const Services& services, const Request& request, co
   return json_answer(200, all);
 }
 
-// What does nothing, in any language.
+// Returns code that does nothing in this language.
 std::string nothing_in(Language language) {
   if (language == Language::kBash) return ":";
   if (language == Language::kSql) return "select 1";
@@ -134,7 +134,7 @@ base::Result<CodeContext> context_named(const Services& services, const sessions
   const auto all = contexts::contexts_of(services, session);
   const auto found = all.find(id);
   if (found != all.end()) {
-    // Of TypeScript the context is one of JavaScript's interpreter, and its name says which it is.
+    // A context of TypeScript is one of JavaScript's interpreter, and its name says which it is.
     const bool is_typed = id.starts_with("typescript-");
     return CodeContext{is_typed ? Language::kTypeScript : found->second.language, id};
   }

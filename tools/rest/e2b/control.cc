@@ -55,25 +55,27 @@ base::Result<json> shown(const Services& services, const sessions::Session& sess
   const std::string token = TRY(services.sessions.tokens().token_of(session.id));
   const std::string domain =
       services.public_url ? tools::ports::domain_of(services.public_url()) : "";
-  json value = {{"sandboxID", sessions::host_id(session.id)},
-                {"templateID", session.template_name},
-                {"clientID", "hutch"},
-                {"envdVersion", kEnvdVersion},
-                {"envdAccessToken", token},
-                {"trafficAccessToken", token},
-                {"domain", domain.empty() ? json() : json(domain)},
-                {"state", session.status == sessions::SessionStatus::kPaused ? "paused" : "running"},
-                {"startedAt", base::to_rfc3339(session.created_at)},
-                {"metadata", session.metadata},
-                {"cpuCount", session.limits.cpus},
-                {"memoryMB", session.limits.memory_mb},
-                {"diskSizeMB", session.limits.disk_mb}};
+  json value = {
+      {"sandboxID", sessions::host_id(session.id)},
+      {"templateID", session.template_name},
+      {"clientID", "hutch"},
+      {"envdVersion", kEnvdVersion},
+      {"envdAccessToken", token},
+      {"trafficAccessToken", token},
+      {"domain", domain.empty() ? json() : json(domain)},
+      {"state", session.status == sessions::SessionStatus::kPaused ? "paused" : "running"},
+      {"startedAt", base::to_rfc3339(session.created_at)},
+      {"metadata", session.metadata},
+      {"cpuCount", session.limits.cpus},
+      {"memoryMB", session.limits.memory_mb},
+      {"diskSizeMB", session.limits.disk_mb}};
   const auto ends_at_ms = sessions::ends_at_ms(session);
   value["endAt"] = ends_at_ms ? base::to_rfc3339(*ends_at_ms) : end_of_endless(session);
   return value;
 }
 
-// What would be less than a client believes it has is not made.
+// Fails with kUnsupported for wishes that are not served: no sandbox is made that would be less
+// than its client believes it has.
 base::Status check_wishes(const Arguments& body) {
   for (const char* name : {"iam", "mcp"}) {
     if (body.object(name).empty()) continue;
@@ -135,8 +137,8 @@ base::Result<sessions::NetworkWish> network_in(const json& given, bool is_open,
   return wish;
 }
 
-// What a sandbox's servers are to find as Host: letters, digits and what stands between them, so
-// that no header ends in it.
+// Returns what a sandbox's servers are to find as Host, if the client says. Fails with kInvalid for
+// more than letters, digits and what stands between them, so that no header ends in it.
 base::Result<std::optional<std::string>> host_in(const json& network) {
   const json mask = network.is_object() ? network.value("maskRequestHost", json()) : json();
   if (mask.is_null()) return std::optional<std::string>();
@@ -330,7 +332,8 @@ base::Result<Response> list(const Services& services, const Request& request) {
 base::Result<Response> metrics(const Services& services, const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
   json measured = json::array();
-  // What was, is not kept; `start` and `end` are in seconds.
+  // No earlier measurement is kept: a span of time without now has none. `start` and `end` are in
+  // seconds.
   const std::int64_t now_s = base::now_ms() / 1000;
   if (TRY(number_in(request, "start")).value_or(now_s) > now_s ||
       TRY(number_in(request, "end")).value_or(now_s) < now_s) {
@@ -358,7 +361,7 @@ base::Result<Response> metrics(const Services& services, const Request& request)
   return json_answer(200, measured);
 }
 
-// What cannot be made is told to who wants it, and there is none.
+// Refuses a snapshot: whoever wants one is told that none can be made, and none is listed.
 base::Result<Response> no_snapshots(const Services& services, const Request& request) {
   (void)TRY(sandbox_of(services, request));
   return base::error(Error::Kind::kUnsupported,

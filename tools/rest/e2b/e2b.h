@@ -1,4 +1,4 @@
-// What E2B's SDKs speak: their control API, envd's processes and files, and the code interpreter.
+// Speaks as E2B's SDKs do: their control API, envd's processes and files, and the code interpreter.
 // E2B_API_URL and E2B_SANDBOX_URL are this server's address, E2B_API_KEY is a token of hutch.
 #pragma once
 
@@ -11,16 +11,17 @@
 
 namespace tools::rest::e2b {
 
-// What of envd there is: the SDKs ask for no more than that version had.
+// Names the version of envd that is served: the SDKs ask for no more than it had.
 inline constexpr const char* kEnvdVersion = "0.6.4";
 
 // Their SDKs know no sandbox without an end: a time that is far away.
 std::string end_of_endless(const sessions::Session& session);
 
-// All that follow.
+// Returns the routes of all functions below.
 std::vector<mcp::http::Route> routes(const Services& services);
 
-// Of POST /v2/sandboxes, and of the older /sandboxes where the body says that it is one of theirs.
+// These serve POST /v2/sandboxes, and the older /sandboxes where the body says that it is one of
+// theirs.
 std::vector<Argument> creation_body();
 base::Result<mcp::http::Response> create_sandbox(const Services& services,
                                                  const mcp::http::Request& request,

@@ -15,18 +15,18 @@ inline constexpr const char* kMetadataPrefix = "user.e2b.";
 
 std::string name_of_path(const std::string& path);
 
-// What metadata an answer has room for: that of entries beyond it is left out.
+// Counts the room that an answer has for metadata: that of entries beyond it is left out.
 struct MetadataRoom {
   std::size_t bytes_left = std::size_t{1} << 20;
 };
 
-// What is at `path`, links followed, as get_info has it.
+// Returns the entry at `path`, links followed, as get_info has it.
 base::Result<nlohmann::json> entry_at(const sandbox::files::BoxFiles& files,
                                       const std::string& path);
 base::Result<nlohmann::json> entry_at(const sandbox::files::BoxFiles& files,
                                       const std::string& path, MetadataRoom& room);
 
-// One that was listed, which costs no further look but at its metadata.
+// Returns an entry that was listed, which costs no further look but at its metadata.
 nlohmann::json listed_entry(const sandbox::files::BoxFiles& files,
                             const sandbox::files::ListEntry& listed, MetadataRoom& room);
 

@@ -134,7 +134,8 @@ bool is_of_kernel(const std::string& path) {
   return std::filesystem::path(path).lexically_normal().string().starts_with("/proc/");
 }
 
-// What only a process of the session may read, by its own rights.
+// Reads a file of /proc by a process of the session: only one may, by its own rights. Fails with
+// kLimit beyond 1 MiB.
 base::Result<Response> read_of_kernel(const Services& services, const sessions::Session& session,
                                       const std::string& path, const std::stop_token& gone) {
   constexpr int kNotThere = 66;  // EX_NOINPUT of sysexits(3)
@@ -182,7 +183,8 @@ base::Result<Response> download(const Services& services, const Request& request
   return answer_with(request, std::move(file));
 }
 
-// What goes with each file of an upload: the headers X-Metadata-NAME.
+// Returns the metadata that goes with each file of an upload: the headers X-Metadata-NAME. Fails
+// with kInvalid for a name that is empty or too long.
 base::Result<sandbox::files::Attributes> metadata_in(const Request& request) {
   constexpr std::string_view kHeader = "x-metadata-";
   constexpr std::size_t kNameBytesMax = 255;  // XATTR_NAME_MAX

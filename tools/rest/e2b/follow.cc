@@ -13,7 +13,7 @@ namespace {
 constexpr std::chrono::seconds kSilentFor{50};
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
 
-// What is new of one stream since `offset`. False: nobody wants more.
+// Passes on what one stream has beyond `offset`. Returns false when nobody wants more.
 base::Result<bool> pass_on(const Services& services, const RunState& state, const char* stream,
                            std::int64_t bytes, std::int64_t& offset, const Followed& followed) {
   while (offset < bytes) {

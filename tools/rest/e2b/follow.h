@@ -1,4 +1,4 @@
-// What a run prints, as it comes.
+// Passes on what a run prints, as it comes.
 #pragma once
 
 #include <functional>
@@ -12,14 +12,14 @@
 namespace tools::rest::e2b {
 
 struct Followed {
-  // Bytes of "stdout" or "stderr". False: nobody wants more.
+  // Takes bytes of "stdout" or "stderr". Returns false when nobody wants more.
   std::function<bool(const char* stream, std::string bytes)> printed;
-  // Nothing has come for long: the same.
+  // Hears that nothing has come for long. Returns false when nobody wants more.
   std::function<bool()> silent;
 };
 
-// Until it has ended, or nobody wants more, as when the client has `gone`: the run as it is then.
-// kUnavailable: this server is to stop, and the run goes on.
+// Follows the run until it has ended, or nobody wants more, as when the client has `gone`. Returns
+// the run as it is then. Fails with kUnavailable when this server is to stop; the run goes on.
 base::Result<sessions::RunState> follow(const Services& services, const sessions::Session& session,
                                         sessions::RunState state, const Followed& followed,
                                         const std::stop_token& gone);

@@ -1,4 +1,5 @@
-// What E2B's command line asks for beside what its SDKs do: the log of a sandbox, the templates.
+// Answers what E2B's command line asks for beside what its SDKs do: the log of a sandbox, the
+// templates.
 #include <algorithm>
 #include <charconv>
 #include <string>
@@ -91,7 +92,7 @@ std::int64_t start_in(const Request& request) {
   return start_ms;
 }
 
-// Of the newest runs; `start` is in milliseconds since the epoch.
+// Returns the lines of the newest runs since `start`, which is in milliseconds since the epoch.
 base::Result<Response> logs(const Services& services, const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
   const std::int64_t start_ms = start_in(request);

@@ -79,7 +79,7 @@ base::Result<sandbox::TerminalSize> size_in(const json& pty) {
   return size;
 }
 
-// What a process may read: in a terminal, keys; else what is sent, unless nothing is to be.
+// Sets what a process may read: in a terminal, keys; else what is sent, unless nothing is to be.
 base::Status give_input(const json& message, sandbox::RunRequest& run) {
   if (const json pty = message.value("pty", json()); !pty.is_null()) {
     run.input = sandbox::Input::kTerminal;
@@ -172,7 +172,7 @@ base::Result<RunState> find(const Services& services, const RpcCall& call, const
   }
   const json pid = selector.value("pid", json());
   const json tag = selector.value("tag", json());
-  // Those that go on first: many may have been since.
+  // Runs that go on come first: many others may have been since.
   std::vector<std::string> ids;
   const auto now = TRY(services.sessions.state_of(call.session));
   for (const sandbox::Run& run : now.active) ids.push_back(run.run_id);
@@ -244,7 +244,7 @@ base::Result<json> send_input(const Services& services, const RpcCall& call) {
   return json::object();
 }
 
-// Of one process, which the first message names.
+// Sends the messages' data to one process, which the first message names.
 base::Result<json> stream_input(const Services& services, const RpcCall& call,
                                 const std::vector<json>& messages) {
   std::optional<sandbox::RunInput> to;

@@ -13,7 +13,8 @@ namespace tools::rest::e2b {
 // its time is over.
 base::Status check_signature(const mcp::http::Request& request, const std::string& token);
 
-// The same for a sandbox that is not there, so that nobody learns which ones are.
+// Returns the error of a wrong signature, also for a sandbox that is not there, so that nobody
+// learns which ones are.
 base::Error wrong_signature();
 
 }  // namespace tools::rest::e2b

@@ -27,9 +27,10 @@ class Watchers {
   // A client that has not asked for so long has gone.
   static constexpr std::chrono::minutes kUnaskedMost{10};
 
-  // Its id, which only its session has a use for. kLimit: too many are there.
+  // Returns the watcher's id, which only its session has a use for. Fails with kLimit when too many
+  // are there.
   base::Result<std::string> add(const sessions::Session& session, WatchedDirectory directory);
-  // What has happened since the last time, and where.
+  // Holds what has happened since the last take(), and where.
   struct Taken {
     std::vector<sandbox::files::DirectoryEvent> events;
     std::string path;
