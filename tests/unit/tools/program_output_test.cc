@@ -8,8 +8,8 @@ namespace {
 
 base::Result<std::string> said_by(const std::string& script) {
   base::SpawnOptions options;
-  options.path = "/bin/sh";
-  options.arguments = {"sh", "-c", script};
+  options.arguments = {"/bin/sh", "-c", script};
+  options.environment = {"PATH=/usr/bin:/bin"};
   return output_of(std::move(options), 1000, std::chrono::seconds(30));
 }
 
