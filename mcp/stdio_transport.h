@@ -33,8 +33,8 @@ struct StdioOptions {
 // Serves one client until its input ends, it goes away, or `stop_fd` says so; then cancels the
 // calls in progress (after the grace, where the input ended) and waits for them: a tool that
 // ignores its cancellation keeps this from returning. The calling thread reads, and answers methods
-// that need no worker itself (methods.cc); it never waits for a tool, and for a client that does not
-// read only until it is stopped.
+// that need no worker itself (methods.cc); it never waits for a tool, and for a client that does
+// not read only until it is stopped.
 void serve_stdio(const Server& server, const StdioOptions& options);
 
 }  // namespace mcp
