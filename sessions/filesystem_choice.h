@@ -16,9 +16,9 @@ namespace sessions {
 // A client's words. Each entry is a folder below /mnt, a path in one, or a path of the session's
 // own tree; nothing: the list was not given, which an empty one is.
 struct FilesystemWish {
-  std::optional<std::vector<std::string>> read_only;
-  std::optional<std::vector<std::string>> read_write;
-  std::optional<std::vector<std::string>> blocked;
+  std::optional<std::vector<std::string>> read_only = {};
+  std::optional<std::vector<std::string>> read_write = {};
+  std::optional<std::vector<std::string>> blocked = {};
 
   [[nodiscard]] bool empty() const { return !read_only && !read_write && !blocked; }
 };

@@ -15,9 +15,9 @@ namespace sessions {
 
 // A client's words for a new session, or for one that is to have another network.
 struct NetworkWish {
-  std::optional<std::vector<std::string>> allow;  // hosts and names of sets; nothing: not said
-  std::vector<std::string> credentials;           // by name
-  std::vector<sandbox::AddressRange> denied;      // addresses that no host is reached at
+  std::optional<std::vector<std::string>> allow = {};  // hosts and names of sets; nothing: not said
+  std::vector<std::string> credentials = {};           // by name
+  std::vector<sandbox::AddressRange> denied = {};      // addresses that no host is reached at
   bool blocks_outbound = false;
 };
 

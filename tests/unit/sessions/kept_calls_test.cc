@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "sandbox/base/random_id.h"
 #include "sessions/session_directory.h"
 
 namespace sessions {
@@ -21,20 +22,21 @@ class KeptCallsTest : public ::testing::Test {
   ~KeptCallsTest() override { std::filesystem::remove_all(directory_); }
 
   std::string directory_;
+  const std::string run_ = base::short_id("run_");
 };
 
 TEST_F(KeptCallsTest, WhatIsKeptIsFoundAndCanBeReplaced) {
   const KeptCalls calls(directory_);
-  ASSERT_TRUE(calls.keep("session_a", "run_1", "first").ok());
-  ASSERT_TRUE(calls.keep("session_a", "run_1", "second").ok());
-  EXPECT_EQ(calls.find("session_a", "run_1").value(), "second");
-  EXPECT_FALSE(calls.find("session_a", "run_2").ok());
-  EXPECT_FALSE(calls.keep("session_gone", "run_1", "x").ok());
+  ASSERT_TRUE(calls.keep("session_a", run_, "first").ok());
+  ASSERT_TRUE(calls.keep("session_a", run_, "second").ok());
+  EXPECT_EQ(calls.find("session_a", run_).value(), "second");
+  EXPECT_FALSE(calls.find("session_a", base::short_id("run_")).ok());
+  EXPECT_FALSE(calls.keep("session_gone", run_, "x").ok());
 }
 
 TEST_F(KeptCallsTest, NothingElseIsReadByTheNameOfARun) {
   const KeptCalls calls(directory_);
-  ASSERT_TRUE(calls.keep("session_a", "run_1", "first").ok());
+  ASSERT_TRUE(calls.keep("session_a", run_, "first").ok());
   for (const char* name : {"../secret", "", ".", "run_../x", "run_1/../run_1"}) {
     EXPECT_EQ(calls.find("session_a", name).error().kind, base::Error::Kind::kNotFound) << name;
   }

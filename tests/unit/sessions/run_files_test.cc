@@ -24,26 +24,27 @@ class RunFilesTest : public ::testing::Test {
   }
   ~RunFilesTest() override { std::filesystem::remove_all(directory_); }
 
+  [[nodiscard]] RunFiles files() const { return RunFiles(directory_); }
+
   std::string directory_;
-  RunFiles files_{directory_};
 };
 
 TEST_F(RunFilesTest, PiecesOfAStream) {
-  EXPECT_EQ(files_.read("session_a", "run_1", "stdout", 2, 3).value(), "234");
-  EXPECT_EQ(files_.read("session_a", "run_1", "stdout", 10, 3).value(), "");
+  EXPECT_EQ(files().read("session_a", "run_1", "stdout", 2, 3).value(), "234");
+  EXPECT_EQ(files().read("session_a", "run_1", "stdout", 10, 3).value(), "");
   std::int64_t offset = 8;
-  EXPECT_EQ(files_.read_stream("session_a", "run_1", "stdout", offset, 100).value(), "89");
+  EXPECT_EQ(files().read_stream("session_a", "run_1", "stdout", offset, 100).value(), "89");
   EXPECT_EQ(offset, 8);
 }
 
 TEST_F(RunFilesTest, AStreamWithoutAByteIsEmptyAndAPictureIsThereOrNot) {
-  EXPECT_EQ(files_.read("session_a", "run_1", "stderr", 0, 3).value(), "");
-  EXPECT_FALSE(files_.read("session_a", "run_1", "2.png", 0, 3).ok());
-  EXPECT_FALSE(files_.read("session_a", "run_2", "stdout", 0, 3).ok());
+  EXPECT_EQ(files().read("session_a", "run_1", "stderr", 0, 3).value(), "");
+  EXPECT_FALSE(files().read("session_a", "run_1", "2.png", 0, 3).ok());
+  EXPECT_FALSE(files().read("session_a", "run_2", "stdout", 0, 3).ok());
 }
 
 TEST_F(RunFilesTest, ALinkIsNotFollowed) {
-  EXPECT_FALSE(files_.read("session_a", "run_1", "1.png", 0, 3).ok());
+  EXPECT_FALSE(files().read("session_a", "run_1", "1.png", 0, 3).ok());
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ class SessionNetworksTest : public testing::StoreFixture {
     granted_.hosts = {rule("api.example.com")};
     granted_.credentials = {"key"};
     StoredCredential stored;
-    stored.credential = {.name = "key", .host = rule("keys.example.com")};
+    stored.credential.name = "key";
+    stored.credential.host = rule("keys.example.com");
     stored.source = "value";
     EXPECT_TRUE(store_->put_credential(stored).ok());
   }

@@ -34,7 +34,8 @@ TEST_F(StoreTest, ASessionComesBackAsItWent) {
   wanted.limits.cpus = 1;
   wanted.env = {{"A", "b"}};
   wanted.metadata = {{"team", "red"}};
-  wanted.host_folders = {{.name = "data", .path = "/srv/data", .writable = true, .blocked = {"x"}}};
+  wanted.host_folders = {
+      {.name = "sales", .path = "/srv/sales", .writable = true, .blocked = {"x"}}};
   wanted.paths = {.read_only = {"/workspace/a"}, .read_write = {}, .blocked = {"/etc/hosts"}};
   wanted.network =
       NetworkChoice{{"packages"}, {"key"}, {sandbox::parse_address_range("10.0.0.0/8").value()}};
@@ -183,7 +184,10 @@ TEST_F(StoreTest, ARowThatIsNotAsHutchWritesItIsAnError) {
   for (const char* change : {"limits = 'x'", "env = '[]'", "metadata = '{\"a\":1}'",
                              "network = '{\"allow\":[1]}'", "host_folders = '{}'"}) {
     auto database = Database::open(path()).value();
-    ASSERT_TRUE(database->prepare(std::string("UPDATE sessions SET ") + change).value().run().ok());
+    ASSERT_TRUE(database->prepare((std::string("UPDATE sessions SET ") + change).c_str())
+                    .value()
+                    .run()
+                    .ok());
     EXPECT_FALSE(store_->find_session(principal_, made.id).ok()) << change;
     ASSERT_TRUE(database
                     ->prepare("UPDATE sessions SET limits = '{}', env = '{}', metadata = '{}', "
