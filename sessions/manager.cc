@@ -315,8 +315,11 @@ base::Result<sandbox::BoxSpec> Manager::spec_of(const Session& session) const {
 base::Result<std::shared_ptr<sandbox::Box>> Manager::start_box(const Session& known,
                                                                const sandbox::SessionLock& lock) {
   const Session found = TRY(find(known.principal_id, known.id));
-  if (found.status == SessionStatus::kDestroyed)
-    return deleted();  // a sweep removes what own() has made
+  // A sweep removes what own() has made.
+  if (found.status == SessionStatus::kDestroyed) return deleted();
+  if (found.unreadable) {
+    return base::error(Error::Kind::kInternal, found.id + ": " + *found.unreadable);
+  }
   const Session session = TRY(with_own_files(found));
   const std::string directory = directory_of(session.id);
   TRY(make_directories(session));

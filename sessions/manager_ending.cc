@@ -77,10 +77,10 @@ base::Status Manager::bury(const Session& session) {
   for (const Run& row : unfinished) (void)settle(row, Owner::kUs);
   sandbox_.sweep(session.id, directory_of(session.id), owned.value());
   TRY(journals_.take_last(session.id));
-  journals_.forget(session.id);
   const base::UniqueFd parent =
       TRY(base::open_file(AT_FDCWD, config_.state_directory + "/sessions", O_RDONLY | O_DIRECTORY));
   TRY(sandbox::files::remove_tree(parent.get(), session.id));
+  journals_.forget(session.id);
   if (session.principal_id == kSparePrincipal) return store_.forget_spare(session.id);
   return store_.set_buried(session.id);
 }

@@ -123,7 +123,9 @@ bool Manager::delete_if_nothing(const Session& known, const std::string& why) {
     if (!owned.ok()) return false;
     // As it is while nobody can start a box for it.
     const auto session = store_.session_of_any(known.id);
-    if (!session.ok() || session.value().name || !session.value().metadata.empty()) return false;
+    if (!session.ok() || session.value().unreadable || session.value().name ||
+        !session.value().metadata.empty())
+      return false;
     if (session.value().principal_id != known.principal_id || !is_left(session.value())) {
       return false;
     }

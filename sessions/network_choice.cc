@@ -49,11 +49,12 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 base::Result<std::vector<NetworkRule>> hosts_asked_for(const std::vector<std::string>& asked,
                                                        const GrantedNetwork& granted) {
+  const std::vector<NetworkRule> all = granted.all();
   std::vector<NetworkRule> chosen;
   for (const std::string& name : asked) {
     auto hosts = hosts_of(name, granted);
     if (!hosts.ok()) return std::move(hosts).error().context("network.allow");
-    if (!sandbox::are_within(hosts.value(), granted.all())) {
+    if (!sandbox::are_within(hosts.value(), all)) {
       return invalid_network("network.allow: " + sandbox::echoed(name) +
                              " is not allowed here; allowed are: " + list_of(granted) + "; " +
                              remedy(sandbox::echoed(name)));
@@ -94,10 +95,11 @@ base::Result<std::optional<NetworkChoice>> choose(const NetworkWish& wish,
 }
 
 GrantedHosts granted_hosts(const NetworkChoice& choice, const GrantedNetwork& granted) {
+  const std::vector<NetworkRule> all = granted.all();
   GrantedHosts result;
   for (const std::string& name : choice.allow) {
     const auto hosts = hosts_of(name, granted);
-    if (hosts.ok() && sandbox::are_within(hosts.value(), granted.all())) {
+    if (hosts.ok() && sandbox::are_within(hosts.value(), all)) {
       result.hosts.insert(result.hosts.end(), hosts.value().begin(), hosts.value().end());
       continue;
     }

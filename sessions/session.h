@@ -60,6 +60,8 @@ struct Session {
   std::int64_t last_used_at = 0;
   std::optional<std::int64_t> ended_at;
   std::optional<std::string> error;
+  // Its row is damaged: no box of it starts, for this reason. It can be listed and deleted.
+  std::optional<std::string> unreadable;
   // How far the wall clock was ahead of Moment::boottime_ms when it was made, in that start of the
   // machine: what its lifetime goes by for as long as that lasts.
   std::string boot_id;

@@ -16,29 +16,23 @@ namespace {
 
 using Strings = std::map<std::string, std::string>;
 
-base::Error unreadable(const std::string& column) {
-  return base::error(base::Error::Kind::kInternal,
-                     "sessions." + column + " in the database is not as hutch writes it");
+base::Error malformed() {
+  return base::error(base::Error::Kind::kInternal, "it is not as hutch writes it");
 }
 
-// A limit beyond the range of this hutch was allowed by another one, and stays as it was
-// allowed.
+// Members that are not there have their default: an older hutch wrote those alone that were given.
 base::Result<sandbox::Limits> limits_in(const std::string& text) {
   const json value = TRY(parse_json(text));
-  sandbox::Limits limits;
-  for (const sandbox::LimitRow& row : sandbox::kLimitRows) {
-    limits.*row.member = sandbox::wire::integer_or(value, row.name, limits.*row.member);
-  }
-  return limits;
+  return sandbox::limits_from_json(value, sandbox::Limits(), sandbox::widest_limits());
 }
 
-base::Result<Strings> strings_in(const std::string& text, const char* column) {
+base::Result<Strings> strings_in(const std::string& text) {
   Strings strings;
   if (text == "{}") return strings;
   const json value = TRY(parse_json(text));
-  if (!value.is_object()) return unreadable(column);
+  if (!value.is_object()) return malformed();
   for (const auto& [name, entry] : value.items()) {
-    if (!entry.is_string()) return unreadable(column);
+    if (!entry.is_string()) return malformed();
     strings[name] = entry.get<std::string>();
   }
   return strings;
@@ -47,7 +41,7 @@ base::Result<Strings> strings_in(const std::string& text, const char* column) {
 base::Result<std::vector<std::string>> texts_in(const json& value, const char* key) {
   std::vector<std::string> texts;
   for (const json& entry : value.value(key, json::array())) {
-    if (!entry.is_string()) return unreadable("network");
+    if (!entry.is_string()) return malformed();
     texts.push_back(entry.get<std::string>());
   }
   return texts;
@@ -56,7 +50,7 @@ base::Result<std::vector<std::string>> texts_in(const json& value, const char* k
 base::Result<std::optional<NetworkChoice>> network_in(const std::optional<std::string>& text) {
   if (!text) return std::optional<NetworkChoice>();
   const json value = TRY(parse_json(*text));
-  if (!value.is_object()) return unreadable("network");
+  if (!value.is_object()) return malformed();
   NetworkChoice choice;
   choice.allow = TRY(texts_in(value, "allow"));
   choice.credentials = TRY(texts_in(value, "credentials"));
@@ -76,6 +70,18 @@ base::Result<sandbox::PathRules> paths_in(const std::optional<std::string>& text
   if (!text) return sandbox::PathRules();
   const json value = TRY(parse_json(*text));
   return sandbox::path_rules_from_json(value);
+}
+
+// What cannot be read stays as a new session has it, and is told where it matters: others, and the
+// end of this one, do not depend on it.
+template <typename T>
+void take(Session& session, const char* column, base::Result<T> read, T& member) {
+  if (read.ok()) {
+    member = std::move(read).value();
+  } else {
+    session.unreadable =
+        std::string("sessions.") + column + " in the database: " + read.error().message;
+  }
 }
 
 }  // namespace
@@ -103,18 +109,16 @@ std::optional<std::string> network_text(const std::optional<NetworkChoice>& netw
   return print_json(value);
 }
 
-base::Result<Session> read_session(Statement& row) {
+Session read_session(Statement& row) {
   Session session;
   session.id = row.text();
   session.principal_id = row.text();
   session.name = row.optional_text();
   session.template_name = row.text();
-  const auto status = find_session_status(row.text());
-  if (!status) return unreadable("status");
-  session.status = *status;
+  session.status = find_session_status(row.text()).value_or(SessionStatus::kError);
   session.ends_with_connection = row.integer() != 0;
-  session.limits = TRY(limits_in(row.text()));
-  session.env = TRY(strings_in(row.text(), "env"));
+  take(session, "limits", limits_in(row.text()), session.limits);
+  take(session, "env", strings_in(row.text()), session.env);
   session.isolation = row.optional_text();
   session.host_uid = row.optional_integer();
   session.lifetime_seconds = row.optional_integer();
@@ -124,11 +128,11 @@ base::Result<Session> read_session(Statement& row) {
   session.last_used_at = row.integer();
   session.ended_at = row.optional_integer();
   session.error = row.optional_text();
-  session.host_folders = TRY(folders_in(row.optional_text()));
+  take(session, "host_folders", folders_in(row.optional_text()), session.host_folders);
   session.unasked = row.integer() != 0;
-  session.network = TRY(network_in(row.optional_text()));
-  session.paths = TRY(paths_in(row.optional_text()));
-  session.metadata = TRY(strings_in(row.text(), "metadata"));
+  take(session, "network", network_in(row.optional_text()), session.network);
+  take(session, "paths", paths_in(row.optional_text()), session.paths);
+  take(session, "metadata", strings_in(row.text()), session.metadata);
   session.boot_id = row.text();
   session.boot_offset_ms = row.integer();
   session.connection_server = row.optional_text();
@@ -142,7 +146,7 @@ base::Result<Session> read_session(Statement& row) {
 
 base::Result<std::vector<Session>> read_all_sessions(Statement& rows) {
   std::vector<Session> sessions;
-  while (TRY(rows.step())) sessions.push_back(TRY(read_session(rows)));
+  while (TRY(rows.step())) sessions.push_back(read_session(rows));
   return sessions;
 }
 

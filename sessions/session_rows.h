@@ -22,9 +22,9 @@ namespace sessions {
 // In the very words of the index sessions_with_box.
 #define HAS_BOX "status IN ('provisioning', 'ready', 'running', 'paused')"
 
-// Read a row of SESSION_COLUMNS, and all that are left. kInternal names a column whose text is not
-// as hutch writes it.
-base::Result<Session> read_session(Statement& row);
+// Read a row of SESSION_COLUMNS, and all that are left. A column whose text is not as hutch writes
+// it is named in Session::unreadable.
+Session read_session(Statement& row);
 base::Result<std::vector<Session>> read_all_sessions(Statement& rows);
 
 // The texts of columns. Those of folders, paths and networks are NULL where there was no choice.

@@ -159,7 +159,7 @@ base::Result<Session> Store::adopt_session(const std::string& spare_id, const Se
   Statement select =
       TRY(database_->prepare("SELECT " SESSION_COLUMNS " FROM sessions WHERE id = ?"));
   TRY(select.bind(spare_id).step());
-  Session adopted = TRY(read_session(select));
+  Session adopted = read_session(select);
   TRY(transaction.commit());
   return adopted;
 }

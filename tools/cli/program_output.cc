@@ -32,6 +32,21 @@ base::Result<std::string> read_until(int fd, std::size_t bytes_max,
   }
 }
 
+// Who has said all most often ends at once; then how it ended is its own.
+bool ends_soon(pid_t pid) {
+  constexpr int kLooks = 20;
+  constexpr int kPauseMs = 10;
+  for (int look = 0; look < kLooks; ++look) {
+    siginfo_t info{};
+    if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | WNOHANG) != 0 ||
+        info.si_pid == pid) {
+      return true;
+    }
+    (void)::poll(nullptr, 0, kPauseMs);
+  }
+  return false;
+}
+
 }  // namespace
 
 base::Result<std::string> output_of(base::SpawnOptions options, std::size_t bytes_max,
@@ -45,13 +60,12 @@ base::Result<std::string> output_of(base::SpawnOptions options, std::size_t byte
   pipe.write_end.reset();
   auto printed =
       read_until(pipe.read_end.get(), bytes_max, std::chrono::steady_clock::now() + patience);
+  const bool is_ended_by_us = printed.ok() && !ends_soon(pid);
   (void)::kill(-pid, SIGKILL);  // whoever has closed its output and goes on
   int status = 0;
   const bool is_known = ::waitpid(pid, &status, 0) == pid;
   (void)::signal(SIGCHLD, before);
   if (!printed.ok()) return printed;
-  // By that signal ends who has said all and goes on; any other says that it has crashed.
-  const bool is_ended_by_us = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   if (is_known && (status == 0 || is_ended_by_us)) return printed;
   const std::string how = WIFSIGNALED(status)
                               ? "was ended by signal " + std::to_string(WTERMSIG(status))

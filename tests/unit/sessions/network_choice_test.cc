@@ -6,7 +6,7 @@
 namespace sessions {
 namespace {
 
-GrantedNetwork granted() {
+GrantedNetwork granted_network() {
   GrantedNetwork network;
   network.hosts = {sandbox::parse_network_rule("api.example.com").value(),
                    sandbox::parse_network_rule("*.example.org").value()};
@@ -17,22 +17,22 @@ GrantedNetwork granted() {
 }
 
 std::string refusal(const NetworkWish& wish) {
-  const auto chosen = choose(wish, granted());
+  const auto chosen = choose(wish, granted_network());
   return chosen.ok() ? "" : chosen.error().message;
 }
 
 TEST(NetworkChoice, AWishThatSaysNothingIsNoChoice) {
-  EXPECT_FALSE(choose(NetworkWish(), granted()).value());
-  EXPECT_EQ(choose({.allow = {{}}}, granted()).value(), NetworkChoice());
-  EXPECT_EQ(choose({.blocks_outbound = true}, granted()).value(), NetworkChoice());
+  EXPECT_FALSE(choose(NetworkWish(), granted_network()).value());
+  EXPECT_EQ(choose({.allow = {{}}}, granted_network()).value(), NetworkChoice());
+  EXPECT_EQ(choose({.blocks_outbound = true}, granted_network()).value(), NetworkChoice());
 }
 
 TEST(NetworkChoice, NamesOfSetsStayNames) {
   const NetworkWish wish{.allow = {{"packages", "a.example.org"}}, .credentials = {"key"}};
-  const auto choice = choose(wish, granted()).value();
+  const auto choice = choose(wish, granted_network()).value();
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->allow, (std::vector<std::string>{"packages", "a.example.org"}));
-  EXPECT_EQ(granted_hosts(*choice, granted()).hosts.size(), 3U);
+  EXPECT_EQ(granted_hosts(*choice, granted_network()).hosts.size(), 3U);
 }
 
 TEST(NetworkChoice, WhatIsNotGrantedIsNamedWithWhoCanGrantIt) {
@@ -47,7 +47,7 @@ TEST(NetworkChoice, WhatIsNotGrantedIsNamedWithWhoCanGrantIt) {
 
 TEST(NetworkChoice, WhatIsGrantedNoMoreIsTold) {
   const NetworkChoice choice{{"packages", "api.example.com"}, {}, {}};
-  GrantedNetwork less = granted();
+  GrantedNetwork less = granted_network();
   less.sets.clear();
   const GrantedHosts now = granted_hosts(choice, less);
   EXPECT_EQ(now.hosts.size(), 1U);

@@ -64,7 +64,6 @@ TEST_F(NetworkJournalsTest, WithTheBoxEndsWhatIsOpen) {
   ASSERT_TRUE(journals_.take_last(session_.id).ok());
   ASSERT_EQ(requests().size(), 1U);
   EXPECT_FALSE(requests()[0].request.is_open);
-  journals_.forget(session_.id);
 }
 
 }  // namespace

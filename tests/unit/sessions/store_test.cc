@@ -179,23 +179,27 @@ TEST_F(StoreTest, DestroyedIsForEver) {
   EXPECT_FALSE(store_->session_is_live(made.id).value());
 }
 
-TEST_F(StoreTest, ARowThatIsNotAsHutchWritesItIsAnError) {
+TEST_F(StoreTest, ADamagedRowIsNamedAndKeepsNobodyElseFromTheirs) {
   const Session made = created();
-  for (const char* change : {"limits = 'x'", "env = '[]'", "metadata = '{\"a\":1}'",
-                             "network = '{\"allow\":[1]}'", "host_folders = '{}'"}) {
-    auto database = Database::open(path()).value();
-    ASSERT_TRUE(database->prepare((std::string("UPDATE sessions SET ") + change).c_str())
-                    .value()
-                    .run()
-                    .ok());
-    EXPECT_FALSE(store_->find_session(principal_, made.id).ok()) << change;
-    ASSERT_TRUE(database
-                    ->prepare("UPDATE sessions SET limits = '{}', env = '{}', metadata = '{}', "
-                              "network = NULL, host_folders = NULL")
-                    .value()
-                    .run()
-                    .ok());
-    EXPECT_TRUE(store_->find_session(principal_, made.id).ok()) << change;
+  const Session other = created();
+  auto database = Database::open(path()).value();
+  const auto change = [&](const std::string& what) {
+    const std::string sql = "UPDATE sessions SET " + what + " WHERE id = ?";
+    return database->prepare(sql.c_str()).value().bind(made.id).run().ok();
+  };
+  for (const char* damage :
+       {"limits = 'x'", R"(limits = '{"cpus":"1"}')", "env = '[]'", R"(metadata = '{"a":1}')",
+        R"(network = '{"allow":[1]}')", "host_folders = '{}'", "paths = '1'"}) {
+    ASSERT_TRUE(change(damage));
+    const Session found = store_->find_session(principal_, made.id).value();
+    ASSERT_TRUE(found.unreadable) << damage;
+    EXPECT_TRUE(found.unreadable->starts_with("sessions.")) << *found.unreadable;
+    EXPECT_FALSE(store_->find_session(principal_, other.id).value().unreadable) << damage;
+    EXPECT_EQ(store_->live_sessions().value().size(), 2U);
+    ASSERT_TRUE(
+        change("limits = '{}', env = '{}', metadata = '{}', network = NULL, "
+               "host_folders = NULL, paths = NULL"));
+    EXPECT_FALSE(store_->find_session(principal_, made.id).value().unreadable) << damage;
   }
 }
 

@@ -23,6 +23,10 @@ TEST(ProgramOutput, OfOneThatFailsOrCrashesIsNothing) {
   EXPECT_NE(said_by("echo value; exit 3").error().message.find("status 3"), std::string::npos);
   EXPECT_NE(said_by("echo value; kill -SEGV $$").error().message.find("signal 11"),
             std::string::npos);
+  EXPECT_NE(said_by("echo value; kill -KILL $$").error().message.find("signal 9"),
+            std::string::npos);
+  EXPECT_NE(said_by("exec 3>&1; echo value; exec 1>&- 3>&-; exit 4").error().message.find("4"),
+            std::string::npos);
   EXPECT_EQ(said_by("yes").error().kind, base::Error::Kind::kLimit);
 }
 
