@@ -258,8 +258,8 @@ base::Result<std::shared_ptr<sandbox::Box>> Manager::box_of(const Session& sessi
     if (!box.ok() && box.error().kind == Error::Kind::kUnsupported) return box;
     if (box.ok() && TRY(has_its_grants(session, *box.value()))) return box;
     // It may have been deleted since the caller looked, and again until its lock is held.
-    if (TRY(find(session.principal_id, session.id)).status == SessionStatus::kDestroyed)
-      return deleted();
+    const Session now = TRY(find(session.principal_id, session.id));
+    if (now.status == SessionStatus::kDestroyed) return deleted();
     const auto owned = own(session.id);
     if (owned.ok()) return note_start(session, start_box(session, owned.value()));
     // Another server is starting one, which will answer, or removes what is left of the last.

@@ -44,8 +44,9 @@ base::Result<base::UniqueFd> Manager::connect(const Session& session, std::uint1
   }
   base::UniqueFd there = TRY(box.value()->connect(port));
   // That has resumed it. Where the row cannot be written, a look at the box still says so.
-  if (session.status == SessionStatus::kPaused)
+  if (session.status == SessionStatus::kPaused) {
     (void)store_.set_session_status(session.id, SessionStatus::kReady, "");
+  }
   return there;
 }
 

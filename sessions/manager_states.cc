@@ -50,8 +50,9 @@ bool Manager::sleeps(const Session& session) {
 
 void Manager::add_silence(SessionState& state, const base::Error& why) {
   if (state.session.status == SessionStatus::kError ||
-      state.session.status == SessionStatus::kProvisioning)
+      state.session.status == SessionStatus::kProvisioning) {
     return;
+  }
   // Where no box listens, the owner may be a server that is clearing up, which takes a moment.
   const bool is_box = why.kind != base::Error::Kind::kNotFound;
   const std::string directory = directory_of(state.session.id);

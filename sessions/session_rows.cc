@@ -72,8 +72,8 @@ base::Result<sandbox::PathRules> paths_in(const std::optional<std::string>& text
   return sandbox::path_rules_from_json(value);
 }
 
-// What cannot be read stays as a new session has it, and is told where it matters: others, and the
-// end of this one, do not depend on it.
+// A member that cannot be read stays as a new session has it, and the session says so: others, and
+// the end of this one, do not depend on it.
 template <typename T>
 void take(Session& session, const char* column, base::Result<T> read, T& member) {
   if (read.ok()) {
