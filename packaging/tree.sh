@@ -27,6 +27,7 @@ cmake --install build/portable --prefix "$tree" --strip >/dev/null
 find "$tree" -name __pycache__ -prune -exec rm -rf {} +
 install -m 644 /usr/lib/file/magic.mgc "$tree/share/hutch/"
 install -m 644 -D README.md SECURITY.md CHANGELOG.md LICENSE -t "$tree/share/doc/hutch"
+install -m 644 -D docs/*.md -t "$tree/share/doc/hutch/docs"
 packaging/licences.sh | gzip -n9 >"$tree/share/doc/hutch/THIRD_PARTY_LICENSES.gz"
 packaging/licences.sh --list | "$venv/bin/python" packaging/sbom.py "$(hutch_version)" "$(packaging/epoch.sh)" \
   >"$tree/share/doc/hutch/hutch.spdx.json"

@@ -1,4 +1,4 @@
-"""Runs what the README shows at a terminal, and draws it: terminal.svg beside this file.
+"""Runs what docs/clients.md shows at a terminal, and draws it: terminal.svg beside this file.
 
     examples/terminal/record.py HUTCH [--check]
 

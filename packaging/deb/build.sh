@@ -19,6 +19,7 @@ cp -r build/packages/tree/share/hutch "$root/usr/lib/hutch/share/"
 ln -s ../lib/hutch/bin/hutch "$root/usr/bin/hutch"
 
 cp build/packages/tree/share/doc/hutch/{README.md,SECURITY.md,THIRD_PARTY_LICENSES.gz,hutch.spdx.json} "$root/usr/share/doc/hutch/"
+cp -r build/packages/tree/share/doc/hutch/docs "$root/usr/share/doc/hutch/"
 gzip -n9 <CHANGELOG.md >"$root/usr/share/doc/hutch/changelog.gz"
 cp packaging/deb/copyright "$root/usr/share/doc/hutch/"
 install -D -m 644 packaging/systemd/hutch.service -t "$root/usr/lib/systemd/system"

@@ -12,6 +12,7 @@ cp -r build/packages/tree "$root/package/tree"
 install -m 755 packaging/npm/start.js "$root/package/"
 sed "s/@VERSION@/$version/" packaging/npm/package.json >"$root/package/package.json"
 cp README.md LICENSE "$root/package/"
+install -m 644 -D docs/*.md -t "$root/package/docs"
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$(packaging/epoch.sh)" --format=ustar \
   -C "$root" -c package | gzip -n9 >"$file"
 echo "$file"

@@ -1,4 +1,4 @@
-"""The README's pictures show what hutch does today."""
+"""The pictures of README and docs/clients.md show what hutch does today."""
 
 import shutil
 import subprocess

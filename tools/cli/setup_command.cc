@@ -216,7 +216,7 @@ base::Result<int> offer_environment(const Settings& settings, const SetupOptions
   if (usual != sandbox::kHostTemplate) return 0;
   std::cout
       << "\nSessions have the packages of this machine. `hutch environments build` gives them a "
-         "hundred more\n(pandas, matplotlib, DuckDB, ...): 1.5 GB, in a minute or two.\n"
+         "hundred more\n(pandas, matplotlib, DuckDB, ...): 1.8 GB, in a minute or two.\n"
       << std::flush;
   const bool can_ask = ::isatty(STDIN_FILENO) == 1 && !options.yes;
   const bool wanted = options.environment || (can_ask && TRY(agrees(options, "Build it now?")));

@@ -34,7 +34,7 @@ void add_setup(CLI::App& app, Command& chosen) {
       "Also in place of an entry \"hutch\" that it has not written; --remove brings that back");
   setup->add_flag("-y,--yes", options->yes, "Ask nothing");
   setup->add_flag("--environment", options->environment,
-                  "Build the environment of packages, too, where there is none (1.5 GB)");
+                  "Build the environment of packages, too, where there is none (1.8 GB)");
   // Adds an option that goes into the arguments by which clients start hutch.
   const auto pass = [setup, options](const char* name, const char* help) {
     setup->add_option_function<std::vector<std::string>>(
