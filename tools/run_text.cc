@@ -91,6 +91,25 @@ std::size_t elements_in(const json& chart) {
   return elements != chart.end() && elements->is_array() ? elements->size() : 0;
 }
 
+// How many outliers each box has says more than the first few of them.
+void count_outliers(json& chart) {
+  for (json& element : chart["elements"]) {
+    if (!element.is_object() || !element.contains("outliers")) continue;
+    if (element["outliers"].is_array()) element["outliers"] = element["outliers"].size();
+  }
+}
+
+// The names of its elements, where they have some: nothing else may be left of these.
+json names_in(const json& chart) {
+  json names = json::array();
+  const json elements = chart.value("elements", json::array());
+  for (const json& element : elements) {
+    std::string name = element.is_object() ? sandbox::wire::string_or(element, "label") : "";
+    if (!name.empty()) names.push_back(std::move(name));
+  }
+  return names;
+}
+
 // As much of it as there is room for; the marks come before the ticks of the axes.
 void add_chart(std::string& text, json chart, std::size_t bytes_max) {
   shorten_numbers(chart);
@@ -107,11 +126,18 @@ void add_chart(std::string& text, json chart, std::size_t bytes_max) {
   for (const char* axis : {"x", "y"}) {
     if (chart.contains(axis) && chart[axis].is_object()) chart[axis].erase("ticks");
   }
+  if (elements_in(chart) > 0) count_outliers(chart);
+  json names = names_in(chart);
   for (std::size_t points = sandbox::kSeriesPointsMax; points >= 2; points /= 2) {
     if (points < sandbox::kSeriesPointsMax) sandbox::sample_chart(chart, points);
     if (add()) return;
   }
   drop_elements(chart);
+  if (!names.empty()) {
+    chart["labels"] = std::move(names);
+    if (add()) return;
+    chart.erase("labels");
+  }
   if (!add()) text += "chart: in structuredContent\n";
 }
 

@@ -305,6 +305,34 @@ TEST(RunView, WhatTheTextOfAChartLeavesOutIsCounted) {
   EXPECT_NE(line_of(2000).find("\"elements_total\":2000"), std::string::npos) << line_of(2000);
 }
 
+TEST(RunView, BoxesOfAChartAreToldAsFarAsThereIsRoom) {
+  const auto line_of = [](int boxes) {
+    json elements = json::array();
+    for (int i = 0; i < boxes; ++i) {
+      elements.push_back({{"label", "group " + std::to_string(i)},
+                          {"min", 5.41},
+                          {"first_quartile", 501.76},
+                          {"median", 1020.3000000000001},
+                          {"third_quartile", 1883.07},
+                          {"max", 3689.6},
+                          {"outliers", {4232.84, 4711.5, 4900.25, 5000.75}}});
+    }
+    sandbox::Run run = finished_run();
+    run.outputs = std::vector<json>({{{"formats", {"png", "chart"}},
+                                      {"image_path", "/runs/run_x/1.png"},
+                                      {"chart", {{"type", "box"}, {"elements", elements}}}}});
+    const std::string text = text_of_run(view_of(run, ""));
+    const std::size_t at = text.find("chart: ");
+    return at == std::string::npos ? text : text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_NE(line_of(4).find("\"median\":1020"), std::string::npos) << line_of(4);
+  EXPECT_NE(line_of(4).find("\"outliers\":4"), std::string::npos) << line_of(4);
+  EXPECT_EQ(line_of(20).find("median"), std::string::npos) << line_of(20);
+  EXPECT_NE(line_of(20).find("\"group 19\""), std::string::npos) << line_of(20);
+  EXPECT_NE(line_of(20).find("\"elements_total\":20"), std::string::npos) << line_of(20);
+  EXPECT_EQ(line_of(200).find("group 1"), std::string::npos) << line_of(200);
+}
+
 TEST(RunView, AFileThatIsNotNeededIsNotNamed) {
   sandbox::Run run = finished_run();
   run.outputs = std::vector<json>({long_output("html", 5)});
