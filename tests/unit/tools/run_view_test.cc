@@ -315,7 +315,7 @@ TEST(RunView, BoxesOfAChartAreToldAsFarAsThereIsRoom) {
                           {"median", 1020.3000000000001},
                           {"third_quartile", 1883.07},
                           {"max", 3689.6},
-                          {"outliers", {4232.84, 4711.5, 4900.25, 5000.75}}});
+                          {"outliers", std::vector<double>(40, 4232.84)}});
     }
     sandbox::Run run = finished_run();
     run.outputs = std::vector<json>({{{"formats", {"png", "chart"}},
@@ -326,11 +326,10 @@ TEST(RunView, BoxesOfAChartAreToldAsFarAsThereIsRoom) {
     return at == std::string::npos ? text : text.substr(at, text.find('\n', at) - at);
   };
   EXPECT_NE(line_of(4).find("\"median\":1020"), std::string::npos) << line_of(4);
-  EXPECT_NE(line_of(4).find("\"outliers\":4"), std::string::npos) << line_of(4);
-  EXPECT_EQ(line_of(20).find("median"), std::string::npos) << line_of(20);
-  EXPECT_NE(line_of(20).find("\"group 19\""), std::string::npos) << line_of(20);
+  EXPECT_NE(line_of(4).find("\"outliers\":40"), std::string::npos) << line_of(4);
+  EXPECT_NE(line_of(4).find("\"group 3\""), std::string::npos) << line_of(4);
   EXPECT_NE(line_of(20).find("\"elements_total\":20"), std::string::npos) << line_of(20);
-  EXPECT_EQ(line_of(200).find("group 1"), std::string::npos) << line_of(200);
+  EXPECT_LT(line_of(200).size(), 620U) << line_of(200);
 }
 
 TEST(RunView, AFileThatIsNotNeededIsNotNamed) {
