@@ -24,6 +24,20 @@ const tests = {
     assert.deepEqual(chart.chart.elements.map((one) => [one.label, one.value]), [["a", 1], ["b", 2]]);
     assert.equal((await sandbox.runCode("[1, 2].map((n) => n * 2).join()", { language: "js" })).text, "2,4");
   },
+  async results(sandbox) {
+    const draw = async (code) => (await sandbox.runCode("import datetime, matplotlib.pyplot as plt\n" + code + "\nplt.show()")).results[0].chart;
+    assert.equal((await sandbox.runCode("'kept ' + str(x)")).text, "kept 41");
+    const before = (await sandbox.runCode("1")).executionCount;
+    assert.equal((await sandbox.runCode("!pwd")).executionCount, before + 1);
+    assert.deepEqual((await sandbox.runCode("import pandas as pd\npd.DataFrame({'a': [1, 2]})")).results[0].data, { a: [1, 2] });
+    const both = await draw("fig, ax = plt.subplots(1, 2)\nax[0].plot([1, 2])\nax[1].scatter([1, 2], [3, 4])");
+    assert.deepEqual([both.type, both.elements.map((one) => one.type)], ["superchart", ["line", "scatter"]]);
+    assert.equal((await draw("plt.scatter([1, 2], [3, 4])")).title ?? null, null);
+    const unknown = await draw("fig, ax = plt.subplots()\nax.add_artist(plt.Circle((0, 0), 1)); ax.set_title('C')");
+    assert.deepEqual([unknown.type, unknown.title], ["unknown", "C"]);
+    const dates = await draw("plt.plot([datetime.date(2023, 9, 1) + datetime.timedelta(days=i) for i in range(3)], range(3))");
+    assert.match(String(dates.x_ticks[0]), /^2023-09-01/);
+  },
   async contexts(sandbox) {
     const context = await sandbox.createCodeContext({ cwd: "/tmp" });
     assert.equal((await sandbox.runCode("x", { context })).error.name, "NameError");
@@ -66,6 +80,10 @@ const tests = {
     assert.ok(await files.exists("made/one"));
     await files.remove("made");
     assert.ok(!(await files.exists("made")));
+    await files.remove("made");
+    await sandbox.commands.run("ln -s many/2 near");
+    assert.equal((await files.getInfo("near")).symlinkTarget, "/home/user/many/2");
+    assert.ok((await files.getInfo("many")).size > 0);
     await assert.rejects(files.read("none"), NotFoundError);
     const events = [];
     const watch = await files.watchDir("many", (event) => events.push([event.name, event.type]));
@@ -97,9 +115,19 @@ const tests = {
     assert.ok((await sandbox.getInfo()).endAt - before.endAt > 2_000_000);
     const found = await Sandbox.list({ query: { metadata: { team: "red" } } }).nextItems();
     assert.deepEqual(found.map((one) => one.sandboxId), [sandbox.sandboxId]);
+    const other = await Sandbox.create({ timeoutMs: 600_000 });
+    const oldest = Sandbox.list({ limit: 1, ...(process.env.E2B_SDK ? {} : { order: "asc" }) });
+    assert.equal((await oldest.nextItems()).length, 1);
+    assert.ok(oldest.hasNext);
+    assert.equal((await oldest.nextItems()).length, 1);
+    await other.kill();
+    const day = 86_400_000;
+    assert.ok((await sandbox.getMetrics()).length > 0);
+    if (!process.env.E2B_SDK) assert.deepEqual(await sandbox.getMetrics({ start: new Date(Date.now() - 2 * day), end: new Date(Date.now() - day) }), []);
     assert.match(sandbox.getHost(3000), new RegExp(`^3000-${sandbox.sandboxId}\\.(localhost|hutch.localhost):`));
     await (sandbox.pause ?? sandbox.betaPause).call(sandbox);
     assert.equal((await sandbox.getInfo()).state, "paused");
+    assert.ok(!(await sandbox.isRunning()));
     const again = await Sandbox.connect(sandbox.sandboxId);
     assert.equal((await again.runCode("x")).text, "41");
     assert.ok(await again.isRunning());
@@ -109,6 +137,7 @@ const tests = {
 if (process.env.E2B_SDK) {
   delete tests.contexts; // the older one asks for them without its token
   delete tests.newer;
+  delete tests.results; // its charts and tables are older, too
 }
 const sandbox = await Sandbox.create({ timeoutMs: 600_000, envs: { WHO: "hutch" }, metadata: { team: "red" } });
 for (const [name, run] of Object.entries(tests)) {

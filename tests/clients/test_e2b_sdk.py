@@ -51,7 +51,13 @@ def test_what_its_users_do(state):
         url = "http://%s:%d" % server.address
         drive([node(), str(INSTALLED / "e2b.mjs")],
               {"PATH": os.environ["PATH"], "E2B_API_URL": url, "E2B_SANDBOX_URL": url, "E2B_API_KEY": token(state)},
-              "cells", "contexts", "commands", "terminal", "files", "newer", "life", "killed")
+              "cells", "results", "contexts", "commands", "terminal", "files", "newer", "life", "killed")
+
+
+def test_the_newest_by_its_domain(domain):
+    install()
+    drive([node(), "--import", str(INSTALLED / "hutch_test_names.mjs"), str(INSTALLED / "e2b.mjs")],
+          domain, "cells", "results", "contexts", "commands", "terminal", "files", "newer", "life", "killed")
 
 
 def test_an_older_one_by_its_domain(domain):
