@@ -9,11 +9,11 @@
 #include <optional>
 #include <string>
 
-#include "sandbox/limits.h"
 #include "sessions/grants.h"
 #include "sessions/host_uids.h"
 #include "sessions/moment.h"
 #include "sessions/notice.h"
+#include "sessions/quotas.h"
 #include "sessions/readiness.h"
 
 namespace sessions {
@@ -24,17 +24,6 @@ struct Retention {
   std::int64_t runs_mb = 1024;              // of all runs
   std::int64_t deleted_days = 365;          // sessions that were deleted, and their audit
   std::int64_t deleted_sessions = 100'000;  // of these
-};
-
-// New sessions get so much, and may get so much. It may be changed while sessions are made.
-struct Quotas {
-  sandbox::Limits default_limits;
-  sandbox::Limits most_limits;
-  // Per principal: those that have a box, and all that are not destroyed.
-  std::int64_t sessions_max = 1000;
-  std::int64_t kept_sessions_max = 10'000;
-  std::int64_t idle_seconds = 600;
-  std::int64_t retention_seconds = 7 * 86400;
 };
 
 struct ManagerConfig : Quotas {

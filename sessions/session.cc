@@ -33,4 +33,9 @@ std::string absolute_path(const Session& session, const std::string& path) {
   return path.starts_with('/') ? path : session.working_directory + "/" + path;
 }
 
+base::Error deleted() {
+  return base::error(base::Error::Kind::kNotFound,
+                     "this session was deleted; create_session makes one");
+}
+
 }  // namespace sessions

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sandbox/base/result.h"
 #include "sandbox/host_folder.h"
 #include "sandbox/limits.h"
 #include "sandbox/path_rules.h"
@@ -77,6 +78,9 @@ struct Session {
   // Its servers find this as the header Host, with ${PORT} for the port; nothing: as it was sent.
   std::optional<std::string> port_host;
 };
+
+// Returns the error that callers get for a session that is no more.
+base::Error deleted();
 
 // Returns a client's path as this session means it.
 std::string absolute_path(const Session& session, const std::string& path);

@@ -5,8 +5,12 @@
 //                                         /calls/<run>            what an API keeps of a run
 #pragma once
 
+#include <optional>
 #include <string>
-#include <utility>
+
+#include "sandbox/base/fd.h"
+#include "sandbox/base/result.h"
+#include "sessions/session.h"
 
 namespace sessions {
 
@@ -23,7 +27,21 @@ class SessionDirectory {
   }
   [[nodiscard]] std::string calls() const { return path_ + "/calls"; }
 
+  // Makes the directories that its box needs, as the session's id owns them.
+  [[nodiscard]] base::Status make_parts(const Session& session) const;
+  // If a read-only rule covers `path`, returns the host's view of the workspace and the path in
+  // it, so that a client can write what the code cannot. Otherwise returns nothing.
+  struct BehindRule {
+    base::UniqueFd root;
+    std::string path;
+  };
+  [[nodiscard]] base::Result<std::optional<BehindRule>> behind_rule(const Session& session,
+                                                                    const std::string& path) const;
+
  private:
+  // Makes the directories that path rules name in /workspace.
+  [[nodiscard]] base::Status make_ruled(const Session& session) const;
+
   std::string path_;
 };
 

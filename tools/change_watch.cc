@@ -11,6 +11,11 @@
 #include <utility>
 
 #include "sandbox/files/box_files.h"
+#include "sessions/boxes.h"
+#include "sessions/run_state.h"
+#include "sessions/runs.h"
+#include "sessions/sessions.h"
+#include "sessions/store.h"
 #include "tools/run_reply.h"
 #include "tools/tool_kit.h"
 
@@ -81,7 +86,7 @@ class ChangeWatch::Glance {
                                             const std::string& name) const {
     const auto session = services_.sessions.find(principal_id, name);
     if (!session.ok()) return nullptr;
-    auto root = services_.sessions.look_at_root(session.value());
+    auto root = services_.boxes.look_at_root(session.value());
     if (!root.ok()) return nullptr;
     return std::make_unique<Place>(
         Place{session.value().id, files_in(std::move(root).value(), session.value())});
@@ -292,12 +297,12 @@ void ChangeWatch::tell(const Key& key) const {
 
 ChangeWatch::Seen ChangeWatch::see_run(const Key& key) const {
   Seen seen;
-  const auto state = services_.sessions.wait_run(std::get<1>(key), std::get<2>(key), {}, {},
-                                                 sessions::Manager::Reader::kNobody);
+  const auto state =
+      services_.runs.wait(std::get<1>(key), std::get<2>(key), {}, {}, sessions::Reader::kNobody);
   if (!state.ok()) return seen;
   seen.print = sandbox::name_of(state.value().run.status);
   seen.ended = is_terminal(state.value().run.status);
-  if (!seen.ended) seen.progress = newest_line(services_.sessions, state.value());
+  if (!seen.ended) seen.progress = newest_line(services_.run_files, state.value());
   return seen;
 }
 
@@ -329,7 +334,7 @@ ChangeWatch::Seen ChangeWatch::see_file(const Key& key, const SandboxUri& uri, G
   const std::string& principal_id = std::get<1>(key);
   Seen seen;
   if (uri.authority == kSharedAuthority) {
-    const auto share = services_.sessions.store().find_share(principal_id, shared_id_of(uri.path));
+    const auto share = services_.store.find_share(principal_id, shared_id_of(uri.path));
     seen.print = share.ok() ? "shared " + share.value().sha256 : kNothing;
     return seen;
   }

@@ -11,6 +11,8 @@
 #include "mcp/letter_case.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
+#include "sessions/boxes.h"
+#include "sessions/session.h"
 #include "tools/text_window.h"
 #include "tools/tool_kit.h"
 
@@ -199,8 +201,8 @@ base::Result<std::optional<Reply>> edit_once(const Services& services,
 // then read anew, and edited with that. Fails with kUnavailable after kAttemptsMax attempts.
 base::Result<Reply> edit(const Services& services, const sessions::Session& session,
                          const Arguments& arguments) {
-  const auto files = files_in(TRY(services.sessions.root_of(session)), session);
-  const auto lock = services.sessions.lock_of_files(session);
+  const auto files = files_in(TRY(services.boxes.root_of(session)), session);
+  const auto lock = services.boxes.lock_of_files(session);
   const std::lock_guard one_at_a_time(*lock);
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     auto reply = TRY(edit_once(services, session, files, arguments));

@@ -14,6 +14,10 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
+#include "sessions/boxes.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+#include "sessions/store.h"
 #include "share/mime.h"
 #include "tools/base64.h"
 #include "tools/charset.h"
@@ -50,7 +54,7 @@ constexpr std::size_t kShownInADirectory = 200;
 constexpr std::int64_t kTypedBytes = 4096;  // that say what a file is
 
 base::Result<BoxFiles> files_of(const Services& services, const sessions::Session& session) {
-  return files_in(TRY(services.sessions.root_of(session)), session);
+  return files_in(TRY(services.boxes.root_of(session)), session);
 }
 
 // As much of it as fits a result once it is printed as JSON.
@@ -269,8 +273,7 @@ base::Result<std::int64_t> changed_since(const Services& services, const std::st
                        "changed_since must be a run_id or an RFC 3339 time such as "
                        "2026-01-31T12:00:00Z or 2026-01-31 (UTC)");
   }
-  const auto state =
-      TRY(services.sessions.wait_run(context.principal().id, text, {}, context.cancelled()));
+  const auto state = TRY(services.runs.wait(context.principal().id, text, {}, context.cancelled()));
   // A run that has not started, or never did, counts from when it was asked for.
   const auto& run = state.run;
   const std::int64_t since = run.started_at_ms != 0 ? run.started_at_ms : run.queued_at_ms;
@@ -285,7 +288,7 @@ base::Result<Changes> changes_of(const Services& services, const std::string& se
                                  const sandbox::files::ListResult& listed, std::int64_t since_ms) {
   std::set<std::string> paths;
   for (const auto& entry : listed.entries) paths.insert(entry.path);
-  return services.sessions.store().file_changes(session_id, since_ms, paths);
+  return services.store.file_changes(session_id, since_ms, paths);
 }
 
 std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }

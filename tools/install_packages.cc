@@ -6,6 +6,10 @@
 
 #include "sandbox/network_rule.h"
 #include "sandbox/shortened_text.h"
+#include "sessions/manager_config.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+#include "sessions/session_networks.h"
 #include "tools/run_reply.h"
 #include "tools/tool_kit.h"
 
@@ -89,8 +93,8 @@ base::Error no_apt() {
 
 base::Status check_network(const Services& services, const sessions::Session& session,
                            const PackageManager& manager) {
-  const auto network = TRY(services.sessions.networks().network_of(session));
-  const auto& indexes = services.sessions.config().network.indexes;
+  const auto network = TRY(services.networks.network_of(session));
+  const auto& indexes = services.config.network.indexes;
   const auto index = indexes.find(manager.name);
   std::string host = "its index";
   if (index != indexes.end()) {
@@ -129,7 +133,7 @@ base::Result<Reply> install(const Services& services, const Arguments& arguments
   }
   const sessions::Session session = TRY(session_for(services, arguments, context));
   TRY(check_network(services, session, manager));
-  request.timeout_seconds = services.sessions.longest_run_seconds(session);
+  request.timeout_seconds = services.runs.longest_seconds(session);
   Reply reply = TRY(reply_of_new_run(services, session, std::move(request), context));
   reply.new_session_id = new_session_id(session, services, arguments, context);
   return reply;

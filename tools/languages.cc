@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "sandbox/environment.h"
+#include "sessions/manager_config.h"
 
 namespace tools {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sessions/manager.h"
+#include "sessions/manager_config.h"
 
 namespace tools {
 

@@ -1,4 +1,7 @@
 #include "sandbox/base/clock.h"
+#include "sessions/grants.h"
+#include "sessions/manager_config.h"
+#include "sessions/store.h"
 #include "tools/change_watch.h"
 #include "tools/languages.h"
 #include "tools/run_tasks.h"
@@ -41,8 +44,7 @@ Offer::Offer(mcp::Server& server, Services services) {
   tasks_ = std::make_unique<RunTasks>(services, *watch_);
   server.set_resources(*resources_);
   server.set_tasks(*tasks_);
-  server.use_state_keys(
-      [&server, &store = services.sessions.store()] { return state_keys(server, store); });
+  server.use_state_keys([&server, &store = services.store] { return state_keys(server, store); });
 }
 
 Offer::~Offer() = default;

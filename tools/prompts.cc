@@ -1,5 +1,10 @@
 // Prompts: work that people ask for again and again, put so that a model does it well here.
 #include "sandbox/files/box_files.h"
+#include "sessions/boxes.h"
+#include "sessions/session.h"
+#include "sessions/session_states.h"
+#include "sessions/sessions.h"
+#include "sessions/store.h"
 
 #include <nlohmann/json.hpp>
 #include "tools/tool_kit.h"
@@ -37,7 +42,7 @@ mcp::Completion complete_path(const Services& services, const mcp::CompletionQue
   if (id == query.known.end()) return completion;
   const auto session = services.sessions.find(principal_id, id->second);
   if (!session.ok()) return completion;
-  auto root = services.sessions.root_of(session.value());
+  auto root = services.boxes.root_of(session.value());
   if (!root.ok()) return completion;
   const auto files = files_in(std::move(root).value(), session.value());
   sandbox::files::ListOptions options;
@@ -150,7 +155,7 @@ mcp::Completion complete_session_id(const Services& services, const std::string&
                                     const std::string& principal_id) {
   mcp::Completion completion;
   const auto sessions =
-      services.sessions.store().newest_sessions(principal_id, false, sessions::Manager::kListedMax);
+      services.store.newest_sessions(principal_id, false, sessions::SessionStates::kListedMax);
   if (!sessions.ok()) return completion;
   for (const sessions::Session& session : sessions.value()) {
     if (session.name && session.name->starts_with(value))

@@ -7,6 +7,8 @@
 #include "mcp/message.h"
 #include "sandbox/base/clock.h"
 #include "sandbox/output.h"
+#include "sessions/run_files.h"
+#include "sessions/run_state.h"
 #include "tools/base64.h"
 #include "tools/run_view.h"
 #include "tools/terminal_text.h"
@@ -28,7 +30,7 @@ constexpr std::size_t kImagesMax = 20;
 constexpr std::int64_t kPollMs = 2000;
 
 // Adds the pictures to a reply that has everything else: in order, as many as there is room for.
-void add_images(Reply& reply, sessions::Manager& sessions, const RunState& state,
+void add_images(Reply& reply, const sessions::RunFiles& files, const RunState& state,
                 SessionName session_name) {
   const std::size_t taken = mcp::print(reply.structured).size() + mcp::print(reply.text).size();
   // Four characters of base64 for three bytes.
@@ -40,8 +42,7 @@ void add_images(Reply& reply, sessions::Manager& sessions, const RunState& state
     if (name.empty()) continue;
     ++pictures;
     if (reply.more->size() == kImagesMax) continue;
-    const auto bytes =
-        sessions.run_files().read(state.session_id, state.run.run_id, name, 0, room + 1);
+    const auto bytes = files.read(state.session_id, state.run.run_id, name, 0, room + 1);
     if (!bytes.ok() || bytes.value().size() > room) continue;
     room -= bytes.value().size();
     reply.more->push_back(
@@ -59,29 +60,28 @@ void add_images(Reply& reply, sessions::Manager& sessions, const RunState& state
 
 }  // namespace
 
-Reply reply_of_run(sessions::Manager& sessions, const RunState& state, SessionName session_name,
+Reply reply_of_run(const sessions::RunFiles& files, const RunState& state, SessionName session_name,
                    std::optional<std::int64_t> stdout_offset,
                    std::optional<std::int64_t> stderr_offset) {
   const RunView view{state.session_id, state.run,
                      [&](Stream stream, std::int64_t offset, std::size_t size) {
-                       return sessions.run_files().read(
-                           state.session_id, state.run.run_id,
-                           stream == Stream::kStdout ? "stdout" : "stderr", offset, size);
+                       return files.read(state.session_id, state.run.run_id,
+                                         stream == Stream::kStdout ? "stdout" : "stderr", offset,
+                                         size);
                      },
                      stdout_offset, stderr_offset};
   Reply reply;
   reply.structured = structured_run(view);
   reply.text = text_of_run(reply.structured, session_name);
-  if (is_terminal(state.run.status)) add_images(reply, sessions, state, session_name);
+  if (is_terminal(state.run.status)) add_images(reply, files, state, session_name);
   return reply;
 }
 
-std::string newest_line(sessions::Manager& sessions, const sessions::RunState& state) {
+std::string newest_line(const sessions::RunFiles& files, const sessions::RunState& state) {
   constexpr std::int64_t kLineBytes = 400;
   std::string line;
   const std::int64_t from = std::max<std::int64_t>(state.run.stdout_bytes - kLineBytes, 0);
-  const auto tail =
-      sessions.run_files().read(state.session_id, state.run.run_id, "stdout", from, kLineBytes);
+  const auto tail = files.read(state.session_id, state.run.run_id, "stdout", from, kLineBytes);
   if (tail.ok()) {
     std::string_view text = tail.value();
     while (text.ends_with('\n')) text.remove_suffix(1);

@@ -5,14 +5,16 @@
 #include <optional>
 
 #include "mcp/tasks.h"
-#include "sessions/manager.h"
+#include "sessions/run_files.h"
+#include "sessions/run_state.h"
+#include "sessions/session.h"
 #include "tools/run_view.h"
 #include "tools/tool_kit.h"
 
 namespace tools {
 
 // With its figures once it has ended. Offsets as in RunView.
-Reply reply_of_run(sessions::Manager& sessions, const sessions::RunState& state,
+Reply reply_of_run(const sessions::RunFiles& files, const sessions::RunState& state,
                    SessionName session_name = SessionName::kShown,
                    std::optional<std::int64_t> stdout_offset = std::nullopt,
                    std::optional<std::int64_t> stderr_offset = std::nullopt);
@@ -22,7 +24,7 @@ base::Result<Reply> reply_of_new_run(const Services& services, const sessions::S
                                      sandbox::RunRequest request, mcp::CallContext& context);
 
 // The last line a run has printed to stdout; its status when there is none.
-std::string newest_line(sessions::Manager& sessions, const sessions::RunState& state);
+std::string newest_line(const sessions::RunFiles& files, const sessions::RunState& state);
 
 // The run as a task of the same id.
 mcp::Task task_of_run(const sessions::RunState& state);

@@ -3,6 +3,9 @@
 #include <charconv>
 
 #include "sessions/run_record.h"
+#include "sessions/run_state.h"
+#include "sessions/runs.h"
+#include "sessions/store.h"
 #include "tools/run_reply.h"
 #include "tools/scopes.h"
 #include "tools/tool_kit.h"
@@ -31,22 +34,21 @@ std::optional<sessions::RunPlace> place_at(const std::string& cursor) {
 
 std::optional<mcp::Task> RunTasks::find(const mcp::Principal& principal, const std::string& id) {
   // How it is, not what it says.
-  const auto state =
-      services_.sessions.wait_run(principal.id, id, {}, {}, sessions::Manager::Reader::kNobody);
+  const auto state = services_.runs.wait(principal.id, id, {}, {}, sessions::Reader::kNobody);
   if (!state.ok()) return std::nullopt;
   return task_of_run(state.value());
 }
 
 std::optional<mcp::TaskOutcome> RunTasks::outcome(const mcp::Principal& principal,
                                                   const std::string& id) {
-  const auto state = services_.sessions.wait_run(principal.id, id, {}, {});
+  const auto state = services_.runs.wait(principal.id, id, {}, {});
   if (!state.ok()) return std::nullopt;
-  return to_tool_result(reply_of_run(services_.sessions, state.value()));
+  return to_tool_result(reply_of_run(services_.run_files, state.value()));
 }
 
 bool RunTasks::cancel(const mcp::Principal& principal, const std::string& id) {
   if (!may_change(principal.scopes)) return false;
-  (void)services_.sessions.cancel_run(principal.id, id);  // how the task is then, find() says
+  (void)services_.runs.cancel(principal.id, id);  // how the task is then, find() says
   return true;
 }
 
@@ -58,7 +60,7 @@ std::optional<mcp::TaskPage> RunTasks::list(const mcp::Principal& principal,
     if (!place) return std::nullopt;
   }
   // One more tells whether there is another page.
-  auto runs = services_.sessions.store().newest_runs(principal.id, place, kPageSize + 1);
+  auto runs = services_.store.newest_runs(principal.id, place, kPageSize + 1);
   if (!runs.ok()) return std::nullopt;
   mcp::TaskPage page;
   if (runs.value().size() > kPageSize) {

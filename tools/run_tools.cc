@@ -7,6 +7,13 @@
 
 #include "sandbox/base/clock.h"
 #include "sandbox/wire/json.h"
+#include "sessions/manager_config.h"
+#include "sessions/run_files.h"
+#include "sessions/run_state.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+#include "sessions/sessions.h"
+#include "sessions/store.h"
 #include "tools/languages.h"
 #include "tools/run_reply.h"
 #include "tools/text_window.h"
@@ -58,18 +65,18 @@ json run_schema(std::vector<std::string> required = {"session_id", "run_id", "la
 // Tells the client of a run in progress: its id, and the newest line.
 class ProgressReport {
  public:
-  ProgressReport(sessions::Manager& sessions, mcp::CallContext& context, const RunState& state)
-      : sessions_(sessions), context_(context) {
+  ProgressReport(const sessions::RunFiles& files, mcp::CallContext& context, const RunState& state)
+      : files_(files), context_(context) {
     context_.report_progress(0, std::nullopt, state.run.run_id + " in " + state.session_id);
   }
 
   void update(const RunState& state) {
     const double seconds = std::chrono::duration<double>(Clock::now() - started_).count();
-    context_.report_progress(seconds, std::nullopt, newest_line(sessions_, state));
+    context_.report_progress(seconds, std::nullopt, newest_line(files_, state));
   }
 
  private:
-  sessions::Manager& sessions_;
+  const sessions::RunFiles& files_;
   mcp::CallContext& context_;
   const Clock::time_point started_ = Clock::now();
 };
@@ -88,8 +95,8 @@ base::Result<RunState> see_it_start(const Services& services, RunState state,
                                     mcp::CallContext& context) {
   sandbox::WaitOptions options;
   options.timeout = kStartSeen;
-  auto seen = services.sessions.wait_run(context.principal().id, state.run.run_id, options,
-                                         context.cancelled());
+  auto seen =
+      services.runs.wait(context.principal().id, state.run.run_id, options, context.cancelled());
   return seen.ok() ? std::move(seen) : std::move(state);
 }
 
@@ -101,18 +108,18 @@ base::Result<RunState> follow(const Services& services, RunState state, mcp::Cal
   const auto request_stop = [&stop] { stop.request_stop(); };
   const std::stop_callback on_cancel(context.cancelled(), request_stop);
   const std::stop_callback on_drain(services.draining, request_stop);
-  ProgressReport progress(services.sessions, context, state);
+  ProgressReport progress(services.run_files, context, state);
   while (!is_terminal(state.run.status)) {
     const auto left = std::chrono::ceil<milliseconds>(hand_over - Clock::now());
     if (left <= milliseconds(0)) return state;
     sandbox::WaitOptions options;
     options.timeout = context.wants_progress() ? std::min(left, kProgressEvery) : left;
-    auto waited = services.sessions.wait_run(context.principal().id, state.run.run_id, options,
-                                             stop.get_token());
+    auto waited =
+        services.runs.wait(context.principal().id, state.run.run_id, options, stop.get_token());
     if (context.cancelled().stop_requested()) {
       // A client that went away did not ask for the run to end; one that cancelled did.
       if (context.disconnected()) return state;
-      return services.sessions.cancel_run(context.principal().id, state.run.run_id);
+      return services.runs.cancel(context.principal().id, state.run.run_id);
     }
     if (!waited.ok() && services.draining.stop_requested()) return state;
     if (!waited.ok()) return std::move(waited).error();
@@ -127,7 +134,7 @@ base::Result<RunState> follow(const Services& services, RunState state, mcp::Cal
 
 base::Result<Reply> reply_of_new_run(const Services& services, const sessions::Session& session,
                                      sandbox::RunRequest request, mcp::CallContext& context) {
-  RunState state = TRY(services.sessions.start_run(session, std::move(request)));
+  RunState state = TRY(services.runs.start(session, std::move(request)));
   const mcp::TaskWish wish = context.task_wish();
   const bool as_task =
       wish == mcp::TaskWish::kDemanded || (wish == mcp::TaskWish::kAllowed && state.run.background);
@@ -143,7 +150,7 @@ base::Result<Reply> reply_of_new_run(const Services& services, const sessions::S
   if (services.changes != nullptr && !state.run.files_changed.empty()) {
     services.changes->resources_changed(context.principal().id);
   }
-  return reply_of_run(services.sessions, state, session_name_of(services, context, state));
+  return reply_of_run(services.run_files, state, session_name_of(services, context, state));
 }
 
 namespace {
@@ -151,14 +158,14 @@ namespace {
 base::Result<std::int64_t> timeout_for(const Services& services, const Arguments& arguments,
                                        const sessions::Session& session) {
   if (const auto given = arguments.find_integer("timeout_seconds")) {
-    return services.sessions.check_run_seconds(session, *given);
+    return services.runs.check_seconds(session, *given);
   }
   // A background run is there to stay.
   if (arguments.boolean("background", false)) return 0;
   // By the time that the usual limit is over the run has been handed over, and nobody waits.
   const std::int64_t usual = session.limits.run_seconds;
   if (std::chrono::seconds(usual) <= kHandOverAfter) return usual;
-  return services.sessions.longest_run_seconds(session);
+  return services.runs.longest_seconds(session);
 }
 
 base::Result<sandbox::RunRequest> run_request(const Arguments& arguments) {
@@ -201,7 +208,7 @@ mcp::Tool run_code(const Services& services) {
       {{.name = "code", .required = true, .least = 1, .most = sandbox::kCodeBytesMax},
        {.name = "language",
         .description = "default python",
-        .values = languages_there(services.sessions.config())},
+        .values = languages_there(services.config)},
        session_argument(),
        {.name = "timeout_seconds",
         .type = Argument::Type::kInteger,
@@ -238,13 +245,13 @@ json with_runs(json schema) {
 base::Result<std::vector<sessions::RunHead>> runs_as_they_are(const Services& services,
                                                               const sessions::Session& session) {
   std::map<std::string, std::string> unfinished;
-  for (const auto& run : TRY(services.sessions.store().runs_of_session(session.id, kRunsListed))) {
+  for (const auto& run : TRY(services.store.runs_of_session(session.id, kRunsListed))) {
     if (run.finished_at) continue;
-    const auto state = services.sessions.wait_run(session.principal_id, run.id, {}, {},
-                                                  sessions::Manager::Reader::kNobody);
+    const auto state =
+        services.runs.wait(session.principal_id, run.id, {}, {}, sessions::Reader::kNobody);
     unfinished[run.id] = state.ok() ? std::string(name_of(state.value().run.status)) : run.status;
   }
-  auto runs = TRY(services.sessions.store().runs_of_session(session.id, kRunsListed));
+  auto runs = TRY(services.store.runs_of_session(session.id, kRunsListed));
   for (sessions::RunHead& run : runs) {
     const auto now = unfinished.find(run.id);
     if (now != unfinished.end() && !run.finished_at) run.status = now->second;
@@ -281,7 +288,7 @@ base::Status check_session_of_run(const Services& services, const Arguments& arg
   if (!arguments.has("session_id")) return base::done();
   const std::string& principal = context.principal().id;
   const std::string wanted = arguments.text("session_id");
-  const auto run = TRY(services.sessions.store().find_run(principal, arguments.text("run_id")));
+  const auto run = TRY(services.store.find_run(principal, arguments.text("run_id")));
   if (wanted == run.session_id) return base::done();
   if (TRY(services.sessions.find(principal, wanted)).id == run.session_id) return base::done();
   return base::error(base::Error::Kind::kInvalid, run.id + " is a run of session " +
@@ -331,9 +338,9 @@ mcp::Tool get_run(const Services& services) {
             left, milliseconds(0), std::chrono::seconds(arguments.integer("wait_seconds", 0)));
         // Who only looks leaves a paused session as it is; who waits would do so in vain.
         options.wakes = options.timeout.count() > 0;
-        const RunState state = TRY(services.sessions.wait_run(
+        const RunState state = TRY(services.runs.wait(
             context.principal().id, arguments.text("run_id"), options, context.cancelled()));
-        return reply_of_run(services.sessions, state, session_name_of(services, context, state),
+        return reply_of_run(services.run_files, state, session_name_of(services, context, state),
                             out, err);
       });
 }
@@ -350,8 +357,8 @@ mcp::Tool cancel_run(const Services& services) {
       services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         const RunState state =
-            TRY(services.sessions.cancel_run(context.principal().id, arguments.text("run_id")));
-        return reply_of_run(services.sessions, state, session_name_of(services, context, state));
+            TRY(services.runs.cancel(context.principal().id, arguments.text("run_id")));
+        return reply_of_run(services.run_files, state, session_name_of(services, context, state));
       });
 }
 

@@ -10,6 +10,10 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/run.h"
+#include "sessions/boxes.h"
+#include "sessions/session.h"
+#include "sessions/sessions.h"
+#include "sessions/store.h"
 #include "share/mime.h"
 #include "tools/base64.h"
 #include "tools/sandbox_uri.h"
@@ -90,7 +94,7 @@ json resource_of(const std::string& uri, const std::string& name, const std::str
 }  // namespace
 
 void SandboxResources::add_shared(const std::string& principal_id, json& items) const {
-  const auto shares = services_.sessions.store().list_shares(principal_id);
+  const auto shares = services_.store.list_shares(principal_id);
   if (!shares.ok()) return;
   for (const sessions::Share& one : shares.value()) {
     if (items.size() >= kListedMax) return;
@@ -101,7 +105,7 @@ void SandboxResources::add_shared(const std::string& principal_id, json& items) 
 }
 
 void SandboxResources::add_written(const std::string& principal_id, json& items) const {
-  sessions::Store& store = services_.sessions.store();
+  sessions::Store& store = services_.store;
   const auto found = store.newest_sessions(principal_id, false, kSessionsLookedAt);
   if (!found.ok()) return;
   for (const sessions::Session& session : found.value()) {
@@ -151,7 +155,7 @@ json SandboxResources::templates() {
 
 mcp::ReadAnswer SandboxResources::read_shared(const std::string& uri, const std::string& path,
                                               const std::string& principal_id) const {
-  const auto found = services_.sessions.store().find_share(principal_id, shared_id_of(path));
+  const auto found = services_.store.find_share(principal_id, shared_id_of(path));
   if (!found.ok()) return mcp::NotFound{};
   if (found.value().bytes > kReadBytesMax) return too_large(uri, found.value().bytes);
   // A copy of our own, out of reach of any box.
@@ -171,7 +175,7 @@ mcp::ReadAnswer SandboxResources::read(const std::string& uri, mcp::CallContext&
   if (parsed->authority == kSharedAuthority) return read_shared(uri, parsed->path, principal_id);
   const auto session = services_.sessions.find(principal_id, parsed->authority);
   if (!session.ok()) return mcp::NotFound{};
-  auto root = services_.sessions.root_of(session.value());
+  auto root = services_.boxes.root_of(session.value());
   if (!root.ok()) return refusal(uri, root.error().message);
   const BoxFiles files = files_in(std::move(root).value(), session.value());
   const auto read = files.read(parsed->path, 0, kReadBytesMax);
@@ -196,7 +200,7 @@ mcp::Completion SandboxResources::complete_path(const mcp::CompletionQuery& quer
     }
     return completion;
   }
-  auto root = services_.sessions.root_of(session.value());
+  auto root = services_.boxes.root_of(session.value());
   if (!root.ok()) return completion;
   const BoxFiles files = files_in(std::move(root).value(), session.value());
   const auto listed = files.list("/" + query.value.substr(0, query.value.rfind('/') + 1), {});

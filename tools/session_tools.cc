@@ -7,6 +7,11 @@
 #include "sandbox/box_spec.h"
 #include "sandbox/shortened_text.h"
 #include "sandbox/wire/json.h"
+#include "sessions/quotas.h"
+#include "sessions/session_options.h"
+#include "sessions/session_state.h"
+#include "sessions/session_states.h"
+#include "sessions/sessions.h"
 #include "tools/session_view.h"
 #include "tools/session_wishes.h"
 #include "tools/text_window.h"
@@ -93,7 +98,7 @@ mcp::Tool create_session(const Services& services) {
         options.template_name = arguments.text("template");
         options.lifetime_seconds = arguments.find_integer("lifetime_seconds");
         if (arguments.has("limits")) {
-          const sessions::Quotas quotas = services.sessions.quotas();
+          const sessions::Quotas quotas = services.quotas.now();
           options.limits = TRY(sandbox::limits_from_json(
               arguments.object("limits"), quotas.default_limits, quotas.most_limits));
         }
@@ -126,7 +131,7 @@ mcp::Tool list_sessions(const Services& services) {
         if (arguments.has("status")) {
           status = sessions::find_session_status(arguments.text("status"));
         }
-        const auto states = TRY(services.sessions.list(context.principal().id, status));
+        const auto states = TRY(services.states.list(context.principal().id, status));
         Reply reply;
         json shown = json::array();
         std::size_t characters = 0;

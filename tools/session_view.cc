@@ -11,6 +11,9 @@
 #include "sandbox/enforcement.h"
 #include "sandbox/limits.h"
 #include "sandbox/wire/json.h"
+#include "sessions/session.h"
+#include "sessions/session_state.h"
+#include "sessions/session_time.h"
 
 namespace tools {
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "sessions/manager.h"
+#include "sessions/session_state.h"
 
 namespace tools {
 

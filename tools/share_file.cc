@@ -5,6 +5,9 @@
 
 #include "sandbox/base/clock.h"
 #include "sandbox/files/box_files.h"
+#include "sessions/boxes.h"
+#include "sessions/manager_config.h"
+#include "sessions/session.h"
 #include "tools/folder_zip.h"
 #include "tools/share_link.h"
 #include "tools/sandbox_uri.h"
@@ -102,7 +105,7 @@ base::Result<Source> open_source(const Services& services, const sandbox::files:
   auto source = files.open(path);
   if (source.ok()) return Source{std::move(source).value()};
   if (source.error().os_errno != EISDIR) return std::move(source).error();
-  FolderZip zip = TRY(zip_folder(files, path, services.sessions.config().state_directory,
+  FolderZip zip = TRY(zip_folder(files, path, services.config.state_directory,
                                  {kFolderBytesMax, share::kShareBytesMax}, gone));
   std::string note = told_of_left_out(zip) + named_left_out(zip);
   return Source{std::move(zip.file), std::move(zip.filename), std::move(note)};
@@ -141,7 +144,7 @@ mcp::Tool share_tool(const Services& services) {
       services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         const sessions::Session session = TRY(old_session_for(services, arguments, context));
-        const auto files = files_in(TRY(services.sessions.root_of(session)), session);
+        const auto files = files_in(TRY(services.boxes.root_of(session)), session);
         const Source source =
             TRY(open_source(services, files, arguments.text("path"), context.cancelled()));
         share::PublishRequest request;

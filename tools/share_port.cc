@@ -2,6 +2,9 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
+#include "sessions/boxes.h"
+#include "sessions/session.h"
+#include "sessions/session_tokens.h"
 #include "tools/ports/link.h"
 #include "tools/tool_kit.h"
 
@@ -41,8 +44,7 @@ base::Result<Reply> reply_of(const Services& services, const sessions::Session& 
     return reply;
   }
   const std::int64_t until_s = base::now_ms() / 1000 + seconds;
-  const std::string access =
-      TRY(services.sessions.tokens().port_token_of(session.id, port, until_s));
+  const std::string access = TRY(services.tokens.port_token_of(session.id, port, until_s));
   const std::string link = *url + "?" + ports::kAccessParameter + "=" + access;
   const std::string expires = base::to_rfc3339(until_s * 1000);
   reply.structured["url"] = link;
@@ -86,7 +88,7 @@ mcp::Tool share_port(const Services& services) {
                              "port " + std::to_string(port) +
                                  " has another meaning in links: let the server listen elsewhere");
         }
-        if (const auto there = services.sessions.connect(session, port); !there.ok()) {
+        if (const auto there = services.boxes.connect(session, port); !there.ok()) {
           if (there.error().kind != base::Error::Kind::kNotFound) return there.error();
           return base::error(
               base::Error::Kind::kNotFound,

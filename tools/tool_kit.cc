@@ -12,6 +12,15 @@
 #include "sandbox/base/full_disk.h"
 #include "sandbox/files/box_path.h"
 #include "sandbox/wire/json.h"
+#include "sessions/boxes.h"
+#include "sessions/connection_sessions.h"
+#include "sessions/manager_config.h"
+#include "sessions/session.h"
+#include "sessions/session_directory.h"
+#include "sessions/session_options.h"
+#include "sessions/session_states.h"
+#include "sessions/sessions.h"
+#include "sessions/store.h"
 #include "sessions/sha256.h"
 #include "sessions/slow_start.h"
 #include "tools/log_members.h"
@@ -66,13 +75,12 @@ void log_call(const char* tool, const base::Result<Reply>& reply,
 void introduce(const Services& services, const mcp::CallContext& context, Reply& reply) {
   const std::string& principal = context.principal().id;
   if (context.connection_id().empty()) return;
-  const auto id =
-      services.sessions.connections().take_introduction({principal, context.connection_id()});
+  const auto id = services.connections.take_introduction({principal, context.connection_id()});
   if (!id) return;
   if (!reply.structured->contains("session_id")) reply.structured["session_id"] = *id;
   std::string said = "default session: " + *id;
   // Without them the result is still a result.
-  const auto earlier = services.sessions.earlier_with_files(principal, *id, kEarlierShown);
+  const auto earlier = services.states.earlier_with_files(principal, *id, kEarlierShown);
   if (earlier.ok() && !earlier.value().empty()) {
     said += "; earlier ones with files: ";
     for (const sessions::EarlierSession& one : earlier.value()) said += line_of(one) + ", ";
@@ -153,7 +161,7 @@ base::Status take_disk_room(const Services& services, const sessions::Session& s
                             const sandbox::files::BoxFiles& files, const std::string& path,
                             std::int64_t bytes) {
   if (bytes <= 0 || files.is_in_host_folder(path)) return base::done();
-  return services.sessions.take_disk_room(session, bytes);
+  return services.boxes.take_disk_room(session, bytes);
 }
 
 namespace {
@@ -185,7 +193,7 @@ base::Result<sessions::FileRecord> record_written(const Services& services,
       base::now_ms()};
   // The file is written, and a caller who heard of a failure would write again: a full disk or a
   // database that is busy for long cost the record, not the answer.
-  const auto kept = services.sessions.store().record_file(record);
+  const auto kept = services.store.record_file(record);
   const bool tolerated = kept.ok() || kept.error().kind == base::Error::Kind::kLimit ||
                          kept.error().kind == base::Error::Kind::kUnavailable;
   if (!tolerated) return kept.error();
@@ -198,9 +206,10 @@ base::Result<WrittenFile> write_into(const Services& services, const sessions::S
                                      const sandbox::files::Attributes& attributes) {
   const auto bytes = static_cast<std::int64_t>(content.size());
   TRY(take_disk_room(services, session, files, path, bytes));
-  const auto lock = services.sessions.lock_of_files(session);
+  const auto lock = services.boxes.lock_of_files(session);
   const std::lock_guard one_at_a_time(*lock);
-  auto behind = TRY(services.sessions.behind_rule(session, path));
+  auto behind = TRY(sessions::SessionDirectory(services.config.state_directory, session.id)
+                        .behind_rule(session, path));
   auto written = behind ? TRY(files_in(std::move(behind->root), session)
                                   .write(behind->path, content, mode, {}, attributes))
                         : TRY(files.write(path, content, mode, {}, attributes));
@@ -280,7 +289,7 @@ base::Result<sessions::Session> old_session_for(const Services& services,
 bool has_default_session(const Services& services, const mcp::CallContext& context) {
   const std::string& principal = context.principal().id;
   if (services.session_name.empty()) {
-    const sessions::ConnectionSessions& connections = services.sessions.connections();
+    const sessions::ConnectionSessions& connections = services.connections;
     return !connections.default_of({principal, context.connection_id()}).empty();
   }
   return services.sessions.find(principal, services.session_name).ok();
@@ -290,7 +299,7 @@ bool is_default_session(const Services& services, const mcp::CallContext& contex
                         const std::string& session_id) {
   const std::string& principal = context.principal().id;
   if (services.session_name.empty()) {
-    const sessions::ConnectionSessions& connections = services.sessions.connections();
+    const sessions::ConnectionSessions& connections = services.connections;
     return connections.default_of({principal, context.connection_id()}) == session_id;
   }
   const auto named = services.sessions.find(principal, services.session_name);

@@ -7,15 +7,15 @@
 #include <string>
 
 #include "mcp/server.h"
-#include "sessions/manager.h"
+#include "sessions/manager_config.h"
+#include "sessions/services.h"
 #include "share/file_share.h"
 #include "share/share_folder.h"
 
 namespace tools {
 
 // Holds what the tools work with. All outlive the server.
-struct Services {
-  sessions::Manager& sessions;
+struct Services : sessions::Services {
   share::FileShare& share;
   std::string session_name;         // the default session of every connection; empty: one each
   std::stop_token draining = {};    // the server is to stop: calls hand over what goes on

@@ -4,6 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/wire/json.h"
+#include "sessions/boxes.h"
+#include "sessions/network_changes.h"
+#include "sessions/sessions.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/network_sets.h"
 
@@ -34,11 +37,10 @@ std::string list_of(const std::vector<sandbox::NetworkRule>& rules) {
 base::Result<int> allow(Application& app, const AllowOptions& options) {
   const auto rules = TRY(rules_in(options.hosts));
   const std::string& principal = app.principal_id();
-  std::string later =
-      TRY(app.sessions().allow(principal, options.session, rules, options.take_back));
-  const auto session = TRY(app.sessions().find(principal, options.session));
+  const auto session = TRY(app.services().sessions.find(principal, options.session));
+  std::string later = TRY(app.services().network_changes.allow(session, rules, options.take_back));
   if (!later.empty() && options.restart) {
-    TRY(app.sessions().restart(session));
+    TRY(app.services().boxes.restart(session));
     later.clear();
   }
   if (options.as_json) {

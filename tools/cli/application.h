@@ -8,6 +8,8 @@
 #include "sandbox/base/result.h"
 #include "sandbox/sandbox.h"
 #include "sessions/manager.h"
+#include "sessions/quotas.h"
+#include "sessions/services.h"
 #include "sessions/readiness.h"
 #include "sessions/store.h"
 #include "share/file_share.h"
@@ -22,7 +24,8 @@ class Application {
   [[nodiscard]] const Settings& settings() const { return settings_; }
   [[nodiscard]] sandbox::Sandbox& sandbox() { return *sandbox_; }
   [[nodiscard]] sessions::Store& store() { return *store_; }
-  [[nodiscard]] sessions::Manager& sessions() { return *manager_; }
+  [[nodiscard]] sessions::Manager& manager() { return *manager_; }
+  [[nodiscard]] sessions::Services services() { return manager_->services(); }
   [[nodiscard]] share::FileShare& share() { return *share_; }
   [[nodiscard]] sessions::Readiness& readiness() { return *readiness_; }
   // Who acts on the command line and over stdio: the user of this machine.

@@ -11,6 +11,7 @@
 
 #include "sandbox/base/clock.h"
 #include "sandbox/wire/json.h"
+#include "sessions/network_journals.h"
 #include "tools/cli/commands.h"
 #include "tools/text_window.h"
 
@@ -109,7 +110,7 @@ base::Result<int> run_audit(Application& app, const AuditOptions& options) {
   std::set<Key> told;
   std::set<Key> open;
   while (true) {
-    TRY(app.sessions().journals().take_all());
+    TRY(app.services().journals.take_all());
     const auto found = TRY(app.store().network_requests(wanted));
     TRY(tell_ends(app.store(), options.as_json, open));
     for (const sessions::AuditedRequest& one : found) {

@@ -10,6 +10,9 @@
 
 #include "sandbox/base/random_id.h"
 #include "sandbox/files/box_files.h"
+#include "sessions/boxes.h"
+#include "sessions/session.h"
+#include "sessions/sessions.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/folder_copy.h"
 #include "tools/cli/terminal.h"
@@ -61,7 +64,7 @@ base::Result<std::string> name_in_session(const sandbox::files::BoxFiles& files,
 
 base::Result<sandbox::files::BoxFiles> files_of(Application& app,
                                                 const sessions::Session& session) {
-  return files_in(TRY(app.sessions().root_of(session)), session);
+  return files_in(TRY(app.services().boxes.root_of(session)), session);
 }
 
 // The target is a terminal that is named as a file.
@@ -119,7 +122,7 @@ bool is_directory_here(const std::string& path) {
 }
 
 base::Result<FolderCopied> copy_out(Application& app, const InSession& from, std::string target) {
-  const auto session = TRY(app.sessions().find(app.principal_id(), from.session));
+  const auto session = TRY(app.services().sessions.find(app.principal_id(), from.session));
   const auto files = TRY(files_of(app, session));
   const std::string path = from.path.empty() ? "." : from.path;
   auto source = files.open(path);
@@ -147,7 +150,7 @@ base::Result<std::string> content_of(const std::string& source) {
 class Inside {
  public:
   Inside(Application& app, sessions::Session session, sandbox::files::BoxFiles files)
-      : services_{.sessions = app.sessions(), .share = app.share(), .session_name = ""},
+      : services_{app.services(), app.share(), ""},
         session_(std::move(session)),
         files_(std::move(files)) {}
 
@@ -190,7 +193,8 @@ base::Result<FolderCopied> copy_in(Application& app, const std::string& source,
   if (!is_folder && source != "-") {  // before a session is made for it
     (void)TRY(base::open_file(AT_FDCWD, source, O_RDONLY));
   }
-  const auto session = TRY(app.sessions().find_or_create_named(app.principal_id(), to.session));
+  const auto session =
+      TRY(app.services().sessions.find_or_create_named(app.principal_id(), to.session));
   const Inside inside(app, session, TRY(files_of(app, session)));
   std::string path = absolute_path(session, to.path);
   if (path.ends_with('/') || inside.has_directory(path)) {

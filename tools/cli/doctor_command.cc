@@ -11,6 +11,7 @@
 #include "sandbox/probe/probe.h"
 #include "sandbox/zygote.h"
 #include "sessions/certificates.h"
+#include "sessions/sessions.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/doctor_proof.h"
 #include "tools/cli/network_proxy.h"
@@ -71,8 +72,8 @@ Finding zygote_finding(Settings settings, bool has_python) {
   const auto proved = [&]() -> base::Result<bool> {
     const auto app = TRY(Application::open(settings));
     TRY(sandbox::wait_for_zygote(directory, kPatience));
-    const auto session = TRY(app->sessions().create(app->principal_id(), {})).session;
-    TRY(app->sessions().destroy(app->principal_id(), session.id));
+    const auto session = TRY(app->services().sessions.create(app->principal_id(), {})).session;
+    TRY(app->services().sessions.destroy(app->principal_id(), session.id));
     return session.isolation.value_or("").find("forked from the zygote") != std::string::npos;
   }();
   if (!proved.ok()) return {layer, Finding::State::kWeaker, without + proved.error().message, ""};

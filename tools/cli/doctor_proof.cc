@@ -10,6 +10,12 @@
 
 #include "sandbox/enforcement.h"
 #include "sandbox/wire/json.h"
+#include "sessions/run_files.h"
+#include "sessions/run_state.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+#include "sessions/session_options.h"
+#include "sessions/sessions.h"
 #include "tools/cli/application.h"
 
 namespace tools::cli {
@@ -103,7 +109,7 @@ class Prover {
     request.language = one.language;
     request.timeout_seconds = kRunSeconds;
     request.code = one.code;
-    return app_.sessions().start_run(session_, std::move(request));
+    return app_.services().runs.start(session_, std::move(request));
   }
 
   BoxProof::Trial end_of(const base::Result<sessions::RunState>& started, std::string& output) {
@@ -111,7 +117,7 @@ class Prover {
     const std::string& id = started.value().run.run_id;
     sandbox::WaitOptions options;
     options.timeout = std::chrono::seconds(kRunSeconds + 10);
-    const auto ended = app_.sessions().wait_run(app_.principal_id(), id, options, {});
+    const auto ended = app_.services().runs.wait(app_.principal_id(), id, options, {});
     if (!ended.ok()) return {false, ended.error().message};
     const sandbox::Run& run = ended.value().run;
     output = stream(id, "stdout");
@@ -124,7 +130,7 @@ class Prover {
   }
 
   std::string stream(const std::string& run_id, const char* name) {
-    auto text = app_.sessions().run_files().read(session_.id, run_id, name, 0, kSaidBytesMax);
+    auto text = app_.services().run_files.read(session_.id, run_id, name, 0, kSaidBytesMax);
     return text.ok() ? std::move(text).value() : "";  // a run that never started has none
   }
 
@@ -152,12 +158,12 @@ class Prover {
 BoxProof::Trial try_network(Application& app) {
   sessions::SessionOptions wanted;
   wanted.network.allow = {"allowed.invalid"};
-  auto created = app.sessions().create(app.principal_id(), wanted);
+  auto created = app.services().sessions.create(app.principal_id(), wanted);
   if (!created.ok()) return {false, created.error().message};
   const sessions::Session session = std::move(created).value().session;
   BoxProof::Trial trial = Prover(app, session).try_one({Language::kBash, kNames});
   if (trial.works && trial.said != "opens") trial = {false, "names are not answered as allowed"};
-  (void)app.sessions().destroy(app.principal_id(), session.id);
+  (void)app.services().sessions.destroy(app.principal_id(), session.id);
   return trial;
 }
 
@@ -234,9 +240,9 @@ base::Result<BoxProof> prove_in_a_box(const Settings& settings) {
   granting.allow = {kAllowedName};
   granting.mounting = Settings::Mounting::kAsked;
   const auto app = TRY(Application::open(granting));
-  const auto session = TRY(app->sessions().create(app->principal_id(), {})).session;
+  const auto session = TRY(app->services().sessions.create(app->principal_id(), {})).session;
   auto proof = Prover(*app, session).prove();
-  TRY(app->sessions().destroy(app->principal_id(), session.id));
+  TRY(app->services().sessions.destroy(app->principal_id(), session.id));
   if (proof.ok()) proof.value().network = try_network(*app);
   return proof;
 }

@@ -6,6 +6,9 @@
 #include <chrono>
 #include <iostream>
 
+#include "sessions/run_files.h"
+#include "sessions/run_state.h"
+#include "sessions/runs.h"
 #include "tools/cli/ending_signals.h"
 #include "tools/cli/terminal.h"
 
@@ -23,11 +26,11 @@ base::Status print(int fd, std::string_view bytes, Printed printed) {
 }
 
 // Prints from `offset` on, and returns the new offset.
-std::int64_t print_stream(sessions::Manager& sessions, const RunState& state, const char* name,
+std::int64_t print_stream(const sessions::RunFiles& files, const RunState& state, const char* name,
                           std::int64_t offset, int fd, Printed printed) {
   while (offset != INT64_MAX) {
-    const auto bytes = sessions.run_files().read_stream(state.session_id, state.run.run_id, name,
-                                                        offset, kPrintedBytes);
+    const auto bytes =
+        files.read_stream(state.session_id, state.run.run_id, name, offset, kPrintedBytes);
     if (!bytes.ok() || bytes.value().empty()) return offset;
     // A reader that went away, as `head` does, ends the printing.
     if (!print(fd, bytes.value(), printed).ok()) {
@@ -58,10 +61,10 @@ base::Result<RunState> follow(Application& app, RunState state, const std::stop_
   options.until_output = true;
   options.timeout = std::chrono::seconds(30);
   while (true) {
-    options.stdout_offset = print_stream(app.sessions(), state, "stdout", options.stdout_offset,
-                                         STDOUT_FILENO, printed);
-    options.stderr_offset = print_stream(app.sessions(), state, "stderr", options.stderr_offset,
-                                         STDERR_FILENO, printed);
+    options.stdout_offset = print_stream(app.services().run_files, state, "stdout",
+                                         options.stdout_offset, STDOUT_FILENO, printed);
+    options.stderr_offset = print_stream(app.services().run_files, state, "stderr",
+                                         options.stderr_offset, STDERR_FILENO, printed);
     if (is_terminal(state.run.status)) {
       for (std::ostream* stream : {&std::cout, &std::cerr}) end_of_sandbox(*stream);
       return state;
@@ -69,11 +72,11 @@ base::Result<RunState> follow(Application& app, RunState state, const std::stop_
     const bool is_over =
         when_unread == WhenUnread::kInterrupt && options.stdout_offset == INT64_MAX;
     auto waited = is_over ? base::Result<RunState>(state)
-                          : app.sessions().wait_run(app.principal_id(), state.run.run_id, options,
-                                                    interrupted);
+                          : app.services().runs.wait(app.principal_id(), state.run.run_id, options,
+                                                     interrupted);
     if (is_over || interrupted.stop_requested()) {
       if (what == OnInterrupt::kLeave) return state;
-      return app.sessions().cancel_run(app.principal_id(), state.run.run_id);
+      return app.services().runs.cancel(app.principal_id(), state.run.run_id);
     }
     if (!waited.ok()) return std::move(waited).error();
     state = std::move(waited).value();

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "sandbox/base/fd.h"
-#include "sessions/manager.h"
+#include "sessions/run_state.h"
 #include "tools/cli/application.h"
 
 namespace tools::cli {

@@ -8,6 +8,9 @@
 #include <cerrno>
 #include <iostream>
 
+#include "sessions/boxes.h"
+#include "sessions/session.h"
+#include "sessions/sessions.h"
 #include "sessions/host_id.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/ending_signals.h"
@@ -58,7 +61,7 @@ void take_one(Application& app, const sessions::Session& session, std::uint16_t 
   pair.client =
       base::UniqueFd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!pair.client.valid()) return;
-  auto server = app.sessions().connect(session, port);
+  auto server = app.services().boxes.connect(session, port);
   if (!server.ok()) {
     tell(server.error().message);
     return;
@@ -72,7 +75,7 @@ void take_one(Application& app, const sessions::Session& session, std::uint16_t 
 }  // namespace
 
 base::Result<int> run_forward(Application& app, const ForwardOptions& options) {
-  const auto session = TRY(app.sessions().find(app.principal_id(), options.session));
+  const auto session = TRY(app.services().sessions.find(app.principal_id(), options.session));
   const auto port = static_cast<std::uint16_t>(options.port);
   const auto wanted = static_cast<std::uint16_t>(options.listen.value_or(options.port));
   const base::UniqueFd listener = TRY(listen_on(wanted));

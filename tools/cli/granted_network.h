@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sandbox/base/result.h"
-#include "sessions/manager.h"
+#include "sessions/grants.h"
 #include "tools/cli/package_indexes.h"
 #include "tools/cli/settings.h"
 

@@ -1,4 +1,7 @@
 // hutch logs: what a run has printed, and prints.
+#include "sessions/run_state.h"
+#include "sessions/runs.h"
+#include "sessions/sessions.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/follow_run.h"
 #include "tools/cli/terminal.h"
@@ -14,7 +17,7 @@ namespace {
 // Fails with kNotFound where nothing has run in that session yet.
 base::Result<std::string> run_meant_by(Application& app, const std::string& id) {
   if (const auto run = app.store().find_run(app.principal_id(), id); run.ok()) return id;
-  const auto session = TRY(app.sessions().find(app.principal_id(), id));
+  const auto session = TRY(app.services().sessions.find(app.principal_id(), id));
   const auto runs = TRY(app.store().runs_of_session(session.id, 1));
   if (!runs.empty()) return runs.front().id;
   return base::error(Error::Kind::kNotFound, "nothing has run in " + id + " yet");
@@ -25,7 +28,7 @@ base::Result<std::string> run_meant_by(Application& app, const std::string& id) 
 base::Result<int> run_logs(Application& app, const LogsOptions& options) {
   const std::string run_id = TRY(run_meant_by(app, options.id));
   const Interruptible interruptible;
-  RunState state = TRY(app.sessions().wait_run(app.principal_id(), run_id, {}, {}));
+  RunState state = TRY(app.services().runs.wait(app.principal_id(), run_id, {}, {}));
   std::stop_source now;
   if (!options.follow) (void)now.request_stop();
   state =

@@ -146,7 +146,7 @@ void Reload::take(const Settings& read, const Changes& changes) {
     const std::lock_guard lock(mutex_);
     if (service_ != nullptr) service_->change_names(door_names(running_.serve, read.serve));
   }
-  sessions_.change_quotas(quotas_of(read));
+  quotas_.change(quotas_of(read));
   change_logging(read);
   // A key that waits for a restart is told of each time.
   std::map<std::string, WrittenValue> written;

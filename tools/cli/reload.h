@@ -10,7 +10,7 @@
 
 #include "mcp/http/serve.h"
 #include "sandbox/base/result.h"
-#include "sessions/manager.h"
+#include "sessions/quotas.h"
 #include "tools/cli/settings.h"
 
 namespace tools::cli {
@@ -34,8 +34,8 @@ Changes changes_between(const Settings& running, const Settings& read);
 
 class Reload {
  public:
-  Reload(const Settings& running, sessions::Manager& sessions, Reread reread)
-      : running_(running), sessions_(sessions), reread_(std::move(reread)) {}
+  Reload(const Settings& running, sessions::QuotasInForce& quotas, Reread reread)
+      : running_(running), quotas_(quotas), reread_(std::move(reread)) {}
 
   // The names of this one change; it is null from when it drains.
   void set_service(mcp::http::Service* service);
@@ -46,7 +46,7 @@ class Reload {
   void take(const Settings& read, const Changes& changes);
 
   Settings running_;
-  sessions::Manager& sessions_;
+  sessions::QuotasInForce& quotas_;
   const Reread reread_;
   std::mutex mutex_;
   mcp::http::Service* service_ = nullptr;

@@ -13,6 +13,11 @@
 
 #include "sandbox/limits.h"
 #include "sandbox/output.h"
+#include "sessions/run_files.h"
+#include "sessions/run_state.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+#include "sessions/sessions.h"
 #include "share/share_folder.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/follow_run.h"
@@ -50,11 +55,10 @@ std::optional<sandbox::Language> find_short(std::string_view name) {
 }
 
 // Prints a form of an output that is too large for the record, from its file.
-void print_file(sessions::Manager& sessions, const RunState& state, const std::string& name) {
+void print_file(const sessions::RunFiles& files, const RunState& state, const std::string& name) {
   std::int64_t offset = 0;
   while (std::cout) {
-    const auto bytes =
-        sessions.run_files().read(state.session_id, state.run.run_id, name, offset, kPrintedBytes);
+    const auto bytes = files.read(state.session_id, state.run.run_id, name, offset, kPrintedBytes);
     if (!bytes.ok() || bytes.value().empty()) return;
     if (!print_of_sandbox(std::cout, bytes.value()).ok()) return;
     offset += static_cast<std::int64_t>(bytes.value().size());
@@ -65,7 +69,7 @@ void print_values(Application& app, const RunState& state) {
   for (const nlohmann::json& output : state.run.outputs) {
     const std::string whole = sandbox::whole_name(output, state.run.run_id, "text");
     if (!whole.empty()) {
-      print_file(app.sessions(), state, whole);
+      print_file(app.services().run_files, state, whole);
     } else if (output.contains("text")) {
       (void)print_of_sandbox(std::cout, output["text"].get<std::string>());
     } else {
@@ -83,7 +87,7 @@ base::Status save_files(Application& app, const RunState& state, const std::stri
   if (!path.has_filename()) path = path.parent_path();  // it ended in a slash
   const share::ShareFolder folder(path, app.settings().user_umask);
   for (const Unshown& unshown : find_unshown(state.run)) {
-    const std::string bytes = TRY(read_unshown(app.sessions(), state, unshown));
+    const std::string bytes = TRY(read_unshown(app.services().run_files, state, unshown));
     const base::UniqueFd copy = TRY(base::make_memory_file("result", bytes));
     auto put = folder.put(copy.get(), unshown.name);
     if (!put.ok()) {
@@ -184,18 +188,19 @@ base::Result<int> run_code_once(Application& app, const RunOptions& options, std
   request.language = TRY(language_of(options));
   sessions::Session session;
   if (options.session.empty()) {
-    session = TRY(app.sessions().create(app.principal_id(), {})).session;
+    session = TRY(app.services().sessions.create(app.principal_id(), {})).session;
   } else {
-    session = TRY(app.sessions().find_or_create_named(app.principal_id(), options.session));
+    session =
+        TRY(app.services().sessions.find_or_create_named(app.principal_id(), options.session));
   }
   std::int64_t timeout_seconds = session.limits.run_seconds;
   const Interruptible interruptible;
   const auto finished = [&]() -> base::Result<RunState> {
     if (options.timeout_seconds > 0) {
-      timeout_seconds = TRY(app.sessions().check_run_seconds(session, options.timeout_seconds));
+      timeout_seconds = TRY(app.services().runs.check_seconds(session, options.timeout_seconds));
     }
     request.timeout_seconds = timeout_seconds;
-    RunState started = TRY(app.sessions().start_run(session, std::move(request)));
+    RunState started = TRY(app.services().runs.start(session, std::move(request)));
     return follow(app, std::move(started), interruptible.token(), OnInterrupt::kCancel,
                   WhenUnread::kGoOn, Printed::kByCode);
   }();
@@ -205,7 +210,7 @@ base::Result<int> run_code_once(Application& app, const RunOptions& options, std
   if (finished.ok() && saves) saved = save_files(app, finished.value(), options.save_directory);
   if (options.session.empty()) {
     if (finished.ok()) tell_of_lost_files(finished.value().run);
-    TRY(app.sessions().destroy(app.principal_id(), session.id));
+    TRY(app.services().sessions.destroy(app.principal_id(), session.id));
   }
   if (!finished.ok()) return finished.error();
   const int status = interruptible.came() ? 130

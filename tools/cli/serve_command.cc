@@ -12,6 +12,8 @@
 
 #include "mcp/http/serve.h"
 #include "sandbox/wire/json.h"
+#include "sessions/manager_config.h"
+#include "sessions/sessions.h"
 #include "sessions/processor_weights.h"
 #include "tools/authentication.h"
 #include "tools/cli/commands.h"
@@ -198,7 +200,7 @@ base::Result<int> run_serve(Application& app, bool no_auth, Reread reread) {
   const ServeSettings& settings = app.settings().serve;
   mcp::http::ServeOptions options;
   options.address = TRY(address_of(settings, no_auth));
-  mcp::Server server({"hutch", "hutch", HUTCH_VERSION, instructions(app.sessions().config())});
+  mcp::Server server({"hutch", "hutch", HUTCH_VERSION, instructions(app.services().config)});
   TRY(set_door(app, server, no_auth, options));
   static_cast<mcp::http::DoorNames&>(options.door) = door_names(settings, settings);
   options.drain_patience = std::chrono::seconds(settings.drain_seconds);
@@ -207,23 +209,20 @@ base::Result<int> run_serve(Application& app, bool no_auth, Reread reread) {
   options.more_metrics = [&app] { return print_metrics(app); };
   options.readiness = [&app] { return readiness_of(app); };
   options.on_session_end = [&app](const std::string& connection_id) {
-    app.sessions().connection_ended(connection_id);
+    app.services().sessions.connection_ended(connection_id);
   };
   std::stop_source draining;
-  Reload reload(app.settings(), app.sessions(), std::move(reread));
+  Reload reload(app.settings(), app.services().quotas, std::move(reread));
   options.on_drain = [&draining, &reload] {
     reload.set_service(nullptr);
     draining.request_stop();
   };
 
   std::promise<std::string> public_url;
-  const Services services{
-      .sessions = app.sessions(),
-      .share = app.share(),
-      .session_name = "",
-      .draining = draining.get_token(),
-      .public_url = [url = public_url.get_future().share()] { return url.get(); },
-      .public_ports = app.settings().serve.public_ports};
+  Services services{app.services(), app.share(), ""};
+  services.draining = draining.get_token();
+  services.public_url = [url = public_url.get_future().share()] { return url.get(); };
+  services.public_ports = app.settings().serve.public_ports;
   const Offer offer(server, services);
   log_events_of(server);
   for (auto&& routes :

@@ -6,6 +6,10 @@
 
 #include "sandbox/base/clock.h"
 #include "sandbox/wire/json.h"
+#include "sessions/manager.h"
+#include "sessions/session_directory.h"
+#include "sessions/session_states.h"
+#include "sessions/sessions.h"
 #include "tools/cli/commands.h"
 #include "tools/session_view.h"
 #include "tools/text_window.h"
@@ -20,7 +24,7 @@ constexpr std::int64_t kRunsShown = 20;
 constexpr std::int64_t kAuditShown = 100;
 
 base::Result<int> list(Application& app, bool as_json) {
-  const auto states = TRY(app.sessions().list(app.principal_id(), std::nullopt));
+  const auto states = TRY(app.services().states.list(app.principal_id(), std::nullopt));
   if (as_json) {
     json all = json::array();
     for (const auto& state : states) all.push_back(structured_session(state));
@@ -41,7 +45,7 @@ base::Result<int> list(Application& app, bool as_json) {
               << std::setw(8) << state.active.size() << session["last_used_at"].get<std::string>()
               << "\n";
   }
-  if (states.size() >= sessions::Manager::kListedMax) {
+  if (states.size() >= sessions::SessionStates::kListedMax) {
     std::cout << "Only the " << states.size() << " that were used last are listed.\n";
   }
   return 0;
@@ -70,8 +74,8 @@ std::string line_of(const json& entry) {
 }
 
 base::Result<int> show(Application& app, const std::string& id, bool as_json) {
-  auto found = TRY(app.sessions().find(app.principal_id(), id));
-  const auto state = TRY(app.sessions().state_of(std::move(found)));
+  auto found = TRY(app.services().sessions.find(app.principal_id(), id));
+  const auto state = TRY(app.services().states.state_of(std::move(found)));
   json session = structured_session(state);
   session["directory"] =
       sessions::SessionDirectory(app.settings().state_directory, state.session.id).path();
@@ -96,8 +100,8 @@ base::Result<int> show(Application& app, const std::string& id, bool as_json) {
 }
 
 base::Result<int> remove(Application& app, const std::string& id, bool as_json) {
-  const auto session = TRY(app.sessions().find(app.principal_id(), id));
-  TRY(app.sessions().destroy(app.principal_id(), session.id));
+  const auto session = TRY(app.services().sessions.find(app.principal_id(), id));
+  TRY(app.services().sessions.destroy(app.principal_id(), session.id));
   if (as_json) {
     // As delete_session answers.
     const json gone = {{"session_id", session.id}, {"status", "destroyed"}};
@@ -120,8 +124,8 @@ base::Result<int> act(Application& app, SessionAction action, const std::string&
     case SessionAction::kResume: {
       const json session =
           action == SessionAction::kPause
-              ? structured_pause(TRY(app.sessions().pause(app.principal_id(), id)))
-              : structured_session(TRY(app.sessions().resume(app.principal_id(), id)));
+              ? structured_pause(TRY(app.services().sessions.pause(app.principal_id(), id)))
+              : structured_session(TRY(app.services().sessions.resume(app.principal_id(), id)));
       std::cout << (as_json ? sandbox::wire::print_json(session) + "\n" : text_of_session(session));
       return 0;
     }
@@ -138,7 +142,7 @@ base::Result<int> run_sessions(Application& app, SessionAction action, const std
 
 base::Result<int> expire_sessions(Application& app) {
   const bool was_held = TRY(app.store().release_deletion());
-  app.sessions().sweep({});
+  app.manager().sweep({});
   std::cout << (was_held ? "deleted what is over its time\n" : "nothing was held back\n");
   return 0;
 }

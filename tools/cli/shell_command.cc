@@ -14,6 +14,9 @@
 #include <stop_token>
 #include <thread>
 
+#include "sessions/run_state.h"
+#include "sessions/runs.h"
+#include "sessions/sessions.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/follow_run.h"
 #include "tools/cli/terminal.h"
@@ -144,7 +147,7 @@ class Keyboard {
     ended_ = true;
     waiting_.clear();
     input_.fd.reset();
-    (void)app_.sessions().end_input(app_.principal_id(), run_id_);
+    (void)app_.services().runs.end_input(app_.principal_id(), run_id_);
   }
 
   Application& app_;
@@ -162,12 +165,12 @@ base::Result<int> run_shell(Application& app, ShellOptions options) {
   if (!options.words.empty()) options.code = TRY(rest::command_line(options.words, ""));
   const bool in_terminal = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   const auto session =
-      TRY(app.sessions().find_or_create_named(app.principal_id(), options.session));
+      TRY(app.services().sessions.find_or_create_named(app.principal_id(), options.session));
   base::UniqueFd signals = TRY(signals_of_terminal());
   const base::UniqueFd over(::eventfd(0, EFD_CLOEXEC));
   if (!over.valid()) return Error::from_errno("eventfd");
-  RunState state = TRY(app.sessions().start_run(session, request_of(options, in_terminal)));
-  auto input = app.sessions().input_of(app.principal_id(), state.run.run_id);
+  RunState state = TRY(app.services().runs.start(session, request_of(options, in_terminal)));
+  auto input = app.services().runs.input_of(app.principal_id(), state.run.run_id);
   const std::optional<Error> no_input =
       input.ok() ? std::nullopt : std::optional<Error>(input.error());
   const bool is_refused = no_input && no_input->kind != Error::Kind::kNotFound;

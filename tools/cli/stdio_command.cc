@@ -6,6 +6,9 @@
 
 #include "mcp/stdio_transport.h"
 #include "sandbox/base/random_id.h"
+#include "sessions/manager_config.h"
+#include "sessions/session_options.h"
+#include "sessions/sessions.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/ending_signals.h"
 #include "tools/cli/server_log.h"
@@ -16,7 +19,7 @@ namespace tools::cli {
 using base::Error;
 
 base::Result<int> run_stdio(Application& app, const std::string& session_name) {
-  mcp::Server server({"hutch", "hutch", HUTCH_VERSION, instructions(app.sessions().config())});
+  mcp::Server server({"hutch", "hutch", HUTCH_VERSION, instructions(app.services().config)});
   const auto& share_directory = app.settings().share_directory;
   if (!share_directory) {
     spdlog::warn(
@@ -24,16 +27,15 @@ base::Result<int> run_stdio(Application& app, const std::string& session_name) {
         app.settings().state_directory);
   }
   const share::ShareFolder folder(share_directory.value_or(""), app.settings().user_umask);
-  const Offer offer(server, {.sessions = app.sessions(),
-                             .share = app.share(),
-                             .session_name = session_name,
-                             .public_url = [&app] { return app.settings().serve.public_url; },
-                             .folder = &folder});
+  Services services{app.services(), app.share(), session_name};
+  services.public_url = [&app] { return app.settings().serve.public_url; };
+  services.folder = &folder;
+  const Offer offer(server, services);
   log_events_of(server);
 
   if (!session_name.empty()) {
     // A box that waits for a server waits no longer. None there: the first use starts one.
-    const auto session = app.sessions().find(app.principal_id(), session_name);
+    const auto session = app.services().sessions.find(app.principal_id(), session_name);
     if (session.ok()) {
       (void)app.sandbox().find(session.value().id);
     } else {

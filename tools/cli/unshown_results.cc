@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/output.h"
+#include "sessions/run_files.h"
+#include "sessions/run_state.h"
 
 namespace tools::cli {
 namespace {
@@ -75,12 +77,12 @@ std::vector<Unshown> find_unshown(const sandbox::Run& run) {
   return found;
 }
 
-base::Result<std::string> read_unshown(sessions::Manager& sessions, const sessions::RunState& state,
-                                       const Unshown& unshown) {
+base::Result<std::string> read_unshown(const sessions::RunFiles& files,
+                                       const sessions::RunState& state, const Unshown& unshown) {
   std::string bytes = unshown.inline_text;
   if (!unshown.whole.empty()) {
-    bytes = TRY(sessions.run_files().read(state.session_id, state.run.run_id, unshown.whole, 0,
-                                          kSavedBytesMax + 1));
+    bytes =
+        TRY(files.read(state.session_id, state.run.run_id, unshown.whole, 0, kSavedBytesMax + 1));
   }
   if (bytes.size() > kSavedBytesMax) {
     return base::error(Error::Kind::kLimit, unshown.name + " is too large for a result of a run");

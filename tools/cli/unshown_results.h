@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "sandbox/base/result.h"
-#include "sessions/manager.h"
+#include "sessions/run_files.h"
+#include "sessions/run_state.h"
 
 namespace tools::cli {
 
@@ -21,8 +22,8 @@ struct Unshown {
 std::vector<Unshown> find_unshown(const sandbox::Run& run);
 
 // Its bytes as they are to be saved. kLimit where it is larger than a result may be.
-base::Result<std::string> read_unshown(sessions::Manager& sessions, const sessions::RunState& state,
-                                       const Unshown& unshown);
+base::Result<std::string> read_unshown(const sessions::RunFiles& files,
+                                       const sessions::RunState& state, const Unshown& unshown);
 
 // A table {"columns": [{"name"}], "rows": [[…]]} as CSV; kInvalid where it is none.
 base::Result<std::string> csv_of_table(const std::string& table);

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "sandbox/base/result.h"
-#include "sessions/manager.h"
 
 namespace tools::ports {
 

@@ -6,6 +6,14 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
+#include "sessions/quotas.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+#include "sessions/session_state.h"
+#include "sessions/session_states.h"
+#include "sessions/session_time.h"
+#include "sessions/sessions.h"
+#include "sessions/store.h"
 #include "tools/log_members.h"
 #include "tools/rest/agentcop_config.h"
 #include "tools/rest/api.h"
@@ -85,13 +93,13 @@ base::Result<Response> create(const Services& services, const Request& request,
     return base::error(Error::Kind::kInvalid,
                        "mode wasm is not served: leave mode out, or give container");
   }
-  const auto options = TRY(options_of_config(body.object("config"), services.sessions.quotas()));
+  const auto options = TRY(options_of_config(body.object("config"), services.quotas.now()));
   return json_answer(201, shown(TRY(services.sessions.create(request.principal.id, options))));
 }
 
 base::Result<Response> look(const Services& services, const Request& request) {
   const sessions::Session session = TRY(session_of(services, request));
-  return json_answer(200, shown(TRY(services.sessions.state_of(session))));
+  return json_answer(200, shown(TRY(services.states.state_of(session))));
 }
 
 base::Result<Response> remove(const Services& services, const Request& request) {
@@ -111,13 +119,13 @@ base::Result<Response> run(const Services& services, const Request& request,
   }
   sandbox::RunRequest wanted;
   wanted.code = body.text("code");
-  wanted.timeout_seconds = TRY(
-      services.sessions.check_run_seconds(session, body.integer("timeout", kRunSecondsDefault)));
+  wanted.timeout_seconds =
+      TRY(services.runs.check_seconds(session, body.integer("timeout", kRunSecondsDefault)));
   if (!body.boolean("async", false)) {
     return json_answer(
         200, shown(TRY(run_to_its_end(services, session, std::move(wanted), request.gone))));
   }
-  const auto state = TRY(services.sessions.start_run(session, std::move(wanted)));
+  const auto state = TRY(services.runs.start(session, std::move(wanted)));
   return json_answer(202, {{"run_id", state.run.run_id},
                            {"sandbox_id", session.id},
                            {"status", name_of(state.run.status)}});
@@ -126,12 +134,12 @@ base::Result<Response> run(const Services& services, const Request& request,
 base::Result<Response> look_at_run(const Services& services, const Request& request) {
   const sessions::Session session = TRY(session_of(services, request));
   const std::string& id = request.parameters.at("run");
-  const auto row = services.sessions.store().find_run(request.principal.id, id);
+  const auto row = services.store.find_run(request.principal.id, id);
   if (!row.ok() || row.value().session_id != session.id) {
     return base::error(Error::Kind::kNotFound,
                        "there is no run " + id + " in sandbox " + session.id);
   }
-  auto state = TRY(services.sessions.wait_run(request.principal.id, id, {}, services.draining));
+  auto state = TRY(services.runs.wait(request.principal.id, id, {}, services.draining));
   return json_answer(200, shown(TRY(look_at(services, std::move(state)))));
 }
 

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/box_spec.h"
+#include "sessions/quotas.h"
+#include "sessions/session_options.h"
 #include "tools/arguments.h"
 #include "tools/session_wishes.h"
 

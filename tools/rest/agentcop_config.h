@@ -5,7 +5,8 @@
 
 #include "sandbox/base/result.h"
 #include "sandbox/limits.h"
-#include "sessions/manager.h"
+#include "sessions/quotas.h"
+#include "sessions/session_options.h"
 
 namespace tools::rest {
 

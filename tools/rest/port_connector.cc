@@ -5,6 +5,8 @@
 #include <chrono>
 #include <string_view>
 
+#include "sessions/boxes.h"
+#include "sessions/session.h"
 #include "tools/rest/json_answer.h"
 
 namespace tools::rest {
@@ -82,7 +84,7 @@ base::Status PortConnector::try_to_connect(const sessions::Session& session, con
       std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
           of_all, of_port);
   pair.client = TRY(base::duplicate(taken.fd.get()));
-  pair.server = TRY(services_.sessions.connect(session, how.port));
+  pair.server = TRY(services_.boxes.connect(session, how.port));
   if (head.waits_to_continue) TRY(let_continue(pair.client.get()));
   pair.to_server = head.text + taken.rest;
   pair.opening = ports::head_for_client(head.upgrades, how);
@@ -115,7 +117,7 @@ void PortConnector::keep_awake(const std::stop_token& stop) {
       wakeup_.wait_for(lock, stop, kAwakeEvery, [] { return false; });
     }
     for (const auto& session : sessions_in_use()) {
-      if (!stop.stop_requested()) services_.sessions.keep_awake(session);
+      if (!stop.stop_requested()) services_.boxes.keep_awake(session);
     }
   }
 }

@@ -12,6 +12,12 @@
 #include "sandbox/base/random_id.h"
 #include "sandbox/wire/json.h"
 #include "sessions/host_id.h"
+#include "sessions/session.h"
+#include "sessions/session_states.h"
+#include "sessions/session_time.h"
+#include "sessions/session_tokens.h"
+#include "sessions/sessions.h"
+#include "sessions/store.h"
 #include "tools/ports/head.h"
 #include "tools/ports/link.h"
 #include "tools/rest/api.h"
@@ -138,7 +144,7 @@ bool has_own_token(const Request& request) {
 
 base::Result<sessions::Session> session_at_host(const Services& services, const Request& head,
                                                 const Place& place) {
-  const sessions::SessionTokens& tokens = services.sessions.tokens();
+  const sessions::SessionTokens& tokens = services.tokens;
   const std::string_view token = head.header("E2b-Traffic-Access-Token");
   if (!token.empty()) return tokens.session_by(place.session, std::string(token));
   const auto asked = head.query.find(tools::ports::kAccessParameter);
@@ -175,7 +181,7 @@ base::Result<LetIn> let_in(const Services& services, const Request& head, const 
   auto session = session_at_host(services, head, place);
   if (session.ok()) return LetIn{std::move(session).value()};
   if (services.public_ports) {
-    auto any = services.sessions.store().session_of_any(place.session);
+    auto any = services.store.session_of_any(place.session);
     const bool is_public = any.ok() && any.value().public_ports && lives(any.value());
     if (is_public) return LetIn{std::move(any).value(), true};
   }
@@ -195,7 +201,7 @@ mcp::auth::Challenge why_refused(const Services& services, const Request& head, 
                                  const base::Error& error) {
   if (!services.public_ports) return {404, "", error.message};
   const std::string token(head.header("E2b-Traffic-Access-Token"));
-  if (services.sessions.tokens().is_token_of(place.session, token)) {
+  if (services.tokens.is_token_of(place.session, token)) {
     return refused_as_e2b(502, place, "The sandbox was not found");
   }
   return refused_as_e2b(403, place, "This port is not public: send its traffic access token");
@@ -209,7 +215,7 @@ std::optional<mcp::auth::Challenge> identify(const Services& services, Request& 
   if (services.public_ports && !lives(session)) {
     return refused_as_e2b(502, *place, "The sandbox was not found");
   }
-  if (!session.wakes_by_port && services.sessions.sleeps(session)) {
+  if (!session.wakes_by_port && services.states.sleeps(session)) {
     return refused_as_e2b(502, *place, "The sandbox is paused");
   }
   head.principal = {found.value().is_visitor ? PortConnector::kVisitors : session.principal_id, {}};
@@ -225,7 +231,7 @@ bool turn_into_cookie(const Services& services, PortConnector& connector, const 
                          (head.header("Sec-Fetch-Mode") == "navigate" ||
                           head.header("Accept").find("text/html") != std::string_view::npos);
   if (!is_person || asked == head.query.end() ||
-      !services.sessions.tokens().session_by_port(place.session, place.port, asked->second).ok()) {
+      !services.tokens.session_by_port(place.session, place.port, asked->second).ok()) {
     return false;
   }
   connector.answer(head.principal.id, taken, 303, "see there",

@@ -5,6 +5,10 @@
 #include <stop_token>
 #include <utility>
 
+#include "sessions/run_files.h"
+#include "sessions/run_state.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
 #include "tools/text_window.h"
 
 namespace tools::rest {
@@ -20,8 +24,7 @@ base::Result<bool> read_stream(const Services& services, const RunState& state, 
                                std::int64_t bytes, std::string& text) {
   if (bytes == 0) return false;
   const std::size_t wanted = std::min(static_cast<std::size_t>(bytes), kStreamBytesMax);
-  text = to_utf8(
-      TRY(services.sessions.run_files().read(state.session_id, state.run.run_id, name, 0, wanted)));
+  text = to_utf8(TRY(services.run_files.read(state.session_id, state.run.run_id, name, 0, wanted)));
   std::size_t printed = 0;
   std::size_t end = 0;
   for (; end < text.size() && printed <= kStreamBytesMax; ++end) {
@@ -68,11 +71,11 @@ base::Result<RunState> wait_for_end(const Services& services, const sessions::Se
   options.timeout = kAskAgain;
   options.wakes = true;
   while (!is_terminal(state.run.status)) {
-    auto waited = services.sessions.wait_run(session.principal_id, state.run.run_id, options,
-                                             stop.get_token());
+    auto waited =
+        services.runs.wait(session.principal_id, state.run.run_id, options, stop.get_token());
     const bool has_ended = waited.ok() && is_terminal(waited.value().run.status);
     if (gone.stop_requested() && !has_ended) {
-      (void)services.sessions.cancel_run(session.principal_id, state.run.run_id);
+      (void)services.runs.cancel(session.principal_id, state.run.run_id);
       return base::error(base::Error::Kind::kUnavailable, "the client has gone");
     }
     if (services.draining.stop_requested() && !has_ended) {
@@ -87,7 +90,7 @@ base::Result<RunState> wait_for_end(const Services& services, const sessions::Se
 
 base::Result<Seen> run_to_its_end(const Services& services, const sessions::Session& session,
                                   sandbox::RunRequest request, const std::stop_token& gone) {
-  RunState state = TRY(services.sessions.start_run(session, std::move(request)));
+  RunState state = TRY(services.runs.start(session, std::move(request)));
   state = TRY(wait_for_end(services, session, std::move(state), gone));
   return look_at(services, std::move(state));
 }

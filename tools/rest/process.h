@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "sandbox/run.h"
-#include "sessions/manager.h"
+#include "sessions/run_state.h"
+#include "sessions/session.h"
 #include "tools/tools.h"
 
 namespace tools::rest {

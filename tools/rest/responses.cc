@@ -7,6 +7,14 @@
 
 #include "sandbox/base/random_id.h"
 #include "sandbox/wire/json.h"
+#include "sessions/boxes.h"
+#include "sessions/kept_calls.h"
+#include "sessions/manager_config.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+#include "sessions/session_states.h"
+#include "sessions/sessions.h"
+#include "sessions/store.h"
 #include "share/file_share.h"
 #include "tools/languages.h"
 #include "tools/log_members.h"
@@ -49,16 +57,16 @@ base::Result<sessions::Session> session_of(const Services& services, const Reque
 
 base::Result<json> whole(const Services& services, const sessions::Session& session) {
   ResponseParts parts{session.name.value_or(session.id), session, {}, {}};
-  auto runs = TRY(services.sessions.store().runs_of_session(session.id, kCallsMax));
+  auto runs = TRY(services.store.runs_of_session(session.id, kCallsMax));
   std::reverse(runs.begin(), runs.end());
   for (const sessions::RunHead& run : runs) {
-    const auto posted = services.sessions.kept_calls().find(session.id, run.id);
+    const auto posted = services.kept_calls.find(session.id, run.id);
     if (!posted.ok()) continue;  // it came through another door
-    auto state = TRY(services.sessions.wait_run(session.principal_id, run.id, {}, {}));
+    auto state = TRY(services.runs.wait(session.principal_id, run.id, {}, {}));
     auto view = TRY(look_at(services, std::move(state)));
     parts.calls.push_back({call_from_json(posted.value()), std::move(view)});
   }
-  parts.shares = TRY(services.sessions.store().shares_of_session(session.id));
+  parts.shares = TRY(services.store.shares_of_session(session.id));
   return response_to_json(parts);
 }
 
@@ -69,7 +77,7 @@ base::Result<sandbox::RunRequest> run_of(const Services& services, const session
   run.code = body.text("input");
   run.timeout_seconds = session.limits.run_seconds;
   if (const auto given = body.find_integer("timeout_seconds")) {
-    run.timeout_seconds = TRY(services.sessions.check_run_seconds(session, *given));
+    run.timeout_seconds = TRY(services.runs.check_seconds(session, *given));
   }
   return run;
 }
@@ -87,9 +95,9 @@ base::Result<Response> create(const Services& services, const Request& request,
   sandbox::RunRequest run = TRY(run_of(services, session, body));
   const PostedCall posted{body.text("call_id", base::short_id("call_")), run.code,
                           body.boolean("background", false)};
-  const auto state = TRY(services.sessions.start_run(session, std::move(run)));
-  TRY(services.sessions.kept_calls().keep(session.id, state.run.run_id,
-                                          sandbox::wire::print_json(call_to_json(posted))));
+  const auto state = TRY(services.runs.start(session, std::move(run)));
+  TRY(services.kept_calls.keep(session.id, state.run.run_id,
+                               sandbox::wire::print_json(call_to_json(posted))));
   if (!posted.background) (void)TRY(wait_for_end(services, session, state, request.gone));
   return json_answer(posted.background ? 202 : 200, TRY(whole(services, session)));
 }
@@ -101,9 +109,9 @@ base::Result<Response> look(const Services& services, const Request& request) {
 
 base::Result<Response> cancel(const Services& services, const Request& request) {
   const sessions::Session session = TRY(session_of(services, request));
-  const auto state = TRY(services.sessions.state_of(session));
+  const auto state = TRY(services.states.state_of(session));
   for (const sandbox::Run& run : state.active) {
-    (void)TRY(services.sessions.cancel_run(request.principal.id, run.run_id));
+    (void)TRY(services.runs.cancel(request.principal.id, run.run_id));
   }
   return json_answer(200, TRY(whole(services, session)));
 }
@@ -117,7 +125,7 @@ base::Result<Response> remove(const Services& services, const Request& request) 
 base::Result<Response> list_files(const Services& services, const Request& request) {
   const sessions::Session session = TRY(session_of(services, request));
   json data = json::array();
-  for (const auto& share : TRY(services.sessions.store().shares_of_session(session.id))) {
+  for (const auto& share : TRY(services.store.shares_of_session(session.id))) {
     data.push_back(file_to_json(share));
   }
   return json_answer(200, {{"object", "list"}, {"data", std::move(data)}});
@@ -126,7 +134,7 @@ base::Result<Response> list_files(const Services& services, const Request& reque
 base::Result<Response> share_file(const Services& services, const Request& request,
                                   const Arguments& body) {
   const sessions::Session session = TRY(session_of(services, request));
-  const auto files = files_in(TRY(services.sessions.root_of(session)), session);
+  const auto files = files_in(TRY(services.boxes.root_of(session)), session);
   const base::UniqueFd source = TRY(files.open(body.text("path")));
   share::PublishRequest wanted;
   wanted.session_id = session.id;
@@ -140,7 +148,7 @@ base::Result<Response> share_file(const Services& services, const Request& reque
 base::Result<Response> content(const Services& services, const Request& request) {
   const sessions::Session session = TRY(session_of(services, request));
   const std::string& id = request.parameters.at("file");
-  const auto share = services.sessions.store().find_share(request.principal.id, id);
+  const auto share = services.store.find_share(request.principal.id, id);
   if (!share.ok() || share.value().session_id != session.id) {
     return base::error(Error::Kind::kNotFound, "there is no file " + id + " of this response");
   }
@@ -182,7 +190,7 @@ std::vector<Route> response_routes(const Services& services) {
       {.name = "call_id", .least = 1, .most = 100},
       {.name = "model", .most = 200},
       {.name = "input", .required = true, .least = 1, .most = sandbox::kCodeBytesMax},
-      {.name = "language", .values = languages_there(services.sessions.config())},
+      {.name = "language", .values = languages_there(services.config)},
       {.name = "background", .type = Type::kBoolean},
       {.name = "timeout_seconds",
        .type = Type::kInteger,

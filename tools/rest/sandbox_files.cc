@@ -12,6 +12,9 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
+#include "sessions/boxes.h"
+#include "sessions/manager_config.h"
+#include "sessions/session.h"
 #include "share/mime.h"
 #include "tools/folder_zip.h"
 #include "tools/rest/api.h"
@@ -46,7 +49,7 @@ std::string path_in_query(const Request& request, const std::string& otherwise) 
 
 base::Result<sandbox::files::BoxFiles> files_of(const Services& services,
                                                 const sessions::Session& session) {
-  return files_in(TRY(services.sessions.root_of(session)), session);
+  return files_in(TRY(services.boxes.root_of(session)), session);
 }
 
 json shown(const sandbox::files::ListEntry& entry) {
@@ -98,7 +101,7 @@ base::Result<Response> archive(const Services& services, const Archives& archive
     return base::error(Error::Kind::kLimit, "other archives are being fetched: try again");
   }
   FolderZip zip = TRY(zip_folder(files, path_in_query(request, session.working_directory),
-                                 services.sessions.config().state_directory,
+                                 services.config.state_directory,
                                  {kArchiveBytesMax, kArchiveBytesMax}, request.gone));
   download.file = std::move(zip.file);
   download.bytes = zip.bytes;

@@ -9,6 +9,15 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/environment.h"
 #include "sandbox/wire/json.h"
+#include "sessions/quotas.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+#include "sessions/session_options.h"
+#include "sessions/session_state.h"
+#include "sessions/session_states.h"
+#include "sessions/session_time.h"
+#include "sessions/session_tokens.h"
+#include "sessions/sessions.h"
 #include "tools/log_members.h"
 #include "tools/rest/api.h"
 #include "tools/rest/e2b/e2b.h"
@@ -78,7 +87,7 @@ base::Result<Response> answer_about(const Services& services, const sessions::Se
   json value = shown(state);
   if (!value.contains("endAt")) value["endAt"] = e2b::end_of_endless(state.session);
   if (may_change(principal.scopes)) {
-    value["envdAccessToken"] = TRY(services.sessions.tokens().token_of(state.session.id));
+    value["envdAccessToken"] = TRY(services.tokens.token_of(state.session.id));
   }
   return json_answer(200, value);
 }
@@ -101,7 +110,7 @@ base::Result<Response> create(const Services& services, const Request& request,
   options.template_name = body.text("templateID");
   if (options.template_name == kBase) options.template_name = sandbox::kHostTemplate;
   options.lifetime_seconds = seconds;
-  options.limits = limits_within(services.sessions.quotas());
+  options.limits = limits_within(services.quotas.now());
   options.env = body.map("envVars");
   options.metadata = body.map("metadata");
   TRY(check_environment(options.env));
@@ -110,7 +119,7 @@ base::Result<Response> create(const Services& services, const Request& request,
 
 base::Result<Response> list(const Services& services, const Request& request) {
   json all = json::array();
-  for (const auto& state : TRY(services.sessions.list(request.principal.id, std::nullopt))) {
+  for (const auto& state : TRY(services.states.list(request.principal.id, std::nullopt))) {
     all.push_back(shown(state));
   }
   return json_answer(200, all);
@@ -118,7 +127,7 @@ base::Result<Response> list(const Services& services, const Request& request) {
 
 base::Result<Response> look(const Services& services, const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
-  return answer_about(services, TRY(services.sessions.state_of(session)), request.principal);
+  return answer_about(services, TRY(services.states.state_of(session)), request.principal);
 }
 
 base::Result<Response> remove(const Services& services, const Request& request) {
@@ -165,9 +174,9 @@ base::Result<Response> run_process(const Services& services, const Request& requ
   TRY(check_environment(run.env));
   run.timeout_seconds = sandbox::kRunSecondsMax;
   if (const auto given = body.find_integer("timeout")) {
-    run.timeout_seconds = TRY(services.sessions.check_run_seconds(session, *given));
+    run.timeout_seconds = TRY(services.runs.check_seconds(session, *given));
   } else {
-    const std::int64_t most = services.sessions.quotas().most_limits.run_seconds;
+    const std::int64_t most = services.quotas.now().most_limits.run_seconds;
     run.timeout_seconds = std::min(run.timeout_seconds, most);
   }
   return json_answer(200,

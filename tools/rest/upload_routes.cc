@@ -13,6 +13,10 @@
 #include "mcp/http/budget.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/wire/json.h"
+#include "sessions/boxes.h"
+#include "sessions/manager_config.h"
+#include "sessions/session.h"
+#include "sessions/session_directory.h"
 #include "tools/rest/api.h"
 #include "tools/rest/json_answer.h"
 #include "tools/rest/sandbox_files.h"
@@ -89,8 +93,7 @@ std::shared_ptr<const void> room_to_finish(const std::string& principal_id) {
 
 base::Result<Place> place_of(const Services& services, const Request& request) {
   sessions::Session session = TRY(sandbox_of(services, request));
-  Uploads uploads(
-      sessions::SessionDirectory(services.sessions.config().state_directory, session.id).path());
+  Uploads uploads(sessions::SessionDirectory(services.config.state_directory, session.id).path());
   return Place{std::move(session), std::move(uploads)};
 }
 
@@ -108,8 +111,8 @@ base::Status take_room(const Services& services, const sessions::Session& sessio
   if (unfinished_bytes > disk_mb << 20) {
     return refuse(unfinished_bytes - bytes, "the session's unfinished uploads");
   }
-  TRY(services.sessions.take_disk_room(session, bytes));
-  const auto status = services.sessions.live_status(session);
+  TRY(services.boxes.take_disk_room(session, bytes));
+  const auto status = services.boxes.live_status(session);
   if (!status.ok()) return base::done();  // it has ended meanwhile
   const std::int64_t taken_bytes = status.value().usage.disk_bytes + unfinished_bytes;
   if (taken_bytes <= disk_mb << 20) return base::done();
@@ -124,7 +127,7 @@ base::Status finish(const Services& services, const Place& place, const Upload& 
     return base::error(Error::Kind::kUnavailable,
                        "other uploads are being put in place: send an empty piece again");
   }
-  const auto files = files_in(TRY(services.sessions.root_of(place.session)), place.session);
+  const auto files = files_in(TRY(services.boxes.root_of(place.session)), place.session);
   const std::string content =
       TRY(base::read_at(upload.data.get(), 0, static_cast<std::size_t>(upload.length_bytes)));
   (void)TRY(write_into(services, place.session, files, upload.path, content,

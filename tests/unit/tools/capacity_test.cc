@@ -4,6 +4,11 @@
 #include <string>
 
 #include "sandbox/host_capacity.h"
+#include "sessions/manager.h"
+#include "sessions/session_options.h"
+#include "sessions/session_state.h"
+#include "sessions/session_states.h"
+#include "sessions/sessions.h"
 #include "tests/unit/tools/tools_fixture.h"
 #include "tools/rest/json_answer.h"
 
@@ -20,9 +25,11 @@ class CapacityTest : public tools::fake::ToolsFixture {
   base::Result<sessions::SessionState> create() {
     sessions::SessionOptions options;
     options.name = "wanted";
-    return manager_->create(principal_, options);
+    return manager_->services().sessions.create(principal_, options);
   }
-  std::size_t counted() { return manager_->list(principal_, std::nullopt).value().size(); }
+  std::size_t counted() {
+    return manager_->services().states.list(principal_, std::nullopt).value().size();
+  }
 
   const std::string principal_ = store_->ensure_principal("p").value();
 };
@@ -40,17 +47,17 @@ TEST_F(CapacityTest, NothingIsLeftOfASessionThatFoundNoRoom) {
 
 TEST_F(CapacityTest, AConnectionGetsItsSessionWhenThereIsRoom) {
   fill_machine();
-  EXPECT_FALSE(manager_->session_of_connection(principal_, "c").ok());
-  EXPECT_FALSE(manager_->session_of_connection(principal_, "c").ok());
+  EXPECT_FALSE(manager_->services().sessions.session_of_connection(principal_, "c").ok());
+  EXPECT_FALSE(manager_->services().sessions.session_of_connection(principal_, "c").ok());
   sandbox_.fail_starts_with(std::nullopt);
-  EXPECT_TRUE(manager_->session_of_connection(principal_, "c").ok());
+  EXPECT_TRUE(manager_->services().sessions.session_of_connection(principal_, "c").ok());
   EXPECT_EQ(counted(), 1U);
 }
 
 TEST_F(CapacityTest, AnotherFailureOfAStartIsKeptToBeLookedAt) {
   sandbox_.fail_starts_with(base::error(Error::Kind::kInternal, "mount /proc: no"));
   EXPECT_FALSE(create().ok());
-  const auto listed = manager_->list(principal_, std::nullopt).value();
+  const auto listed = manager_->services().states.list(principal_, std::nullopt).value();
   ASSERT_EQ(listed.size(), 1U);
   EXPECT_EQ(listed[0].session.status, sessions::SessionStatus::kError);
 }

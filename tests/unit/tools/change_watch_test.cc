@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "mcp/changes.h"
+#include "sessions/manager.h"
+#include "sessions/sessions.h"
 #include "tests/unit/tools/tools_fixture.h"
 #include "tools/change_watch.h"
 
@@ -31,7 +33,7 @@ class ChangeWatchTest : public tools::fake::ToolsFixture {
   }
 
   std::string session_of(const std::string& principal_id) {
-    return manager_->create(principal_id, {}).value().session.id;
+    return manager_->services().sessions.create(principal_id, {}).value().session.id;
   }
   static mcp::Change file_of(const std::string& session_id) {
     return {mcp::Change::Kind::kResource, "sandbox://" + session_id + "/workspace/a"};
@@ -71,7 +73,7 @@ TEST_F(ChangeWatchTest, PrincipalsTakeTurns) {
   std::vector<std::string> many;
   for (int i = 0; i < 8; ++i) many.push_back(session_of(much_));
   const std::string one = session_of(little_);
-  tools::ChangeWatch watch({*manager_, *share_, ""}, changes_);
+  tools::ChangeWatch watch({manager_->services(), *share_, ""}, changes_);
   watch.add(file_of(many[0]), much_);
   wait_for_first_look();
   for (const std::string& session : many) watch.add(file_of(session), much_);
@@ -80,7 +82,7 @@ TEST_F(ChangeWatchTest, PrincipalsTakeTurns) {
 }
 
 TEST_F(ChangeWatchTest, NobodyWaitsForWhatOthersWatch) {
-  tools::ChangeWatch watch({*manager_, *share_, ""}, changes_);
+  tools::ChangeWatch watch({manager_->services(), *share_, ""}, changes_);
   watch.add(file_of(session_of(much_)), much_);
   wait_for_first_look();
   const auto begun = std::chrono::steady_clock::now();

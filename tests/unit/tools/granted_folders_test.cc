@@ -7,6 +7,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sessions/boxes.h"
+#include "sessions/grants.h"
+#include "sessions/manager_config.h"
+#include "sessions/session.h"
+#include "sessions/session_options.h"
+#include "sessions/sessions.h"
 #include "sessions/manager.h"
 #include "tests/unit/tools/fake_sandbox.h"
 #include "tools/session_wishes.h"
@@ -59,13 +65,13 @@ class GrantedFolders : public ::testing::Test {
     auto wish = tools::filesystem_wish(filesystem);
     if (!wish.ok()) return wish.error().message;
     options.filesystem = std::move(wish).value();
-    const auto made = manager_->create(principal_, options);
+    const auto made = manager_->services().sessions.create(principal_, options);
     return made.ok() ? "" : made.error().message;
   }
   sessions::Session make(const json& filesystem = nullptr) {
     sessions::SessionOptions options;
     options.filesystem = tools::filesystem_wish(filesystem).value();
-    return manager_->create(principal_, options).value().session;
+    return manager_->services().sessions.create(principal_, options).value().session;
   }
   // As "name:rw name" of the newest box.
   std::string given() {
@@ -133,12 +139,12 @@ TEST_F(GrantedFolders, WhatWasAskedForIsCutWithWhatIsGrantedNow) {
   const auto session = make({{"read_write", {"a", "b"}}});
   EXPECT_EQ(given(), "a:rw b:rw");
   serve(granted({folder("a", false), folder("c", true)}, true));
-  ASSERT_TRUE(manager_->box_of(session).ok());
+  ASSERT_TRUE(manager_->services().boxes.box_of(session).ok());
   EXPECT_EQ(given(), "a") << "the box that lived had more";
   EXPECT_NE(note().find("/mnt/a is read-only now"), std::string::npos);
   EXPECT_NE(note().find("/mnt/b is missing"), std::string::npos);
   serve(granted({folder("a", true, "/elsewhere/a"), folder("b", true)}));
-  ASSERT_TRUE(manager_->box_of(session).ok());
+  ASSERT_TRUE(manager_->services().boxes.box_of(session).ok());
   EXPECT_EQ(given(), "b:rw") << "another folder of that name is another";
 }
 
@@ -157,16 +163,16 @@ TEST_F(GrantedFolders, ABoxThatHasWhatItIsToHaveIsLeftAlone) {
   serve(granted({folder("a", true)}, true));
   const auto session = make();
   const std::size_t started = sandbox_.started().size();
-  ASSERT_TRUE(manager_->box_of(session).ok());
+  ASSERT_TRUE(manager_->services().boxes.box_of(session).ok());
   serve(granted({folder("a", true)}, true));
-  ASSERT_TRUE(manager_->box_of(session).ok());
+  ASSERT_TRUE(manager_->services().boxes.box_of(session).ok());
   EXPECT_EQ(sandbox_.started().size(), started);
   serve(granted({folder("a", true), folder("b", false)}, true));
-  ASSERT_TRUE(manager_->box_of(session).ok());
+  ASSERT_TRUE(manager_->services().boxes.box_of(session).ok());
   EXPECT_EQ(given(), "a:rw b") << "one more is granted, and nothing runs";
   sessions::GrantedFolders none;
   serve(none);
-  ASSERT_TRUE(manager_->box_of(session).ok());
+  ASSERT_TRUE(manager_->services().boxes.box_of(session).ok());
   EXPECT_EQ(sandbox_.started().size(), started + 1)
       << "a command that grants nothing decides nothing";
 }

@@ -11,6 +11,11 @@
 #include <vector>
 
 #include "sandbox/base/random_id.h"
+#include "sessions/manager.h"
+#include "sessions/manager_config.h"
+#include "sessions/moment.h"
+#include "sessions/session.h"
+#include "sessions/session_time.h"
 #include "tests/unit/tools/tools_fixture.h"
 
 namespace {
@@ -22,7 +27,7 @@ constexpr std::int64_t kDayMs = 24 * kHourMs;
 
 class KeepingTest : public tools::fake::ToolsFixture {
  protected:
-  KeepingTest() : config_(manager_->config()) { manager_.reset(); }
+  KeepingTest() : config_(manager_->services().config) { manager_.reset(); }
 
   // Sweeps once at its start, and then when it is told to.
   void start_server() {

@@ -7,6 +7,8 @@
 #include "mcp/changes.h"
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
+#include "sessions/manager.h"
+#include "sessions/session.h"
 #include "tests/unit/tools/tools_fixture.h"
 #include "tools/change_watch.h"
 #include "tools/run_tasks.h"
@@ -40,7 +42,7 @@ class ListingsTest : public tools::fake::ToolsFixture {
 
 TEST_F(ListingsTest, TasksComeInPagesWithoutTheirRecords) {
   mcp::Changes changes;
-  const tools::Services services{*manager_, *share_, ""};
+  const tools::Services services{manager_->services(), *share_, ""};
   tools::ChangeWatch watch(services, changes);
   tools::RunTasks tasks(services, watch);
   constexpr std::int64_t kRuns = 150;
@@ -74,7 +76,7 @@ TEST_F(ListingsTest, TasksComeInPagesWithoutTheirRecords) {
 }
 
 TEST_F(ListingsTest, SuggestionsAreOfTheSessionsUsedLast) {
-  const tools::Services services{*manager_, *share_, ""};
+  const tools::Services services{manager_->services(), *share_, ""};
   std::string last;
   for (int i = 0; i < 3; ++i) {
     last = made_session();

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "mcp/server.h"
+#include "sessions/manager.h"
+#include "sessions/manager_config.h"
 #include "tests/unit/tools/fake_sandbox.h"
 #include "tools/tools.h"
 
@@ -23,7 +25,7 @@ struct Process {
     sessions::ManagerConfig config;
     config.state_directory = directory;
     manager = sessions::Manager::open(config, *store, sandbox).value();
-    offer.emplace(server, tools::Services{*manager, share, ""});
+    offer.emplace(server, tools::Services{manager->services(), share, ""});
   }
 
   sandbox::fake::FakeSandbox sandbox;

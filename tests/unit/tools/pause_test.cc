@@ -6,6 +6,9 @@
 
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
+#include "sessions/manager.h"
+#include "sessions/session.h"
+#include "sessions/sessions.h"
 #include "tests/unit/tools/caller.h"
 #include "tests/unit/tools/tools_fixture.h"
 
@@ -47,7 +50,7 @@ TEST_F(PauseTest, AStoppedSessionStaysAsItIs) {
 }
 
 TEST_F(PauseTest, OneThatRunsIsPaused) {
-  const auto made = manager_->create(principal_, {}).value();
+  const auto made = manager_->services().sessions.create(principal_, {}).value();
   const auto paused = pause(made.session.id);
   EXPECT_FALSE(paused.is_error) << text_of(paused);
   EXPECT_FALSE(paused.structured_content->contains("note"));

@@ -14,6 +14,15 @@
 #include <thread>
 
 #include "sandbox/base/random_id.h"
+#include "sessions/boxes.h"
+#include "sessions/manager.h"
+#include "sessions/manager_config.h"
+#include "sessions/run_state.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+#include "sessions/session_options.h"
+#include "sessions/session_state.h"
+#include "sessions/sessions.h"
 #include "tests/unit/tools/tools_fixture.h"
 
 namespace {
@@ -24,7 +33,7 @@ using Kind = base::Error::Kind;
 class RoomTest : public tools::fake::ToolsFixture {
  protected:
   RoomTest() : principal_(store_->ensure_principal("p").value()) {
-    sessions::ManagerConfig config = manager_->config();
+    sessions::ManagerConfig config = manager_->services().config;
     manager_.reset();
     config.sessions_max = 2;
     config.kept_sessions_max = 4;
@@ -41,7 +50,7 @@ class RoomTest : public tools::fake::ToolsFixture {
     sessions::SessionOptions options;
     options.name = name;
     options.connection_id = connection;
-    return manager_->create(principal_, options);
+    return manager_->services().sessions.create(principal_, options);
   }
   sessions::Session alive(const std::string& name = "") {
     const auto session = create(name).value().session;
@@ -57,7 +66,7 @@ class RoomTest : public tools::fake::ToolsFixture {
   // As one that was of a connection which has ended.
   sessions::Session left() {
     const auto session = create("", "connection").value().session;
-    manager_->connection_ended("connection");
+    manager_->services().sessions.connection_ended("connection");
     return session;
   }
   [[nodiscard]] std::string directory_of(const sessions::Session& session) const {
@@ -94,14 +103,16 @@ TEST_F(RoomTest, ASessionThatWakesIsCounted) {
   sandbox_.let_go(sleeper.id);
   const auto first = alive();
   const auto second = alive();
-  const auto refused = manager_->box_of(store_->find_session(principal_, sleeper.id).value());
+  const auto refused =
+      manager_->services().boxes.box_of(store_->find_session(principal_, sleeper.id).value());
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, Kind::kLimit);
   EXPECT_NE(refused.error().message.find(first.id + ", " + second.id), std::string::npos);
   EXPECT_EQ(store_->find_session(principal_, sleeper.id).value().status,
             sessions::SessionStatus::kStopped);
   sandbox_.set_alive(second.id, false);
-  EXPECT_TRUE(manager_->box_of(store_->find_session(principal_, sleeper.id).value()).ok());
+  EXPECT_TRUE(
+      manager_->services().boxes.box_of(store_->find_session(principal_, sleeper.id).value()).ok());
   EXPECT_EQ(store_->find_session(principal_, sleeper.id).value().status,
             sessions::SessionStatus::kReady);
 }
@@ -183,7 +194,7 @@ TEST_F(RoomTest, NothingElseGoesWithItsConnection) {
     manager_->sweep({});
     EXPECT_TRUE(is_kept(session)) << what;
     held_.reset();
-    ASSERT_TRUE(manager_->destroy(principal_, session.id).ok());
+    ASSERT_TRUE(manager_->services().sessions.destroy(principal_, session.id).ok());
   }
 }
 
@@ -200,7 +211,7 @@ TEST_F(RoomTest, WhoGetsTheEndOfARunHasReadIt) {
   const auto session = create().value().session;
   sandbox::RunRequest request;
   request.code = "1";
-  const auto ended = manager_->start_run(session, request).value();
+  const auto ended = manager_->services().runs.start(session, request).value();
   EXPECT_TRUE(is_terminal(ended.run.status));
   EXPECT_TRUE(store_->find_run(principal_, ended.run.run_id).value().was_read);
 
@@ -211,14 +222,14 @@ TEST_F(RoomTest, WhoGetsTheEndOfARunHasReadIt) {
   run.server_id = "gone";
   ASSERT_TRUE(store_->insert_run(run).ok());
   const auto was_read = [&] { return store_->find_run(principal_, run.id).value().was_read; };
-  using Reader = sessions::Manager::Reader;
-  EXPECT_TRUE(manager_->wait_run(principal_, run.id, {}, {}, Reader::kNobody).ok());
+  using Reader = sessions::Reader;
+  EXPECT_TRUE(manager_->services().runs.wait(principal_, run.id, {}, {}, Reader::kNobody).ok());
   EXPECT_FALSE(was_read());
   std::stop_source gone;
   gone.request_stop();
-  EXPECT_TRUE(manager_->wait_run(principal_, run.id, {}, gone.get_token()).ok());
+  EXPECT_TRUE(manager_->services().runs.wait(principal_, run.id, {}, gone.get_token()).ok());
   EXPECT_FALSE(was_read());
-  EXPECT_TRUE(manager_->wait_run(principal_, run.id, {}, {}).ok());
+  EXPECT_TRUE(manager_->services().runs.wait(principal_, run.id, {}, {}).ok());
   EXPECT_TRUE(was_read());
 }
 

@@ -9,6 +9,9 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/base/random_id.h"
+#include "sessions/manager.h"
+#include "sessions/manager_config.h"
+#include "sessions/session.h"
 #include "tests/unit/tools/tools_fixture.h"
 
 namespace {
@@ -19,7 +22,7 @@ using std::chrono::steady_clock;
 class SweepTest : public tools::fake::ToolsFixture {
  protected:
   SweepTest() {
-    sessions::ManagerConfig config = manager_->config();
+    sessions::ManagerConfig config = manager_->services().config;
     manager_.reset();
     config.sweep_interval = std::chrono::milliseconds(10);
     config.sweep_others = [this] { share_->sweep(); };

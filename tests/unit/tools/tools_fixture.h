@@ -12,6 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "sessions/manager.h"
+#include "sessions/manager_config.h"
 #include "tests/unit/tools/fake_sandbox.h"
 #include "tools/tool_kit.h"
 
@@ -27,7 +29,7 @@ class ToolsFixture : public ::testing::Test {
     config.state_directory = directory_;
     config.most_limits = sandbox::widest_limits();
     manager_ = sessions::Manager::open(config, *store_, sandbox_).value();
-    const Services services{*manager_, *share_, ""};
+    const Services services{manager_->services(), *share_, ""};
     for (auto make : {&run_tools, &file_tools, &session_tools}) {
       for (mcp::Tool& tool : make(services)) tools_.emplace(tool.name, std::move(tool));
     }

@@ -10,6 +10,9 @@
 #include "sandbox/wire/json.h"
 #include "sandbox/base/random_id.h"
 #include "sessions/host_id.h"
+#include "sessions/session.h"
+#include "sessions/session_time.h"
+#include "sessions/session_tokens.h"
 #include "tools/log_members.h"
 #include "tools/rest/e2b/envelope.h"
 #include "tools/rest/e2b/follow.h"
@@ -103,7 +106,7 @@ std::string access_token_in(const Request& request) {
 
 base::Result<sessions::Session> session_with(const Services& services, const std::string& id,
                                              const std::string& token) {
-  auto session = services.sessions.tokens().session_by(id, token);
+  auto session = services.tokens.session_by(id, token);
   if (session.ok() && sessions::lifetime_is_over(session.value())) {
     return base::error(Error::Kind::kNotFound, "the sandbox has ended");
   }
@@ -131,7 +134,7 @@ base::Result<sessions::Session> session_of_file(const Services& services, const 
   const auto found = request.parameters.find(kFoundSandbox);
   const std::string id =
       found == request.parameters.end() ? sandbox_named_in(request) : found->second;
-  const auto right = services.sessions.tokens().token_of(id);
+  const auto right = services.tokens.token_of(id);
   if (!right.ok()) return wrong_signature();
   TRY(check_signature(request, right.value()));
   return session_with(services, id, right.value());

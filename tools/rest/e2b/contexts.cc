@@ -5,6 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/random_id.h"
+#include "sessions/boxes.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+#include "sessions/session_states.h"
 #include "tools/rest/api.h"
 #include "tools/rest/e2b/connect.h"
 #include "tools/rest/json_answer.h"
@@ -30,7 +34,7 @@ json shown(const std::string& id, Language language, const std::string& director
 
 std::map<std::string, sandbox::RunContext> contexts_of(const Services& services,
                                                        const sessions::Session& session) {
-  const auto box = services.sessions.live_status(session);
+  const auto box = services.boxes.live_status(session);
   return box.ok() ? box.value().contexts : std::map<std::string, sandbox::RunContext>();
 }
 
@@ -65,15 +69,15 @@ base::Result<Response> create(const Services& services, const Request& request,
   run.directory = absolute_path(session, given.text("cwd", session.working_directory));
   run.code = nothing_in(run.language);
   run.timeout_seconds = kStartSeconds;
-  const auto started = TRY(services.sessions.start_run(session, run));
+  const auto started = TRY(services.runs.start(session, run));
   sandbox::WaitOptions options;
   options.timeout = std::chrono::seconds(kStartSeconds + 10);
-  const auto ended = TRY(services.sessions.wait_run(session.principal_id, started.run.run_id,
-                                                    options, services.draining));
+  const auto ended =
+      TRY(services.runs.wait(session.principal_id, started.run.run_id, options, services.draining));
   if (ended.run.status == sandbox::RunStatus::kCompleted) {
     return json_answer(200, shown(run.context, run.language, run.directory));
   }
-  (void)services.sessions.end_context(session, run.context);
+  (void)services.boxes.end_context(session, run.context);
   return base::error(Error::Kind::kInvalid, ended.run.error ? ended.run.error->message
                                                             : "the context did not start in time");
 }
@@ -86,7 +90,7 @@ base::Result<Response> remove(const Services& services, const Request& request, 
     return base::error(Error::Kind::kUnsupported,
                        "the context that is there without being created stays: restart it");
   }
-  TRY(services.sessions.end_context(session, context.id));
+  TRY(services.boxes.end_context(session, context.id));
   return empty_answer();
 }
 
@@ -101,14 +105,14 @@ base::Result<Response> restart(const Services& services, const Request& request,
   run.restart = true;
   run.timeout_seconds = kStartSeconds;
   // It is asked for when one is stuck.
-  const auto now = TRY(services.sessions.state_of(session));
+  const auto now = TRY(services.states.state_of(session));
   for (const sandbox::Run& active : now.active) {
     if (active.background || active.language != run.language || active.context != run.context) {
       continue;
     }
-    (void)services.sessions.cancel_run(session.principal_id, active.run_id);
+    (void)services.runs.cancel(session.principal_id, active.run_id);
   }
-  (void)TRY(services.sessions.start_run(session, std::move(run)));
+  (void)TRY(services.runs.start(session, std::move(run)));
   return empty_answer();
 }
 

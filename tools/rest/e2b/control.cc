@@ -18,6 +18,17 @@
 #include "sandbox/environment.h"
 #include "sandbox/network_rule.h"
 #include "sandbox/wire/json.h"
+#include "sessions/boxes.h"
+#include "sessions/grants.h"
+#include "sessions/manager_config.h"
+#include "sessions/network_changes.h"
+#include "sessions/network_choice.h"
+#include "sessions/session.h"
+#include "sessions/session_options.h"
+#include "sessions/session_states.h"
+#include "sessions/session_time.h"
+#include "sessions/session_tokens.h"
+#include "sessions/sessions.h"
 #include "tools/ports/link.h"
 #include "tools/rest/api.h"
 #include "tools/rest/e2b/e2b.h"
@@ -52,7 +63,7 @@ std::string template_of(const std::string& wanted) {
 }
 
 base::Result<json> shown(const Services& services, const sessions::Session& session) {
-  const std::string token = TRY(services.sessions.tokens().token_of(session.id));
+  const std::string token = TRY(services.tokens.token_of(session.id));
   const std::string domain =
       services.public_url ? tools::ports::domain_of(services.public_url()) : "";
   json value = {
@@ -171,7 +182,7 @@ base::Result<Response> create(const Services& services, const Request& request,
   TRY(check_wishes(body));
   options.network =
       TRY(network_in(body.object("network"), body.boolean("allow_internet_access", true),
-                     services.sessions.config().network));
+                     services.config.network));
   TRY(check_environment(options.env));
   const auto made = TRY(services.sessions.create(request.principal.id, options));
   return json_answer(201, TRY(shown(services, made.session)));
@@ -267,7 +278,7 @@ base::Result<Listing> listing_in(const Services& services, const Request& reques
   listing.states = text_of("state").value_or("");
   listing.metadata = metadata_in(request);
   if (const auto wanted = text_of("template")) {
-    const auto& config = services.sessions.config();
+    const auto& config = services.config;
     listing.template_name = template_of(*wanted);
     if (listing.template_name->empty()) {
       listing.template_name =
@@ -306,7 +317,7 @@ bool is_asked_for(const sessions::Session& session, const json& one, const Listi
 base::Result<Response> list(const Services& services, const Request& request) {
   const Listing listing = TRY(listing_in(services, request));
   std::map<Place, json> found;
-  for (const auto& state : TRY(services.sessions.list(request.principal.id, std::nullopt))) {
+  for (const auto& state : TRY(services.states.list(request.principal.id, std::nullopt))) {
     json one = TRY(shown(services, state.session));
     if (!is_asked_for(state.session, one, listing)) continue;
     one.erase("envdAccessToken");
@@ -339,11 +350,11 @@ base::Result<Response> metrics(const Services& services, const Request& request)
       TRY(number_in(request, "end")).value_or(now_s) < now_s) {
     return json_answer(200, measured);
   }
-  const auto before = services.sessions.live_status(session);
+  const auto before = services.boxes.live_status(session);
   if (!before.ok()) return json_answer(200, measured);  // nothing of it lives
   const auto begun = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(kMeasuredFor);
-  const auto usage = TRY(services.sessions.live_status(session)).usage;
+  const auto usage = TRY(services.boxes.live_status(session)).usage;
   const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begun;
   const auto busy =
       static_cast<double>(usage.processor_time_us - before.value().usage.processor_time_us);
@@ -385,9 +396,9 @@ base::Result<Response> change_network(const Services& services, const Request& r
   for (const char* name : {"rules", "egressProxy"}) {
     if (!body.object(name).empty()) network[name] = body.object(name);
   }
-  const auto wanted = TRY(network_in(network, body.boolean("allow_internet_access", true),
-                                     services.sessions.config().network));
-  TRY(services.sessions.change_network(session, wanted));
+  const auto wanted = TRY(
+      network_in(network, body.boolean("allow_internet_access", true), services.config.network));
+  TRY(services.network_changes.change(session, wanted));
   return empty_answer();
 }
 

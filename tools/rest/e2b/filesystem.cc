@@ -14,6 +14,11 @@
 #include "mcp/letter_case.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
+#include "sessions/boxes.h"
+#include "sessions/run_files.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+#include "sessions/session_states.h"
 #include "share/mime.h"
 #include "tools/rest/api.h"
 #include "tools/rest/download.h"
@@ -54,7 +59,7 @@ base::Result<std::string> path_in(const RpcCall& call, const char* name) {
 }
 
 base::Result<BoxFiles> files_of(const Services& services, const sessions::Session& session) {
-  return files_in(TRY(services.sessions.root_of(session)), session);
+  return files_in(TRY(services.boxes.root_of(session)), session);
 }
 
 base::Result<json> stat(const Services& services, const RpcCall& call) {
@@ -147,7 +152,7 @@ base::Result<Response> read_of_kernel(const Services& services, const sessions::
   run.background = true;
   run.timeout_seconds = kKernelReadSeconds;
   run.code = is_there + " || exit " + std::to_string(kNotThere) + "\n" + show;
-  auto state = TRY(services.sessions.start_run(session, std::move(run)));
+  auto state = TRY(services.runs.start(session, std::move(run)));
   state = TRY(wait_for_end(services, session, std::move(state), gone));
   if (state.run.exit_code == kNotThere) {
     return base::error(Error::Kind::kNotFound, path + ": no such file or directory");
@@ -159,8 +164,8 @@ base::Result<Response> read_of_kernel(const Services& services, const sessions::
   }
   Response response;
   response.content_type = "application/octet-stream";
-  response.body = TRY(services.sessions.run_files().read(session.id, state.run.run_id, "stdout", 0,
-                                                         kKernelReadBytes + 1));
+  response.body =
+      TRY(services.run_files.read(session.id, state.run.run_id, "stdout", 0, kKernelReadBytes + 1));
   if (response.body.size() <= kKernelReadBytes) return response;
   return base::error(Error::Kind::kLimit, path + " has more than 1 MiB, which is read at most");
 }
@@ -264,7 +269,7 @@ Route file_route(const Services& services, const std::shared_ptr<SignedSearch>& 
 
 Response health(const Services& services, const Request& request) {
   const auto session = session_of(services, request);
-  const bool runs = session.ok() && !services.sessions.sleeps(session.value());
+  const bool runs = session.ok() && !services.states.sleeps(session.value());
   return runs ? empty_answer() : refused_with_code(502, "the sandbox does not run");
 }
 

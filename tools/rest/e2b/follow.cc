@@ -4,6 +4,11 @@
 #include <memory>
 #include <utility>
 
+#include "sessions/run_files.h"
+#include "sessions/run_state.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+
 namespace tools::rest::e2b {
 
 using sessions::RunState;
@@ -17,8 +22,8 @@ constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
 base::Result<bool> pass_on(const Services& services, const RunState& state, const char* stream,
                            std::int64_t bytes, std::int64_t& offset, const Followed& followed) {
   while (offset < bytes) {
-    std::string piece = TRY(services.sessions.run_files().read_stream(
-        state.session_id, state.run.run_id, stream, offset, kPieceBytes));
+    std::string piece = TRY(services.run_files.read_stream(state.session_id, state.run.run_id,
+                                                           stream, offset, kPieceBytes));
     if (piece.empty()) return true;
     offset += static_cast<std::int64_t>(piece.size());
     if (!followed.printed(stream, std::move(piece))) return false;
@@ -51,8 +56,8 @@ base::Result<RunState> follow(const Services& services, const sessions::Session&
     }
     const bool was_silent = before == options.stdout_offset + options.stderr_offset;
     if (was_silent && !followed.silent()) return state;
-    auto waited = services.sessions.wait_run(session.principal_id, state.run.run_id, options,
-                                             stop.get_token());
+    auto waited =
+        services.runs.wait(session.principal_id, state.run.run_id, options, stop.get_token());
     if (gone.stop_requested()) return waited.ok() ? std::move(waited).value() : state;
     state = TRY(std::move(waited));
     options.wakes = false;  // who pauses it meanwhile means it

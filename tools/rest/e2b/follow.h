@@ -6,7 +6,8 @@
 #include <string>
 
 #include "mcp/http/message.h"
-#include "sessions/manager.h"
+#include "sessions/run_state.h"
+#include "sessions/session.h"
 #include "tools/tools.h"
 
 namespace tools::rest::e2b {

@@ -8,6 +8,12 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/limits.h"
 #include "sandbox/wire/json.h"
+#include "sessions/quotas.h"
+#include "sessions/run_files.h"
+#include "sessions/run_state.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+#include "sessions/sessions.h"
 #include "tools/arguments.h"
 #include "tools/rest/api.h"
 #include "tools/rest/e2b/chart.h"
@@ -58,7 +64,7 @@ base::Result<Cell> cell_in(const Services& services, const Request& request) {
   cell.run.code = given.text("code");
   cell.run.env = given.map("env_vars");
   TRY(check_environment(cell.run.env));
-  const std::int64_t most = services.sessions.quotas().most_limits.run_seconds;
+  const std::int64_t most = services.quotas.now().most_limits.run_seconds;
   cell.run.timeout_seconds = std::min(sandbox::kRunSecondsMax, most);
   return cell;
 }
@@ -104,7 +110,7 @@ json result_of(const Services& services, const RunState& state, const json& outp
   }
   const std::string image = output.value("image_path", std::string());
   if (!image.empty()) {
-    const auto bytes = services.sessions.run_files().read(
+    const auto bytes = services.run_files.read(
         state.session_id, state.run.run_id, image.substr(image.rfind('/') + 1), 0, kImageBytesMax);
     if (bytes.ok()) result["png"] = mcp::to_base64(bytes.value());
   }
@@ -148,7 +154,7 @@ void execute(const Services& services, const Cell& cell, RunState state,
              gone);
   // Nobody else knows of the run, and the next cell would wait for it.
   if (gone.stop_requested() && !(ended.ok() && is_terminal(ended.value().run.status))) {
-    (void)services.sessions.cancel_run(cell.session.principal_id, run_id);
+    (void)services.runs.cancel(cell.session.principal_id, run_id);
     return;
   }
   const auto session = services.sessions.find(cell.session.principal_id, cell.session.id);
@@ -174,7 +180,7 @@ void execute(const Services& services, const Cell& cell, RunState state,
 Response start(const Services& services, const Request& request) {
   auto begun = [&]() -> base::Result<std::pair<Cell, RunState>> {
     Cell cell = TRY(cell_in(services, request));
-    auto state = TRY(services.sessions.start_run(cell.session, cell.run));
+    auto state = TRY(services.runs.start(cell.session, cell.run));
     return std::make_pair(std::move(cell), std::move(state));
   }();
   if (!begun.ok()) {

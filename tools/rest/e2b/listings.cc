@@ -10,6 +10,14 @@
 #include "sandbox/environment.h"
 #include "sandbox/shortened_text.h"
 #include "sandbox/wire/json.h"
+#include "sessions/kept_calls.h"
+#include "sessions/manager_config.h"
+#include "sessions/quotas.h"
+#include "sessions/run_files.h"
+#include "sessions/run_state.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+#include "sessions/store.h"
 #include "tools/rest/api.h"
 #include "tools/rest/e2b/e2b.h"
 #include "tools/rest/json_answer.h"
@@ -38,7 +46,7 @@ json line_at(std::int64_t at_ms, const char* level, json fields) {
 // The command that a run was asked for with, as words; empty for code.
 std::string command_of(const Services& services, const std::string& session_id,
                        const std::string& run_id) {
-  const auto kept = services.sessions.kept_calls().find(session_id, run_id);
+  const auto kept = services.kept_calls.find(session_id, run_id);
   if (!kept.ok()) return "";
   const auto call = sandbox::wire::parse_json(kept.value());
   if (!call.ok() || !call.value().is_object()) return "";
@@ -54,8 +62,7 @@ std::string command_of(const Services& services, const std::string& session_id,
 // The beginning of what a run has printed; empty where nothing of it is kept.
 std::string beginning_of(const Services& services, const sessions::Session& session,
                          const std::string& run_id, const char* stream) {
-  const auto bytes =
-      services.sessions.run_files().read(session.id, run_id, stream, 0, kShownOfOutput + 4);
+  const auto bytes = services.run_files.read(session.id, run_id, stream, 0, kShownOfOutput + 4);
   if (!bytes.ok()) return "";
   return to_utf8(bytes.value().substr(0, whole_characters(bytes.value(), kShownOfOutput)));
 }
@@ -72,8 +79,8 @@ json line_of_begin(const Services& services, const sessions::Session& session,
 json line_of_end(const Services& services, const sessions::Session& session,
                  const sessions::RunHead& head) {
   json ended = {{"message", head.language + " " + head.status}, {"run_id", head.id}};
-  const auto state = services.sessions.wait_run(
-      session.principal_id, head.id, {}, services.draining, sessions::Manager::Reader::kNobody);
+  const auto state = services.runs.wait(session.principal_id, head.id, {}, services.draining,
+                                        sessions::Reader::kNobody);
   if (state.ok() && state.value().run.exit_code) ended["exit_code"] = *state.value().run.exit_code;
   for (const char* stream : {"stdout", "stderr"}) {
     std::string text = beginning_of(services, session, head.id, stream);
@@ -97,7 +104,7 @@ base::Result<Response> logs(const Services& services, const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
   const std::int64_t start_ms = start_in(request);
   json lines = json::array();
-  for (const auto& head : TRY(services.sessions.store().runs_of_session(session.id, kRunsMost))) {
+  for (const auto& head : TRY(services.store.runs_of_session(session.id, kRunsMost))) {
     if (head.queued_at >= start_ms) lines.push_back(line_of_begin(services, session, head));
     if (head.finished_at && *head.finished_at >= start_ms) {
       lines.push_back(line_of_end(services, session, head));
@@ -110,8 +117,8 @@ base::Result<Response> logs(const Services& services, const Request& request) {
 }
 
 base::Result<Response> templates(const Services& services, const Request& /*request*/) {
-  const auto& config = services.sessions.config();
-  const sandbox::Limits limits = services.sessions.quotas().default_limits;
+  const auto& config = services.config;
+  const sandbox::Limits limits = services.quotas.now().default_limits;
   json all = json::array();
   for (const std::string& name : sandbox::template_names(config.environments_directory)) {
     const std::string made =

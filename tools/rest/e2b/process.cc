@@ -11,6 +11,13 @@
 
 #include "mcp/base64.h"
 #include "sandbox/wire/json.h"
+#include "sessions/kept_calls.h"
+#include "sessions/run_state.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+#include "sessions/session_states.h"
+#include "sessions/sessions.h"
+#include "sessions/store.h"
 #include "tools/arguments.h"
 #include "tools/rest/e2b/connect.h"
 #include "tools/rest/e2b/e2b.h"
@@ -144,21 +151,20 @@ base::Status start(const Services& services, const RpcCall& call, const Send& se
   run.timeout_seconds = seconds_of(call.request);
   TRY(give_input(call.message, run));
   const bool is_terminal = run.input == sandbox::Input::kTerminal;
-  auto state = TRY(services.sessions.start_run(call.session, std::move(run)));
+  auto state = TRY(services.runs.start(call.session, std::move(run)));
   const std::string posted = sandbox::wire::print_json({{"process", process},
                                                         {"tag", call.message.value("tag", json())},
                                                         {"is_terminal", is_terminal}});
-  if (auto kept = services.sessions.kept_calls().keep(call.session.id, state.run.run_id, posted);
-      !kept.ok()) {
+  if (auto kept = services.kept_calls.keep(call.session.id, state.run.run_id, posted); !kept.ok()) {
     // Nobody would find it again.
-    (void)services.sessions.cancel_run(call.session.principal_id, state.run.run_id);
+    (void)services.runs.cancel(call.session.principal_id, state.run.run_id);
     return kept;
   }
   return stream_of(services, call, std::move(state), is_terminal, send);
 }
 
 json kept_of(const Services& services, const sessions::Session& session, const std::string& run) {
-  const auto text = services.sessions.kept_calls().find(session.id, run);
+  const auto text = services.kept_calls.find(session.id, run);
   if (!text.ok()) return json::object();
   auto parsed = sandbox::wire::parse_json(text.value());
   return parsed.ok() && parsed.value().is_object() ? std::move(parsed).value() : json::object();
@@ -174,10 +180,9 @@ base::Result<RunState> find(const Services& services, const RpcCall& call, const
   const json tag = selector.value("tag", json());
   // Runs that go on come first: many others may have been since.
   std::vector<std::string> ids;
-  const auto now = TRY(services.sessions.state_of(call.session));
+  const auto now = TRY(services.states.state_of(call.session));
   for (const sandbox::Run& run : now.active) ids.push_back(run.run_id);
-  for (const auto& run :
-       TRY(services.sessions.store().runs_of_session(call.session.id, kRunsLooked))) {
+  for (const auto& run : TRY(services.store.runs_of_session(call.session.id, kRunsLooked))) {
     ids.push_back(run.id);
   }
   for (const std::string& id : ids) {
@@ -185,7 +190,7 @@ base::Result<RunState> find(const Services& services, const RpcCall& call, const
         pid.is_number() ? pid == pid_of(id)
                         : tag.is_string() && kept_of(services, call.session, id)["tag"] == tag;
     if (is_meant) {
-      return services.sessions.wait_run(call.session.principal_id, id, {}, services.draining);
+      return services.runs.wait(call.session.principal_id, id, {}, services.draining);
     }
   }
   return base::error(Error::Kind::kNotFound, "there is no such process");
@@ -193,7 +198,7 @@ base::Result<RunState> find(const Services& services, const RpcCall& call, const
 
 base::Result<json> list(const Services& services, const RpcCall& call) {
   json processes = json::array();
-  const auto state = TRY(services.sessions.state_of(call.session));
+  const auto state = TRY(services.states.state_of(call.session));
   for (const sandbox::Run& run : state.active) {
     const json kept = kept_of(services, call.session, run.run_id);
     if (!kept.contains("process")) continue;
@@ -209,7 +214,7 @@ base::Result<json> send_signal(const Services& services, const RpcCall& call) {
   if (is_terminal(state.run.status)) {
     return base::error(Error::Kind::kNotFound, "this process has ended");
   }
-  (void)TRY(services.sessions.cancel_run(call.session.principal_id, state.run.run_id));
+  (void)TRY(services.runs.cancel(call.session.principal_id, state.run.run_id));
   return json::object();
 }
 
@@ -235,7 +240,7 @@ base::Status write_into(const sandbox::RunInput& to, const json& input) {
 base::Result<sandbox::RunInput> input_of(const Services& services, const RpcCall& call,
                                          const json& message) {
   const RunState state = TRY(find(services, call, message));
-  return services.sessions.input_of(call.session.principal_id, state.run.run_id);
+  return services.runs.input_of(call.session.principal_id, state.run.run_id);
 }
 
 base::Result<json> send_input(const Services& services, const RpcCall& call) {
@@ -262,7 +267,7 @@ base::Result<json> stream_input(const Services& services, const RpcCall& call,
 
 base::Result<json> close_stdin(const Services& services, const RpcCall& call) {
   const RunState state = TRY(find(services, call, call.message));
-  TRY(services.sessions.end_input(call.session.principal_id, state.run.run_id));
+  TRY(services.runs.end_input(call.session.principal_id, state.run.run_id));
   return json::object();
 }
 

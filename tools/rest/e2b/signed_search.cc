@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "sessions/session_tokens.h"
 #include "tools/rest/e2b/signature.h"
 
 namespace tools::rest::e2b {
@@ -30,7 +31,7 @@ base::Result<std::string> SignedSearch::find(const Services& services,
 base::Result<std::string> SignedSearch::search(const Services& services,
                                                const mcp::http::Request& request) {
   Error failure = wrong_signature();
-  for (const auto& [id, token] : TRY(services.sessions.tokens().newest(kSandboxesMost))) {
+  for (const auto& [id, token] : TRY(services.tokens.newest(kSandboxesMost))) {
     const auto checked = check_signature(request, token);
     if (checked.ok()) return id;
     if (checked.error().os_errno == EKEYEXPIRED) failure = checked.error();

@@ -72,7 +72,7 @@ json shown(const std::vector<DirectoryEvent>& events, const std::string& path,
 std::optional<sandbox::files::BoxFiles> files_for(const Services& services, const RpcCall& call,
                                                   bool wanted) {
   if (!wanted) return std::nullopt;
-  auto root = services.sessions.look_at_root(call.session);
+  auto root = services.boxes.look_at_root(call.session);
   if (!root.ok()) return std::nullopt;
   return files_in(std::move(root).value(), call.session);
 }
@@ -83,7 +83,7 @@ base::Result<WatchedDirectory> begin(const Services& services, const RpcCall& ca
   const auto is_set = [&call](const char* name) {
     return call.message.value(name, json(false)) == json(true);
   };
-  const base::UniqueFd root = TRY(services.sessions.root_of(call.session));
+  const base::UniqueFd root = TRY(services.boxes.root_of(call.session));
   WatchedDirectory directory;
   directory.path = absolute_path(call.session, path.get<std::string>());
   directory.with_entries = is_set("includeEntry");

@@ -1,30 +1,29 @@
-// State directories that were copied, moved or restored: their sessions have ids on the host that
-// are the original's, and get others.
+#include "sessions/file_owners.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
+
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
+#include "sandbox/base/fd.h"
 #include "sandbox/files/change_owner.h"
 #include "sandbox/wire/json.h"
-#include "sessions/manager.h"
 #include "sessions/slow_start.h"
 
 namespace sessions {
 
 using nlohmann::json;
 
-// Rows alone, before anybody asks for a session: files change owner when it is first started.
-base::Status Manager::renew_ids() {
-  if (!config_.own_ids) return base::done();
+base::Status FileOwners::renew() {
+  if (!ground_.config.own_ids) return base::done();
   // A box that lives, of an older hutch, goes on as it is.
-  const auto is_free = [this](const std::string& id) {
-    return !sandbox_.is_alive(directory_of(id));
-  };
-  const std::size_t renewed = TRY(store_.renew_host_uids(*config_.own_ids, is_free));
+  const auto is_free = [this](const std::string& id) { return !ground_.is_owned(id); };
+  const std::size_t renewed = TRY(ground_.store.renew_host_uids(*ground_.config.own_ids, is_free));
   if (renewed > 0) {
-    config_.notify(
+    ground_.config.notify(
         {Notice::Level::kShown,
          "this state directory was copied, moved or restored: its sessions (" +
              std::to_string(renewed) +
@@ -34,22 +33,23 @@ base::Status Manager::renew_ids() {
   return base::done();
 }
 
-base::Result<Session> Manager::with_own_files(Session session) {
-  if (!config_.own_ids) return session;
-  if (!session.host_uid || !config_.own_ids->has(*session.host_uid)) {
+base::Result<Session> FileOwners::with_own_files(Session session) {
+  if (!ground_.config.own_ids) return session;
+  if (!session.host_uid || !ground_.config.own_ids->has(*session.host_uid)) {
     const auto is_this = [&session](const std::string& id) { return id == session.id; };
-    TRY(store_.renew_host_uids(*config_.own_ids, is_this));
-    session = TRY(find(session.principal_id, session.id));
+    TRY(ground_.store.renew_host_uids(*ground_.config.own_ids, is_this));
+    session = TRY(ground_.store.find_session(session.principal_id, session.id));
   }
   const base::UniqueFd directory =
-      TRY(base::open_file(AT_FDCWD, directory_of(session.id), O_PATH | O_DIRECTORY));
+      TRY(base::open_file(AT_FDCWD, ground_.files_of(session.id).path(), O_PATH | O_DIRECTORY));
   for (const char* name : {"workspace", "home", "tmp"}) {
     TRY(give_to_session(directory.get(), name, session));
   }
   return session;
 }
 
-base::Status Manager::give_to_session(int directory_fd, const char* name, const Session& session) {
+base::Status FileOwners::give_to_session(int directory_fd, const char* name,
+                                         const Session& session) {
   const auto id = static_cast<std::uint32_t>(*session.host_uid);
   struct stat status {};
   if (::fstatat(directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return base::done();
@@ -60,14 +60,14 @@ base::Status Manager::give_to_session(int directory_fd, const char* name, const 
     const std::string words =
         what + ": " + std::to_string(done) + " of " + std::to_string(all) + " are done";
     SlowStart::tell(static_cast<double>(done) / static_cast<double>(all), words);
-    config_.notify({Notice::Level::kShown, words, session.principal_id, session.id});
+    ground_.config.notify({Notice::Level::kShown, words, session.principal_id, session.id});
   };
   TRY(sandbox::files::change_owner(directory_fd, name, id, told));
   // One that was only just made is nobody's change.
   const json detail = {{"directory", name}, {"from", status.st_uid}, {"to", id}};
   if (status.st_uid == 0) return base::done();
-  return store_.add_audit({base::now_ms(), session.principal_id, session.id, "change_owner",
-                           sandbox::wire::print_json(detail)});
+  return ground_.store.add_audit({base::now_ms(), session.principal_id, session.id, "change_owner",
+                                  sandbox::wire::print_json(detail)});
 }
 
 }  // namespace sessions

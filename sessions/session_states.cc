@@ -1,11 +1,20 @@
-// How sessions are at this moment: what the database has, and what their boxes say.
+#include "sessions/session_states.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstring>
+#include <memory>
+#include <utility>
 
+#include "sandbox/base/fd.h"
 #include "sessions/at_once.h"
-#include "sessions/manager.h"
+#include "sessions/patience.h"
 
 namespace sessions {
+
 namespace {
 
 using std::chrono::steady_clock;
@@ -26,12 +35,31 @@ void add_status(SessionState& state, sandbox::BoxStatus status) {
                                                 : SessionStatus::kRunning;
 }
 
+// Looked at, however many there are: the first call of a connection waits for it.
+constexpr std::int64_t kLookedAt = 20;
+constexpr std::int64_t kEntriesCounted = 100;
+
+void count_entries(const std::string& directory, EarlierSession& earlier) {
+  base::UniqueFd fd(
+      ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  // One that cannot be read has nothing to go on with.
+  if (!fd.valid()) return;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(fd.release()), &::closedir);
+  if (!entries) return;
+  while (const dirent* entry = ::readdir(entries.get())) {  // NOLINT: one thread
+    if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
+    earlier.has_more = earlier.entries == kEntriesCounted;
+    if (earlier.has_more) return;
+    ++earlier.entries;
+  }
+}
+
 }  // namespace
 
-base::Result<SessionState> Manager::state_of(Session session) {
+base::Result<SessionState> SessionStates::state_of(Session session) {
   SessionState state{std::move(session), {}};
   if (state.session.status == SessionStatus::kDestroyed) return state;
-  const auto box = sandbox_.look_at(state.session.id);
+  const auto box = ground_.sandbox.look_at(state.session.id);
   auto status = box.ok() ? box.value()->status() : base::Result<sandbox::BoxStatus>(box.error());
   if (status.ok()) {
     add_status(state, std::move(status).value());
@@ -41,46 +69,46 @@ base::Result<SessionState> Manager::state_of(Session session) {
   return state;
 }
 
-bool Manager::sleeps(const Session& session) {
+bool SessionStates::sleeps(const Session& session) {
   // Nothing else can have paused it.
   if (session.status != SessionStatus::kPaused && !session.pauses_at_end) return false;
-  const auto status = sandbox_.glance_at(session.id, kSleeperPatience);
+  const auto status = ground_.sandbox.glance_at(session.id, kSleeperPatience);
   return status.ok() ? status.value().paused_on_request : session.status == SessionStatus::kPaused;
 }
 
-void Manager::add_silence(SessionState& state, const base::Error& why) {
+void SessionStates::add_silence(SessionState& state, const base::Error& why) {
   if (state.session.status == SessionStatus::kError ||
       state.session.status == SessionStatus::kProvisioning) {
     return;
   }
   // Where no box listens, the owner may be a server that is clearing up, which takes a moment.
   const bool is_box = why.kind != base::Error::Kind::kNotFound;
-  const std::string directory = directory_of(state.session.id);
+  const std::string directory = ground_.files_of(state.session.id).path();
   const bool ended = wait_until(is_box ? std::chrono::milliseconds(0) : kSweepPatience,
-                                [&] { return !sandbox_.is_alive(directory); });
+                                [&] { return !ground_.sandbox.is_alive(directory); });
   // Nothing waits in it where no box listens, whoever is clearing up.
   const bool was_paused = state.session.status == SessionStatus::kPaused;
   // One that lives and could not be asked is as the database has it.
   if (ended || (was_paused && !is_box)) {
     // Its processes may be there still, frozen, where its box was killed.
     if (ended && (was_paused || state.session.status == SessionStatus::kReady))
-      note_ended(state.session.id);
+      ended_.add(state.session.id);
     state.session.status = SessionStatus::kStopped;
   } else {
     state.session.error = "its sandbox does not answer at the moment";
   }
 }
 
-base::Result<std::vector<SessionState>> Manager::list(const std::string& principal_id,
-                                                      const std::optional<SessionStatus>& status) {
+base::Result<std::vector<SessionState>> SessionStates::list(
+    const std::string& principal_id, const std::optional<SessionStatus>& status) {
   std::vector<SessionState> states;
   if (status == SessionStatus::kDestroyed) {  // it stays so; the others are what their boxes say
-    for (Session& session : TRY(store_.newest_sessions(principal_id, true, kListedMax))) {
+    for (Session& session : TRY(ground_.store.newest_sessions(principal_id, true, kListedMax))) {
       states.push_back({std::move(session), {}});
     }
     return states;
   }
-  const auto aside = config_.step_aside();  // it waits for its round, and for boxes
+  const auto aside = ground_.config.step_aside();  // it waits for its round, and for boxes
   states = TRY(lists_.of(principal_id, [&] { return ask_boxes_of(principal_id); }));
   std::erase_if(states, [&status](const SessionState& state) {
     return state.session.status != status.value_or(state.session.status);
@@ -88,16 +116,17 @@ base::Result<std::vector<SessionState>> Manager::list(const std::string& princip
   return states;
 }
 
-base::Result<std::vector<SessionState>> Manager::ask_boxes_of(const std::string& principal_id) {
+base::Result<std::vector<SessionState>> SessionStates::ask_boxes_of(
+    const std::string& principal_id) {
   std::vector<SessionState> states;
-  for (Session& session : TRY(store_.newest_sessions(principal_id, false, kListedMax))) {
+  for (Session& session : TRY(ground_.store.newest_sessions(principal_id, false, kListedMax))) {
     states.push_back({std::move(session), {}});
   }
   ask_boxes(states);
   return states;
 }
 
-void Manager::ask_boxes(std::vector<SessionState>& states) {
+void SessionStates::ask_boxes(std::vector<SessionState>& states) {
   const auto deadline = steady_clock::now() + kListPatience;
   at_once(states.size(), [&](std::size_t i) {
     const auto left =
@@ -105,7 +134,7 @@ void Manager::ask_boxes(std::vector<SessionState>& states) {
     // Each has a hello and a question to answer.
     const auto patience = std::min(kGlancePatience, left) / 2;
     auto told = patience.count() > 0
-                    ? sandbox_.glance_at(states[i].session.id, patience)
+                    ? ground_.sandbox.glance_at(states[i].session.id, patience)
                     : base::Result<sandbox::BoxStatus>(
                           base::error(base::Error::Kind::kUnavailable, "no time to ask is left"));
     if (told.ok()) {
@@ -114,6 +143,20 @@ void Manager::ask_boxes(std::vector<SessionState>& states) {
       add_silence(states[i], told.error());
     }
   });
+}
+
+base::Result<std::vector<EarlierSession>> SessionStates::earlier_with_files(
+    const std::string& principal_id, const std::string& than_id, std::size_t most) {
+  std::vector<EarlierSession> found;
+  for (Session& session : TRY(ground_.store.newest_sessions(principal_id, false, kLookedAt))) {
+    if (session.id == than_id) continue;
+    EarlierSession earlier{std::move(session)};
+    count_entries(ground_.files_of(earlier.session.id).path() + "/workspace", earlier);
+    if (earlier.entries == 0) continue;
+    found.push_back(std::move(earlier));
+    if (found.size() == most) break;
+  }
+  return found;
 }
 
 }  // namespace sessions

@@ -1,10 +1,14 @@
-// The sweep deletes records here: of past runs, and of sessions that were deleted.
+#include "sessions/record_pruner.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <map>
+
 #include "sandbox/base/clock.h"
+#include "sandbox/base/fd.h"
 #include "sandbox/files/tree.h"
-#include "sessions/manager.h"
+#include "sessions/patience.h"
 
 namespace sessions {
 
@@ -19,9 +23,9 @@ constexpr int kStepsMax = 100;
 
 }  // namespace
 
-void Manager::prune(const std::stop_token& stop, const Moment& now) {
-  const std::lock_guard one_at_a_time(prune_mutex_);
-  const Retention& retention = config_.retention;
+void RecordPruner::prune(const std::stop_token& stop, const Moment& now) {
+  const std::lock_guard one_at_a_time(mutex_);
+  const Retention& retention = ground_.config.retention;
   const std::int64_t runs_before = now.now_ms - retention.runs_days * kDayMs;
   for (int step = 0; step < kStepsMax && !stop.stop_requested(); ++step) {
     if (!prune_some_runs(runs_before)) break;
@@ -34,11 +38,11 @@ void Manager::prune(const std::stop_token& stop, const Moment& now) {
 }
 
 // False: there are no others for now.
-bool Manager::prune_some_runs(std::int64_t ended_before) {
-  const auto bytes = store_.bytes_of_runs();
-  const auto runs = store_.old_runs(pruned_up_to_, kRunsInAStep);
+bool RecordPruner::prune_some_runs(std::int64_t ended_before) {
+  const auto bytes = ground_.store.bytes_of_runs();
+  const auto runs = ground_.store.old_runs(pruned_up_to_, kRunsInAStep);
   if (!bytes.ok() || !runs.ok()) return false;
-  const bool too_many = bytes.value() > config_.retention.runs_mb * kMegabyte;
+  const bool too_many = bytes.value() > ground_.config.retention.runs_mb * kMegabyte;
   std::map<std::string, std::vector<std::string>> by_session;
   bool goes_on = !runs.value().empty();
   for (const Store::OldRun& run : runs.value()) {
@@ -50,21 +54,22 @@ bool Manager::prune_some_runs(std::int64_t ended_before) {
   for (const auto& [session_id, ids] : by_session) {
     // Files go first: a row without them is found again.
     remove_run_files(session_id, ids);
-    if (!store_.delete_runs(ids).ok()) return false;
-    config_.notify({Notice::Level::kInfo,
-                    std::to_string(ids.size()) + " runs deleted" +
-                        (too_many ? ", the oldest: all take more than runs_mb, "
-                                  : ": they ended before runs_days, ") +
-                        ids.front() + " to " + ids.back(),
-                    "", session_id});
+    if (!ground_.store.delete_runs(ids).ok()) return false;
+    ground_.config.notify({Notice::Level::kInfo,
+                           std::to_string(ids.size()) + " runs deleted" +
+                               (too_many ? ", the oldest: all take more than runs_mb, "
+                                         : ": they ended before runs_days, ") +
+                               ids.front() + " to " + ids.back(),
+                           "", session_id});
   }
   if (!goes_on) pruned_up_to_ = {};
   return goes_on;
 }
 
-void Manager::remove_run_files(const std::string& session_id, const std::vector<std::string>& ids) {
+void RecordPruner::remove_run_files(const std::string& session_id,
+                                    const std::vector<std::string>& ids) const {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
-  const SessionDirectory files = files_of(session_id);
+  const SessionDirectory files = ground_.files_of(session_id);
   const auto runs = base::open_file(AT_FDCWD, files.runs(), kFlags);
   const auto calls = base::open_file(AT_FDCWD, files.calls(), kFlags);
   for (const std::string& id : ids) {
@@ -74,28 +79,29 @@ void Manager::remove_run_files(const std::string& session_id, const std::vector<
 }
 
 // Returns whether more is left to do, as prune_some_runs() does.
-bool Manager::forget_some_sessions(std::int64_t ended_before, const std::stop_token& stop) {
-  const auto count = store_.count_deleted();
-  const auto oldest = store_.oldest_deleted(kDeletedInAStep);
+bool RecordPruner::forget_some_sessions(std::int64_t ended_before,
+                                        const std::stop_token& stop) const {
+  const auto count = ground_.store.count_deleted();
+  const auto oldest = ground_.store.oldest_deleted(kDeletedInAStep);
   if (!count.ok() || !oldest.ok()) return false;
   std::int64_t left = count.value();
   for (const Session& session : oldest.value()) {
     const bool is_old = session.ended_at.value_or(0) < ended_before;
-    if (!is_old && left <= config_.retention.deleted_sessions) return false;
+    if (!is_old && left <= ground_.config.retention.deleted_sessions) return false;
     while (true) {
       if (stop.stop_requested()) return false;
-      const auto gone = store_.forget_some_of(session.id);
+      const auto gone = ground_.store.forget_some_of(session.id);
       if (!gone.ok()) return false;
       pause_for_box();
       if (gone.value()) break;
     }
     --left;
-    config_.notify({Notice::Level::kInfo,
-                    "record of a session deleted, which ended " +
-                        base::to_rfc3339(session.ended_at.value_or(0)) +
-                        (is_old ? ": longer ago than deleted_days"
-                                : ", the oldest: there are more than deleted_sessions"),
-                    session.principal_id, session.id});
+    ground_.config.notify({Notice::Level::kInfo,
+                           "record of a session deleted, which ended " +
+                               base::to_rfc3339(session.ended_at.value_or(0)) +
+                               (is_old ? ": longer ago than deleted_days"
+                                       : ", the oldest: there are more than deleted_sessions"),
+                           session.principal_id, session.id});
   }
   return !oldest.value().empty();
 }

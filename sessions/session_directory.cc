@@ -1,14 +1,13 @@
-// The directories of a session on the host, and which paths of its own tree its code may only read,
-// or not see.
+#include "sessions/session_directory.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 
 #include "sandbox/files/box_files.h"
-#include "sandbox/files/box_path.h"
-#include "sessions/manager.h"
 
 namespace sessions {
 
@@ -41,20 +40,18 @@ base::Status make_directory(const std::string& path, const std::optional<std::in
 
 }  // namespace
 
-base::Status Manager::make_directories(const Session& session) const {
-  const std::string top = directory_of(session.id);
+base::Status SessionDirectory::make_parts(const Session& session) const {
   for (const char* name : {"/workspace", "/home", "/tmp"}) {
-    TRY(make_directory(top + name, session.host_uid));
+    TRY(make_directory(path_ + name, session.host_uid));
   }
-  TRY(make_directory(top + "/runs", std::nullopt));
-  return make_ruled_directories(session);
+  TRY(make_directory(runs(), std::nullopt));
+  return make_ruled(session);
 }
 
-base::Status Manager::make_ruled_directories(const Session& session) const {
+base::Status SessionDirectory::make_ruled(const Session& session) const {
   const PathRules& rules = session.paths;
   if (rules.empty()) return base::done();
-  const sandbox::files::BoxFiles files(TRY(open_workspace(directory_of(session.id))),
-                                       uid_of(session));
+  const sandbox::files::BoxFiles files(TRY(open_workspace(path_)), uid_of(session));
   const std::string prefix = std::string(kWorkspace) + "/";
   for (const auto* paths : {&rules.read_only, &rules.read_write, &rules.blocked}) {
     for (const std::string& path : *paths) {
@@ -65,12 +62,12 @@ base::Status Manager::make_ruled_directories(const Session& session) const {
   return base::done();
 }
 
-base::Result<std::optional<Manager::BehindRule>> Manager::behind_rule(
+base::Result<std::optional<SessionDirectory::BehindRule>> SessionDirectory::behind_rule(
     const Session& session, const std::string& path) const {
   const std::string whole = absolute_path(session, path);
   for (const std::string& rule : session.paths.read_only) {
     if (whole != rule && !whole.starts_with(rule + "/")) continue;
-    auto workspace = TRY(open_workspace(directory_of(session.id)));
+    auto workspace = TRY(open_workspace(path_));
     BehindRule behind{std::move(workspace), whole.substr(std::string(kWorkspace).size())};
     return std::optional<BehindRule>(std::move(behind));
   }

@@ -1,11 +1,13 @@
-// Compares the folders and the network that a box has with those that its session is to have
-// here.
+#include "sessions/box_grants.h"
+
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "sandbox/wire/json.h"
-#include "sessions/manager.h"
+#include "sessions/filesystem_choice.h"
 
 namespace sessions {
 
@@ -58,8 +60,8 @@ base::Result<Grants> grants_in(const sandbox::BoxStatus& status) {
 
 }  // namespace
 
-void Manager::remember_grants(const std::string& session_id, const sandbox::BoxStatus& status,
-                              const sandbox::BoxSpec& spec) {
+void BoxGrants::remember(const std::string& session_id, const sandbox::BoxStatus& status,
+                         const sandbox::BoxSpec& spec) {
   const auto present = grants_in(status);
   const bool same =
       present.ok() &&
@@ -67,24 +69,24 @@ void Manager::remember_grants(const std::string& session_id, const sandbox::BoxS
       present.value().network == spec.network && present.value().credentials == spec.credentials;
   const std::lock_guard lock(mutex_);
   if (same) {
-    grants_known_.insert(session_id);
+    known_.insert(session_id);
   } else {
-    grants_known_.erase(session_id);
+    known_.erase(session_id);
   }
 }
 
-bool Manager::grants_are_known(const std::string& session_id) {
-  if (!config_.folders.decides) return true;
+bool BoxGrants::are_known(const std::string& session_id) const {
+  if (!ground_.config.folders.decides) return true;
   const std::lock_guard lock(mutex_);
-  return grants_known_.contains(session_id);
+  return known_.contains(session_id);
 }
 
-base::Result<bool> Manager::has_its_grants(const Session& session, sandbox::Box& box) {
-  if (grants_are_known(session.id)) return true;
+base::Result<bool> BoxGrants::hold(const Session& session, sandbox::Box& box) {
+  if (are_known(session.id)) return true;
   const sandbox::BoxStatus status = TRY(box.status());
   const Grants present = TRY(grants_in(status));
   SessionNetworks::Network network = TRY(networks_.network_of(session));
-  auto folders = granted_now(session.host_folders, config_.folders).folders;
+  auto folders = granted_now(session.host_folders, ground_.config.folders).folders;
   const Grants wanted{std::move(folders), std::move(network.hosts), std::move(network.credentials)};
   const bool too_much = !are_within(present, wanted);
   // Work that goes on is worth more than a folder that is to come.
@@ -94,8 +96,13 @@ base::Result<bool> Manager::has_its_grants(const Session& session, sandbox::Box&
     return false;
   }
   const std::lock_guard lock(mutex_);
-  grants_known_.insert(session.id);
+  known_.insert(session.id);
   return true;
+}
+
+void BoxGrants::forget(const std::string& session_id) {
+  const std::lock_guard lock(mutex_);
+  known_.erase(session_id);
 }
 
 }  // namespace sessions

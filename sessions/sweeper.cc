@@ -1,9 +1,11 @@
-// The sweep: at start and from time to time, whatever dead servers and boxes left is put right.
+#include "sessions/sweeper.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <set>
 #include <string_view>
@@ -14,9 +16,11 @@
 #include "sandbox/files/session_contents.h"
 #include "sandbox/files/tree.h"
 #include "sessions/at_once.h"
-#include "sessions/manager.h"
+#include "sessions/patience.h"
+#include "sessions/session_time.h"
 
 namespace sessions {
+
 namespace {
 
 // A gigabyte; what is left then the next round gives back.
@@ -54,53 +58,54 @@ bool is_surely_over(const Session& session, const Moment& now) {
 
 }  // namespace
 
-void Manager::sweep_from_time_to_time(const std::stop_token& stop) {
+Sweeper::Sweeper(Ground& ground, const Parts& parts)
+    : ground_(ground),
+      parts_(parts),
+      pruner_(ground),
+      served_since_ms_(ground.config.clock().uptime_ms) {}
+
+void Sweeper::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { sweep_from_time_to_time(stop); });
+}
+
+void Sweeper::stop() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  thread_.join();
+}
+
+void Sweeper::sweep_from_time_to_time(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     sweep(stop);
-    if (!stop.stop_requested()) config_.sweep_others();
-    sandbox_.rest();
+    if (!stop.stop_requested()) ground_.config.sweep_others();
+    ground_.sandbox.rest();
     wait_for_next_sweep(stop);
   }
   clear_up_after_ended();  // of a command that has just found it
 }
 
-void Manager::wait_for_next_sweep(const std::stop_token& stop) {
-  const auto next = std::chrono::steady_clock::now() + config_.sweep_interval;
-  std::unique_lock lock(sweeper_mutex_);
-  while (sweeper_wakeup_.wait_until(lock, stop, next, [this] { return !ended_.empty(); })) {
-    lock.unlock();
-    clear_up_after_ended();
-    lock.lock();
-  }
-}
-
-void Manager::note_ended(const std::string& session_id) {
-  const std::lock_guard lock(sweeper_mutex_);
-  ended_.push_back(session_id);
-  sweeper_wakeup_.notify_all();
+void Sweeper::wait_for_next_sweep(const std::stop_token& stop) {
+  const auto next = std::chrono::steady_clock::now() + ground_.config.sweep_interval;
+  while (parts_.ended.wait_until(next, stop)) clear_up_after_ended();
 }
 
 // Processes that were frozen in a box that was killed are still there, and the row says
 // "paused". Whoever has the session's lock meanwhile clears up by itself.
-void Manager::clear_up_after_ended() {
-  std::vector<std::string> ended;
-  {
-    const std::lock_guard lock(sweeper_mutex_);
-    ended.swap(ended_);
-  }
+void Sweeper::clear_up_after_ended() {
+  const std::vector<std::string> ended = parts_.ended.take();
   at_once(ended.size(), [&](std::size_t i) {
-    const auto session = store_.session_of_any(ended[i]);
+    const auto session = ground_.store.session_of_any(ended[i]);
     if (!session.ok()) return;
     const bool is_spare = session.value().principal_id == kSparePrincipal;
-    is_spare ? sweep_spare(session.value()) : clear_up(session.value());
+    is_spare ? parts_.spares.sweep(session.value()) : clear_up(session.value());
   });
 }
 
-void Manager::sweep(const std::stop_token& stop) {
-  const auto sessions = store_.live_sessions();
+void Sweeper::sweep(const std::stop_token& stop) {
+  const auto sessions = ground_.store.live_sessions();
   if (!sessions.ok()) return;  // the database is busy: the next round does it
   const std::vector<Session>& live = sessions.value();
-  const Moment now = config_.clock();
+  const Moment now = ground_.config.clock();
   const auto may_delete = may_delete_in_sweep(live, now);
   if (!may_delete) return;
   at_once(live.size(), [&](std::size_t i) {
@@ -108,17 +113,17 @@ void Manager::sweep(const std::stop_token& stop) {
   });
   if (!stop.stop_requested()) sweep_directories(live, now, *may_delete, stop);
   if (*may_delete && !stop.stop_requested()) {
-    (void)store_.end_sweep();
-    prune(stop, now);
+    (void)ground_.store.end_sweep();
+    pruner_.prune(stop, now);
   }
   for (int round = 0; round < kShrinkRoundsMax && !stop.stop_requested(); ++round) {
-    const auto more = store_.shrink();
+    const auto more = ground_.store.shrink();
     if (!more.ok() || !more.value()) break;
     pause_for_box();  // tools want the database too
   }
 }
 
-std::optional<bool> Manager::may_delete_in_sweep(const std::vector<Session>& live,
+std::optional<bool> Sweeper::may_delete_in_sweep(const std::vector<Session>& live,
                                                  const Moment& now) {
   Due due;
   for (const Session& session : live) {
@@ -130,114 +135,113 @@ std::optional<bool> Manager::may_delete_in_sweep(const std::vector<Session>& liv
   const auto unknown = static_cast<std::int64_t>(strangers(live, now).size());
   due.all += unknown;
   due.sessions += unknown;
-  const auto decided = store_.begin_sweep(now, served_since_ms_, due, quotas().retention_seconds);
+  const auto decided =
+      ground_.store.begin_sweep(now, served_since_ms_, due, ground_.quotas.now().retention_seconds);
   if (!decided.ok()) return std::nullopt;
   served_since_ms_ = now.uptime_ms;
   if (decided.value().has_begun) {
-    config_.notify({Notice::Level::kWarning, words_of_hold(decided.value().next)});
+    ground_.config.notify({Notice::Level::kWarning, words_of_hold(decided.value().next)});
   }
   return decided.value().may_delete;
 }
 
-std::vector<std::string> Manager::strangers(const std::vector<Session>& live, const Moment& now) {
+std::vector<std::string> Sweeper::strangers(const std::vector<Session>& live,
+                                            const Moment& now) const {
   std::vector<std::string> found;
-  const auto parent =
-      base::open_file(AT_FDCWD, config_.state_directory + "/sessions", O_RDONLY | O_DIRECTORY);
+  const auto parent = base::open_file(AT_FDCWD, ground_.config.state_directory + "/sessions",
+                                      O_RDONLY | O_DIRECTORY);
   if (!parent.ok()) return found;
   std::set<std::string_view> known;
   for (const Session& session : live) known.insert(session.id);
   for (std::string& name : base::names_in(parent.value().get())) {
     if (known.contains(name) || !base::is_short_id(name, "session_")) continue;
-    const auto on_record = store_.session_is_on_record(name);
+    const auto on_record = ground_.store.session_is_on_record(name);
     const bool is_strange = on_record.ok() && !on_record.value();
-    if (is_strange &&
-        is_stale(directory_of(name), now.now_ms - quotas().retention_seconds * 1000)) {
+    if (is_strange && is_stale(ground_.files_of(name).path(),
+                               now.now_ms - ground_.quotas.now().retention_seconds * 1000)) {
       found.push_back(std::move(name));
     }
   }
   return found;
 }
 
-void Manager::sweep_session(const Session& session, const Moment& now, bool may_delete) {
-  if (session.principal_id == kSparePrincipal) return sweep_spare(session);
+void Sweeper::sweep_session(const Session& session, const Moment& now, bool may_delete) {
+  if (session.principal_id == kSparePrincipal) return parts_.spares.sweep(session);
   // A failure here is tried again at the next round.
   const bool has_ended = lifetime_is_over(session, now);
   const bool is_due = has_ended || is_unused(session, now);
   if (is_due && (may_delete || is_surely_over(session, now))) {
-    const auto box = sandbox_.look_at(session.id);
+    const auto box = ground_.sandbox.look_at(session.id);
     const auto status =
         box.ok() ? box.value()->status() : base::Result<sandbox::BoxStatus>(box.error());
     const bool busy = status.ok() && !status.value().active.empty();
     if (has_ended) {
-      expire_session(session, "its lifetime_seconds are over");
+      parts_.ends.expire(session, "its lifetime_seconds are over");
     } else if (!busy) {
-      expire_session(session, "it was not used for its retention_seconds, " +
-                                  std::to_string(session.retention_seconds));
+      parts_.ends.expire(session, "it was not used for its retention_seconds, " +
+                                      std::to_string(session.retention_seconds));
     }
     return;
   }
   clear_up(session);
 }
 
-void Manager::clear_up(const Session& session) {
-  const std::string directory = directory_of(session.id);
+void Sweeper::clear_up(const Session& session) {
+  const std::string directory = ground_.files_of(session.id).path();
   auto owned = sandbox::SessionLock::take(directory);
   // Without a directory nothing was ever started, or everything was removed by hand.
   if (!owned.ok() && owned.error().kind != base::Error::Kind::kNotFound) return;
-  if (owned.ok()) sandbox_.sweep(session.id, directory, owned.value());
-  (void)(owned.ok() ? journals_.take_last(session.id) : journals_.take(session.id));
-  const auto unfinished = store_.unfinished_runs(session.id);
-  if (unfinished.ok()) {
-    for (const Run& row : unfinished.value()) {
-      (void)settle(row, owned.ok() ? Owner::kUs : Owner::kUnknown);
-    }
-  }
+  if (owned.ok()) ground_.sandbox.sweep(session.id, directory, owned.value());
+  (void)(owned.ok() ? parts_.journals.take_last(session.id) : parts_.journals.take(session.id));
+  (void)parts_.ledger.settle_all(session.id,
+                                 owned.ok() ? RunLedger::Owner::kUs : RunLedger::Owner::kUnknown);
   const bool was_alive = session.status == SessionStatus::kReady ||
                          session.status == SessionStatus::kPaused ||
                          (session.status == SessionStatus::kProvisioning &&
                           base::now_ms() - session.last_used_at > kMakingMsMax);
-  if (was_alive) (void)store_.set_session_status(session.id, SessionStatus::kStopped, "");
+  if (was_alive) (void)ground_.store.set_session_status(session.id, SessionStatus::kStopped, "");
   owned = base::error(base::Error::Kind::kNotFound, "");  // who deletes takes it anew
-  if (!session.name && session.ends_with_connection && is_left(session)) {
-    (void)delete_if_nothing(session, "its connection has ended, and there was nothing in it");
+  if (!session.name && session.ends_with_connection && parts_.ends.is_left(session)) {
+    (void)parts_.ends.delete_if_nothing(session,
+                                        "its connection has ended, and there was nothing in it");
   }
 }
 
-void Manager::sweep_directories(const std::vector<Session>& live, const Moment& now,
+void Sweeper::sweep_directories(const std::vector<Session>& live, const Moment& now,
                                 bool may_delete, const std::stop_token& stop) {
-  const std::string top = config_.state_directory + "/sessions";
+  const std::string top = ground_.config.state_directory + "/sessions";
   const auto parent = base::open_file(AT_FDCWD, top, O_RDONLY | O_DIRECTORY);
   if (!parent.ok()) return;
   // Deleted ones whose end was cut short.
-  if (const auto unburied = store_.unburied_sessions(); unburied.ok()) {
+  if (const auto unburied = ground_.store.unburied_sessions(); unburied.ok()) {
     for (const Session& session : unburied.value()) {
       if (stop.stop_requested()) return;
-      (void)bury(session);
+      (void)parts_.ends.bury(session);
     }
   }
   const auto remove = [&](const std::string& name) {
-    const auto lock = sandbox::SessionLock::take(directory_of(name));
+    const auto lock = sandbox::SessionLock::take(ground_.files_of(name).path());
     if (!lock.ok()) return false;
-    sandbox_.sweep(name, directory_of(name), lock.value());
+    ground_.sandbox.sweep(name, ground_.files_of(name).path(), lock.value());
     return sandbox::files::remove_tree(parent.value().get(), name).ok();
   };
   // Directories of destroyed sessions may have been made again by somebody who came too late.
   for (const std::string& name : base::names_in(parent.value().get())) {
     if (!base::is_short_id(name, "session_")) continue;
-    const auto is_live = store_.session_is_live(name);
-    const auto on_record = store_.session_is_on_record(name);
+    const auto is_live = ground_.store.session_is_live(name);
+    const auto on_record = ground_.store.session_is_on_record(name);
     const bool is_left = is_live.ok() && !is_live.value() && on_record.ok() && on_record.value();
     if (is_left) (void)remove(name);
   }
   if (may_delete) {
     for (const std::string& name : strangers(live, now)) {
-      const auto on_record = store_.session_is_on_record(name);
+      const auto on_record = ground_.store.session_is_on_record(name);
       if (!on_record.ok() || on_record.value() || !remove(name)) continue;
-      config_.notify({Notice::Level::kInfo,
-                      "directory deleted: the database knows of no such session", "", name});
+      ground_.config.notify({Notice::Level::kInfo,
+                             "directory deleted: the database knows of no such session", "", name});
     }
   }
-  sweep_server_marks();
+  ground_.servers.sweep();
 }
 
 }  // namespace sessions

@@ -1,0 +1,32 @@
+// Plans of boxes: a session's row, the operator's grants and the template that there is now, as one
+// BoxSpec. Safe from any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sandbox/base/result.h"
+#include "sandbox/box_spec.h"
+#include "sessions/ground.h"
+#include "sessions/session_networks.h"
+
+namespace sessions {
+
+class BoxSpecs {
+ public:
+  BoxSpecs(const Ground& ground, const SessionNetworks& networks)
+      : ground_(ground), networks_(networks) {}
+
+  [[nodiscard]] base::Result<sandbox::BoxSpec> spec_of(const Session& session) const;
+  // Returns the directory of its template's environment, as it is now; empty: it has the host's
+  // packages.
+  [[nodiscard]] base::Result<std::string> environment_of(const Session& session) const;
+
+ private:
+  [[nodiscard]] base::Result<std::vector<sandbox::Language>> languages_ahead() const;
+
+  const Ground& ground_;
+  const SessionNetworks& networks_;
+};
+
+}  // namespace sessions

@@ -1,0 +1,33 @@
+// Changes what a session may reach while it lives. Safe from any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sandbox/base/result.h"
+#include "sandbox/network_rule.h"
+#include "sessions/ground.h"
+#include "sessions/network_choice.h"
+#include "sessions/session_networks.h"
+
+namespace sessions {
+
+class NetworkChanges {
+ public:
+  NetworkChanges(Ground& ground, const SessionNetworks& networks)
+      : ground_(ground), networks_(networks) {}
+
+  // Hosts that the operator allows one session besides, or takes back what was allowed so. It holds
+  // at once, or from the next start of its processes: then this is why.
+  base::Result<std::string> allow(const Session& session,
+                                  const std::vector<sandbox::NetworkRule>& rules, bool take_back);
+  // Makes another choice, as SessionOptions::network has it, of what the session may reach of what
+  // the operator allows. It holds at once. kUnsupported: its processes would have to start anew.
+  base::Status change(const Session& known, const NetworkWish& network);
+
+ private:
+  Ground& ground_;
+  const SessionNetworks& networks_;
+};
+
+}  // namespace sessions

@@ -1,0 +1,19 @@
+// A run and the session it belongs to.
+#pragma once
+
+#include <string>
+
+#include "sandbox/run.h"
+
+namespace sessions {
+
+struct RunState {
+  std::string session_id;
+  sandbox::Run run;
+};
+
+// A client has read what it gets of a run that has ended, unless nobody is there any more to get
+// it.
+enum class Reader { kClient, kNobody };
+
+}  // namespace sessions

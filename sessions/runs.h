@@ -1,0 +1,55 @@
+// Runs of sessions, as clients ask for them. A run that was accepted goes on whatever becomes of
+// this server. Safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+
+#include "sandbox/base/result.h"
+#include "sandbox/run_input.h"
+#include "sandbox/sandbox.h"
+#include "sessions/boxes.h"
+#include "sessions/ground.h"
+#include "sessions/run_ledger.h"
+#include "sessions/run_state.h"
+
+namespace sessions {
+
+class Runs {
+ public:
+  Runs(const Ground& ground, RunLedger& ledger, Boxes& boxes)
+      : ground_(ground), ledger_(ledger), boxes_(boxes) {}
+
+  // Returns the most that a run of the session may have: what the session was made with, or else
+  // what the operator allows.
+  [[nodiscard]] std::int64_t longest_seconds(const Session& session) const;
+  // Returns `wanted`, or kInvalid when it is more than that.
+  [[nodiscard]] base::Result<std::int64_t> check_seconds(const Session& session,
+                                                         std::int64_t wanted) const;
+  base::Result<RunState> start(const Session& session, sandbox::RunRequest request);
+  // As Box::wait(), for any run of the principal, live or long ended. Nobody reads its end once
+  // `stop` is requested.
+  base::Result<RunState> wait(const std::string& principal_id, const std::string& run_id,
+                              const sandbox::WaitOptions& options, const std::stop_token& stop,
+                              Reader reader = Reader::kClient);
+  base::Result<RunState> cancel(const std::string& principal_id, const std::string& run_id);
+  // Returns the end that writes to the standard input of a run, which was started with one and
+  // is on.
+  base::Result<sandbox::RunInput> input_of(const std::string& principal_id,
+                                           const std::string& run_id);
+  base::Status end_input(const std::string& principal_id, const std::string& run_id);
+
+ private:
+  // Writes the row, and hands the run to the session's box.
+  base::Status submit(const Session& session, const Run& row, const sandbox::RunRequest& request);
+  // Returns the live box of a run that has not ended.
+  base::Result<std::shared_ptr<sandbox::Box>> box_of_run(const std::string& principal_id,
+                                                         const std::string& run_id);
+
+  const Ground& ground_;
+  RunLedger& ledger_;
+  Boxes& boxes_;
+};
+
+}  // namespace sessions

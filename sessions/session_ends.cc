@@ -1,0 +1,126 @@
+#include "sessions/session_ends.h"
+
+#include <fcntl.h>
+
+#include "sandbox/base/clock.h"
+#include "sandbox/base/fd.h"
+#include "sandbox/files/session_contents.h"
+#include "sandbox/files/tree.h"
+
+namespace sessions {
+
+using base::Error;
+
+namespace {
+
+// How long one may be without a box while it is being made.
+constexpr std::int64_t kBoxMakingMs = 60'000;
+
+}  // namespace
+
+base::Status SessionEnds::end(const Session& session, const std::string& why) {
+  // First the row: from here on nobody starts a box for it, and what a kill leaves undone the sweep
+  // of any server does.
+  auto ended = ground_.store.set_session_status(session.id, SessionStatus::kDestroyed, why);
+  // A full disk has no room for the row either: what is deleted makes it.
+  if (!ended.ok() && ended.error().kind == Error::Kind::kLimit) {
+    TRY(delete_files_of(session));
+    ended = ground_.store.set_session_status(session.id, SessionStatus::kDestroyed, why);
+  }
+  TRY(ended);
+  parts_.connections.forget(session.id);
+  parts_.grants.forget(session.id);
+  return bury(session);
+}
+
+void SessionEnds::expire(const Session& session, const std::string& why) {
+  (void)end(session, why);  // what fails is tried again at the next round, or is buried
+}
+
+// Now, for who asks; what fails here the sweep does.
+Error SessionEnds::end_of_lifetime(const Session& session) {
+  const bool is_sure = session.boot_id == ground_.config.clock().boot_id;
+  if (is_sure || ground_.store.may_delete_by_time(base::now_ms())) {
+    expire(session, "its lifetime_seconds are over");
+  }
+  return base::error(Error::Kind::kNotFound,
+                     "this session's lifetime_seconds are over, and it was deleted with its "
+                     "files; create_session makes another");
+}
+
+// Whether it has ended, its lock tells.
+void SessionEnds::shut_down(const std::string& session_id) {
+  if (const auto box = ground_.sandbox.find(session_id); box.ok())
+    (void)box.value()->shutdown_for_good();
+}
+
+base::Status SessionEnds::delete_files_of(const Session& session) {
+  const auto lock = ground_.locks.of(session.id);
+  const std::lock_guard one_at_a_time(*lock);
+  shut_down(session.id);
+  const auto owned = TRY(ground_.own_soon(session.id));
+  const base::UniqueFd directory =
+      TRY(base::open_file(AT_FDCWD, ground_.files_of(session.id).path(), O_RDONLY | O_DIRECTORY));
+  for (const char* name : {"tmp", "workspace", "home", "uploads"}) {
+    TRY(sandbox::files::remove_tree(directory.get(), name));
+  }
+  return base::done();
+}
+
+base::Status SessionEnds::bury(const Session& session) {
+  const auto lock = ground_.locks.of(session.id);
+  const std::lock_guard one_at_a_time(*lock);
+  shut_down(session.id);
+  const auto owned = ground_.own_soon(session.id);
+  if (!owned.ok() && owned.error().kind == Error::Kind::kConflict) {
+    return base::error(
+        Error::Kind::kUnavailable,
+        "the session is deleted, but its sandbox has not ended yet; it is tried again");
+  }
+  if (!owned.ok()) return owned.error();
+  // A run that cannot be settled is reported lost to whoever asks for it.
+  TRY(parts_.ledger.settle_all(session.id, RunLedger::Owner::kUs));
+  ground_.sandbox.sweep(session.id, ground_.files_of(session.id).path(), owned.value());
+  TRY(parts_.journals.take_last(session.id));
+  const base::UniqueFd parent = TRY(base::open_file(
+      AT_FDCWD, ground_.config.state_directory + "/sessions", O_RDONLY | O_DIRECTORY));
+  TRY(sandbox::files::remove_tree(parent.get(), session.id));
+  parts_.journals.forget(session.id);
+  if (session.principal_id == kSparePrincipal) return ground_.store.forget_spare(session.id);
+  return ground_.store.set_buried(session.id);
+}
+
+bool SessionEnds::is_left(const Session& session) const {
+  const auto& server = session.connection_server;
+  return !server || (*server != kLastingConnection && !ground_.servers.is_alive(*server));
+}
+
+bool SessionEnds::delete_if_nothing(const Session& known, const std::string& why) {
+  {
+    const auto owned = sandbox::SessionLock::take(ground_.files_of(known.id).path());
+    if (!owned.ok() || !has_nothing(known)) return false;
+    const auto ended = ground_.store.set_session_status(known.id, SessionStatus::kDestroyed, why);
+    if (!ended.ok() || !ended.value()) return false;
+  }
+  expire(known, why);
+  return true;
+}
+
+bool SessionEnds::has_nothing(const Session& known) {
+  // As it is while nobody can start a box for it.
+  const auto found = ground_.store.session_of_any(known.id);
+  if (!found.ok()) return false;
+  const Session& session = found.value();
+  if (session.unreadable || session.name || !session.metadata.empty()) return false;
+  if (session.principal_id != known.principal_id || !is_left(session)) return false;
+  const bool is_being_made = session.status == SessionStatus::kProvisioning &&
+                             base::now_ms() - session.last_used_at < kBoxMakingMs;
+  if (is_being_made || !parts_.journals.take(known.id).ok()) return false;
+  const auto traces = ground_.store.session_has_traces(known.id);
+  if (!traces.ok() || traces.value()) return false;
+  const auto directory = base::open_file(AT_FDCWD, ground_.files_of(known.id).path(),
+                                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  return directory.ok() && !sandbox::files::may_hold_something(directory.value().get());
+}
+
+}  // namespace sessions

@@ -1,0 +1,57 @@
+// How sessions are at this moment: what the database has, and what their boxes say. Safe from any
+// thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sandbox/base/result.h"
+#include "sandbox/sandbox.h"
+#include "sessions/ended_boxes.h"
+#include "sessions/ground.h"
+#include "sessions/rounds.h"
+#include "sessions/session_state.h"
+
+namespace sessions {
+
+// One with something in its /workspace, at the top of which `entries` were counted.
+struct EarlierSession {
+  Session session;
+  std::int64_t entries = 0;
+  bool has_more = false;
+};
+
+class SessionStates {
+ public:
+  // list() returns at most so many sessions, those used last.
+  static constexpr std::int64_t kListedMax = 1000;
+
+  SessionStates(const Ground& ground, EndedBoxes& ended) : ground_(ground), ended_(ended) {}
+
+  base::Result<SessionState> state_of(Session session);
+  base::Result<std::vector<SessionState>> list(const std::string& principal_id,
+                                               const std::optional<SessionStatus>& status);
+  // Asks their boxes, at once and in bounded time, whatever they do.
+  void ask_boxes(std::vector<SessionState>& states);
+  // Returns whether it is paused and stays so until somebody resumes it. A box that does not answer
+  // at once is as its row says.
+  bool sleeps(const Session& session);
+  // Returns others of the principal that hold files, the one that was used last first. Looks at few
+  // sessions, and only at the top of their workspaces.
+  base::Result<std::vector<EarlierSession>> earlier_with_files(const std::string& principal_id,
+                                                               const std::string& than_id,
+                                                               std::size_t most);
+
+ private:
+  base::Result<std::vector<SessionState>> ask_boxes_of(const std::string& principal_id);
+  void add_silence(SessionState& state, const base::Error& why);
+
+  const Ground& ground_;
+  EndedBoxes& ended_;
+  Rounds<std::vector<SessionState>> lists_;  // by principal
+};
+
+}  // namespace sessions
