@@ -1,0 +1,135 @@
+// A session that ends is gone by its row first, and nothing of it is left that nobody will remove.
+#include "sessions/session_ends.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <thread>
+
+#include "tests/unit/sessions/services_fixture.h"
+
+namespace sessions {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = base::Error::Kind;
+
+class SessionEndsTest : public testing::ServicesFixture {
+ protected:
+  SessionEnds& ends() { return parts().ends; }
+  bool delete_if_nothing(const Session& session) {
+    return ends().delete_if_nothing(session, "there was nothing in it");
+  }
+};
+
+TEST_F(SessionEndsTest, NothingIsLeftOfASessionThatEnds) {
+  const Session session = running();
+  std::ofstream(directory_of(session) + "/workspace/file") << "x";
+  parts().connections.add_owned("connection", session.id);
+  ASSERT_TRUE(ends().end(session, "why").ok());
+  EXPECT_EQ(status_of(session), SessionStatus::kDestroyed);
+  EXPECT_FALSE(fs::exists(directory_of(session)));
+  EXPECT_EQ(calls("shutdown_for_good"), 1);
+  EXPECT_TRUE(parts().connections.end("connection").empty());
+  EXPECT_TRUE(store_->unburied_sessions().value().empty());
+}
+
+TEST_F(SessionEndsTest, ABoxThatDoesNotEndIsLeftToALaterSweep) {
+  const Session session = running();
+  {
+    const auto lock = held(session);
+    EXPECT_EQ(ends().end(session, "why").error().kind, Kind::kUnavailable);
+  }
+  EXPECT_EQ(status_of(session), SessionStatus::kDestroyed) << "nobody starts it any more";
+  EXPECT_TRUE(fs::exists(directory_of(session)));
+  ASSERT_EQ(store_->unburied_sessions().value().size(), 1U);
+  EXPECT_TRUE(ends().bury(store_->unburied_sessions().value()[0]).ok());
+  EXPECT_FALSE(fs::exists(directory_of(session)));
+  EXPECT_TRUE(store_->unburied_sessions().value().empty());
+}
+
+TEST_F(SessionEndsTest, ARunThatHasNotEndedIsCancelled) {
+  const Session session = kept();
+  const sessions::Run run = inserted(session);
+  ASSERT_TRUE(ends().end(session, "why").ok());
+  const sessions::Run ended = store_->find_run(principal_, run.id).value();
+  EXPECT_EQ(ended.status, "cancelled");
+  EXPECT_FALSE(ended.was_read);
+}
+
+TEST_F(SessionEndsTest, TwoWhoEndItAtOnceLeaveNothingEither) {
+  const Session session = running();
+  {
+    const std::jthread one([&] { EXPECT_TRUE(ends().end(session, "one").ok()); });
+    const std::jthread other([&] { EXPECT_TRUE(ends().end(session, "other").ok()); });
+  }
+  EXPECT_FALSE(fs::exists(directory_of(session)));
+  EXPECT_TRUE(store_->unburied_sessions().value().empty());
+}
+
+TEST_F(SessionEndsTest, NoRowIsLeftOfASpareOne) {
+  ASSERT_TRUE(store_->ensure_spare_principal().ok());
+  const Session spare = kept([](Session& wanted) { wanted.principal_id = kSparePrincipal; });
+  ASSERT_TRUE(store_->withdraw_spare(spare.id, "why").value());
+  ASSERT_TRUE(ends().bury(spare).ok());
+  EXPECT_FALSE(fs::exists(directory_of(spare)));
+  EXPECT_FALSE(store_->session_is_on_record(spare.id).value());
+}
+
+TEST_F(SessionEndsTest, OneWhoseLifetimeIsOverGoesWhereTheClockCanBeBelieved) {
+  const auto over = [](Session& wanted) {
+    wanted.lifetime_seconds = 60;
+    wanted.created_at -= 61'000;
+  };
+  const Session sure = kept(over);
+  const Session unsure = kept([&](Session& wanted) {
+    over(wanted);
+    wanted.boot_id = "another start of the machine";
+  });
+  // Swept once, when the clock was a year behind; from now on it is not believed.
+  Moment past = moment_now();
+  past.now_ms -= 365LL * 86'400'000;
+  ASSERT_TRUE(store_->begin_sweep(past, past.uptime_ms, {}, 86400).ok());
+  for (const Session& session : {sure, unsure}) {
+    EXPECT_EQ(ends().end_of_lifetime(session).kind, Kind::kNotFound);
+  }
+  EXPECT_EQ(status_of(sure), SessionStatus::kDestroyed);
+  EXPECT_EQ(status_of(unsure), SessionStatus::kStopped);
+  EXPECT_TRUE(fs::exists(directory_of(unsure)));
+}
+
+TEST_F(SessionEndsTest, ASessionIsLeftWhenTheServerOfItsConnectionIsGone) {
+  Session session = kept();
+  EXPECT_TRUE(ends().is_left(session)) << "it was never of one";
+  session.connection_server = parts().ground.servers.own_id();
+  EXPECT_FALSE(ends().is_left(session));
+  session.connection_server = kLastingConnection;
+  EXPECT_FALSE(ends().is_left(session));
+  session.connection_server = "server_of_old";
+  EXPECT_TRUE(ends().is_left(session));
+}
+
+// By the row of now, whatever the caller has seen.
+TEST_F(SessionEndsTest, WhatSomebodyMayWantIsNotDeletedForBeingEmpty) {
+  const std::string other = store_->ensure_principal("other").value();
+  const auto making = [](Session& wanted) { wanted.status = SessionStatus::kProvisioning; };
+  const auto marked = [](Session& wanted) { wanted.metadata = {{"a", "b"}}; };
+  EXPECT_FALSE(delete_if_nothing(kept(making))) << "it is being made";
+  EXPECT_FALSE(delete_if_nothing(kept(marked))) << "its client finds it by that";
+  Session adopted = kept();
+  adopted.principal_id = other;
+  EXPECT_FALSE(delete_if_nothing(adopted)) << "it is another's by now";
+  Session known = kept([](Session& wanted) { wanted.name = "mine"; });
+  known.name.reset();
+  EXPECT_FALSE(delete_if_nothing(known)) << "it has got a name";
+  EXPECT_EQ(store_->live_sessions().value().size(), 4U);
+  const Session empty = kept();
+  EXPECT_TRUE(delete_if_nothing(empty));
+  EXPECT_FALSE(delete_if_nothing(empty)) << "it was deleted before";
+  EXPECT_FALSE(fs::exists(directory_of(empty)));
+}
+
+}  // namespace
+}  // namespace sessions
