@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
+
+#include "sandbox/base/fd.h"
 
 namespace sandbox {
 
@@ -17,8 +17,7 @@ std::int64_t most_processes(const std::string& pid_max, const LimitRow& row) {
 
 std::int64_t most_of_host(const LimitRow& row) {
   if (row.member != &Limits::processes) return row.most;
-  std::ifstream file("/proc/sys/kernel/pid_max");
-  return most_processes({std::istreambuf_iterator<char>(file), {}}, row);
+  return most_processes(base::text_of_file("/proc/sys/kernel/pid_max"), row);
 }
 
 }  // namespace sandbox

@@ -2,19 +2,11 @@
 
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
+#include "sandbox/base/fd.h"
+
 namespace sandbox {
-namespace {
-
-std::string read(const char* path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-}  // namespace
 
 bool map_has_ids(const std::string& map, std::int64_t first, std::int64_t count) {
   std::istringstream lines(map);
@@ -28,8 +20,8 @@ bool map_has_ids(const std::string& map, std::int64_t first, std::int64_t count)
 }
 
 bool can_give_ids(std::int64_t first, std::int64_t count) {
-  return ::geteuid() == 0 && map_has_ids(read("/proc/self/uid_map"), first, count) &&
-         map_has_ids(read("/proc/self/gid_map"), first, count);
+  return ::geteuid() == 0 && map_has_ids(base::text_of_file("/proc/self/uid_map"), first, count) &&
+         map_has_ids(base::text_of_file("/proc/self/gid_map"), first, count);
 }
 
 std::int64_t id_outside(const std::string& map, std::int64_t id) {
@@ -45,7 +37,7 @@ std::int64_t id_outside(const std::string& map, std::int64_t id) {
 
 bool may_be_root_of_host() {
   // The map shows the namespace above and none further up; there only root can become root again.
-  return id_outside(read("/proc/self/uid_map"), ::geteuid()) <= 0;
+  return id_outside(base::text_of_file("/proc/self/uid_map"), ::geteuid()) <= 0;
 }
 
 }  // namespace sandbox

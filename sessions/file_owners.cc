@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <cerrno>
+#include <string>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -52,7 +54,10 @@ base::Status FileOwners::give_to_session(int directory_fd, const char* name,
                                          const Session& session) {
   const auto id = static_cast<std::uint32_t>(*session.host_uid);
   struct stat status {};
-  if (::fstatat(directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return base::done();
+  if (::fstatat(directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return base::done();
+    return base::Error::from_errno(std::string("look at ") + name);
+  }
   // Made by us, and not used yet.
   if (status.st_uid == id) return base::done();
   const std::string what = "files of " + session.id + "/" + name + " change owner";

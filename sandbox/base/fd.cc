@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 namespace base {
 
@@ -127,6 +128,14 @@ Result<std::string> read_all(int fd, std::size_t limit_bytes) {
       return error(Error::Kind::kLimit, "larger than " + std::to_string(limit_bytes) + " bytes");
     }
   }
+}
+
+std::string text_of_file(const std::string& path) {
+  constexpr std::size_t kBytesMax = 1 << 20;
+  const auto file = open_file(AT_FDCWD, path, O_RDONLY);
+  if (!file.ok()) return {};
+  auto text = read_all(file.value().get(), kBytesMax);
+  return text.ok() ? std::move(text).value() : std::string();
 }
 
 Result<std::string> read_at(int fd, off_t offset, std::size_t size) {

@@ -69,6 +69,10 @@ Status write_all(int fd, std::string_view data);
 // Reads until end of file. An Error of kind kLimit when there are more than `limit_bytes`.
 Result<std::string> read_all(int fd, std::size_t limit_bytes);
 
+// Returns what is in a short file of the kernel, as those of /proc are; empty when it cannot be
+// opened or read, which those of a process that ends meanwhile cannot.
+std::string text_of_file(const std::string& path);
+
 // Reads up to `size` bytes at `offset`; shorter only at end of file.
 Result<std::string> read_at(int fd, off_t offset, std::size_t size);
 

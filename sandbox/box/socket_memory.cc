@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <limits>
 #include <sstream>
+
+#include "sandbox/base/fd.h"
 
 namespace sandbox::box {
 namespace {
@@ -21,17 +22,12 @@ constexpr std::int64_t kGatheredLate = 2;
 
 std::int64_t page_bytes() { return ::sysconf(_SC_PAGESIZE); }
 
-std::string text_of_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // Returns the bytes that the sockets of a protocol may have on the host. Where `numbers` does not
 // tell, it is the part of memory that the kernel shares out at its start: 3/32 for TCP, twice that
 // for UDP.
 std::int64_t host_bytes(const char* numbers, std::int64_t usual_parts) {
   constexpr std::int64_t kParts = 32;
-  const std::int64_t told = bytes_of_protocol(text_of_file(numbers), page_bytes());
+  const std::int64_t told = bytes_of_protocol(base::text_of_file(numbers), page_bytes());
   if (told > 0) return told;  // it is not shown in a network namespace of one's own
   return ::sysconf(_SC_PHYS_PAGES) / kParts * usual_parts * page_bytes();
 }
@@ -115,7 +111,7 @@ const char* reason_of(SocketMemory beyond) {
 
 SocketMemory measure_sockets(pid_t pid, const SocketBounds& bounds, base::WorkBudget& budget) {
   const std::string net = "/proc/" + std::to_string(pid) + "/net/";
-  const std::string sockstat = text_of_file(net + "sockstat");
+  const std::string sockstat = base::text_of_file(net + "sockstat");
   const auto of_host = [&sockstat](const char* kind) {
     return pages_in_use(sockstat, kind) * page_bytes() * kGatheredLate;
   };

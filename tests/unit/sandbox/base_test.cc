@@ -190,4 +190,10 @@ TEST(Result, ContextGoesInFront) {
   EXPECT_EQ(failure.os_errno, EACCES);
 }
 
+TEST(TextOfFile, IsEmptyWhereNothingCanBeRead) {
+  EXPECT_EQ(base::text_of_file("/proc/self/comm"), "unit_tests\n");
+  EXPECT_EQ(base::text_of_file("/proc/self/no such file"), "");
+  EXPECT_EQ(base::text_of_file("/proc"), "") << "a directory opens, and read(2) fails";
+}
+
 }  // namespace
