@@ -156,12 +156,18 @@ TEST_F(RecordPrunerTest, NothingGoesOnceItIsStopped) {
   prune(stopped.get_token());
   EXPECT_TRUE(is_there(run) && has_files(session, run));
   EXPECT_TRUE(store_->session_is_on_record(session.id).value());
-  // In between, too: whoever hears of the first run asks it to stop.
-  std::stop_source heard;
-  config_.notify = [&](const Notice&) { heard.request_stop(); };
-  prune(heard.get_token());
+  // In between, too: whoever hears of the first deletion asks it to stop.
+  const auto prune_one = [&] {
+    std::stop_source heard;
+    config_.notify = [&heard](const Notice&) { heard.request_stop(); };
+    prune(heard.get_token());
+  };
+  buried();
+  prune_one();
   EXPECT_FALSE(is_there(run));
-  EXPECT_TRUE(store_->session_is_on_record(session.id).value());
+  EXPECT_EQ(store_->count_deleted().value(), 2);
+  prune_one();
+  EXPECT_EQ(store_->count_deleted().value(), 1);
 }
 
 TEST_F(RecordPrunerTest, MoreThanOneStepIsDoneInOneCall) {

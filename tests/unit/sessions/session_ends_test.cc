@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "sessions/patience.h"
 #include "tests/unit/sessions/services_fixture.h"
 
 namespace sessions {
@@ -48,6 +49,17 @@ TEST_F(SessionEndsTest, ABoxThatDoesNotEndIsLeftToALaterSweep) {
   EXPECT_TRUE(ends().bury(store_->unburied_sessions().value()[0]).ok());
   EXPECT_FALSE(fs::exists(directory_of(session)));
   EXPECT_TRUE(store_->unburied_sessions().value().empty());
+}
+
+TEST_F(SessionEndsTest, ABoxThatIsAboutToEndIsWaitedFor) {
+  const Session session = running();
+  std::optional<sandbox::SessionLock> boxes(held(session));
+  const std::jthread box([&] {
+    EXPECT_TRUE(wait_until(kEndPatience, [&] { return calls("shutdown_for_good") == 1; }));
+    boxes.reset();
+  });
+  EXPECT_TRUE(ends().end(session, "why").ok());
+  EXPECT_FALSE(fs::exists(directory_of(session)));
 }
 
 TEST_F(SessionEndsTest, ARunThatHasNotEndedIsCancelled) {

@@ -20,8 +20,11 @@ class SessionRoomTest : public testing::ServicesFixture {
 
   SessionRoom& room() { return parts().room; }
   // Makes one of a connection that has ended, which nobody is attached to.
-  Session left(bool attached = false) {
-    const Session session = running([](Session& wanted) { wanted.ends_with_connection = true; });
+  Session left(bool attached = false, const std::string& name = "") {
+    const Session session = running([&name](Session& wanted) {
+      wanted.ends_with_connection = true;
+      if (!name.empty()) wanted.name = name;
+    });
     sandbox::BoxStatus status;
     status.attached = attached;
     say(session, status);
@@ -56,7 +59,7 @@ TEST_F(SessionRoomTest, AnIdleBoxThatNobodyComesBackToGivesWay) {
 TEST_F(SessionRoomTest, NoneGivesWayThatIsAtWorkOrNamedOrWhoseClientIsThere) {
   const Session busy = left();
   say_busy(busy);
-  const Session named = running([](Session& wanted) { wanted.name = "named"; });
+  const Session named = left(false, "named");
   const Session asking = kept();
   const auto refused = room().claim_box(asking);
   ASSERT_FALSE(refused.ok());
