@@ -34,6 +34,16 @@ bool is_within(const HostFolder& folder, const std::vector<HostFolder>& most) {
          std::all_of(other->blocked.begin(), other->blocked.end(), blocked);
 }
 
+// Whether a box has these very directories: one that was made anew under its path is another one.
+bool are_the_same(const std::vector<HostFolder>& wanted, const std::vector<HostFolder>& present) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const HostFolder& folder) {
+    return std::any_of(present.begin(), present.end(), [&](const HostFolder& other) {
+      return folder.name == other.name && folder.device == other.device &&
+             folder.inode == other.inode;
+    });
+  });
+}
+
 bool are_within(const Grants& grants, const Grants& most) {
   return std::all_of(grants.folders.begin(), grants.folders.end(),
                      [&](const HostFolder& folder) { return is_within(folder, most.folders); }) &&
@@ -89,12 +99,14 @@ base::Result<bool> BoxGrants::hold(const Session& session, sandbox::Box& box) {
   auto folders = granted_now(session.host_folders, ground_.config.folders).folders;
   const Grants wanted{std::move(folders), std::move(network.hosts), std::move(network.credentials)};
   const bool too_much = !are_within(present, wanted);
+  const bool too_little =
+      !are_within(wanted, present) || !are_the_same(wanted.folders, present.folders);
   // Work that goes on is worth more than a folder that is to come.
-  const bool too_little = !are_within(wanted, present) && status.active.empty();
-  if (too_much || too_little) {
+  if (too_much || (too_little && status.active.empty())) {
     TRY(box.shutdown());
     return false;
   }
+  if (too_little) return true;
   const std::lock_guard lock(mutex_);
   known_.insert(session.id);
   return true;

@@ -20,7 +20,8 @@ class BoxGrants {
 
   // Whether the session's box is known to have what it is to have.
   [[nodiscard]] bool are_known(const std::string& session_id) const;
-  // Looks whether it has. False when it has other folders or another network, and so was ended.
+  // Looks whether it has. False when it has other folders or another network, and so was ended. One
+  // at work that has too little is looked at again with the next use.
   base::Result<bool> hold(const Session& session, sandbox::Box& box);
   // Remembers whether a box that has just started has the grants that `spec` gave it.
   void remember(const std::string& session_id, const sandbox::BoxStatus& status,

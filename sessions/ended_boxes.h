@@ -13,7 +13,8 @@ namespace sessions {
 class EndedBoxes {
  public:
   void add(const std::string& session_id);
-  // Waits until there are some; false when there were none by then, or when `stop` was requested.
+  // Waits until there are some, and no longer than until then, or until `stop` is requested.
+  // Returns whether there are some.
   bool wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop);
   // Returns those that there are, which are the caller's.
   std::vector<std::string> take();

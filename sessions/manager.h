@@ -15,6 +15,8 @@
 
 namespace sessions {
 
+struct ServiceParts;
+
 class Manager {
  public:
   // Takes its place among the servers of the state directory and sweeps what dead ones left.
@@ -29,12 +31,11 @@ class Manager {
   void sweep(const std::stop_token& stop);
 
  private:
-  struct Parts;
-  explicit Manager(std::unique_ptr<Parts> parts);
+  explicit Manager(std::unique_ptr<ServiceParts> parts);
 
   base::Status start();
 
-  const std::unique_ptr<Parts> parts_;
+  const std::unique_ptr<ServiceParts> parts_;
 };
 
 }  // namespace sessions

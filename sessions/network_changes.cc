@@ -14,9 +14,10 @@ namespace sessions {
 using base::Error;
 using sandbox::NetworkRule;
 
-base::Result<std::string> NetworkChanges::allow(const Session& session,
+base::Result<std::string> NetworkChanges::allow(const Session& known,
                                                 const std::vector<NetworkRule>& rules,
                                                 bool take_back) {
+  const Session session = TRY(ground_.store.find_session(known.principal_id, known.id));
   if (session.status == SessionStatus::kDestroyed) return deleted();
   std::vector<NetworkRule> all = TRY(networks_.network_of(session)).hosts;
   all.insert(all.end(), rules.begin(), rules.end());

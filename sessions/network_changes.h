@@ -19,7 +19,7 @@ class NetworkChanges {
 
   // Hosts that the operator allows one session besides, or takes back what was allowed so. It holds
   // at once, or from the next start of its processes: then this is why.
-  base::Result<std::string> allow(const Session& session,
+  base::Result<std::string> allow(const Session& known,
                                   const std::vector<sandbox::NetworkRule>& rules, bool take_back);
   // Makes another choice, as SessionOptions::network has it, of what the session may reach of what
   // the operator allows. It holds at once. kUnsupported: its processes would have to start anew.

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "sandbox/files/box_files.h"
+#include "sandbox/files/box_path.h"
 
 namespace sessions {
 
@@ -64,7 +65,12 @@ base::Status SessionDirectory::make_ruled(const Session& session) const {
 
 base::Result<std::optional<SessionDirectory::BehindRule>> SessionDirectory::behind_rule(
     const Session& session, const std::string& path) const {
-  const std::string whole = absolute_path(session, path);
+  if (session.paths.read_only.empty()) return std::optional<BehindRule>();
+  const base::UniqueFd top = TRY(base::open_file(AT_FDCWD, path_, O_PATH | O_DIRECTORY));
+  const std::string whole =
+      TRY(sandbox::files::resolve_path(top.get(), path, session.working_directory));
+  // The parent of where a link leads is known to the box alone.
+  if ((whole + "/").find("/../") != std::string::npos) return std::optional<BehindRule>();
   for (const std::string& rule : session.paths.read_only) {
     if (whole != rule && !whole.starts_with(rule + "/")) continue;
     auto workspace = TRY(open_workspace(path_));

@@ -111,12 +111,12 @@ bool SessionRoom::delete_some_with_nothing(const std::string& principal_id) {
   const auto deadline = std::chrono::steady_clock::now() + kLookMax;
   const std::int64_t enough = 1 + ground_.quotas.now().kept_sessions_max / kDeletedPart;
   std::int64_t deleted = 0;
-  std::int64_t after = -1;
+  SessionPlace after;
   while (true) {
     const auto some = ground_.store.unnamed_sessions(principal_id, after, kLookedAtOnce);
     if (!some.ok() || some.value().empty()) return deleted > 0;
     for (const Session& session : some.value()) {
-      after = session.last_used_at;
+      after = {session.last_used_at, session.id};
       if (std::chrono::steady_clock::now() > deadline) return deleted > 0;
       const bool is_gone = ends_.is_left(session) &&
                            ends_.delete_if_nothing(session, "there was nothing in it, and no room");

@@ -47,6 +47,12 @@ struct RunPlace {
   std::string id;
 };
 
+// The place of a session among those of its principal, by when it was used.
+struct SessionPlace {
+  std::int64_t last_used_at = -1;
+  std::string id;
+};
+
 struct Run : RunHead {
   std::optional<std::string> record;  // JSON, once it has ended
 };
@@ -200,9 +206,10 @@ class Store {
   base::Result<std::int64_t> count_kept_sessions(const std::string& principal_id);
   // By their rows, the one that was used last last.
   base::Result<std::vector<Session>> sessions_with_box(const std::string& principal_id);
-  // Without a name or anything that a client would find them by, of those after `after_used_at`.
+  // Without a name or anything that a client would find them by, of those after `after`, the one
+  // that was used longest ago first.
   base::Result<std::vector<Session>> unnamed_sessions(const std::string& principal_id,
-                                                      std::int64_t after_used_at,
+                                                      const SessionPlace& after,
                                                       std::int64_t limit);
   // The ones that were used longest ago.
   base::Result<std::vector<Session>> oldest_sessions(const std::string& principal_id,
@@ -302,6 +309,7 @@ class Store {
 
   // Rules that the operator has given one session besides; and gives it, or takes back.
   base::Result<std::vector<std::string>> network_grants(const std::string& session_id);
+  // Nothing is given to a destroyed session.
   base::Status set_network_grant(const std::string& session_id, const std::string& rule,
                                  bool is_granted, std::int64_t now_ms);
   // How far the journal of the session was taken over: after which of its lines.

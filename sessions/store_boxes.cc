@@ -90,14 +90,15 @@ base::Result<std::vector<Session>> Store::sessions_with_box(const std::string& p
 }
 
 base::Result<std::vector<Session>> Store::unnamed_sessions(const std::string& principal_id,
-                                                           std::int64_t after_used_at,
+                                                           const SessionPlace& after,
                                                            std::int64_t limit) {
   const std::lock_guard lock(mutex_);
-  Statement select = TRY(database_->prepare(
-      "SELECT " SESSION_COLUMNS
-      " FROM sessions WHERE principal_id = ? AND status <> 'destroyed' AND last_used_at > ? "
-      "AND name IS NULL AND metadata = '{}' ORDER BY last_used_at LIMIT ?"));
-  select.bind(principal_id).bind(after_used_at).bind(limit);
+  Statement select =
+      TRY(database_->prepare("SELECT " SESSION_COLUMNS
+                             " FROM sessions WHERE principal_id = ? AND status <> 'destroyed' AND "
+                             "(last_used_at, id) > (?, ?) AND name IS NULL AND metadata = '{}' "
+                             "ORDER BY last_used_at, id LIMIT ?"));
+  select.bind(principal_id).bind(after.last_used_at).bind(after.id).bind(limit);
   return read_all_sessions(select);
 }
 

@@ -53,7 +53,8 @@ base::Status Store::set_network_grant(const std::string& session_id, const std::
   const std::lock_guard lock(mutex_);
   if (is_granted) {
     Statement insert = TRY(database_->prepare(
-        "INSERT OR IGNORE INTO network_grants (session_id, rule, granted_at) VALUES (?, ?, ?)"));
+        "INSERT OR IGNORE INTO network_grants (session_id, rule, granted_at) "
+        "SELECT id, ?2, ?3 FROM sessions WHERE id = ?1 AND status <> 'destroyed'"));
     return insert.bind(session_id).bind(rule).bind(now_ms).run();
   }
   Statement remove =

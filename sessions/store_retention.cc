@@ -112,7 +112,9 @@ base::Result<bool> Store::forget_some_of(const std::string& id) {
   Transaction transaction = TRY(Transaction::begin(*database_));
   for (const char* sql :
        {"DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE session_id = ? LIMIT ?)",
-        "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE session_id = ? LIMIT ?)"}) {
+        "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE session_id = ? LIMIT ?)",
+        "DELETE FROM network_grants WHERE (session_id, rule) IN (SELECT session_id, rule FROM "
+        "network_grants WHERE session_id = ? LIMIT ?)"}) {
     Statement remove = TRY(database_->prepare(sql));
     TRY(remove.bind(id).bind(kForgottenAtOnce).run());
     if (database_->changed_rows() < kForgottenAtOnce) continue;

@@ -104,12 +104,24 @@ TEST_F(BoxGrantsTest, ABoxThatHasMoreIsEndedEvenAtWork) {
 TEST_F(BoxGrantsTest, ABoxThatHasLessIsEndedOnceNothingRuns) {
   active_ = 1;
   EXPECT_TRUE(hold({}, {folder_of("a", false)}).value());
+  EXPECT_FALSE(is_known_) << "the next use looks again";
   EXPECT_EQ(ended_, 0);
   active_ = 0;
   EXPECT_FALSE(hold({}, {folder_of("a", false)}).value());
   EXPECT_FALSE(hold({folder_of("a", false)}, {folder_of("a", true)}).value());
   EXPECT_FALSE(hold({folder_of("a", false, {"x"})}, {folder_of("a", false)}).value());
   EXPECT_EQ(ended_, 3);
+}
+
+TEST_F(BoxGrantsTest, AFolderThatWasMadeAnewIsAnotherOneOnceNothingRuns) {
+  HostFolder anew = folder_of("a", false);
+  ++anew.inode;
+  active_ = 1;
+  EXPECT_TRUE(hold({folder_of("a", false)}, {anew}).value());
+  EXPECT_FALSE(is_known_);
+  active_ = 0;
+  EXPECT_FALSE(hold({folder_of("a", false)}, {anew}).value());
+  EXPECT_EQ(ended_, 1);
 }
 
 TEST_F(BoxGrantsTest, AHostThatIsNotGrantedAnyMoreEndsTheBox) {

@@ -49,6 +49,16 @@ TEST_F(NetworkChangesTest, AHostIsAllowedThoughNothingRuns) {
   EXPECT_EQ(calls("start"), 0);
 }
 
+TEST_F(NetworkChangesTest, ASessionThatIsDeletedMeanwhileIsGivenNothing) {
+  const Session seen = kept();
+  ASSERT_TRUE(parts().sessions.destroy(principal_, seen.id).ok());
+  EXPECT_EQ(allow(seen).error().kind, Kind::kNotFound);
+  // Another process has looked before it was deleted.
+  EXPECT_TRUE(store_->set_network_grant(seen.id, "extra.example.com", true, 1).ok());
+  EXPECT_TRUE(granted(seen).empty());
+  EXPECT_TRUE(store_->forget_some_of(seen.id).value());
+}
+
 TEST_F(NetworkChangesTest, AHostHoldsAtOnceUntilItIsTakenBack) {
   const Session session = running();
   EXPECT_EQ(allow(session).value(), "");

@@ -14,44 +14,11 @@
 #include <vector>
 
 #include "sandbox/session_lock.h"
-#include "sessions/boxes.h"
-#include "sessions/connection_sessions.h"
-#include "sessions/ended_boxes.h"
-#include "sessions/ground.h"
-#include "sessions/network_changes.h"
-#include "sessions/sessions.h"
-#include "sessions/spare_pool.h"
-#include "sessions/sweeper.h"
+#include "sessions/service_parts.h"
 #include "tests/unit/sessions/store_fixture.h"
 #include "tests/unit/tools/fake_sandbox.h"
 
 namespace sessions::testing {
-
-// Each is made of those above it.
-struct ServiceParts {
-  ServiceParts(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox)
-      : ground(std::move(config), store, sandbox) {
-    EXPECT_TRUE(ground.servers.open().ok());
-  }
-
-  Ground ground;
-  ConnectionSessions connections;
-  NetworkJournals journals{ground.config.state_directory, ground.store};
-  SessionNetworks networks{ground.config.network, ground.config.state_directory, ground.store};
-  NetworkChanges network_changes{ground, networks};
-  EndedBoxes ended;
-  RunLedger ledger{ground};
-  BoxGrants grants{ground, networks};
-  BoxSpecs specs{ground, networks};
-  FileOwners owners{ground};
-  SessionEnds ends{ground, {ledger, journals, connections, grants}};
-  SessionStates states{ground, ended};
-  SessionRoom room{ground, ends, states};
-  Boxes boxes{ground, {ledger, journals, ends, room, grants, owners, specs}};
-  SparePool spares{ground, boxes, specs, ends};
-  Sessions sessions{ground, {boxes, specs, states, ends, room, spares, connections}};
-  Sweeper sweeper{ground, {ledger, journals, ends, spares, ended}};
-};
 
 class ServicesFixture : public StoreFixture {
  protected:
@@ -85,7 +52,10 @@ class ServicesFixture : public StoreFixture {
 
   // They are made with config_ as it is at the first call.
   ServiceParts& parts() {
-    if (!parts_) parts_ = std::make_unique<ServiceParts>(config_, *store_, sandbox_);
+    if (!parts_) {
+      parts_ = std::make_unique<ServiceParts>(config_, *store_, sandbox_);
+      EXPECT_TRUE(parts_->ground.servers.open().ok());
+    }
     return *parts_;
   }
 

@@ -118,6 +118,20 @@ TEST_F(SessionDirectoryTest, ARelativePathGoesFromTheSessionsWorkingDirectory) {
   EXPECT_EQ(behind("a"), "/data/a");
 }
 
+TEST_F(SessionDirectoryTest, ARuleCoversWhatAPathMeansHoweverItIsWritten) {
+  ASSERT_TRUE(files().make_parts(session_).ok());
+  session_.paths.read_only = {"/workspace/data"};
+  fs::create_directories(in_workspace("/data/a"));
+  fs::create_directory_symlink("/home", in_workspace("/data/link"));
+  EXPECT_EQ(behind("/workspace//data/y"), "/data/y");
+  EXPECT_EQ(behind("/workspace/./data/y"), "/data/y");
+  EXPECT_EQ(behind("/workspace/data/a/../y"), "/data/y");
+  EXPECT_EQ(behind("/workspace/data/../out/y"), "");
+  EXPECT_EQ(behind("/workspace/data/../../tmp/x.txt"), "");
+  EXPECT_EQ(behind("/workspace/data/link/../x"), "") << "only the box knows where that is";
+  EXPECT_FALSE(files().behind_rule(session_, std::string("a\0b", 3)).ok());
+}
+
 TEST_F(SessionDirectoryTest, BehindARuleIsTheHostsWorkspaceAndNoOtherDirectory) {
   session_.paths.read_only = {"/workspace/data"};
   EXPECT_FALSE(files().behind_rule(session_, "/workspace/data/a").ok()) << "there is none yet";
