@@ -8,6 +8,8 @@
 
 #include "sandbox/wire/json.h"
 #include "sessions/filesystem_choice.h"
+#include "sessions/ground.h"
+#include "sessions/session_networks.h"
 
 namespace sessions {
 

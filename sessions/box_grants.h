@@ -8,10 +8,13 @@
 
 #include "sandbox/base/result.h"
 #include "sandbox/sandbox.h"
-#include "sessions/ground.h"
-#include "sessions/session_networks.h"
+#include "sessions/session.h"
+#include "sandbox/box_spec.h"
 
 namespace sessions {
+
+class SessionNetworks;
+struct Ground;
 
 class BoxGrants {
  public:

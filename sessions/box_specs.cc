@@ -5,7 +5,11 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/environment.h"
 #include "sessions/filesystem_choice.h"
+#include "sessions/run_table.h"
+#include "sessions/session.h"
 #include "sessions/session_time.h"
+#include "sessions/ground.h"
+#include "sessions/session_networks.h"
 
 namespace sessions {
 
@@ -54,7 +58,7 @@ base::Result<sandbox::BoxSpec> BoxSpecs::spec_of(const Session& session) const {
 base::Result<std::vector<sandbox::Language>> BoxSpecs::languages_ahead() const {
   std::vector<sandbox::Language> ahead = {sandbox::Language::kPython};
   for (const std::string& name :
-       TRY(ground_.store.recent_languages(base::now_ms() - kLanguageUseMs))) {
+       TRY(ground_.store.runs.recent_languages(base::now_ms() - kLanguageUseMs))) {
     const auto language = sandbox::find_language(name);
     if (language && *language != sandbox::Language::kPython) ahead.push_back(*language);
   }

@@ -7,10 +7,12 @@
 
 #include "sandbox/base/result.h"
 #include "sandbox/box_spec.h"
-#include "sessions/ground.h"
-#include "sessions/session_networks.h"
+#include "sessions/session.h"
 
 namespace sessions {
+
+class SessionNetworks;
+struct Ground;
 
 class BoxSpecs {
  public:

@@ -10,16 +10,19 @@
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
 #include "sandbox/sandbox.h"
-#include "sessions/box_grants.h"
-#include "sessions/box_specs.h"
-#include "sessions/file_owners.h"
-#include "sessions/ground.h"
-#include "sessions/network_journals.h"
-#include "sessions/run_ledger.h"
-#include "sessions/session_ends.h"
-#include "sessions/session_room.h"
+#include "sessions/session.h"
+#include "sandbox/session_lock.h"
 
 namespace sessions {
+
+class BoxGrants;
+class BoxSpecs;
+class FileOwners;
+class NetworkJournals;
+class RunLedger;
+class SessionEnds;
+class SessionRoom;
+struct Ground;
 
 class Boxes {
  public:

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "sandbox/base/result.h"
-#include "sessions/ground.h"
+#include "sessions/session.h"
 
 namespace sessions {
+
+struct Ground;
 
 class FileOwners {
  public:

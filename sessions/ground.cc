@@ -8,6 +8,7 @@
 #include "sandbox/base/random_id.h"
 #include "sandbox/environment.h"
 #include "sessions/patience.h"
+#include "sessions/readiness.h"
 
 namespace sessions {
 

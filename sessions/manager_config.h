@@ -14,9 +14,10 @@
 #include "sessions/moment.h"
 #include "sessions/notice.h"
 #include "sessions/quotas.h"
-#include "sessions/readiness.h"
 
 namespace sessions {
+
+class Readiness;
 
 // How long records stay of what is past.
 struct Retention {

@@ -1,5 +1,7 @@
 #include "sessions/migrations.h"
 
+#include "sessions/sqlite.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>

@@ -10,9 +10,10 @@
 
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
-#include "sessions/sqlite.h"
 
 namespace sessions {
+
+class Database;
 
 // Hears of each step before it is taken, but not of making a database from nothing: its number of
 // so many.

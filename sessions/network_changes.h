@@ -6,11 +6,13 @@
 
 #include "sandbox/base/result.h"
 #include "sandbox/network_rule.h"
-#include "sessions/ground.h"
 #include "sessions/network_choice.h"
-#include "sessions/session_networks.h"
+#include "sessions/session.h"
 
 namespace sessions {
+
+class SessionNetworks;
+struct Ground;
 
 class NetworkChanges {
  public:

@@ -8,9 +8,10 @@
 #include <utility>
 
 #include "sandbox/base/result.h"
-#include "sessions/store.h"
 
 namespace sessions {
+
+class Store;
 
 class NetworkJournals {
  public:

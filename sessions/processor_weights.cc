@@ -4,6 +4,9 @@
 #include <chrono>
 
 #include "sandbox/cgroup_weight.h"
+#include "sessions/run_table.h"
+#include "sessions/session.h"
+#include "sessions/session_table.h"
 
 namespace sessions {
 namespace {
@@ -45,7 +48,7 @@ std::string ProcessorWeights::principal_of(const std::string& session_id) {
   if (const auto known = principals_.find(session_id); known != principals_.end()) {
     return known->second;
   }
-  const auto session = store_.session_of_any(session_id);
+  const auto session = store_.sessions.find_of_any(session_id);
   if (!session.ok() && session.error().kind != base::Error::Kind::kNotFound) return "";
   std::string principal = session.ok() ? session.value().principal_id : "";
   if (principal != kSparePrincipal) principals_[session_id] = principal;
@@ -58,7 +61,7 @@ void ProcessorWeights::set_all() {
   std::erase_if(principals_, gone);
   std::erase_if(set_, gone);
   if (weights.empty()) return;
-  const auto busy = store_.busy_sessions();
+  const auto busy = store_.runs.busy_sessions();
   if (!busy.ok()) return;
   std::vector<WeighedSession> sessions;
   for (const auto& [id, weight] : weights) {

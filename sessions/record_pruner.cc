@@ -8,6 +8,7 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/files/tree.h"
+#include "sessions/past_table.h"
 #include "sessions/patience.h"
 
 namespace sessions {
@@ -39,13 +40,13 @@ void RecordPruner::prune(const std::stop_token& stop, const Moment& now) {
 
 // False: there are no others for now.
 bool RecordPruner::prune_some_runs(std::int64_t ended_before) {
-  const auto bytes = ground_.store.bytes_of_runs();
-  const auto runs = ground_.store.old_runs(pruned_up_to_, kRunsInAStep);
+  const auto bytes = ground_.store.past.bytes_of_runs();
+  const auto runs = ground_.store.past.old_runs(pruned_up_to_, kRunsInAStep);
   if (!bytes.ok() || !runs.ok()) return false;
   const bool too_many = bytes.value() > ground_.config.retention.runs_mb * kMegabyte;
   std::map<std::string, std::vector<std::string>> by_session;
   bool goes_on = !runs.value().empty();
-  for (const Store::OldRun& run : runs.value()) {
+  for (const OldRun& run : runs.value()) {
     goes_on = too_many || run.finished_at < ended_before;
     if (!goes_on) break;
     pruned_up_to_ = run;
@@ -54,7 +55,7 @@ bool RecordPruner::prune_some_runs(std::int64_t ended_before) {
   for (const auto& [session_id, ids] : by_session) {
     // Files go first: a row without them is found again.
     remove_run_files(session_id, ids);
-    if (!ground_.store.delete_runs(ids).ok()) return false;
+    if (!ground_.store.past.delete_runs(ids).ok()) return false;
     ground_.config.notify({Notice::Level::kInfo,
                            std::to_string(ids.size()) + " runs deleted" +
                                (too_many ? ", the oldest: all take more than runs_mb, "
@@ -81,8 +82,8 @@ void RecordPruner::remove_run_files(const std::string& session_id,
 // Returns whether more is left to do, as prune_some_runs() does.
 bool RecordPruner::forget_some_sessions(std::int64_t ended_before,
                                         const std::stop_token& stop) const {
-  const auto count = ground_.store.count_deleted();
-  const auto oldest = ground_.store.oldest_deleted(kDeletedInAStep);
+  const auto count = ground_.store.past.count_deleted();
+  const auto oldest = ground_.store.past.oldest_deleted(kDeletedInAStep);
   if (!count.ok() || !oldest.ok()) return false;
   std::int64_t left = count.value();
   for (const Session& session : oldest.value()) {
@@ -90,7 +91,7 @@ bool RecordPruner::forget_some_sessions(std::int64_t ended_before,
     if (!is_old && left <= ground_.config.retention.deleted_sessions) return false;
     while (true) {
       if (stop.stop_requested()) return false;
-      const auto gone = ground_.store.forget_some_of(session.id);
+      const auto gone = ground_.store.past.forget_some_of(session.id);
       if (!gone.ok()) return false;
       pause_for_box();
       if (gone.value()) break;

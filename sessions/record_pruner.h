@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sessions/ground.h"
+#include "sessions/past_table.h"
 
 namespace sessions {
 
@@ -26,7 +27,7 @@ class RecordPruner {
 
   const Ground& ground_;
   std::mutex mutex_;
-  Store::OldRun pruned_up_to_;
+  OldRun pruned_up_to_;
 };
 
 }  // namespace sessions

@@ -11,7 +11,11 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/wire/json.h"
+#include "sessions/file_table.h"
+#include "sessions/run_table.h"
+#include "sessions/session_table.h"
 #include "sessions/run_record.h"
+#include "sessions/ground.h"
 
 namespace sessions {
 
@@ -29,7 +33,7 @@ constexpr std::int64_t kHandOverMs = 60'000;
 base::Result<sandbox::Run> RunLedger::settle(const Run& row, Owner owner, Reader reader) {
   if (row.record) {
     // On a full disk it stays unread, which is the safe side.
-    if (reader == Reader::kClient && !row.was_read) (void)ground_.store.set_run_read(row.id);
+    if (reader == Reader::kClient && !row.was_read) (void)ground_.store.runs.set_read(row.id);
     const json value = TRY(sandbox::wire::parse_json(*row.record));
     return sandbox::run_from_json(value);
   }
@@ -59,7 +63,7 @@ base::Result<sandbox::Run> RunLedger::settle(const Run& row, Owner owner, Reader
 }
 
 base::Status RunLedger::settle_all(const std::string& session_id, Owner owner) {
-  for (const Run& row : TRY(ground_.store.unfinished_runs(session_id))) (void)settle(row, owner);
+  for (const Run& row : TRY(ground_.store.runs.unfinished(session_id))) (void)settle(row, owner);
   return base::done();
 }
 
@@ -75,7 +79,7 @@ base::Status RunLedger::refuse(const Run& row, const std::string& why) {
 }
 
 bool RunLedger::was_ended(const Run& row) const {
-  const auto live = ground_.store.session_is_live(row.session_id);
+  const auto live = ground_.store.sessions.is_live(row.session_id);
   return live.ok() && !live.value();
 }
 
@@ -134,15 +138,15 @@ base::Result<sandbox::Run> RunLedger::commit(const Run& row, sandbox::Run run, R
     files.push_back({row.session_id, row.id, change.path, change.change, change.bytes, std::nullopt,
                      run.finished_at_ms});
   }
-  const auto first = ground_.store.finish_run(
+  const auto first = ground_.store.runs.finish(
       row.id, sandbox::name_of(run.status), run.finished_at_ms,
       sandbox::wire::print_json(sandbox::run_to_json(run)), files, is_read);
   // A full disk: the row stays open and is settled later, from its box or its record.json.
   if (!first.ok() && first.error().kind == Error::Kind::kLimit) return run;
   if (TRY(first)) return run;
   // Somebody else knew before us: what is said of a run does not depend on who is asked.
-  if (is_read) (void)ground_.store.set_run_read(row.id);
-  const auto earlier = TRY(ground_.store.record_of_run(row.id));
+  if (is_read) (void)ground_.store.runs.set_read(row.id);
+  const auto earlier = TRY(ground_.store.runs.record_of(row.id));
   if (!earlier) return run;
   return sandbox::run_from_json(TRY(sandbox::wire::parse_json(*earlier)));
 }

@@ -8,11 +8,14 @@
 
 #include "sandbox/base/result.h"
 #include "sandbox/run.h"
-#include "sessions/ground.h"
 #include "sessions/run_state.h"
+#include "sessions/run_table.h"
 #include "sessions/store.h"
 
 namespace sessions {
+
+struct Ground;
+struct Run;
 
 class RunLedger {
  public:

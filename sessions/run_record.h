@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sandbox/run.h"
+#include "sessions/run_table.h"
 #include "sessions/store.h"
 
 namespace sessions {

@@ -7,7 +7,11 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
 #include "sessions/patience.h"
+#include "sessions/run_table.h"
 #include "sessions/sha256.h"
+#include "sessions/ground.h"
+#include "sessions/boxes.h"
+#include "sessions/run_ledger.h"
 
 namespace sessions {
 
@@ -58,7 +62,7 @@ base::Result<RunState> Runs::start(const Session& session, sandbox::RunRequest r
   row.queued_at = base::now_ms();
   // A box that cannot be had is found out before there is a row.
   TRY(boxes_.box_of(session));
-  TRY(ground_.store.insert_run(row));
+  TRY(ground_.store.runs.insert(row));
   const auto submitted = submit(session, row, request);
   if (!submitted.ok()) {
     // It never ran, and the caller hears why. The row says so too.
@@ -70,7 +74,7 @@ base::Result<RunState> Runs::start(const Session& session, sandbox::RunRequest r
   RunState state = TRY(wait(session.principal_id, row.id, first, {}));
   if (is_terminal(state.run.status)) return state;
   // A full disk, which the run itself may have filled: it goes on, and its box says so.
-  const auto started = ground_.store.set_run_started(row.id);
+  const auto started = ground_.store.runs.set_started(row.id);
   if (!started.ok() && started.error().kind != Error::Kind::kLimit) return started.error();
   return state;
 }
@@ -90,7 +94,7 @@ base::Result<RunState> Runs::wait(const std::string& principal_id, const std::st
                                   Reader reader) {
   const auto deadline = std::chrono::steady_clock::now() + options.timeout;
   while (true) {
-    const Run row = TRY(ground_.store.find_run(principal_id, run_id));
+    const Run row = TRY(ground_.store.runs.find(principal_id, run_id));
     if (stop.stop_requested()) reader = Reader::kNobody;
     if (!row.record) {
       if (const auto box = ground_.sandbox.find(row.session_id); box.ok()) {
@@ -119,7 +123,7 @@ base::Result<RunState> Runs::wait(const std::string& principal_id, const std::st
 }
 
 base::Result<RunState> Runs::cancel(const std::string& principal_id, const std::string& run_id) {
-  const Run row = TRY(ground_.store.find_run(principal_id, run_id));
+  const Run row = TRY(ground_.store.runs.find(principal_id, run_id));
   if (!row.record) {
     if (const auto box = ground_.sandbox.find(row.session_id); box.ok()) {
       const auto cancelled = box.value()->cancel(run_id);
@@ -135,7 +139,7 @@ base::Result<RunState> Runs::cancel(const std::string& principal_id, const std::
 
 base::Result<std::shared_ptr<sandbox::Box>> Runs::box_of_run(const std::string& principal_id,
                                                              const std::string& run_id) {
-  const Run row = TRY(ground_.store.find_run(principal_id, run_id));
+  const Run row = TRY(ground_.store.runs.find(principal_id, run_id));
   if (row.record) return base::error(Error::Kind::kNotFound, "this run has ended");
   return ground_.sandbox.find(row.session_id);
 }

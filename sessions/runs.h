@@ -9,12 +9,16 @@
 #include "sandbox/base/result.h"
 #include "sandbox/run_input.h"
 #include "sandbox/sandbox.h"
-#include "sessions/boxes.h"
-#include "sessions/ground.h"
-#include "sessions/run_ledger.h"
 #include "sessions/run_state.h"
+#include "sessions/session.h"
+#include "sandbox/run.h"
 
 namespace sessions {
+
+class Boxes;
+class RunLedger;
+struct Ground;
+struct Run;
 
 class Runs {
  public:

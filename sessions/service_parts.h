@@ -5,9 +5,12 @@
 #include <utility>
 
 #include "sandbox/journal_calls.h"
+#include "sessions/box_grants.h"
+#include "sessions/box_specs.h"
 #include "sessions/boxes.h"
 #include "sessions/connection_sessions.h"
 #include "sessions/ended_boxes.h"
+#include "sessions/file_owners.h"
 #include "sessions/ground.h"
 #include "sessions/kept_calls.h"
 #include "sessions/network_changes.h"
@@ -15,7 +18,10 @@
 #include "sessions/run_files.h"
 #include "sessions/run_ledger.h"
 #include "sessions/runs.h"
+#include "sessions/session_ends.h"
 #include "sessions/session_networks.h"
+#include "sessions/session_room.h"
+#include "sessions/session_states.h"
 #include "sessions/session_tokens.h"
 #include "sessions/sessions.h"
 #include "sessions/spare_pool.h"

@@ -22,6 +22,9 @@ inline constexpr const char* kWorkspace = "/workspace";
 // may end without their connections ending.
 inline constexpr const char* kLastingConnection = "lasting";
 
+// The id of the principal whose sessions nobody has asked for yet.
+inline constexpr const char* kSparePrincipal = "spare";
+
 enum class SessionStatus {
   kProvisioning,  // it is to get its first box, or another one
   kReady,

@@ -6,6 +6,16 @@
 #include "sandbox/base/fd.h"
 #include "sandbox/files/session_contents.h"
 #include "sandbox/files/tree.h"
+#include "sessions/past_table.h"
+#include "sessions/session.h"
+#include "sessions/session_table.h"
+#include "sessions/spare_table.h"
+#include "sessions/upkeep_table.h"
+#include "sessions/ground.h"
+#include "sessions/box_grants.h"
+#include "sessions/connection_sessions.h"
+#include "sessions/network_journals.h"
+#include "sessions/run_ledger.h"
 
 namespace sessions {
 
@@ -21,11 +31,11 @@ constexpr std::int64_t kBoxMakingMs = 60'000;
 base::Status SessionEnds::end(const Session& session, const std::string& why) {
   // First the row: from here on nobody starts a box for it, and what a kill leaves undone the sweep
   // of any server does.
-  auto ended = ground_.store.set_session_status(session.id, SessionStatus::kDestroyed, why);
+  auto ended = ground_.store.sessions.set_status(session.id, SessionStatus::kDestroyed, why);
   // A full disk has no room for the row either: what is deleted makes it.
   if (!ended.ok() && ended.error().kind == Error::Kind::kLimit) {
     TRY(delete_files_of(session));
-    ended = ground_.store.set_session_status(session.id, SessionStatus::kDestroyed, why);
+    ended = ground_.store.sessions.set_status(session.id, SessionStatus::kDestroyed, why);
   }
   TRY(ended);
   parts_.connections.forget(session.id);
@@ -40,7 +50,7 @@ void SessionEnds::expire(const Session& session, const std::string& why) {
 // Now, for who asks; what fails here the sweep does.
 Error SessionEnds::end_of_lifetime(const Session& session) {
   const bool is_sure = session.boot_id == ground_.config.clock().boot_id;
-  if (is_sure || ground_.store.may_delete_by_time(base::now_ms())) {
+  if (is_sure || ground_.store.upkeep.may_delete_by_time(base::now_ms())) {
     expire(session, "its lifetime_seconds are over");
   }
   return base::error(Error::Kind::kNotFound,
@@ -86,8 +96,8 @@ base::Status SessionEnds::bury(const Session& session) {
       AT_FDCWD, ground_.config.state_directory + "/sessions", O_RDONLY | O_DIRECTORY));
   TRY(sandbox::files::remove_tree(parent.get(), session.id));
   parts_.journals.forget(session.id);
-  if (session.principal_id == kSparePrincipal) return ground_.store.forget_spare(session.id);
-  return ground_.store.set_buried(session.id);
+  if (session.principal_id == kSparePrincipal) return ground_.store.spares.forget(session.id);
+  return ground_.store.past.set_buried(session.id);
 }
 
 bool SessionEnds::is_left(const Session& session) const {
@@ -99,7 +109,7 @@ bool SessionEnds::delete_if_nothing(const Session& known, const std::string& why
   {
     const auto owned = sandbox::SessionLock::take(ground_.files_of(known.id).path());
     if (!owned.ok() || !has_nothing(known)) return false;
-    const auto ended = ground_.store.set_session_status(known.id, SessionStatus::kDestroyed, why);
+    const auto ended = ground_.store.sessions.set_status(known.id, SessionStatus::kDestroyed, why);
     if (!ended.ok() || !ended.value()) return false;
   }
   expire(known, why);
@@ -108,7 +118,7 @@ bool SessionEnds::delete_if_nothing(const Session& known, const std::string& why
 
 bool SessionEnds::has_nothing(const Session& known) {
   // As it is while nobody can start a box for it.
-  const auto found = ground_.store.session_of_any(known.id);
+  const auto found = ground_.store.sessions.find_of_any(known.id);
   if (!found.ok()) return false;
   const Session& session = found.value();
   if (session.unreadable || session.name || !session.metadata.empty()) return false;
@@ -116,7 +126,7 @@ bool SessionEnds::has_nothing(const Session& known) {
   const bool is_being_made = session.status == SessionStatus::kProvisioning &&
                              base::now_ms() - session.last_used_at < kBoxMakingMs;
   if (is_being_made || !parts_.journals.take(known.id).ok()) return false;
-  const auto traces = ground_.store.session_has_traces(known.id);
+  const auto traces = ground_.store.sessions.has_traces(known.id);
   if (!traces.ok() || traces.value()) return false;
   const auto directory = base::open_file(AT_FDCWD, ground_.files_of(known.id).path(),
                                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW);

@@ -5,13 +5,15 @@
 #include <string>
 
 #include "sandbox/base/result.h"
-#include "sessions/box_grants.h"
-#include "sessions/connection_sessions.h"
-#include "sessions/ground.h"
-#include "sessions/network_journals.h"
-#include "sessions/run_ledger.h"
+#include "sessions/session.h"
 
 namespace sessions {
+
+class BoxGrants;
+class ConnectionSessions;
+class NetworkJournals;
+class RunLedger;
+struct Ground;
 
 class SessionEnds {
  public:

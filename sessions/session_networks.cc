@@ -3,7 +3,11 @@
 #include <algorithm>
 
 #include "sessions/certificates.h"
+#include "sessions/credential_table.h"
+#include "sessions/network_table.h"
+#include "sessions/session.h"
 #include "sessions/network_choice.h"
+#include "sessions/store.h"
 
 namespace sessions {
 
@@ -20,7 +24,7 @@ void add_note(const std::string& note, std::string& notes) {
 
 base::Result<SessionNetworks::Network> SessionNetworks::network_of(const Session& session) const {
   Network result;
-  for (const std::string& text : TRY(store_.network_grants(session.id))) {
+  for (const std::string& text : TRY(store_.network.grants(session.id))) {
     result.hosts.push_back(TRY(sandbox::parse_network_rule(text)));
   }
   if (session.network) {
@@ -40,7 +44,7 @@ base::Result<SessionNetworks::Network> SessionNetworks::network_of(const Session
 
 base::Status SessionNetworks::add_index_credentials(Network& network) const {
   for (const std::string& name : granted_.index_credentials) {
-    auto stored = store_.find_credential(name);
+    auto stored = store_.credentials.find(name);
     if (!stored.ok()) return std::move(stored).error();
     sandbox::Credential& credential = stored.value().credential;
     if (sandbox::are_within({credential.host}, network.hosts)) {
@@ -59,7 +63,7 @@ base::Status SessionNetworks::add_credentials(const std::vector<std::string>& na
                network.note);
       continue;
     }
-    auto stored = store_.find_credential(name);
+    auto stored = store_.credentials.find(name);
     if (!stored.ok() && stored.error().kind != Error::Kind::kNotFound) {
       return std::move(stored).error();
     }
@@ -120,14 +124,14 @@ base::Status SessionNetworks::add_bounds(const Session& session, sandbox::BoxSpe
     spec.network_quota.principal_id = session.principal_id;
   }
   if (spec.network_quota.bytes_left) {
-    *spec.network_quota.bytes_left -= TRY(store_.network_bytes(spec.session_id));
+    *spec.network_quota.bytes_left -= TRY(store_.network.bytes(spec.session_id));
   }
   if (spec.network_quota.principal_bytes_a_day) {
     sandbox::NetworkQuota& quota = spec.network_quota;
     quota.principal_day = sandbox::utc_day_now();
     quota.principal_bytes_left =
         *quota.principal_bytes_a_day -
-        TRY(store_.network_bytes_on(quota.principal_id, quota.principal_day));
+        TRY(store_.network.bytes_on(quota.principal_id, quota.principal_day));
   }
   spec.private_hosts = granted_.private_hosts;
   spec.network_proxy = granted_.proxy;

@@ -13,9 +13,10 @@
 #include "sandbox/network_rule.h"
 #include "sessions/grants.h"
 #include "sessions/session.h"
-#include "sessions/store.h"
 
 namespace sessions {
+
+class Store;
 
 class SessionNetworks {
  public:

@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "sandbox/base/result.h"
-#include "sessions/ground.h"
-#include "sessions/session_ends.h"
-#include "sessions/session_states.h"
+#include "sessions/session.h"
 
 namespace sessions {
+
+class SessionEnds;
+class SessionStates;
+struct Ground;
 
 class SessionRoom {
  public:

@@ -5,8 +5,11 @@
 #include "sandbox/address_range.h"
 #include "sandbox/box_spec.h"
 #include "sandbox/wire/json.h"
+#include "sessions/sqlite.h"
 
 namespace sessions {
+
+using base::Error;
 
 using nlohmann::json;
 using sandbox::wire::parse_json;
@@ -148,6 +151,53 @@ base::Result<std::vector<Session>> read_all_sessions(Statement& rows) {
   std::vector<Session> sessions;
   while (TRY(rows.step())) sessions.push_back(read_session(rows));
   return sessions;
+}
+
+base::Result<std::int64_t> count_sessions(Database& database, const char* sql,
+                                          const std::string& principal_id) {
+  Statement statement = TRY(database.prepare(sql));
+  TRY(statement.bind(principal_id).step());
+  return statement.integer();
+}
+
+namespace {
+
+std::string so_many(std::int64_t count) {
+  return count == 1 ? "there is 1 session" : "there are " + std::to_string(count) + " sessions";
+}
+
+}  // namespace
+
+base::Status check_boxes(Database& database, const std::string& principal_id, std::int64_t most) {
+  const std::int64_t boxes = TRY(count_sessions(
+      database, "SELECT count(*) FROM sessions WHERE principal_id = ? AND " HAS_BOX, principal_id));
+  if (boxes < most) return base::done();
+  return base::error(Error::Kind::kLimit,
+                     so_many(boxes) +
+                         " already, the most allowed: delete_session one that is not needed; "
+                         "max_sessions in [session] of the configuration allows more");
+}
+
+base::Status check_room(Database& database, const std::string& principal_id,
+                        const SessionBounds& bounds) {
+  const std::int64_t kept = TRY(count_sessions(
+      database, "SELECT count(*) FROM sessions WHERE principal_id = ? AND status <> 'destroyed'",
+      principal_id));
+  if (kept >= bounds.kept_max) {
+    return base::error(Error::Kind::kLimit,
+                       so_many(kept) +
+                           " kept already, the most allowed: delete_session some that are not "
+                           "needed; kept_sessions_max in [session] of the configuration allows "
+                           "more");
+  }
+  return check_boxes(database, principal_id, bounds.sessions_max);
+}
+
+Error why_refused(Error refusal, const Session& session) {
+  if (refusal.kind != Error::Kind::kConflict || !session.name) return refusal;
+  return base::error(Error::Kind::kConflict,
+                     "there is a session named \"" + *session.name +
+                         "\" already: use its name as session_id, or choose another name");
 }
 
 }  // namespace sessions

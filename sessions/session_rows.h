@@ -1,4 +1,4 @@
-// Rows of the table of sessions, for the files of Store that read them.
+// Rows of the table of sessions, for the tables that read or write them.
 #pragma once
 
 #include <map>
@@ -8,7 +8,8 @@
 
 #include "sandbox/base/result.h"
 #include "sessions/sqlite.h"
-#include "sessions/store.h"
+#include "sessions/session.h"
+#include "sessions/session_table.h"
 
 namespace sessions {
 
@@ -37,6 +38,12 @@ std::optional<std::string> network_text(const std::optional<NetworkChoice>& netw
 // kLimit when the principal has as many boxes already, or as many sessions.
 base::Status check_boxes(Database& database, const std::string& principal_id, std::int64_t most);
 base::Status check_room(Database& database, const std::string& principal_id,
-                        const Store::Bounds& bounds);
+                        const SessionBounds& bounds);
+// `sql` has the principal as its parameter.
+base::Result<std::int64_t> count_sessions(Database& database, const char* sql,
+                                          const std::string& principal_id);
+
+// Returns what the principal hears when the row was refused.
+base::Error why_refused(base::Error refusal, const Session& session);
 
 }  // namespace sessions

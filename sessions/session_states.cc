@@ -12,6 +12,9 @@
 #include "sandbox/base/fd.h"
 #include "sessions/at_once.h"
 #include "sessions/patience.h"
+#include "sessions/session_lists.h"
+#include "sessions/ground.h"
+#include "sessions/ended_boxes.h"
 
 namespace sessions {
 
@@ -103,7 +106,8 @@ base::Result<std::vector<SessionState>> SessionStates::list(
     const std::string& principal_id, const std::optional<SessionStatus>& status) {
   std::vector<SessionState> states;
   if (status == SessionStatus::kDestroyed) {  // it stays so; the others are what their boxes say
-    for (Session& session : TRY(ground_.store.newest_sessions(principal_id, true, kListedMax))) {
+    for (Session& session :
+         TRY(ground_.store.session_lists.newest(principal_id, true, kListedMax))) {
       states.push_back({std::move(session), {}});
     }
     return states;
@@ -119,7 +123,8 @@ base::Result<std::vector<SessionState>> SessionStates::list(
 base::Result<std::vector<SessionState>> SessionStates::ask_boxes_of(
     const std::string& principal_id) {
   std::vector<SessionState> states;
-  for (Session& session : TRY(ground_.store.newest_sessions(principal_id, false, kListedMax))) {
+  for (Session& session :
+       TRY(ground_.store.session_lists.newest(principal_id, false, kListedMax))) {
     states.push_back({std::move(session), {}});
   }
   ask_boxes(states);
@@ -148,7 +153,7 @@ void SessionStates::ask_boxes(std::vector<SessionState>& states) {
 base::Result<std::vector<EarlierSession>> SessionStates::earlier_with_files(
     const std::string& principal_id, const std::string& than_id, std::size_t most) {
   std::vector<EarlierSession> found;
-  for (Session& session : TRY(ground_.store.newest_sessions(principal_id, false, kLookedAt))) {
+  for (Session& session : TRY(ground_.store.session_lists.newest(principal_id, false, kLookedAt))) {
     if (session.id == than_id) continue;
     EarlierSession earlier{std::move(session)};
     count_entries(ground_.files_of(earlier.session.id).path() + "/workspace", earlier);

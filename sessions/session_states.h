@@ -10,12 +10,14 @@
 
 #include "sandbox/base/result.h"
 #include "sandbox/sandbox.h"
-#include "sessions/ended_boxes.h"
-#include "sessions/ground.h"
 #include "sessions/rounds.h"
 #include "sessions/session_state.h"
+#include "sessions/session.h"
 
 namespace sessions {
+
+class EndedBoxes;
+struct Ground;
 
 // One with something in its /workspace, at the top of which `entries` were counted.
 struct EarlierSession {

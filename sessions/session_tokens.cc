@@ -9,6 +9,9 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
 #include "sessions/private_file.h"
+#include "sessions/session_lists.h"
+#include "sessions/session_table.h"
+#include "sessions/store.h"
 
 namespace sessions {
 
@@ -57,7 +60,7 @@ base::Result<std::string> SessionTokens::token_of(const std::string& session_id)
 base::Result<std::vector<SessionTokens::Access>> SessionTokens::newest(std::int64_t limit) const {
   const std::string secret = TRY(key());
   std::vector<Access> all;
-  for (std::string& id : TRY(store_.newest_used_sessions(limit))) {
+  for (std::string& id : TRY(store_.session_lists.newest_used(limit))) {
     std::string token = TRY(code_of(secret, id));
     all.push_back({std::move(id), std::move(token)});
   }
@@ -74,7 +77,7 @@ base::Result<Session> SessionTokens::session_by(const std::string& session_id,
   if (!are_equal(token, TRY(token_of(session_id)))) {
     return base::error(Error::Kind::kNotFound, "no such sandbox, or this is not its access token");
   }
-  return store_.session_of_any(session_id);
+  return store_.sessions.find_of_any(session_id);
 }
 
 // "<until>.<code>"; no session's id has a space.
@@ -96,7 +99,7 @@ base::Result<Session> SessionTokens::session_by_port(const std::string& session_
   if (!is_right || base::now_ms() / 1000 > until_s) {
     return base::error(Error::Kind::kNotFound, "this link is over, or is none to this port");
   }
-  return store_.session_of_any(session_id);
+  return store_.sessions.find_of_any(session_id);
 }
 
 }  // namespace sessions

@@ -10,9 +10,10 @@
 
 #include "sandbox/base/result.h"
 #include "sessions/session.h"
-#include "sessions/store.h"
 
 namespace sessions {
+
+class Store;
 
 class SessionTokens {
  public:

@@ -7,7 +7,16 @@
 #include "sessions/at_once.h"
 #include "sessions/host_id.h"
 #include "sessions/patience.h"
+#include "sessions/session_table.h"
 #include "sessions/session_time.h"
+#include "sessions/ground.h"
+#include "sessions/boxes.h"
+#include "sessions/connection_sessions.h"
+#include "sessions/session_ends.h"
+#include "sessions/session_room.h"
+#include "sessions/session_states.h"
+#include "sessions/spare_pool.h"
+#include "sessions/box_specs.h"
 
 namespace sessions {
 
@@ -91,9 +100,9 @@ base::Result<Session> Sessions::wanted_row(const std::string& principal_id,
 base::Result<Session> Sessions::take_row(const Session& wanted) {
   return parts_.room.take_row(wanted.principal_id, [&]() -> base::Result<Session> {
     const Quotas now = ground_.quotas.now();
-    const Store::Bounds bounds(now.sessions_max, now.kept_sessions_max);
+    const SessionBounds bounds(now.sessions_max, now.kept_sessions_max);
     if (auto adopted = TRY(parts_.spares.adopt(wanted, bounds))) return *std::move(adopted);
-    return ground_.store.create_session(wanted, ground_.config.own_ids, bounds);
+    return ground_.store.sessions.create(wanted, ground_.config.own_ids, bounds);
   });
 }
 
@@ -114,8 +123,8 @@ base::Result<SessionState> Sessions::start_new(const Session& session) {
       // Its caller has no id of it, and asks for another one later.
       (void)parts_.ends.end(session, made.error().message);
     } else {
-      (void)ground_.store.set_session_status(session.id, SessionStatus::kError,
-                                             made.error().message);
+      (void)ground_.store.sessions.set_status(session.id, SessionStatus::kError,
+                                              made.error().message);
     }
   }
   return made;
@@ -158,10 +167,10 @@ base::Result<Session> Sessions::session_of_connection(const std::string& princip
 
 base::Result<Session> Sessions::find(const std::string& principal_id,
                                      const std::string& id_or_name) {
-  auto session = ground_.store.find_session(principal_id, id_or_name);
+  auto session = ground_.store.sessions.find(principal_id, id_or_name);
   if (session.ok() || session.error().kind != Error::Kind::kNotFound) return session;
   const std::string id = session_id_of(id_or_name);
-  return id == id_or_name ? session : ground_.store.find_session(principal_id, id);
+  return id == id_or_name ? session : ground_.store.sessions.find(principal_id, id);
 }
 
 base::Result<SessionState> Sessions::pause(const std::string& principal_id, const std::string& id) {
@@ -178,7 +187,7 @@ base::Result<SessionState> Sessions::pause(const std::string& principal_id, cons
   // A session that has nothing running is not started to be frozen.
   if (!lives) return parts_.states.state_of(std::move(session));
   TRY(paused);
-  TRY(ground_.store.set_session_status(session.id, SessionStatus::kPaused, ""));
+  TRY(ground_.store.sessions.set_status(session.id, SessionStatus::kPaused, ""));
   return parts_.states.state_of(std::move(session));
 }
 
@@ -190,8 +199,8 @@ base::Result<SessionState> Sessions::resume(const std::string& principal_id,
                                             const std::string& id) {
   Session session = TRY(find(principal_id, id));
   TRY(parts_.boxes.with_live_box(session, [](sandbox::Box& box) { return box.resume(); }));
-  TRY(ground_.store.set_session_status(session.id, SessionStatus::kReady, ""));
-  TRY(ground_.store.touch_session(session.id, base::now_ms()));
+  TRY(ground_.store.sessions.set_status(session.id, SessionStatus::kReady, ""));
+  TRY(ground_.store.sessions.touch(session.id, base::now_ms()));
   return parts_.states.state_of(std::move(session));
 }
 
@@ -207,7 +216,7 @@ base::Status Sessions::set_lifetime(const Session& session, std::int64_t seconds
   const Moment now = moment_now();
   Session changed = session;
   changed.lifetime_seconds = lifetime_to_end_in(session, seconds, now);
-  TRY(ground_.store.set_lifetime(session.id, *changed.lifetime_seconds));
+  TRY(ground_.store.sessions.set_lifetime(session.id, *changed.lifetime_seconds));
   if (const auto box = ground_.sandbox.find(session.id); box.ok()) {
     TRY(box.value()->set_lifetime(*lifetime_left_ms(changed, now), session.pauses_at_end));
   }
@@ -216,7 +225,7 @@ base::Status Sessions::set_lifetime(const Session& session, std::int64_t seconds
 
 void Sessions::connection_ended(const std::string& connection_id) {
   const std::vector<std::string> session_ids = parts_.connections.end(connection_id);
-  if (!session_ids.empty()) (void)ground_.store.end_connection_of(session_ids);
+  if (!session_ids.empty()) (void)ground_.store.sessions.end_connection_of(session_ids);
   at_once(session_ids.size(), [&](std::size_t i) {
     // A box that cannot be told waits for the detach time of this server.
     if (const auto box = ground_.sandbox.look_at(session_ids[i]); box.ok()) {

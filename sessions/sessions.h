@@ -5,17 +5,20 @@
 #include <string>
 
 #include "sandbox/base/result.h"
-#include "sessions/boxes.h"
-#include "sessions/connection_sessions.h"
-#include "sessions/ground.h"
-#include "sessions/session_ends.h"
 #include "sessions/session_options.h"
-#include "sessions/session_room.h"
 #include "sessions/session_state.h"
-#include "sessions/session_states.h"
-#include "sessions/spare_pool.h"
+#include "sessions/session.h"
 
 namespace sessions {
+
+class BoxSpecs;
+class Boxes;
+class ConnectionSessions;
+class SessionEnds;
+class SessionRoom;
+class SessionStates;
+class SparePool;
+struct Ground;
 
 class Sessions {
  public:

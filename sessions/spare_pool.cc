@@ -8,7 +8,14 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/environment.h"
 #include "sessions/at_once.h"
+#include "sessions/session.h"
+#include "sessions/session_table.h"
+#include "sessions/spare_table.h"
 #include "sessions/session_time.h"
+#include "sessions/ground.h"
+#include "sessions/boxes.h"
+#include "sessions/session_ends.h"
+#include "sessions/box_specs.h"
 
 namespace sessions {
 
@@ -31,7 +38,7 @@ constexpr milliseconds kAnswerPatience{500};
 
 base::Status SparePool::start() {
   if (ground_.config.spare_sessions == 0) return base::done();
-  TRY(ground_.store.ensure_spare_principal());
+  TRY(ground_.store.spares.ensure_principal());
   maker_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });
   return base::done();
 }
@@ -85,11 +92,11 @@ void SparePool::keep(const std::stop_token& stop) {
 base::Result<Session> SparePool::make(const std::stop_token& stop) {
   const Session wanted = ground_.new_session(kSparePrincipal, ground_.quotas.now().default_limits);
   ground_.sandbox.wait_until_warm(TRY(specs_.environment_of(wanted)), stop);
-  const Session session = TRY(ground_.store.create_session(
+  const Session session = TRY(ground_.store.sessions.create(
       wanted, ground_.config.own_ids, std::numeric_limits<std::int64_t>::max()));
   const auto box = boxes_.box_of(session);
   // Another server's sweep may have taken it for left over, when this took very long.
-  auto now = ground_.store.find_session(kSparePrincipal, session.id);
+  auto now = ground_.store.sessions.find(kSparePrincipal, session.id);
   if (box.ok() && now.ok() && now.value().status == SessionStatus::kReady) return now;
   end(session, box.ok() ? "it is not as it was made" : box.error().message);
   return box.ok() ? base::error(base::Error::Kind::kUnavailable, "a spare session was lost")
@@ -99,9 +106,9 @@ base::Result<Session> SparePool::make(const std::stop_token& stop) {
 // Withdrawn first: what somebody else has got meanwhile is left alone. One whose row cannot be
 // changed now ends all the same, and the sweep finds the row.
 void SparePool::end(const Session& spare, const std::string& why) {
-  const auto withdrawn = ground_.store.withdraw_spare(spare.id, why);
+  const auto withdrawn = ground_.store.spares.withdraw(spare.id, why);
   if (withdrawn.ok() && !withdrawn.value()) {
-    const auto row = ground_.store.session_is_live(spare.id);
+    const auto row = ground_.store.sessions.is_live(spare.id);
     if (!row.ok() || row.value()) return;  // somebody has it
   }
   // One that does not answer is left to the sweep: it ends by itself some time after this server.
@@ -111,9 +118,9 @@ void SparePool::end(const Session& spare, const std::string& why) {
 }
 
 base::Result<std::optional<Session>> SparePool::adopt(const Session& wanted,
-                                                      const Store::Bounds& bounds) {
+                                                      const SessionBounds& bounds) {
   while (const auto spare = take(wanted)) {
-    auto adopted = ground_.store.adopt_session(spare->id, wanted, bounds);
+    auto adopted = ground_.store.spares.adopt(spare->id, wanted, bounds);
     const bool gone = !adopted.ok() && adopted.error().kind == base::Error::Kind::kNotFound;
     if (adopted.ok()) tell_box(adopted.value(), wanted);
     const std::lock_guard lock(mutex_);

@@ -13,11 +13,16 @@
 #include <vector>
 
 #include "sandbox/base/result.h"
-#include "sessions/boxes.h"
-#include "sessions/ground.h"
-#include "sessions/session_ends.h"
+#include "sessions/session_table.h"
+#include "sessions/session.h"
 
 namespace sessions {
+
+class BoxSpecs;
+class Boxes;
+class SessionEnds;
+struct Ground;
+struct SessionBounds;
 
 class SparePool {
  public:
@@ -29,8 +34,8 @@ class SparePool {
   // Makes no more, and ends those that there are.
   void stop();
   // Returns one that is as `wanted` is and has become that; nothing: there is none. Errors as of
-  // Store::adopt_session().
-  base::Result<std::optional<Session>> adopt(const Session& wanted, const Store::Bounds& bounds);
+  // SpareTable::adopt().
+  base::Result<std::optional<Session>> adopt(const Session& wanted, const SessionBounds& bounds);
   // Ends a spare session of a server that is gone.
   void sweep(const Session& spare);
 

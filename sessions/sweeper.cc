@@ -16,6 +16,11 @@
 #include "sandbox/files/session_contents.h"
 #include "sandbox/files/tree.h"
 #include "sessions/at_once.h"
+#include "sessions/past_table.h"
+#include "sessions/session.h"
+#include "sessions/session_lists.h"
+#include "sessions/session_table.h"
+#include "sessions/upkeep_table.h"
 #include "sessions/patience.h"
 #include "sessions/session_time.h"
 
@@ -94,7 +99,7 @@ void Sweeper::wait_for_next_sweep(const std::stop_token& stop) {
 void Sweeper::clear_up_after_ended() {
   const std::vector<std::string> ended = parts_.ended.take();
   at_once(ended.size(), [&](std::size_t i) {
-    const auto session = ground_.store.session_of_any(ended[i]);
+    const auto session = ground_.store.sessions.find_of_any(ended[i]);
     if (!session.ok()) return;
     const bool is_spare = session.value().principal_id == kSparePrincipal;
     is_spare ? parts_.spares.sweep(session.value()) : clear_up(session.value());
@@ -102,7 +107,7 @@ void Sweeper::clear_up_after_ended() {
 }
 
 void Sweeper::sweep(const std::stop_token& stop) {
-  const auto sessions = ground_.store.live_sessions();
+  const auto sessions = ground_.store.session_lists.live();
   if (!sessions.ok()) return;  // the database is busy: the next round does it
   const std::vector<Session>& live = sessions.value();
   const Moment now = ground_.config.clock();
@@ -113,11 +118,11 @@ void Sweeper::sweep(const std::stop_token& stop) {
   });
   if (!stop.stop_requested()) sweep_directories(live, now, *may_delete, stop);
   if (*may_delete && !stop.stop_requested()) {
-    (void)ground_.store.end_sweep();
+    (void)ground_.store.upkeep.end_sweep();
     pruner_.prune(stop, now);
   }
   for (int round = 0; round < kShrinkRoundsMax && !stop.stop_requested(); ++round) {
-    const auto more = ground_.store.shrink();
+    const auto more = ground_.store.past.shrink();
     if (!more.ok() || !more.value()) break;
     pause_for_box();  // tools want the database too
   }
@@ -135,8 +140,8 @@ std::optional<bool> Sweeper::may_delete_in_sweep(const std::vector<Session>& liv
   const auto unknown = static_cast<std::int64_t>(strangers(live, now).size());
   due.all += unknown;
   due.sessions += unknown;
-  const auto decided =
-      ground_.store.begin_sweep(now, served_since_ms_, due, ground_.quotas.now().retention_seconds);
+  const auto decided = ground_.store.upkeep.begin_sweep(now, served_since_ms_, due,
+                                                        ground_.quotas.now().retention_seconds);
   if (!decided.ok()) return std::nullopt;
   served_since_ms_ = now.uptime_ms;
   if (decided.value().has_begun) {
@@ -155,7 +160,7 @@ std::vector<std::string> Sweeper::strangers(const std::vector<Session>& live,
   for (const Session& session : live) known.insert(session.id);
   for (std::string& name : base::names_in(parent.value().get())) {
     if (known.contains(name) || !base::is_short_id(name, "session_")) continue;
-    const auto on_record = ground_.store.session_is_on_record(name);
+    const auto on_record = ground_.store.sessions.is_on_record(name);
     const bool is_strange = on_record.ok() && !on_record.value();
     if (is_strange && is_stale(ground_.files_of(name).path(),
                                now.now_ms - ground_.quotas.now().retention_seconds * 1000)) {
@@ -199,7 +204,7 @@ void Sweeper::clear_up(const Session& session) {
                          session.status == SessionStatus::kPaused ||
                          (session.status == SessionStatus::kProvisioning &&
                           base::now_ms() - session.last_used_at > kMakingMsMax);
-  if (was_alive) (void)ground_.store.set_session_status(session.id, SessionStatus::kStopped, "");
+  if (was_alive) (void)ground_.store.sessions.set_status(session.id, SessionStatus::kStopped, "");
   owned = base::error(base::Error::Kind::kNotFound, "");  // who deletes takes it anew
   if (!session.name && session.ends_with_connection && parts_.ends.is_left(session)) {
     (void)parts_.ends.delete_if_nothing(session,
@@ -213,7 +218,7 @@ void Sweeper::sweep_directories(const std::vector<Session>& live, const Moment& 
   const auto parent = base::open_file(AT_FDCWD, top, O_RDONLY | O_DIRECTORY);
   if (!parent.ok()) return;
   // Deleted ones whose end was cut short.
-  if (const auto unburied = ground_.store.unburied_sessions(); unburied.ok()) {
+  if (const auto unburied = ground_.store.session_lists.unburied(); unburied.ok()) {
     for (const Session& session : unburied.value()) {
       if (stop.stop_requested()) return;
       (void)parts_.ends.bury(session);
@@ -228,14 +233,14 @@ void Sweeper::sweep_directories(const std::vector<Session>& live, const Moment& 
   // Directories of destroyed sessions may have been made again by somebody who came too late.
   for (const std::string& name : base::names_in(parent.value().get())) {
     if (!base::is_short_id(name, "session_")) continue;
-    const auto is_live = ground_.store.session_is_live(name);
-    const auto on_record = ground_.store.session_is_on_record(name);
+    const auto is_live = ground_.store.sessions.is_live(name);
+    const auto on_record = ground_.store.sessions.is_on_record(name);
     const bool is_left = is_live.ok() && !is_live.value() && on_record.ok() && on_record.value();
     if (is_left) (void)remove(name);
   }
   if (may_delete) {
     for (const std::string& name : strangers(live, now)) {
-      const auto on_record = ground_.store.session_is_on_record(name);
+      const auto on_record = ground_.store.sessions.is_on_record(name);
       if (!on_record.ok() || on_record.value() || !remove(name)) continue;
       ground_.config.notify({Notice::Level::kInfo,
                              "directory deleted: the database knows of no such session", "", name});

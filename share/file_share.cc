@@ -13,6 +13,8 @@
 #include "sandbox/base/random_id.h"
 #include "sandbox/base/utf8.h"
 #include "sessions/sha256.h"
+#include "sessions/share_table.h"
+#include "sessions/upkeep_table.h"
 #include "share/mime.h"
 #include "share/share_folder.h"
 
@@ -154,7 +156,7 @@ base::Result<sessions::Share> FileShare::publish(int source_fd,
     if (::fsync(target.get()) != 0) return Error::from_errno("fsync");
     if (::rename(partial.c_str(), stored_path(share).c_str()) != 0)
       return Error::from_errno("rename");
-    return store_->insert_share(share);
+    return store_->shares.insert(share);
   }();
   if (!made.ok()) {
     remove_directory(home);
@@ -165,7 +167,7 @@ base::Result<sessions::Share> FileShare::publish(int source_fd,
 
 base::Status FileShare::revoke(const std::string& principal_id, const std::string& id) const {
   // The row first: what is listed must have its file.
-  TRY(store_->revoke_share(principal_id, id));
+  TRY(store_->shares.revoke(principal_id, id));
   remove_directory(directory_ + "/" + id);
   return base::done();
 }
@@ -173,11 +175,11 @@ base::Status FileShare::revoke(const std::string& principal_id, const std::strin
 std::vector<sessions::Share> FileShare::sweep() const {
   const std::int64_t now = base::now_ms();
   std::vector<sessions::Share> removed;
-  if (!store_->may_delete_by_time(now)) return removed;
-  if (const auto expired = store_->expired_shares(now); expired.ok()) {
+  if (!store_->upkeep.may_delete_by_time(now)) return removed;
+  if (const auto expired = store_->shares.expired(now); expired.ok()) {
     for (const sessions::Share& share : expired.value()) {
       // The row first: what is listed must have its file.
-      if (!store_->delete_share(share.id).ok()) continue;
+      if (!store_->shares.remove(share.id).ok()) continue;
       remove_directory(directory_ + "/" + share.id);
       removed.push_back(share);
     }
@@ -192,7 +194,7 @@ std::vector<sessions::Share> FileShare::sweep() const {
         static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1000 > now - kOrphanMs) {
       continue;
     }
-    const auto known = store_->share_exists(name);
+    const auto known = store_->shares.exists(name);
     if (!known.ok() || known.value()) continue;
     const std::int64_t age_ms = now - static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1000;
     const bool is_whole = holds_a_whole_copy(directory_ + "/" + name);

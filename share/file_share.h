@@ -8,6 +8,7 @@
 
 #include "sandbox/base/fd.h"
 #include "sandbox/base/result.h"
+#include "sessions/share.h"
 #include "sessions/store.h"
 
 namespace share {

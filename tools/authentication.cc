@@ -8,6 +8,8 @@
 #include "mcp/auth/challenges.h"
 #include "sandbox/base/clock.h"
 #include "sandbox/wire/json.h"
+#include "sessions/principal_table.h"
+#include "sessions/token_table.h"
 #include "tools/scopes.h"
 
 namespace tools {
@@ -50,7 +52,7 @@ class Authentication {
 
  private:
   [[nodiscard]] Decision by_store(std::string_view secret) const {
-    const auto token = store_.use_token(secret, base::now_ms());
+    const auto token = store_.tokens.use(secret, base::now_ms());
     if (token.ok()) return mcp::Principal{token.value().principal_id, token.value().scopes};
     if (token.error().kind == Error::Kind::kNotFound) {
       return challenges_.invalid_token(token.error().message);
@@ -65,7 +67,7 @@ class Authentication {
     // Brackets and quotes: no principal of hutch token create has such a name.
     const std::string name =
         sandbox::wire::print_json(nlohmann::json::array({subject.issuer, subject.subject}));
-    const auto id = store_.ensure_principal(name);
+    const auto id = store_.principals.ensure(name);
     if (!id.ok()) return fault(id.error());
     mcp::Principal principal{id.value(), {}};
     if (!subject.may_change) principal.scopes = {kScopeRead};

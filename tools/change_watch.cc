@@ -15,6 +15,7 @@
 #include "sessions/run_state.h"
 #include "sessions/runs.h"
 #include "sessions/sessions.h"
+#include "sessions/share_table.h"
 #include "sessions/store.h"
 #include "tools/run_reply.h"
 #include "tools/tool_kit.h"
@@ -334,7 +335,7 @@ ChangeWatch::Seen ChangeWatch::see_file(const Key& key, const SandboxUri& uri, G
   const std::string& principal_id = std::get<1>(key);
   Seen seen;
   if (uri.authority == kSharedAuthority) {
-    const auto share = services_.store.find_share(principal_id, shared_id_of(uri.path));
+    const auto share = services_.store.shares.find(principal_id, shared_id_of(uri.path));
     seen.print = share.ok() ? "shared " + share.value().sha256 : kNothing;
     return seen;
   }

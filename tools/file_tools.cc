@@ -15,6 +15,7 @@
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
 #include "sessions/boxes.h"
+#include "sessions/file_table.h"
 #include "sessions/runs.h"
 #include "sessions/session.h"
 #include "sessions/store.h"
@@ -288,7 +289,7 @@ base::Result<Changes> changes_of(const Services& services, const std::string& se
                                  const sandbox::files::ListResult& listed, std::int64_t since_ms) {
   std::set<std::string> paths;
   for (const auto& entry : listed.entries) paths.insert(entry.path);
-  return services.store.file_changes(session_id, since_ms, paths);
+  return services.store.files.changes(session_id, since_ms, paths);
 }
 
 std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }

@@ -1,6 +1,7 @@
 #include "sandbox/base/clock.h"
 #include "sessions/grants.h"
 #include "sessions/manager_config.h"
+#include "sessions/sealing_key_table.h"
 #include "sessions/store.h"
 #include "tools/change_watch.h"
 #include "tools/languages.h"
@@ -17,7 +18,7 @@ namespace {
 // Returns none, and reports a fault, where they cannot be read.
 std::vector<mcp::StateKey> state_keys(const mcp::Server& server, sessions::Store& store) {
   std::vector<mcp::StateKey> keys;
-  const auto kept = store.sealing_keys(base::now_ms());
+  const auto kept = store.sealing_keys.newest(base::now_ms());
   if (!kept.ok()) {
     server.report_fault("keys for the state of requests: " + kept.error().message);
     return keys;

@@ -10,6 +10,7 @@
 #include "sessions/manager_config.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
+#include "sessions/run_table.h"
 #include "sessions/runs.h"
 #include "sessions/session.h"
 #include "sessions/sessions.h"
@@ -245,13 +246,13 @@ json with_runs(json schema) {
 base::Result<std::vector<sessions::RunHead>> runs_as_they_are(const Services& services,
                                                               const sessions::Session& session) {
   std::map<std::string, std::string> unfinished;
-  for (const auto& run : TRY(services.store.runs_of_session(session.id, kRunsListed))) {
+  for (const auto& run : TRY(services.store.runs.of_session(session.id, kRunsListed))) {
     if (run.finished_at) continue;
     const auto state =
         services.runs.wait(session.principal_id, run.id, {}, {}, sessions::Reader::kNobody);
     unfinished[run.id] = state.ok() ? std::string(name_of(state.value().run.status)) : run.status;
   }
-  auto runs = TRY(services.store.runs_of_session(session.id, kRunsListed));
+  auto runs = TRY(services.store.runs.of_session(session.id, kRunsListed));
   for (sessions::RunHead& run : runs) {
     const auto now = unfinished.find(run.id);
     if (now != unfinished.end() && !run.finished_at) run.status = now->second;
@@ -288,7 +289,7 @@ base::Status check_session_of_run(const Services& services, const Arguments& arg
   if (!arguments.has("session_id")) return base::done();
   const std::string& principal = context.principal().id;
   const std::string wanted = arguments.text("session_id");
-  const auto run = TRY(services.store.find_run(principal, arguments.text("run_id")));
+  const auto run = TRY(services.store.runs.find(principal, arguments.text("run_id")));
   if (wanted == run.session_id) return base::done();
   if (TRY(services.sessions.find(principal, wanted)).id == run.session_id) return base::done();
   return base::error(base::Error::Kind::kInvalid, run.id + " is a run of session " +

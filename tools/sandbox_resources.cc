@@ -11,6 +11,9 @@
 #include "sandbox/files/box_files.h"
 #include "sandbox/run.h"
 #include "sessions/boxes.h"
+#include "sessions/run_table.h"
+#include "sessions/session_lists.h"
+#include "sessions/share_table.h"
 #include "sessions/session.h"
 #include "sessions/sessions.h"
 #include "sessions/store.h"
@@ -94,7 +97,7 @@ json resource_of(const std::string& uri, const std::string& name, const std::str
 }  // namespace
 
 void SandboxResources::add_shared(const std::string& principal_id, json& items) const {
-  const auto shares = services_.store.list_shares(principal_id);
+  const auto shares = services_.store.shares.list(principal_id);
   if (!shares.ok()) return;
   for (const sessions::Share& one : shares.value()) {
     if (items.size() >= kListedMax) return;
@@ -106,14 +109,14 @@ void SandboxResources::add_shared(const std::string& principal_id, json& items) 
 
 void SandboxResources::add_written(const std::string& principal_id, json& items) const {
   sessions::Store& store = services_.store;
-  const auto found = store.newest_sessions(principal_id, false, kSessionsLookedAt);
+  const auto found = store.session_lists.newest(principal_id, false, kSessionsLookedAt);
   if (!found.ok()) return;
   for (const sessions::Session& session : found.value()) {
-    const auto runs = store.runs_of_session(session.id, kRunsLookedAt);
+    const auto runs = store.runs.of_session(session.id, kRunsLookedAt);
     if (!runs.ok()) continue;
     std::set<std::string> seen;  // a newer run has said what became of it
     for (const sessions::RunHead& row : runs.value()) {
-      const auto record = store.record_of_run(row.id);
+      const auto record = store.runs.record_of(row.id);
       if (!record.ok() || !record.value()) continue;
       const auto run = sandbox::run_from_json(json::parse(*record.value(), nullptr, false));
       if (!run.ok()) continue;
@@ -155,7 +158,7 @@ json SandboxResources::templates() {
 
 mcp::ReadAnswer SandboxResources::read_shared(const std::string& uri, const std::string& path,
                                               const std::string& principal_id) const {
-  const auto found = services_.store.find_share(principal_id, shared_id_of(path));
+  const auto found = services_.store.shares.find(principal_id, shared_id_of(path));
   if (!found.ok()) return mcp::NotFound{};
   if (found.value().bytes > kReadBytesMax) return too_large(uri, found.value().bytes);
   // A copy of our own, out of reach of any box.

@@ -8,6 +8,7 @@
 #include "sessions/boxes.h"
 #include "sessions/manager_config.h"
 #include "sessions/session.h"
+#include "sessions/share_table.h"
 #include "tools/folder_zip.h"
 #include "tools/share_link.h"
 #include "tools/sandbox_uri.h"

@@ -1,5 +1,6 @@
 #include "tools/share_link.h"
 
+#include "sessions/share_table.h"
 #include "tools/sandbox_uri.h"
 
 namespace tools {

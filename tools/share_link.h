@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "sessions/share.h"
 #include "sessions/store.h"
 
 namespace tools {

@@ -14,6 +14,7 @@
 #include "sandbox/wire/json.h"
 #include "sessions/boxes.h"
 #include "sessions/connection_sessions.h"
+#include "sessions/file_table.h"
 #include "sessions/manager_config.h"
 #include "sessions/session.h"
 #include "sessions/session_directory.h"
@@ -193,7 +194,7 @@ base::Result<sessions::FileRecord> record_written(const Services& services,
       base::now_ms()};
   // The file is written, and a caller who heard of a failure would write again: a full disk or a
   // database that is busy for long cost the record, not the answer.
-  const auto kept = services.store.record_file(record);
+  const auto kept = services.store.files.record(record);
   const bool tolerated = kept.ok() || kept.error().kind == base::Error::Kind::kLimit ||
                          kept.error().kind == base::Error::Kind::kUnavailable;
   if (!tolerated) return kept.error();

@@ -13,6 +13,7 @@
 #include "mcp/tool.h"
 #include "sandbox/base/result.h"
 #include "sandbox/files/box_files.h"
+#include "sessions/file_record.h"
 #include "sessions/session.h"
 #include "tools/arguments.h"
 #include "tools/tools.h"

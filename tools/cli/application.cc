@@ -17,7 +17,10 @@
 #include "sessions/grants.h"
 #include "sessions/manager.h"
 #include "sessions/manager_config.h"
+#include "sessions/principal_table.h"
+#include "sessions/upkeep_table.h"
 #include "sessions/quotas.h"
+#include "sessions/readiness.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/granted_network.h"
 #include "tools/cli/logging.h"
@@ -157,14 +160,14 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   for (const auto& [credential, value] : indexes.logins) {
     TRY(keep_credential(settings, *app->store_, {credential, "value", "", 0}, value));
   }
-  app->principal_id_ = TRY(app->store_->ensure_principal("local"));
+  app->principal_id_ = TRY(app->store_->principals.ensure("local"));
   app->share_ = TRY(share::FileShare::open(settings.state_directory + "/shared", *app->store_));
   (void)app->share_->sweep();  // also for a command that ends before the manager has swept
   sessions::ManagerConfig config;
   config.sweep_others = [&share = *app->share_, &store = *app->store_,
                          directory = settings.state_directory] {
     (void)share.sweep();
-    if (!store.may_delete_by_time(base::now_ms())) return;
+    if (!store.upkeep.may_delete_by_time(base::now_ms())) return;
     for (const std::string& id : rest::Uploads::sweep_all(directory + "/sessions")) {
       spdlog::info("deleted {}: no piece of it has come for a day", id);
     }

@@ -12,6 +12,7 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/wire/json.h"
 #include "sessions/network_journals.h"
+#include "sessions/network_table.h"
 #include "tools/cli/commands.h"
 #include "tools/text_window.h"
 
@@ -81,7 +82,7 @@ using Key = std::pair<std::int64_t, std::string>;
 // Prints again the requests in `open` that have ended, and takes them out of it.
 base::Status tell_ends(sessions::Store& store, bool as_json, std::set<Key>& open) {
   for (auto key = open.begin(); key != open.end();) {
-    const auto one = TRY(store.network_request(key->second, key->first));
+    const auto one = TRY(store.network.request(key->second, key->first));
     if (one && one->request.is_open) {
       ++key;
       continue;
@@ -93,7 +94,7 @@ base::Status tell_ends(sessions::Store& store, bool as_json, std::set<Key>& open
 }
 
 base::Status tell_what_is_gone(sessions::Store& store, const AuditOptions& options) {
-  const std::int64_t gone = TRY(store.network_requests_gone());
+  const std::int64_t gone = TRY(store.network.requests_gone());
   if (gone > 0 && !options.as_json) {
     std::cerr << "hutch: " << gone << " older ones have made way for newer ones\n";
   }
@@ -111,7 +112,7 @@ base::Result<int> run_audit(Application& app, const AuditOptions& options) {
   std::set<Key> open;
   while (true) {
     TRY(app.services().journals.take_all());
-    const auto found = TRY(app.store().network_requests(wanted));
+    const auto found = TRY(app.store().network.requests(wanted));
     TRY(tell_ends(app.store(), options.as_json, open));
     for (const sessions::AuditedRequest& one : found) {
       const Key key{one.request.number, one.session_id};

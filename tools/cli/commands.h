@@ -12,6 +12,7 @@
 
 #include "sandbox/base/result.h"
 #include "sandbox/run.h"
+#include "sessions/credential_table.h"
 #include "tools/cli/application.h"
 #include "tools/cli/settings.h"
 

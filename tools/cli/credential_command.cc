@@ -13,6 +13,7 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/base/process.h"
 #include "sandbox/wire/json.h"
+#include "sessions/credential_table.h"
 #include "sessions/sealing.h"
 #include "sessions/store.h"
 #include "tools/cli/commands.h"
@@ -118,7 +119,7 @@ base::Result<std::string> printed_by(const std::string& command) {
 
 base::Result<std::string> value_in(const Settings& settings, const std::string& name) {
   const auto store = TRY(open_store(settings));
-  const auto stored = TRY(store->find_credential(name));
+  const auto stored = TRY(store->credentials.find(name));
   const auto key = TRY(key_of(settings));
   const std::string text = TRY(sessions::unseal(key, stored.sealed, stored.source + " " + name));
   return stored.source == "command" ? printed_by(text) : base::Result<std::string>(text);
@@ -132,7 +133,7 @@ base::Status keep_credential(const Settings& settings, sessions::Store& store,
   const std::string purpose = credential.source + " " + credential.credential.name;
   credential.sealed = TRY(sessions::seal(key, text, purpose));
   credential.updated_at = base::now_ms();
-  return store.put_credential(credential);
+  return store.credentials.put(credential);
 }
 
 base::Result<int> credential_set(const Settings& settings, const CredentialOptions& options) {
@@ -165,7 +166,7 @@ base::Result<int> credential_set(const Settings& settings, const CredentialOptio
 
 base::Result<int> credential_list(const Settings& settings, bool as_json) {
   const auto store = TRY(open_store(settings));
-  const auto all = TRY(store->list_credentials());
+  const auto all = TRY(store->credentials.list());
   json list = json::array();
   for (const sessions::StoredCredential& stored : all) {
     list.push_back({{"name", stored.credential.name},
@@ -190,7 +191,7 @@ base::Result<int> credential_list(const Settings& settings, bool as_json) {
 
 base::Result<int> credential_remove(const Settings& settings, const std::string& name) {
   const auto store = TRY(open_store(settings));
-  TRY(store->remove_credential(name));
+  TRY(store->credentials.remove(name));
   std::cout << "removed " << name << "\n";
   return 0;
 }

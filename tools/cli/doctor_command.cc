@@ -12,6 +12,7 @@
 #include "sandbox/zygote.h"
 #include "sessions/certificates.h"
 #include "sessions/sessions.h"
+#include "sessions/upkeep_table.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/doctor_proof.h"
 #include "tools/cli/network_proxy.h"
@@ -114,7 +115,7 @@ std::optional<Finding> deletion_finding(const Settings& settings) {
   if (::access(database.c_str(), R_OK) != 0) return std::nullopt;
   const auto store = sessions::Store::open(database);
   if (!store.ok()) return std::nullopt;  // other lines say so
-  const auto upkeep = store.value()->upkeep();
+  const auto upkeep = store.value()->upkeep.find();
   if (!upkeep.ok() || !upkeep.value().held_at) return std::nullopt;
   return Finding{"deletion", Finding::State::kWeaker, sessions::words_of_hold(upkeep.value()),
                  "set the clock if it is wrong"};

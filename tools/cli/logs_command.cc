@@ -1,5 +1,6 @@
 // hutch logs: what a run has printed, and prints.
 #include "sessions/run_state.h"
+#include "sessions/run_table.h"
 #include "sessions/runs.h"
 #include "sessions/sessions.h"
 #include "tools/cli/commands.h"
@@ -16,9 +17,9 @@ namespace {
 // Returns `id` where it is a run's, else the id of the newest run of the session that it names.
 // Fails with kNotFound where nothing has run in that session yet.
 base::Result<std::string> run_meant_by(Application& app, const std::string& id) {
-  if (const auto run = app.store().find_run(app.principal_id(), id); run.ok()) return id;
+  if (const auto run = app.store().runs.find(app.principal_id(), id); run.ok()) return id;
   const auto session = TRY(app.services().sessions.find(app.principal_id(), id));
-  const auto runs = TRY(app.store().runs_of_session(session.id, 1));
+  const auto runs = TRY(app.store().runs.of_session(session.id, 1));
   if (!runs.empty()) return runs.front().id;
   return base::error(Error::Kind::kNotFound, "nothing has run in " + id + " yet");
 }

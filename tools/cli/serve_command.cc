@@ -15,6 +15,9 @@
 #include "sessions/manager_config.h"
 #include "sessions/sessions.h"
 #include "sessions/processor_weights.h"
+#include "sessions/readiness.h"
+#include "sessions/run_table.h"
+#include "sessions/token_table.h"
 #include "tools/authentication.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/logging.h"
@@ -124,7 +127,7 @@ void warn_about_door(Application& app, bool no_auth) {
     return announce("warning",
                     "--no-auth: whoever reaches this address on this machine may run code as you");
   }
-  const auto tokens = app.store().list_tokens();
+  const auto tokens = app.store().tokens.list();
   if (!app.settings().oauth && tokens.ok() && tokens.value().empty()) {
     announce("info",
              "no token exists: hutch token create makes one, and this server takes it at once");
@@ -159,7 +162,7 @@ void print_readiness(Application& app, std::ostream& out) {
 std::string print_metrics(Application& app) {
   std::ostringstream out;
   print_readiness(app, out);
-  const auto counts = app.store().counts();
+  const auto counts = app.store().runs.counts();
   if (!counts.ok()) return out.str();
   out << "# HELP hutch_runs Runs on record.\n# TYPE hutch_runs gauge\n";
   for (const auto& [status, count] : counts.value().runs) {

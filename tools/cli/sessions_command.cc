@@ -6,6 +6,9 @@
 
 #include "sandbox/base/clock.h"
 #include "sandbox/wire/json.h"
+#include "sessions/audit_table.h"
+#include "sessions/run_table.h"
+#include "sessions/upkeep_table.h"
 #include "sessions/manager.h"
 #include "sessions/session_directory.h"
 #include "sessions/session_states.h"
@@ -80,12 +83,12 @@ base::Result<int> show(Application& app, const std::string& id, bool as_json) {
   session["directory"] =
       sessions::SessionDirectory(app.settings().state_directory, state.session.id).path();
   session["runs"] = json::array();
-  const auto runs = TRY(app.store().runs_of_session(state.session.id, kRunsShown));
+  const auto runs = TRY(app.store().runs.of_session(state.session.id, kRunsShown));
   for (const auto& run : runs) {
     session["runs"].push_back(
         {{"run_id", run.id}, {"language", run.language}, {"status", run.status}});
   }
-  session["audit"] = audit_of(TRY(app.store().audit_of_session(state.session.id, kAuditShown)));
+  session["audit"] = audit_of(TRY(app.store().audit.of_session(state.session.id, kAuditShown)));
   if (as_json) {
     std::cout << sandbox::wire::print_json(session) << "\n";
     return 0;
@@ -141,7 +144,7 @@ base::Result<int> run_sessions(Application& app, SessionAction action, const std
 }
 
 base::Result<int> expire_sessions(Application& app) {
-  const bool was_held = TRY(app.store().release_deletion());
+  const bool was_held = TRY(app.store().upkeep.release_deletion());
   app.manager().sweep({});
   std::cout << (was_held ? "deleted what is over its time\n" : "nothing was held back\n");
   return 0;

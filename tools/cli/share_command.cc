@@ -13,6 +13,7 @@
 
 #include "sandbox/base/clock.h"
 #include "sandbox/wire/json.h"
+#include "sessions/share_table.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/terminal.h"
 
@@ -72,7 +73,7 @@ std::string place_of(const sessions::Share& share, const std::string& target) {
 }  // namespace
 
 base::Result<int> share_list(Application& app, bool as_json) {
-  const auto shares = TRY(app.store().list_shares(app.principal_id()));
+  const auto shares = TRY(app.store().shares.list(app.principal_id()));
   if (as_json) {
     print_as_json(app, shares);
   } else if (shares.empty()) {
@@ -85,14 +86,14 @@ base::Result<int> share_list(Application& app, bool as_json) {
 
 base::Result<int> share_remove(Application& app, const std::string& id) {
   // Whoever shared it: the state directory is the operator's.
-  const sessions::Share share = TRY(app.store().find_linked_share(id));
+  const sessions::Share share = TRY(app.store().shares.find_linked(id));
   TRY(app.share().revoke(share.principal_id, id));
   std::cout << "taken back: " << id << "\n";
   return 0;
 }
 
 base::Result<int> share_get(Application& app, const std::string& id, const std::string& target) {
-  const sessions::Share share = TRY(app.store().find_share(app.principal_id(), id));
+  const sessions::Share share = TRY(app.store().shares.find(app.principal_id(), id));
   const base::UniqueFd source = TRY(app.share().open_stored(share));
   const std::string content = TRY(base::read_all(source.get(), share::kShareBytesMax));
   if (target == "-") {

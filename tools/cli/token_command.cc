@@ -7,6 +7,8 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
 #include "sandbox/wire/json.h"
+#include "sessions/principal_table.h"
+#include "sessions/token_table.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/logging.h"
 #include "tools/scopes.h"
@@ -75,14 +77,14 @@ base::Result<int> token_create(const Settings& settings, const TokenOptions& opt
   const auto store = TRY(open_store(settings));
   sessions::Token token;
   token.id = base::random_id("token_");
-  token.principal_id = TRY(store->ensure_principal(options.principal));
+  token.principal_id = TRY(store->principals.ensure(options.principal));
   if (!options.name.empty()) token.name = options.name;
   token.scopes = options.scopes;
   token.created_at = base::now_ms();
   if (options.expires_in_seconds > 0) {
     token.expires_at = token.created_at + options.expires_in_seconds * 1000;
   }
-  const std::string secret = TRY(store->create_token(token));
+  const std::string secret = TRY(store->tokens.create(token));
   std::cout << token.id << " acts for " << options.principal << ", "
             << (token.expires_at ? "until " + base::to_rfc3339(*token.expires_at)
                                  : std::string("until it is revoked"))
@@ -90,13 +92,13 @@ base::Result<int> token_create(const Settings& settings, const TokenOptions& opt
             << secret << "\n";
   if (std::cout.flush()) return 0;
   // Nobody has read it, and nobody can any more.
-  (void)TRY(store->revoke_token(token.id, base::now_ms()));
+  (void)TRY(store->tokens.revoke(token.id, base::now_ms()));
   return base::error(Error::Kind::kUnavailable, "the token could not be printed, and was revoked");
 }
 
 base::Result<int> token_list(const Settings& settings, bool as_json) {
   const auto store = TRY(open_store(settings));
-  const auto tokens = TRY(store->list_tokens());
+  const auto tokens = TRY(store->tokens.list());
   if (as_json) {
     json all = json::array();
     for (const sessions::Token& token : tokens) all.push_back(as_object(token));
@@ -115,7 +117,7 @@ base::Result<int> token_list(const Settings& settings, bool as_json) {
 
 base::Result<int> token_revoke(const Settings& settings, const std::string& id_or_name) {
   const auto store = TRY(open_store(settings));
-  const auto token = TRY(store->revoke_token(id_or_name, base::now_ms()));
+  const auto token = TRY(store->tokens.revoke(id_or_name, base::now_ms()));
   std::cout << "revoked " << token.id << "\n";
   return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "sandbox/base/clock.h"
 #include "sessions/quotas.h"
+#include "sessions/run_table.h"
 #include "sessions/runs.h"
 #include "sessions/session.h"
 #include "sessions/session_state.h"
@@ -134,7 +135,7 @@ base::Result<Response> run(const Services& services, const Request& request,
 base::Result<Response> look_at_run(const Services& services, const Request& request) {
   const sessions::Session session = TRY(session_of(services, request));
   const std::string& id = request.parameters.at("run");
-  const auto row = services.store.find_run(request.principal.id, id);
+  const auto row = services.store.runs.find(request.principal.id, id);
   if (!row.ok() || row.value().session_id != session.id) {
     return base::error(Error::Kind::kNotFound,
                        "there is no run " + id + " in sandbox " + session.id);

@@ -14,6 +14,7 @@
 
 #include "mcp/http/budget.h"
 #include "mcp/http/message.h"
+#include "sessions/session.h"
 #include "tools/ports/head.h"
 #include "tools/ports/pump.h"
 #include "tools/tools.h"

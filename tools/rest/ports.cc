@@ -14,6 +14,7 @@
 #include "sessions/host_id.h"
 #include "sessions/session.h"
 #include "sessions/session_states.h"
+#include "sessions/session_table.h"
 #include "sessions/session_time.h"
 #include "sessions/session_tokens.h"
 #include "sessions/sessions.h"
@@ -181,7 +182,7 @@ base::Result<LetIn> let_in(const Services& services, const Request& head, const 
   auto session = session_at_host(services, head, place);
   if (session.ok()) return LetIn{std::move(session).value()};
   if (services.public_ports) {
-    auto any = services.store.session_of_any(place.session);
+    auto any = services.store.sessions.find_of_any(place.session);
     const bool is_public = any.ok() && any.value().public_ports && lives(any.value());
     if (is_public) return LetIn{std::move(any).value(), true};
   }

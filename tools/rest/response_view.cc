@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/wire/json.h"
+#include "sessions/share_table.h"
 
 namespace tools::rest {
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "sandbox/run.h"
+#include "sessions/share_table.h"
 #include "sessions/store.h"
 #include "tools/rest/process.h"
 

@@ -10,6 +10,8 @@
 #include "sessions/boxes.h"
 #include "sessions/kept_calls.h"
 #include "sessions/manager_config.h"
+#include "sessions/run_table.h"
+#include "sessions/share_table.h"
 #include "sessions/runs.h"
 #include "sessions/session.h"
 #include "sessions/session_states.h"
@@ -57,7 +59,7 @@ base::Result<sessions::Session> session_of(const Services& services, const Reque
 
 base::Result<json> whole(const Services& services, const sessions::Session& session) {
   ResponseParts parts{session.name.value_or(session.id), session, {}, {}};
-  auto runs = TRY(services.store.runs_of_session(session.id, kCallsMax));
+  auto runs = TRY(services.store.runs.of_session(session.id, kCallsMax));
   std::reverse(runs.begin(), runs.end());
   for (const sessions::RunHead& run : runs) {
     const auto posted = services.kept_calls.find(session.id, run.id);
@@ -66,7 +68,7 @@ base::Result<json> whole(const Services& services, const sessions::Session& sess
     auto view = TRY(look_at(services, std::move(state)));
     parts.calls.push_back({call_from_json(posted.value()), std::move(view)});
   }
-  parts.shares = TRY(services.store.shares_of_session(session.id));
+  parts.shares = TRY(services.store.shares.of_session(session.id));
   return response_to_json(parts);
 }
 
@@ -125,7 +127,7 @@ base::Result<Response> remove(const Services& services, const Request& request) 
 base::Result<Response> list_files(const Services& services, const Request& request) {
   const sessions::Session session = TRY(session_of(services, request));
   json data = json::array();
-  for (const auto& share : TRY(services.store.shares_of_session(session.id))) {
+  for (const auto& share : TRY(services.store.shares.of_session(session.id))) {
     data.push_back(file_to_json(share));
   }
   return json_answer(200, {{"object", "list"}, {"data", std::move(data)}});
@@ -148,7 +150,7 @@ base::Result<Response> share_file(const Services& services, const Request& reque
 base::Result<Response> content(const Services& services, const Request& request) {
   const sessions::Session session = TRY(session_of(services, request));
   const std::string& id = request.parameters.at("file");
-  const auto share = services.store.find_share(request.principal.id, id);
+  const auto share = services.store.shares.find(request.principal.id, id);
   if (!share.ok() || share.value().session_id != session.id) {
     return base::error(Error::Kind::kNotFound, "there is no file " + id + " of this response");
   }

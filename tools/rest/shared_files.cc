@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
+#include "sessions/share_table.h"
 #include "tools/rest/download.h"
 #include "tools/rest/json_answer.h"
 #include "tools/rest/page/shared_css.h"
@@ -72,7 +73,7 @@ Response page(const Request& request, sessions::Store& store) {
   const std::string part = asked == request.query.end() ? "" : asked->second;
   if (part == "css") return static_file(kSharedCss, "text/css; charset=utf-8");
   if (part == "js") return static_file(kSharedJs, "text/javascript; charset=utf-8");
-  const auto share = store.find_linked_share(request.parameters.at("id"));
+  const auto share = store.shares.find_linked(request.parameters.at("id"));
   if (part == "about") {
     Response response =
         share.ok() ? json_answer(200, about(share.value()))
@@ -86,7 +87,7 @@ Response page(const Request& request, sessions::Store& store) {
 }
 
 Response file(const Request& request, sessions::Store& store, const share::FileShare& files) {
-  auto share = store.find_linked_share(request.parameters.at("id"));
+  auto share = store.shares.find_linked(request.parameters.at("id"));
   if (share.ok() && share.value().filename != request.parameters.at("filename")) {
     share = base::error(base::Error::Kind::kNotFound, "this link has another name at its end");
   }

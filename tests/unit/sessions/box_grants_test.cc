@@ -1,5 +1,8 @@
 // A live box is kept only as long as it has no more, and when idle no less, than its session may.
 #include "sessions/box_grants.h"
+#include "sessions/ground.h"
+#include "sessions/manager_config.h"
+#include "sessions/session_networks.h"
 
 #include <gtest/gtest.h>
 

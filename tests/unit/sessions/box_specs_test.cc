@@ -1,5 +1,12 @@
 // The plan of a box has what its session's row says, as far as this server's settings have it now.
 #include "sessions/box_specs.h"
+#include "sessions/ground.h"
+#include "sessions/manager_config.h"
+#include "sessions/network_table.h"
+#include "sessions/run_table.h"
+#include "sessions/session.h"
+#include "sessions/session_networks.h"
+#include "sessions/spare_table.h"
 
 #include <gtest/gtest.h>
 
@@ -42,7 +49,7 @@ class BoxSpecsTest : public testing::StoreFixture {
     run.session_id = session.id;
     run.language = language;
     run.queued_at = base::now_ms() - ago_ms;
-    EXPECT_TRUE(store_->insert_run(run).ok());
+    EXPECT_TRUE(store_->runs.insert(run).ok());
   }
 
   ManagerConfig config_;
@@ -140,7 +147,7 @@ TEST_F(BoxSpecsTest, OneNoteTellsOfAllThatIsMissing) {
 
 TEST_F(BoxSpecsTest, ASpareStartsWithTheLanguagesOfTheLastHour) {
   const Session session = created();
-  ASSERT_TRUE(store_->ensure_spare_principal().ok());
+  ASSERT_TRUE(store_->spares.ensure_principal().ok());
   Session spare = session;
   spare.principal_id = kSparePrincipal;
   EXPECT_EQ(plan(spare).value().ahead, std::vector{Language::kPython}) << "in any case";
@@ -154,7 +161,7 @@ TEST_F(BoxSpecsTest, ASpareStartsWithTheLanguagesOfTheLastHour) {
 
 TEST_F(BoxSpecsTest, AGrantThatCannotBeReadIsNoPlanWithoutIt) {
   const Session session = created();
-  ASSERT_TRUE(store_->set_network_grant(session.id, "no host at all", true, 1).ok());
+  ASSERT_TRUE(store_->network.set_grant(session.id, "no host at all", true, 1).ok());
   EXPECT_FALSE(plan(session).ok());
 }
 

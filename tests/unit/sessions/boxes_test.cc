@@ -1,5 +1,7 @@
 // A box is found where it lives, and else started, once, for a session that is there.
 #include "sessions/boxes.h"
+#include "sessions/session_table.h"
+#include "sessions/sqlite.h"
 
 #include <gtest/gtest.h>
 
@@ -50,7 +52,7 @@ TEST_F(BoxesTest, AStartThatFailsLeavesTheRowAsItWas) {
 
 TEST_F(BoxesTest, NoBoxStartsForADeletedOrDamagedSessionWhateverTheCallerHasSeen) {
   const Session known = kept();
-  ASSERT_TRUE(store_->set_session_status(known.id, SessionStatus::kDestroyed, "").value());
+  ASSERT_TRUE(store_->sessions.set_status(known.id, SessionStatus::kDestroyed, "").value());
   EXPECT_EQ(boxes().box_of(known).error().kind, Kind::kNotFound);
   EXPECT_EQ(boxes().box_of(row_of(known)).error().kind, Kind::kNotFound);
   const Session damaged = kept();
@@ -67,7 +69,7 @@ TEST_F(BoxesTest, ABoxWhoseSessionIsDeletedDuringItsStartIsEnded) {
   const Session session = kept();
   answer_with([&](const std::string& id, const std::string& call) {
     if (call == "start") {
-      EXPECT_TRUE(store_->set_session_status(id, SessionStatus::kDestroyed, "").value());
+      EXPECT_TRUE(store_->sessions.set_status(id, SessionStatus::kDestroyed, "").value());
     }
     return base::done();
   });

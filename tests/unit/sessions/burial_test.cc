@@ -11,7 +11,13 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/run.h"
+#include "sessions/file_table.h"
+#include "sessions/past_table.h"
+#include "sessions/run_table.h"
+#include "sessions/session_lists.h"
+#include "sessions/session_table.h"
 #include "sessions/migrations.h"
+#include "sessions/sqlite.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace {
@@ -47,24 +53,24 @@ class BurialTest : public sessions::testing::StoreFixture {
     run.note = kSecret;
     const FileRecord file{row.session_id, row.id, run.files_changed[0].path, "created", 1,
                           std::nullopt,   9};
-    return store_
-        ->finish_run(row.id, "failed", run.finished_at_ms, sandbox::run_to_json(run).dump(), {file})
+    return store_->runs
+        .finish(row.id, "failed", run.finished_at_ms, sandbox::run_to_json(run).dump(), {file})
         .value();
   }
 
   Session with_env() {
     Session wanted = session();
     wanted.env = {{"TOKEN", kSecret}};
-    return store_->create_session(wanted, std::nullopt, 1000).value();
+    return store_->sessions.create(wanted, std::nullopt, 1000).value();
   }
 
   void destroy(const Session& owner) {
-    EXPECT_TRUE(store_->set_session_status(owner.id, SessionStatus::kDestroyed, "").value());
-    ASSERT_TRUE(store_->set_buried(owner.id).ok());
+    EXPECT_TRUE(store_->sessions.set_status(owner.id, SessionStatus::kDestroyed, "").value());
+    ASSERT_TRUE(store_->past.set_buried(owner.id).ok());
   }
 
   void shrink() {
-    while (store_->shrink().value()) {
+    while (store_->past.shrink().value()) {
     }
   }
 
@@ -94,7 +100,7 @@ TEST_F(BurialTest, OfItsRunsStaysHowAndWhenTheyEnded) {
   const auto run = inserted(owner);
   ASSERT_TRUE(finish(run));
   destroy(owner);
-  const auto kept = store_->find_run(principal_, run.id).value();
+  const auto kept = store_->runs.find(principal_, run.id).value();
   EXPECT_EQ(kept.status, "failed");
   EXPECT_EQ(kept.record->find(kSecret), std::string::npos) << *kept.record;
   const auto shown = sandbox::run_from_json(json::parse(*kept.record)).value();
@@ -107,7 +113,7 @@ TEST_F(BurialTest, OfItsRunsStaysHowAndWhenTheyEnded) {
   EXPECT_EQ(shown.error->cause, sandbox::Cause::kOom);
   EXPECT_EQ(shown.stdout_bytes, 0);
   EXPECT_EQ(shown.note, "its session was deleted, and its output with it");
-  EXPECT_TRUE(store_->find_session(principal_, owner.id).value().env.empty());
+  EXPECT_TRUE(store_->sessions.find(principal_, owner.id).value().env.empty());
   EXPECT_EQ(number("SELECT count(*) FROM files"), 0);
 }
 
@@ -118,9 +124,9 @@ TEST_F(BurialTest, OthersAreLeftAlone) {
   ASSERT_TRUE(finish(run));
   destroy(owner);
   // Not one that is alive, whatever is asked.
-  ASSERT_TRUE(store_->set_buried(other.id).ok());
-  EXPECT_NE(store_->find_run(principal_, run.id).value().record->find(kSecret), std::string::npos);
-  EXPECT_EQ(store_->find_session(principal_, other.id).value().env, other.env);
+  ASSERT_TRUE(store_->past.set_buried(other.id).ok());
+  EXPECT_NE(store_->runs.find(principal_, run.id).value().record->find(kSecret), std::string::npos);
+  EXPECT_EQ(store_->sessions.find(principal_, other.id).value().env, other.env);
   EXPECT_EQ(number("SELECT count(*) FROM files"), 1);
 }
 
@@ -129,9 +135,9 @@ TEST_F(BurialTest, WhatComesLateIsNotKept) {
   const auto run = inserted(owner);
   destroy(owner);
   EXPECT_TRUE(finish(run));
-  EXPECT_EQ(store_->find_run(principal_, run.id).value().record->find(kSecret), std::string::npos);
+  EXPECT_EQ(store_->runs.find(principal_, run.id).value().record->find(kSecret), std::string::npos);
   EXPECT_FALSE(finish(run)) << "the first one wins";
-  ASSERT_TRUE(store_->record_file({owner.id, std::nullopt, "/a", "created", 1, "", 1}).ok());
+  ASSERT_TRUE(store_->files.record({owner.id, std::nullopt, "/a", "created", 1, "", 1}).ok());
   EXPECT_EQ(number("SELECT count(*) FROM files"), 0);
 }
 
@@ -139,7 +145,7 @@ TEST_F(BurialTest, WhoeverWasKilledInBetweenIsFinishedByTheNext) {
   const Session owner = with_env();
   constexpr int kRuns = 30;  // more than one transaction has
   for (int i = 0; i < kRuns; ++i) ASSERT_TRUE(finish(inserted(owner)));
-  ASSERT_TRUE(store_->set_session_status(owner.id, SessionStatus::kDestroyed, "").value());
+  ASSERT_TRUE(store_->sessions.set_status(owner.id, SessionStatus::kDestroyed, "").value());
   {
     // As after a kill between two transactions: some are short, nothing else is done.
     const auto database = Database::open(path()).value();
@@ -147,12 +153,12 @@ TEST_F(BurialTest, WhoeverWasKilledInBetweenIsFinishedByTheNext) {
                     ->execute("CREATE TRIGGER stop BEFORE UPDATE OF buried ON sessions BEGIN "
                               "SELECT RAISE(ABORT, 'killed'); END")
                     .ok());
-    EXPECT_FALSE(store_->set_buried(owner.id).ok());
+    EXPECT_FALSE(store_->past.set_buried(owner.id).ok());
     ASSERT_TRUE(database->execute("DROP TRIGGER stop").ok());
   }
-  ASSERT_EQ(store_->unburied_sessions().value().size(), 1U);
-  for (int again = 0; again < 2; ++again) ASSERT_TRUE(store_->set_buried(owner.id).ok());
-  EXPECT_TRUE(store_->unburied_sessions().value().empty());
+  ASSERT_EQ(store_->session_lists.unburied().value().size(), 1U);
+  for (int again = 0; again < 2; ++again) ASSERT_TRUE(store_->past.set_buried(owner.id).ok());
+  EXPECT_TRUE(store_->session_lists.unburied().value().empty());
   shrink();
   EXPECT_EQ(secrets_on_disk(), 0U);
   EXPECT_EQ(number("SELECT count(*) FROM runs WHERE json_valid(record)"), kRuns);
@@ -200,13 +206,13 @@ TEST_F(BurialTest, AnOlderDatabaseIsCleanedAndShrinksToo) {
   ASSERT_EQ(number("PRAGMA auto_vacuum"), 0);
   store_ = Store::open(path()).value();
   EXPECT_EQ(number("PRAGMA auto_vacuum"), 2);
-  for (const Session& session : store_->unburied_sessions().value()) {
-    ASSERT_TRUE(store_->set_buried(session.id).ok());
+  for (const Session& session : store_->session_lists.unburied().value()) {
+    ASSERT_TRUE(store_->past.set_buried(session.id).ok());
   }
   shrink();
   EXPECT_EQ(secrets_on_disk(), 0U);
   EXPECT_LT(fs::file_size(path()), 1'000'000U);
-  EXPECT_EQ(store_->find_run(principal_, run.id).value().status, "failed");
+  EXPECT_EQ(store_->runs.find(principal_, run.id).value().status, "failed");
 }
 
 TEST_F(BurialTest, AnOlderDatabaseThatOthersHaveOpenStaysAsItIs) {

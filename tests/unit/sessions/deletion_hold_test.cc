@@ -1,5 +1,6 @@
 // A clock that leaps, and a sweep that would delete very much.
 #include "sessions/deletion_hold.h"
+#include "sessions/upkeep_table.h"
 
 #include <gtest/gtest.h>
 
@@ -140,24 +141,24 @@ class StoredHold : public sessions::testing::StoreFixture {};
 TEST_F(StoredHold, AnotherServerGoesOnWithIt) {
   Moment now = moment_now();
   const std::int64_t since = now.uptime_ms;
-  EXPECT_TRUE(store_->begin_sweep(now, since, {0, 5}, kWeek).value().may_delete);
+  EXPECT_TRUE(store_->upkeep.begin_sweep(now, since, {0, 5}, kWeek).value().may_delete);
   now.now_ms += 8 * kDayMs;
-  EXPECT_TRUE(store_->begin_sweep(now, since, {5, 5}, kWeek).value().has_begun);
+  EXPECT_TRUE(store_->upkeep.begin_sweep(now, since, {5, 5}, kWeek).value().has_begun);
   store_ = Store::open(path()).value();
   now.uptime_ms += 60'000;
-  const auto held = store_->begin_sweep(now, since, {5, 5}, kWeek).value();
+  const auto held = store_->upkeep.begin_sweep(now, since, {5, 5}, kWeek).value();
   EXPECT_FALSE(held.may_delete || held.has_begun);
-  EXPECT_EQ(store_->upkeep().value().held_ms, 60'000);
-  EXPECT_FALSE(store_->may_delete_by_time(now.now_ms));
+  EXPECT_EQ(store_->upkeep.find().value().held_ms, 60'000);
+  EXPECT_FALSE(store_->upkeep.may_delete_by_time(now.now_ms));
 
-  EXPECT_TRUE(store_->release_deletion().value());
-  EXPECT_FALSE(store_->release_deletion().value());
-  EXPECT_TRUE(store_->may_delete_by_time(now.now_ms));
+  EXPECT_TRUE(store_->upkeep.release_deletion().value());
+  EXPECT_FALSE(store_->upkeep.release_deletion().value());
+  EXPECT_TRUE(store_->upkeep.may_delete_by_time(now.now_ms));
   for (int cut_short = 0; cut_short < 2; ++cut_short) {
-    EXPECT_TRUE(store_->begin_sweep(now, since, {50, 50}, kWeek).value().may_delete);
+    EXPECT_TRUE(store_->upkeep.begin_sweep(now, since, {50, 50}, kWeek).value().may_delete);
   }
-  ASSERT_TRUE(store_->end_sweep().ok());
-  EXPECT_FALSE(store_->begin_sweep(now, since, {50, 50}, kWeek).value().may_delete);
+  ASSERT_TRUE(store_->upkeep.end_sweep().ok());
+  EXPECT_FALSE(store_->upkeep.begin_sweep(now, since, {50, 50}, kWeek).value().may_delete);
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 // A session's files are its own before it starts, and ids of another state directory are replaced.
+#include "sessions/audit_table.h"
+#include "sessions/session_table.h"
 #include "sessions/file_owners.h"
+#include "sessions/ground.h"
+#include "sessions/manager_config.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -35,7 +39,7 @@ class FileOwnersTest : public testing::StoreFixture {
     return FileOwners(ground).with_own_files(session);
   }
   [[nodiscard]] std::optional<std::int64_t> id_in_row(const Session& session) const {
-    return store_->find_session(session.principal_id, session.id).value().host_uid;
+    return store_->sessions.find(session.principal_id, session.id).value().host_uid;
   }
   [[nodiscard]] std::string make_directory_of(const Session& session) const {
     const std::string path = directory_ + "/sessions/" + session.id;
@@ -43,7 +47,7 @@ class FileOwnersTest : public testing::StoreFixture {
     return path;
   }
   [[nodiscard]] bool is_change_audited(const Session& session) const {
-    const auto entries = store_->audit_of_session(session.id, 100).value();
+    const auto entries = store_->audit.of_session(session.id, 100).value();
     return std::any_of(entries.begin(), entries.end(),
                        [](const AuditEntry& entry) { return entry.action == "change_owner"; });
   }
@@ -94,7 +98,7 @@ TEST_F(FileOwnersTest, ASessionWhoseBoxLivesKeepsItsIdUntilItIsStarted) {
 }
 
 TEST_F(FileOwnersTest, ASessionThatHadNoIdGetsOneBeforeItStarts) {
-  const Session without = store_->create_session(session(), std::nullopt, 1000).value();
+  const Session without = store_->sessions.create(session(), std::nullopt, 1000).value();
   const Session other = created();
   (void)make_directory_of(without);
   const auto started = with_own_files(without);
@@ -128,7 +132,7 @@ TEST_F(FileOwnersTest, ASessionWithoutItsDirectoryOrItsRowIsNotStarted) {
 TEST_F(FileOwnersTest, FilesThatAreItsOwnStayAndNoAuditTellsOfThem) {
   // Whoever runs this test owns what it makes.
   config_.own_ids = HostUidRange{::geteuid(), 1};
-  const Session session = store_->create_session(this->session(), config_.own_ids, 1000).value();
+  const Session session = store_->sessions.create(this->session(), config_.own_ids, 1000).value();
   const std::string path = make_directory_of(session);
   fs::create_directories(path + "/workspace");  // neither home nor tmp is made yet
   std::ofstream(path + "/workspace/file.txt") << "text";

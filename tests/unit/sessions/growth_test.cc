@@ -7,6 +7,18 @@
 #include <functional>
 #include <utility>
 
+#include "sessions/audit_table.h"
+#include "sessions/file_table.h"
+#include "sessions/network_table.h"
+#include "sessions/past_table.h"
+#include "sessions/principal_table.h"
+#include "sessions/run_table.h"
+#include "sessions/session_lists.h"
+#include "sessions/session_table.h"
+#include "sessions/share_table.h"
+#include "sessions/sqlite.h"
+#include "sessions/store_file.h"
+#include "sessions/token_table.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace {
@@ -85,7 +97,7 @@ class GrowthTest : public Counted, public sessions::testing::StoreFixture {
 
   // Of another principal, which they belong to, and of one of its sessions.
   void make_many_of_another() {
-    const std::string other = store_->ensure_principal("other").value();
+    const std::string other = store_->principals.ensure("other").value();
     const auto file = Database::open(path()).value();
     const std::string each = " FROM generated";
     for (const std::string& row : {
@@ -136,14 +148,16 @@ TEST_F(GrowthTest, WhatIsAskedOfTheLivingDoesNotLookAtTheDeleted) {
   Store& store = *store_;
   expect_same_cost("create_session", [&] { created(); });
   expect_same_cost("list_sessions",
-                   [&] { EXPECT_TRUE(store.newest_sessions(principal_, false, 5).ok()); });
-  expect_same_cost("the sweep's living", [&] { EXPECT_TRUE(store.live_sessions().ok()); });
-  expect_same_cost("the sweep's deleted", [&] { EXPECT_TRUE(store.unburied_sessions().ok()); });
-  expect_same_cost("unasked ones", [&] { EXPECT_TRUE(store.unasked_sessions(principal_).ok()); });
+                   [&] { EXPECT_TRUE(store.session_lists.newest(principal_, false, 5).ok()); });
+  expect_same_cost("the sweep's living", [&] { EXPECT_TRUE(store.session_lists.live().ok()); });
+  expect_same_cost("the sweep's deleted",
+                   [&] { EXPECT_TRUE(store.session_lists.unburied().ok()); });
+  expect_same_cost("unasked ones",
+                   [&] { EXPECT_TRUE(store.session_lists.unasked(principal_).ok()); });
   expect_same_cost("one by its name",
-                   [&] { EXPECT_TRUE(store.find_session(principal_, "one").ok()); });
-  expect_same_cost("unfinished runs", [&] { EXPECT_TRUE(store.unfinished_runs(one.id).ok()); });
-  expect_same_cost("how many there are", [&] { EXPECT_TRUE(store.counts().ok()); });
+                   [&] { EXPECT_TRUE(store.sessions.find(principal_, "one").ok()); });
+  expect_same_cost("unfinished runs", [&] { EXPECT_TRUE(store.runs.unfinished(one.id).ok()); });
+  expect_same_cost("how many there are", [&] { EXPECT_TRUE(store.runs.counts().ok()); });
   compare([this] { delete_many(); });
 }
 
@@ -152,45 +166,47 @@ TEST_F(GrowthTest, WhatIsAskedOfOneDoesNotLookAtAnothers) {
   const Session old = created("old");
   const auto run = inserted(one);
   Store& store = *store_;
-  ASSERT_TRUE(store.set_session_status(old.id, SessionStatus::kDestroyed, "").value());
-  ASSERT_TRUE(store.record_file({one.id, run.id, "a1", "created", 1, std::nullopt, 1}).ok());
+  ASSERT_TRUE(store.sessions.set_status(old.id, SessionStatus::kDestroyed, "").value());
+  ASSERT_TRUE(store.files.record({one.id, run.id, "a1", "created", 1, std::nullopt, 1}).ok());
   Share share;
   share.session_id = one.id;
   share.principal_id = principal_;
   share.expires_at = base::now_ms() + 1'000'000'000;
   expect_same_cost("create_session", [&] { created(); });
   expect_same_cost("list_sessions",
-                   [&] { EXPECT_TRUE(store.newest_sessions(principal_, false, 5).ok()); });
-  expect_same_cost("the sweep's deleted", [&] { EXPECT_TRUE(store.unburied_sessions().ok()); });
-  expect_same_cost("a burial", [&] { EXPECT_TRUE(store.set_buried(old.id).ok()); });
-  expect_same_cost("unasked ones", [&] { EXPECT_TRUE(store.unasked_sessions(principal_).ok()); });
+                   [&] { EXPECT_TRUE(store.session_lists.newest(principal_, false, 5).ok()); });
+  expect_same_cost("the sweep's deleted",
+                   [&] { EXPECT_TRUE(store.session_lists.unburied().ok()); });
+  expect_same_cost("a burial", [&] { EXPECT_TRUE(store.past.set_buried(old.id).ok()); });
+  expect_same_cost("unasked ones",
+                   [&] { EXPECT_TRUE(store.session_lists.unasked(principal_).ok()); });
   expect_same_cost("one by its name",
-                   [&] { EXPECT_TRUE(store.find_session(principal_, "one").ok()); });
+                   [&] { EXPECT_TRUE(store.sessions.find(principal_, "one").ok()); });
   expect_same_cost("a run begins", [&] { inserted(one); });
-  expect_same_cost("a run's look", [&] { EXPECT_TRUE(store.find_run(principal_, run.id).ok()); });
+  expect_same_cost("a run's look", [&] { EXPECT_TRUE(store.runs.find(principal_, run.id).ok()); });
   expect_same_cost("a session's runs",
-                   [&] { EXPECT_TRUE(store.runs_of_session(one.id, 20).ok()); });
+                   [&] { EXPECT_TRUE(store.runs.of_session(one.id, 20).ok()); });
   expect_same_cost("a principal's runs",
-                   [&] { EXPECT_TRUE(store.newest_runs(principal_, {}, 20).ok()); });
-  expect_same_cost("unfinished runs", [&] { EXPECT_TRUE(store.unfinished_runs(one.id).ok()); });
-  expect_same_cost("how many there are", [&] { EXPECT_TRUE(store.counts().ok()); });
+                   [&] { EXPECT_TRUE(store.runs.newest(principal_, {}, 20).ok()); });
+  expect_same_cost("unfinished runs", [&] { EXPECT_TRUE(store.runs.unfinished(one.id).ok()); });
+  expect_same_cost("how many there are", [&] { EXPECT_TRUE(store.runs.counts().ok()); });
   expect_same_cost("how files have changed", [&] {
-    EXPECT_EQ(store.file_changes(one.id, 0, {"a1", "a2"}).value().size(), 1U);
+    EXPECT_EQ(store.files.changes(one.id, 0, {"a1", "a2"}).value().size(), 1U);
   });
   expect_same_cost("a share", [&] {
     share.id = base::random_id("share_");
-    EXPECT_TRUE(store.insert_share(share).ok());
-    EXPECT_TRUE(store.delete_share(share.id).ok());
+    EXPECT_TRUE(store.shares.insert(share).ok());
+    EXPECT_TRUE(store.shares.remove(share.id).ok());
   });
   expect_same_cost("a principal's shares",
-                   [&] { EXPECT_TRUE(store.list_shares(principal_).ok()); });
+                   [&] { EXPECT_TRUE(store.shares.list(principal_).ok()); });
   expect_same_cost("a session's shares",
-                   [&] { EXPECT_TRUE(store.shares_of_session(one.id).ok()); });
+                   [&] { EXPECT_TRUE(store.shares.of_session(one.id).ok()); });
   expect_same_cost("the sweep's shares",
-                   [&] { EXPECT_TRUE(store.expired_shares(base::now_ms()).ok()); });
-  expect_same_cost("tokens", [&] { EXPECT_TRUE(store.list_tokens().ok()); });
+                   [&] { EXPECT_TRUE(store.shares.expired(base::now_ms()).ok()); });
+  expect_same_cost("tokens", [&] { EXPECT_TRUE(store.tokens.list().ok()); });
   expect_same_cost("a token by its name",
-                   [&] { EXPECT_FALSE(store.revoke_token("nobody's", 1).ok()); });
+                   [&] { EXPECT_FALSE(store.tokens.revoke("nobody's", 1).ok()); });
   compare([this] { make_many_of_another(); });
 }
 
@@ -199,7 +215,7 @@ TEST_F(GrowthTest, WhatIsAskedOfASessionDoesNotLookAtAllOfIt) {
   const Session one = created("one");
   Store& store = *store_;
   const auto run = inserted(one);
-  EXPECT_TRUE(store.record_file({one.id, run.id, "a1", "created", 1, std::nullopt, 1}).ok());
+  EXPECT_TRUE(store.files.record({one.id, run.id, "a1", "created", 1, std::nullopt, 1}).ok());
   const auto fill = [&](const char* rows) {
     const auto file = Database::open(path()).value();
     const std::string insert = std::string("INSERT INTO ") + rows;
@@ -207,15 +223,15 @@ TEST_F(GrowthTest, WhatIsAskedOfASessionDoesNotLookAtAllOfIt) {
   };
   for (int i = 0; i < 50; ++i) inserted(one);
   expect_same_cost("how a file has changed", [&] {
-    EXPECT_EQ(store.file_changes(one.id, 0, {"a1"}).value()["a1"], "created");
+    EXPECT_EQ(store.files.changes(one.id, 0, {"a1"}).value()["a1"], "created");
   });
   expect_same_cost("the newest runs",
-                   [&] { EXPECT_TRUE(store.newest_runs(principal_, {}, 20).ok()); });
+                   [&] { EXPECT_TRUE(store.runs.newest(principal_, {}, 20).ok()); });
   expect_same_cost("a session's newest runs",
-                   [&] { EXPECT_TRUE(store.runs_of_session(one.id, 20).ok()); });
-  expect_same_cost("its unfinished runs", [&] { EXPECT_TRUE(store.unfinished_runs(one.id).ok()); });
-  expect_same_cost("what it leaves", [&] { EXPECT_TRUE(store.session_has_traces(one.id).ok()); });
-  expect_same_cost("its audit", [&] { EXPECT_TRUE(store.audit_of_session(one.id, 5).ok()); });
+                   [&] { EXPECT_TRUE(store.runs.of_session(one.id, 20).ok()); });
+  expect_same_cost("its unfinished runs", [&] { EXPECT_TRUE(store.runs.unfinished(one.id).ok()); });
+  expect_same_cost("what it leaves", [&] { EXPECT_TRUE(store.sessions.has_traces(one.id).ok()); });
+  expect_same_cost("its audit", [&] { EXPECT_TRUE(store.audit.of_session(one.id, 5).ok()); });
   expect_same_cost("a run begins", [&] { inserted(one); });
   compare([&] {
     fill(("files SELECT value + 10, '" + one.id + "', NULL, 'a1', 'modified', 1, NULL, value + 10")
@@ -234,7 +250,7 @@ TEST_F(GrowthTest, ALongWalkHasManySteps) {
   const Session one = created();
   delete_many();
   Store& store = *store_;
-  const auto all = store.live_sessions();
+  const auto all = store.session_lists.live();
   EXPECT_EQ(all.value().size(), 1U);
   const auto file = Database::open(path()).value();
   const std::string rows =
@@ -243,8 +259,8 @@ TEST_F(GrowthTest, ALongWalkHasManySteps) {
   ASSERT_TRUE(file->execute(kNumbers + rows).ok());
   ASSERT_TRUE(file->execute("UPDATE sessions SET buried = 0 WHERE id = 'old_1'").ok());
   most_in_one = 0;
-  ASSERT_TRUE(store.set_buried("old_1").ok());
-  EXPECT_EQ(store.unburied_sessions().value().size(), 0U);
+  ASSERT_TRUE(store.past.set_buried("old_1").ok());
+  EXPECT_EQ(store.session_lists.unburied().value().size(), 0U);
   EXPECT_GT(most_in_one, 0);
   EXPECT_LT(most_in_one, 200 * kRowsAtOnce);
 }
@@ -257,24 +273,24 @@ TEST_F(GrowthTest, WhatIsAskedOfAllDoesNotLookAtEachRun) {
   const sessions::Run run = inserted(one);
   expect_same_cost("create_session", [&] { created(); });
   expect_same_cost("insert_run", [&] { inserted(one); });
-  expect_same_cost("metrics of runs", [&] { EXPECT_TRUE(store.counts().ok()); });
+  expect_same_cost("metrics of runs", [&] { EXPECT_TRUE(store.runs.counts().ok()); });
   expect_same_cost("the newest runs of all",
-                   [&] { EXPECT_TRUE(store.newest_runs(principal_, {}, 5).ok()); });
+                   [&] { EXPECT_TRUE(store.runs.newest(principal_, {}, 5).ok()); });
   expect_same_cost("those of a session",
-                   [&] { EXPECT_TRUE(store.runs_of_session(one.id, 5).ok()); });
-  expect_same_cost("one run", [&] { EXPECT_TRUE(store.find_run(principal_, run.id).ok()); });
-  expect_same_cost("its audit", [&] { EXPECT_TRUE(store.audit_of_session(one.id, 5).ok()); });
-  expect_same_cost("that of the network", [&] { EXPECT_TRUE(store.network_requests({}).ok()); });
-  expect_same_cost("what it leaves", [&] { EXPECT_TRUE(store.session_has_traces(one.id).ok()); });
-  expect_same_cost("what runs take", [&] { EXPECT_TRUE(store.bytes_of_runs().ok()); });
+                   [&] { EXPECT_TRUE(store.runs.of_session(one.id, 5).ok()); });
+  expect_same_cost("one run", [&] { EXPECT_TRUE(store.runs.find(principal_, run.id).ok()); });
+  expect_same_cost("its audit", [&] { EXPECT_TRUE(store.audit.of_session(one.id, 5).ok()); });
+  expect_same_cost("that of the network", [&] { EXPECT_TRUE(store.network.requests({}).ok()); });
+  expect_same_cost("what it leaves", [&] { EXPECT_TRUE(store.sessions.has_traces(one.id).ok()); });
+  expect_same_cost("what runs take", [&] { EXPECT_TRUE(store.past.bytes_of_runs().ok()); });
   compare([this] { delete_many(); });
-  EXPECT_EQ(store.counts().value().runs["completed"].runs, 5000);
+  EXPECT_EQ(store.runs.counts().value().runs["completed"].runs, 5000);
   const auto file = Database::open(path()).value();
   ASSERT_TRUE(
       file->execute("UPDATE runs SET session_id = '" + one.id + "' WHERE session_id LIKE 'old_%'")
           .ok());
-  EXPECT_LT(cost_of([&] { EXPECT_TRUE(store.runs_of_session(one.id, 5).ok()); }), 1000);
-  EXPECT_LT(cost_of([&] { EXPECT_TRUE(store.old_runs({}, 10).ok()); }), 30'000)
+  EXPECT_LT(cost_of([&] { EXPECT_TRUE(store.runs.of_session(one.id, 5).ok()); }), 1000);
+  EXPECT_LT(cost_of([&] { EXPECT_TRUE(store.past.old_runs({}, 10).ok()); }), 30'000)
       << "the newest of a session are counted once";
 }
 
@@ -283,13 +299,13 @@ TEST_F(GrowthTest, RequestsThatMakeWayCostTheSameHoweverManyThereAre) {
   std::int64_t number = 0;
   const auto add = [&](std::int64_t count, std::int64_t most) {
     std::vector<sandbox::JournalEntry> entries(static_cast<std::size_t>(count));
-    const std::int64_t taken = store_->network_journal_taken(one.id).value();
+    const std::int64_t taken = store_->network.journal_taken(one.id).value();
     for (sandbox::JournalEntry& entry : entries) {
       entry.request.number = ++number;
       entry.request.verdict = "allowed";
       entry.end = taken + number;
     }
-    EXPECT_TRUE(store_->take_network_journal(one.id, taken, entries, most).value());
+    EXPECT_TRUE(store_->network.take_journal(one.id, taken, entries, most).value());
   };
   add(100, 100);
   const std::int64_t before = cost_of([&] { add(10, 100); });

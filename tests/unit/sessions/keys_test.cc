@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "sessions/sealing_key_table.h"
+#include "sessions/sqlite.h"
 #include "sessions/store.h"
 
 namespace {
@@ -32,30 +34,30 @@ class SealingKeysTest : public ::testing::Test {
 
 TEST_F(SealingKeysTest, AreTheSameForEveryServerAndAfterARestart) {
   auto one = open();
-  const auto keys = one->sealing_keys(kNow).value();
+  const auto keys = one->sealing_keys.newest(kNow).value();
   ASSERT_EQ(keys.size(), 1U);
   EXPECT_EQ(keys[0].size(), 64U);
-  EXPECT_EQ(open()->sealing_keys(kNow + 1000).value(), keys);
+  EXPECT_EQ(open()->sealing_keys.newest(kNow + 1000).value(), keys);
   one.reset();
-  EXPECT_EQ(open()->sealing_keys(kNow + 2000).value(), keys);
+  EXPECT_EQ(open()->sealing_keys.newest(kNow + 2000).value(), keys);
   const auto mode = fs::status(directory_ + "/hutch.db").permissions();
   EXPECT_EQ(mode, fs::perms::owner_read | fs::perms::owner_write);
 }
 
 TEST_F(SealingKeysTest, AreReplacedEveryDayAndKeptForADayMore) {
   const auto store = open();
-  const std::string first = store->sealing_keys(kNow).value().at(0);
-  EXPECT_EQ(store->sealing_keys(kNow + kSealingKeyMs - 1).value(), std::vector{first});
-  const auto both = store->sealing_keys(kNow + kSealingKeyMs).value();
+  const std::string first = store->sealing_keys.newest(kNow).value().at(0);
+  EXPECT_EQ(store->sealing_keys.newest(kNow + kSealingKeyMs - 1).value(), std::vector{first});
+  const auto both = store->sealing_keys.newest(kNow + kSealingKeyMs).value();
   ASSERT_EQ(both.size(), 2U);
   EXPECT_NE(both[0], first);
   EXPECT_EQ(both[1], first);
-  EXPECT_EQ(store->sealing_keys(kNow + kSealingKeyMs + kSealingKeyKeptMs - 1).value(), both);
-  const auto next = store->sealing_keys(kNow + kSealingKeyMs + kSealingKeyKeptMs).value();
+  EXPECT_EQ(store->sealing_keys.newest(kNow + kSealingKeyMs + kSealingKeyKeptMs - 1).value(), both);
+  const auto next = store->sealing_keys.newest(kNow + kSealingKeyMs + kSealingKeyKeptMs).value();
   ASSERT_EQ(next.size(), 2U);
   EXPECT_EQ(next[1], both[0]);
   // After a long rest nothing old is left, in the answer or in the table.
-  const auto late = store->sealing_keys(kNow + 10 * kSealingKeyMs).value();
+  const auto late = store->sealing_keys.newest(kNow + 10 * kSealingKeyMs).value();
   ASSERT_EQ(late.size(), 1U);
   const auto database = Database::open(directory_ + "/hutch.db").value();
   Statement count = database->prepare("SELECT COUNT(*) FROM sealing_keys").value();
@@ -70,7 +72,7 @@ TEST_F(SealingKeysTest, OneIsMadeHoweverManyAsk) {
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < stores.size(); ++i) {
-      threads.emplace_back([&, i] { got[i] = stores[i]->sealing_keys(kNow).value(); });
+      threads.emplace_back([&, i] { got[i] = stores[i]->sealing_keys.newest(kNow).value(); });
     }
   }
   EXPECT_EQ((std::set<std::vector<std::string>>(got.begin(), got.end()).size()), 1U);

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "sessions/migrations.h"
+#include "sessions/network_table.h"
+#include "sessions/sqlite.h"
 #include "sessions/store.h"
 
 namespace {
@@ -115,16 +117,16 @@ TEST(Migrations, RequestsOfBeforeBelongToTheirPrincipals) {
     }
   }
   const auto store = Store::open(directory + "/db").value();
-  EXPECT_EQ(store->network_requests({}).value().size(), 4);
-  EXPECT_FALSE(store->network_request("sp1", 5).value()->request.is_open);
+  EXPECT_EQ(store->network.requests({}).value().size(), 4);
+  EXPECT_FALSE(store->network.request("sp1", 5).value()->request.is_open);
   // With room for four, whoever has three gives way.
   sandbox::JournalEntry entry;
   entry.request.number = 8;
   entry.request.verdict = "allowed";
   entry.end = 1;
-  EXPECT_TRUE(store->take_network_journal("sp1", 0, {entry}, 4).value());
-  EXPECT_EQ(store->network_requests({.session = "sp1"}).value().size(), 2);
-  EXPECT_EQ(store->network_requests({.session = "sp2"}).value().size(), 2);
+  EXPECT_TRUE(store->network.take_journal("sp1", 0, {entry}, 4).value());
+  EXPECT_EQ(store->network.requests({.session = "sp1"}).value().size(), 2);
+  EXPECT_EQ(store->network.requests({.session = "sp2"}).value().size(), 2);
   fs::remove_all(directory);
 }
 

@@ -1,5 +1,9 @@
 // A change of a session's network is written down where it holds, and nowhere else.
+#include "sessions/audit_table.h"
+#include "sessions/network_table.h"
+#include "sessions/session_table.h"
 #include "sessions/network_changes.h"
+#include "sessions/past_table.h"
 
 #include <gtest/gtest.h>
 
@@ -32,10 +36,10 @@ class NetworkChangesTest : public testing::ServicesFixture {
     return parts().network_changes.change(session, wish);
   }
   std::vector<std::string> granted(const Session& session) {
-    return store_->network_grants(session.id).value();
+    return store_->network.grants(session.id).value();
   }
   std::ptrdiff_t audited(const Session& session, const std::string& action) {
-    const auto audit = store_->audit_of_session(session.id, 100).value();
+    const auto audit = store_->audit.of_session(session.id, 100).value();
     return std::count_if(audit.begin(), audit.end(),
                          [&](const AuditEntry& entry) { return entry.action == action; });
   }
@@ -54,9 +58,9 @@ TEST_F(NetworkChangesTest, ASessionThatIsDeletedMeanwhileIsGivenNothing) {
   ASSERT_TRUE(parts().sessions.destroy(principal_, seen.id).ok());
   EXPECT_EQ(allow(seen).error().kind, Kind::kNotFound);
   // Another process has looked before it was deleted.
-  EXPECT_TRUE(store_->set_network_grant(seen.id, "extra.example.com", true, 1).ok());
+  EXPECT_TRUE(store_->network.set_grant(seen.id, "extra.example.com", true, 1).ok());
   EXPECT_TRUE(granted(seen).empty());
-  EXPECT_TRUE(store_->forget_some_of(seen.id).value());
+  EXPECT_TRUE(store_->past.forget_some_of(seen.id).value());
 }
 
 TEST_F(NetworkChangesTest, AHostHoldsAtOnceUntilItIsTakenBack) {
@@ -87,7 +91,7 @@ TEST_F(NetworkChangesTest, NothingIsAllowedADeletedSessionNorMoreThanOneCanHave)
   }
   EXPECT_EQ(parts().network_changes.allow(session, many, false).error().kind, Kind::kLimit);
   EXPECT_TRUE(granted(session).empty());
-  ASSERT_TRUE(store_->set_session_status(session.id, SessionStatus::kDestroyed, "").value());
+  ASSERT_TRUE(store_->sessions.set_status(session.id, SessionStatus::kDestroyed, "").value());
   EXPECT_EQ(allow(row_of(session)).error().kind, Kind::kNotFound);
   EXPECT_TRUE(granted(session).empty());
 }
@@ -123,7 +127,7 @@ TEST_F(NetworkChangesTest, ABoxThatDoesNotAnswerIsNotTakenForNone) {
   answer_with({});
   EXPECT_TRUE(change(session, "api.example.com").ok());
   EXPECT_TRUE(row_of(session).network);
-  ASSERT_TRUE(store_->set_session_status(session.id, SessionStatus::kDestroyed, "").value());
+  ASSERT_TRUE(store_->sessions.set_status(session.id, SessionStatus::kDestroyed, "").value());
   EXPECT_EQ(change(session, "www.example.com").error().kind, Kind::kNotFound)
       << "whatever the caller has seen";
 }

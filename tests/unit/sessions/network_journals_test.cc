@@ -10,6 +10,7 @@
 
 #include "sandbox/base/fd.h"
 #include "sandbox/network_journal.h"
+#include "sessions/network_table.h"
 #include "sessions/session_directory.h"
 #include "tests/unit/sessions/store_fixture.h"
 
@@ -30,7 +31,7 @@ class NetworkJournalsTest : public testing::StoreFixture {
     return {{"event", "opened"}, {"id", id}, {"host", "a.test"}, {"port", 443}};
   }
   std::vector<AuditedRequest> requests() {
-    return store_->network_requests({.session = session_.id}).value();
+    return store_->network.requests({.session = session_.id}).value();
   }
 
   Session session_;

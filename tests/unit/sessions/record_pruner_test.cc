@@ -1,5 +1,10 @@
 // Records of the past go with their files, the oldest first, and never what somebody may read yet.
+#include "sessions/audit_table.h"
+#include "sessions/past_table.h"
+#include "sessions/run_table.h"
+#include "sessions/session_table.h"
 #include "sessions/record_pruner.h"
+#include "sessions/sqlite.h"
 
 #include <gtest/gtest.h>
 
@@ -36,15 +41,15 @@ class RecordPrunerTest : public testing::StoreFixture {
   // Makes the row of a deleted session, of which nothing else is left.
   Session buried() {
     const Session session = created();
-    EXPECT_TRUE(store_->set_session_status(session.id, SessionStatus::kDestroyed, "").value());
-    EXPECT_TRUE(store_->set_buried(session.id).ok());
+    EXPECT_TRUE(store_->sessions.set_status(session.id, SessionStatus::kDestroyed, "").value());
+    EXPECT_TRUE(store_->past.set_buried(session.id).ok());
     return session;
   }
   // Adds a run that ended so long ago, with its files.
   std::string ended(const Session& owner, std::int64_t ago_ms, bool is_read = true) {
     const sessions::Run run = inserted(owner);
     EXPECT_TRUE(
-        store_->finish_run(run.id, "completed", now_.now_ms - ago_ms, "{}", {}, is_read).value());
+        store_->runs.finish(run.id, "completed", now_.now_ms - ago_ms, "{}", {}, is_read).value());
     fs::create_directories(files_of(owner).run(run.id));
     std::ofstream(files_of(owner).run(run.id) + "/stdout") << "x";
     fs::create_directories(files_of(owner).calls());
@@ -54,7 +59,7 @@ class RecordPrunerTest : public testing::StoreFixture {
   [[nodiscard]] SessionDirectory files_of(const Session& session) const {
     return {directory_, session.id};
   }
-  bool is_there(const std::string& run_id) { return store_->find_run(principal_, run_id).ok(); }
+  bool is_there(const std::string& run_id) { return store_->runs.find(principal_, run_id).ok(); }
   // Whether all of its files are, or none.
   bool has_files(const Session& owner, const std::string& run_id) {
     const bool has = fs::exists(files_of(owner).run(run_id));
@@ -82,7 +87,7 @@ TEST_F(RecordPrunerTest, AnOldRunGoesWithItsFilesAndIsTold) {
 TEST_F(RecordPrunerTest, ARunStaysThatNobodyHasReadOrThatIsOneOfTheNewest) {
   const Session deleted = created();
   const std::string unread = ended(deleted, 91 * kDay, false);
-  ASSERT_TRUE(store_->set_session_status(deleted.id, SessionStatus::kDestroyed, "").value());
+  ASSERT_TRUE(store_->sessions.set_status(deleted.id, SessionStatus::kDestroyed, "").value());
   const Session lives = created();
   const std::string newest = ended(lives, 91 * kDay);
   config_.retention.runs_mb = 0;
@@ -119,12 +124,12 @@ TEST_F(RecordPrunerTest, ASessionThatEndedLongAgoIsForgottenWithAllThatIsKeptOfI
   now_.now_ms += 364 * kDay;
   config_.retention.runs_days = 1000;
   prune();
-  EXPECT_TRUE(store_->session_is_on_record(session.id).value());
+  EXPECT_TRUE(store_->sessions.is_on_record(session.id).value());
   now_.now_ms += 2 * kDay;
   prune();
-  EXPECT_FALSE(store_->session_is_on_record(session.id).value());
+  EXPECT_FALSE(store_->sessions.is_on_record(session.id).value());
   EXPECT_FALSE(is_there(run));
-  EXPECT_TRUE(store_->audit_of_session(session.id, 10).value().empty());
+  EXPECT_TRUE(store_->audit.of_session(session.id, 10).value().empty());
   ASSERT_EQ(told_.size(), 1U);
   EXPECT_TRUE(told_[0].ends_with(": longer ago than deleted_days")) << told_[0];
 }
@@ -141,10 +146,10 @@ TEST_F(RecordPrunerTest, OfTooManyDeletedSessionsTheOldestGo) {
   }
   const Session lives = created();
   prune();
-  EXPECT_TRUE(store_->session_is_on_record(lives.id).value());
-  EXPECT_TRUE(store_->session_is_on_record(sessions[0].id).value());
-  EXPECT_FALSE(store_->session_is_on_record(sessions[1].id).value());
-  EXPECT_FALSE(store_->session_is_on_record(sessions[2].id).value());
+  EXPECT_TRUE(store_->sessions.is_on_record(lives.id).value());
+  EXPECT_TRUE(store_->sessions.is_on_record(sessions[0].id).value());
+  EXPECT_FALSE(store_->sessions.is_on_record(sessions[1].id).value());
+  EXPECT_FALSE(store_->sessions.is_on_record(sessions[2].id).value());
 }
 
 TEST_F(RecordPrunerTest, NothingGoesOnceItIsStopped) {
@@ -155,7 +160,7 @@ TEST_F(RecordPrunerTest, NothingGoesOnceItIsStopped) {
   stopped.request_stop();
   prune(stopped.get_token());
   EXPECT_TRUE(is_there(run) && has_files(session, run));
-  EXPECT_TRUE(store_->session_is_on_record(session.id).value());
+  EXPECT_TRUE(store_->sessions.is_on_record(session.id).value());
   // In between, too: whoever hears of the first deletion asks it to stop.
   const auto prune_one = [&] {
     std::stop_source heard;
@@ -165,9 +170,9 @@ TEST_F(RecordPrunerTest, NothingGoesOnceItIsStopped) {
   buried();
   prune_one();
   EXPECT_FALSE(is_there(run));
-  EXPECT_EQ(store_->count_deleted().value(), 2);
+  EXPECT_EQ(store_->past.count_deleted().value(), 2);
   prune_one();
-  EXPECT_EQ(store_->count_deleted().value(), 1);
+  EXPECT_EQ(store_->past.count_deleted().value(), 1);
 }
 
 TEST_F(RecordPrunerTest, MoreThanOneStepIsDoneInOneCall) {
@@ -175,7 +180,7 @@ TEST_F(RecordPrunerTest, MoreThanOneStepIsDoneInOneCall) {
   for (int i = 0; i < 250; ++i) ended(session, 91 * kDay + i);
   ended(session, 1);
   prune();
-  EXPECT_EQ(store_->runs_of_session(session.id, 1000).value().size(), 1U);
+  EXPECT_EQ(store_->runs.of_session(session.id, 1000).value().size(), 1U);
   EXPECT_EQ(told_.size(), 3U) << "a hundred in a step";
 }
 

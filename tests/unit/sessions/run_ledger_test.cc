@@ -1,4 +1,9 @@
 // Each run gets one end, from its row, its record or its box, whoever finds it out first.
+#include "sessions/file_table.h"
+#include "sessions/ground.h"
+#include "sessions/manager_config.h"
+#include "sessions/run_table.h"
+#include "sessions/session_table.h"
 #include "sessions/run_ledger.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +37,7 @@ class RunLedgerTest : public testing::StoreFixture {
   }
 
   [[nodiscard]] Row row_of(const Row& run) const {
-    return store_->find_run(principal_, run.id).value();
+    return store_->runs.find(principal_, run.id).value();
   }
   [[nodiscard]] std::string directory_of(const Row& run) const {
     const std::string path = ground_->files_of(run.session_id).run(run.id);
@@ -79,7 +84,7 @@ TEST_F(RunLedgerTest, ARecordOnDiskIsTheEndAndItsFilesAreWrittenDown) {
   EXPECT_EQ(settled(run), RunStatus::kCompleted);
   EXPECT_EQ(row_of(run).status, "completed");
   EXPECT_FALSE(row_of(run).was_read);
-  EXPECT_EQ(store_->file_changes(session_.id, 0, {"/workspace/a.txt"}).value().size(), 1U);
+  EXPECT_EQ(store_->files.changes(session_.id, 0, {"/workspace/a.txt"}).value().size(), 1U);
   EXPECT_TRUE(notices_.empty());
 }
 
@@ -175,12 +180,12 @@ TEST_F(RunLedgerTest, AnEndIsReadOnceAClientGetsItFromWhomever) {
 TEST_F(RunLedgerTest, RunsOfADeletedSessionAreCancelledAndNotLost) {
   const Row run = inserted(session_);
   const Row refused = inserted(session_);
-  ASSERT_TRUE(store_->set_session_status(session_.id, SessionStatus::kDestroyed, "").ok());
+  ASSERT_TRUE(store_->sessions.set_status(session_.id, SessionStatus::kDestroyed, "").ok());
   ASSERT_TRUE(ledger_->refuse(refused, "no room").ok());
   ASSERT_TRUE(ledger_->settle_all(session_.id, RunLedger::Owner::kUs).ok());
   EXPECT_EQ(row_of(run).status, "cancelled");
   EXPECT_EQ(row_of(refused).status, "cancelled");
-  EXPECT_TRUE(store_->unfinished_runs(session_.id).value().empty());
+  EXPECT_TRUE(store_->runs.unfinished(session_.id).value().empty());
   EXPECT_TRUE(notices_.empty());
 }
 

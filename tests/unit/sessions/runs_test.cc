@@ -1,4 +1,6 @@
 // A run that was accepted has one row and one end, which is told to all who may ask for it.
+#include "sessions/principal_table.h"
+#include "sessions/run_table.h"
 #include "sessions/runs.h"
 
 #include <gtest/gtest.h>
@@ -29,10 +31,10 @@ class RunsTest : public testing::ServicesFixture {
     return wanted;
   }
   std::vector<RunHead> rows_of(const Session& session) {
-    return store_->runs_of_session(session.id, 100).value();
+    return store_->runs.of_session(session.id, 100).value();
   }
   bool was_read(const std::string& run_id) {
-    return store_->find_run(principal_, run_id).value().was_read;
+    return store_->runs.find(principal_, run_id).value().was_read;
   }
 
  private:
@@ -113,7 +115,7 @@ TEST_F(RunsTest, AnotherPrincipalNeitherSeesNorTouchesARun) {
   const auto started = runs().start(session, request(sandbox::fake::kEndless)).value();
   ASSERT_EQ(started.run.status, RunStatus::kRunning);
   const std::string& run = started.run.run_id;
-  const std::string other = store_->ensure_principal("other").value();
+  const std::string other = store_->principals.ensure("other").value();
   EXPECT_EQ(runs().wait(other, run, {}, {}).error().kind, Error::Kind::kNotFound);
   EXPECT_EQ(runs().cancel(other, run).error().kind, Error::Kind::kNotFound);
   EXPECT_EQ(runs().input_of(other, run).error().kind, Error::Kind::kNotFound);

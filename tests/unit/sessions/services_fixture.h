@@ -67,7 +67,7 @@ class ServicesFixture : public StoreFixture {
     for (const char* part : {"/workspace", "/home", "/runs"}) {
       std::filesystem::create_directories(directory_of(wanted) + part);
     }
-    return store_->create_session(wanted, std::nullopt, 1'000'000).value();
+    return store_->sessions.create(wanted, std::nullopt, 1'000'000).value();
   }
   // Makes one as kept() does, with a box.
   Session running(const std::function<void(Session&)>& change = {}) {
@@ -77,7 +77,7 @@ class ServicesFixture : public StoreFixture {
     return row_of(session);
   }
   Session row_of(const Session& session) {
-    return store_->find_session(session.principal_id, session.id).value();
+    return store_->sessions.find(session.principal_id, session.id).value();
   }
   SessionStatus status_of(const Session& session) { return row_of(session).status; }
   [[nodiscard]] std::string directory_of(const Session& session) const {

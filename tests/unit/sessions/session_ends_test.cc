@@ -1,4 +1,11 @@
 // A session that ends is gone by its row first, and nothing of it is left that nobody will remove.
+#include "sessions/principal_table.h"
+#include "sessions/run_table.h"
+#include "sessions/session.h"
+#include "sessions/session_lists.h"
+#include "sessions/session_table.h"
+#include "sessions/spare_table.h"
+#include "sessions/upkeep_table.h"
 #include "sessions/session_ends.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +41,7 @@ TEST_F(SessionEndsTest, NothingIsLeftOfASessionThatEnds) {
   EXPECT_FALSE(fs::exists(directory_of(session)));
   EXPECT_EQ(calls("shutdown_for_good"), 1);
   EXPECT_TRUE(parts().connections.end("connection").empty());
-  EXPECT_TRUE(store_->unburied_sessions().value().empty());
+  EXPECT_TRUE(store_->session_lists.unburied().value().empty());
 }
 
 TEST_F(SessionEndsTest, ABoxThatDoesNotEndIsLeftToALaterSweep) {
@@ -45,10 +52,10 @@ TEST_F(SessionEndsTest, ABoxThatDoesNotEndIsLeftToALaterSweep) {
   }
   EXPECT_EQ(status_of(session), SessionStatus::kDestroyed) << "nobody starts it any more";
   EXPECT_TRUE(fs::exists(directory_of(session)));
-  ASSERT_EQ(store_->unburied_sessions().value().size(), 1U);
-  EXPECT_TRUE(ends().bury(store_->unburied_sessions().value()[0]).ok());
+  ASSERT_EQ(store_->session_lists.unburied().value().size(), 1U);
+  EXPECT_TRUE(ends().bury(store_->session_lists.unburied().value()[0]).ok());
   EXPECT_FALSE(fs::exists(directory_of(session)));
-  EXPECT_TRUE(store_->unburied_sessions().value().empty());
+  EXPECT_TRUE(store_->session_lists.unburied().value().empty());
 }
 
 TEST_F(SessionEndsTest, ABoxThatIsAboutToEndIsWaitedFor) {
@@ -66,7 +73,7 @@ TEST_F(SessionEndsTest, ARunThatHasNotEndedIsCancelled) {
   const Session session = kept();
   const sessions::Run run = inserted(session);
   ASSERT_TRUE(ends().end(session, "why").ok());
-  const sessions::Run ended = store_->find_run(principal_, run.id).value();
+  const sessions::Run ended = store_->runs.find(principal_, run.id).value();
   EXPECT_EQ(ended.status, "cancelled");
   EXPECT_FALSE(ended.was_read);
 }
@@ -78,16 +85,16 @@ TEST_F(SessionEndsTest, TwoWhoEndItAtOnceLeaveNothingEither) {
     const std::jthread other([&] { EXPECT_TRUE(ends().end(session, "other").ok()); });
   }
   EXPECT_FALSE(fs::exists(directory_of(session)));
-  EXPECT_TRUE(store_->unburied_sessions().value().empty());
+  EXPECT_TRUE(store_->session_lists.unburied().value().empty());
 }
 
 TEST_F(SessionEndsTest, NoRowIsLeftOfASpareOne) {
-  ASSERT_TRUE(store_->ensure_spare_principal().ok());
+  ASSERT_TRUE(store_->spares.ensure_principal().ok());
   const Session spare = kept([](Session& wanted) { wanted.principal_id = kSparePrincipal; });
-  ASSERT_TRUE(store_->withdraw_spare(spare.id, "why").value());
+  ASSERT_TRUE(store_->spares.withdraw(spare.id, "why").value());
   ASSERT_TRUE(ends().bury(spare).ok());
   EXPECT_FALSE(fs::exists(directory_of(spare)));
-  EXPECT_FALSE(store_->session_is_on_record(spare.id).value());
+  EXPECT_FALSE(store_->sessions.is_on_record(spare.id).value());
 }
 
 TEST_F(SessionEndsTest, OneWhoseLifetimeIsOverGoesWhereTheClockCanBeBelieved) {
@@ -103,7 +110,7 @@ TEST_F(SessionEndsTest, OneWhoseLifetimeIsOverGoesWhereTheClockCanBeBelieved) {
   // Swept once, when the clock was a year behind; from now on it is not believed.
   Moment past = moment_now();
   past.now_ms -= 365LL * 86'400'000;
-  ASSERT_TRUE(store_->begin_sweep(past, past.uptime_ms, {}, 86400).ok());
+  ASSERT_TRUE(store_->upkeep.begin_sweep(past, past.uptime_ms, {}, 86400).ok());
   for (const Session& session : {sure, unsure}) {
     EXPECT_EQ(ends().end_of_lifetime(session).kind, Kind::kNotFound);
   }
@@ -125,7 +132,7 @@ TEST_F(SessionEndsTest, ASessionIsLeftWhenTheServerOfItsConnectionIsGone) {
 
 // By the row of now, whatever the caller has seen.
 TEST_F(SessionEndsTest, WhatSomebodyMayWantIsNotDeletedForBeingEmpty) {
-  const std::string other = store_->ensure_principal("other").value();
+  const std::string other = store_->principals.ensure("other").value();
   const auto making = [](Session& wanted) { wanted.status = SessionStatus::kProvisioning; };
   const auto marked = [](Session& wanted) { wanted.metadata = {{"a", "b"}}; };
   EXPECT_FALSE(delete_if_nothing(kept(making))) << "it is being made";
@@ -136,7 +143,7 @@ TEST_F(SessionEndsTest, WhatSomebodyMayWantIsNotDeletedForBeingEmpty) {
   Session known = kept([](Session& wanted) { wanted.name = "mine"; });
   known.name.reset();
   EXPECT_FALSE(delete_if_nothing(known)) << "it has got a name";
-  EXPECT_EQ(store_->live_sessions().value().size(), 4U);
+  EXPECT_EQ(store_->session_lists.live().value().size(), 4U);
   const Session empty = kept();
   EXPECT_TRUE(delete_if_nothing(empty));
   EXPECT_FALSE(delete_if_nothing(empty)) << "it was deleted before";

@@ -1,4 +1,6 @@
 // What a session may reach now: its choice, what it was granted besides, and the credentials.
+#include "sessions/credential_table.h"
+#include "sessions/network_table.h"
 #include "sessions/session_networks.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +23,7 @@ class SessionNetworksTest : public testing::StoreFixture {
     stored.credential.name = "key";
     stored.credential.host = rule("keys.example.com");
     stored.source = "value";
-    EXPECT_TRUE(store_->put_credential(stored).ok());
+    EXPECT_TRUE(store_->credentials.put(stored).ok());
   }
 
   [[nodiscard]] SessionNetworks::Network of(const Session& session) const {
@@ -54,7 +56,7 @@ TEST_F(SessionNetworksTest, AChoiceIsCutWithWhatIsGrantedNow) {
 TEST_F(SessionNetworksTest, AHostThatWasAllowedOneSessionIsItsAlone) {
   const Session one = created();
   const Session other = created();
-  ASSERT_TRUE(store_->set_network_grant(one.id, "extra.example.com", true, 1).ok());
+  ASSERT_TRUE(store_->network.set_grant(one.id, "extra.example.com", true, 1).ok());
   EXPECT_EQ(of(one).hosts, std::vector{rule("extra.example.com")});
   EXPECT_TRUE(of(other).hosts.empty());
 }

@@ -1,5 +1,8 @@
 // Sessions give way to others of their principal only where that loses nothing.
+#include "sessions/session.h"
+#include "sessions/spare_table.h"
 #include "sessions/session_room.h"
+#include "sessions/sqlite.h"
 
 #include <gtest/gtest.h>
 
@@ -87,7 +90,7 @@ TEST_F(SessionRoomTest, ABoxThatIsBeingMadeKeepsItsPlaceForAMinute) {
 
 TEST_F(SessionRoomTest, ASpareSessionTakesNobodysRoom) {
   config_.sessions_max = 0;
-  ASSERT_TRUE(store_->ensure_spare_principal().ok());
+  ASSERT_TRUE(store_->spares.ensure_principal().ok());
   const Session spare = kept([](Session& wanted) { wanted.principal_id = kSparePrincipal; });
   EXPECT_FALSE(room().claim_box(spare).value());
   EXPECT_EQ(status_of(spare), SessionStatus::kStopped) << "it is not counted";
@@ -116,7 +119,7 @@ TEST_F(SessionRoomTest, SessionsThatWereUsedInOneMillisecondAreAllLookedAt) {
   std::set<std::string> seen;
   SessionPlace after;
   while (true) {
-    const auto some = store_->unnamed_sessions(principal_, after, 2).value();
+    const auto some = store_->session_lists.unnamed(principal_, after, 2).value();
     if (some.empty()) break;
     for (const Session& session : some) EXPECT_TRUE(seen.insert(session.id).second);
     after = {some.back().last_used_at, some.back().id};

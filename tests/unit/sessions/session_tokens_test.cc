@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sandbox/base/clock.h"
+#include "sessions/session_table.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace sessions {
@@ -48,7 +49,7 @@ TEST_F(SessionTokensTest, ATokenOfAPortIsForThatPortUntilItsTime) {
 TEST_F(SessionTokensTest, AnEndedSessionIsOpenedByNothing) {
   const Session one = created();
   const std::string token = tokens_.token_of(one.id).value();
-  ASSERT_TRUE(store_->set_session_status(one.id, SessionStatus::kDestroyed, "").ok());
+  ASSERT_TRUE(store_->sessions.set_status(one.id, SessionStatus::kDestroyed, "").ok());
   EXPECT_FALSE(tokens_.session_by(one.id, token).ok());
 }
 

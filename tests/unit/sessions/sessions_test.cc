@@ -11,6 +11,10 @@
 #include <vector>
 
 #include "sessions/host_id.h"
+#include "sessions/principal_table.h"
+#include "sessions/session_lists.h"
+#include "sessions/session_table.h"
+#include "sessions/sqlite.h"
 #include "tests/unit/sessions/services_fixture.h"
 
 namespace sessions {
@@ -58,7 +62,7 @@ TEST_F(SessionsTest, NothingIsMadeOfWhatMayNotBeAskedFor) {
   SessionOptions unknown;
   unknown.template_name = "no_such_environment";
   EXPECT_FALSE(sessions().create(principal_, unknown).ok());
-  EXPECT_TRUE(store_->live_sessions().value().empty());
+  EXPECT_TRUE(store_->session_lists.live().value().empty());
   EXPECT_EQ(calls("start"), 0);
 }
 
@@ -78,7 +82,7 @@ TEST_F(SessionsTest, AConnectionHasOneSessionUntilThatIsDeleted) {
   const Session first = sessions().find(principal_, *ids.begin()).value();
   EXPECT_TRUE(first.ends_with_connection);
   EXPECT_EQ(first.connection_server, parts().ground.servers.own_id());
-  const std::string other = store_->ensure_principal("other").value();
+  const std::string other = store_->principals.ensure("other").value();
   EXPECT_NE(sessions().session_of_connection(other, "connection").value().id, first.id);
   ASSERT_TRUE(sessions().destroy(principal_, first.id).ok());
   EXPECT_NE(ask().value().id, first.id);
@@ -86,7 +90,7 @@ TEST_F(SessionsTest, AConnectionHasOneSessionUntilThatIsDeleted) {
 
 TEST_F(SessionsTest, AForeignSessionIsAnUnknownOne) {
   const Session mine = kept();
-  const std::string other = store_->ensure_principal("other").value();
+  const std::string other = store_->principals.ensure("other").value();
   EXPECT_EQ(sessions().find(principal_, host_id(mine.id)).value().id, mine.id);
   const auto unknown = sessions().find(other, "session_0123456789ab").error();
   for (const std::string& id : {mine.id, host_id(mine.id)}) {
@@ -164,7 +168,7 @@ TEST_F(SessionsTest, AnEndedConnectionLetsGoOfItsSessionsWithoutAName) {
   EXPECT_EQ(calls("let_go", unnamed.id), 1);
   EXPECT_FALSE(row_of(unnamed).connection_server);
   EXPECT_EQ(calls("end_with_connection", named.id) + calls("let_go", named.id), 0);
-  EXPECT_TRUE(store_->session_is_live(unnamed.id).value()) << "its files may be somebody's";
+  EXPECT_TRUE(store_->sessions.is_live(unnamed.id).value()) << "its files may be somebody's";
 }
 
 }  // namespace

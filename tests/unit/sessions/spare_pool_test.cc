@@ -12,6 +12,10 @@
 #include <vector>
 
 #include "sessions/patience.h"
+#include "sessions/session.h"
+#include "sessions/session_lists.h"
+#include "sessions/session_table.h"
+#include "sessions/spare_table.h"
 #include "tests/unit/sessions/services_fixture.h"
 
 namespace sessions {
@@ -57,7 +61,7 @@ class SparePoolTest : public testing::ServicesFixture {
     });
   }
   std::vector<Session> spare_rows() {
-    std::vector<Session> found = store_->live_sessions().value();
+    std::vector<Session> found = store_->session_lists.live().value();
     std::erase_if(found,
                   [](const Session& session) { return session.principal_id != kSparePrincipal; });
     return found;
@@ -122,15 +126,15 @@ TEST_F(SparePoolTest, OneThatDoesNotAnswerIsGivenToNobodyAndEnds) {
   });
   sandbox_.set_alive(spare.id, false);
   EXPECT_NE(adopted_by(wish()), spare.id);
-  EXPECT_TRUE(wait_until(kLong, [&] { return !store_->session_is_on_record(spare.id).value(); }));
+  EXPECT_TRUE(wait_until(kLong, [&] { return !store_->sessions.is_on_record(spare.id).value(); }));
   EXPECT_FALSE(std::filesystem::exists(directory_of(spare)));
 }
 
 TEST_F(SparePoolTest, OneThatAnotherServerHasWithdrawnIsGivenToNobody) {
   const Session spare = filled();
-  ASSERT_TRUE(store_->withdraw_spare(spare.id, "its server is gone").value());
+  ASSERT_TRUE(store_->spares.withdraw(spare.id, "its server is gone").value());
   EXPECT_NE(adopted_by(wish()), spare.id);
-  EXPECT_TRUE(wait_until(kLong, [&] { return !store_->session_is_on_record(spare.id).value(); }));
+  EXPECT_TRUE(wait_until(kLong, [&] { return !store_->sessions.is_on_record(spare.id).value(); }));
 }
 
 TEST_F(SparePoolTest, AtTheEndGoesWhatNobodyHasAskedFor) {
@@ -139,9 +143,9 @@ TEST_F(SparePoolTest, AtTheEndGoesWhatNobodyHasAskedFor) {
   wait_for_spare();
   const Session spare = spare_rows().at(0);
   spares().stop();
-  EXPECT_FALSE(store_->session_is_on_record(spare.id).value());
+  EXPECT_FALSE(store_->sessions.is_on_record(spare.id).value());
   EXPECT_FALSE(std::filesystem::exists(directory_of(spare)));
-  EXPECT_TRUE(store_->session_is_live(adopted.id).value());
+  EXPECT_TRUE(store_->sessions.is_live(adopted.id).value());
   EXPECT_FALSE(spares().adopt(wish(), 1000).value());
 }
 
@@ -154,7 +158,7 @@ TEST_F(SparePoolTest, NothingIsLeftOfOneThatDoesNotStart) {
   });
   ASSERT_TRUE(spares().start().ok());
   EXPECT_TRUE(wait_until(kLong, [&] {
-    return tried == 1 && spare_rows().empty() && store_->unburied_sessions().value().empty() &&
+    return tried == 1 && spare_rows().empty() && store_->session_lists.unburied().value().empty() &&
            std::filesystem::is_empty(directory_ + "/sessions");
   }));
   EXPECT_FALSE(spares().adopt(wish(), 1000).value());
@@ -172,15 +176,15 @@ TEST_F(SparePoolTest, TheBoxIsToldWithWhatItsNewSessionEnds) {
 }
 
 TEST_F(SparePoolTest, ASweepEndsOnlyAnOldOneThatNobodyHas) {
-  ASSERT_TRUE(store_->ensure_spare_principal().ok());
+  ASSERT_TRUE(store_->spares.ensure_principal().ok());
   const Session young = left_behind(0);
   const Session lives = left_behind(61'000);
   const Session left = left_behind(61'000);
   sandbox_.set_alive(lives.id, true);
   for (const Session& session : {young, lives, left}) spares().sweep(session);
-  EXPECT_TRUE(store_->session_is_live(young.id).value());
-  EXPECT_TRUE(store_->session_is_live(lives.id).value());
-  EXPECT_FALSE(store_->session_is_on_record(left.id).value());
+  EXPECT_TRUE(store_->sessions.is_live(young.id).value());
+  EXPECT_TRUE(store_->sessions.is_live(lives.id).value());
+  EXPECT_FALSE(store_->sessions.is_on_record(left.id).value());
   EXPECT_FALSE(std::filesystem::exists(directory_of(left)));
 }
 

@@ -12,6 +12,9 @@
 
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
+#include "sessions/principal_table.h"
+#include "sessions/run_table.h"
+#include "sessions/session_table.h"
 #include "sessions/store.h"
 
 namespace sessions::testing {
@@ -48,7 +51,7 @@ class StoreFixture : public ::testing::Test {
   StoreFixture() : directory_(::testing::TempDir() + "hutch_store_XXXXXX") {
     if (::mkdtemp(directory_.data()) == nullptr) std::abort();
     store_ = Store::open(path()).value();
-    principal_ = store_->ensure_principal("p").value();
+    principal_ = store_->principals.ensure("p").value();
   }
   ~StoreFixture() override { std::filesystem::remove_all(directory_); }
 
@@ -78,7 +81,7 @@ class StoreFixture : public ::testing::Test {
     EXPECT_EQ(found.port_host, "localhost");
   }
   Session created(const std::string& name = "") {
-    return store_->create_session(session(name), kIds, 1000).value();
+    return store_->sessions.create(session(name), kIds, 1000).value();
   }
   sessions::Run inserted(const Session& owner) {
     sessions::Run run;
@@ -88,7 +91,7 @@ class StoreFixture : public ::testing::Test {
     run.server_id = "server";
     // One after the other, as those of a session are.
     run.queued_at = queued_at_ = std::max(base::now_ms(), queued_at_ + 1);
-    EXPECT_TRUE(store_->insert_run(run).ok());
+    EXPECT_TRUE(store_->runs.insert(run).ok());
     return run;
   }
 

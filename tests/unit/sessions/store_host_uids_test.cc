@@ -1,6 +1,7 @@
 // Sessions whose ids on the host are those of another state directory.
 #include <set>
 
+#include "sessions/session_table.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace {
@@ -12,10 +13,10 @@ class StoreHostUids : public sessions::testing::StoreFixture {
   static constexpr HostUidRange kOwn{2'000'000'000, 1000};
 
   std::size_t renew(const HostUidRange& range = kOwn) {
-    return store_->renew_host_uids(range, [](const std::string&) { return true; }).value();
+    return store_->sessions.renew_host_uids(range, [](const std::string&) { return true; }).value();
   }
   std::int64_t uid_of(const Session& session) {
-    return store_->find_session(principal_, session.id).value().host_uid.value_or(-1);
+    return store_->sessions.find(principal_, session.id).value().host_uid.value_or(-1);
   }
 };
 
@@ -23,7 +24,7 @@ TEST_F(StoreHostUids, AreRenewedOnce) {
   std::vector<Session> all;
   for (int i = 0; i < 20; ++i) all.push_back(created());
   // As of a directory that an ordinary user has made.
-  all.push_back(store_->create_session(session(), std::nullopt, 1000).value());
+  all.push_back(store_->sessions.create(session(), std::nullopt, 1000).value());
   EXPECT_EQ(renew(kIds), 1U) << "those of the range stay";
   EXPECT_EQ(renew(), 21U);
   std::set<std::int64_t> ids;
@@ -31,7 +32,7 @@ TEST_F(StoreHostUids, AreRenewedOnce) {
   EXPECT_EQ(ids.size(), all.size());
   EXPECT_TRUE(kOwn.has(*ids.begin()) && kOwn.has(*ids.rbegin()));
   EXPECT_EQ(renew(), 0U);
-  const Session made = store_->create_session(session(), kOwn, 1000).value();
+  const Session made = store_->sessions.create(session(), kOwn, 1000).value();
   EXPECT_FALSE(ids.contains(*made.host_uid));
 }
 
@@ -39,14 +40,14 @@ TEST_F(StoreHostUids, OfOneWhoseBoxLivesStay) {
   const Session lives = created();
   const Session other = created();
   const auto renewed =
-      store_->renew_host_uids(kOwn, [&](const std::string& id) { return id != lives.id; });
+      store_->sessions.renew_host_uids(kOwn, [&](const std::string& id) { return id != lives.id; });
   EXPECT_EQ(renewed.value(), 1U);
   EXPECT_EQ(uid_of(lives), lives.host_uid);
   EXPECT_TRUE(kOwn.has(uid_of(other)));
 }
 
 TEST_F(StoreHostUids, AreNotThoseThatAnotherSessionHolds) {
-  const Session kept = store_->create_session(session(), kOwn, 1000).value();
+  const Session kept = store_->sessions.create(session(), kOwn, 1000).value();
   const Session copied = created();
   EXPECT_EQ(renew(), 1U);
   EXPECT_EQ(uid_of(kept), kOwn.first);
@@ -55,7 +56,7 @@ TEST_F(StoreHostUids, AreNotThoseThatAnotherSessionHolds) {
 
 TEST_F(StoreHostUids, OfDeletedSessionsAreLeft) {
   const Session deleted = created();
-  ASSERT_TRUE(store_->set_session_status(deleted.id, SessionStatus::kDestroyed, "").ok());
+  ASSERT_TRUE(store_->sessions.set_status(deleted.id, SessionStatus::kDestroyed, "").ok());
   EXPECT_EQ(renew(), 0U);
 }
 
@@ -63,7 +64,8 @@ TEST_F(StoreHostUids, ARangeThatIsTooSmallChangesNothing) {
   const Session a = created();
   const Session b = created();
   EXPECT_FALSE(
-      store_->renew_host_uids({kOwn.first, 1}, [](const std::string&) { return true; }).ok());
+      store_->sessions.renew_host_uids({kOwn.first, 1}, [](const std::string&) { return true; })
+          .ok());
   EXPECT_EQ(uid_of(a), a.host_uid);
   EXPECT_EQ(uid_of(b), b.host_uid);
 }

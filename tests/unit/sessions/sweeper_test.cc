@@ -13,6 +13,10 @@
 
 #include "sandbox/base/random_id.h"
 #include "sessions/patience.h"
+#include "sessions/run_table.h"
+#include "sessions/session_lists.h"
+#include "sessions/session_table.h"
+#include "sessions/sqlite.h"
 #include "tests/unit/sessions/services_fixture.h"
 
 namespace sessions {
@@ -31,7 +35,7 @@ class SweeperTest : public testing::ServicesFixture {
     wanted.last_used_at -= (wanted.retention_seconds + 60) * 1000;
   }
   std::string status_of_run(const sessions::Run& run) {
-    return store_->find_run(principal_, run.id).value().status;
+    return store_->runs.find(principal_, run.id).value().status;
   }
 };
 
@@ -97,11 +101,11 @@ TEST_F(SweeperTest, WorkKeepsASessionFromEndingUnusedButNotBeyondItsLifetime) {
 TEST_F(SweeperTest, ADeletionThatWasCutShortIsFinished) {
   const Session session = kept();
   const sessions::Run run = inserted(session);
-  ASSERT_TRUE(store_->set_session_status(session.id, SessionStatus::kDestroyed, "").value());
+  ASSERT_TRUE(store_->sessions.set_status(session.id, SessionStatus::kDestroyed, "").value());
   sweep();
   EXPECT_FALSE(fs::exists(directory_of(session)));
   EXPECT_EQ(status_of_run(run), "cancelled");
-  EXPECT_TRUE(store_->unburied_sessions().value().empty());
+  EXPECT_TRUE(store_->session_lists.unburied().value().empty());
 }
 
 TEST_F(SweeperTest, ADirectoryThatIsMadeAgainAfterItsSessionGoesToo) {

@@ -9,6 +9,9 @@
 
 #include "sandbox/base/random_id.h"
 #include "sessions/migrations.h"
+#include "sessions/principal_table.h"
+#include "sessions/sqlite.h"
+#include "sessions/token_table.h"
 #include "sessions/store.h"
 
 namespace {
@@ -32,12 +35,12 @@ class TokensTest : public ::testing::Test {
   Token wanted(const std::string& name = "") {
     Token token;
     token.id = base::random_id("token_");
-    token.principal_id = store_->ensure_principal("p").value();
+    token.principal_id = store_->principals.ensure("p").value();
     if (!name.empty()) token.name = name;
     token.created_at = kNow;
     return token;
   }
-  std::string created() { return store_->create_token(wanted()).value(); }
+  std::string created() { return store_->tokens.create(wanted()).value(); }
 
   // What is in the table, read beside the store.
   std::int64_t number(const char* sql) {
@@ -54,8 +57,8 @@ class TokensTest : public ::testing::Test {
 TEST_F(TokensTest, ASecretIsGoodForItsPrincipal) {
   Token made = wanted("laptop");
   made.scopes = {"read", "more"};
-  const std::string secret = store_->create_token(made).value();
-  const Token used = store_->use_token(secret, kNow).value();
+  const std::string secret = store_->tokens.create(made).value();
+  const Token used = store_->tokens.use(secret, kNow).value();
   EXPECT_EQ(used.id, made.id);
   EXPECT_EQ(used.principal_id, made.principal_id);
   EXPECT_EQ(used.principal_name, "p");
@@ -95,18 +98,18 @@ TEST_F(TokensTest, WhatIsNoSecretIsRefusedInOneWay) {
   }
   for (const std::string& one : wrong) {
     if (one == secret) continue;
-    const auto used = store_->use_token(one, kNow);
+    const auto used = store_->tokens.use(one, kNow);
     ASSERT_FALSE(used.ok()) << one;
     EXPECT_EQ(used.error().kind, Kind::kNotFound);
     if (expected.empty()) expected = used.error().message;
     EXPECT_EQ(used.error().message, expected);
   }
-  EXPECT_TRUE(store_->use_token(secret, kNow).ok());
+  EXPECT_TRUE(store_->tokens.use(secret, kNow).ok());
 }
 
 TEST_F(TokensTest, TheFileDoesNotHoldTheSecret) {
   const std::string secret = created();
-  ASSERT_TRUE(store_->use_token(secret, kNow).ok());
+  ASSERT_TRUE(store_->tokens.use(secret, kNow).ok());
   std::string all;
   for (const auto& entry : fs::directory_iterator(directory_)) {
     std::ifstream file(entry.path(), std::ios::binary);
@@ -120,55 +123,55 @@ TEST_F(TokensTest, TheFileDoesNotHoldTheSecret) {
 TEST_F(TokensTest, ExpiryIsAnEnd) {
   Token token = wanted();
   token.expires_at = kNow + 1000;
-  const std::string secret = store_->create_token(token).value();
-  EXPECT_TRUE(store_->use_token(secret, kNow + 999).ok());
-  const auto late = store_->use_token(secret, kNow + 1000);
+  const std::string secret = store_->tokens.create(token).value();
+  EXPECT_TRUE(store_->tokens.use(secret, kNow + 999).ok());
+  const auto late = store_->tokens.use(secret, kNow + 1000);
   ASSERT_FALSE(late.ok());
-  EXPECT_EQ(late.error().message, store_->use_token("x", kNow).error().message);
+  EXPECT_EQ(late.error().message, store_->tokens.use("x", kNow).error().message);
 }
 
 TEST_F(TokensTest, RevocationIsSeenByOtherServersAtOnce) {
   const std::string secret = created();
   const auto server = Store::open(path()).value();
-  ASSERT_TRUE(server->use_token(secret, kNow).ok());
-  const auto token = store_->revoke_token("token_" + secret.substr(6, 32), kNow);
+  ASSERT_TRUE(server->tokens.use(secret, kNow).ok());
+  const auto token = store_->tokens.revoke("token_" + secret.substr(6, 32), kNow);
   ASSERT_TRUE(token.ok());
-  EXPECT_FALSE(server->use_token(secret, kNow).ok());
-  EXPECT_TRUE(server->list_tokens().value().empty());
-  EXPECT_EQ(store_->revoke_token(token.value().id, kNow).error().kind, Kind::kNotFound);
+  EXPECT_FALSE(server->tokens.use(secret, kNow).ok());
+  EXPECT_TRUE(server->tokens.list().value().empty());
+  EXPECT_EQ(store_->tokens.revoke(token.value().id, kNow).error().kind, Kind::kNotFound);
 }
 
 TEST_F(TokensTest, OneIsRevokedByNameByIdOrBySecret) {
-  ASSERT_TRUE(store_->create_token(wanted("one")).ok());
-  const std::string two = store_->create_token(wanted("two")).value();
-  const std::string also_two = store_->create_token(wanted("two")).value();
-  EXPECT_EQ(store_->revoke_token("two", kNow).error().kind, Kind::kConflict);
-  EXPECT_EQ(store_->revoke_token("three", kNow).error().kind, Kind::kNotFound);
-  EXPECT_TRUE(store_->revoke_token("one", kNow).ok());
-  EXPECT_TRUE(store_->revoke_token(two, kNow).ok());
-  EXPECT_FALSE(store_->use_token(two, kNow).ok());
-  EXPECT_TRUE(store_->use_token(also_two, kNow).ok());
-  EXPECT_TRUE(store_->revoke_token("two", kNow).ok()) << "the only one by now";
+  ASSERT_TRUE(store_->tokens.create(wanted("one")).ok());
+  const std::string two = store_->tokens.create(wanted("two")).value();
+  const std::string also_two = store_->tokens.create(wanted("two")).value();
+  EXPECT_EQ(store_->tokens.revoke("two", kNow).error().kind, Kind::kConflict);
+  EXPECT_EQ(store_->tokens.revoke("three", kNow).error().kind, Kind::kNotFound);
+  EXPECT_TRUE(store_->tokens.revoke("one", kNow).ok());
+  EXPECT_TRUE(store_->tokens.revoke(two, kNow).ok());
+  EXPECT_FALSE(store_->tokens.use(two, kNow).ok());
+  EXPECT_TRUE(store_->tokens.use(also_two, kNow).ok());
+  EXPECT_TRUE(store_->tokens.revoke("two", kNow).ok()) << "the only one by now";
 }
 
 TEST_F(TokensTest, UseIsWrittenOnceAMinute) {
   const std::string secret = created();
-  ASSERT_TRUE(store_->use_token(secret, kNow).ok());
-  for (int i = 1; i < 50; ++i) ASSERT_TRUE(store_->use_token(secret, kNow + i * 1000).ok());
+  ASSERT_TRUE(store_->tokens.use(secret, kNow).ok());
+  for (int i = 1; i < 50; ++i) ASSERT_TRUE(store_->tokens.use(secret, kNow + i * 1000).ok());
   EXPECT_EQ(number("SELECT last_used_at FROM tokens"), kNow);
-  ASSERT_TRUE(store_->use_token(secret, kNow + kTokenUseMs).ok());
+  ASSERT_TRUE(store_->tokens.use(secret, kNow + kTokenUseMs).ok());
   EXPECT_EQ(number("SELECT last_used_at FROM tokens"), kNow + kTokenUseMs);
 }
 
 TEST_F(TokensTest, ARefusedSecretWritesNothing) {
   const std::string secret = created();
-  ASSERT_TRUE(store_->revoke_token(secret, kNow).ok());
-  (void)store_->use_token(secret, kNow);
+  ASSERT_TRUE(store_->tokens.revoke(secret, kNow).ok());
+  (void)store_->tokens.use(secret, kNow);
   EXPECT_EQ(number("SELECT count(*) FROM tokens WHERE last_used_at IS NOT NULL"), 0);
 }
 
 TEST_F(TokensTest, MakingAndRevokingAreInTheAudit) {
-  ASSERT_TRUE(store_->revoke_token(created(), kNow).ok());
+  ASSERT_TRUE(store_->tokens.revoke(created(), kNow).ok());
   EXPECT_EQ(number("SELECT count(*) FROM audit WHERE action = 'create_token'"), 1);
   EXPECT_EQ(number("SELECT count(*) FROM audit WHERE action = 'revoke_token'"), 1);
 }
@@ -177,7 +180,7 @@ TEST_F(TokensTest, AnIdThatIsNotRandomIsRefused) {
   Token token = wanted();
   for (const char* id : {"token_1", "token", "", "x"}) {
     token.id = id;
-    EXPECT_FALSE(store_->create_token(token).ok()) << id;
+    EXPECT_FALSE(store_->tokens.create(token).ok()) << id;
   }
 }
 
@@ -191,8 +194,8 @@ TEST(TokensMigration, ADatabaseOfTheFirstVersionKeepsWhatItHas) {
     EXPECT_FALSE(old->prepare("SELECT * FROM tokens").ok());
   }
   const auto store = Store::open(directory + "/hutch.db").value();
-  EXPECT_EQ(store->ensure_principal("local").value(), "principal_x");
-  EXPECT_TRUE(store->list_tokens().value().empty());
+  EXPECT_EQ(store->principals.ensure("local").value(), "principal_x");
+  EXPECT_TRUE(store->tokens.list().value().empty());
   fs::remove_all(directory);
 }
 

@@ -11,6 +11,9 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/base/fd.h"
 #include "sandbox/base/random_id.h"
+#include "sessions/principal_table.h"
+#include "sessions/session_table.h"
+#include "sessions/share_table.h"
 #include "share/file_share.h"
 #include "share/mime.h"
 
@@ -32,8 +35,8 @@ class FileShareTest : public testing::Test {
     store_ = sessions::Store::open(directory_ + "/db").value();
     sessions::Session session;
     session.id = "s";
-    session.principal_id = principal_ = store_->ensure_principal("p").value();
-    EXPECT_TRUE(store_->create_session(session, std::nullopt, 10).ok());
+    session.principal_id = principal_ = store_->principals.ensure("p").value();
+    EXPECT_TRUE(store_->sessions.create(session, std::nullopt, 10).ok());
   }
   ~FileShareTest() override { fs::remove_all(directory_); }
 
@@ -60,7 +63,7 @@ TEST_F(FileShareTest, CopiesAndDescribes) {
   EXPECT_EQ(shared.mime_type, "text/csv");
   EXPECT_EQ(shared.sha256.size(), 64U);
   EXPECT_EQ(content_of(shared), "a,b\n1,2\n");
-  EXPECT_EQ(store_->find_share(principal_, shared.id).value().sha256, shared.sha256);
+  EXPECT_EQ(store_->shares.find(principal_, shared.id).value().sha256, shared.sha256);
 }
 
 TEST_F(FileShareTest, KnownHash) {
@@ -78,15 +81,15 @@ TEST_F(FileShareTest, TooLargeLeavesNothing) {
   ASSERT_FALSE(shared.ok());
   EXPECT_EQ(shared.error().kind, base::Error::Kind::kLimit);
   EXPECT_TRUE(fs::is_empty(directory_ + "/shared"));
-  EXPECT_TRUE(store_->list_shares(principal_).value().empty());
+  EXPECT_TRUE(store_->shares.list(principal_).value().empty());
 }
 
 TEST_F(FileShareTest, TheSweepRemovesWhatExpiredAndWhatWasInterrupted) {
   const auto kept = publish("k", "kept").value();
   auto expired = publish("e", "expired").value();
-  ASSERT_TRUE(store_->delete_share(expired.id).ok());
+  ASSERT_TRUE(store_->shares.remove(expired.id).ok());
   expired.expires_at = 1;
-  ASSERT_TRUE(store_->insert_share(expired).ok());
+  ASSERT_TRUE(store_->shares.insert(expired).ok());
   const std::string orphan = directory_ + "/shared/" + base::random_id("share_");
   fs::create_directory(orphan);
   const std::string young = directory_ + "/shared/" + base::random_id("share_");

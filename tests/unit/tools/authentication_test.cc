@@ -10,6 +10,8 @@
 
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
+#include "sessions/principal_table.h"
+#include "sessions/token_table.h"
 #include "tests/unit/mcp/auth/signing_key.h"
 #include "tools/authentication.h"
 #include "tools/cli/config_file.h"
@@ -56,10 +58,10 @@ class AuthenticationTest : public testing::Test {
   std::string token(const std::string& principal, const std::vector<std::string>& scopes = {}) {
     sessions::Token token;
     token.id = base::random_id("token_");
-    token.principal_id = store_->ensure_principal(principal).value();
+    token.principal_id = store_->principals.ensure(principal).value();
     token.scopes = scopes;
     token.created_at = base::now_ms();
-    return store_->create_token(token).value();
+    return store_->tokens.create(token).value();
   }
 
   static std::string jwt(const std::string& subject) {
@@ -86,7 +88,7 @@ TEST_F(AuthenticationTest, ATokenActsForItsPrincipal) {
   const auto authenticate = authenticator(false);
   const auto decision = authenticate("Bearer " + token("alice", {"read"}));
   const auto& principal = std::get<mcp::Principal>(decision);
-  EXPECT_EQ(principal.id, store_->ensure_principal("alice").value());
+  EXPECT_EQ(principal.id, store_->principals.ensure("alice").value());
   EXPECT_EQ(principal.scopes, std::vector<std::string>{"read"});
 }
 
@@ -107,7 +109,7 @@ TEST_F(AuthenticationTest, ARevokedTokenIsRefusedAtOnce) {
   const std::string secret = token("alice");
   EXPECT_EQ(who(authenticate, "Bearer " + secret).substr(0, 10), "principal_");
   const auto other_process = sessions::Store::open(directory_ + "/hutch.db").value();
-  ASSERT_TRUE(other_process->revoke_token(secret, base::now_ms()).ok());
+  ASSERT_TRUE(other_process->tokens.revoke(secret, base::now_ms()).ok());
   EXPECT_EQ(who(authenticate, "Bearer " + secret), "401");
 }
 
@@ -118,7 +120,7 @@ TEST_F(AuthenticationTest, TheAuthorizationServersTokensAreTakenBesideOurs) {
   EXPECT_EQ(who(authenticate, "Bearer " + jwt("alice")), alice) << "the same each time";
   EXPECT_NE(who(authenticate, "Bearer " + jwt("bob")), alice);
   EXPECT_EQ(who(authenticate, "Bearer " + token("carol")),
-            store_->ensure_principal("carol").value());
+            store_->principals.ensure("carol").value());
   EXPECT_EQ(who(authenticate, "Bearer " + jwt("alice") + "A"), "401");
   EXPECT_EQ(who(authenticate, ""), "401");
   const auto challenge = std::get<Challenge>(authenticate(""));
@@ -127,9 +129,10 @@ TEST_F(AuthenticationTest, TheAuthorizationServersTokensAreTakenBesideOurs) {
 
 TEST_F(AuthenticationTest, SubjectsAndNamesNeverMeet) {
   const auto authenticate = authenticator(true);
-  const std::string ours = store_->ensure_principal("alice").value();
+  const std::string ours = store_->principals.ensure("alice").value();
   EXPECT_NE(who(authenticate, "Bearer " + jwt("alice")), ours);
-  EXPECT_NE(who(authenticate, "Bearer " + jwt("local")), store_->ensure_principal("local").value());
+  EXPECT_NE(who(authenticate, "Bearer " + jwt("local")),
+            store_->principals.ensure("local").value());
   // Subjects that try to end the name early stay what they are.
   std::set<std::string> ids;
   for (const char* subject :

@@ -5,6 +5,7 @@
 
 #include "sandbox/host_capacity.h"
 #include "sessions/manager.h"
+#include "sessions/principal_table.h"
 #include "sessions/session_options.h"
 #include "sessions/session_state.h"
 #include "sessions/session_states.h"
@@ -31,7 +32,7 @@ class CapacityTest : public tools::fake::ToolsFixture {
     return manager_->services().states.list(principal_, std::nullopt).value().size();
   }
 
-  const std::string principal_ = store_->ensure_principal("p").value();
+  const std::string principal_ = store_->principals.ensure("p").value();
 };
 
 TEST_F(CapacityTest, NothingIsLeftOfASessionThatFoundNoRoom) {

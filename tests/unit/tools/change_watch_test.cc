@@ -11,6 +11,7 @@
 
 #include "mcp/changes.h"
 #include "sessions/manager.h"
+#include "sessions/principal_table.h"
 #include "sessions/sessions.h"
 #include "tests/unit/tools/tools_fixture.h"
 #include "tools/change_watch.h"
@@ -57,8 +58,8 @@ class ChangeWatchTest : public tools::fake::ToolsFixture {
   }
 
   // Of two, the one who would come first by the id is who watches much.
-  const std::string one_ = store_->ensure_principal("one").value();
-  const std::string other_ = store_->ensure_principal("other").value();
+  const std::string one_ = store_->principals.ensure("one").value();
+  const std::string other_ = store_->principals.ensure("other").value();
   const std::string much_ = std::min(one_, other_);
   const std::string little_ = std::max(one_, other_);
   const std::thread::id here_ = std::this_thread::get_id();

@@ -14,6 +14,7 @@
 #include "sessions/session_options.h"
 #include "sessions/sessions.h"
 #include "sessions/manager.h"
+#include "sessions/principal_table.h"
 #include "tests/unit/tools/fake_sandbox.h"
 #include "tools/session_wishes.h"
 
@@ -45,7 +46,7 @@ class GrantedFolders : public ::testing::Test {
   GrantedFolders() : directory_(::testing::TempDir() + "hutch_granted_XXXXXX") {
     if (::mkdtemp(directory_.data()) == nullptr) std::abort();
     store_ = sessions::Store::open(directory_ + "/hutch.db").value();
-    principal_ = store_->ensure_principal("p").value();
+    principal_ = store_->principals.ensure("p").value();
   }
   ~GrantedFolders() override {
     manager_.reset();

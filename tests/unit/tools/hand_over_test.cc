@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sessions/principal_table.h"
 #include "tests/unit/tools/caller.h"
 #include "tests/unit/tools/tools_fixture.h"
 
@@ -17,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 class HandOver : public tools::fake::ToolsFixture {
  protected:
-  HandOver() : principal_(store_->ensure_principal("p").value()) {}
+  HandOver() : principal_(store_->principals.ensure("p").value()) {}
 
   // The result of a call that came `age` ago, and how long it took from now.
   std::pair<json, milliseconds> call(const std::string& tool, const json& arguments, seconds age) {

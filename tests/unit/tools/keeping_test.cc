@@ -14,6 +14,9 @@
 #include "sessions/manager.h"
 #include "sessions/manager_config.h"
 #include "sessions/moment.h"
+#include "sessions/principal_table.h"
+#include "sessions/session_table.h"
+#include "sessions/upkeep_table.h"
 #include "sessions/session.h"
 #include "sessions/session_time.h"
 #include "tests/unit/tools/tools_fixture.h"
@@ -63,7 +66,7 @@ class KeepingTest : public tools::fake::ToolsFixture {
   }
 
   sessions::Session made(std::int64_t unused_ms = 0) {
-    const std::string principal = store_->ensure_principal("p").value();
+    const std::string principal = store_->principals.ensure("p").value();
     sessions::Session session;
     session.id = base::short_id("session_");
     session.principal_id = principal;
@@ -72,7 +75,7 @@ class KeepingTest : public tools::fake::ToolsFixture {
     session.created_at = session.last_used_at = now.now_ms - unused_ms;
     session.boot_id = now.boot_id;
     session.boot_offset_ms = now.now_ms - now.boottime_ms;
-    session = store_->create_session(session, std::nullopt, 1000).value();
+    session = store_->sessions.create(session, std::nullopt, 1000).value();
     fs::create_directories(directory_of(session) + "/workspace");
     return session;
   }
@@ -80,7 +83,7 @@ class KeepingTest : public tools::fake::ToolsFixture {
     return directory_ + "/sessions/" + session.id;
   }
   bool is_kept(const sessions::Session& session) {
-    return store_->session_is_live(session.id).value() && fs::exists(directory_of(session));
+    return store_->sessions.is_live(session.id).value() && fs::exists(directory_of(session));
   }
 
   const sessions::ManagerConfig config_;
@@ -147,7 +150,7 @@ TEST_F(KeepingTest, WhatIsSharedStaysToo) {
   ahead_ms_ = 0;
   start_server();
   EXPECT_TRUE(share_->sweep().empty()) << "held back";
-  ASSERT_TRUE(store_->release_deletion().value());
+  ASSERT_TRUE(store_->upkeep.release_deletion().value());
   EXPECT_EQ(share_->sweep().size(), 1U);
   EXPECT_FALSE(fs::exists(share_->stored_path(shared)));
 }
@@ -185,7 +188,7 @@ TEST_F(KeepingTest, AStateDirectoryWithoutItsDatabaseKeepsItsSessions) {
 
 TEST_F(KeepingTest, ALifetimeGoesByTheStartOfTheMachine) {
   auto session = made();
-  ASSERT_TRUE(store_->set_lifetime(session.id, 3600).ok());
+  ASSERT_TRUE(store_->sessions.set_lifetime(session.id, 3600).ok());
   session.lifetime_seconds = 3600;
   sessions::Moment now = sessions::moment_now();
   now.now_ms += 30 * kDayMs;  // set

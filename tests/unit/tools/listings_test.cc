@@ -8,6 +8,9 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
 #include "sessions/manager.h"
+#include "sessions/principal_table.h"
+#include "sessions/run_table.h"
+#include "sessions/session_table.h"
 #include "sessions/session.h"
 #include "tests/unit/tools/tools_fixture.h"
 #include "tools/change_watch.h"
@@ -22,7 +25,7 @@ class ListingsTest : public tools::fake::ToolsFixture {
     session.id = base::random_id("session_");
     session.principal_id = principal_;
     session.created_at = session.last_used_at = base::now_ms();
-    return store_->create_session(session, std::nullopt, 10'000).value().id;
+    return store_->sessions.create(session, std::nullopt, 10'000).value().id;
   }
 
   // Ended, with a record that whoever reads it stumbles over.
@@ -32,12 +35,12 @@ class ListingsTest : public tools::fake::ToolsFixture {
     run.session_id = session_id;
     run.language = "python";
     run.queued_at = queued_at;
-    EXPECT_TRUE(store_->insert_run(run).ok());
-    EXPECT_TRUE(store_->finish_run(run.id, "completed", queued_at + 5, "no JSON", {}).value());
+    EXPECT_TRUE(store_->runs.insert(run).ok());
+    EXPECT_TRUE(store_->runs.finish(run.id, "completed", queued_at + 5, "no JSON", {}).value());
     return run.id;
   }
 
-  const std::string principal_ = store_->ensure_principal("p").value();
+  const std::string principal_ = store_->principals.ensure("p").value();
 };
 
 TEST_F(ListingsTest, TasksComeInPagesWithoutTheirRecords) {
@@ -52,7 +55,7 @@ TEST_F(ListingsTest, TasksComeInPagesWithoutTheirRecords) {
     made.insert(made_run(session, 1000 + i));
     if (i % 2 == 0) {
       ASSERT_TRUE(
-          store_->set_session_status(session, sessions::SessionStatus::kDestroyed, "").value());
+          store_->sessions.set_status(session, sessions::SessionStatus::kDestroyed, "").value());
     }
   }
   const mcp::Principal caller{principal_, {}};
@@ -80,10 +83,10 @@ TEST_F(ListingsTest, SuggestionsAreOfTheSessionsUsedLast) {
   std::string last;
   for (int i = 0; i < 3; ++i) {
     last = made_session();
-    ASSERT_TRUE(store_->touch_session(last, base::now_ms() + i).ok());
+    ASSERT_TRUE(store_->sessions.touch(last, base::now_ms() + i).ok());
   }
   const std::string gone = made_session();
-  ASSERT_TRUE(store_->set_session_status(gone, sessions::SessionStatus::kDestroyed, "").value());
+  ASSERT_TRUE(store_->sessions.set_status(gone, sessions::SessionStatus::kDestroyed, "").value());
   const auto suggested = tools::complete_session_id(services, "session_", principal_).values;
   ASSERT_EQ(suggested.size(), 3U);
   EXPECT_EQ(suggested[0], last);

@@ -7,6 +7,8 @@
 #include "sandbox/base/clock.h"
 #include "sandbox/base/random_id.h"
 #include "sessions/manager.h"
+#include "sessions/principal_table.h"
+#include "sessions/session_table.h"
 #include "sessions/session.h"
 #include "sessions/sessions.h"
 #include "tests/unit/tools/caller.h"
@@ -27,7 +29,7 @@ class PauseTest : public tools::fake::ToolsFixture {
     return result.content[0]["text"].get<std::string>();
   }
 
-  const std::string principal_ = store_->ensure_principal("p").value();
+  const std::string principal_ = store_->principals.ensure("p").value();
 };
 
 TEST_F(PauseTest, AStoppedSessionStaysAsItIs) {
@@ -35,8 +37,9 @@ TEST_F(PauseTest, AStoppedSessionStaysAsItIs) {
   wanted.id = base::random_id("session_");
   wanted.principal_id = principal_;
   wanted.created_at = wanted.last_used_at = base::now_ms();
-  ASSERT_TRUE(store_->create_session(wanted, std::nullopt, 10).ok());
-  ASSERT_TRUE(store_->set_session_status(wanted.id, sessions::SessionStatus::kStopped, "").value());
+  ASSERT_TRUE(store_->sessions.create(wanted, std::nullopt, 10).ok());
+  ASSERT_TRUE(
+      store_->sessions.set_status(wanted.id, sessions::SessionStatus::kStopped, "").value());
   const auto paused = pause(wanted.id);
   EXPECT_FALSE(paused.is_error) << text_of(paused);
   EXPECT_TRUE(sandbox_.started().empty());
@@ -45,7 +48,7 @@ TEST_F(PauseTest, AStoppedSessionStaysAsItIs) {
             "it has nothing running to pause; its files are kept");
   EXPECT_NE(text_of(paused).find("nothing running to pause"), std::string::npos);
   ASSERT_TRUE(
-      store_->set_session_status(wanted.id, sessions::SessionStatus::kDestroyed, "").value());
+      store_->sessions.set_status(wanted.id, sessions::SessionStatus::kDestroyed, "").value());
   EXPECT_TRUE(pause(wanted.id).is_error);
 }
 

@@ -6,6 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/random_id.h"
+#include "sessions/principal_table.h"
+#include "sessions/run_table.h"
+#include "sessions/session_lists.h"
+#include "sessions/share_table.h"
 #include "tests/unit/tools/caller.h"
 #include "tests/unit/tools/tools_fixture.h"
 #include "tools/scopes.h"
@@ -49,8 +53,8 @@ const std::set<std::string> kNameNothing = {"create_session", "list_sessions"};
 class PrincipalsTest : public tools::fake::ToolsFixture {
  protected:
   PrincipalsTest()
-      : alice_(store_->ensure_principal("alice").value()),
-        bob_(store_->ensure_principal("bob").value()) {}
+      : alice_(store_->principals.ensure("alice").value()),
+        bob_(store_->principals.ensure("bob").value()) {}
 
   // Its text, whether it failed, and what is structured of it.
   struct Outcome {
@@ -109,7 +113,7 @@ TEST_F(PrincipalsTest, AnothersThingsAreAsThingsThatNeverWere) {
   EXPECT_EQ(call(alice_, "read_file", {{"path", "kept"}, {"session_id", ids.session}})
                 .structured.value("content", ""),
             "secret");
-  EXPECT_EQ(store_->runs_of_session(ids.session, 100).value().size(), 1U);
+  EXPECT_EQ(store_->runs.of_session(ids.session, 100).value().size(), 1U);
 }
 
 TEST_F(PrincipalsTest, TheOwnerMayDoAllOfIt) {
@@ -152,10 +156,10 @@ TEST_F(PrincipalsTest, SharedFilesAreOfOnePrincipal) {
   const Ids ids = made_by(alice_, "work");
   const auto shared = call(alice_, "share_file", {{"path", "kept"}, {"session_id", ids.session}});
   const std::string id = shared.structured.value("id", "");
-  EXPECT_TRUE(store_->find_share(alice_, id).ok());
-  EXPECT_EQ(store_->find_share(bob_, id).error().message,
-            store_->find_share(bob_, base::random_id("share_")).error().message);
-  EXPECT_TRUE(store_->list_shares(bob_).value().empty());
+  EXPECT_TRUE(store_->shares.find(alice_, id).ok());
+  EXPECT_EQ(store_->shares.find(bob_, id).error().message,
+            store_->shares.find(bob_, base::random_id("share_")).error().message);
+  EXPECT_TRUE(store_->shares.list(bob_).value().empty());
 }
 
 TEST_F(PrincipalsTest, OneConnectionIdMakesNoCommonSession) {
@@ -188,7 +192,7 @@ TEST_F(PrincipalsTest, ATokenForReadingChangesNothing) {
   EXPECT_TRUE(call(alice_, "create_session", json::object(), "c", {kScopeRead}).failed);
   EXPECT_TRUE(call(alice_, "list_files", json::object(), "new", {kScopeRead}).failed)
       << "a session would have to be made";
-  const auto sessions = store_->newest_sessions(alice_, false, 10).value();
+  const auto sessions = store_->session_lists.newest(alice_, false, 10).value();
   ASSERT_EQ(sessions.size(), 1U);
   // The manager's sweep may see that no box of the fake sandbox lives.
   const sessions::SessionStatus status = sessions[0].status;

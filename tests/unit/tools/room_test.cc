@@ -17,6 +17,10 @@
 #include "sessions/boxes.h"
 #include "sessions/manager.h"
 #include "sessions/manager_config.h"
+#include "sessions/network_table.h"
+#include "sessions/principal_table.h"
+#include "sessions/run_table.h"
+#include "sessions/session_table.h"
 #include "sessions/run_state.h"
 #include "sessions/runs.h"
 #include "sessions/session.h"
@@ -32,7 +36,7 @@ using Kind = base::Error::Kind;
 
 class RoomTest : public tools::fake::ToolsFixture {
  protected:
-  RoomTest() : principal_(store_->ensure_principal("p").value()) {
+  RoomTest() : principal_(store_->principals.ensure("p").value()) {
     sessions::ManagerConfig config = manager_->services().config;
     manager_.reset();
     config.sessions_max = 2;
@@ -60,7 +64,8 @@ class RoomTest : public tools::fake::ToolsFixture {
   // Without a box; an empty one unless something is put into it.
   sessions::Session stopped(const std::string& name = "") {
     const auto session = create(name).value().session;
-    EXPECT_TRUE(store_->set_session_status(session.id, sessions::SessionStatus::kStopped, "").ok());
+    EXPECT_TRUE(
+        store_->sessions.set_status(session.id, sessions::SessionStatus::kStopped, "").ok());
     return session;
   }
   // As one that was of a connection which has ended.
@@ -73,7 +78,7 @@ class RoomTest : public tools::fake::ToolsFixture {
     return directory_ + "/sessions/" + session.id;
   }
   bool is_kept(const sessions::Session& session) {
-    return store_->session_is_live(session.id).value();
+    return store_->sessions.is_live(session.id).value();
   }
 
   const std::string principal_;
@@ -94,7 +99,7 @@ TEST_F(RoomTest, OnlySessionsWithABoxAreCounted) {
   sandbox_.set_alive(first.id, false);
   EXPECT_TRUE(create().ok());
   EXPECT_TRUE(is_kept(first));
-  EXPECT_EQ(store_->find_session(principal_, first.id).value().status,
+  EXPECT_EQ(store_->sessions.find(principal_, first.id).value().status,
             sessions::SessionStatus::kStopped);
 }
 
@@ -104,16 +109,17 @@ TEST_F(RoomTest, ASessionThatWakesIsCounted) {
   const auto first = alive();
   const auto second = alive();
   const auto refused =
-      manager_->services().boxes.box_of(store_->find_session(principal_, sleeper.id).value());
+      manager_->services().boxes.box_of(store_->sessions.find(principal_, sleeper.id).value());
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, Kind::kLimit);
   EXPECT_NE(refused.error().message.find(first.id + ", " + second.id), std::string::npos);
-  EXPECT_EQ(store_->find_session(principal_, sleeper.id).value().status,
+  EXPECT_EQ(store_->sessions.find(principal_, sleeper.id).value().status,
             sessions::SessionStatus::kStopped);
   sandbox_.set_alive(second.id, false);
-  EXPECT_TRUE(
-      manager_->services().boxes.box_of(store_->find_session(principal_, sleeper.id).value()).ok());
-  EXPECT_EQ(store_->find_session(principal_, sleeper.id).value().status,
+  EXPECT_TRUE(manager_->services()
+                  .boxes.box_of(store_->sessions.find(principal_, sleeper.id).value())
+                  .ok());
+  EXPECT_EQ(store_->sessions.find(principal_, sleeper.id).value().status,
             sessions::SessionStatus::kReady);
 }
 
@@ -170,7 +176,7 @@ TEST_F(RoomTest, NothingElseGoesWithItsConnection) {
              share_->publish(source.get(), {s.id, principal_, "/workspace/f", "", {}}).ok());
        }},
       {"a host that was granted",
-       [&](const auto& s) { EXPECT_TRUE(store_->set_network_grant(s.id, "a.b", true, 1).ok()); }},
+       [&](const auto& s) { EXPECT_TRUE(store_->network.set_grant(s.id, "a.b", true, 1).ok()); }},
       {"a run that nobody has read",
        [&](const auto& s) {
          sessions::Run run;
@@ -178,8 +184,8 @@ TEST_F(RoomTest, NothingElseGoesWithItsConnection) {
          run.session_id = s.id;
          run.language = "python";
          run.server_id = "gone";
-         ASSERT_TRUE(store_->insert_run(run).ok());
-         EXPECT_TRUE(store_->finish_run(run.id, "completed", 1, "{}", {}).value());
+         ASSERT_TRUE(store_->runs.insert(run).ok());
+         EXPECT_TRUE(store_->runs.finish(run.id, "completed", 1, "{}", {}).value());
        }},
       {"a box that lives",
        [&](const auto& s) {
@@ -213,15 +219,15 @@ TEST_F(RoomTest, WhoGetsTheEndOfARunHasReadIt) {
   request.code = "1";
   const auto ended = manager_->services().runs.start(session, request).value();
   EXPECT_TRUE(is_terminal(ended.run.status));
-  EXPECT_TRUE(store_->find_run(principal_, ended.run.run_id).value().was_read);
+  EXPECT_TRUE(store_->runs.find(principal_, ended.run.run_id).value().was_read);
 
   sessions::Run run;
   run.id = base::short_id("run_");
   run.session_id = session.id;
   run.language = "python";
   run.server_id = "gone";
-  ASSERT_TRUE(store_->insert_run(run).ok());
-  const auto was_read = [&] { return store_->find_run(principal_, run.id).value().was_read; };
+  ASSERT_TRUE(store_->runs.insert(run).ok());
+  const auto was_read = [&] { return store_->runs.find(principal_, run.id).value().was_read; };
   using Reader = sessions::Reader;
   EXPECT_TRUE(manager_->services().runs.wait(principal_, run.id, {}, {}, Reader::kNobody).ok());
   EXPECT_FALSE(was_read());

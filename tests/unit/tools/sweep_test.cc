@@ -11,6 +11,9 @@
 #include "sandbox/base/random_id.h"
 #include "sessions/manager.h"
 #include "sessions/manager_config.h"
+#include "sessions/principal_table.h"
+#include "sessions/session_table.h"
+#include "sessions/share_table.h"
 #include "sessions/session.h"
 #include "tests/unit/tools/tools_fixture.h"
 
@@ -30,12 +33,12 @@ class SweepTest : public tools::fake::ToolsFixture {
   }
 
   sessions::Share shared(std::int64_t seconds) {
-    const std::string principal = store_->ensure_principal("p").value();
+    const std::string principal = store_->principals.ensure("p").value();
     sessions::Session session;
     session.id = base::random_id("session_");
     session.principal_id = principal;
     session.created_at = session.last_used_at = base::now_ms();
-    EXPECT_TRUE(store_->create_session(session, std::nullopt, 10).ok());
+    EXPECT_TRUE(store_->sessions.create(session, std::nullopt, 10).ok());
     const base::UniqueFd source = base::make_memory_file("source", "x").value();
     return share_->publish(source.get(), {session.id, principal, "/workspace/f", "", seconds})
         .value();
@@ -50,7 +53,7 @@ TEST_F(SweepTest, WhatHasExpiredGoesWhileTheServerStays) {
     ASSERT_LT(steady_clock::now(), deadline);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  EXPECT_FALSE(store_->share_exists(brief.id).value());
+  EXPECT_FALSE(store_->shares.exists(brief.id).value());
   EXPECT_TRUE(fs::exists(share_->stored_path(lasting)));
 }
 

@@ -14,6 +14,7 @@
 #include "mcp/http/message.h"
 #include "mcp/http/route.h"
 #include "sandbox/base/result.h"
+#include "sessions/session.h"
 #include "sessions/store.h"
 #include "tools/tools.h"
 

@@ -13,6 +13,7 @@
 #include "sandbox/wire/json.h"
 #include "sessions/kept_calls.h"
 #include "sessions/run_state.h"
+#include "sessions/run_table.h"
 #include "sessions/runs.h"
 #include "sessions/session.h"
 #include "sessions/session_states.h"
@@ -182,7 +183,7 @@ base::Result<RunState> find(const Services& services, const RpcCall& call, const
   std::vector<std::string> ids;
   const auto now = TRY(services.states.state_of(call.session));
   for (const sandbox::Run& run : now.active) ids.push_back(run.run_id);
-  for (const auto& run : TRY(services.store.runs_of_session(call.session.id, kRunsLooked))) {
+  for (const auto& run : TRY(services.store.runs.of_session(call.session.id, kRunsLooked))) {
     ids.push_back(run.id);
   }
   for (const std::string& id : ids) {

@@ -14,6 +14,7 @@
 
 #include "mcp/worker_pool.h"
 #include "sandbox/files/directory_watch.h"
+#include "sessions/boxes.h"
 #include "tools/rest/e2b/connect.h"
 #include "tools/rest/e2b/e2b.h"
 #include "tools/rest/e2b/entry.h"

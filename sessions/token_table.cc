@@ -1,13 +1,16 @@
-// Bearer tokens in the store.
-//
-// A secret is "hutch_", the id's 32 digits and 64 random ones. The id finds the row, by an index
-// that compares as it likes; what proves anything is the hash of the whole, compared in constant
-// time.
+#include "sessions/token_table.h"
+
 #include <openssl/crypto.h>
 
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
 #include "sandbox/base/random_id.h"
+#include "sessions/audit_table.h"
 #include "sessions/sha256.h"
-#include "sessions/store.h"
+#include "sessions/sqlite.h"
+#include "sessions/store_file.h"
 
 namespace sessions {
 
@@ -71,7 +74,7 @@ Error no_such_token() {
 
 }  // namespace
 
-base::Result<std::string> Store::create_token(const Token& token) {
+base::Result<std::string> TokenTable::create(const Token& token) {
   if (!base::is_random_id(token.id, kIdPrefix)) {
     return base::error(Error::Kind::kInternal, "a token's id must be random");
   }
@@ -79,12 +82,12 @@ base::Result<std::string> Store::create_token(const Token& token) {
   const std::string secret = std::string(kTokenPrefix) + token.id.substr(kIdPrefix.size()) +
                              base::random_id("") + base::random_id("");
   const std::string hash = TRY(sha256_hex(secret));
-  const std::lock_guard lock(mutex_);
-  Transaction transaction = TRY(Transaction::begin(*database_));
+  const std::lock_guard lock(file_.mutex);
+  Transaction transaction = TRY(Transaction::begin(*file_.database));
   {
     Statement insert =
-        TRY(database_->prepare("INSERT INTO tokens (id, principal_id, name, sha256, scopes, "
-                               "created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)"));
+        TRY(file_.database->prepare("INSERT INTO tokens (id, principal_id, name, sha256, scopes, "
+                                    "created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)"));
     insert.bind(token.id)
         .bind(token.principal_id)
         .bind(token.name)
@@ -94,21 +97,21 @@ base::Result<std::string> Store::create_token(const Token& token) {
         .bind(token.expires_at);
     TRY(insert.run());
   }
-  TRY(write_audit({token.created_at, token.principal_id, std::nullopt, "create_token",
-                   R"({"token":")" + token.id + R"("})"}));
+  TRY(write_audit(*file_.database, {token.created_at, token.principal_id, std::nullopt,
+                                    "create_token", R"({"token":")" + token.id + R"("})"}));
   TRY(transaction.commit());
-  tell({Notice::Level::kInfo, "token " + token.id + " made", token.principal_id});
+  file_.tell({Notice::Level::kInfo, "token " + token.id + " made", token.principal_id});
   return secret;
 }
 
-base::Result<Token> Store::use_token(std::string_view secret, std::int64_t now) {
+base::Result<Token> TokenTable::use(std::string_view secret, std::int64_t now) {
   const std::string presented = TRY(sha256_hex(secret));
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(file_.mutex);
   Token token;
   std::string kept(presented.size(), '0');  // compared when there is no row
   {
     Statement select =
-        TRY(database_->prepare("SELECT sha256, " TOKEN_COLUMNS "WHERE tokens.id = ?"));
+        TRY(file_.database->prepare("SELECT sha256, " TOKEN_COLUMNS "WHERE tokens.id = ?"));
     select.bind(id_of(secret));
     if (TRY(select.step())) {
       kept = select.text();
@@ -118,31 +121,32 @@ base::Result<Token> Store::use_token(std::string_view secret, std::int64_t now) 
   if (!same_in_constant_time(kept, presented) || token.id.empty()) return no_such_token();
   if (token.revoked_at || (token.expires_at && *token.expires_at <= now)) return no_such_token();
   if (!token.last_used_at || *token.last_used_at + kTokenUseMs <= now) {
-    Statement update = TRY(database_->prepare("UPDATE tokens SET last_used_at = ?2 WHERE id = ?1"));
+    Statement update =
+        TRY(file_.database->prepare("UPDATE tokens SET last_used_at = ?2 WHERE id = ?1"));
     // A database that is busy for long turns nobody away.
     (void)update.bind(token.id).bind(now).run();
   }
   return token;
 }
 
-base::Result<std::vector<Token>> Store::list_tokens() {
-  const std::lock_guard lock(mutex_);
-  Statement select = TRY(
-      database_->prepare("SELECT " TOKEN_COLUMNS
-                         "WHERE tokens.revoked_at IS NULL ORDER BY tokens.created_at, tokens.id"));
+base::Result<std::vector<Token>> TokenTable::list() {
+  const std::lock_guard lock(file_.mutex);
+  Statement select = TRY(file_.database->prepare(
+      "SELECT " TOKEN_COLUMNS
+      "WHERE tokens.revoked_at IS NULL ORDER BY tokens.created_at, tokens.id"));
   std::vector<Token> tokens;
   while (TRY(select.step())) tokens.push_back(read_token(select));
   return tokens;
 }
 
-base::Result<Token> Store::revoke_token(const std::string& id_or_name, std::int64_t now) {
-  const std::lock_guard lock(mutex_);
-  Transaction transaction = TRY(Transaction::begin(*database_));
+base::Result<Token> TokenTable::revoke(const std::string& id_or_name, std::int64_t now) {
+  const std::lock_guard lock(file_.mutex);
+  Transaction transaction = TRY(Transaction::begin(*file_.database));
   std::vector<Token> found;
   {
     Statement select =
-        TRY(database_->prepare("SELECT " TOKEN_COLUMNS "WHERE tokens.revoked_at IS NULL AND "
-                               "(tokens.id = ?1 OR tokens.name = ?1) LIMIT 2"));
+        TRY(file_.database->prepare("SELECT " TOKEN_COLUMNS "WHERE tokens.revoked_at IS NULL AND "
+                                    "(tokens.id = ?1 OR tokens.name = ?1) LIMIT 2"));
     // Whoever finds a secret lying about has nothing else to name it by.
     const std::string by_secret = id_of(id_or_name);
     select.bind(by_secret.empty() ? id_or_name : by_secret);
@@ -157,13 +161,14 @@ base::Result<Token> Store::revoke_token(const std::string& id_or_name, std::int6
   }
   Token& token = found.front();
   {
-    Statement update = TRY(database_->prepare("UPDATE tokens SET revoked_at = ?2 WHERE id = ?1"));
+    Statement update =
+        TRY(file_.database->prepare("UPDATE tokens SET revoked_at = ?2 WHERE id = ?1"));
     TRY(update.bind(token.id).bind(now).run());
   }
-  TRY(write_audit({now, token.principal_id, std::nullopt, "revoke_token",
-                   R"({"token":")" + token.id + R"("})"}));
+  TRY(write_audit(*file_.database, {now, token.principal_id, std::nullopt, "revoke_token",
+                                    R"({"token":")" + token.id + R"("})"}));
   TRY(transaction.commit());
-  tell({Notice::Level::kInfo, "token " + token.id + " taken back", token.principal_id});
+  file_.tell({Notice::Level::kInfo, "token " + token.id + " taken back", token.principal_id});
   token.revoked_at = now;
   return token;
 }

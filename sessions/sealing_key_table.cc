@@ -1,8 +1,11 @@
-// The keys under which all servers of this database seal what travels through clients.
+#include "sessions/sealing_key_table.h"
+
 #include <algorithm>
+#include <mutex>
 
 #include "sandbox/base/random_id.h"
-#include "sessions/store.h"
+#include "sessions/sqlite.h"
+#include "sessions/store_file.h"
 
 namespace sessions {
 
@@ -13,10 +16,10 @@ std::string new_key() { return base::random_id("") + base::random_id(""); }
 
 }  // namespace
 
-base::Result<std::vector<std::string>> Store::newest_sealing_keys(std::int64_t now) {
+base::Result<std::vector<std::string>> SealingKeyTable::find_newest(std::int64_t now) {
   std::vector<std::string> keys;
   std::int64_t newest_at = 0;
-  Statement select = TRY(database_->prepare(
+  Statement select = TRY(file_.database->prepare(
       "SELECT key, made_at FROM sealing_keys WHERE made_at > ? ORDER BY made_at DESC, id DESC"));
   select.bind(now - kSealingKeyMs - kSealingKeyKeptMs);
   while (TRY(select.step())) {
@@ -27,20 +30,20 @@ base::Result<std::vector<std::string>> Store::newest_sealing_keys(std::int64_t n
   return keys;
 }
 
-base::Result<std::vector<std::string>> Store::sealing_keys(std::int64_t now) {
-  const std::lock_guard lock(mutex_);
-  auto keys = TRY(newest_sealing_keys(now));
+base::Result<std::vector<std::string>> SealingKeyTable::newest(std::int64_t now) {
+  const std::lock_guard lock(file_.mutex);
+  auto keys = TRY(find_newest(now));
   if (!keys.empty()) return keys;
-  Transaction transaction = TRY(Transaction::begin(*database_));
+  Transaction transaction = TRY(Transaction::begin(*file_.database));
   // Read inside the transaction: another server may have just made one.
-  keys = TRY(newest_sealing_keys(now));
+  keys = TRY(find_newest(now));
   if (keys.empty()) {
     Statement insert =
-        TRY(database_->prepare("INSERT INTO sealing_keys (key, made_at) VALUES (?, ?)"));
+        TRY(file_.database->prepare("INSERT INTO sealing_keys (key, made_at) VALUES (?, ?)"));
     TRY(insert.bind(new_key()).bind(now).run());
-    Statement remove = TRY(database_->prepare("DELETE FROM sealing_keys WHERE made_at <= ?"));
+    Statement remove = TRY(file_.database->prepare("DELETE FROM sealing_keys WHERE made_at <= ?"));
     TRY(remove.bind(now - kSealingKeyMs - kSealingKeyKeptMs).run());
-    keys = TRY(newest_sealing_keys(now));
+    keys = TRY(find_newest(now));
   }
   TRY(transaction.commit());
   return keys;

@@ -1,11 +1,15 @@
-// Shared files in the store.
+#include "sessions/share_table.h"
+
 #include <algorithm>
+#include <mutex>
 
 #include <nlohmann/json.hpp>
 
 #include "sandbox/base/clock.h"
 #include "sandbox/wire/json.h"
-#include "sessions/store.h"
+#include "sessions/audit_table.h"
+#include "sessions/sqlite.h"
+#include "sessions/store_file.h"
 
 namespace sessions {
 
@@ -74,12 +78,12 @@ base::Result<std::vector<Share>> newest_shares(Database& database, const char* s
 
 }  // namespace
 
-base::Status Store::insert_share(const Share& share) {
-  const std::lock_guard lock(mutex_);
-  Transaction transaction = TRY(Transaction::begin(*database_));
+base::Status ShareTable::insert(const Share& share) {
+  const std::lock_guard lock(file_.mutex);
+  Transaction transaction = TRY(Transaction::begin(*file_.database));
   {
-    Statement insert = TRY(database_->prepare("INSERT INTO shares (" SHARE_COLUMNS
-                                              ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+    Statement insert = TRY(file_.database->prepare("INSERT INTO shares (" SHARE_COLUMNS
+                                                   ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
     insert.bind(share.id)
         .bind(share.session_id)
         .bind(share.principal_id)
@@ -92,16 +96,16 @@ base::Status Store::insert_share(const Share& share) {
         .bind(share.expires_at);
     TRY(insert.run());
   }
-  TRY(write_audit(
-      {share.created_at, share.principal_id, share.session_id, "share_file", audit_detail(share)}));
+  TRY(write_audit(*file_.database, {share.created_at, share.principal_id, share.session_id,
+                                    "share_file", audit_detail(share)}));
   return transaction.commit();
 }
 
-base::Result<Share> Store::find_share(const std::string& principal_id, const std::string& id) {
-  const std::lock_guard lock(mutex_);
-  Statement select = TRY(database_->prepare("SELECT " SHARE_COLUMNS
-                                            " FROM shares WHERE id = ? AND principal_id = ? "
-                                            "AND (expires_at IS NULL OR expires_at > ?)"));
+base::Result<Share> ShareTable::find(const std::string& principal_id, const std::string& id) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select = TRY(file_.database->prepare("SELECT " SHARE_COLUMNS
+                                                 " FROM shares WHERE id = ? AND principal_id = ? "
+                                                 "AND (expires_at IS NULL OR expires_at > ?)"));
   select.bind(id).bind(principal_id).bind(base::now_ms());
   if (!TRY(select.step())) {
     return no_such_share();
@@ -109,60 +113,61 @@ base::Result<Share> Store::find_share(const std::string& principal_id, const std
   return read_share(select);
 }
 
-base::Result<Share> Store::find_linked_share(const std::string& id) {
-  const std::lock_guard lock(mutex_);
-  Statement select = TRY(
-      database_->prepare("SELECT " SHARE_COLUMNS
-                         " FROM shares WHERE id = ? AND (expires_at IS NULL OR expires_at > ?)"));
+base::Result<Share> ShareTable::find_linked(const std::string& id) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select = TRY(file_.database->prepare(
+      "SELECT " SHARE_COLUMNS
+      " FROM shares WHERE id = ? AND (expires_at IS NULL OR expires_at > ?)"));
   select.bind(id).bind(base::now_ms());
   if (!TRY(select.step())) return no_such_share();
   return read_share(select);
 }
 
-base::Result<std::vector<Share>> Store::list_shares(const std::string& principal_id) {
-  const std::lock_guard lock(mutex_);
-  return newest_shares(*database_, SHARES_OF("principal_id"), principal_id);
+base::Result<std::vector<Share>> ShareTable::list(const std::string& principal_id) {
+  const std::lock_guard lock(file_.mutex);
+  return newest_shares(*file_.database, SHARES_OF("principal_id"), principal_id);
 }
 
-base::Result<std::vector<Share>> Store::shares_of_session(const std::string& session_id) {
-  const std::lock_guard lock(mutex_);
-  return newest_shares(*database_, SHARES_OF("session_id"), session_id);
+base::Result<std::vector<Share>> ShareTable::of_session(const std::string& session_id) {
+  const std::lock_guard lock(file_.mutex);
+  return newest_shares(*file_.database, SHARES_OF("session_id"), session_id);
 }
 
-base::Result<bool> Store::share_exists(const std::string& id) {
-  const std::lock_guard lock(mutex_);
-  Statement select = TRY(database_->prepare("SELECT 1 FROM shares WHERE id = ?"));
+base::Result<bool> ShareTable::exists(const std::string& id) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select = TRY(file_.database->prepare("SELECT 1 FROM shares WHERE id = ?"));
   return select.bind(id).step();
 }
 
-base::Result<std::vector<Share>> Store::expired_shares(std::int64_t now) {
-  const std::lock_guard lock(mutex_);
-  Statement select = TRY(database_->prepare(
+base::Result<std::vector<Share>> ShareTable::expired(std::int64_t now) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select = TRY(file_.database->prepare(
       "SELECT " SHARE_COLUMNS " FROM shares WHERE expires_at <= ? ORDER BY expires_at LIMIT ?"));
   select.bind(now).bind(kSharesAtOnce);
   return read_all_shares(select);
 }
 
-base::Status Store::delete_share(const std::string& id) {
-  const std::lock_guard lock(mutex_);
-  Statement remove = TRY(database_->prepare("DELETE FROM shares WHERE id = ?"));
+base::Status ShareTable::remove(const std::string& id) {
+  const std::lock_guard lock(file_.mutex);
+  Statement remove = TRY(file_.database->prepare("DELETE FROM shares WHERE id = ?"));
   TRY(remove.bind(id).run());
-  tell({Notice::Level::kInfo, "shared file " + id + " deleted: its time is over"});
+  file_.tell({Notice::Level::kInfo, "shared file " + id + " deleted: its time is over"});
   return base::done();
 }
 
-base::Status Store::revoke_share(const std::string& principal_id, const std::string& id) {
-  const Share share = TRY(find_share(principal_id, id));
-  const std::lock_guard lock(mutex_);
-  Transaction transaction = TRY(Transaction::begin(*database_));
+base::Status ShareTable::revoke(const std::string& principal_id, const std::string& id) {
+  const Share share = TRY(find(principal_id, id));
+  const std::lock_guard lock(file_.mutex);
+  Transaction transaction = TRY(Transaction::begin(*file_.database));
   {
-    Statement remove = TRY(database_->prepare("DELETE FROM shares WHERE id = ?"));
+    Statement remove = TRY(file_.database->prepare("DELETE FROM shares WHERE id = ?"));
     TRY(remove.bind(id).run());
   }
-  TRY(write_audit(
-      {base::now_ms(), principal_id, share.session_id, "revoke_share", audit_detail(share)}));
+  TRY(write_audit(*file_.database, {base::now_ms(), principal_id, share.session_id, "revoke_share",
+                                    audit_detail(share)}));
   TRY(transaction.commit());
-  tell({Notice::Level::kInfo, "shared file " + id + " taken back", principal_id, share.session_id});
+  file_.tell(
+      {Notice::Level::kInfo, "shared file " + id + " taken back", principal_id, share.session_id});
   return base::done();
 }
 

@@ -1,10 +1,12 @@
-// Requests of sessions to the network, in the store.
+#include "sessions/network_table.h"
+
 #include <algorithm>
 #include <map>
-#include <string>
+#include <mutex>
 
 #include "sandbox/network_quota.h"
-#include "sessions/store.h"
+#include "sessions/sqlite.h"
+#include "sessions/store_file.h"
 
 namespace sessions {
 
@@ -38,9 +40,9 @@ AuditedRequest audited_request(Statement& row) {
 
 }  // namespace
 
-base::Result<std::vector<std::string>> Store::network_grants(const std::string& session_id) {
-  const std::lock_guard lock(mutex_);
-  Statement select = TRY(database_->prepare(
+base::Result<std::vector<std::string>> NetworkTable::grants(const std::string& session_id) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select = TRY(file_.database->prepare(
       "SELECT rule FROM network_grants WHERE session_id = ? ORDER BY granted_at, rule"));
   select.bind(session_id);
   std::vector<std::string> rules;
@@ -48,76 +50,76 @@ base::Result<std::vector<std::string>> Store::network_grants(const std::string& 
   return rules;
 }
 
-base::Status Store::set_network_grant(const std::string& session_id, const std::string& rule,
-                                      bool is_granted, std::int64_t now_ms) {
-  const std::lock_guard lock(mutex_);
+base::Status NetworkTable::set_grant(const std::string& session_id, const std::string& rule,
+                                     bool is_granted, std::int64_t now_ms) {
+  const std::lock_guard lock(file_.mutex);
   if (is_granted) {
-    Statement insert = TRY(database_->prepare(
+    Statement insert = TRY(file_.database->prepare(
         "INSERT OR IGNORE INTO network_grants (session_id, rule, granted_at) "
         "SELECT id, ?2, ?3 FROM sessions WHERE id = ?1 AND status <> 'destroyed'"));
     return insert.bind(session_id).bind(rule).bind(now_ms).run();
   }
   Statement remove =
-      TRY(database_->prepare("DELETE FROM network_grants WHERE session_id = ? AND rule = ?"));
+      TRY(file_.database->prepare("DELETE FROM network_grants WHERE session_id = ? AND rule = ?"));
   return remove.bind(session_id).bind(rule).run();
 }
 
-base::Result<std::int64_t> Store::network_journal_taken(const std::string& session_id) {
-  const std::lock_guard lock(mutex_);
-  return journal_taken(session_id);
+base::Result<std::int64_t> NetworkTable::journal_taken(const std::string& session_id) {
+  const std::lock_guard lock(file_.mutex);
+  return find_taken(session_id);
 }
 
-base::Result<std::int64_t> Store::journal_taken(const std::string& session_id) {
+base::Result<std::int64_t> NetworkTable::find_taken(const std::string& session_id) {
   Statement select =
-      TRY(database_->prepare("SELECT taken FROM network_journals WHERE session_id = ?"));
+      TRY(file_.database->prepare("SELECT taken FROM network_journals WHERE session_id = ?"));
   select.bind(session_id);
   return TRY(select.step()) ? select.integer() : 0;
 }
 
-base::Result<bool> Store::take_network_journal(const std::string& session_id, std::int64_t after,
-                                               const std::vector<sandbox::JournalEntry>& entries,
-                                               std::int64_t requests_most) {
+base::Result<bool> NetworkTable::take_journal(const std::string& session_id, std::int64_t after,
+                                              const std::vector<sandbox::JournalEntry>& entries,
+                                              std::int64_t requests_most) {
   using Kind = sandbox::JournalEntry::Kind;
-  const std::lock_guard lock(mutex_);
-  Transaction transaction = TRY(Transaction::begin(*database_));
-  if (entries.empty() || TRY(journal_taken(session_id)) != after) return false;
+  const std::lock_guard lock(file_.mutex);
+  Transaction transaction = TRY(Transaction::begin(*file_.database));
+  if (entries.empty() || TRY(find_taken(session_id)) != after) return false;
   const std::string principal_id = TRY(principal_of(session_id));
   std::int64_t inserted = 0;
   std::map<std::int64_t, std::int64_t> bytes_by_day;
   for (const sandbox::JournalEntry& entry : entries) {
-    if (entry.kind == Kind::kGoesOn) TRY(update_network_request(session_id, entry.request));
+    if (entry.kind == Kind::kGoesOn) TRY(update_request(session_id, entry.request));
     if (entry.kind == Kind::kBegins) {
       // An entry that an earlier journal had as well is there already.
-      if (!TRY(insert_network_request(session_id, principal_id, entry.request))) continue;
+      if (!TRY(insert_request(session_id, principal_id, entry.request))) continue;
       ++inserted;
     }
     bytes_by_day[sandbox::utc_day_of(entry.at / kNumbersPerMs)] += entry.used_bytes;
   }
   for (const auto& [day, bytes] : bytes_by_day) {
-    TRY(count_network_bytes(session_id, principal_id, day, bytes));
+    TRY(count_bytes(session_id, principal_id, day, bytes));
   }
   for (const std::string& share : {principal_id, std::string(kAllPrincipals)}) {
-    TRY(count_network_requests(share, inserted, 0));
+    TRY(count_requests(share, inserted, 0));
   }
   TRY(drop_oldest_requests(requests_most));
-  Statement mark =
-      TRY(database_->prepare("INSERT INTO network_journals (session_id, taken) VALUES (?, ?) ON "
-                             "CONFLICT (session_id) DO UPDATE SET taken = excluded.taken"));
+  Statement mark = TRY(
+      file_.database->prepare("INSERT INTO network_journals (session_id, taken) VALUES (?, ?) ON "
+                              "CONFLICT (session_id) DO UPDATE SET taken = excluded.taken"));
   TRY(mark.bind(session_id).bind(entries.back().end).run());
   TRY(transaction.commit());
   return true;
 }
 
-base::Result<std::string> Store::principal_of(const std::string& session_id) {
-  Statement select = TRY(database_->prepare("SELECT principal_id FROM sessions WHERE id = ?"));
+base::Result<std::string> NetworkTable::principal_of(const std::string& session_id) {
+  Statement select = TRY(file_.database->prepare("SELECT principal_id FROM sessions WHERE id = ?"));
   select.bind(session_id);
   return TRY(select.step()) ? select.text() : std::string();
 }
 
-base::Result<bool> Store::insert_network_request(const std::string& session_id,
-                                                 const std::string& principal_id,
-                                                 const sandbox::NetworkRequest& request) {
-  Statement insert = TRY(database_->prepare(
+base::Result<bool> NetworkTable::insert_request(const std::string& session_id,
+                                                const std::string& principal_id,
+                                                const sandbox::NetworkRequest& request) {
+  Statement insert = TRY(file_.database->prepare(
       "INSERT OR IGNORE INTO network_requests (session_id, number, principal_id, verdict, host, "
       "port, method, path, status, reason, credential, was_kept, sent_bytes, received_bytes, ms, "
       "is_open, more) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING 1"));
@@ -142,9 +144,9 @@ base::Result<bool> Store::insert_network_request(const std::string& session_id,
 }
 
 // One that has made way stays away.
-base::Status Store::update_network_request(const std::string& session_id,
-                                           const sandbox::NetworkRequest& request) {
-  Statement update = TRY(database_->prepare(
+base::Status NetworkTable::update_request(const std::string& session_id,
+                                          const sandbox::NetworkRequest& request) {
+  Statement update = TRY(file_.database->prepare(
       "UPDATE network_requests SET status = coalesce(nullif(?3, 0), status), credential = "
       "coalesce(nullif(?4, ''), credential), was_kept = max(was_kept, ?5), sent_bytes = "
       "max(sent_bytes, ?6), received_bytes = max(received_bytes, ?7), ms = max(ms, ?8), is_open = "
@@ -161,29 +163,28 @@ base::Status Store::update_network_request(const std::string& session_id,
       .run();
 }
 
-base::Status Store::end_network_requests(const std::string& session_id) {
-  const std::lock_guard lock(mutex_);
-  Statement update = TRY(database_->prepare(
+base::Status NetworkTable::end_requests(const std::string& session_id) {
+  const std::lock_guard lock(file_.mutex);
+  Statement update = TRY(file_.database->prepare(
       "UPDATE network_requests SET is_open = 0 WHERE session_id = ? AND is_open = 1"));
   return update.bind(session_id).run();
 }
 
-base::Status Store::count_network_requests(const std::string& share, std::int64_t more,
-                                           std::int64_t gone) {
-  Statement count = TRY(database_->prepare(
+base::Status NetworkTable::count_requests(const std::string& share, std::int64_t more,
+                                          std::int64_t gone) {
+  Statement count = TRY(file_.database->prepare(
       "INSERT INTO network_shares (principal_id, requests, gone) VALUES (?1, ?2, ?3) ON CONFLICT "
       "(principal_id) DO UPDATE SET requests = requests + ?2, gone = gone + ?3"));
   return count.bind(share).bind(more).bind(gone).run();
 }
 
-// Drops requests of whoever has the most of them, down to the next one's number.
-base::Status Store::drop_oldest_requests(std::int64_t requests_most) {
+base::Status NetworkTable::drop_oldest_requests(std::int64_t requests_most) {
   while (true) {
     const std::int64_t over = TRY(requests_of_all()) - requests_most;
     if (over <= 0) return base::done();
-    Statement largest = TRY(
-        database_->prepare("SELECT principal_id, requests FROM network_shares WHERE principal_id "
-                           "<> '*' ORDER BY requests DESC LIMIT 2"));
+    Statement largest = TRY(file_.database->prepare(
+        "SELECT principal_id, requests FROM network_shares WHERE principal_id "
+        "<> '*' ORDER BY requests DESC LIMIT 2"));
     if (!TRY(largest.step())) return base::done();
     const std::string principal_id = largest.text();
     const std::int64_t most = largest.integer();
@@ -192,67 +193,68 @@ base::Status Store::drop_oldest_requests(std::int64_t requests_most) {
       (void)largest.text();
       next = largest.integer();
     }
-    Statement remove = TRY(database_->prepare(
+    Statement remove = TRY(file_.database->prepare(
         "DELETE FROM network_requests WHERE (session_id, number) IN (SELECT session_id, number "
         "FROM network_requests WHERE principal_id = ? ORDER BY number LIMIT ?)"));
     TRY(remove.bind(principal_id)
             .bind(std::clamp<std::int64_t>(std::max(most - next, over / 2), 1, over))
             .run());
-    const std::int64_t gone = database_->changed_rows();
+    const std::int64_t gone = file_.database->changed_rows();
     if (gone == 0) return base::done();
-    TRY(count_network_requests(principal_id, -gone, gone));
-    TRY(count_network_requests(kAllPrincipals, -gone, gone));
+    TRY(count_requests(principal_id, -gone, gone));
+    TRY(count_requests(kAllPrincipals, -gone, gone));
   }
 }
 
-base::Result<std::int64_t> Store::requests_of_all() {
+base::Result<std::int64_t> NetworkTable::requests_of_all() {
   Statement select =
-      TRY(database_->prepare("SELECT requests FROM network_shares WHERE principal_id = '*'"));
+      TRY(file_.database->prepare("SELECT requests FROM network_shares WHERE principal_id = '*'"));
   return TRY(select.step()) ? select.integer() : 0;
 }
 
-base::Result<std::int64_t> Store::network_requests_gone() {
-  const std::lock_guard lock(mutex_);
+base::Result<std::int64_t> NetworkTable::requests_gone() {
+  const std::lock_guard lock(file_.mutex);
   Statement select =
-      TRY(database_->prepare("SELECT gone FROM network_shares WHERE principal_id = '*'"));
+      TRY(file_.database->prepare("SELECT gone FROM network_shares WHERE principal_id = '*'"));
   return TRY(select.step()) ? select.integer() : 0;
 }
 
-base::Status Store::count_network_bytes(const std::string& session_id,
-                                        const std::string& principal_id, std::int64_t day,
-                                        std::int64_t bytes) {
+base::Status NetworkTable::count_bytes(const std::string& session_id,
+                                       const std::string& principal_id, std::int64_t day,
+                                       std::int64_t bytes) {
   if (bytes == 0) return base::done();
-  Statement session =
-      TRY(database_->prepare("UPDATE sessions SET network_bytes = network_bytes + ? WHERE id = ?"));
+  Statement session = TRY(file_.database->prepare(
+      "UPDATE sessions SET network_bytes = network_bytes + ? WHERE id = ?"));
   TRY(session.bind(bytes).bind(session_id).run());
   if (principal_id.empty()) return base::done();
-  Statement principal = TRY(database_->prepare(
+  Statement principal = TRY(file_.database->prepare(
       "INSERT INTO network_days (principal_id, day, bytes) VALUES (?, ?, ?) ON CONFLICT "
       "(principal_id, day) DO UPDATE SET bytes = bytes + excluded.bytes"));
   TRY(principal.bind(principal_id).bind(day).bind(bytes).run());
-  Statement remove = TRY(database_->prepare("DELETE FROM network_days WHERE day < ?"));
+  Statement remove = TRY(file_.database->prepare("DELETE FROM network_days WHERE day < ?"));
   return remove.bind(day - kDaysKept).run();
 }
 
-base::Result<std::int64_t> Store::network_bytes(const std::string& session_id) {
-  const std::lock_guard lock(mutex_);
-  Statement select = TRY(database_->prepare("SELECT network_bytes FROM sessions WHERE id = ?"));
+base::Result<std::int64_t> NetworkTable::bytes(const std::string& session_id) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select =
+      TRY(file_.database->prepare("SELECT network_bytes FROM sessions WHERE id = ?"));
   select.bind(session_id);
   return TRY(select.step()) ? select.integer() : 0;
 }
 
-base::Result<std::int64_t> Store::network_bytes_on(const std::string& principal_id,
-                                                   std::int64_t day) {
-  const std::lock_guard lock(mutex_);
-  Statement select =
-      TRY(database_->prepare("SELECT bytes FROM network_days WHERE principal_id = ? AND day = ?"));
+base::Result<std::int64_t> NetworkTable::bytes_on(const std::string& principal_id,
+                                                  std::int64_t day) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select = TRY(
+      file_.database->prepare("SELECT bytes FROM network_days WHERE principal_id = ? AND day = ?"));
   select.bind(principal_id).bind(day);
   return TRY(select.step()) ? select.integer() : 0;
 }
 
-base::Result<std::vector<AuditedRequest>> Store::network_requests(const RequestsWanted& wanted) {
-  const std::lock_guard lock(mutex_);
-  Statement select = TRY(database_->prepare(
+base::Result<std::vector<AuditedRequest>> NetworkTable::requests(const RequestsWanted& wanted) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select = TRY(file_.database->prepare(
       "SELECT session_id, number, verdict, host, port, method, path, status, reason, credential, "
       "was_kept, sent_bytes, received_bytes, ms, is_open, more FROM network_requests WHERE number "
       "> "
@@ -269,10 +271,10 @@ base::Result<std::vector<AuditedRequest>> Store::network_requests(const Requests
   return found;
 }
 
-base::Result<std::optional<AuditedRequest>> Store::network_request(const std::string& session_id,
-                                                                   std::int64_t number) {
-  const std::lock_guard lock(mutex_);
-  Statement select = TRY(database_->prepare(
+base::Result<std::optional<AuditedRequest>> NetworkTable::request(const std::string& session_id,
+                                                                  std::int64_t number) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select = TRY(file_.database->prepare(
       "SELECT session_id, number, verdict, host, port, method, path, status, reason, credential, "
       "was_kept, sent_bytes, received_bytes, ms, is_open, more FROM network_requests WHERE "
       "session_id = ? AND number = ?"));

@@ -1,5 +1,9 @@
-// Credentials in the store.
-#include "sessions/store.h"
+#include "sessions/credential_table.h"
+
+#include <mutex>
+
+#include "sessions/sqlite.h"
+#include "sessions/store_file.h"
 
 namespace sessions {
 
@@ -30,9 +34,9 @@ Error no_such_credential(const std::string& name) {
 
 }  // namespace
 
-base::Status Store::put_credential(const StoredCredential& credential) {
-  const std::lock_guard lock(mutex_);
-  Statement insert = TRY(database_->prepare(
+base::Status CredentialTable::put(const StoredCredential& credential) {
+  const std::lock_guard lock(file_.mutex);
+  Statement insert = TRY(file_.database->prepare(
       "INSERT OR REPLACE INTO credentials (name, host, place, allow_plain, source, sealed, "
       "updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)"));
   insert.bind(credential.credential.name)
@@ -45,26 +49,26 @@ base::Status Store::put_credential(const StoredCredential& credential) {
   return insert.run();
 }
 
-base::Result<std::vector<StoredCredential>> Store::list_credentials() {
-  const std::lock_guard lock(mutex_);
-  Statement select = TRY(database_->prepare("SELECT " CREDENTIAL_COLUMNS "ORDER BY name"));
+base::Result<std::vector<StoredCredential>> CredentialTable::list() {
+  const std::lock_guard lock(file_.mutex);
+  Statement select = TRY(file_.database->prepare("SELECT " CREDENTIAL_COLUMNS "ORDER BY name"));
   std::vector<StoredCredential> all;
   while (TRY(select.step())) all.push_back(TRY(read_credential(select)));
   return all;
 }
 
-base::Result<StoredCredential> Store::find_credential(const std::string& name) {
-  const std::lock_guard lock(mutex_);
-  Statement select = TRY(database_->prepare("SELECT " CREDENTIAL_COLUMNS "WHERE name = ?"));
+base::Result<StoredCredential> CredentialTable::find(const std::string& name) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select = TRY(file_.database->prepare("SELECT " CREDENTIAL_COLUMNS "WHERE name = ?"));
   select.bind(name);
   if (!TRY(select.step())) return no_such_credential(name);
   return read_credential(select);
 }
 
-base::Status Store::remove_credential(const std::string& name) {
-  const std::lock_guard lock(mutex_);
+base::Status CredentialTable::remove(const std::string& name) {
+  const std::lock_guard lock(file_.mutex);
   Statement remove =
-      TRY(database_->prepare("DELETE FROM credentials WHERE name = ? RETURNING name"));
+      TRY(file_.database->prepare("DELETE FROM credentials WHERE name = ? RETURNING name"));
   remove.bind(name);
   if (!TRY(remove.step())) return no_such_credential(name);
   return base::done();

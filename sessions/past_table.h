@@ -1,0 +1,62 @@
+// Deletes the past in small steps, since others wait for the database meanwhile, and gives the room
+// back. Safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sandbox/base/result.h"
+#include "sessions/session.h"
+
+namespace sessions {
+
+class FileTable;
+class RunTable;
+struct StoreFile;
+
+// A run that has ended, and whether it may go.
+struct OldRun {
+  std::string id;
+  std::string session_id;
+  std::int64_t finished_at = 0;
+  bool may_go = false;  // read, and not of the newest ones of a session that exists
+};
+
+class PastTable {
+ public:
+  // The newest runs of a session that exists stay, however old they are.
+  static constexpr std::int64_t kNewestRunsKept = 1000;
+
+  PastTable(StoreFile& file, RunTable& runs, FileTable& files)
+      : file_(file), runs_(runs), files_(files) {}
+
+  // Nothing is left of it on the host, and its host id is free again. What stays are the session's
+  // own row without its variables, when and how its runs ended, what it has shared, and the audit.
+  // May be repeated, and has to be where it failed.
+  base::Status set_buried(const std::string& id);
+  // Returns the oldest behind `after`, by their end.
+  base::Result<std::vector<OldRun>> old_runs(const OldRun& after, std::int64_t limit);
+  base::Status delete_runs(const std::vector<std::string>& ids);
+  // Returns about how many bytes all runs take.
+  base::Result<std::int64_t> bytes_of_runs();
+  // Returns the buried sessions that ended first and have shared nothing that is left.
+  base::Result<std::vector<Session>> oldest_deleted(std::int64_t limit);
+  base::Result<std::int64_t> count_deleted();
+  // Deletes some of the runs and of the audit of a deleted session, and then its row: true when
+  // that is gone. In one transaction of bounded size.
+  base::Result<bool> forget_some_of(const std::string& id);
+  // Gives some of the pages that are free back to the file system; true when more are left. Then
+  // the write-ahead log is emptied, which still has what was deleted.
+  base::Result<bool> shrink();
+
+ private:
+  // Callers hold the mutex.
+  base::Result<std::int64_t> free_pages();
+
+  StoreFile& file_;
+  RunTable& runs_;
+  FileTable& files_;
+};
+
+}  // namespace sessions

@@ -1,0 +1,270 @@
+#include "sessions/run_table.h"
+
+#include <limits>
+#include <mutex>
+
+#include "sessions/file_table.h"
+#include "sessions/sqlite.h"
+#include "sessions/run_record.h"
+#include "sessions/store_file.h"
+
+namespace sessions {
+
+using base::Error;
+
+namespace {
+
+// Runs whose records are made short in one transaction: a record has up to 2 MB, and others wait.
+constexpr std::int64_t kErasedAtOnce = 8;
+
+// A record may be large: where it is not needed, it is not read.
+#define HEAD_COLUMNS                                                                          \
+  "runs.id, runs.session_id, runs.language, runs.status, runs.background, runs.code_sha256, " \
+  "runs.server_id, runs.queued_at, runs.finished_at, runs.was_read"
+#define RUN_COLUMNS HEAD_COLUMNS ", runs.record"
+
+RunHead read_head(Statement& row) {
+  RunHead run;
+  run.id = row.text();
+  run.session_id = row.text();
+  run.language = row.text();
+  run.status = row.text();
+  run.background = row.integer() != 0;
+  run.code_sha256 = row.text();
+  run.server_id = row.text();
+  run.queued_at = row.integer();
+  run.finished_at = row.optional_integer();
+  run.was_read = row.integer() != 0;
+  return run;
+}
+
+Run read_run(Statement& row) {
+  Run run{read_head(row), {}};
+  run.record = row.optional_text();
+  return run;
+}
+
+base::Result<std::vector<Run>> read_all_runs(Statement& rows) {
+  std::vector<Run> runs;
+  while (TRY(rows.step())) runs.push_back(read_run(rows));
+  return runs;
+}
+
+base::Result<std::vector<RunHead>> read_all_heads(Statement& rows) {
+  std::vector<RunHead> runs;
+  while (TRY(rows.step())) runs.push_back(read_head(rows));
+  return runs;
+}
+
+}  // namespace
+
+base::Status RunTable::insert(const Run& run) {
+  const std::lock_guard lock(file_.mutex);
+  Transaction transaction = TRY(Transaction::begin(*file_.database));
+  {
+    Statement insert = TRY(file_.database->prepare(
+        "INSERT INTO runs (id, session_id, language, status, background, code_sha256, server_id, "
+        "queued_at, principal_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
+        "(SELECT principal_id FROM sessions WHERE id = ?2))"));
+    insert.bind(run.id)
+        .bind(run.session_id)
+        .bind(run.language)
+        .bind(run.status)
+        .bind(run.background)
+        .bind(run.code_sha256)
+        .bind(run.server_id)
+        .bind(run.queued_at);
+    TRY(insert.run());
+  }
+  {
+    Statement touch = TRY(file_.database->prepare(
+        "UPDATE sessions SET last_used_at = max(last_used_at, ?2) WHERE id = ?1"));
+    TRY(touch.bind(run.session_id).bind(run.queued_at).run());
+  }
+  return transaction.commit();
+}
+
+base::Status RunTable::set_started(const std::string& run_id) {
+  const std::lock_guard lock(file_.mutex);
+  Statement update = TRY(file_.database->prepare(
+      "UPDATE runs SET status = 'running' WHERE id = ? AND status = 'queued'"));
+  return update.bind(run_id).run();
+}
+
+base::Result<bool> RunTable::finish(const std::string& run_id, const std::string& status,
+                                    std::int64_t finished_at, const std::string& record,
+                                    const std::vector<FileRecord>& files, bool is_read) {
+  const std::lock_guard lock(file_.mutex);
+  Transaction transaction = TRY(Transaction::begin(*file_.database));
+  {
+    Statement update = TRY(file_.database->prepare(
+        "UPDATE runs SET status = ?2, finished_at = ?3, record = ?4, was_read = ?5 "
+        "WHERE id = ?1 AND status IN ('queued', 'running')"));
+    TRY(update.bind(run_id).bind(status).bind(finished_at).bind(record).bind(is_read).run());
+  }
+  if (file_.database->changed_rows() == 0) return false;
+  if (const auto buried = TRY(run_of_buried_session(run_id))) {
+    TRY(replace_record(run_id, erased_record({*buried, record})));
+  } else {
+    for (const FileRecord& file : files) TRY(write_file_record(*file_.database, file));
+  }
+  TRY(transaction.commit());
+  return true;
+}
+
+base::Status RunTable::set_read(const std::string& run_id) {
+  const std::lock_guard lock(file_.mutex);
+  Statement update = TRY(file_.database->prepare(
+      "UPDATE runs SET was_read = 1 WHERE id = ? AND was_read = 0 AND record IS NOT NULL"));
+  return update.bind(run_id).run();
+}
+
+base::Result<std::optional<std::string>> RunTable::record_of(const std::string& run_id) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select = TRY(file_.database->prepare("SELECT record FROM runs WHERE id = ?"));
+  select.bind(run_id);
+  if (!TRY(select.step())) return std::optional<std::string>();
+  return select.optional_text();
+}
+
+base::Result<Run> RunTable::find(const std::string& principal_id, const std::string& run_id) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select =
+      TRY(file_.database->prepare("SELECT " RUN_COLUMNS
+                                  " FROM runs JOIN sessions ON sessions.id = runs.session_id "
+                                  "WHERE runs.id = ? AND sessions.principal_id = ?"));
+  select.bind(run_id).bind(principal_id);
+  if (!TRY(select.step())) {
+    return base::error(Error::Kind::kNotFound,
+                       "no such run; list_sessions shows each session's active runs");
+  }
+  return read_run(select);
+}
+
+base::Result<std::vector<RunHead>> RunTable::of_session(const std::string& session_id,
+                                                        std::int64_t limit) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select = TRY(file_.database->prepare(
+      "SELECT " HEAD_COLUMNS
+      " FROM runs WHERE session_id = ? ORDER BY queued_at DESC, id LIMIT ?"));
+  select.bind(session_id).bind(limit);
+  return read_all_heads(select);
+}
+
+base::Result<std::vector<RunHead>> RunTable::newest(const std::string& principal_id,
+                                                    const std::optional<RunPlace>& before,
+                                                    std::int64_t limit) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select =
+      TRY(file_.database->prepare("SELECT " HEAD_COLUMNS
+                                  " FROM runs WHERE principal_id = ? AND (queued_at, id) < (?, ?) "
+                                  "ORDER BY queued_at DESC, id DESC LIMIT ?"));
+  select.bind(principal_id)
+      .bind(before ? before->queued_at : std::numeric_limits<std::int64_t>::max())
+      .bind(before ? before->id : "")
+      .bind(limit);
+  return read_all_heads(select);
+}
+
+base::Result<std::vector<Run>> RunTable::unfinished(const std::string& session_id) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select =
+      TRY(file_.database->prepare("SELECT " RUN_COLUMNS
+                                  " FROM runs INDEXED BY runs_unfinished WHERE session_id = ? "
+                                  "AND status IN ('queued', 'running') "
+                                  "ORDER BY queued_at, id"));
+  select.bind(session_id);
+  return read_all_runs(select);
+}
+
+base::Result<std::optional<RunHead>> RunTable::run_of_buried_session(const std::string& run_id) {
+  Statement select =
+      TRY(file_.database->prepare("SELECT " HEAD_COLUMNS
+                                  " FROM runs JOIN sessions ON sessions.id = runs.session_id "
+                                  "WHERE runs.id = ? AND sessions.buried = 1"));
+  select.bind(run_id);
+  if (!TRY(select.step())) return std::optional<RunHead>();
+  return std::optional<RunHead>(read_head(select));
+}
+
+base::Result<std::vector<Run>> RunTable::some_to_erase(const std::string& session_id,
+                                                       const RunHead& after) {
+  Statement select =
+      TRY(file_.database->prepare(
+          "SELECT " RUN_COLUMNS " FROM runs JOIN sessions ON sessions.id = runs.session_id "
+          "WHERE runs.session_id = ? AND sessions.status = 'destroyed' AND runs.record IS NOT NULL "
+          "AND (runs.queued_at, runs.id) > (?, ?) ORDER BY runs.queued_at, runs.id LIMIT ?"));
+  select.bind(session_id).bind(after.queued_at).bind(after.id).bind(kErasedAtOnce);
+  return read_all_runs(select);
+}
+
+base::Status RunTable::erase_records(const std::string& session_id) {
+  RunHead last;
+  while (true) {
+    std::vector<Run> runs;
+    {
+      const std::lock_guard lock(file_.mutex);
+      runs = TRY(some_to_erase(session_id, last));
+    }
+    if (runs.empty()) return base::done();
+    last = runs.back();
+    // Runs that have ended do not change any more: no lock is needed while records are read.
+    for (Run& run : runs) run.record = erased_record(run);
+    const std::lock_guard lock(file_.mutex);
+    Transaction transaction = TRY(Transaction::begin(*file_.database));
+    for (const Run& run : runs) TRY(replace_record(run.id, *run.record));
+    TRY(transaction.commit());
+  }
+}
+
+// The row moves to the end of its table: one that only became shorter would leave its page as it
+// is, mostly empty and never free, so that the file would grow with every run there ever was.
+base::Status RunTable::replace_record(const std::string& run_id, const std::string& record) {
+  Statement update = TRY(file_.database->prepare(
+      "UPDATE runs SET record = ?2, rowid = (SELECT max(rowid) + 1 FROM runs) "
+      "WHERE id = ?1"));
+  return update.bind(run_id).bind(record).run();
+}
+
+base::Result<std::set<std::string>> RunTable::busy_sessions() {
+  const std::lock_guard lock(file_.mutex);
+  Statement rows = TRY(file_.database->prepare(
+      "SELECT DISTINCT runs.session_id FROM runs INDEXED BY runs_unfinished CROSS JOIN sessions ON "
+      "sessions.id = runs.session_id WHERE runs.status IN ('queued', 'running') AND "
+      "sessions.status NOT IN ('paused', 'destroyed')"));
+  std::set<std::string> busy;
+  while (TRY(rows.step())) busy.insert(rows.text());
+  return busy;
+}
+
+base::Result<std::set<std::string>> RunTable::recent_languages(std::int64_t since_ms) {
+  const std::lock_guard lock(file_.mutex);
+  Statement rows = TRY(file_.database->prepare(
+      "SELECT DISTINCT language FROM (SELECT language, queued_at FROM runs ORDER BY rowid DESC "
+      "LIMIT 2000) WHERE queued_at >= ?"));
+  rows.bind(since_ms);
+  std::set<std::string> languages;
+  while (TRY(rows.step())) languages.insert(rows.text());
+  return languages;
+}
+
+base::Result<Counts> RunTable::counts() {
+  const std::lock_guard lock(file_.mutex);
+  Counts counts;
+  Statement runs = TRY(
+      file_.database->prepare("SELECT status, runs, milliseconds FROM run_counts WHERE runs > 0"));
+  while (TRY(runs.step())) {
+    const std::string status = runs.text();
+    const std::int64_t number = runs.integer();
+    counts.runs[status] = {number, runs.integer()};
+  }
+  Statement sessions = TRY(
+      file_.database->prepare("SELECT status, sessions FROM session_counts WHERE sessions > 0"));
+  while (TRY(sessions.step())) {
+    const std::string status = sessions.text();
+    counts.sessions[status] = sessions.integer();
+  }
+  return counts;
+}
+
+}  // namespace sessions

@@ -1,0 +1,98 @@
+// Rows of runs. Safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sandbox/base/result.h"
+#include "sessions/file_record.h"
+
+namespace sessions {
+
+struct StoreFile;
+
+struct RunHead {
+  std::string id;
+  std::string session_id;
+  std::string language;
+  std::string status = "queued";
+  bool background = false;
+  std::string code_sha256;
+  std::string server_id;
+  std::int64_t queued_at = 0;
+  std::optional<std::int64_t> finished_at;
+  bool was_read = false;  // its end, by a client
+};
+
+// The place of a run among those of its principal.
+struct RunPlace {
+  std::int64_t queued_at = 0;
+  std::string id;
+};
+
+struct Run : RunHead {
+  std::optional<std::string> record;  // JSON, once it has ended
+};
+
+struct RunCount {
+  std::int64_t runs = 0;
+  std::int64_t milliseconds = 0;  // from the queue to the end; of those that have ended
+};
+
+struct Counts {
+  std::map<std::string, RunCount> runs;
+  std::map<std::string, std::int64_t> sessions;  // spare ones are nobody's, and are not among them
+};
+
+class RunTable {
+ public:
+  explicit RunTable(StoreFile& file) : file_(file) {}
+
+  base::Status insert(const Run& run);
+  base::Status set_started(const std::string& run_id);
+  // The first terminal record wins: false when there was one already. `files` go with it. Of a
+  // session that is buried neither is kept, see PastTable::set_buried(). `is_read`: a client hears
+  // of it now.
+  base::Result<bool> finish(const std::string& run_id, const std::string& status,
+                            std::int64_t finished_at, const std::string& record,
+                            const std::vector<FileRecord>& files, bool is_read = false);
+  base::Status set_read(const std::string& run_id);
+  // Nothing while it has not ended.
+  base::Result<std::optional<std::string>> record_of(const std::string& run_id);
+  // kNotFound, the same for foreign and unknown.
+  base::Result<Run> find(const std::string& principal_id, const std::string& run_id);
+  // Returns the newest first, without their records: those are large.
+  base::Result<std::vector<RunHead>> of_session(const std::string& session_id, std::int64_t limit);
+  // Returns the runs of all sessions of the principal behind that place in the list, the newest
+  // first, without their records.
+  base::Result<std::vector<RunHead>> newest(const std::string& principal_id,
+                                            const std::optional<RunPlace>& before,
+                                            std::int64_t limit);
+  base::Result<std::vector<Run>> unfinished(const std::string& session_id);
+  // Makes the records of a destroyed session short: see erased_record(). Takes the mutex again and
+  // again, so that others have their turn in between.
+  base::Status erase_records(const std::string& session_id);
+
+  // Returns the sessions of all principals that have a run which is not over, but for paused
+  // ones.
+  base::Result<std::set<std::string>> busy_sessions();
+  // Returns the languages of the newest runs of all principals, those since then.
+  base::Result<std::set<std::string>> recent_languages(std::int64_t since_ms);
+  // Returns the counts of all principals by status, which were kept as things happened, without
+  // a look at all rows.
+  base::Result<Counts> counts();
+
+ private:
+  // Callers hold the mutex.
+  base::Result<std::optional<RunHead>> run_of_buried_session(const std::string& run_id);
+  base::Result<std::vector<Run>> some_to_erase(const std::string& session_id, const RunHead& after);
+  base::Status replace_record(const std::string& run_id, const std::string& record);
+
+  StoreFile& file_;
+};
+
+}  // namespace sessions

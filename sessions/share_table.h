@@ -1,0 +1,39 @@
+// Rows of shared files. Safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sandbox/base/result.h"
+#include "sessions/share.h"
+
+namespace sessions {
+
+struct StoreFile;
+
+class ShareTable {
+ public:
+  explicit ShareTable(StoreFile& file) : file_(file) {}
+
+  base::Status insert(const Share& share);
+  base::Result<Share> find(const std::string& principal_id, const std::string& id);
+  // Finds it for whoever has the id, which nobody can guess: a link.
+  base::Result<Share> find_linked(const std::string& id);
+  // Returns the newest of them, the oldest of these first.
+  base::Result<std::vector<Share>> list(const std::string& principal_id);
+  base::Result<std::vector<Share>> of_session(const std::string& session_id);
+  base::Result<bool> exists(const std::string& id);
+  // Returns not more than the next thousand.
+  base::Result<std::vector<Share>> expired(std::int64_t now);
+  // Deletes one whose time is over.
+  base::Status remove(const std::string& id);
+  // Takes back a share of its principal. kNotFound as find().
+  base::Status revoke(const std::string& principal_id, const std::string& id);
+
+ private:
+  StoreFile& file_;
+};
+
+}  // namespace sessions
