@@ -1,10 +1,10 @@
 #include "mcp/half_characters.h"
 
-#include <charconv>
 #include <cstddef>
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "mcp/message.h"
 
 namespace mcp {
@@ -18,11 +18,7 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 std::optional<unsigned> unit_at(std::string_view text, std::size_t at) {
   const std::string_view escape = text.substr(std::min(at, text.size()), kEscapeBytes);
   if (escape.size() < kEscapeBytes || escape[0] != '\\' || escape[1] != 'u') return std::nullopt;
-  unsigned unit = 0;
-  const char* const end = escape.data() + escape.size();
-  const auto [stopped, error] = std::from_chars(escape.data() + 2, end, unit, 16);
-  if (error != std::errc() || stopped != end) return std::nullopt;
-  return unit;
+  return base::number_of<unsigned>(escape.substr(2), 16);
 }
 
 bool is_high(std::optional<unsigned> unit) { return unit && *unit >= 0xD800 && *unit <= 0xDBFF; }

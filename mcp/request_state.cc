@@ -3,7 +3,6 @@
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 
-#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -12,7 +11,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/base64.h"
+#include "base/base64.h"
+#include "base/digest.h"
+#include "base/text.h"
 
 namespace mcp {
 
@@ -37,11 +38,9 @@ const unsigned char* bytes_of(const std::string& text) {
 }
 
 Bytes digest(const std::string& text) {
-  Bytes sum(EVP_MAX_MD_SIZE);
-  unsigned int size = 0;
-  check(EVP_Digest(text.data(), text.size(), sum.data(), &size, EVP_sha256(), nullptr) == 1);
-  sum.resize(size);
-  return sum;
+  const auto sum = base::sha256(text);
+  check(sum.ok());
+  return {sum.value().begin(), sum.value().end()};
 }
 
 // Returns what the seal is bound to: the principal, the method, and a digest of `params` without
@@ -84,9 +83,9 @@ std::optional<StateKey> parse_state_key(std::string_view digits) {
   StateKey key{};
   if (digits.size() != 2 * key.size()) return std::nullopt;
   for (std::size_t i = 0; i < key.size(); ++i) {
-    const char* begin = digits.data() + 2 * i;
-    const auto read = std::from_chars(begin, begin + 2, key[i], 16);
-    if (read.ec != std::errc() || read.ptr != begin + 2) return std::nullopt;
+    const auto byte = base::number_of<unsigned char>(digits.substr(2 * i, 2), 16);
+    if (!byte) return std::nullopt;
+    key[i] = *byte;
   }
   return key;
 }
@@ -125,13 +124,13 @@ std::string RequestStates::seal(const json& state, const std::string& principal_
   check(EVP_EncryptFinal_ex(cipher.get(), text + size, &size) == 1);
   check(EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_GET_TAG, kTagBytes, text + plain.size()) ==
         1);
-  return to_base64(sealed);
+  return base::to_base64(sealed);
 }
 
 std::optional<json> RequestStates::open(const std::string& sealed, const std::string& principal_id,
                                         const std::string& method, const json& params) const {
   if (sealed.size() > kSealedBytesMax) return std::nullopt;
-  const auto bytes = from_base64(sealed);
+  const auto bytes = base::from_base64(sealed);
   if (!bytes || bytes->size() < kNonceBytes + kTagBytes) return std::nullopt;
   const std::string bound = binding(principal_id, method, params);
   std::optional<std::string> plain;

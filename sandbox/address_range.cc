@@ -3,11 +3,11 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/shortened_text.h"
+#include "base/shortened_text.h"
+#include "base/text.h"
 
 namespace sandbox {
 
@@ -23,7 +23,7 @@ constexpr AddressBytes kVersion4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0,
 
 Error no_range(std::string_view text) {
   return base::error(Error::Kind::kInvalid,
-                     "\"" + echoed(std::string(text)) +
+                     "\"" + base::echoed(std::string(text)) +
                          "\" is no IP address and no range of them, such as 10.0.0.0/8");
 }
 
@@ -51,10 +51,9 @@ base::Result<AddressRange> parse_address_range(std::string_view text) {
   }
   const unsigned whole = bits;
   if (address.size() < text.size()) {
-    const std::string_view digits = text.substr(address.size() + 1);
-    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), bits);
-    const bool is_number = read.ec == std::errc() && read.ptr == digits.data() + digits.size();
-    if (!is_number || bits > whole) return no_range(text);
+    const auto given = base::number_of<unsigned>(text.substr(address.size() + 1));
+    if (!given || *given > whole) return no_range(text);
+    bits = *given;
   }
   range.prefix_bits = bits + (kBits - whole);
   for (std::size_t at = 0; at < range.first.size(); ++at) {

@@ -15,9 +15,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/unix_socket.h"
+#include "base/json.h"
+#include "base/unix_socket.h"
 #include "sandbox/wire/build_id.h"
-#include "sandbox/wire/json.h"
 
 namespace sandbox {
 
@@ -74,13 +74,13 @@ base::Result<BoxConnection> BoxConnection::open(const std::string& session_direc
                                           {"detach_seconds", detach_seconds},
                                           {"attach", attach == Attach::kYes}},
                                          patience));
-  connection.of_this_build_ = wire::string_or(reply, "build") == wire::kBuildId;
+  connection.of_this_build_ = base::string_or(reply, "build") == wire::kBuildId;
   return connection;
 }
 
 base::Result<json> BoxConnection::call(const json& request, std::chrono::milliseconds patience,
                                        const std::stop_token& stop) {
-  const std::string frame = wire::encode_frame('J', wire::print_json(request));
+  const std::string frame = wire::encode_frame('J', base::print_json(request));
   if (frame.size() > wire::kBoxRequestBytesMax) {
     return base::error(Error::Kind::kLimit, "the request is too large for the sandbox");
   }
@@ -142,7 +142,7 @@ base::Result<json> BoxConnection::receive(std::chrono::milliseconds patience,
     auto frame = decoder.next();
     if (!frame.ok()) return end_box(frame.error().message);
     if (!frame.value()) continue;
-    auto reply = wire::parse_json(frame.value()->payload);
+    auto reply = base::parse_json(frame.value()->payload);
     if (!reply.ok()) return end_box("its answer is " + reply.error().message);
     return std::move(reply).value();
   }

@@ -4,9 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+#include "base/shortened_text.h"
+#include "base/text.h"
 #include "sandbox/host_limits.h"
-#include "sandbox/shortened_text.h"
-#include "sandbox/wire/json.h"
 
 namespace sandbox {
 
@@ -58,12 +59,11 @@ base::Result<Limits> limits_from_json(const json& value, const Limits& defaults,
                                    [&key = name](const LimitRow& r) { return key == r.name; });
     if (row == std::end(kLimitRows)) {
       std::string known;
-      for (const LimitRow& r : kLimitRows)
-        known += (known.empty() ? "" : ", ") + std::string(r.name);
+      for (const LimitRow& r : kLimitRows) base::append_part(known, std::string(r.name));
       return base::error(Error::Kind::kInvalid,
-                         "unknown limit \"" + echoed(name) + "\"; limits are: " + known);
+                         "unknown limit \"" + base::echoed(name) + "\"; limits are: " + known);
     }
-    const auto number = wire::find_integer(value, row->name);
+    const auto number = base::find_integer(value, row->name);
     TRY(check_limit(*row, number, most));
     limits.*row->member = *number;
   }
@@ -133,11 +133,11 @@ json spec_to_json(const BoxSpec& spec) {
 
 base::Result<BoxSpec> spec_from_json(const json& value) {
   BoxSpec spec;
-  spec.session_id = wire::string_or(value, "session_id");
-  spec.session_directory = wire::string_or(value, "session_directory");
-  spec.program_directory = wire::string_or(value, "program_directory");
-  spec.data_directory = wire::string_or(value, "data_directory");
-  spec.environment_directory = wire::string_or(value, "environment_directory");
+  spec.session_id = base::string_or(value, "session_id");
+  spec.session_directory = base::string_or(value, "session_directory");
+  spec.program_directory = base::string_or(value, "program_directory");
+  spec.data_directory = base::string_or(value, "data_directory");
+  spec.environment_directory = base::string_or(value, "environment_directory");
   for (const std::string* required :
        {&spec.session_id, &spec.session_directory, &spec.program_directory, &spec.data_directory}) {
     if (required->empty())
@@ -148,11 +148,11 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   for (const auto& [name, text] : env.items()) {
     if (text.is_string()) spec.env[name] = text.get<std::string>();
   }
-  spec.detach_seconds = wire::integer_or(value, "detach_seconds", spec.detach_seconds);
-  spec.idle_seconds = wire::integer_or(value, "idle_seconds", spec.idle_seconds);
-  spec.paused_max_seconds = wire::integer_or(value, "paused_max_seconds", spec.paused_max_seconds);
-  spec.ends_with_connection = wire::boolean_or(value, "ends_with_connection", false);
-  spec.zygote_directory = wire::string_or(value, "zygote_directory");
+  spec.detach_seconds = base::integer_or(value, "detach_seconds", spec.detach_seconds);
+  spec.idle_seconds = base::integer_or(value, "idle_seconds", spec.idle_seconds);
+  spec.paused_max_seconds = base::integer_or(value, "paused_max_seconds", spec.paused_max_seconds);
+  spec.ends_with_connection = base::boolean_or(value, "ends_with_connection", false);
+  spec.zygote_directory = base::string_or(value, "zygote_directory");
   for (const json& name : value.value("ahead", json::array())) {
     if (!name.is_string()) continue;
     if (const auto language = find_language(name.get_ref<const std::string&>())) {
@@ -167,9 +167,9 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   for (const auto& [name, text] : addresses.items()) {
     if (text.is_string()) spec.network_addresses[name] = text.get<std::string>();
   }
-  spec.certificate_bundle = wire::string_or(value, "certificate_bundle");
-  spec.certificate_roots = wire::string_or(value, "certificate_roots");
-  spec.certificate_authority = wire::string_or(value, "certificate_authority");
+  spec.certificate_bundle = base::string_or(value, "certificate_bundle");
+  spec.certificate_roots = base::string_or(value, "certificate_roots");
+  spec.certificate_authority = base::string_or(value, "certificate_authority");
   spec.network_quota = TRY(quota_from_json(value.value("network_quota", json::object())));
   spec.private_hosts = TRY(rules_from_json(value.value("private_hosts", json::array())));
   spec.denied_addresses = TRY(ranges_from_json(value.value("denied_addresses", json::array())));
@@ -177,16 +177,16 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   for (const json& host : value.value("kept_hosts", json::array())) {
     if (host.is_string()) spec.kept_hosts.push_back(host.get<std::string>());
   }
-  spec.downloads_mb = wire::integer_or(value, "downloads_mb", 0);
-  spec.egress_directory = wire::string_or(value, "egress_directory");
-  if (const auto uid = wire::find_integer(value, "egress_uid")) {
+  spec.downloads_mb = base::integer_or(value, "downloads_mb", 0);
+  spec.egress_directory = base::string_or(value, "egress_directory");
+  if (const auto uid = base::find_integer(value, "egress_uid")) {
     spec.egress_uid = static_cast<std::uint32_t>(*uid);
   }
-  spec.note = wire::string_or(value, "note");
-  if (const auto uid = wire::find_integer(value, "host_uid")) {
+  spec.note = base::string_or(value, "note");
+  if (const auto uid = base::find_integer(value, "host_uid")) {
     spec.host_uid = static_cast<std::uint32_t>(*uid);
   }
-  spec.ends_in_ms = wire::find_integer(value, "ends_in_ms");
+  spec.ends_in_ms = base::find_integer(value, "ends_in_ms");
   spec.pauses_at_end = value.value("pauses_at_end", json(false)) == json(true);
   return spec;
 }

@@ -10,8 +10,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/result.h"
 #include "sandbox/address_range.h"
-#include "sandbox/base/result.h"
 #include "sandbox/credential.h"
 #include "sandbox/host_folder.h"
 #include "sandbox/limits.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/limits.h"
 
 namespace sandbox {

@@ -7,24 +7,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <sstream>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
+#include "base/text.h"
 
 namespace sandbox {
 namespace {
 
 constexpr int kRemoveAttempts = 100;
 constexpr int kRemovePauseMs = 10;
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-  return parts;
-}
 
 struct Mount {
   std::string root;  // which directory of the hierarchy is mounted
@@ -38,12 +31,13 @@ std::vector<Mount> cgroup_mounts() {
   std::vector<Mount> mounts;
   std::ifstream file("/proc/self/mountinfo");
   for (std::string line; std::getline(file, line);) {
-    const auto fields = split(line, ' ');
+    const auto fields = base::split(line, ' ');  // the source may be empty
     const auto dash = std::find(fields.begin(), fields.end(), "-");
     if (fields.size() < 6 || fields.end() - dash < 4) continue;
-    const std::string& type = *(dash + 1);
+    const std::string type(*(dash + 1));
     if (type != "cgroup" && type != "cgroup2") continue;
-    mounts.push_back({fields[3], fields[4], type, split(*(dash + 3), ',')});
+    mounts.push_back(
+        {std::string(fields[3]), std::string(fields[4]), type, base::words_of(*(dash + 3), ',')});
   }
   return mounts;
 }
@@ -64,8 +58,7 @@ bool pause_ms(int milliseconds) { return ::poll(nullptr, 0, milliseconds) == 0; 
 void kill_one_by_one(const std::string& directory) {
   (void)write_cgroup_file(directory + "/cgroup.freeze", "0");
   for (const std::string& word : read_cgroup_words(directory + "/cgroup.procs")) {
-    int pid = 0;
-    std::from_chars(word.data(), word.data() + word.size(), pid);
+    const int pid = base::number_of<int>(word).value_or(0);
     if (pid > 1) (void)::kill(pid, SIGKILL);
   }
 }
@@ -81,7 +74,7 @@ std::vector<CgroupHierarchy> find_cgroup_hierarchies() {
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    const auto controllers = split(line.substr(first + 1, second - first - 1), ',');
+    const auto controllers = base::words_of(line.substr(first + 1, second - first - 1), ',');
     const bool version2 = line.starts_with("0::");
     for (const Mount& mount : mounts) {
       const bool same = version2 ? mount.type == "cgroup2"
@@ -115,12 +108,9 @@ std::optional<std::string> read_cgroup_file(const std::string& path) {
 std::int64_t read_cgroup_number(const std::string& path, const std::string& key) {
   const auto content = read_cgroup_file(path);
   if (!content) return 0;
-  for (const std::string& line : split(*content, '\n')) {
+  for (const std::string& line : base::words_of(*content, '\n')) {
     if (!key.empty() && !line.starts_with(key + " ")) continue;
-    const char* begin = line.data() + (key.empty() ? 0 : key.size() + 1);
-    std::int64_t number = 0;
-    std::from_chars(begin, line.data() + line.size(), number);
-    return number;
+    return base::number_of<std::int64_t>(line.substr(key.empty() ? 0 : key.size() + 1)).value_or(0);
   }
   return 0;
 }

@@ -11,8 +11,8 @@
 #include <climits>
 #include <string_view>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/process.h"
+#include "base/fd.h"
+#include "base/process.h"
 
 namespace sandbox {
 namespace {

@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/wire/json.h"
+#include "base/clock.h"
+#include "base/json.h"
 
 namespace sandbox {
 
@@ -69,19 +69,19 @@ base::Status make_way(BoxConnection connection) {
 base::Result<BoxStatus> ask_status(BoxConnection& connection, milliseconds patience) {
   const json reply = TRY(connection.call({{"op", "status"}}, patience));
   BoxStatus status;
-  status.paused = wire::boolean_or(reply, "paused", false);
-  status.paused_on_request = wire::boolean_or(reply, "paused_on_request", status.paused);
-  status.attached = wire::boolean_or(reply, "attached", true);
-  status.isolation = wire::print_json(reply.value("isolation", json::object()));
+  status.paused = base::boolean_or(reply, "paused", false);
+  status.paused_on_request = base::boolean_or(reply, "paused_on_request", status.paused);
+  status.attached = base::boolean_or(reply, "attached", true);
+  status.isolation = base::print_json(reply.value("isolation", json::object()));
   const json usage = reply.value("usage", json::object());
   status.usage = {
-      wire::integer_or(usage, "memory_bytes", 0), wire::integer_or(usage, "cache_bytes", 0),
-      wire::integer_or(usage, "processor_time_us", 0), wire::integer_or(usage, "disk_bytes", 0)};
+      base::integer_or(usage, "memory_bytes", 0), base::integer_or(usage, "cache_bytes", 0),
+      base::integer_or(usage, "processor_time_us", 0), base::integer_or(usage, "disk_bytes", 0)};
   const json contexts = reply.value("contexts", json::object());
   for (const auto& [name, context] : contexts.items()) {
-    const auto language = find_language(wire::string_or(context, "language"));
+    const auto language = find_language(base::string_or(context, "language"));
     if (!language) return connection.end_box("a context has no known language");
-    status.contexts.emplace(name, RunContext{*language, wire::string_or(context, "directory")});
+    status.contexts.emplace(name, RunContext{*language, base::string_or(context, "directory")});
   }
   const json active = reply.value("active", json::array());
   for (const json& entry : active) {
@@ -141,7 +141,7 @@ base::Result<RunInput> ConnectedBox::input_of(const std::string& run_id) {
   json reply;
   RunInput input;
   input.fd = TRY(call_for_fd({{"op", "input"}, {"run_id", run_id}}, reply));
-  input.is_terminal = wire::boolean_or(reply, "terminal", false);
+  input.is_terminal = base::boolean_or(reply, "terminal", false);
   return input;
 }
 

@@ -2,7 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
+#include "base/text.h"
 
 namespace sandbox {
 
@@ -25,8 +26,7 @@ bool is_field(std::string_view name) {
       "te",   "trailer"};
   if (name.empty() || name.size() > kFieldBytesMax) return false;
   if (name.find_first_not_of(kOfNames) != std::string_view::npos) return false;
-  std::string small(name);
-  for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string small = base::lower(name);
   for (const std::string_view never : kNever) {
     if (small == never) return false;
   }
@@ -91,10 +91,10 @@ base::Result<std::vector<Credential>> credentials_from_json(const json& value) {
   for (const json& entry : value) {
     if (!entry.is_object()) return base::error(Error::Kind::kInvalid, "credentials: no object");
     Credential credential;
-    credential.name = wire::string_or(entry, "name");
-    credential.host = TRY(parse_network_rule(wire::string_or(entry, "host")));
-    TRY(take_place(wire::string_or(entry, "place"), credential));
-    credential.allows_plain = wire::boolean_or(entry, "allow_plain", false);
+    credential.name = base::string_or(entry, "name");
+    credential.host = TRY(parse_network_rule(base::string_or(entry, "host")));
+    TRY(take_place(base::string_or(entry, "place"), credential));
+    credential.allows_plain = base::boolean_or(entry, "allow_plain", false);
     credentials.push_back(std::move(credential));
   }
   return credentials;

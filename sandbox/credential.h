@@ -8,7 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/network_rule.h"
 
 namespace sandbox {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sandbox/limits.h"
 
 namespace sandbox {

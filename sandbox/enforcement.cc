@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
 
 namespace sandbox {
 namespace {
@@ -62,7 +62,7 @@ std::vector<Enforced> enforcement_of(const nlohmann::json& isolation) {
   std::vector<Enforced> enforcement;
   for (const Source& source : kSources) {
     const std::string words = source.always != nullptr ? source.always->words
-                              : isolation.is_object()  ? wire::string_or(isolation, source.member)
+                              : isolation.is_object()  ? base::string_or(isolation, source.member)
                                                        : "";
     enforcement.push_back({source.limit, worth(words), words});
   }

@@ -8,7 +8,8 @@
 
 #include <algorithm>
 
-#include "sandbox/shortened_text.h"
+#include "base/shortened_text.h"
+#include "base/text.h"
 
 namespace sandbox {
 
@@ -32,12 +33,10 @@ base::Result<std::string> find_environment(const std::string& directory, const s
   const std::string id = id_behind(directory, name);
   const std::string found = directory + "/" + id;
   if (!id.empty() && ::access((found + "/environment.json").c_str(), R_OK) == 0) return found;
-  std::string known;
-  for (const std::string& one : template_names(directory)) {
-    known += (known.empty() ? "" : ", ") + one;
-  }
-  return base::error(Error::Kind::kNotFound, "no template \"" + echoed(name) + "\"; there is: " +
-                                                 known + " (hutch environments build makes one)");
+  const std::string known = base::join(template_names(directory));
+  return base::error(Error::Kind::kNotFound, "no template \"" + base::echoed(name) +
+                                                 "\"; there is: " + known +
+                                                 " (hutch environments build makes one)");
 }
 
 std::string usual_template(const std::string& directory, const std::string& configured) {

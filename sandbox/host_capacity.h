@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 namespace sandbox {
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
 
 namespace sandbox {
 
@@ -86,9 +86,9 @@ base::Result<std::vector<HostFolder>> folders_from_json(const json& value) {
   if (!value.is_array() || value.size() > kHostFoldersMax) return malformed;
   for (const json& entry : value) {
     HostFolder& folder = folders.emplace_back();
-    folder.name = wire::string_or(entry, "name");
-    folder.path = wire::string_or(entry, "path");
-    folder.writable = wire::boolean_or(entry, "writable", false);
+    folder.name = base::string_or(entry, "name");
+    folder.path = base::string_or(entry, "path");
+    folder.writable = base::boolean_or(entry, "writable", false);
     TRY(check_folder_name(folder.name));
     const json blocked = entry.value("blocked", json::array());
     const json device = entry.value("device", json());

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 
 namespace sandbox {
 

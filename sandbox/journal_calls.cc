@@ -12,8 +12,8 @@
 #include <set>
 #include <utility>
 
-#include "sandbox/base/random_id.h"
-#include "sandbox/base/unix_socket.h"
+#include "base/random_id.h"
+#include "base/unix_socket.h"
 
 namespace sandbox {
 

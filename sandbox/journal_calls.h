@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 
 namespace sandbox {
 

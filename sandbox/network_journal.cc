@@ -5,15 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/shortened_text.h"
-#include "sandbox/wire/json.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/shortened_text.h"
+#include "base/text.h"
 
 namespace sandbox {
 
@@ -36,11 +36,9 @@ std::string name_of(std::int64_t number) { return std::string(kPrefix) + std::to
 std::vector<std::int64_t> numbers_in(int directory_fd) {
   std::vector<std::int64_t> numbers;
   for (const std::string& name : base::names_in(directory_fd)) {
-    std::int64_t number = 0;
     if (!name.starts_with(kPrefix)) continue;
-    const char* const end = name.data() + name.size();
-    const auto [stopped, failure] = std::from_chars(name.data() + kPrefix.size(), end, number);
-    if (failure == std::errc() && stopped == end) numbers.push_back(number);
+    const auto number = base::number_of<std::int64_t>(name.substr(kPrefix.size()));
+    if (number) numbers.push_back(*number);
   }
   std::sort(numbers.begin(), numbers.end());
   return numbers;
@@ -59,23 +57,23 @@ std::int64_t position_of(std::int64_t file, std::int64_t offset) {
 JournalEntry entry_of(const json& value) {
   JournalEntry entry;
   NetworkRequest& request = entry.request;
-  request.number = wire::integer_or(value, "number", 0);
-  entry.at = wire::integer_or(value, "at", request.number);
-  request.verdict = wire::string_or(value, "verdict") == "refused" ? "refused" : "allowed";
-  request.host = wire::string_or(value, "host");
-  request.port = wire::integer_or(value, "port", 0);
-  request.method = wire::string_or(value, "method");
-  request.path = wire::string_or(value, "path");
-  request.status = wire::integer_or(value, "status", 0);
-  request.reason = wire::string_or(value, "reason");
-  request.credential = wire::string_or(value, "credential");
-  request.was_kept = wire::boolean_or(value, "kept", false);
-  request.sent_bytes = wire::integer_or(value, "sent", 0);
-  request.received_bytes = wire::integer_or(value, "received", 0);
-  request.ms = wire::integer_or(value, "ms", 0);
-  request.is_open = wire::boolean_or(value, "open", false);
-  request.more = wire::integer_or(value, "more", 0);
-  if (const auto of = wire::find_integer(value, "of")) {
+  request.number = base::integer_or(value, "number", 0);
+  entry.at = base::integer_or(value, "at", request.number);
+  request.verdict = base::string_or(value, "verdict") == "refused" ? "refused" : "allowed";
+  request.host = base::string_or(value, "host");
+  request.port = base::integer_or(value, "port", 0);
+  request.method = base::string_or(value, "method");
+  request.path = base::string_or(value, "path");
+  request.status = base::integer_or(value, "status", 0);
+  request.reason = base::string_or(value, "reason");
+  request.credential = base::string_or(value, "credential");
+  request.was_kept = base::boolean_or(value, "kept", false);
+  request.sent_bytes = base::integer_or(value, "sent", 0);
+  request.received_bytes = base::integer_or(value, "received", 0);
+  request.ms = base::integer_or(value, "ms", 0);
+  request.is_open = base::boolean_or(value, "open", false);
+  request.more = base::integer_or(value, "more", 0);
+  if (const auto of = base::find_integer(value, "of")) {
     entry.kind = JournalEntry::Kind::kGoesOn;
     request.number = *of;
   } else if (request.number == 0) {
@@ -84,7 +82,7 @@ JournalEntry entry_of(const json& value) {
   // A journal of before says it of whole requests alone.
   const bool is_whole = entry.kind == JournalEntry::Kind::kBegins && !request.is_open;
   entry.used_bytes =
-      is_whole ? request.sent_bytes + request.received_bytes : wire::integer_or(value, "used", 0);
+      is_whole ? request.sent_bytes + request.received_bytes : base::integer_or(value, "used", 0);
   return entry;
 }
 
@@ -98,7 +96,7 @@ std::vector<JournalEntry> entries_in(int directory_fd, std::int64_t number, std:
   std::string_view rest = text.value();
   // A line without its end is still being written.
   for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
-    const auto value = wire::parse_json(std::string(rest.substr(0, end)));
+    const auto value = base::parse_json(std::string(rest.substr(0, end)));
     rest.remove_prefix(end + 1);
     offset += static_cast<std::int64_t>(end) + 1;
     if (!value.ok() || !value.value().is_object()) continue;
@@ -125,8 +123,8 @@ base::Status NetworkJournal::open_next() {
 }
 
 void NetworkJournal::add(const json& event) {
-  const std::string kind = wire::string_or(event, "event");
-  const bool is_looked_into = wire::boolean_or(event, "looked_into", false);
+  const std::string kind = base::string_or(event, "event");
+  const bool is_looked_into = base::boolean_or(event, "looked_into", false);
   if (kind == "refused" || kind == "begun" || (kind == "opened" && !is_looked_into)) {
     return begin(event, kind);
   }
@@ -140,33 +138,33 @@ void NetworkJournal::begin(const json& event, const std::string& kind) {
   const bool is_refused = kind == "refused";
   json line = {{"verdict", is_refused ? "refused" : "allowed"}, {"number", next_number()}};
   for (const char* name : {"host", "method", "path", "reason", "credential"}) {
-    const std::string text = wire::string_or(event, name);
-    if (!text.empty()) line[name] = shortened(text, kTextBytesMax);
+    const std::string text = base::string_or(event, name);
+    if (!text.empty()) line[name] = base::shortened(text, kTextBytesMax);
   }
   for (const char* name : {"port", "more"}) {
-    const std::int64_t value = wire::integer_or(event, name, 0);
+    const std::int64_t value = base::integer_or(event, name, 0);
     if (value != 0) line[name] = value;
   }
   if (!is_refused) {
     line["open"] = true;
-    open_[wire::integer_or(event, "id", 0)] = last_number_;
+    open_[base::integer_or(event, "id", 0)] = last_number_;
   }
   write(line);
 }
 
 void NetworkJournal::go_on(const json& event, const std::string& kind) {
   json line = {{"at", next_number()}};
-  const auto known = open_.find(wire::integer_or(event, "id", 0));
+  const auto known = open_.find(base::integer_or(event, "id", 0));
   if (known != open_.end()) {
     line["of"] = known->second;
     if (kind == "carried") line["open"] = true;
     if (kind != "carried") open_.erase(known);
-    const std::string credential = wire::string_or(event, "credential");
-    if (!credential.empty()) line["credential"] = shortened(credential, kTextBytesMax);
-    if (wire::boolean_or(event, "kept", false)) line["kept"] = true;
+    const std::string credential = base::string_or(event, "credential");
+    if (!credential.empty()) line["credential"] = base::shortened(credential, kTextBytesMax);
+    if (base::boolean_or(event, "kept", false)) line["kept"] = true;
   }
   for (const char* name : {"status", "sent", "received", "ms", "used"}) {
-    const std::int64_t value = wire::integer_or(event, name, 0);
+    const std::int64_t value = base::integer_or(event, name, 0);
     if (value != 0 && (line.contains("of") || name == std::string_view("used"))) line[name] = value;
   }
   if (line.size() > 1) write(line);
@@ -184,7 +182,7 @@ std::int64_t NetworkJournal::next_number() {
 }
 
 void NetworkJournal::write(const json& line) {
-  const std::string text = wire::print_json(line) + "\n";
+  const std::string text = base::print_json(line) + "\n";
   if (unwritten_.empty() && write_now(text)) return;
   if (unwritten_.size() + text.size() <= kUnwrittenBytesMax) unwritten_ += text;
 }

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
 
 namespace sandbox {
 
@@ -42,13 +42,13 @@ base::Result<NetworkProxy> proxy_from_json(const json& value) {
   if (value.is_null()) return proxy;
   const auto invalid = [] { return base::error(Error::Kind::kInvalid, "no such proxy"); };
   if (!value.is_object()) return invalid();
-  proxy.host = wire::string_or(value, "host");
-  const std::int64_t port = wire::integer_or(value, "port", 0);
+  proxy.host = base::string_or(value, "host");
+  const std::int64_t port = base::integer_or(value, "port", 0);
   if (proxy.host.empty() || port < 1 || port > std::numeric_limits<std::uint16_t>::max()) {
     return invalid();
   }
   proxy.port = static_cast<std::uint16_t>(port);
-  proxy.authorization = wire::string_or(value, "authorization");
+  proxy.authorization = base::string_or(value, "authorization");
   for (const json& entry : value.value("direct", json::array())) {
     if (!entry.is_string()) return invalid();
     proxy.direct.push_back(entry.get<std::string>());

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/wire/json.h"
+#include "base/clock.h"
+#include "base/json.h"
 
 namespace sandbox {
 
@@ -36,17 +36,17 @@ json quota_to_json(const NetworkQuota& quota) {
 base::Result<NetworkQuota> quota_from_json(const json& value) {
   NetworkQuota quota;
   quota.requests_per_second =
-      wire::integer_or(value, "requests_per_second", quota.requests_per_second);
-  quota.connections = wire::integer_or(value, "connections", quota.connections);
-  quota.principal_id = wire::string_or(value, "principal_id");
+      base::integer_or(value, "requests_per_second", quota.requests_per_second);
+  quota.connections = base::integer_or(value, "connections", quota.connections);
+  quota.principal_id = base::string_or(value, "principal_id");
   quota.principal_requests_per_second =
-      wire::integer_or(value, "principal_requests_per_second", quota.principal_requests_per_second);
+      base::integer_or(value, "principal_requests_per_second", quota.principal_requests_per_second);
   quota.principal_connections =
-      wire::integer_or(value, "principal_connections", quota.principal_connections);
-  quota.bytes_left = wire::find_integer(value, "bytes_left");
-  quota.principal_bytes_a_day = wire::find_integer(value, "principal_bytes_a_day");
-  quota.principal_bytes_left = wire::integer_or(value, "principal_bytes_left", 0);
-  quota.principal_day = wire::integer_or(value, "principal_day", 0);
+      base::integer_or(value, "principal_connections", quota.principal_connections);
+  quota.bytes_left = base::find_integer(value, "bytes_left");
+  quota.principal_bytes_a_day = base::find_integer(value, "principal_bytes_a_day");
+  quota.principal_bytes_left = base::integer_or(value, "principal_bytes_left", 0);
+  quota.principal_day = base::integer_or(value, "principal_day", 0);
   for (const std::int64_t rate :
        {quota.requests_per_second, quota.connections, quota.principal_requests_per_second,
         quota.principal_connections}) {

@@ -1,10 +1,10 @@
 #include "sandbox/network_rule.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
-#include "sandbox/shortened_text.h"
+#include "base/shortened_text.h"
+#include "base/text.h"
 
 namespace sandbox {
 
@@ -17,7 +17,7 @@ constexpr std::size_t kLabelBytesMax = 63;
 constexpr std::uint16_t kUsualPorts[] = {kHttpPort, kHttpsPort};
 
 Error invalid(std::string_view text, const std::string& why) {
-  return base::error(Error::Kind::kInvalid, "\"" + echoed(std::string(text)) + "\" " + why);
+  return base::error(Error::Kind::kInvalid, "\"" + base::echoed(std::string(text)) + "\" " + why);
 }
 
 bool is_label_character(char c) {
@@ -39,12 +39,9 @@ bool is_number(std::string_view label) {
 }
 
 base::Result<std::uint16_t> parse_port(std::string_view text, std::string_view whole) {
-  std::uint16_t port = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (failure != std::errc() || end != text.data() + text.size() || port == 0) {
-    return invalid(whole, "has no port from 1 to 65535 after its colon");
-  }
-  return port;
+  const auto port = base::number_of<std::uint16_t>(text);
+  if (!port || *port == 0) return invalid(whole, "has no port from 1 to 65535 after its colon");
+  return *port;
 }
 
 bool covers_host(const NetworkRule& rule, std::string_view host) {
@@ -131,10 +128,7 @@ base::Status check_network_rules(const std::vector<NetworkRule>& rules) {
 }
 
 base::Result<std::string> canonical_host(std::string_view text) {
-  std::string host(text);
-  for (char& c : host) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  std::string host = base::lower(text);
   if (host.ends_with('.')) host.pop_back();
   if (host.empty() || host.size() > kHostBytesMax) {
     return invalid(text, "is no host name: it must have 1 to 253 characters");
@@ -187,8 +181,7 @@ base::Result<NetworkRule> parse_network_rule(std::string_view text) {
 }
 
 std::string text_of(const NetworkRule& rule) {
-  std::string text;
-  for (const std::string& method : rule.methods) text += (text.empty() ? "" : ",") + method;
+  std::string text = base::join(rule.methods, ",");
   if (!text.empty()) text += ' ';
   return text + (rule.subdomains ? "*." : "") + rule.host +
          (rule.port == 0 ? "" : ":" + std::to_string(rule.port)) + rule.path;

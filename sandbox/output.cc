@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
 
 namespace sandbox {
 
@@ -23,8 +23,8 @@ json checked_files(const json& raw) {
   for (const Format& format : kFormats) {
     const auto found = raw.find(format.name);
     if (found == raw.end() || !found->is_object()) continue;
-    const std::string path = wire::string_or(*found, "file");
-    const std::int64_t bytes = wire::integer_or(*found, "total_bytes", -1);
+    const std::string path = base::string_or(*found, "file");
+    const std::int64_t bytes = base::integer_or(*found, "total_bytes", -1);
     if (path.empty() || path.size() > kFilePathBytesMax || bytes < 0) continue;
     files[format.name] = {{"file", path}, {"total_bytes", bytes}};
   }
@@ -45,7 +45,7 @@ std::string name_in_run(const std::string& path, const std::string& run_id,
 }  // namespace
 
 json checked_output(const json& raw) {
-  json output = {{"is_main_result", wire::boolean_or(raw, "is_main_result", false)},
+  json output = {{"is_main_result", base::boolean_or(raw, "is_main_result", false)},
                  {"formats", json::array()}};
   if (const auto formats = raw.find("formats"); formats != raw.end() && formats->is_array()) {
     for (const json& format : *formats) {
@@ -89,7 +89,7 @@ bool is_page(const json& output) {
 }
 
 std::string picture_name(const json& output, const std::string& run_id) {
-  return name_in_run(wire::string_or(output, "image_path"), run_id, ".png");
+  return name_in_run(base::string_or(output, "image_path"), run_id, ".png");
 }
 
 std::string whole_name(const json& output, const std::string& run_id, std::string_view format) {
@@ -97,7 +97,7 @@ std::string whole_name(const json& output, const std::string& run_id, std::strin
                                          [format](const Format& f) { return f.name == format; });
   const json files = output.is_object() ? output.value("files", json()) : json();
   if (known == std::end(kFormats) || !files.is_object() || !files.contains(format)) return "";
-  return name_in_run(wire::string_or(files[std::string(format)], "file"), run_id, known->extension);
+  return name_in_run(base::string_or(files[std::string(format)], "file"), run_id, known->extension);
 }
 
 }  // namespace sandbox

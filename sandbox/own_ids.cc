@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 
 namespace sandbox {
 

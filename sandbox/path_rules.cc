@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/shortened_text.h"
+#include "base/shortened_text.h"
 
 namespace sandbox {
 
@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 14> kNeeded{"/bin",   "/dev",    "/home",
 
 Error invalid(const char* key, const std::string& path, const std::string& what) {
   return base::error(Error::Kind::kInvalid,
-                     std::string("filesystem.") + key + ": " + echoed(path) + " " + what);
+                     std::string("filesystem.") + key + ": " + base::echoed(path) + " " + what);
 }
 
 // Absolute, without empty parts, "." and "..", which would be another path.

@@ -7,10 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/random_id.h"
+#include "base/json.h"
+#include "base/random_id.h"
 #include "sandbox/limits.h"
 #include "sandbox/output.h"
-#include "sandbox/wire/json.h"
 
 namespace sandbox {
 namespace {
@@ -58,13 +58,13 @@ std::optional<Value> find_in(const std::array<std::pair<Value, const char*>, kSi
 Error invalid(const char* what) { return base::error(Error::Kind::kInvalid, what); }
 
 base::Status read_input(const json& value, RunRequest& request) {
-  const std::string input = wire::string_or(value, "input");
+  const std::string input = base::string_or(value, "input");
   if (input.empty()) return base::done();
   if (!request.background) return invalid("run request: input is for background runs");
   if (input != "pipe" && input != "terminal") return invalid("run request: no known input");
   request.input = input == "pipe" ? Input::kPipe : Input::kTerminal;
   const auto size = [&value](const char* name, std::uint16_t usual) {
-    const std::int64_t wanted = wire::integer_or(value, name, usual);
+    const std::int64_t wanted = base::integer_or(value, name, usual);
     return static_cast<std::uint16_t>(
         std::clamp<std::int64_t>(wanted, 1, std::numeric_limits<std::uint16_t>::max()));
   };
@@ -75,15 +75,15 @@ base::Status read_input(const json& value, RunRequest& request) {
 
 base::Result<std::optional<RunError>> error_from_json(const json& value) {
   if (value.is_null()) return std::optional<RunError>();
-  const auto cause = find_cause(wire::string_or(value, "cause"));
+  const auto cause = find_cause(base::string_or(value, "cause"));
   if (!cause) return invalid("run: error without a known cause");
   RunError failure;
-  failure.name = wire::string_or(value, "name");
-  failure.message = wire::string_or(value, "message");
-  failure.traceback = wire::string_or(value, "traceback");
+  failure.name = base::string_or(value, "name");
+  failure.message = base::string_or(value, "message");
+  failure.traceback = base::string_or(value, "traceback");
   failure.cause = *cause;
-  failure.survived = wire::string_or(value, "survived");
-  failure.lost = wire::string_or(value, "lost");
+  failure.survived = base::string_or(value, "survived");
+  failure.lost = base::string_or(value, "lost");
   return std::optional<RunError>(std::move(failure));
 }
 
@@ -193,53 +193,53 @@ NetworkUse network_use_from_json(const json& value) {
   }
   for (const json& entry : value.value("refused", json::array())) {
     if (!entry.is_object() || use.refused.size() == NetworkUse::kListedMax) continue;
-    use.refused.push_back({wire::string_or(entry, "host"), wire::string_or(entry, "reason")});
+    use.refused.push_back({base::string_or(entry, "host"), base::string_or(entry, "reason")});
   }
-  use.bytes = std::max<std::int64_t>(wire::integer_or(value, "bytes", 0), 0);
+  use.bytes = std::max<std::int64_t>(base::integer_or(value, "bytes", 0), 0);
   return use;
 }
 
 }  // namespace
 
 base::Result<Run> run_from_json(const json& value) {
-  const auto language = find_language(wire::string_or(value, "language"));
-  const auto status = find_run_status(wire::string_or(value, "status"));
+  const auto language = find_language(base::string_or(value, "language"));
+  const auto status = find_run_status(base::string_or(value, "status"));
   if (!language || !status) return invalid("run: no known language or status");
   Run run;
-  run.run_id = wire::string_or(value, "run_id");
+  run.run_id = base::string_or(value, "run_id");
   if (!base::is_short_id(run.run_id, "run_")) return invalid("run: no run_id");
   run.language = *language;
   run.status = *status;
-  run.background = wire::boolean_or(value, "background", false);
-  run.context = wire::string_or(value, "context");
-  run.execution_count = wire::integer_or(value, "execution_count", 0);
-  run.queued_at_ms = wire::integer_or(value, "queued_at_ms", 0);
-  run.started_at_ms = wire::integer_or(value, "started_at_ms", 0);
-  run.finished_at_ms = wire::integer_or(value, "finished_at_ms", 0);
-  run.duration_ms = wire::integer_or(value, "duration_ms", 0);
-  run.stdout_bytes = std::max<std::int64_t>(wire::integer_or(value, "stdout_bytes", 0), 0);
-  run.stderr_bytes = std::max<std::int64_t>(wire::integer_or(value, "stderr_bytes", 0), 0);
-  run.image_count = std::max<std::int64_t>(wire::integer_or(value, "image_count", 0), 0);
-  run.timeout_seconds = std::max<std::int64_t>(wire::integer_or(value, "timeout_seconds", 0), 0);
-  run.left_ms = std::max<std::int64_t>(wire::integer_or(value, "left_ms", 0), 0);
-  run.waits_for = wire::string_or(value, "waits_for");
+  run.background = base::boolean_or(value, "background", false);
+  run.context = base::string_or(value, "context");
+  run.execution_count = base::integer_or(value, "execution_count", 0);
+  run.queued_at_ms = base::integer_or(value, "queued_at_ms", 0);
+  run.started_at_ms = base::integer_or(value, "started_at_ms", 0);
+  run.finished_at_ms = base::integer_or(value, "finished_at_ms", 0);
+  run.duration_ms = base::integer_or(value, "duration_ms", 0);
+  run.stdout_bytes = std::max<std::int64_t>(base::integer_or(value, "stdout_bytes", 0), 0);
+  run.stderr_bytes = std::max<std::int64_t>(base::integer_or(value, "stderr_bytes", 0), 0);
+  run.image_count = std::max<std::int64_t>(base::integer_or(value, "image_count", 0), 0);
+  run.timeout_seconds = std::max<std::int64_t>(base::integer_or(value, "timeout_seconds", 0), 0);
+  run.left_ms = std::max<std::int64_t>(base::integer_or(value, "left_ms", 0), 0);
+  run.waits_for = base::string_or(value, "waits_for");
   if (!run.waits_for.empty() && !base::is_short_id(run.waits_for, "run_")) {
     return invalid("run: waits_for is no run_id");
   }
-  run.note = wire::string_or(value, "note");
-  if (const auto code = wire::find_integer(value, "exit_code"))
+  run.note = base::string_or(value, "note");
+  if (const auto code = base::find_integer(value, "exit_code"))
     run.exit_code = static_cast<int>(*code);
   run.outputs = TRY(outputs_from_json(value.value("outputs", json::array())));
   run.error = TRY(error_from_json(value.value("error", json())));
   for (const json& change : value.value("files_changed", json::array())) {
-    run.files_changed.push_back({wire::string_or(change, "path"), wire::string_or(change, "change"),
-                                 wire::integer_or(change, "bytes", 0),
-                                 wire::boolean_or(change, "possibly_incomplete", false)});
+    run.files_changed.push_back({base::string_or(change, "path"), base::string_or(change, "change"),
+                                 base::integer_or(change, "bytes", 0),
+                                 base::boolean_or(change, "possibly_incomplete", false)});
   }
   const auto listed = static_cast<std::int64_t>(run.files_changed.size());
   run.network = network_use_from_json(value.value("network", json::object()));
   run.files_changed_total =
-      std::max(wire::integer_or(value, "files_changed_total", listed), listed);
+      std::max(base::integer_or(value, "files_changed_total", listed), listed);
   return run;
 }
 
@@ -264,19 +264,19 @@ json request_to_json(const RunRequest& request) {
 }
 
 base::Result<RunRequest> request_from_json(const json& value) {
-  const auto language = find_language(wire::string_or(value, "language"));
+  const auto language = find_language(base::string_or(value, "language"));
   if (!language) return invalid("run request: no known language");
   RunRequest request;
-  request.run_id = wire::string_or(value, "run_id");
+  request.run_id = base::string_or(value, "run_id");
   if (!base::is_short_id(request.run_id, "run_")) return invalid("run request: no run_id");
   request.language = *language;
-  request.code = wire::string_or(value, "code");
-  request.timeout_seconds = wire::integer_or(value, "timeout_seconds", 0);
-  request.background = wire::boolean_or(value, "background", false);
-  request.restart = wire::boolean_or(value, "restart", false);
-  request.context = wire::string_or(value, "context");
-  request.directory = wire::string_or(value, "directory");
-  request.installs = wire::string_or(value, "installs");
+  request.code = base::string_or(value, "code");
+  request.timeout_seconds = base::integer_or(value, "timeout_seconds", 0);
+  request.background = base::boolean_or(value, "background", false);
+  request.restart = base::boolean_or(value, "restart", false);
+  request.context = base::string_or(value, "context");
+  request.directory = base::string_or(value, "directory");
+  request.installs = base::string_or(value, "installs");
   if (request.context.size() > kContextNameMax) return invalid("run request: context is too long");
   TRY(read_input(value, request));
   if (request.timeout_seconds < 0 || request.timeout_seconds > kRunSecondsMax) {

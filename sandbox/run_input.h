@@ -6,8 +6,8 @@
 #include <stop_token>
 #include <string_view>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 #include "sandbox/run.h"
 
 namespace sandbox {

@@ -17,14 +17,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/process.h"
+#include "base/json.h"
+#include "base/process.h"
 #include "sandbox/box_connection.h"
 #include "sandbox/box_watch.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/connected_box.h"
 #include "sandbox/disk_quota.h"
 #include "sandbox/host_capacity.h"
-#include "sandbox/wire/json.h"
 #include "sandbox/zygote.h"
 
 namespace sandbox {
@@ -212,7 +212,7 @@ class LinuxSandbox : public Sandbox {
         TRY(base::open_file(AT_FDCWD, spec.session_directory + "/box.log",
                             O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600));
     const base::UniqueFd text =
-        TRY(base::make_memory_file("hutch-box", wire::print_json(spec_to_json(spec))));
+        TRY(base::make_memory_file("hutch-box", base::print_json(spec_to_json(spec))));
     base::Pipe ready = TRY(base::make_pipe());
     base::SpawnOptions options;
     options.arguments = {spec.program_directory + "/hutch-box"};
@@ -232,7 +232,7 @@ class LinuxSandbox : public Sandbox {
     if (!line.value().ends_with('\n')) {
       return base::error(Error::Kind::kInternal, "hutch-box died; see box.log");
     }
-    const json reply = TRY(wire::parse_json(line.value()));
+    const json reply = TRY(base::parse_json(line.value()));
     return wire::check_reply(reply);
   }
 

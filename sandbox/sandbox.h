@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 #include "sandbox/box_spec.h"
 #include "sandbox/run.h"
 #include "sandbox/run_input.h"

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "sandbox/base/process.h"
-#include "sandbox/base/unix_socket.h"
+#include "base/process.h"
+#include "base/unix_socket.h"
 #include "sandbox/environment.h"
 #include "sandbox/wire/zygote_protocol.h"
 

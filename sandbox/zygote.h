@@ -5,8 +5,8 @@
 #include <mutex>
 #include <string>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 #include "sandbox/sandbox.h"
 
 namespace sandbox {

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
 #include "sessions/filesystem_choice.h"
 #include "sessions/ground.h"
 #include "sessions/session_networks.h"
@@ -59,7 +59,7 @@ bool are_within(const Grants& grants, const Grants& most) {
 
 // Reads the grants that a box says it has; one of an older hutch says nothing.
 base::Result<Grants> grants_in(const sandbox::BoxStatus& status) {
-  const auto isolation = sandbox::wire::parse_json(status.isolation);
+  const auto isolation = base::parse_json(status.isolation);
   if (!isolation.ok() || !isolation.value().is_object()) return Grants();
   const json& said = isolation.value();
   Grants grants;

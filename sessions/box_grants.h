@@ -6,10 +6,10 @@
 #include <set>
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
+#include "sandbox/box_spec.h"
 #include "sandbox/sandbox.h"
 #include "sessions/session.h"
-#include "sandbox/box_spec.h"
 
 namespace sessions {
 

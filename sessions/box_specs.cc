@@ -2,14 +2,14 @@
 
 #include <utility>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
 #include "sandbox/environment.h"
 #include "sessions/filesystem_choice.h"
+#include "sessions/ground.h"
 #include "sessions/run_table.h"
 #include "sessions/session.h"
-#include "sessions/session_time.h"
-#include "sessions/ground.h"
 #include "sessions/session_networks.h"
+#include "sessions/session_time.h"
 
 namespace sessions {
 

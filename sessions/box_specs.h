@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/box_spec.h"
 #include "sessions/session.h"
 

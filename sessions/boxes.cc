@@ -3,18 +3,18 @@
 #include <chrono>
 #include <utility>
 
-#include "sandbox/base/clock.h"
-#include "sessions/patience.h"
-#include "sessions/session_table.h"
-#include "sessions/session_time.h"
-#include "sessions/ground.h"
+#include "base/clock.h"
 #include "sessions/box_grants.h"
 #include "sessions/box_specs.h"
 #include "sessions/file_owners.h"
+#include "sessions/ground.h"
 #include "sessions/network_journals.h"
+#include "sessions/patience.h"
 #include "sessions/run_ledger.h"
 #include "sessions/session_ends.h"
 #include "sessions/session_room.h"
+#include "sessions/session_table.h"
+#include "sessions/session_time.h"
 
 namespace sessions {
 

@@ -7,11 +7,11 @@
 #include <mutex>
 #include <string>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 #include "sandbox/sandbox.h"
-#include "sessions/session.h"
 #include "sandbox/session_lock.h"
+#include "sessions/session.h"
 
 namespace sessions {
 

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "sessions/private_file.h"
+#include "base/private_file.h"
 
 namespace sessions {
 
@@ -99,7 +99,7 @@ std::string host_roots() {
 base::Result<std::string> roots_with(const std::string& directory, const std::string& roots,
                                      const std::string& further) {
   if (further.empty()) return roots;
-  std::string all = roots.empty() ? "" : TRY(content_of_file(roots));
+  std::string all = roots.empty() ? "" : TRY(base::content_of_file(roots));
   const std::size_t known = all.size();
   for (std::size_t begin = 0; begin < further.size();) {
     const std::size_t end = std::min(further.find(kCertificateBegins, begin + 1), further.size());
@@ -109,7 +109,7 @@ base::Result<std::string> roots_with(const std::string& directory, const std::st
   }
   if (all.size() == known) return roots;
   std::string file = directory + "/roots.pem";
-  TRY(keep_public_file(file, all));
+  TRY(base::keep_public_file(file, all));
   return file;
 }
 
@@ -122,15 +122,16 @@ base::Result<Certificates> certificates_for(const std::string& directory, const 
                        "install its package ca-certificates, or name a file by SSL_CERT_FILE");
   }
   Certificates made{roots, directory + "/certificates.pem", directory + "/authority.pem"};
-  const std::string authority = TRY(private_file(made.authority, make_authority));
+  const std::string authority = TRY(base::private_file(made.authority, make_authority));
   const std::size_t certificate = authority.find(kCertificateBegins);
   if (certificate == std::string::npos) {
     return base::error(Error::Kind::kInternal, made.authority +
                                                    " has no certificate in it; remove it, "
                                                    "and a new one is made");
   }
-  const std::string bundle = TRY(content_of_file(roots)) + "\n" + authority.substr(certificate);
-  TRY(keep_public_file(made.bundle, bundle));
+  const std::string bundle =
+      TRY(base::content_of_file(roots)) + "\n" + authority.substr(certificate);
+  TRY(base::keep_public_file(made.bundle, bundle));
   return made;
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
 
 namespace sessions {
 namespace {

@@ -9,14 +9,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/fd.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/json.h"
 #include "sandbox/files/change_owner.h"
-#include "sandbox/wire/json.h"
 #include "sessions/audit_table.h"
+#include "sessions/ground.h"
 #include "sessions/session_table.h"
 #include "sessions/slow_start.h"
-#include "sessions/ground.h"
 
 namespace sessions {
 
@@ -75,8 +75,8 @@ base::Status FileOwners::give_to_session(int directory_fd, const char* name,
   // One that was only just made is nobody's change.
   const json detail = {{"directory", name}, {"from", status.st_uid}, {"to", id}};
   if (status.st_uid == 0) return base::done();
-  return ground_.store.audit.add({base::now_ms(), session.principal_id, session.id, "change_owner",
-                                  sandbox::wire::print_json(detail)});
+  return ground_.store.audit.add(
+      {base::now_ms(), session.principal_id, session.id, "change_owner", base::print_json(detail)});
 }
 
 }  // namespace sessions

@@ -2,7 +2,7 @@
 // or restored are the original's, and its sessions get others. Safe from any thread.
 #pragma once
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sessions/session.h"
 
 namespace sessions {

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sessions/file_record.h"
 
 namespace sessions {

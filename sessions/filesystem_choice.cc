@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "sandbox/shortened_text.h"
+#include "base/shortened_text.h"
+#include "base/text.h"
 
 namespace sessions {
 
@@ -21,8 +22,7 @@ Error invalid(const std::string& message) { return base::error(Error::Kind::kInv
 std::string list_of(const std::vector<HostFolder>& folders) {
   std::string text;
   for (const HostFolder& folder : folders) {
-    text += (text.empty() ? "" : ", ") + sandbox::place_of(folder) +
-            (folder.writable ? "" : " (read-only)");
+    base::append_part(text, sandbox::place_of(folder) + (folder.writable ? "" : " (read-only)"));
   }
   return text.empty() ? "none" : text;
 }
@@ -78,7 +78,7 @@ base::Status pick(const Texts& wished, bool writable, const std::vector<HostFold
     const std::string name = name_in(given);
     // A path of the host is no name, whatever is granted.
     const std::string place = name.starts_with('/') ? name : "/mnt/" + name;
-    const std::string shown = "filesystem." + key + ": " + sandbox::echoed(place);
+    const std::string shown = "filesystem." + key + ": " + base::echoed(place);
     const HostFolder* folder = find_named(granted, name);
     if (folder == nullptr) {
       const bool good = sandbox::check_folder_name(name).ok();
@@ -110,7 +110,7 @@ bool is_plain(const std::string& path) {
 base::Status block(const Texts& wished, std::vector<HostFolder>& chosen) {
   for (std::string path : entries_of(wished)) {
     if (sandbox::is_own_path(path)) continue;  // choose_paths()
-    const std::string shown = "filesystem.blocked: " + sandbox::echoed(path);
+    const std::string shown = "filesystem.blocked: " + base::echoed(path);
     path = name_in(path);
     const std::size_t slash = path.find('/');
     const std::string name = path.substr(0, slash);
@@ -184,7 +184,7 @@ FoldersNow granted_now(const std::optional<std::vector<HostFolder>>& choice,
     wanted = granted.all;
   }
   const auto tell = [&result](const std::string& what) {
-    result.note += (result.note.empty() ? "" : "; ") + what;
+    base::append_part(result.note, what, "; ");
   };
   for (HostFolder& folder : wanted) {
     const HostFolder* now = find_named(granted.all, folder.name);

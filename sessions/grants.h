@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/host_folder.h"
 #include "sandbox/network_proxy.h"
 #include "sandbox/network_quota.h"

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "sandbox/base/random_id.h"
+#include "base/random_id.h"
 #include "sandbox/environment.h"
 #include "sessions/patience.h"
 #include "sessions/readiness.h"

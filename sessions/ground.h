@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/session_lock.h"
 #include "sessions/manager_config.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sandbox/base/random_id.h"
+#include "base/random_id.h"
 
 namespace sessions {
 

@@ -2,9 +2,8 @@
 
 #include <sys/stat.h>
 
-#include <charconv>
-
-#include "sessions/sha256.h"
+#include "base/digest.h"
+#include "base/text.h"
 
 namespace sessions {
 namespace {
@@ -22,9 +21,8 @@ base::Result<HostUidRange> host_uids_of(const std::string& state_directory) {
     return base::Error::from_errno("look at " + state_directory);
   }
   const std::string hash =
-      TRY(sha256_hex(std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino)));
-  std::int64_t number = 0;
-  std::from_chars(hash.data(), hash.data() + kDigits, number, 16);
+      TRY(base::sha256_hex(std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino)));
+  const auto number = base::number_of<std::int64_t>(hash.substr(0, kDigits), 16).value_or(0);
   return HostUidRange{kFirst + number % kStarts, kCount - 1};
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 namespace sessions {
 

@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/random_id.h"
+#include "base/fd.h"
+#include "base/random_id.h"
 #include "sessions/session_directory.h"
 
 namespace sessions {

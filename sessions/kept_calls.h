@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 namespace sessions {
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sessions/service_parts.h"
+#include "sessions/session_directory.h"
 
 namespace sessions {
 
@@ -21,7 +22,7 @@ base::Result<std::unique_ptr<Manager>> Manager::open(ManagerConfig config, Store
 
 base::Status Manager::start() {
   ServiceParts& parts = *parts_;
-  const std::string path = parts.ground.config.state_directory + "/sessions";
+  const std::string path = sessions_directory(parts.ground.config.state_directory);
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
     return base::Error::from_errno("make " + path);
   TRY(parts.ground.servers.open());

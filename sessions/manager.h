@@ -9,7 +9,7 @@
 #include <memory>
 #include <stop_token>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sessions/manager_config.h"
 #include "sessions/services.h"
 

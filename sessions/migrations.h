@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 
 namespace sessions {
 

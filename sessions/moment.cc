@@ -1,7 +1,7 @@
 #include "sessions/moment.h"
 
-#include "sandbox/base/boot_clock.h"
-#include "sandbox/base/clock.h"
+#include "base/boot_clock.h"
+#include "base/clock.h"
 
 namespace sessions {
 

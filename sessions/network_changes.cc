@@ -5,14 +5,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
+#include "base/json.h"
 #include "sandbox/box_spec.h"
-#include "sandbox/wire/json.h"
 #include "sessions/audit_table.h"
-#include "sessions/network_table.h"
-#include "sessions/session_table.h"
 #include "sessions/ground.h"
+#include "sessions/network_table.h"
 #include "sessions/session_networks.h"
+#include "sessions/session_table.h"
 
 namespace sessions {
 
@@ -31,7 +31,7 @@ base::Result<std::string> NetworkChanges::allow(const Session& known,
   for (const NetworkRule& rule : rules) {
     TRY(ground_.store.network.set_grant(session.id, sandbox::text_of(rule), !take_back, now));
   }
-  const std::string detail = sandbox::wire::print_json(sandbox::rules_to_json(rules));
+  const std::string detail = base::print_json(sandbox::rules_to_json(rules));
   TRY(ground_.store.audit.add({now, session.principal_id, session.id,
                                take_back ? "network_taken_back" : "network_allowed",
                                "{\"rules\":" + detail + "}"}));
@@ -60,7 +60,7 @@ base::Status NetworkChanges::change(const Session& known, const NetworkWish& net
   SessionNetworks::Network wanted = TRY(networks_.network_of(session));
   const auto box = ground_.sandbox.look_at(session.id);
   if (!box.ok() && box.error().kind != Error::Kind::kNotFound) return box.error();
-  const std::string rules = sandbox::wire::print_json(sandbox::rules_to_json(wanted.hosts));
+  const std::string rules = base::print_json(sandbox::rules_to_json(wanted.hosts));
   if (box.ok()) {
     TRY(box.value()->set_network(
         {std::move(wanted.hosts), std::move(wanted.credentials), std::move(wanted.denied)}));

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/network_rule.h"
 #include "sessions/network_choice.h"
 #include "sessions/session.h"

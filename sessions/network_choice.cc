@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "sandbox/shortened_text.h"
+#include "base/shortened_text.h"
+#include "base/text.h"
 
 namespace sessions {
 
@@ -23,9 +24,9 @@ Error invalid_network(const std::string& message) {
 
 std::string list_of(const GrantedNetwork& granted) {
   std::string text;
-  for (const auto& [name, hosts] : granted.sets) text += (text.empty() ? "" : ", ") + name;
+  for (const auto& [name, hosts] : granted.sets) base::append_part(text, name);
   for (const NetworkRule& rule : granted.hosts) {
-    text += (text.empty() ? "" : ", ") + text_of(rule);
+    base::append_part(text, text_of(rule));
   }
   return text.empty() ? "none" : text;
 }
@@ -55,9 +56,9 @@ base::Result<std::vector<NetworkRule>> hosts_asked_for(const std::vector<std::st
     auto hosts = hosts_of(name, granted);
     if (!hosts.ok()) return std::move(hosts).error().context("network.allow");
     if (!sandbox::are_within(hosts.value(), all)) {
-      return invalid_network("network.allow: " + sandbox::echoed(name) +
+      return invalid_network("network.allow: " + base::echoed(name) +
                              " is not allowed here; allowed are: " + list_of(granted) + "; " +
-                             remedy(sandbox::echoed(name)));
+                             remedy(base::echoed(name)));
     }
     chosen.insert(chosen.end(), hosts.value().begin(), hosts.value().end());
   }
@@ -85,10 +86,10 @@ base::Result<std::optional<NetworkChoice>> choose(const NetworkWish& wish,
   for (const std::string& name : wish.credentials) {
     if (!contains(granted.credentials, name)) {
       return invalid_network(
-          "network.credentials: " + sandbox::echoed(name) +
+          "network.credentials: " + base::echoed(name) +
           " is none that sessions may use here; whoever runs hutch can allow it with "
           "--credential " +
-          sandbox::echoed(name));
+          base::echoed(name));
     }
   }
   return std::optional(NetworkChoice{asked, wish.credentials, wish.denied});
@@ -103,8 +104,9 @@ GrantedHosts granted_hosts(const NetworkChoice& choice, const GrantedNetwork& gr
       result.hosts.insert(result.hosts.end(), hosts.value().begin(), hosts.value().end());
       continue;
     }
-    result.note += (result.note.empty() ? "" : "; ") + name +
-                   " cannot be reached, since it is not allowed any more; " + remedy(name);
+    base::append_part(
+        result.note, name + " cannot be reached, since it is not allowed any more; " + remedy(name),
+        "; ");
   }
   return result;
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "sandbox/address_range.h"
-#include "sandbox/base/result.h"
 #include "sandbox/network_rule.h"
 #include "sessions/grants.h"
 

@@ -2,11 +2,11 @@
 
 #include <fcntl.h>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sandbox/network_journal.h"
 #include "sessions/network_table.h"
-#include "sessions/session_lists.h"
 #include "sessions/session_directory.h"
+#include "sessions/session_lists.h"
 #include "sessions/store.h"
 
 namespace sessions {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/network_journal.h"
 
 namespace sessions {

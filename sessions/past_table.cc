@@ -6,11 +6,11 @@
 #include <optional>
 #include <utility>
 
-#include "sessions/session_rows.h"
-#include "sessions/store_file.h"
 #include "sessions/file_table.h"
 #include "sessions/run_table.h"
+#include "sessions/session_rows.h"
 #include "sessions/sqlite.h"
+#include "sessions/store_file.h"
 
 namespace sessions {
 

@@ -1,7 +1,7 @@
 #include "sessions/principal_table.h"
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/random_id.h"
+#include "base/clock.h"
+#include "base/random_id.h"
 #include "sessions/sqlite.h"
 #include "sessions/store_file.h"
 

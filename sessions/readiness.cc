@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sandbox/base/full_disk.h"
+#include "base/full_disk.h"
 
 namespace sessions {
 

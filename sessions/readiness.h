@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 namespace sessions {
 

@@ -5,8 +5,8 @@
 
 #include <map>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/fd.h"
+#include "base/clock.h"
+#include "base/fd.h"
 #include "sandbox/files/tree.h"
 #include "sessions/past_table.h"
 #include "sessions/patience.h"

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sessions/pace.h"
 
 namespace sessions {

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 
 namespace sessions {
 

@@ -8,14 +8,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/fd.h"
-#include "sandbox/wire/json.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/json.h"
 #include "sessions/file_table.h"
+#include "sessions/ground.h"
+#include "sessions/run_record.h"
 #include "sessions/run_table.h"
 #include "sessions/session_table.h"
-#include "sessions/run_record.h"
-#include "sessions/ground.h"
 
 namespace sessions {
 
@@ -34,7 +34,7 @@ base::Result<sandbox::Run> RunLedger::settle(const Run& row, Owner owner, Reader
   if (row.record) {
     // On a full disk it stays unread, which is the safe side.
     if (reader == Reader::kClient && !row.was_read) (void)ground_.store.runs.set_read(row.id);
-    const json value = TRY(sandbox::wire::parse_json(*row.record));
+    const json value = TRY(base::parse_json(*row.record));
     return sandbox::run_from_json(value);
   }
   const bool alive = owner == Owner::kUnknown && ground_.is_owned(row.session_id);
@@ -124,7 +124,7 @@ std::optional<sandbox::Run> RunLedger::read_record(const Run& row) const {
   // A record that a power cut left empty is as good as none.
   const auto text = base::read_all(file.value().get(), kRecordBytesMax);
   if (!text.ok()) return std::nullopt;
-  const auto value = sandbox::wire::parse_json(text.value());
+  const auto value = base::parse_json(text.value());
   if (!value.ok()) return std::nullopt;
   auto run = sandbox::run_from_json(value.value());
   if (!run.ok() || run.value().run_id != row.id) return std::nullopt;
@@ -138,9 +138,9 @@ base::Result<sandbox::Run> RunLedger::commit(const Run& row, sandbox::Run run, R
     files.push_back({row.session_id, row.id, change.path, change.change, change.bytes, std::nullopt,
                      run.finished_at_ms});
   }
-  const auto first = ground_.store.runs.finish(
-      row.id, sandbox::name_of(run.status), run.finished_at_ms,
-      sandbox::wire::print_json(sandbox::run_to_json(run)), files, is_read);
+  const auto first =
+      ground_.store.runs.finish(row.id, sandbox::name_of(run.status), run.finished_at_ms,
+                                base::print_json(sandbox::run_to_json(run)), files, is_read);
   // A full disk: the row stays open and is settled later, from its box or its record.json.
   if (!first.ok() && first.error().kind == Error::Kind::kLimit) return run;
   if (TRY(first)) return run;
@@ -148,7 +148,7 @@ base::Result<sandbox::Run> RunLedger::commit(const Run& row, sandbox::Run run, R
   if (is_read) (void)ground_.store.runs.set_read(row.id);
   const auto earlier = TRY(ground_.store.runs.record_of(row.id));
   if (!earlier) return run;
-  return sandbox::run_from_json(TRY(sandbox::wire::parse_json(*earlier)));
+  return sandbox::run_from_json(TRY(base::parse_json(*earlier)));
 }
 
 }  // namespace sessions

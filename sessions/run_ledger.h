@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/run.h"
 #include "sessions/run_state.h"
 #include "sessions/run_table.h"

@@ -2,13 +2,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
 
 namespace sessions {
 namespace {
 
 base::Result<sandbox::Run> parse(const std::string& record) {
-  return sandbox::run_from_json(TRY(sandbox::wire::parse_json(record)));
+  return sandbox::run_from_json(TRY(base::parse_json(record)));
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ std::string erased_record(const Run& row) {
     }
   }
   kept.note = "its session was deleted, and its output with it";
-  return sandbox::wire::print_json(sandbox::run_to_json(kept));
+  return base::print_json(sandbox::run_to_json(kept));
 }
 
 }  // namespace sessions

@@ -4,8 +4,8 @@
 #include <mutex>
 
 #include "sessions/file_table.h"
-#include "sessions/sqlite.h"
 #include "sessions/run_record.h"
+#include "sessions/sqlite.h"
 #include "sessions/store_file.h"
 
 namespace sessions {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sessions/file_record.h"
 
 namespace sessions {

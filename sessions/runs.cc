@@ -4,14 +4,14 @@
 #include <chrono>
 #include <utility>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/random_id.h"
-#include "sessions/patience.h"
-#include "sessions/run_table.h"
-#include "sessions/sha256.h"
-#include "sessions/ground.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/random_id.h"
 #include "sessions/boxes.h"
+#include "sessions/ground.h"
+#include "sessions/patience.h"
 #include "sessions/run_ledger.h"
+#include "sessions/run_table.h"
 
 namespace sessions {
 
@@ -57,7 +57,7 @@ base::Result<RunState> Runs::start(const Session& session, sandbox::RunRequest r
   row.session_id = session.id;
   row.language = sandbox::name_of(request.language);
   row.background = request.background;
-  row.code_sha256 = TRY(sha256_hex(request.code));
+  row.code_sha256 = TRY(base::sha256_hex(request.code));
   row.server_id = ground_.servers.own_id();
   row.queued_at = base::now_ms();
   // A box that cannot be had is found out before there is a row.

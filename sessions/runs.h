@@ -6,12 +6,12 @@
 #include <stop_token>
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
+#include "sandbox/run.h"
 #include "sandbox/run_input.h"
 #include "sandbox/sandbox.h"
 #include "sessions/run_state.h"
 #include "sessions/session.h"
-#include "sandbox/run.h"
 
 namespace sessions {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "sessions/private_file.h"
+#include "base/private_file.h"
 
 namespace sessions {
 
@@ -48,7 +48,7 @@ Error failed() { return base::error(Error::Kind::kInternal, "OpenSSL failed to s
 }  // namespace
 
 base::Result<SealingKey> sealing_key_in(const std::string& path) {
-  const std::string bytes = TRY(private_file(path, []() -> base::Result<std::string> {
+  const std::string bytes = TRY(base::private_file(path, []() -> base::Result<std::string> {
     std::string made(sizeof(SealingKey), '\0');
     if (RAND_bytes(bytes_of(made), static_cast<int>(made.size())) != 1) return failed();
     return made;

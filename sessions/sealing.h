@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 namespace sessions {
 

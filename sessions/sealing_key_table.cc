@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "sandbox/base/random_id.h"
+#include "base/random_id.h"
 #include "sessions/sqlite.h"
 #include "sessions/store_file.h"
 

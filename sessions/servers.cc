@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "sandbox/base/random_id.h"
+#include "base/random_id.h"
 #include "sandbox/journal_calls.h"
 
 namespace sessions {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 
 namespace sessions {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/host_folder.h"
 #include "sandbox/limits.h"
 #include "sandbox/path_rules.h"

@@ -8,16 +8,21 @@
 #include <optional>
 #include <string>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 #include "sessions/session.h"
 
 namespace sessions {
 
+// Returns the directory in which each session has its own.
+inline std::string sessions_directory(const std::string& state_directory) {
+  return state_directory + "/sessions";
+}
+
 class SessionDirectory {
  public:
   SessionDirectory(const std::string& state_directory, const std::string& session_id)
-      : path_(state_directory + "/sessions/" + session_id) {}
+      : path_(sessions_directory(state_directory) + "/" + session_id) {}
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string runs() const { return path_ + "/runs"; }

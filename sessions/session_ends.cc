@@ -2,20 +2,21 @@
 
 #include <fcntl.h>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/fd.h"
+#include "base/clock.h"
+#include "base/fd.h"
 #include "sandbox/files/session_contents.h"
 #include "sandbox/files/tree.h"
+#include "sessions/box_grants.h"
+#include "sessions/connection_sessions.h"
+#include "sessions/ground.h"
+#include "sessions/network_journals.h"
 #include "sessions/past_table.h"
+#include "sessions/run_ledger.h"
 #include "sessions/session.h"
+#include "sessions/session_directory.h"
 #include "sessions/session_table.h"
 #include "sessions/spare_table.h"
 #include "sessions/upkeep_table.h"
-#include "sessions/ground.h"
-#include "sessions/box_grants.h"
-#include "sessions/connection_sessions.h"
-#include "sessions/network_journals.h"
-#include "sessions/run_ledger.h"
 
 namespace sessions {
 
@@ -93,7 +94,7 @@ base::Status SessionEnds::bury(const Session& session) {
   ground_.sandbox.sweep(session.id, ground_.files_of(session.id).path(), owned.value());
   TRY(parts_.journals.take_last(session.id));
   const base::UniqueFd parent = TRY(base::open_file(
-      AT_FDCWD, ground_.config.state_directory + "/sessions", O_RDONLY | O_DIRECTORY));
+      AT_FDCWD, sessions_directory(ground_.config.state_directory), O_RDONLY | O_DIRECTORY));
   TRY(sandbox::files::remove_tree(parent.get(), session.id));
   parts_.journals.forget(session.id);
   if (session.principal_id == kSparePrincipal) return ground_.store.spares.forget(session.id);

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "sessions/certificates.h"
 #include "sessions/credential_table.h"
+#include "sessions/network_choice.h"
 #include "sessions/network_table.h"
 #include "sessions/session.h"
-#include "sessions/network_choice.h"
 #include "sessions/store.h"
 
 namespace sessions {
@@ -16,9 +17,7 @@ using sandbox::NetworkRule;
 
 namespace {
 
-void add_note(const std::string& note, std::string& notes) {
-  notes += (notes.empty() ? "" : "; ") + note;
-}
+void add_note(const std::string& note, std::string& notes) { base::append_part(notes, note, "; "); }
 
 }  // namespace
 

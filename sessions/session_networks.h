@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "sandbox/address_range.h"
-#include "sandbox/base/result.h"
 #include "sandbox/box_spec.h"
 #include "sandbox/credential.h"
 #include "sandbox/network_rule.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/limits.h"
 #include "sessions/filesystem_choice.h"
 #include "sessions/network_choice.h"

@@ -5,14 +5,15 @@
 #include <cstdint>
 #include <utility>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/full_disk.h"
-#include "sessions/session.h"
-#include "sessions/session_lists.h"
-#include "sessions/session_table.h"
+#include "base/clock.h"
+#include "base/full_disk.h"
+#include "base/text.h"
 #include "sessions/ground.h"
+#include "sessions/session.h"
 #include "sessions/session_ends.h"
+#include "sessions/session_lists.h"
 #include "sessions/session_states.h"
+#include "sessions/session_table.h"
 
 namespace sessions {
 
@@ -37,7 +38,7 @@ constexpr std::size_t kUnaskedLiveMax = 10;
 
 base::Error all_busy(const std::vector<SessionState>& live) {
   std::string ids;
-  for (const SessionState& state : live) ids += (ids.empty() ? "" : ", ") + state.session.id;
+  for (const SessionState& state : live) base::append_part(ids, state.session.id);
   return base::error(base::Error::Kind::kLimit,
                      std::to_string(live.size()) +
                          " sessions that were made because a call named none are still at work: "
@@ -144,7 +145,7 @@ Error SessionRoom::with_names(Error limit, const std::string& principal_id) {
   std::int64_t left = kNamesMax;
   for (const Session& session : sessions.value()) {
     if (left-- == 0) break;
-    names += (names.empty() ? "" : ", ") + session.name.value_or(session.id);
+    base::append_part(names, session.name.value_or(session.id));
   }
   limit.message += "; those unused for longest: " + names;
   return limit;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sessions/session.h"
 
 namespace sessions {

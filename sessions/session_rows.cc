@@ -2,18 +2,18 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "sandbox/address_range.h"
 #include "sandbox/box_spec.h"
-#include "sandbox/wire/json.h"
 #include "sessions/sqlite.h"
 
 namespace sessions {
 
 using base::Error;
 
+using base::parse_json;
+using base::print_json;
 using nlohmann::json;
-using sandbox::wire::parse_json;
-using sandbox::wire::print_json;
 
 namespace {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/result.h"
-#include "sessions/sqlite.h"
+#include "base/result.h"
 #include "sessions/session.h"
 #include "sessions/session_table.h"
+#include "sessions/sqlite.h"
 
 namespace sessions {
 

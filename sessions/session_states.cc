@@ -9,12 +9,12 @@
 #include <memory>
 #include <utility>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sessions/at_once.h"
+#include "sessions/ended_boxes.h"
+#include "sessions/ground.h"
 #include "sessions/patience.h"
 #include "sessions/session_lists.h"
-#include "sessions/ground.h"
-#include "sessions/ended_boxes.h"
 
 namespace sessions {
 

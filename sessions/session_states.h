@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/sandbox.h"
 #include "sessions/rounds.h"
-#include "sessions/session_state.h"
 #include "sessions/session.h"
+#include "sessions/session_state.h"
 
 namespace sessions {
 

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/wire/json.h"
+#include "base/clock.h"
+#include "base/json.h"
 #include "sessions/audit_table.h"
 #include "sessions/session_rows.h"
 #include "sessions/sqlite.h"
@@ -161,9 +161,8 @@ base::Result<bool> SessionTable::set_status(const std::string& id, SessionStatus
     principal = select.text();
     name = select.optional_text();
   }
-  TRY(write_audit(*file_.database,
-                  {now, principal, id, std::string("session_") + name_of(status),
-                   why.empty() ? "{}" : sandbox::wire::print_json(json{{"reason", why}})}));
+  TRY(write_audit(*file_.database, {now, principal, id, std::string("session_") + name_of(status),
+                                    why.empty() ? "{}" : base::print_json(json{{"reason", why}})}));
   TRY(transaction.commit());
   if (status == SessionStatus::kDestroyed) {
     file_.tell({Notice::Level::kInfo,

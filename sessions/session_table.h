@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sessions/host_uids.h"
 #include "sessions/session.h"
 

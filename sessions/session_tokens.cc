@@ -1,14 +1,14 @@
 #include "sessions/session_tokens.h"
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 
-#include <array>
 #include <charconv>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/random_id.h"
-#include "sessions/private_file.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/private_file.h"
+#include "base/random_id.h"
+#include "base/text.h"
 #include "sessions/session_lists.h"
 #include "sessions/session_table.h"
 #include "sessions/store.h"
@@ -19,23 +19,8 @@ using base::Error;
 
 namespace {
 
-constexpr std::size_t kCodeBytes = 32;  // SHA-256
-
 base::Result<std::string> code_of(const std::string& key, const std::string& text) {
-  std::array<unsigned char, kCodeBytes> code{};
-  std::size_t size = 0;
-  if (EVP_Q_mac(nullptr, "HMAC", nullptr, "SHA256", nullptr, key.data(), key.size(),
-                reinterpret_cast<const unsigned char*>(text.data()), text.size(), code.data(),
-                code.size(), &size) == nullptr) {
-    return base::error(Error::Kind::kInternal, "HMAC is not to be had");
-  }
-  constexpr const char* kHex = "0123456789abcdef";
-  std::string hex;
-  for (std::size_t at = 0; at < size; ++at) {
-    hex += kHex[code.at(at) >> 4U];
-    hex += kHex[code.at(at) & 15U];
-  }
-  return hex;
+  return base::in_hex(TRY(base::hmac_sha256(key, text)));
 }
 
 // In a time that tells nothing.
@@ -47,7 +32,7 @@ bool are_equal(const std::string& given, const std::string& right) {
 }  // namespace
 
 base::Result<std::string> SessionTokens::key() const {
-  return private_file(state_directory_ + "/access.key", [] {
+  return base::private_file(state_directory_ + "/access.key", [] {
     return base::Result<std::string>(base::random_id("") + base::random_id(""));
   });
 }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sessions/session.h"
 
 namespace sessions {

@@ -3,20 +3,20 @@
 #include <mutex>
 #include <utility>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
 #include "sessions/at_once.h"
-#include "sessions/host_id.h"
-#include "sessions/patience.h"
-#include "sessions/session_table.h"
-#include "sessions/session_time.h"
-#include "sessions/ground.h"
+#include "sessions/box_specs.h"
 #include "sessions/boxes.h"
 #include "sessions/connection_sessions.h"
+#include "sessions/ground.h"
+#include "sessions/host_id.h"
+#include "sessions/patience.h"
 #include "sessions/session_ends.h"
 #include "sessions/session_room.h"
 #include "sessions/session_states.h"
+#include "sessions/session_table.h"
+#include "sessions/session_time.h"
 #include "sessions/spare_pool.h"
-#include "sessions/box_specs.h"
 
 namespace sessions {
 

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
+#include "sessions/session.h"
 #include "sessions/session_options.h"
 #include "sessions/session_state.h"
-#include "sessions/session.h"
 
 namespace sessions {
 

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/wire/json.h"
+#include "base/clock.h"
+#include "base/json.h"
 #include "sessions/audit_table.h"
 #include "sessions/sqlite.h"
 #include "sessions/store_file.h"
@@ -45,7 +45,7 @@ std::string audit_detail(const Share& share) {
                  {"bytes", share.bytes},
                  {"sha256", share.sha256}};
   if (share.expires_at) detail["expires_at"] = base::to_rfc3339(*share.expires_at);
-  return sandbox::wire::print_json(detail);
+  return base::print_json(detail);
 }
 
 base::Error no_such_share() {

@@ -5,17 +5,17 @@
 #include <limits>
 #include <utility>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
 #include "sandbox/environment.h"
 #include "sessions/at_once.h"
-#include "sessions/session.h"
-#include "sessions/session_table.h"
-#include "sessions/spare_table.h"
-#include "sessions/session_time.h"
-#include "sessions/ground.h"
-#include "sessions/boxes.h"
-#include "sessions/session_ends.h"
 #include "sessions/box_specs.h"
+#include "sessions/boxes.h"
+#include "sessions/ground.h"
+#include "sessions/session.h"
+#include "sessions/session_ends.h"
+#include "sessions/session_table.h"
+#include "sessions/session_time.h"
+#include "sessions/spare_table.h"
 
 namespace sessions {
 

@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "sandbox/base/result.h"
-#include "sessions/session_table.h"
+#include "base/result.h"
 #include "sessions/session.h"
+#include "sessions/session_table.h"
 
 namespace sessions {
 

@@ -3,8 +3,8 @@
 #include <mutex>
 #include <utility>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/random_id.h"
+#include "base/clock.h"
+#include "base/random_id.h"
 #include "sessions/audit_table.h"
 #include "sessions/session_rows.h"
 #include "sessions/sqlite.h"

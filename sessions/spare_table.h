@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sessions/session.h"
 #include "sessions/session_table.h"
 

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 struct sqlite3;
 struct sqlite3_stmt;

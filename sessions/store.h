@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sessions/migrations.h"
 #include "sessions/notice.h"
 

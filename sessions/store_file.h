@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sessions/notice.h"
 #include "sessions/sqlite.h"
 

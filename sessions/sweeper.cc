@@ -10,19 +10,20 @@
 #include <set>
 #include <string_view>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/fd.h"
-#include "sandbox/base/random_id.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/random_id.h"
 #include "sandbox/files/session_contents.h"
 #include "sandbox/files/tree.h"
 #include "sessions/at_once.h"
 #include "sessions/past_table.h"
+#include "sessions/patience.h"
 #include "sessions/session.h"
+#include "sessions/session_directory.h"
 #include "sessions/session_lists.h"
 #include "sessions/session_table.h"
-#include "sessions/upkeep_table.h"
-#include "sessions/patience.h"
 #include "sessions/session_time.h"
+#include "sessions/upkeep_table.h"
 
 namespace sessions {
 
@@ -153,7 +154,7 @@ std::optional<bool> Sweeper::may_delete_in_sweep(const std::vector<Session>& liv
 std::vector<std::string> Sweeper::strangers(const std::vector<Session>& live,
                                             const Moment& now) const {
   std::vector<std::string> found;
-  const auto parent = base::open_file(AT_FDCWD, ground_.config.state_directory + "/sessions",
+  const auto parent = base::open_file(AT_FDCWD, sessions_directory(ground_.config.state_directory),
                                       O_RDONLY | O_DIRECTORY);
   if (!parent.ok()) return found;
   std::set<std::string_view> known;
@@ -214,7 +215,7 @@ void Sweeper::clear_up(const Session& session) {
 
 void Sweeper::sweep_directories(const std::vector<Session>& live, const Moment& now,
                                 bool may_delete, const std::stop_token& stop) {
-  const std::string top = ground_.config.state_directory + "/sessions";
+  const std::string top = sessions_directory(ground_.config.state_directory);
   const auto parent = base::open_file(AT_FDCWD, top, O_RDONLY | O_DIRECTORY);
   if (!parent.ok()) return;
   // Deleted ones whose end was cut short.

@@ -6,9 +6,10 @@
 #include <mutex>
 #include <utility>
 
-#include "sandbox/base/random_id.h"
+#include "base/digest.h"
+#include "base/random_id.h"
+#include "base/text.h"
 #include "sessions/audit_table.h"
-#include "sessions/sha256.h"
 #include "sessions/sqlite.h"
 #include "sessions/store_file.h"
 
@@ -27,29 +28,13 @@ constexpr std::string_view kIdPrefix = "token_";
 constexpr std::size_t kIdDigits = 32;
 constexpr std::size_t kSecretDigits = 96;
 
-std::string joined(const std::vector<std::string>& scopes) {
-  std::string text;
-  for (const std::string& scope : scopes) text += (text.empty() ? "" : " ") + scope;
-  return text;
-}
-
-std::vector<std::string> split(std::string_view text) {
-  std::vector<std::string> scopes;
-  while (!text.empty()) {
-    const std::string_view scope = text.substr(0, text.find(' '));
-    scopes.emplace_back(scope);
-    text.remove_prefix(std::min(text.size(), scope.size() + 1));
-  }
-  return scopes;
-}
-
 Token read_token(Statement& row) {
   Token token;
   token.id = row.text();
   token.principal_id = row.text();
   token.principal_name = row.text();
   token.name = row.optional_text();
-  token.scopes = split(row.text());
+  token.scopes = base::words_of(row.text(), ' ');
   token.created_at = row.integer();
   token.expires_at = row.optional_integer();
   token.last_used_at = row.optional_integer();
@@ -81,7 +66,7 @@ base::Result<std::string> TokenTable::create(const Token& token) {
   // Twice 128 bits beside the id.
   const std::string secret = std::string(kTokenPrefix) + token.id.substr(kIdPrefix.size()) +
                              base::random_id("") + base::random_id("");
-  const std::string hash = TRY(sha256_hex(secret));
+  const std::string hash = TRY(base::sha256_hex(secret));
   const std::lock_guard lock(file_.mutex);
   Transaction transaction = TRY(Transaction::begin(*file_.database));
   {
@@ -92,7 +77,7 @@ base::Result<std::string> TokenTable::create(const Token& token) {
         .bind(token.principal_id)
         .bind(token.name)
         .bind(hash)
-        .bind(joined(token.scopes))
+        .bind(base::join(token.scopes, " "))
         .bind(token.created_at)
         .bind(token.expires_at);
     TRY(insert.run());
@@ -105,7 +90,7 @@ base::Result<std::string> TokenTable::create(const Token& token) {
 }
 
 base::Result<Token> TokenTable::use(std::string_view secret, std::int64_t now) {
-  const std::string presented = TRY(sha256_hex(secret));
+  const std::string presented = TRY(base::sha256_hex(secret));
   const std::lock_guard lock(file_.mutex);
   Token token;
   std::string kept(presented.size(), '0');  // compared when there is no row

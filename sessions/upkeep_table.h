@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sessions/deletion_hold.h"
 
 namespace sessions {

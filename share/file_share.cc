@@ -9,10 +9,11 @@
 #include <memory>
 #include <string_view>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/random_id.h"
-#include "sandbox/base/utf8.h"
-#include "sessions/sha256.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/random_id.h"
+#include "base/text.h"
+#include "base/utf8.h"
 #include "sessions/share_table.h"
 #include "sessions/upkeep_table.h"
 #include "share/mime.h"
@@ -42,7 +43,7 @@ struct Copied {
 // The limit holds for what is read, not for what stat() said: the file may be growing.
 base::Result<Copied> copy(int source_fd, int target_fd) {
   Copied copied;
-  sessions::Sha256 hash;
+  base::Sha256 hash;
   while (true) {
     const std::string piece = TRY(base::read_at(source_fd, copied.bytes, kCopyBytes));
     if (piece.empty()) break;
@@ -55,7 +56,7 @@ base::Result<Copied> copy(int source_fd, int target_fd) {
     hash.add(piece);
     if (copied.beginning.size() < kCopyBytes) copied.beginning += piece;
   }
-  copied.sha256 = TRY(hash.finish());
+  copied.sha256 = base::in_hex(TRY(hash.finish()));
   return copied;
 }
 

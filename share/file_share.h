@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 #include "sessions/share.h"
 #include "sessions/store.h"
 

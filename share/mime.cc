@@ -8,7 +8,8 @@
 #include <memory>
 #include <utility>
 
-#include "sandbox/base/process.h"
+#include "base/process.h"
+#include "base/text.h"
 
 namespace share {
 namespace {
@@ -58,11 +59,9 @@ constexpr std::array<std::pair<std::string_view, const char*>, 14> kOtherTypes{{
 
 template <typename Types>
 std::string type_in(const Types& types, std::string_view filename) {
-  std::string lower(filename);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string name = base::lower(filename);
   for (const auto& [extension, type] : types) {
-    if (lower.ends_with(extension)) return type;
+    if (name.ends_with(extension)) return type;
   }
   return "";
 }

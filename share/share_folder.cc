@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "sandbox/base/draft.h"
-#include "sandbox/base/fd.h"
+#include "base/draft.h"
+#include "base/fd.h"
 
 namespace share {
 

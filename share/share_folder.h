@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 namespace share {
 

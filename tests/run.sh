@@ -109,7 +109,7 @@ stage_tsan() { sanitized tsan; }
 # would take for our faults.
 clang_tidy() {
   run-clang-tidy-16 -quiet -j "${HUTCH_BUILD_JOBS:-$(nproc)}" -p "build/$1" "${@:2}" \
-    "^$PWD/(build/clang/CMakeFiles/.*/Unity|mcp|sandbox|sessions|share|tools)/" 2>&1 | grep -v --line-buffered ' generated\.$'
+    "^$PWD/(build/clang/CMakeFiles/.*/Unity|base|mcp|sandbox|sessions|share|tools)/" 2>&1 | grep -v --line-buffered ' generated\.$'
 }
 tidy_checks() { clang_tidy clang -checks=-clang-analyzer-*; }
 tidy_analyzer() {

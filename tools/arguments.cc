@@ -5,7 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/shortened_text.h"
+#include "base/shortened_text.h"
+#include "base/text.h"
 
 namespace tools {
 
@@ -34,16 +35,10 @@ const char* type_name(Type type) {
 
 Error invalid(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
 
-std::string join(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
-}
-
 base::Status check_string(const Argument& row, const std::string& value) {
   if (!row.values.empty() &&
       std::find(row.values.begin(), row.values.end(), value) == row.values.end()) {
-    return invalid(row.name + " must be one of: " + join(row.values));
+    return invalid(row.name + " must be one of: " + base::join(row.values));
   }
   if (row.most && value.size() > static_cast<std::size_t>(*row.most)) {
     return invalid(row.name + " is " + std::to_string(value.size()) + " bytes, at most " +
@@ -147,8 +142,8 @@ base::Result<Arguments> check_arguments(const std::vector<Argument>& table, cons
     if (row == table.end()) {
       std::vector<std::string> names;
       for (const Argument& r : table) names.push_back(r.name);
-      return invalid("unknown argument \"" + sandbox::echoed(name) +
-                     "\"; this tool takes: " + join(names));
+      return invalid("unknown argument \"" + base::echoed(name) +
+                     "\"; this tool takes: " + base::join(names));
     }
     if (value.is_null()) continue;
     TRY(check_one(*row, value));
@@ -165,7 +160,7 @@ base::Result<Arguments> check_arguments(const std::vector<Argument>& table, cons
 base::Status check_environment(const std::map<std::string, std::string>& env) {
   std::size_t bytes = 0;
   for (const auto& [name, value] : env) {
-    const std::string shown = "\"" + sandbox::echoed(name) + "\"";
+    const std::string shown = "\"" + base::echoed(name) + "\"";
     if (!is_variable_name(name)) {
       return invalid("env: " + shown + " is no name of a variable: it has 1 to " +
                      std::to_string(kVariableNameBytesMax) +

@@ -10,8 +10,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/result.h"
 #include "mcp/json_value.h"
-#include "sandbox/base/result.h"
 
 namespace tools {
 

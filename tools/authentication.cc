@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
+#include "base/json.h"
 #include "mcp/auth/bearer.h"
 #include "mcp/auth/challenges.h"
-#include "sandbox/base/clock.h"
-#include "sandbox/wire/json.h"
 #include "sessions/principal_table.h"
 #include "sessions/token_table.h"
 #include "tools/scopes.h"
@@ -66,7 +66,7 @@ class Authentication {
     const auto& subject = std::get<mcp::auth::Subject>(checked);
     // Brackets and quotes: no principal of hutch token create has such a name.
     const std::string name =
-        sandbox::wire::print_json(nlohmann::json::array({subject.issuer, subject.subject}));
+        base::print_json(nlohmann::json::array({subject.issuer, subject.subject}));
     const auto id = store_.principals.ensure(name);
     if (!id.ok()) return fault(id.error());
     mcp::Principal principal{id.value(), {}};

@@ -15,8 +15,8 @@
 #include <tuple>
 #include <vector>
 
+#include "base/fd.h"
 #include "mcp/changes.h"
-#include "sandbox/base/fd.h"
 #include "sandbox/files/change_feed.h"
 #include "tools/sandbox_uri.h"
 #include "tools/tools.h"

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/letter_case.h"
+#include "base/text.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
 #include "sessions/boxes.h"
@@ -73,7 +73,7 @@ bool is_blank(char character) {
 std::string folded(const std::string& text) {
   std::string rest;
   for (const char character : text) {
-    if (!is_blank(character)) rest += mcp::lower(character);
+    if (!is_blank(character)) rest += base::lower(character);
   }
   return rest;
 }

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "tools/charset.h"
 
 namespace tools {
@@ -43,12 +44,10 @@ std::string hint_of_type(const std::string& mime_type, const std::string& path) 
 }
 
 std::string hint_of_charsets(const std::string& beginning, const std::string& path) {
-  std::string names;
   const auto charsets = possible_charsets_of(beginning);
-  for (const auto& charset : charsets) names += (names.empty() ? "" : ", ") + charset;
-  if (names.empty()) return "";
-  return "maybe text in " + names + "; run_code shows it: print(open(" + json(path).dump() +
-         ", encoding=\"" + charsets.front() + "\").read())";
+  if (charsets.empty()) return "";
+  return "maybe text in " + base::join(charsets) + "; run_code shows it: print(open(" +
+         json(path).dump() + ", encoding=\"" + charsets.front() + "\").read())";
 }
 
 }  // namespace tools

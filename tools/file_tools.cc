@@ -11,7 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
+#include "base/base64.h"
+#include "base/clock.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
 #include "sessions/boxes.h"
@@ -20,7 +21,6 @@
 #include "sessions/session.h"
 #include "sessions/store.h"
 #include "share/mime.h"
-#include "tools/base64.h"
 #include "tools/charset.h"
 #include "tools/file_hints.h"
 #include "tools/picture_reply.h"
@@ -124,7 +124,7 @@ base::Result<Reply> content_reply(sandbox::files::ReadResult read, std::int64_t 
     // Whole groups of three, so that the parts can be put together as they are.
     bytes_max = std::min(bytes_max, kContentCharactersMax / 4 * 3);
     if (read.content.size() > bytes_max) read.content.resize(bytes_max);
-    content = {to_base64(read.content), "base64", read.content.size()};
+    content = {base::to_base64(read.content), "base64", read.content.size()};
   }
   const auto used = static_cast<std::int64_t>(content.used);
   Reply reply;
@@ -218,7 +218,11 @@ sandbox::files::WriteMode mode_of(const std::string& name) {
 
 base::Result<std::string> content_of(const Arguments& arguments) {
   std::string content = arguments.text("content");
-  if (arguments.text("encoding") == "base64") content = TRY(from_base64(content));
+  if (arguments.text("encoding") == "base64") {
+    auto bytes = base::from_base64_lines(content);
+    if (!bytes) return base::error(Error::Kind::kInvalid, "content is not valid base64");
+    content = *std::move(bytes);
+  }
   if (static_cast<std::int64_t>(content.size()) <= kContentMostBytes) return content;
   return base::error(Error::Kind::kLimit, "content is " + std::to_string(content.size()) +
                                               " bytes, at most " +

@@ -4,8 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/shortened_text.h"
+#include "base/text.h"
 #include "sandbox/network_rule.h"
-#include "sandbox/shortened_text.h"
 #include "sessions/manager_config.h"
 #include "sessions/runs.h"
 #include "sessions/session.h"
@@ -40,9 +41,9 @@ base::Result<std::string> quoted(const std::string& package) {
   if (package.empty() || package.size() > kPackageBytesMax ||
       std::any_of(package.begin(), package.end(),
                   [](char c) { return static_cast<unsigned char>(c) < ' '; })) {
-    return base::error(Error::Kind::kInvalid,
-                       "packages: \"" + sandbox::echoed(package) +
-                           "\" is no name of a package, or a version of one");
+    return base::error(
+        Error::Kind::kInvalid,
+        "packages: \"" + base::echoed(package) + "\" is no name of a package, or a version of one");
   }
   std::string word = "'";
   for (const char c : package) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -75,9 +76,7 @@ base::Result<std::string> command_of(const PackageManager& manager,
 
 // For who waits for them: "pip numpy, pandas".
 std::string words_of(const PackageManager& manager, const std::vector<std::string>& packages) {
-  std::string names;
-  for (const std::string& package : packages) names += (names.empty() ? "" : ", ") + package;
-  return manager.name + (" " + sandbox::echoed(names));
+  return manager.name + (" " + base::echoed(base::join(packages)));
 }
 
 base::Error no_apt() {

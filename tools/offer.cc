@@ -1,4 +1,5 @@
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
+#include "base/text.h"
 #include "sessions/grants.h"
 #include "sessions/manager_config.h"
 #include "sessions/sealing_key_table.h"
@@ -54,12 +55,11 @@ namespace {
 
 std::string words_of(const sessions::GrantedNetwork& network) {
   std::string list;
-  for (const auto& [name, hosts] : network.sets) list += (list.empty() ? "" : ", ") + name;
+  for (const auto& [name, hosts] : network.sets) base::append_part(list, name);
   for (const sandbox::NetworkRule& rule : network.hosts) {
-    list += (list.empty() ? "" : ", ") + text_of(rule);
+    base::append_part(list, text_of(rule));
   }
-  std::string added;
-  for (const std::string& name : network.credentials) added += (added.empty() ? "" : ", ") + name;
+  std::string added = base::join(network.credentials);
   if (!added.empty()) {
     added = " Credentials are added to requests on their way, send none: " + added + ".";
     if (!network.unasked) added += " Name them in network.credentials.";

@@ -6,10 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/utf8.h"
+#include "base/json.h"
+#include "base/shortened_text.h"
+#include "base/utf8.h"
 #include "sandbox/output.h"
-#include "sandbox/shortened_text.h"
-#include "sandbox/wire/json.h"
 
 namespace tools {
 
@@ -26,7 +26,7 @@ constexpr std::size_t kTruncatedCharacters = 140;
 
 std::size_t bytes_of(const json& value) {
   return value.is_string() ? value.get_ref<const std::string&>().size()
-                           : sandbox::wire::print_json(value).size();
+                           : base::print_json(value).size();
 }
 
 // Bytes of data that are shown beside a text: more of it repeats what the text says, and whoever
@@ -195,8 +195,8 @@ class Filling {
     if (left_ < taken + kTextLeast) return false;
     const std::size_t most = left_ - taken;
     if (format.is_prose && value.is_string()) {
-      value = sandbox::shortened(value.get_ref<const std::string&>(),
-                                 std::min(most, kProseCharactersMax), "", total_bytes);
+      value = base::shortened(value.get_ref<const std::string&>(),
+                              std::min(most, kProseCharactersMax), "", total_bytes);
       return true;
     }
     if (std::string_view(format.name) == "chart") return fit_chart(value, most);
@@ -222,7 +222,7 @@ class Filling {
 }  // namespace
 
 std::size_t json_characters(const json& value) {
-  const std::string text = sandbox::wire::print_json(value);
+  const std::string text = base::print_json(value);
   return static_cast<std::size_t>(std::count_if(
       text.begin(), text.end(), [](char byte) { return !base::continues_character(byte); }));
 }

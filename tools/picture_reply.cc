@@ -4,11 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/random_id.h"
+#include "base/base64.h"
+#include "base/random_id.h"
+#include "base/shortened_text.h"
+#include "base/text.h"
 #include "sandbox/files/box_path.h"
-#include "sandbox/shortened_text.h"
 #include "share/mime.h"
-#include "tools/base64.h"
 #include "tools/rest/process.h"
 #include "tools/scopes.h"
 #include "tools/text_window.h"
@@ -31,16 +32,6 @@ constexpr const char* kPython = "python3";
 constexpr const char* kProgram = "/run/hutch/runners/python/pictures.py";
 constexpr const char* kJpeg = "image/jpeg";
 
-std::string in_hexadecimal(const std::string& bytes) {
-  std::string digits;
-  for (const char byte : bytes) {
-    constexpr const char* kDigits = "0123456789abcdef";
-    digits += kDigits[static_cast<unsigned char>(byte) >> 4U];
-    digits += kDigits[static_cast<unsigned char>(byte) & 0xFU];
-  }
-  return digits;
-}
-
 struct Smaller {
   std::string jpeg;  // empty: it could not be drawn
   std::string told;  // its size, and that of the whole, and the run; or why there is none
@@ -54,7 +45,7 @@ base::Result<Smaller> draw_smaller(const Services& services, const sessions::Ses
   sandbox::RunRequest request;
   request.language = sandbox::Language::kBash;
   request.code = TRY(rest::command_line(
-      {kPython, kProgram, in_hexadecimal(path), target, std::to_string(kImagesBytesMax)},
+      {kPython, kProgram, base::in_hex(path), target, std::to_string(kImagesBytesMax)},
       /*cwd=*/"/"));
   request.background = true;  // else it would wait for the run that is on
   request.timeout_seconds = kDrawSeconds;
@@ -66,7 +57,7 @@ base::Result<Smaller> draw_smaller(const Services& services, const sessions::Ses
   const rest::Seen seen = TRY(std::move(ended));
   const auto told = [](std::string_view text) {
     while (text.ends_with('\n')) text.remove_suffix(1);
-    return one_line(sandbox::shortened(text, kToldCharactersMax));
+    return one_line(base::shortened(text, kToldCharactersMax));
   };
   if (seen.run.status != sandbox::RunStatus::kCompleted) {
     const bool has_said = !seen.errors.empty() || !seen.run.error;
@@ -81,7 +72,8 @@ base::Result<Smaller> draw_smaller(const Services& services, const sessions::Ses
 
 void add_image(Reply& reply, const std::string& picture, const std::string& mime_type) {
   reply.structured["bytes"] = picture.size();
-  reply.more->push_back({{"type", "image"}, {"data", to_base64(picture)}, {"mimeType", mime_type}});
+  reply.more->push_back(
+      {{"type", "image"}, {"data", base::to_base64(picture)}, {"mimeType", mime_type}});
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "base/result.h"
 #include "mcp/call_context.h"
-#include "sandbox/base/result.h"
 #include "sandbox/files/box_files.h"
 #include "tools/tool_kit.h"
 

@@ -4,12 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
+#include "base/clock.h"
 #include "mcp/message.h"
-#include "sandbox/base/clock.h"
 #include "sandbox/output.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
-#include "tools/base64.h"
 #include "tools/run_view.h"
 #include "tools/terminal_text.h"
 #include "tools/text_window.h"
@@ -46,7 +46,7 @@ void add_images(Reply& reply, const sessions::RunFiles& files, const RunState& s
     if (!bytes.ok() || bytes.value().size() > room) continue;
     room -= bytes.value().size();
     reply.more->push_back(
-        {{"type", "image"}, {"data", to_base64(bytes.value())}, {"mimeType", "image/png"}});
+        {{"type", "image"}, {"data", base::to_base64(bytes.value())}, {"mimeType", "image/png"}});
   }
   const std::size_t left_out = pictures - reply.more->size();
   if (left_out == 0) return;

@@ -12,9 +12,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+#include "base/shortened_text.h"
+#include "base/text.h"
 #include "sandbox/output.h"
-#include "sandbox/shortened_text.h"
-#include "sandbox/wire/json.h"
 #include "tools/run_view.h"
 #include "tools/text_window.h"
 
@@ -44,9 +45,8 @@ void add_prose(std::string& text, const json& output) {
     if (form == output.end() || *form == "") continue;
     const bool has_more = output.contains("markdown") || output.contains("html");
     if (key == std::string_view("text") && has_more && sandbox::is_bare(*form)) continue;
-    return add_section(
-        text, title,
-        form->is_string() ? form->get<std::string>() : sandbox::wire::print_json(*form));
+    return add_section(text, title,
+                       form->is_string() ? form->get<std::string>() : base::print_json(*form));
   }
 }
 
@@ -76,7 +76,7 @@ void shorten_numbers(json& value) {
 
 void drop_elements(json& chart) {
   if (!chart.is_object() || !chart.contains("elements")) return;
-  if (sandbox::wire::string_or(chart, "type") != "composite") {
+  if (base::string_or(chart, "type") != "composite") {
     chart.erase("elements");
     return;
   }
@@ -104,7 +104,7 @@ json names_in(const json& chart) {
   json names = json::array();
   const json elements = chart.value("elements", json::array());
   for (const json& element : elements) {
-    std::string name = element.is_object() ? sandbox::wire::string_or(element, "label") : "";
+    std::string name = element.is_object() ? base::string_or(element, "label") : "";
     if (!name.empty()) names.push_back(std::move(name));
   }
   return names;
@@ -117,7 +117,7 @@ void add_chart(std::string& text, json chart, std::size_t bytes_max) {
   const auto add = [&] {
     const bool is_counted = elements_in(chart) == all || chart.contains("elements_total");
     if (!is_counted) chart["elements_total"] = all;
-    const std::string printed = sandbox::wire::print_json(chart);
+    const std::string printed = base::print_json(chart);
     if (printed.size() > bytes_max) return false;
     text += "chart: " + printed + "\n";
     return true;
@@ -275,8 +275,7 @@ void add_network(std::string& text, const json& network) {
   }
   for (const auto& [reason, refusals] : by_reason) {
     std::string hosts_of_it;
-    for (const auto& [host, own] : refusals)
-      hosts_of_it += (hosts_of_it.empty() ? "" : ", ") + host;
+    for (const auto& [host, own] : refusals) base::append_part(hosts_of_it, host);
     text += "network: " + one_line(hosts_of_it) +
             " refused: " + one_line(refusals.size() == 1 ? refusals.front().second : reason) + "\n";
   }
@@ -316,7 +315,7 @@ std::string text_of_run(const json& value, SessionName session_name) {
             ", stderr_offset " + value["stderr_next_offset"].dump() + "\n";
   }
   if (value.contains("note")) text += "note: " + value["note"].get<std::string>() + "\n";
-  return sandbox::shortened(text, kResultCharacters);
+  return base::shortened(text, kResultCharacters);
 }
 
 }  // namespace tools

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/wire/json.h"
+#include "base/clock.h"
+#include "base/json.h"
 #include "sessions/manager_config.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"

@@ -1,4 +1,4 @@
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
 #include "tools/run_view.h"
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/shortened_text.h"
+#include "base/shortened_text.h"
+#include "base/text.h"
 #include "tools/output_view.h"
 #include "tools/terminal_text.h"
 #include "tools/text_window.h"
@@ -125,15 +126,15 @@ Window from_beginning(const RunView& view, Stream stream, std::int64_t total, st
 
 json shown_error(const Run& run, const std::string& stderr_text) {
   const sandbox::RunError& failure = *run.error;
-  json value = {{"name", sandbox::shortened(failure.name, kNameCharacters)},
-                {"message", sandbox::shortened(failure.message, kMessageCharacters)},
+  json value = {{"name", base::shortened(failure.name, kNameCharacters)},
+                {"message", base::shortened(failure.message, kMessageCharacters)},
                 {"cause", name_of(failure.cause)},
-                {"survived", sandbox::shortened(failure.survived, kNameCharacters)},
-                {"lost", sandbox::shortened(failure.lost, kNameCharacters)}};
+                {"survived", base::shortened(failure.survived, kNameCharacters)},
+                {"lost", base::shortened(failure.lost, kNameCharacters)}};
   // Once: most often standard error ends with it.
   if (!failure.traceback.empty() && stderr_text.find(failure.traceback) == std::string::npos) {
-    value["traceback"] = sandbox::shortened(failure.traceback, kTracebackCharacters,
-                                            "; the whole: " + run_file(run, "record.json"));
+    value["traceback"] = base::shortened(failure.traceback, kTracebackCharacters,
+                                         "; the whole: " + run_file(run, "record.json"));
   }
   return value;
 }
@@ -183,7 +184,7 @@ std::string told_of_overwriting(const Run& run, Stream stream) {
 }
 
 void add_note(const std::string& more, std::string& note) {
-  if (!more.empty()) note += (note.empty() ? "" : "; ") + more;
+  if (!more.empty()) base::append_part(note, more, "; ");
 }
 
 // Returns what there is to say of them.
@@ -193,8 +194,8 @@ std::string add_streams(const RunView& view, json& value) {
   const bool follows = view.stdout_offset || view.stderr_offset;
   for (std::size_t room = follows ? kFollowedOutputBytes : kInlineOutputBytes;;) {
     streams = windows_within(view, room);
-    const std::size_t printed = sandbox::printed_characters(streams.out.text) +
-                                sandbox::printed_characters(streams.err.text);
+    const std::size_t printed =
+        base::printed_characters(streams.out.text) + base::printed_characters(streams.err.text);
     if (printed <= kStreamsPrintedMax || room == kStreamsRoomLeast) break;
     room =
         std::max(std::min(room * kStreamsPrintedMax / printed, room / 10 * 9), kStreamsRoomLeast);
@@ -356,7 +357,7 @@ json structured_run(const RunView& view) {
     value["error"] = shown_error(run, value["stderr"].get_ref<const std::string&>());
   }
   if (!note.empty()) {
-    value["note"] = sandbox::shortened(note, kMessageCharacters);
+    value["note"] = base::shortened(note, kMessageCharacters);
   }
   const std::size_t taken = json_characters(value) + kSlackCharacters;
   add_outputs_and_files(run, kResultCharacters - std::min(taken, kResultCharacters), value);

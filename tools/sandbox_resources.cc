@@ -7,18 +7,18 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
+#include "base/base64.h"
+#include "base/clock.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/run.h"
 #include "sessions/boxes.h"
 #include "sessions/run_table.h"
-#include "sessions/session_lists.h"
-#include "sessions/share_table.h"
 #include "sessions/session.h"
+#include "sessions/session_lists.h"
 #include "sessions/sessions.h"
+#include "sessions/share_table.h"
 #include "sessions/store.h"
 #include "share/mime.h"
-#include "tools/base64.h"
 #include "tools/sandbox_uri.h"
 #include "tools/text_window.h"
 #include "tools/tool_kit.h"
@@ -49,7 +49,7 @@ mcp::ReadAnswer contents_of(const std::string& uri, const std::string& path,
   if (is_text(content, mime_type)) {
     one["text"] = content;
   } else {
-    one["blob"] = to_base64(content);
+    one["blob"] = base::to_base64(content);
   }
   mcp::ResourceContents read;
   read.contents->push_back(std::move(one));

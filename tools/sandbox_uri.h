@@ -16,9 +16,6 @@ struct SandboxUri {
   std::string path;       // absolute; decoded
 };
 
-// Escapes all but unreserved characters and "/".
-std::string percent_encode(std::string_view path);
-
 // `path` is absolute.
 std::string sandbox_uri(std::string_view authority, std::string_view path);
 

@@ -3,10 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/shortened_text.h"
 #include "sandbox/box_spec.h"
-#include "sandbox/shortened_text.h"
-#include "sandbox/wire/json.h"
 #include "sessions/quotas.h"
 #include "sessions/session_options.h"
 #include "sessions/session_state.h"

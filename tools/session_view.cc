@@ -6,11 +6,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "sandbox/box_spec.h"
 #include "sandbox/enforcement.h"
 #include "sandbox/limits.h"
-#include "sandbox/wire/json.h"
 #include "sessions/session.h"
 #include "sessions/session_state.h"
 #include "sessions/session_time.h"
@@ -22,7 +23,7 @@ using nlohmann::json;
 namespace {
 
 json parsed_or_empty(const std::string& text) {
-  auto value = sandbox::wire::parse_json(text);
+  auto value = base::parse_json(text);
   return value.ok() ? std::move(value).value() : json::object();
 }
 
@@ -101,7 +102,7 @@ std::string line_of_limits(const json& value) {
   std::string line;
   for (const sandbox::LimitRow& row : sandbox::kLimitRows) {
     const std::int64_t usual = sandbox::Limits().*row.member;
-    const std::int64_t limit = sandbox::wire::integer_or(value["limits"], row.name, usual);
+    const std::int64_t limit = base::integer_or(value["limits"], row.name, usual);
     if (limit == usual) continue;
     line +=
         (line.empty() ? "  limits " : ", ") + std::string(row.name) + " " + std::to_string(limit);
@@ -111,7 +112,7 @@ std::string line_of_limits(const json& value) {
   for (const auto& [name, level] : enforcement.items()) {
     if (level == "hard") continue;
     std::string& names = of_level[level.get<std::string>()];
-    names += (names.empty() ? "" : ", ") + name;
+    base::append_part(names, name);
   }
   for (const auto& [level, names] : of_level) {
     line += (line.empty() ? "  " : "; ") + level + " limits: " + names;

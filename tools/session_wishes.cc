@@ -7,10 +7,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/shortened_text.h"
+#include "base/text.h"
 #include "sandbox/address_range.h"
 #include "sandbox/host_folder.h"
 #include "sandbox/network_rule.h"
-#include "sandbox/shortened_text.h"
 
 namespace tools {
 
@@ -29,9 +30,8 @@ base::Status check_keys(const json& value, const std::string& what,
   if (!value.is_object()) return invalid_wish(what + " must be an object");
   for (const auto& [key, member] : value.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    std::string all;
-    for (const std::string& name : known) all += (all.empty() ? "" : ", ") + name;
-    return invalid_wish("unknown key " + what + "." + sandbox::echoed(key) + "; there are: " + all);
+    return invalid_wish("unknown key " + what + "." + base::echoed(key) +
+                        "; there are: " + base::join(known));
   }
   return base::done();
 }

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sessions/filesystem_choice.h"
 #include "sessions/network_choice.h"
 

@@ -3,15 +3,17 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
+#include "base/percent_encoding.h"
+#include "base/text.h"
 #include "sandbox/files/box_files.h"
 #include "sessions/boxes.h"
 #include "sessions/manager_config.h"
 #include "sessions/session.h"
 #include "sessions/share_table.h"
 #include "tools/folder_zip.h"
-#include "tools/share_link.h"
 #include "tools/sandbox_uri.h"
+#include "tools/share_link.h"
 #include "tools/text_window.h"
 #include "tools/tool_kit.h"
 
@@ -44,7 +46,7 @@ HostPlace place_on_host(const sessions::Share& shared, const Services& services)
 
 void tell(Reply& reply, std::string& told, const std::string& note) {
   if (note.empty()) return;
-  told += (told.empty() ? "" : "; ") + note;
+  base::append_part(told, note, "; ");
   reply.structured["note"] = told;
   reply.text += "\n" + one_line(note);
 }
@@ -65,7 +67,7 @@ Reply reply_of(const sessions::Share& shared, const Services& services, const st
   std::string uri = sandbox_uri(kSharedAuthority, "/" + shared.id + "/" + shared.filename);
   if (services.folder != nullptr) {
     const HostPlace place = place_on_host(shared, services);
-    uri = "file://" + percent_encode(place.path);
+    uri = "file://" + base::percent_encoded(place.path, "/");
     reply.structured["host_path"] = to_utf8(place.path);
     reply.text += "\non the user's machine: " + one_line(place.path) +
                   (place.is_theirs ? ", theirs to keep" : "");

@@ -1,5 +1,6 @@
 #include "tools/share_link.h"
 
+#include "base/percent_encoding.h"
 #include "sessions/share_table.h"
 #include "tools/sandbox_uri.h"
 
@@ -7,7 +8,7 @@ namespace tools {
 
 ShareLink link_to(const sessions::Share& share, const std::string& public_url) {
   const std::string page = public_url + "/shared/" + share.id;
-  return {page, page + "/" + percent_encode(share.filename)};
+  return {page, page + "/" + base::percent_encoded(share.filename, "/")};
 }
 
 }  // namespace tools

@@ -1,7 +1,7 @@
 // share_port.
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
 #include "sessions/boxes.h"
 #include "sessions/session.h"
 #include "sessions/session_tokens.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sandbox/base/utf8.h"
+#include "base/utf8.h"
 
 namespace tools {
 

@@ -1,6 +1,5 @@
 #include "tools/tool_kit.h"
 
-#include <charconv>
 #include <chrono>
 #include <mutex>
 #include <utility>
@@ -8,10 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/full_disk.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/full_disk.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "sandbox/files/box_path.h"
-#include "sandbox/wire/json.h"
 #include "sessions/boxes.h"
 #include "sessions/connection_sessions.h"
 #include "sessions/file_table.h"
@@ -21,9 +22,8 @@
 #include "sessions/session_options.h"
 #include "sessions/session_states.h"
 #include "sessions/sessions.h"
-#include "sessions/store.h"
-#include "sessions/sha256.h"
 #include "sessions/slow_start.h"
+#include "sessions/store.h"
 #include "tools/log_members.h"
 #include "tools/scopes.h"
 #include "tools/text_window.h"
@@ -60,7 +60,7 @@ void log_call(const char* tool, const base::Result<Reply>& reply,
   if (reply.ok()) {
     if (reply.value().task) LogMembers::set("run", reply.value().task->id);
     for (const auto& [member, key] : {std::pair{"session", "session_id"}, {"run", "run_id"}}) {
-      LogMembers::set(member, sandbox::wire::string_or(*reply.value().structured, key));
+      LogMembers::set(member, base::string_or(*reply.value().structured, key));
     }
     return spdlog::info("tool {} {} ms", tool, ms);
   }
@@ -172,12 +172,12 @@ base::Result<std::optional<std::string>> hash_of_written(const sandbox::files::B
                                                          const sandbox::files::WriteResult& written,
                                                          const std::string& content) {
   if (written.bytes == static_cast<std::int64_t>(content.size())) {
-    return std::optional<std::string>(TRY(sessions::sha256_hex(content)));
+    return std::optional<std::string>(TRY(base::sha256_hex(content)));
   }
   if (written.bytes > kHashedBytesMax) return std::optional<std::string>();
   const auto file = files.open(written.path);
   if (!file.ok()) return std::optional<std::string>();  // the code has removed it meanwhile
-  return sessions::sha256_hex_of_file(file.value().get(), written.bytes);
+  return base::sha256_hex_of_file(file.value().get(), written.bytes);
 }
 
 }  // namespace
@@ -232,14 +232,9 @@ bool is_stateless(const Services& services, const Arguments& arguments,
 
 std::optional<std::size_t> offset_of_page(const std::string& cursor, std::size_t page_size) {
   if (cursor.empty()) return 0;
-  std::size_t offset = 0;
-  const char* end = cursor.data() + cursor.size();
-  const auto read = std::from_chars(cursor.data(), end, offset);
   constexpr std::size_t kMost = 1'000'000'000;
-  if (read.ec != std::errc() || read.ptr != end || offset == 0 || offset > kMost ||
-      offset % page_size != 0) {
-    return std::nullopt;
-  }
+  const auto offset = base::number_of<std::size_t>(cursor);
+  if (!offset || *offset == 0 || *offset > kMost || *offset % page_size != 0) return std::nullopt;
   return offset;
 }
 

@@ -8,10 +8,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/result.h"
 #include "mcp/json_value.h"
 #include "mcp/prompts.h"
 #include "mcp/tool.h"
-#include "sandbox/base/result.h"
 #include "sandbox/files/box_files.h"
 #include "sessions/file_record.h"
 #include "sessions/session.h"

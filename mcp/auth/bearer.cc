@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "mcp/letter_case.h"
+#include "base/text.h"
 
 namespace mcp::auth {
 namespace {
@@ -27,7 +27,7 @@ std::variant<std::string_view, NoBearer> read_bearer(std::string_view authorizat
   const std::string_view scheme = authorization.substr(0, end);
   if (scheme.size() != kScheme.size() ||
       !std::equal(scheme.begin(), scheme.end(), kScheme.begin(),
-                  [](char a, char b) { return lower(a) == b; })) {
+                  [](char a, char b) { return base::lower(a) == b; })) {
     return NoBearer::kAbsent;
   }
   std::string_view token = authorization.substr(end);

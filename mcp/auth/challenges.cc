@@ -2,20 +2,12 @@
 
 #include <utility>
 
+#include "base/text.h"
+
 namespace mcp::auth {
 
-namespace {
-
-std::string joined(const std::vector<std::string>& scopes) {
-  std::string text;
-  for (const std::string& scope : scopes) text += (text.empty() ? "" : " ") + scope;
-  return text;
-}
-
-}  // namespace
-
 Challenges::Challenges(std::string metadata_url, const std::vector<std::string>& scopes)
-    : metadata_url_(std::move(metadata_url)), scope_(joined(scopes)) {}
+    : metadata_url_(std::move(metadata_url)), scope_(base::join(scopes, " ")) {}
 
 Challenge Challenges::challenge(int status, std::string_view error, std::string_view why) const {
   return challenge(status, error, why, scope_);
@@ -63,7 +55,7 @@ Challenge Challenges::insufficient_scope() const {
 
 Challenge Challenges::insufficient_scope(std::string_view why,
                                          const std::vector<std::string>& scopes) const {
-  return challenge(403, "insufficient_scope", why, joined(scopes));
+  return challenge(403, "insufficient_scope", why, base::join(scopes, " "));
 }
 
 Challenge Challenges::unavailable(std::string_view why) {

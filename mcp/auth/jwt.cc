@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/base64.h"
-#include "mcp/letter_case.h"
+#include "base/base64.h"
+#include "base/text.h"
 #include "mcp/message.h"
 
 namespace mcp::auth {
@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 std::optional<json> decode_object(std::string_view part) {
-  const auto text = from_base64url(part);
+  const auto text = base::from_base64url(part);
   if (!text) return std::nullopt;
   auto parsed = parse_json(*text);
   auto* value = std::get_if<json>(&parsed);
@@ -28,7 +28,7 @@ bool is_access_token(const json& header) {
   const auto type = header.find("typ");
   if (type == header.end()) return true;
   if (!type->is_string()) return false;
-  const std::string name = lower(type->get_ref<const std::string&>());
+  const std::string name = base::lower(type->get_ref<const std::string&>());
   return name == "jwt" || name == "at+jwt" || name == "application/at+jwt";
 }
 
@@ -82,7 +82,7 @@ std::variant<Jwt, Refusal> decode_jwt(std::string_view text) {
   const auto header = decode_object(text.substr(0, first));
   auto claims = decode_object(text.substr(first + 1, second - first - 1));
   // A further dot is no digit of base64: what has more parts ends here.
-  auto signature = from_base64url(text.substr(second + 1));
+  auto signature = base::from_base64url(text.substr(second + 1));
   if (!header || !claims || !signature) return malformed;
   Jwt jwt;
   if (auto refusal = read_header(*header, jwt)) return std::move(*refusal);
@@ -134,7 +134,7 @@ std::string canonical_resource(std::string_view url) {
   const std::size_t scheme = url.find("://");
   if (scheme == std::string_view::npos) return std::string(url);
   const std::size_t end = std::min(url.find_first_of("/?#", scheme + 3), url.size());
-  std::string origin = lower(url.substr(0, end));
+  std::string origin = base::lower(url.substr(0, end));
   for (const std::string_view port : {"https:443", "http:80"}) {
     const std::size_t colon = port.find(':');
     if (origin.substr(0, scheme) == port.substr(0, colon) && origin.ends_with(port.substr(colon))) {

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/base64.h"
+#include "base/base64.h"
 
 namespace mcp::auth {
 namespace {
@@ -46,7 +46,7 @@ std::string text_of(const json& object, const char* member) {
 }
 
 std::string decoded(const json& jwk, const char* member) {
-  return from_base64url(text_of(jwk, member)).value_or("");
+  return base::from_base64url(text_of(jwk, member)).value_or("");
 }
 
 Number number_of(std::string_view bytes) {

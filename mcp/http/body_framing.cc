@@ -4,8 +4,8 @@
 #include <charconv>
 #include <string>
 
+#include "base/text.h"
 #include "mcp/http/status.h"
-#include "mcp/letter_case.h"
 
 namespace mcp::http {
 namespace {
@@ -17,7 +17,7 @@ constexpr std::size_t kSizeDigitsMax = 8;
 BodyFraming frame_body(const Headers& headers, const Bounds& bounds) {
   BodyFraming framing;
   if (const auto encoding = headers.find("Content-Encoding"); encoding != headers.end()) {
-    const std::string name = lower(encoding->second);
+    const std::string name = base::lower(encoding->second);
     framing.gzip = name == "gzip" && headers.count("Content-Encoding") == 1;
     if (!framing.gzip && name != "identity") return {.refusal = kUnsupportedMediaType};
   }
@@ -25,7 +25,7 @@ BodyFraming frame_body(const Headers& headers, const Bounds& bounds) {
   const std::size_t codings = headers.count("Transfer-Encoding");
   if (lengths + codings > 1) return {.refusal = kBadRequest};
   if (codings == 1) {
-    if (lower(headers.find("Transfer-Encoding")->second) != "chunked") {
+    if (base::lower(headers.find("Transfer-Encoding")->second) != "chunked") {
       return {.refusal = kNotImplemented};
     }
     framing.chunked = true;
@@ -62,10 +62,9 @@ bool ChunkCheck::take_size(char byte) {
     state_ = State::kSizeEnd;
     return true;
   }
-  unsigned digit = 0;
-  const auto [end, error] = std::from_chars(&byte, &byte + 1, digit, 16);
-  if (error != std::errc() || ++digits_ > kSizeDigitsMax) return false;
-  left_ = left_ * 16 + digit;
+  const auto digit = base::number_of<unsigned>({&byte, 1}, 16);
+  if (!digit || ++digits_ > kSizeDigitsMax) return false;
+  left_ = left_ * 16 + *digit;
   return true;
 }
 

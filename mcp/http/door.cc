@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/letter_case.h"
+#include "base/text.h"
 #include "mcp/message.h"
 
 namespace mcp::http {
@@ -30,7 +30,7 @@ constexpr const char* kPreflightSeconds = "600";
 std::string host_name(std::string_view host) {
   const std::size_t colon = host.rfind(':');
   if (colon != host.npos && host.find(']', colon) == host.npos) host = host.substr(0, colon);
-  return lower(host);
+  return base::lower(host);
 }
 
 bool is_own_name(const std::string& name) {
@@ -40,13 +40,10 @@ bool is_own_name(const std::string& name) {
 // Returns the headers that a script may send: all known ones, and each Mcp-Param-* that it wants
 // to.
 std::string allowed_headers(std::string_view wanted) {
-  std::string allowed;
-  for (const std::string_view name : kRequestHeaders) {
-    allowed += (allowed.empty() ? "" : ", ") + std::string(name);
-  }
+  std::string allowed = base::join(kRequestHeaders);
   while (!wanted.empty()) {
     const std::size_t comma = std::min(wanted.find(','), wanted.size());
-    std::string name = lower(wanted.substr(0, comma));
+    std::string name = base::lower(wanted.substr(0, comma));
     std::erase(name, ' ');
     if (name.starts_with(kParameterHeader)) allowed += ", " + name;
     wanted.remove_prefix(std::min(comma + 1, wanted.size()));

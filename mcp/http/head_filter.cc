@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/text.h"
 #include "mcp/http/message.h"
 #include "mcp/http/status.h"
 
@@ -37,12 +38,6 @@ bool is_text(std::string_view text) {
   });
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-  return text;
-}
-
 void append_value(std::string& text, std::string_view value, bool escape_percent) {
   for (const char byte : value) {
     text += byte;
@@ -61,7 +56,7 @@ int add_header(std::string_view line, bool escape_percent, FilteredHead& filtere
     if (same_name(name, dropped)) return 0;
   }
   if (same_name(name, "Range")) {
-    filtered.range = trimmed(line.substr(colon + 1));
+    filtered.range = base::trim(line.substr(colon + 1));
     return 0;
   }
   filtered.text.append(name).append(":");

@@ -1,33 +1,8 @@
 #include "mcp/http/legacy_session.h"
 
-#include <sys/random.h>
-
-#include <array>
-#include <cerrno>
-#include <system_error>
 #include <utility>
 
 namespace mcp::http {
-
-std::string random_id(std::string_view prefix) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::array<unsigned char, 16> bytes{};
-  std::size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t got = ::getrandom(bytes.data() + have, bytes.size() - have, 0);
-    if (got > 0) {
-      have += static_cast<std::size_t>(got);
-    } else if (errno != EINTR) {
-      throw std::system_error(errno, std::generic_category(), "getrandom");
-    }
-  }
-  std::string id(prefix);
-  for (const unsigned char byte : bytes) {
-    id += kDigits[byte >> 4];
-    id += kDigits[byte & 15];
-  }
-  return id;
-}
 
 std::shared_ptr<Connection> make_connection(const Server& server, Connection::Options options,
                                             const RunWork& run, const ConnectionEnded& ended) {

@@ -17,9 +17,6 @@
 
 namespace mcp::http {
 
-// "prefix" and 128 random bits, visible ASCII.
-std::string random_id(std::string_view prefix);
-
 // `run` takes work that holds what it needs.
 using RunWork = std::function<bool(const std::string& principal_id, std::function<void()> work)>;
 

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/random_id.h"
 #include "mcp/http/door.h"
 #include "mcp/http/post_exchange.h"
 #include "mcp/http/sse.h"
@@ -63,8 +64,8 @@ Response LegacySse::open(const Request& request) {
   response.start_stream = [this, table = sessions_,
                            principal = request.principal](const std::shared_ptr<Stream>& stream) {
     const auto session = std::make_shared<SseSession>();
-    session->id = random_id("");
-    session->connection_id = random_id("connection_");
+    session->id = base::random_id("");
+    session->connection_id = base::random_id("connection_");
     session->principal = principal;
     session->stream = stream;
     session->log = std::make_shared<EventLog>(EventLog::Limits{.bytes = 0, .streams = 0});

@@ -6,13 +6,13 @@
 #include <exception>
 #include <optional>
 
+#include "base/text.h"
 #include "mcp/http/body_framing.h"
 #include "mcp/http/gunzip.h"
 #include "mcp/http/header_value.h"
 #include "mcp/http/null_ends.h"
 #include "mcp/http/request_id.h"
 #include "mcp/http/status.h"
-#include "mcp/letter_case.h"
 
 namespace mcp::http {
 namespace {
@@ -26,7 +26,7 @@ Answer answer_of(LibraryExchange& exchange);
 bool name_form(httplib::Request& parsed) {
   constexpr std::string_view kForm = "multipart/form-data";
   const auto type = parsed.headers.find("Content-Type");
-  if (type == parsed.headers.end() || !lower(type->second).starts_with(kForm)) return false;
+  if (type == parsed.headers.end() || !base::lower(type->second).starts_with(kForm)) return false;
   type->second.replace(0, kForm.size(), kForm);
   return true;
 }
@@ -147,7 +147,7 @@ void LibraryExchange::take_head(httplib::Request& parsed) {
     request_.headers.emplace(name, value);
   }
   take_request_id(request_);
-  const std::string connection = lower(request_.header("Connection"));
+  const std::string connection = base::lower(request_.header("Connection"));
   wants_close_ = connection.find("close") != std::string::npos ||
                  (parsed.version == "HTTP/1.0" && connection != "keep-alive") || closes_;
   if (!decided_) decide(parsed);

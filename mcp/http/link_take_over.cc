@@ -8,7 +8,7 @@ namespace mcp::http {
 void Link::give_away(const std::string& head, const std::function<void(Taken)>& take_over) {
   Lock lock(mutex_);
   // Another descriptor of it: this one is closed with the link.
-  Taken taken{Descriptor(::fcntl(fd_, F_DUPFD_CLOEXEC, 3)), head, std::move(in_)};
+  Taken taken{base::UniqueFd(::fcntl(fd_, F_DUPFD_CLOEXEC, 3)), head, std::move(in_)};
   if (state_ == State::kEnded) return;
   if (taken.fd.get() < 0) return end(lock);
   const std::shared_ptr<Link> self = shared_from_this();

@@ -9,11 +9,12 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <system_error>
 #include <utility>
+
+#include "base/text.h"
 
 namespace mcp::http {
 namespace {
@@ -94,11 +95,9 @@ std::optional<Address> parse_address(std::string_view text) {
   } else {
     const std::size_t colon = text.rfind(':');
     if (colon == text.npos) return std::nullopt;
-    const std::string_view digits = text.substr(colon + 1);
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), address.port);
-    if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-    if (address.port < 0 || address.port > kPortMax) return std::nullopt;
+    const auto port = base::number_of<int>(text.substr(colon + 1));
+    if (!port || *port < 0 || *port > kPortMax) return std::nullopt;
+    address.port = *port;
     std::string_view host = text.substr(0, colon);
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     address.host = host == "localhost" ? "127.0.0.1" : std::string(host);

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "mcp/http/descriptor.h"
-#include "mcp/letter_case.h"
+#include "base/fd.h"
+#include "base/text.h"
 #include "mcp/principal.h"
 
 namespace mcp::http {
@@ -24,8 +24,9 @@ namespace mcp::http {
 struct NameLess {
   using is_transparent = void;
   bool operator()(std::string_view a, std::string_view b) const {
-    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
-                                        [](char x, char y) { return lower(x) < lower(y); });
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+      return base::lower(x) < base::lower(y);
+    });
   }
 };
 
@@ -87,16 +88,16 @@ class Stream {
 
 // A part of an open file, as a body: the kernel sends it, and no memory holds it.
 struct FileBody {
-  std::shared_ptr<const Descriptor> file;  // null: none
+  std::shared_ptr<const base::UniqueFd> file;  // null: none
   std::int64_t offset = 0;
   std::int64_t bytes = 0;
 };
 
 // A connection that is no longer ours, and what has come on it.
 struct Taken {
-  Descriptor fd;     // does not block
-  std::string head;  // of the request, with its blank line
-  std::string rest;  // what has come behind it
+  base::UniqueFd fd;  // does not block
+  std::string head;   // of the request, with its blank line
+  std::string rest;   // what has come behind it
 };
 
 struct Response {

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "mcp/http/header_value.h"
 #include "mcp/wire/revision.h"
 
@@ -54,11 +55,9 @@ bool same_value(const std::string& header, const json& value) {
   if (value.is_string()) return value.get_ref<const std::string&>() == header;
   if (value.is_boolean()) return header == (value.get<bool>() ? "true" : "false");
   if (!value.is_number()) return false;
-  std::int64_t whole = 0;
-  const char* end = header.data() + header.size();
-  const auto read = std::from_chars(header.data(), end, whole);
-  if (read.ec == std::errc() && read.ptr == end) return value == json(whole);
+  if (const auto whole = base::number_of<std::int64_t>(header)) return value == json(*whole);
   double number = 0;
+  const char* end = header.data() + header.size();
   const auto real = std::from_chars(header.data(), end, number);
   return real.ec == std::errc() && real.ptr == end && value == json(number);
 }
@@ -107,11 +106,11 @@ std::optional<RpcError> check_standard_headers(const Request& request, const Mes
     if (request.headers.count(name) > 1) return mismatch(name, "is there twice");
   }
   const bool has_version = request.has_header(kVersionHeader);
-  if (has_version && trim(request.header(kVersionHeader)) != meta.claim) {
+  if (has_version && base::trim(request.header(kVersionHeader)) != meta.claim) {
     return mismatch(kVersionHeader, "is not the protocol version of the body");
   }
   const bool has_method = request.has_header(kMethodHeader);
-  if (has_method && trim(request.header(kMethodHeader)) != message.method) {
+  if (has_method && base::trim(request.header(kMethodHeader)) != message.method) {
     return mismatch(kMethodHeader, "is not the method of the body");
   }
   if (meta.format == nullptr) return unsupported_revision(meta.claim);
@@ -134,7 +133,7 @@ std::optional<RpcError> check_parameter_headers(const Request& request, const Me
 }
 
 bool header_is_modern(const Request& request) {
-  const wire::Format* format = wire::find_format(trim(request.header(kVersionHeader)));
+  const wire::Format* format = wire::find_format(base::trim(request.header(kVersionHeader)));
   return format != nullptr && format->modern;
 }
 

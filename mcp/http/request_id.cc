@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mcp/http/legacy_session.h"
+#include "base/random_id.h"
 
 namespace mcp::http {
 namespace {
@@ -11,7 +11,7 @@ constexpr std::size_t kRequestIdBytesMax = 128;
 
 }  // namespace
 
-std::string make_request_id() { return random_id(""); }
+std::string make_request_id() { return base::random_id(""); }
 
 void take_request_id(Request& head) {
   if (head.headers.count(kRequestIdHeader) != 1) return;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/text.h"
 #include "mcp/http/door.h"
 
 namespace mcp::http {
@@ -69,7 +70,7 @@ Routes::Found Routes::find(const Request& head) const {
     if (!parameters) continue;
     if (takes(route, head.method)) return {&route, true, "", std::move(*parameters)};
     found.route = &route;
-    found.allow += (found.allow.empty() ? "" : ", ") + route.method;
+    base::append_part(found.allow, route.method);
     if (route.method == "GET") found.allow += ", HEAD";
   }
   return found;

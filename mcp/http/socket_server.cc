@@ -57,14 +57,14 @@ void watch(int epoll_fd, int fd, std::uint64_t id) {
   }
 }
 
-Descriptor make_wakeup() {
-  Descriptor fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+base::UniqueFd make_wakeup() {
+  base::UniqueFd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (fd.get() < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
   return fd;
 }
 
-Descriptor make_epoll() {
-  Descriptor fd(::epoll_create1(EPOLL_CLOEXEC));
+base::UniqueFd make_epoll() {
+  base::UniqueFd fd(::epoll_create1(EPOLL_CLOEXEC));
   if (fd.get() < 0) throw std::system_error(errno, std::generic_category(), "epoll_create1");
   return fd;
 }

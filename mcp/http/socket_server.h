@@ -15,10 +15,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/fd.h"
 #include "mcp/http/body_shares.h"
 #include "mcp/http/bounds.h"
 #include "mcp/http/budget.h"
-#include "mcp/http/descriptor.h"
 #include "mcp/http/link.h"
 #include "mcp/http/message.h"
 #include "mcp/worker_pool.h"
@@ -82,8 +82,8 @@ class SocketServer final : private LinkHost {
   const int listen_fd_;
   Handler& handler_;
   const Bounds bounds_;
-  const Descriptor epoll_;
-  const Descriptor wakeup_;
+  const base::UniqueFd epoll_;
+  const base::UniqueFd wakeup_;
   const bool escape_percent_;
   std::atomic<bool> draining_ = false;
   std::atomic<bool> paused_ = false;

@@ -1,6 +1,6 @@
 #include "mcp/http/sse.h"
 
-#include <charconv>
+#include "base/text.h"
 
 namespace mcp::http {
 namespace {
@@ -9,10 +9,9 @@ constexpr const char* kRetryMs = "1000";
 constexpr char kSeparator = '-';
 
 // Decimal, without sign or leading zeros.
-bool read_number(std::string_view text, std::uint64_t& number) {
-  if (text.empty() || (text.size() > 1 && text.front() == '0')) return false;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
+std::optional<std::uint64_t> number_in(std::string_view text) {
+  if (text.size() > 1 && text.front() == '0') return std::nullopt;
+  return base::number_of<std::uint64_t>(text);
 }
 
 }  // namespace
@@ -23,12 +22,11 @@ std::string to_string(const EventId& id) {
 
 std::optional<EventId> parse_event_id(std::string_view text) {
   const std::size_t separator = text.find(kSeparator);
-  EventId id;
-  if (separator == text.npos || !read_number(text.substr(0, separator), id.stream) ||
-      !read_number(text.substr(separator + 1), id.sequence)) {
-    return std::nullopt;
-  }
-  return id;
+  if (separator == text.npos) return std::nullopt;
+  const auto stream = number_in(text.substr(0, separator));
+  const auto sequence = number_in(text.substr(separator + 1));
+  if (!stream || !sequence) return std::nullopt;
+  return EventId{*stream, *sequence};
 }
 
 std::string message_event(const std::string& message) {

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/random_id.h"
 #include "mcp/handlers.h"
 #include "mcp/http/door.h"
 #include "mcp/http/modern_headers.h"
@@ -254,8 +255,8 @@ std::shared_ptr<LegacySession> Streamable::session_of(const Request& request, Re
 
 Response Streamable::initialize(const Request& request, Inbound inbound) {
   const auto session = std::make_shared<LegacySession>();
-  session->id = random_id("");
-  session->connection_id = random_id("connection_");
+  session->id = base::random_id("");
+  session->connection_id = base::random_id("connection_");
   session->principal = request.principal;
   session->log = std::make_shared<EventLog>(
       EventLog::Limits{.all = parts_.logs, .principal_id = request.principal.id});

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "mcp/http/door.h"
-#include "mcp/letter_case.h"
 
 namespace mcp::http {
 namespace {
@@ -16,7 +16,7 @@ std::string media_type(std::string_view text) {
   std::string type;
   for (const char byte : text) {
     if (byte == ' ' || byte == '\t') continue;
-    type += lower(byte);
+    type += base::lower(byte);
   }
   return type;
 }

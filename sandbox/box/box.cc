@@ -11,7 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/unix_socket.h"
+#include "base/json.h"
+#include "base/unix_socket.h"
 #include "sandbox/box/capabilities.h"
 #include "sandbox/box/disk_room.h"
 #include "sandbox/box/host_folders.h"
@@ -20,7 +21,6 @@
 #include "sandbox/environment.h"
 #include "sandbox/own_ids.h"
 #include "sandbox/wire/box_protocol.h"
-#include "sandbox/wire/json.h"
 
 namespace sandbox::box {
 

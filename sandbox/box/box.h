@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "sandbox/base/boot_clock.h"
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/boot_clock.h"
+#include "base/fd.h"
+#include "base/result.h"
 #include "sandbox/box/control.h"
 #include "sandbox/box/egress_link.h"
 #include "sandbox/box/event_loop.h"
@@ -20,9 +20,9 @@
 #include "sandbox/box/runs.h"
 #include "sandbox/box/watchdog.h"
 #include "sandbox/box_spec.h"
-#include "sandbox/network_journal.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/disk_quota.h"
+#include "sandbox/network_journal.h"
 
 namespace sandbox::box {
 

@@ -2,7 +2,7 @@
 // capset(2).
 #pragma once
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 namespace sandbox::box {
 

@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/unix_socket.h"
-#include "sandbox/wire/json.h"
+#include "base/json.h"
+#include "base/unix_socket.h"
 
 namespace sandbox::box {
 
@@ -42,14 +42,14 @@ void Connection::read() {
     auto frame = decoder_.next();
     if (!frame.ok()) return close();
     if (!frame.value()) return;
-    const auto request = wire::parse_json(frame.value()->payload);
+    const auto request = base::parse_json(frame.value()->payload);
     if (!request.ok() || !request.value().is_object()) return close();
     events_.request(request.value());
   }
 }
 
 void Connection::reply(const json& message) {
-  unsent_ += wire::encode_frame('J', wire::print_json(message));
+  unsent_ += wire::encode_frame('J', base::print_json(message));
   flush();
 }
 

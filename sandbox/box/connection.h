@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/wire/box_protocol.h"
 #include "sandbox/wire/frame.h"

@@ -10,9 +10,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
+#include "base/json.h"
 #include "sandbox/wire/build_id.h"
-#include "sandbox/wire/json.h"
 
 namespace sandbox::box {
 
@@ -88,7 +88,7 @@ void Control::handle(Client& client, const json& request) {
 }
 
 base::Status Control::greet(Client& client, const json& request) {
-  if (wire::integer_or(request, "protocol", 0) != wire::kBoxProtocol) {
+  if (base::integer_or(request, "protocol", 0) != wire::kBoxProtocol) {
     return base::error(Error::Kind::kUnsupported,
                        "the sandbox of this session speaks protocol " +
                            std::to_string(wire::kBoxProtocol) +
@@ -98,23 +98,23 @@ base::Status Control::greet(Client& client, const json& request) {
   }
   if (client.greeted) return base::done();
   client.greeted = true;
-  client.attached = wire::boolean_or(request, "attach", true);
+  client.attached = base::boolean_or(request, "attach", true);
   if (!client.attached) return base::done();  // only looks: the box does not stay for it
   ++attached_count_;
-  const auto wished = wire::integer_or(request, "detach_seconds", 0);
+  const auto wished = base::integer_or(request, "detach_seconds", 0);
   detach_seconds_ =
       std::clamp<std::int64_t>(std::max(wished, detach_seconds_.value_or(0)), 0, kDetachSecondsMax);
   return base::done();
 }
 
 base::Result<json> Control::answer(Client& client, const json& request) {
-  const std::string op = wire::string_or(request, "op");
+  const std::string op = base::string_or(request, "op");
   if (op == "hello") {
     TRY(greet(client, request));
     return json{{"protocol", wire::kBoxProtocol}, {"build", wire::kBuildId}};
   }
   if (!client.greeted) return base::error(Error::Kind::kInvalid, "say hello first");
-  const std::string run_id = wire::string_or(request, "run_id");
+  const std::string run_id = base::string_or(request, "run_id");
   if (!run_id.empty() || op == "submit") return answer_of_run(client, op, run_id, request);
   if (op == "status") return actions_.status();
   if (op == "root") {
@@ -145,17 +145,17 @@ base::Result<bool> Control::act(const std::string& op, const json& request) {
     actions_.end_with_connection();
   } else if (op == "end_context") {
     actions_.used();
-    TRY(actions_.runs().end_context(wire::string_or(request, "context")));
+    TRY(actions_.runs().end_context(base::string_or(request, "context")));
   } else if (op == "disk_room") {
     actions_.used();
-    TRY(actions_.take_disk_room(wire::integer_or(request, "bytes", 0)));
+    TRY(actions_.take_disk_room(base::integer_or(request, "bytes", 0)));
   } else if (op == "shutdown") {
-    if (wire::boolean_or(request, "if_idle", false) && actions_.runs().busy()) {
+    if (base::boolean_or(request, "if_idle", false) && actions_.runs().busy()) {
       return base::error(Error::Kind::kConflict, "runs are in progress");
     }
-    const std::string why = wire::string_or(request, "why");
+    const std::string why = base::string_or(request, "why");
     actions_.shutdown(why.empty() ? "the session was ended" : why,
-                      wire::boolean_or(request, "for_good", false));
+                      base::boolean_or(request, "for_good", false));
   } else {
     return false;
   }
@@ -165,7 +165,7 @@ base::Result<bool> Control::act(const std::string& op, const json& request) {
 base::Result<bool> Control::set(const std::string& op, const json& request) {
   if (op == "allow") {
     const auto rules = TRY(rules_from_json(request.value("rules", json::array())));
-    TRY(actions_.allow(rules, wire::boolean_or(request, "take_back", false)));
+    TRY(actions_.allow(rules, base::boolean_or(request, "take_back", false)));
   } else if (op == "network") {
     BoxNetwork network;
     network.rules = TRY(rules_from_json(request.value("rules", json::array())));
@@ -175,8 +175,8 @@ base::Result<bool> Control::set(const std::string& op, const json& request) {
     TRY(actions_.set_network(std::move(network)));
   } else if (op == "lifetime") {
     // A server of an older build has only the wall clock.
-    const std::int64_t wall_ms = wire::integer_or(request, "ends_at_ms", 0) - base::now_ms();
-    actions_.set_lifetime(wire::integer_or(request, "ends_in_ms", wall_ms),
+    const std::int64_t wall_ms = base::integer_or(request, "ends_at_ms", 0) - base::now_ms();
+    actions_.set_lifetime(base::integer_or(request, "ends_in_ms", wall_ms),
                           request.value("pauses", json(false)) == json(true));
   } else {
     return false;
@@ -196,7 +196,7 @@ base::Result<json> Control::answer_of_run(Client& client, const std::string& op,
     if (actions_.runs().find(run_id) == nullptr) {
       return base::error(Error::Kind::kNotFound, "no such run in this box");
     }
-    if (wire::boolean_or(request, "wakes", false)) actions_.used();
+    if (base::boolean_or(request, "wakes", false)) actions_.used();
     start_waiting(client, request);
     return json();
   }
@@ -226,10 +226,10 @@ void Control::hand_over(const Client& client, int fd, json reply) {
 }
 
 base::Status Control::hand_over_connection(const Client& client, const json& request) {
-  const std::int64_t port = wire::integer_or(request, "port", 0);
+  const std::int64_t port = base::integer_or(request, "port", 0);
   if (port < 1 || port > 65535) return base::error(Error::Kind::kInvalid, "no port");
   actions_.used();
-  const int family = wire::boolean_or(request, "six", false) ? AF_INET6 : AF_INET;
+  const int family = base::boolean_or(request, "six", false) ? AF_INET6 : AF_INET;
   const base::UniqueFd socket = TRY(actions_.connect(family, static_cast<std::uint16_t>(port)));
   hand_over(client, socket.get(), json::object());
   return base::done();
@@ -245,13 +245,13 @@ void Control::hand_over_root(const Client& client) {
 }
 
 void Control::start_waiting(Client& client, const json& request) {
-  client.waiting = {.run_id = wire::string_or(request, "run_id"),
-                    .until_output = wire::string_or(request, "until") == "output",
-                    .stdout_offset = wire::integer_or(request, "stdout_offset", 0),
-                    .stderr_offset = wire::integer_or(request, "stderr_offset", 0)};
+  client.waiting = {.run_id = base::string_or(request, "run_id"),
+                    .until_output = base::string_or(request, "until") == "output",
+                    .stdout_offset = base::integer_or(request, "stdout_offset", 0),
+                    .stderr_offset = base::integer_or(request, "stderr_offset", 0)};
   if (answer_wait(client, false)) return;
   const auto timeout =
-      std::clamp<std::int64_t>(wire::integer_or(request, "timeout_ms", 0), 0, wire::kBoxWaitMsMax);
+      std::clamp<std::int64_t>(base::integer_or(request, "timeout_ms", 0), 0, wire::kBoxWaitMsMax);
   client.timeout = loop_.after(milliseconds(timeout), [this, &client] {
     client.timeout = 0;
     (void)answer_wait(client, true);

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <string>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 
 namespace sandbox::box {
 namespace {

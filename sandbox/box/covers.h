@@ -1,7 +1,7 @@
 // Writes PathRules into the plan: some paths of the session's own tree are read-only or hidden.
 #pragma once
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/box/plan_writer.h"
 #include "sandbox/box_spec.h"
 

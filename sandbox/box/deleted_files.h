@@ -9,7 +9,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "sandbox/base/work_budget.h"
+#include "base/work_budget.h"
 
 namespace sandbox::box {
 

@@ -16,12 +16,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/process.h"
-#include "sandbox/base/unix_socket.h"
+#include "base/json.h"
+#include "base/process.h"
+#include "base/unix_socket.h"
 #include "sandbox/files/change_owner.h"
 #include "sandbox/wire/build_id.h"
 #include "sandbox/wire/egress_protocol.h"
-#include "sandbox/wire/json.h"
 
 namespace sandbox::box {
 
@@ -150,7 +150,7 @@ base::Result<base::UniqueFd> EgressLink::open_downloads() const {
 
 base::Status EgressLink::introduce() {
   const auto send = [this](const json& message, const int* fds, std::size_t count) {
-    return base::send_packet(connection_.get(), wire::print_json(message), fds, count);
+    return base::send_packet(connection_.get(), base::print_json(message), fds, count);
   };
   json open = policy();
   open.update({{"op", "open"}, {"session_id", spec_.session_id}, {"build", wire::kBuildId}});
@@ -171,7 +171,7 @@ base::Status EgressLink::tell_listeners(std::size_t first) {
     const json message = {
         {"op", "listener"}, {"kind", listeners_[i].kind}, {"port", listeners_[i].port}};
     const int fd = sockets_[i].get();
-    TRY(base::send_packet(connection_.get(), wire::print_json(message), &fd, 1));
+    TRY(base::send_packet(connection_.get(), base::print_json(message), &fd, 1));
   }
   return base::done();
 }
@@ -201,7 +201,7 @@ void EgressLink::tell_rules() {
   if (!connection_.valid()) return;  // the next door is told of them anyway
   json message = policy();
   message["op"] = "rules";
-  if (!base::send_packet(connection_.get(), wire::print_json(message), nullptr, 0).ok()) lost();
+  if (!base::send_packet(connection_.get(), base::print_json(message), nullptr, 0).ok()) lost();
 }
 
 void EgressLink::hold(bool is_held) {
@@ -216,7 +216,7 @@ void EgressLink::finish() {
   if (!connection_.valid()) return;
   const auto deadline = std::chrono::steady_clock::now() + kEndPatience;
   const auto said =
-      base::send_packet(connection_.get(), wire::print_json({{"op", "close"}}), nullptr, 0);
+      base::send_packet(connection_.get(), base::print_json({{"op", "close"}}), nullptr, 0);
   while (said.ok() && connection_.valid() && !has_ended_) {
     const auto events = base::wait_for(connection_.get(), POLLIN, deadline);
     if (!events.ok() || events.value() == 0) break;
@@ -237,16 +237,16 @@ void EgressLink::catch_up() {
 void EgressLink::read_events() {
   auto packet = base::receive_packet(connection_.get(), wire::kEgressEventBytesMax);
   if (!packet.ok() || packet.value().bytes.empty()) return lost();
-  const auto event = wire::parse_json(packet.value().bytes);
+  const auto event = base::parse_json(packet.value().bytes);
   if (!event.ok() || !event.value().is_object()) return lost();
   attempts_ = 0;
-  const std::string kind = wire::string_or(event.value(), "event");
+  const std::string kind = base::string_or(event.value(), "event");
   if (kind == "ended") has_ended_ = true;
   if (kind == "wanted") {
-    if (!is_finishing_) hand_over(wire::string_or(event.value(), "credential"));
+    if (!is_finishing_) hand_over(base::string_or(event.value(), "credential"));
     return;
   }
-  bytes_used_ += wire::integer_or(event.value(), "used", 0);
+  bytes_used_ += base::integer_or(event.value(), "used", 0);
   told_(event.value());
 }
 
@@ -255,7 +255,7 @@ void EgressLink::hand_over(const std::string& credential) {
   std::erase_if(handing_over_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
   const auto started = start_handing_over(credential);
   const int fd = started.ok() ? started.value().get() : -1;
-  const std::string message = wire::print_json({{"op", "credential"}, {"name", credential}});
+  const std::string message = base::print_json({{"op", "credential"}, {"name", credential}});
   if (!base::send_packet(connection_.get(), message, &fd, started.ok() ? 1 : 0).ok()) lost();
 }
 

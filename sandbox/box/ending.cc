@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "sandbox/box/refusals.h"
 #include "sandbox/box/remarks.h"
-#include "sandbox/wire/json.h"
 
 namespace sandbox::box {
 namespace {
@@ -172,9 +172,9 @@ void end_well(Run& run, const Observed& observed) {
 }  // namespace
 
 void end_by_message(Run& run, const json& done, const Observed& observed) {
-  const bool interrupted = wire::boolean_or(done, "interrupted", false);
-  run.exit_code = static_cast<int>(wire::integer_or(done, "exit_code", 0) & 0xff);
-  if (const std::string note = wire::string_or(done, "note"); !note.empty()) {
+  const bool interrupted = base::boolean_or(done, "interrupted", false);
+  run.exit_code = static_cast<int>(base::integer_or(done, "exit_code", 0) & 0xff);
+  if (const std::string note = base::string_or(done, "note"); !note.empty()) {
     add_note(run, note.substr(0, kMessageBytesMax));
   }
   if (observed.stop_cause && (interrupted || observed.children_interrupted)) {
@@ -183,14 +183,14 @@ void end_by_message(Run& run, const json& done, const Observed& observed) {
     run.exit_code.reset();
     return;
   }
-  if (wire::boolean_or(done, "ok", false)) return end_well(run, observed);
+  if (base::boolean_or(done, "ok", false)) return end_well(run, observed);
   run.status = RunStatus::kFailed;
   if (*run.exit_code == 0) run.exit_code = 1;
   const json raw = done.value("error", json::object());
   RunError failure;
-  failure.name = wire::string_or(raw, "name", "Error").substr(0, 200);
-  failure.message = wire::string_or(raw, "message").substr(0, kMessageBytesMax);
-  failure.traceback = wire::string_or(raw, "traceback").substr(0, kTracebackBytesMax);
+  failure.name = base::string_or(raw, "name", "Error").substr(0, 200);
+  failure.message = base::string_or(raw, "message").substr(0, kMessageBytesMax);
+  failure.traceback = base::string_or(raw, "traceback").substr(0, kTracebackBytesMax);
   if (observed.stop_cause) return end_stopped_with(run, failure, observed);
   failure.survived = kept(run, observed);
   failure.cause = cause_of_exception(failure, interrupted, observed);

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <memory>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sandbox/files/box_path.h"
 #include "sandbox/files/open_in_root.h"
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/run.h"
 
 namespace sandbox::box {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 
 namespace sandbox::box {
 namespace {

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "sandbox/box/id_namespace.h"
 #include "sandbox/box/obeyed_files.h"
 
@@ -333,8 +334,9 @@ base::Status narrow_host_folders(BoxSpec& spec) {
     if (reason.empty()) continue;
     log_path(folder);
     folder.writable = false;
-    spec.note += (spec.note.empty() ? "" : "; ") + place_of(folder) + " is read-only: " + reason +
-                 ", then start a new session";
+    base::append_part(spec.note,
+                      place_of(folder) + " is read-only: " + reason + ", then start a new session",
+                      "; ");
   }
   return base::done();
 }

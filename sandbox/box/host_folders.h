@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 #include "sandbox/box/plan_writer.h"
 #include "sandbox/box_spec.h"
 

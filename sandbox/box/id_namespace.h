@@ -3,8 +3,8 @@
 
 #include <sys/types.h>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 
 namespace sandbox::box {
 

@@ -16,8 +16,8 @@
 #include <iterator>
 #include <string>
 
-#include "sandbox/base/process.h"
-#include "sandbox/base/unix_socket.h"
+#include "base/process.h"
+#include "base/unix_socket.h"
 #include "sandbox/wire/zygote_protocol.h"
 
 namespace sandbox::box {

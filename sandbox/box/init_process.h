@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/wire/init_protocol.h"
 

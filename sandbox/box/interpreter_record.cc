@@ -6,9 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "sandbox/box/profile.h"
-#include "sandbox/wire/json.h"
 
 namespace sandbox::box {
 
@@ -41,14 +42,14 @@ const char* state_of(Language language) {
 base::Result<InterpreterRecord> InterpreterRecord::open(int file_fd) {
   InterpreterRecord record(file_fd);
   const std::string text = TRY(base::read_at(file_fd, 0, kBytesMax));
-  const auto value = wire::parse_json(text);
+  const auto value = base::parse_json(text);
   // None yet, or a power cut left half of it: then there is nothing to tell.
   if (!value.ok() || !value.value().is_object()) return record;
   for (const json& name : value.value().value("languages", json::array())) {
     const auto language = find_language(name.is_string() ? name.get<std::string>() : "");
     if (language) record.lost_.insert(interpreter_of(*language));
   }
-  record.why_lost_ = wire::string_or(value.value(), "why").substr(0, kWhyBytesMax);
+  record.why_lost_ = base::string_or(value.value(), "why").substr(0, kWhyBytesMax);
   if (record.why_lost_.empty()) record.why_lost_ = kNoWord;
   return record;
 }
@@ -57,7 +58,7 @@ std::string InterpreterRecord::loss() const {
   if (lost_.empty()) return "";
   std::string what;
   for (const Language language : lost_) {
-    what += std::string(what.empty() ? "" : ", ") + state_of(language);
+    base::append_part(what, state_of(language));
   }
   return "lost, because " + why_lost_ + ": " + what + "; files kept";
 }
@@ -78,7 +79,7 @@ void InterpreterRecord::ends(const std::string& why) const {
 void InterpreterRecord::write(const std::string& why) const {
   json languages = json::array();
   for (const Language language : used_) languages.push_back(name_of(language));
-  const std::string text = wire::print_json({{"languages", languages}, {"why", why}});
+  const std::string text = base::print_json({{"languages", languages}, {"why", why}});
   if (::ftruncate(file_fd_, 0) != 0) return;
   (void)!::pwrite(file_fd_, text.data(), text.size(), 0);
 }

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/run.h"
 
 namespace sandbox::box {

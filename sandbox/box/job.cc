@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
 
 namespace sandbox::box {
 
@@ -54,7 +54,7 @@ void prepare_job_files(int runs_fd) {
 }
 
 base::Status write_record(const Job& job) {
-  TRY(write_file_in(job.directory.get(), kNewRecord, wire::print_json(run_to_json(job.run))));
+  TRY(write_file_in(job.directory.get(), kNewRecord, base::print_json(run_to_json(job.run))));
   if (::renameat(job.directory.get(), kNewRecord, job.directory.get(), "record.json") != 0) {
     return Error::from_errno("rename record.json");
   }

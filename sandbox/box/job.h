@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/file_changes.h"
 #include "sandbox/box/stream_file.h"

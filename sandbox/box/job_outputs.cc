@@ -9,9 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+#include "base/shortened_text.h"
 #include "sandbox/output.h"
-#include "sandbox/shortened_text.h"
-#include "sandbox/wire/json.h"
 
 namespace sandbox::box {
 
@@ -81,7 +81,7 @@ std::string path_in_box(const Job& job, const std::string& name) {
 }
 
 std::string printed(const json& value) {
-  return value.is_string() ? value.get<std::string>() : wire::print_json(value);
+  return value.is_string() ? value.get<std::string>() : base::print_json(value);
 }
 
 // Makes it as small as a result can show it; false when it cannot. `total_bytes` is what there was
@@ -90,13 +90,14 @@ bool shorten(json& value, const Format& format, std::size_t size, std::size_t to
   if (std::string_view(format.name) == "chart") {
     for (std::size_t points = kSeriesPointsMax; points >= 4; points /= 2) {
       sample_chart(value, points);
-      if (wire::print_json(value).size() <= kChartBytesMax) return true;
+      if (base::print_json(value).size() <= kChartBytesMax) return true;
     }
     return false;
   }
   if (size <= kFormatCharactersMax) return true;
   if (!format.is_prose || !value.is_string()) return false;
-  value = shortened(value.get_ref<const std::string&>(), kFormatCharactersMax, "", total_bytes);
+  value =
+      base::shortened(value.get_ref<const std::string&>(), kFormatCharactersMax, "", total_bytes);
   return true;
 }
 
@@ -108,7 +109,7 @@ bool keep_whole(Job& job, json& output, const Format& format) {
   json shown = *member;
   const json& files = output["files"];
   const auto part = files.find(format.name);
-  const auto total_bytes = part == files.end() ? 0 : wire::integer_or(*part, "total_bytes", 0);
+  const auto total_bytes = part == files.end() ? 0 : base::integer_or(*part, "total_bytes", 0);
   const bool fits = shorten(shown, format, whole.size(), static_cast<std::size_t>(total_bytes));
   const bool is_whole = fits && shown == *member;
   // A page is to be opened, not read.
@@ -159,7 +160,7 @@ void drop_files(Job& job, const json& output, std::size_t picture_bytes) {
     for (const Format& format : kFormats) {
       const auto file = output["files"].find(format.name);
       if (file != output["files"].end()) {
-        remove_part(job, format, wire::integer_or(*file, "total_bytes", 0));
+        remove_part(job, format, base::integer_or(*file, "total_bytes", 0));
       }
     }
   }
@@ -172,7 +173,7 @@ void drop_files(Job& job, const json& output, std::size_t picture_bytes) {
 }  // namespace
 
 bool add_part(Job& job, const json& message, const std::string& blob) {
-  const Format* format = find_format(wire::string_or(message, "format"));
+  const Format* format = find_format(base::string_or(message, "format"));
   if (format == nullptr || job.run.outputs.size() >= kOutputsMax) return false;
   std::int64_t& bytes = job.parts[format->name];
   if (bytes == kDroppedPart) return false;
@@ -209,7 +210,7 @@ bool add_output(Job& job, const json& message, const std::string& blob) {
   list_formats(output);
   if (output["files"].empty()) output.erase("files");
   const std::size_t values = count_values(output);
-  const std::size_t size = wire::print_json(output).size();
+  const std::size_t size = base::print_json(output).size();
   if (job.outputs_values + values > kOutputsValuesMax ||
       job.outputs_bytes + size > kOutputsBytesMax) {
     drop_files(job, output, blob.size());

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 
 namespace sandbox::box {
 namespace {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/random_id.h"
+#include "base/fd.h"
+#include "base/random_id.h"
 
 namespace sandbox::box {
 namespace {

@@ -15,12 +15,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/process.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/process.h"
 #include "sandbox/box/box.h"
 #include "sandbox/host_capacity.h"
 #include "sandbox/wire/box_protocol.h"
-#include "sandbox/wire/json.h"
 
 namespace {
 
@@ -35,7 +35,7 @@ constexpr std::size_t kSpecBytesMax = 1 << 20;
 base::Result<BoxSpec> read_spec() {
   const std::string text = TRY(base::read_all(kSpecFd, kSpecBytesMax));
   ::close(kSpecFd);
-  const nlohmann::json value = TRY(wire::parse_json(text));
+  const nlohmann::json value = TRY(base::parse_json(text));
   return spec_from_json(value);
 }
 
@@ -51,7 +51,7 @@ base::Status check_lock() {
 base::Status say_ready(const base::Status& status) {
   const nlohmann::json line =
       status.ok() ? nlohmann::json{{"ok", true}} : wire::error_reply(status.error());
-  auto said = base::write_all(kReadyFd, wire::print_json(line) + "\n");
+  auto said = base::write_all(kReadyFd, base::print_json(line) + "\n");
   // A server that is gone by now needs no answer; its successor finds the socket.
   if (!said.ok() && said.error().os_errno != EPIPE) return said;
   ::close(kReadyFd);

@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "sandbox/base/work_budget.h"
+#include "base/work_budget.h"
 
 namespace sandbox::box {
 namespace {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sandbox/limits.h"
 
 namespace sandbox::box {

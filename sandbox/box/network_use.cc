@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+#include "base/shortened_text.h"
 #include "sandbox/box/runs.h"
-#include "sandbox/shortened_text.h"
-#include "sandbox/wire/json.h"
 
 namespace sandbox::box {
 
@@ -17,11 +17,11 @@ namespace {
 constexpr std::size_t kReasonBytesMax = 300;
 
 std::int64_t bytes_of(const json& event) {
-  return std::max<std::int64_t>(wire::integer_or(event, "used", 0), 0);
+  return std::max<std::int64_t>(base::integer_or(event, "used", 0), 0);
 }
 
 void add_use(const json& event, const std::string& host, NetworkUse& use) {
-  const std::string kind = wire::string_or(event, "event");
+  const std::string kind = base::string_or(event, "event");
   use.bytes += bytes_of(event);
   if (kind == "opened") {
     const bool known = std::find(use.allowed.begin(), use.allowed.end(), host) != use.allowed.end();
@@ -30,20 +30,21 @@ void add_use(const json& event, const std::string& host, NetworkUse& use) {
     const bool known = std::any_of(use.refused.begin(), use.refused.end(),
                                    [&host](const auto& entry) { return entry.host == host; });
     if (known || use.refused.size() == NetworkUse::kListedMax) return;
-    use.refused.push_back({host, shortened(wire::string_or(event, "reason"), kReasonBytesMax)});
+    use.refused.push_back(
+        {host, base::shortened(base::string_or(event, "reason"), kReasonBytesMax)});
   }
 }
 
 }  // namespace
 
 void Runs::network_used(const json& event) {
-  if (wire::string_or(event, "event") == "refused" &&
-      telemetry_hosts_.includes(wire::string_or(event, "host"))) {
+  if (base::string_or(event, "event") == "refused" &&
+      telemetry_hosts_.includes(base::string_or(event, "host"))) {
     return;
   }
-  const std::int64_t port = wire::integer_or(event, "port", 0);
+  const std::int64_t port = base::integer_or(event, "port", 0);
   const std::string host =
-      wire::string_or(event, "host") + (port > 0 ? ":" + std::to_string(port) : "");
+      base::string_or(event, "host") + (port > 0 ? ":" + std::to_string(port) : "");
   bool told = false;
   for (const auto& [id, job] : jobs_) {
     if (job->run.started_at_ms == 0) continue;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/box_spec.h"
 #include "sandbox/cgroup.h"
 

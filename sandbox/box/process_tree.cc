@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 
 namespace sandbox::box {
 namespace {

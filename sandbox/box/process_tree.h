@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sandbox/base/work_budget.h"
+#include "base/work_budget.h"
 
 namespace sandbox::box {
 

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
+#include "base/json.h"
 #include "sandbox/environment.h"
-#include "sandbox/wire/json.h"
 
 namespace sandbox::box {
 
@@ -28,16 +28,16 @@ base::Result<Profile> load_profile(const std::string& data_directory,
   const std::string path = data_directory + "/profiles/" + name + ".json";
   const base::UniqueFd file = TRY(base::open_file(AT_FDCWD, path, O_RDONLY | O_NONBLOCK));
   const std::string text = TRY(base::read_all(file.get(), kProfileBytesMax));
-  const json value = TRY(wire::parse_json(text));
+  const json value = TRY(base::parse_json(text));
   Profile profile;
   for (const json& part : value.value("program", json::array())) {
     if (part.is_string()) profile.program.push_back(part.get<std::string>());
   }
   if (profile.program.empty()) return base::error(Error::Kind::kInternal, path + ": no program");
-  profile.process = wire::string_or(value, "process") == "per_run" ? Profile::Process::kPerRun
+  profile.process = base::string_or(value, "process") == "per_run" ? Profile::Process::kPerRun
                                                                    : Profile::Process::kPerSession;
-  profile.copied = wire::boolean_or(value, "zygote", false);
-  profile.package = wire::string_or(value, "package");
+  profile.copied = base::boolean_or(value, "zygote", false);
+  profile.package = base::string_or(value, "package");
   const json environment = value.value("environment", json::object());
   for (const auto& [key, entry] : environment.items()) {
     if (entry.is_string()) profile.environment[key] = entry.get<std::string>();

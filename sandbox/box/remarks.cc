@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/text.h"
 #include "sandbox/box/refusals.h"
 
 namespace sandbox::box {
@@ -57,7 +58,7 @@ std::string full_disk(std::int64_t disk_mb) {
 
 void add_note(Run& run, const std::string& what) {
   if (what.empty() || run.note.find(what) != std::string::npos) return;
-  run.note += (run.note.empty() ? "" : "; ") + what;
+  base::append_part(run.note, what, "; ");
 }
 
 void add_remarks(Run& run, const BoxSpec& session, std::string_view stdout_tail,

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "base/text.h"
 #include "sandbox/box/network.h"
 #include "sandbox/box/plan.h"
 #include "sandbox/environment.h"
@@ -103,7 +104,7 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
     std::string names;
     for (const auto& [name, value] : job.request.env) {
       all[name] = value;
-      names += (names.empty() ? "" : " ") + name;
+      base::append_part(names, name, " ");
     }
     if (profile.process == Profile::Process::kPerRun) all["HUTCH_RUN_ENV"] = names;
   }

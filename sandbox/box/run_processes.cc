@@ -18,7 +18,7 @@
 #include <string>
 #include <thread>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sandbox/box/process_tree.h"
 #include "sandbox/files/box_path.h"
 

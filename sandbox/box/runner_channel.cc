@@ -11,7 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
 
 namespace sandbox::box {
 
@@ -28,7 +28,7 @@ constexpr std::size_t kHeldBytesMax = 96U << 20;
 std::size_t g_held_bytes = 0;  // one thread
 // An output lies deeper in the replies of hutch-box than in the message of its runner, by no more
 // than these levels.
-constexpr int kRunnerJsonDepthMax = wire::kJsonDepthMax - 4;
+constexpr base::JsonLimits kRunnerJson{.depth_max = base::JsonLimits{}.depth_max - 4};
 }  // namespace
 
 base::Result<std::unique_ptr<RunnerChannel>> RunnerChannel::open(EventLoop& loop, Events events,
@@ -61,7 +61,7 @@ bool RunnerChannel::is_read() const {
 
 void RunnerChannel::send(const json& message) {
   if (!is_open()) return;
-  unsent_ += wire::encode_frame('J', wire::print_json(message));
+  unsent_ += wire::encode_frame('J', base::print_json(message));
   write_some();
 }
 
@@ -143,7 +143,7 @@ void RunnerChannel::take_frames() {
       bytes_at_once_ -= std::min(bytes_at_once_, blob_.size() / 4 * 3);
       continue;
     }
-    const auto message = wire::parse_json(frame.value()->payload, kRunnerJsonDepthMax);
+    const auto message = base::parse_json(frame.value()->payload, kRunnerJson);
     if (!message.ok()) return refuse(message.error().message);
     events_.message(message.value(), std::exchange(blob_, {}));
   }

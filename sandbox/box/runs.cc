@@ -9,12 +9,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "sandbox/box/bash_state.h"
 #include "sandbox/box/job_outputs.h"
 #include "sandbox/box/remarks.h"
 #include "sandbox/box/run_processes.h"
-#include "sandbox/wire/json.h"
 
 namespace sandbox::box {
 
@@ -70,7 +71,7 @@ base::Status Runs::submit(RunRequest request) {
   if (request.background && running_behind >= kBackgroundRunsMax) {
     std::string ids;
     for (const auto& [id, job] : jobs_) {
-      if (job->request.background) ids += (ids.empty() ? "" : ", ") + id;
+      if (job->request.background) base::append_part(ids, id);
     }
     return base::error(Error::Kind::kLimit,
                        "this session already has " + std::to_string(kBackgroundRunsMax) +
@@ -257,8 +258,8 @@ Runs::CurrentJob Runs::jobs_of_worker(const Job& job, bool own) {
 void Runs::on_message(const JobPointer& job, const json& message, const std::string& blob) {
   if (!job || job->run.status != RunStatus::kRunning) return;
   // Said for an earlier run, or at no run's time.
-  if (wire::string_or(message, "run_id") != job->run.run_id) return;
-  const std::string type = wire::string_or(message, "type");
+  if (base::string_or(message, "run_id") != job->run.run_id) return;
+  const std::string type = base::string_or(message, "type");
   if ((type == "output" && !add_output(*job, message, blob)) ||
       (type == "part" && !add_part(*job, message, blob))) {
     add_note(job->run, kOutputsDropped);
@@ -367,7 +368,7 @@ void Runs::tell_what_goes_on(Job& job) {
   for (const auto& [pid, began, command] : left_processes(context_.init, since)) {
     if (!told_left_.emplace(began, pid).second) continue;
     if (told_left_.size() > kToldMax) told_left_.erase(told_left_.begin());
-    told += (told.empty() ? "" : ", ") + command + " (pid " + std::to_string(pid) + ")";
+    base::append_part(told, command + " (pid " + std::to_string(pid) + ")");
   }
   if (!told.empty()) add_note(job.run, "left running by this run: " + told + "; kill PID ends it");
 }

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/box/ending.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/file_changes.h"

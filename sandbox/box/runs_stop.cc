@@ -7,7 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
+#include "base/text.h"
 #include "sandbox/box/remarks.h"
 #include "sandbox/box/run_processes.h"
 #include "sandbox/box/runs.h"
@@ -262,7 +263,7 @@ void Runs::note_all(const std::string& what) {
 
 void Runs::tell_next(const std::string& what) {
   if (note_for_next_.find(what) != std::string::npos) return;
-  note_for_next_ += (note_for_next_.empty() ? "" : "; ") + what;
+  base::append_part(note_for_next_, what, "; ");
 }
 
 void Runs::stop_after_oom_kill() {

@@ -8,8 +8,8 @@
 #include <stop_token>
 #include <thread>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 #include "sandbox/box/event_loop.h"
 
 namespace sandbox::box {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <sstream>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 
 namespace sandbox::box {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sandbox/base/work_budget.h"
+#include "base/work_budget.h"
 
 namespace sandbox::box {
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 
 namespace sandbox::box {
 

@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/stream_file.h"
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/wire/json.h"
+#include "base/fd.h"
+#include "base/json.h"
 
 namespace sandbox::box {
 
@@ -22,7 +22,7 @@ void TelemetryHosts::read() {
   if (!file.ok()) return;
   const auto text = base::read_all(file.value().get(), kListBytesMax);
   if (!text.ok()) return;
-  const auto value = wire::parse_json(text.value());
+  const auto value = base::parse_json(text.value());
   if (!value.ok() || !value.value().is_object()) return;
   for (const json& host : value.value().value("hosts", json::array())) {
     if (!host.is_string()) continue;

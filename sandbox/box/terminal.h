@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 #include "sandbox/run.h"
 
 namespace sandbox::box {

@@ -9,8 +9,8 @@
 #include <stop_token>
 #include <vector>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/work_budget.h"
+#include "base/fd.h"
+#include "base/work_budget.h"
 #include "sandbox/box/memory_ledger.h"
 #include "sandbox/box/socket_memory.h"
 #include "sandbox/limits.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sandbox/base/work_budget.h"
+#include "base/work_budget.h"
 #include "sandbox/box/process_tree.h"
 
 namespace sandbox::box {

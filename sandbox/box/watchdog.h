@@ -9,7 +9,7 @@
 #include <optional>
 #include <stop_token>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/box/disk_room.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/side_thread.h"

@@ -9,9 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "sandbox/box/terminal.h"
 #include "sandbox/files/open_in_root.h"
-#include "sandbox/wire/json.h"
 
 namespace sandbox::box {
 
@@ -108,9 +108,9 @@ base::Status Worker::open_channel(Events events, RunnerChannel::Ends& theirs) {
   RunnerChannel::Events heard;
   heard.message = [this, tell = std::move(events.message)](const json& message,
                                                            const std::string& blob) {
-    if (wire::string_or(message, "type") == "ready") {
+    if (base::string_or(message, "type") == "ready") {
       began_ = true;
-      interrupt_by_frame_ = wire::string_or(message, "interrupt") == "frame";
+      interrupt_by_frame_ = base::string_or(message, "interrupt") == "frame";
     }
     tell(message, blob);
   };

@@ -12,7 +12,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/init_process.h"
 #include "sandbox/box/profile.h"

@@ -8,7 +8,7 @@
 
 #include <boost/asio/ip/udp.hpp>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 
 namespace sandbox::egress {
 namespace {

@@ -10,7 +10,7 @@
 #include <boost/asio/detached.hpp>
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
 
 namespace sandbox::egress {
 namespace {
@@ -27,7 +27,7 @@ BoxEvents::BoxEvents(asio::io_context& context, std::shared_ptr<Channel> box)
       refusals_left_(kRefusalsAtOnce) {}
 
 void BoxEvents::tell(const nlohmann::json& event) {
-  std::string packet = wire::print_json(event);
+  std::string packet = base::print_json(event);
   if (!box_->is_open() || (waiting_.empty() && send_now(packet))) return;
   waiting_.push_back(std::move(packet));
   if (waiting_.size() > 1) return;

@@ -6,7 +6,7 @@
 #include <boost/asio/read.hpp>
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
 
 namespace sandbox::egress {
 namespace {
@@ -69,10 +69,10 @@ Task<Credentials::Value> Credentials::read(base::UniqueFd pipe) {
   const std::size_t size = co_await asio::async_read(stream, asio::buffer(bytes), into(failure));
   if (failure != asio::error::eof) co_return value;
   bytes.resize(size);
-  const auto answer = wire::parse_json(bytes);
+  const auto answer = base::parse_json(bytes);
   if (!answer.ok() || !answer.value().is_object()) co_return value;
-  value.text = wire::string_or(answer.value(), "value");
-  value.reason = value.text.empty() ? wire::string_or(answer.value(), "error", value.reason) : "";
+  value.text = base::string_or(answer.value(), "value");
+  value.reason = value.text.empty() ? base::string_or(answer.value(), "error", value.reason) : "";
   co_return value;
 }
 

@@ -13,7 +13,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sandbox/credential.h"
 #include "sandbox/egress/asio.h"
 

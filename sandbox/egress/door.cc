@@ -11,11 +11,11 @@
 #include <boost/asio/detached.hpp>
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/unix_socket.h"
+#include "base/json.h"
+#include "base/unix_socket.h"
 #include "sandbox/box_spec.h"
 #include "sandbox/wire/build_id.h"
 #include "sandbox/wire/egress_protocol.h"
-#include "sandbox/wire/json.h"
 
 namespace sandbox::egress {
 
@@ -74,7 +74,7 @@ base::Status take_roots(Session& session, Resources& resources, const base::Uniq
 
 base::Status take_message(Session& session, Resources& resources, const json& message,
                           base::UniqueFd fd) {
-  const std::string op = wire::string_or(message, "op");
+  const std::string op = base::string_or(message, "op");
   if (op == "open" || op == "rules") {
     session.set_addresses(TRY(addresses_of(message.value("addresses", json::object()))));
     session.set_credentials(
@@ -85,7 +85,7 @@ base::Status take_message(Session& session, Resources& resources, const json& me
     session.set_proxy(TRY(proxy_from_json(message.value("proxy", json()))));
     // Once: what it has used meanwhile is not given back.
     if (op == "open") {
-      session.set_id(wire::string_or(message, "session_id"));
+      session.set_id(base::string_or(message, "session_id"));
       session.set_quota(TRY(quota_from_json(message.value("quota", json::object()))));
     }
     session.set_kept_hosts(TRY(names_in(message, "kept_hosts")));
@@ -97,14 +97,14 @@ base::Status take_message(Session& session, Resources& resources, const json& me
     return base::done();
   }
   if (op == "credential") {
-    session.take_credential(wire::string_or(message, "name"), std::move(fd));
+    session.take_credential(base::string_or(message, "name"), std::move(fd));
     return base::done();
   }
   if (op == "authority" && fd.valid()) return take_authority(session, resources, fd);
   if (op == "roots" && fd.valid()) return take_roots(session, resources, fd);
   if (op != "listener" || !fd.valid()) return base::error(Error::Kind::kInvalid, "unknown op");
-  const auto port = wire::integer_or(message, "port", 0);
-  return session.add_listener(wire::string_or(message, "kind"), static_cast<std::uint16_t>(port),
+  const auto port = base::integer_or(message, "port", 0);
+  return session.add_listener(base::string_or(message, "kind"), static_cast<std::uint16_t>(port),
                               std::move(fd));
 }
 
@@ -163,7 +163,7 @@ Task<void> Door::serve(std::shared_ptr<Channel> box) {
     if (failure) break;
     auto packet = base::receive_packet(box->native_handle(), wire::kEgressPacketBytesMax);
     if (!packet.ok() || packet.value().bytes.empty()) break;
-    const auto message = wire::parse_json(packet.value().bytes);
+    const auto message = base::parse_json(packet.value().bytes);
     if (!message.ok() || !message.value().is_object()) break;
     const auto taken =
         take_message(*session, resources_, message.value(), std::move(packet.value().fd));

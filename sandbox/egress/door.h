@@ -7,10 +7,10 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sandbox/egress/asio.h"
-#include "sandbox/egress/session.h"
 #include "sandbox/egress/resources.h"
+#include "sandbox/egress/session.h"
 
 namespace sandbox::egress {
 

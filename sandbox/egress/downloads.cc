@@ -10,8 +10,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/egress/digest.h"
-#include "sandbox/wire/json.h"
+#include "base/digest.h"
+#include "base/json.h"
+#include "base/text.h"
 
 namespace sandbox::egress {
 
@@ -26,7 +27,7 @@ constexpr std::int64_t kBodyBytesMax = std::int64_t{2} << 30;
 constexpr mode_t kKeptMode = 0600;
 
 std::string text_of_head(const KeptHead& head) {
-  std::string text = wire::print_json({{"fields", head.fields},
+  std::string text = base::print_json({{"fields", head.fields},
                                        {"fresh_seconds", head.fresh_seconds},
                                        {"must_ask", head.must_ask}});
   std::string size = std::to_string(text.size());
@@ -34,7 +35,7 @@ std::string text_of_head(const KeptHead& head) {
 }
 
 std::optional<KeptHead> head_of(const std::string& text) {
-  const auto value = wire::parse_json(text);
+  const auto value = base::parse_json(text);
   if (!value.ok() || !value.value().is_object()) return std::nullopt;
   KeptHead head;
   for (const json& field : value.value().value("fields", json::array())) {
@@ -43,23 +44,16 @@ std::optional<KeptHead> head_of(const std::string& text) {
     }
     head.fields.emplace_back(field[0].get<std::string>(), field[1].get<std::string>());
   }
-  head.fresh_seconds = wire::integer_or(value.value(), "fresh_seconds", 0);
-  head.must_ask = wire::boolean_or(value.value(), "must_ask", true);
+  head.fresh_seconds = base::integer_or(value.value(), "fresh_seconds", 0);
+  head.must_ask = base::boolean_or(value.value(), "must_ask", true);
   return head;
-}
-
-bool equal_in_any_case(std::string_view left, std::string_view right) {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) ==
-           std::tolower(static_cast<unsigned char>(b));
-  });
 }
 
 }  // namespace
 
 std::string_view KeptHead::field(std::string_view name) const {
   for (const auto& [known, value] : fields) {
-    if (equal_in_any_case(known, name)) return value;
+    if (base::lower(known) == base::lower(name)) return value;
   }
   return "";
 }
@@ -91,7 +85,8 @@ Downloads::Downloads(base::UniqueFd directory, std::int64_t bytes_most)
 std::string Downloads::key_of(std::span<const std::string> parts) {
   std::string whole;
   for (const std::string& part : parts) whole += std::to_string(part.size()) + ":" + part;
-  return sha256_in_hex(whole);
+  const auto digest = base::sha256_hex(whole);
+  return digest.ok() ? digest.value() : "";
 }
 
 std::optional<Downloads::Kept> Downloads::find(const std::string& key) {

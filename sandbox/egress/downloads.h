@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "sandbox/base/draft.h"
-#include "sandbox/base/fd.h"
+#include "base/draft.h"
+#include "base/fd.h"
 
 namespace sandbox::egress {
 

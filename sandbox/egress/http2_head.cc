@@ -1,10 +1,9 @@
 #include "sandbox/egress/http2_head.h"
 
-#include <charconv>
-
 #include <boost/beast/core/string.hpp>
 
-#include "sandbox/egress/percent_encoding.h"
+#include "base/percent_encoding.h"
+#include "base/text.h"
 
 namespace sandbox::egress {
 namespace {
@@ -12,19 +11,14 @@ namespace {
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
-std::string lower(std::string_view text) {
-  std::string lowered;
-  for (const char c : text) lowered += beast::detail::ascii_tolower(c);
-  return lowered;
-}
-
 template <bool kIsRequest>
 void add_fields(const http::header<kIsRequest, http::fields>& head, Http2Fields& fields) {
   for (const auto& field : head) {
     if (kIsRequest && field.name() == http::field::host) continue;  // it is the authority
     const auto name = field.name_string();
     const auto value = field.value();
-    fields.emplace_back(lower({name.data(), name.size()}), std::string(value.data(), value.size()));
+    fields.emplace_back(base::lower({name.data(), name.size()}),
+                        std::string(value.data(), value.size()));
   }
 }
 
@@ -87,12 +81,8 @@ std::int64_t size_of(const Http2Fields& fields) {
 }
 
 unsigned status_in(const Http2Fields& fields) {
-  unsigned status = 0;
-  if (!fields.empty() && fields.front().first == ":status") {
-    const std::string& text = fields.front().second;
-    std::from_chars(text.data(), text.data() + text.size(), status);
-  }
-  return status;
+  if (fields.empty() || fields.front().first != ":status") return 0;
+  return base::number_of<unsigned>(fields.front().second).value_or(0);
 }
 
 http::response_header<> answer_in(const Http2Fields& fields) {
@@ -121,7 +111,7 @@ Http2Fields own_answer(bool is_grpc, unsigned status, std::string_view reason, s
     return {{":status", "200"},
             {"content-type", "application/grpc"},
             {"grpc-status", std::string(grpc_status(status))},
-            {"grpc-message", percent_encoded(reason)}};
+            {"grpc-message", base::percent_encoded(reason)}};
   }
   body = std::string(reason) + "\n";
   return {{":status", std::to_string(status)},

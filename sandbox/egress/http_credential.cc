@@ -1,27 +1,17 @@
 #include "sandbox/egress/http_credential.h"
 
-#include <openssl/evp.h>
-
 #include <iterator>
 #include <string_view>
 
+#include "base/base64.h"
+#include "base/percent_encoding.h"
 #include "sandbox/egress/http_override.h"
-#include "sandbox/egress/percent_encoding.h"
 
 namespace sandbox::egress {
 namespace {
 
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
-
-std::string base64(const std::string& text) {
-  std::string encoded(4 * ((text.size() + 2) / 3) + 1, '\0');
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(encoded.data()),
-                                   reinterpret_cast<const unsigned char*>(text.data()),
-                                   static_cast<int>(text.size()));
-  encoded.resize(static_cast<std::size_t>(size));
-  return encoded;
-}
 
 std::string with_parameter(std::string_view target, const std::string& name,
                            const std::string& value) {
@@ -32,7 +22,7 @@ std::string with_parameter(std::string_view target, const std::string& name,
   while (!rest.empty()) {
     const std::string_view one = rest.substr(0, rest.find('&'));
     rest.remove_prefix(std::min(rest.size(), one.size() + 1));
-    if (one.empty() || percent_decoded(one.substr(0, one.find('='))) == name) continue;
+    if (one.empty() || base::percent_decoded(one.substr(0, one.find('='))) == name) continue;
     changed += before;
     changed += one;
     before = '&';
@@ -63,7 +53,7 @@ std::vector<std::string> add_credential(const Credential& credential, const std:
       head.set(http::field::authorization, "Bearer " + value);
       return {value};
     case Credential::Place::kBasic: {
-      const std::string encoded = base64(value);
+      const std::string encoded = base::to_base64(value);
       const std::string password = value.substr(value.find(':') + 1);
       head.erase(http::field::authorization);
       head.set(http::field::authorization, "Basic " + encoded);
@@ -74,7 +64,7 @@ std::vector<std::string> add_credential(const Credential& credential, const std:
       head.set(credential.field, value);
       return {value};
     case Credential::Place::kQuery: {
-      const std::string encoded = percent_encoded(value);
+      const std::string encoded = base::percent_encoded(value);
       const auto target = head.target();
       head.target(with_parameter({target.data(), target.size()}, credential.field, encoded));
       return {value, encoded};

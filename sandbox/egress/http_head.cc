@@ -1,12 +1,13 @@
 #include "sandbox/egress/http_head.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <string_view>
 #include <vector>
 
 #include <boost/beast/http/rfc7230.hpp>
+
+#include "base/text.h"
 
 namespace sandbox::egress {
 namespace {
@@ -27,13 +28,6 @@ constexpr http::field kHopByHop[] = {http::field::connection,
 
 std::string_view text_in(beast::string_view text) { return {text.data(), text.size()}; }
 
-template <typename Number>
-bool read_number(std::string_view text, Number& number) {
-  const char* const end = text.data() + text.size();
-  const auto [stopped, failure] = std::from_chars(text.data(), end, number);
-  return failure == std::errc() && stopped == end;
-}
-
 // "host" or "host:port", of a plain http address.
 bool take_authority(std::string_view text, Target& target) {
   const std::size_t colon = text.find(':');
@@ -41,7 +35,8 @@ bool take_authority(std::string_view text, Target& target) {
   if (!host.ok()) return false;
   target.host = std::move(host).value();
   if (colon == std::string_view::npos) return true;
-  return read_number(text.substr(colon + 1), target.port) && target.port != 0;
+  target.port = base::number_of<std::uint16_t>(text.substr(colon + 1)).value_or(0);
+  return target.port != 0;
 }
 
 }  // namespace
@@ -81,9 +76,8 @@ std::optional<Framing> framing_of(const http::header<kIsRequest, http::fields>& 
     framing.chunked = beast::iequals(head[http::field::transfer_encoding], "chunked");
     if (!framing.chunked || head.version() < 11) return std::nullopt;
   } else if (lengths == 1) {
-    std::uint64_t length = 0;
-    if (!read_number(text_in(head[http::field::content_length]), length)) return std::nullopt;
-    framing.length = length;
+    framing.length = base::number_of<std::uint64_t>(text_in(head[http::field::content_length]));
+    if (!framing.length) return std::nullopt;
   }
   return framing;
 }

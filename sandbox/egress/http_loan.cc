@@ -7,7 +7,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 
-#include "sandbox/egress/digest.h"
+#include "base/digest.h"
 #include "sandbox/egress/http_credential.h"
 #include "sandbox/egress/http_signature.h"
 
@@ -80,7 +80,9 @@ Task<std::string> HttpLoan::add_signature(Parser& parser, boost::beast::flat_buf
   if (payload->empty()) {
     const std::string reason = co_await read_body(parser, buffer);
     if (!reason.empty()) co_return reason;
-    *payload = sha256_in_hex(*body_);
+    auto digest = base::sha256_hex(*body_);
+    if (!digest.ok()) co_return digest.error().message;
+    *payload = std::move(digest).value();
     if (out.chunked() || !body_->empty()) {
       out.chunked(false);
       out.content_length(body_->size());
@@ -89,7 +91,9 @@ Task<std::string> HttpLoan::add_signature(Parser& parser, boost::beast::flat_buf
   // An answer that cannot be read cannot be looked through either.
   out.set(http::field::accept_encoding, "identity");
   is_told_ = !key->token.empty();
-  redactor_.emplace(sign(*key, *scope, *payload, std::time(nullptr), out));
+  auto secrets = sign(*key, *scope, *payload, std::time(nullptr), out);
+  if (!secrets.ok()) co_return secrets.error().message;
+  redactor_.emplace(std::move(secrets).value());
   co_return "";
 }
 

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <iterator>
 
+#include "base/text.h"
+
 namespace sandbox::egress {
 namespace {
 
@@ -18,11 +20,8 @@ bool is_override(std::string_view name) {
 }  // namespace
 
 std::string folded_name(std::string_view name) {
-  std::string letters(name);
-  for (char& letter : letters) {
-    letter =
-        letter == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  }
+  std::string letters = base::lower(name);
+  std::replace(letters.begin(), letters.end(), '_', '-');
   return letters;
 }
 

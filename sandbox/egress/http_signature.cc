@@ -8,9 +8,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/egress/digest.h"
-#include "sandbox/egress/percent_encoding.h"
-#include "sandbox/wire/json.h"
+#include "base/digest.h"
+#include "base/json.h"
+#include "base/percent_encoding.h"
+#include "base/text.h"
 
 namespace sandbox::egress {
 namespace {
@@ -29,33 +30,17 @@ std::string_view text_of_field(const SigningHead& head, const char* name) {
   return {value.data(), value.size()};
 }
 
-std::string lower(std::string_view text) {
-  std::string small(text);
-  std::transform(small.begin(), small.end(), small.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return small;
-}
-
-std::vector<std::string_view> split(std::string_view text, char mark) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t end = text.find(mark);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 // Returns each name and value of the target's query, decoded.
 std::vector<std::pair<std::string, std::string>> parameters_of(std::string_view target) {
   std::vector<std::pair<std::string, std::string>> parameters;
   const std::size_t mark = target.find('?');
   if (mark == std::string_view::npos) return parameters;
-  for (const std::string_view one : split(target.substr(mark + 1), '&')) {
+  for (const std::string_view one : base::split(target.substr(mark + 1), '&')) {
     if (one.empty()) continue;
     const std::size_t equals = std::min(one.find('='), one.size());
     const std::string_view value = one.substr(std::min(one.size(), equals + 1));
-    parameters.emplace_back(percent_decoded(one.substr(0, equals)), percent_decoded(value));
+    parameters.emplace_back(base::percent_decoded(one.substr(0, equals)),
+                            base::percent_decoded(value));
   }
   return parameters;
 }
@@ -63,13 +48,13 @@ std::vector<std::pair<std::string, std::string>> parameters_of(std::string_view 
 std::string canonical_query(std::string_view target) {
   auto parameters = parameters_of(target);
   for (auto& [name, value] : parameters) {
-    name = percent_encoded(name);
-    value = percent_encoded(value);
+    name = base::percent_encoded(name);
+    value = base::percent_encoded(value);
   }
   std::sort(parameters.begin(), parameters.end());
   std::string query;
   for (const auto& [name, value] : parameters) {
-    query += (query.empty() ? "" : "&") + name + "=" + value;
+    base::append_part(query, name + "=" + value, "&");
   }
   return query;
 }
@@ -77,9 +62,10 @@ std::string canonical_query(std::string_view target) {
 std::string canonical_path(std::string_view target, const std::string& service) {
   const std::string_view path = target.substr(0, target.find('?'));
   std::string canonical;
-  for (const std::string_view part : split(path, '/')) {
-    const std::string once =
-        service == kStorage ? percent_encoded(percent_decoded(part)) : percent_encoded(part);
+  for (const std::string_view part : base::split(path, '/')) {
+    const std::string once = service == kStorage
+                                 ? base::percent_encoded(base::percent_decoded(part))
+                                 : base::percent_encoded(part);
     canonical += (part.data() == path.data() ? "" : "/") + once;
   }
   return canonical.empty() ? "/" : canonical;
@@ -94,8 +80,8 @@ std::string without_signature(std::string_view target) {
   if (mark == std::string_view::npos) return std::string(target);
   std::string left(target.substr(0, mark));
   char before = '?';
-  for (const std::string_view one : split(target.substr(mark + 1), '&')) {
-    const std::string name = lower(percent_decoded(one.substr(0, one.find('='))));
+  for (const std::string_view one : base::split(target.substr(mark + 1), '&')) {
+    const std::string name = base::lower(base::percent_decoded(one.substr(0, one.find('='))));
     if (std::find(std::begin(kOfSignature), std::end(kOfSignature), name) !=
         std::end(kOfSignature)) {
       continue;
@@ -122,7 +108,7 @@ std::string trimmed(std::string_view value) {
 std::map<std::string, std::string> signed_fields(const SigningHead& head) {
   std::map<std::string, std::string> fields;
   for (const auto& field : head) {
-    const std::string name = lower({field.name_string().data(), field.name_string().size()});
+    const std::string name = base::lower({field.name_string().data(), field.name_string().size()});
     if (name != "host" && name != "content-type" && !name.starts_with("x-amz-")) continue;
     const std::string value = trimmed({field.value().data(), field.value().size()});
     const auto [known, is_new] = fields.emplace(name, value);
@@ -140,7 +126,7 @@ std::string moment(std::time_t now) {
 }
 
 std::optional<SigningScope> scope_in(std::string_view credential) {
-  const auto parts = split(credential, '/');
+  const auto parts = base::split(credential, '/');
   if (parts.size() != 5 || parts[4] != kScopeEnd) return std::nullopt;
   return SigningScope{std::string(parts[2]), std::string(parts[3])};
 }
@@ -150,13 +136,13 @@ std::optional<SigningScope> scope_in(std::string_view credential) {
 std::optional<SigningKey> signing_key_of(const std::string& value) {
   SigningKey key;
   if (value.starts_with('{')) {
-    const auto printed = wire::parse_json(value);
+    const auto printed = base::parse_json(value);
     if (!printed.ok() || !printed.value().is_object()) return std::nullopt;
-    key.id = wire::string_or(printed.value(), "AccessKeyId");
-    key.secret = wire::string_or(printed.value(), "SecretAccessKey");
-    key.token = wire::string_or(printed.value(), "SessionToken");
+    key.id = base::string_or(printed.value(), "AccessKeyId");
+    key.secret = base::string_or(printed.value(), "SecretAccessKey");
+    key.token = base::string_or(printed.value(), "SessionToken");
   } else {
-    const auto parts = split(value, ':');
+    const auto parts = base::split(value, ':');
     if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
     key.id = parts[0];
     key.secret = parts[1];
@@ -175,13 +161,13 @@ std::optional<SigningScope> signing_scope_of(const SigningHead& head, std::strin
     if (auto scope = scope_in(rest.substr(0, rest.find_first_of(", ")))) return scope;
   }
   for (const auto& [name, value] : parameters_of({head.target().data(), head.target().size()})) {
-    if (lower(name) != "x-amz-credential") continue;
+    if (base::lower(name) != "x-amz-credential") continue;
     if (auto scope = scope_in(value)) return scope;
   }
   constexpr std::string_view kAmazon = ".amazonaws.com";
   if (!host.ends_with(kAmazon)) return std::nullopt;
   host.remove_suffix(kAmazon.size());
-  const auto labels = split(host, '.');
+  const auto labels = base::split(host, '.');
   // "s3" and "bucket.s3" are those of the first region.
   if (labels.back() == kStorage) return SigningScope{"us-east-1", std::string(kStorage)};
   if (labels.size() < 2) return SigningScope{"us-east-1", std::string(labels.back())};
@@ -195,8 +181,9 @@ std::optional<std::string> payload_told_by(const SigningHead& head, const Signin
   return told;
 }
 
-std::vector<std::string> sign(const SigningKey& key, const SigningScope& scope,
-                              const std::string& payload, std::time_t now, SigningHead& head) {
+base::Result<std::vector<std::string>> sign(const SigningKey& key, const SigningScope& scope,
+                                            const std::string& payload, std::time_t now,
+                                            SigningHead& head) {
   const std::string date_and_time = moment(now);
   const std::string date = date_and_time.substr(0, date_and_time.find('T'));
   head.target(without_signature({head.target().data(), head.target().size()}));
@@ -211,7 +198,7 @@ std::vector<std::string> sign(const SigningKey& key, const SigningScope& scope,
   std::string names;
   for (const auto& [name, value] : signed_fields(head)) {
     fields += name + ":" + value + "\n";
-    names += (names.empty() ? "" : ";") + name;
+    base::append_part(names, name, ";");
   }
   const std::string request =
       std::string(head.method_string()) + "\n" + canonical_path(target, scope.service) + "\n" +
@@ -219,13 +206,13 @@ std::vector<std::string> sign(const SigningKey& key, const SigningScope& scope,
   const std::string whole_scope =
       date + "/" + scope.region + "/" + scope.service + "/" + std::string(kScopeEnd);
   const std::string to_sign = std::string(kAlgorithm) + "\n" + date_and_time + "\n" + whole_scope +
-                              "\n" + sha256_in_hex(request);
-  std::string signing = hmac_sha256("AWS4" + key.secret, date);
+                              "\n" + TRY(base::sha256_hex(request));
+  std::string signing = TRY(base::hmac_sha256("AWS4" + key.secret, date));
   for (const std::string_view part :
        {std::string_view(scope.region), std::string_view(scope.service), kScopeEnd}) {
-    signing = hmac_sha256(signing, part);
+    signing = TRY(base::hmac_sha256(signing, part));
   }
-  const std::string signature = in_hex(hmac_sha256(signing, to_sign));
+  const std::string signature = base::in_hex(TRY(base::hmac_sha256(signing, to_sign)));
   head.set("Authorization", std::string(kAlgorithm) + " Credential=" + key.id + "/" + whole_scope +
                                 ", SignedHeaders=" + names + ", Signature=" + signature);
   std::vector<std::string> secrets{key.secret, signature};

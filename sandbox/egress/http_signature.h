@@ -11,6 +11,8 @@
 #include <boost/beast/http/fields.hpp>
 #include <boost/beast/http/message.hpp>
 
+#include "base/result.h"
+
 namespace sandbox::egress {
 
 struct SigningKey {
@@ -41,8 +43,8 @@ std::optional<std::string> payload_told_by(const boost::beast::http::request_hea
 
 // Signs the request, in place of any signature that is there. `head` has the host and the target as
 // they are sent. Returns the secrets that no answer may bring back.
-std::vector<std::string> sign(const SigningKey& key, const SigningScope& scope,
-                              const std::string& payload, std::time_t now,
-                              boost::beast::http::request_header<>& head);
+base::Result<std::vector<std::string>> sign(const SigningKey& key, const SigningScope& scope,
+                                            const std::string& payload, std::time_t now,
+                                            boost::beast::http::request_header<>& head);
 
 }  // namespace sandbox::egress

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sandbox/egress/posture.h"
 
 namespace sandbox::egress {

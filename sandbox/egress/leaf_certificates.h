@@ -11,7 +11,7 @@
 #include <boost/asio/ssl/context.hpp>
 #include <openssl/types.h>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/egress/asio.h"
 
 namespace sandbox::egress {

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -21,10 +20,11 @@
 #include <optional>
 #include <string_view>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/name_service.h"
-#include "sandbox/base/process.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/name_service.h"
+#include "base/process.h"
+#include "base/result.h"
+#include "base/text.h"
 #include "sandbox/egress/asio.h"
 #include "sandbox/egress/door.h"
 #include "sandbox/egress/downloads.h"
@@ -37,9 +37,8 @@ using namespace sandbox;
 using base::Error;
 
 base::Status become(std::string_view id) {
-  uid_t uid = 0;
-  const auto [end, failure] = std::from_chars(id.data(), id.data() + id.size(), uid);
-  if (failure != std::errc() || end != id.data() + id.size() || uid == 0) {
+  const uid_t uid = base::number_of<uid_t>(id).value_or(0);
+  if (uid == 0) {
     return base::error(Error::Kind::kInvalid, "--uid must be the id of a user other than root");
   }
   if (::setgroups(0, nullptr) != 0) return Error::from_errno("setgroups");
@@ -58,10 +57,8 @@ std::optional<std::string_view> option(int argc, char** argv, std::string_view n
 }
 
 std::int64_t downloads_mb(int argc, char** argv) {
-  const std::string_view text = option(argc, argv, wire::kEgressDownloadsMb).value_or("0");
-  std::int64_t megabytes = 0;
-  std::from_chars(text.data(), text.data() + text.size(), megabytes);
-  return megabytes;
+  const auto text = option(argc, argv, wire::kEgressDownloadsMb);
+  return base::number_of<std::int64_t>(text.value_or("")).value_or(0);
 }
 
 base::Status give_up_rights(int argc, char** argv) {

@@ -1,7 +1,7 @@
 // Restricts what hutch-egress may still do.
 #pragma once
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 namespace sandbox::egress {
 

@@ -1,12 +1,12 @@
 #include "sandbox/egress/proxy.h"
 
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include <boost/asio/write.hpp>
 
+#include "base/text.h"
 #include "sandbox/egress/http_relay.h"
 #include "sandbox/egress/inside.h"
 #include "sandbox/egress/session.h"
@@ -25,14 +25,9 @@ std::optional<Authority> authority_of(std::string_view target) {
   const std::size_t colon = target.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
   auto host = canonical_host(target.substr(0, colon));
-  Authority authority;
-  const char* const end = target.data() + target.size();
-  const auto [stopped, failure] = std::from_chars(target.data() + colon + 1, end, authority.port);
-  if (!host.ok() || failure != std::errc() || stopped != end || authority.port == 0) {
-    return std::nullopt;
-  }
-  authority.host = std::move(host).value();
-  return authority;
+  const auto port = base::number_of<std::uint16_t>(target.substr(colon + 1));
+  if (!host.ok() || !port || *port == 0) return std::nullopt;
+  return Authority{std::move(host).value(), *port};
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 #include <boost/asio/post.hpp>
 #include <nlohmann/json.hpp>
 
+#include "sandbox/egress/addresses.h"
 #include "sandbox/egress/direct.h"
 #include "sandbox/egress/proxy.h"
-#include "sandbox/egress/addresses.h"
 #include "sandbox/egress/upstream.h"
 #include "sandbox/egress/upstream_proxy.h"
 #include "sandbox/run.h"

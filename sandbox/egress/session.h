@@ -12,9 +12,9 @@
 
 #include <boost/asio/ip/udp.hpp>
 
+#include "base/fd.h"
+#include "base/result.h"
 #include "sandbox/address_range.h"
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
 #include "sandbox/egress/asio.h"
 #include "sandbox/egress/box_events.h"
 #include "sandbox/egress/connection.h"

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 namespace sandbox::files {
 

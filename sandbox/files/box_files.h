@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 #include "sandbox/files/acting_ids.h"
 #include "sandbox/files/box_path.h"
 

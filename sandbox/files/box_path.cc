@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
-#include <system_error>
 #include <vector>
 
+#include "base/text.h"
 #include "sandbox/files/open_in_root.h"
 
 namespace sandbox::files {
@@ -81,9 +80,7 @@ std::size_t character_bytes(std::string_view text, std::size_t at) {
 // -1 when `text` does not begin with \xHH.
 int escaped_byte(std::string_view text) {
   if (text.size() < 4 || !text.starts_with("\\x")) return -1;
-  int byte = 0;
-  const auto [end, failure] = std::from_chars(text.data() + 2, text.data() + 4, byte, 16);
-  return failure == std::errc() && end == text.data() + 4 ? byte : -1;
+  return base::number_of<int>(text.substr(2, 2), 16).value_or(-1);
 }
 
 // Undoes escape_path(). Text that escape_path() never makes stays as it is.

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 namespace sandbox::files {
 

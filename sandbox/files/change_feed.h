@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sandbox/files/acting_ids.h"
 
 struct inotify_event;

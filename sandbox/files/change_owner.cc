@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sandbox/base/draft.h"
+#include "base/draft.h"
 #include "sandbox/files/open_in_root.h"
 #include "sandbox/files/tree_walk.h"
 

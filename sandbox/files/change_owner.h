@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 namespace sandbox::files {
 

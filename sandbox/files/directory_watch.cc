@@ -12,7 +12,7 @@
 #include <climits>
 #include <cstring>
 
-#include "sandbox/base/draft.h"
+#include "base/draft.h"
 #include "sandbox/files/box_path.h"
 #include "sandbox/files/open_in_root.h"
 #include "sandbox/files/tree_walk.h"

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 #include "sandbox/files/box_files.h"
 
 namespace sandbox::files {

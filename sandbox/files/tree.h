@@ -6,8 +6,8 @@
 #include <stop_token>
 #include <string>
 
-#include "sandbox/base/result.h"
-#include "sandbox/base/work_budget.h"
+#include "base/result.h"
+#include "base/work_budget.h"
 
 namespace sandbox::files {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sandbox/files/open_in_root.h"
 
 namespace sandbox::files {

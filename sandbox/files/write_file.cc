@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "sandbox/base/draft.h"
+#include "base/draft.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
 #include "sandbox/files/open_in_root.h"

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "sandbox/base/random_id.h"
+#include "base/random_id.h"
+#include "base/text.h"
 #include "sandbox/probe/host.h"
 
 namespace sandbox::probe {
@@ -46,7 +47,7 @@ std::vector<std::string> controllers_within_reach(const Host& host, const Mount&
     if (::access((host.at(above) + "/cgroup.subtree_control").c_str(), W_OK) != 0) break;
     highest = above;
   }
-  return words_of(host.read(highest + "/cgroup.controllers"));
+  return base::words_of(host.read(highest + "/cgroup.controllers"));
 }
 
 Hierarchy look_at(const Host& host, const Mount& mount, std::vector<std::string> controllers,
@@ -72,7 +73,7 @@ std::vector<Hierarchy> hierarchies(const Host& host) {
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    auto controllers = words_of(line.substr(first + 1, second - first - 1), ',');
+    auto controllers = base::words_of(line.substr(first + 1, second - first - 1), ',');
     const bool version2 = line.starts_with("0::");
     const auto mount = std::find_if(mounts.begin(), mounts.end(), [&](const Mount& candidate) {
       return version2 ? candidate.type == "cgroup2"
@@ -125,9 +126,9 @@ Finding cgroups(const Host& host) {
     if (one != usable.end()) have.push_back(name + " (" + one->second + ")");
     if (one == usable.end()) lack.push_back(name);
   }
-  if (lack.empty()) return {"cgroups", State::kGood, "may be made: " + join(have, ", "), ""};
-  std::string detail = found.empty() ? "none mounted" : "not usable: " + join(lack, ", ");
-  if (!have.empty()) detail += "; usable: " + join(have, ", ");
+  if (lack.empty()) return {"cgroups", State::kGood, "may be made: " + base::join(have), ""};
+  std::string detail = found.empty() ? "none mounted" : "not usable: " + base::join(lack);
+  if (!have.empty()) detail += "; usable: " + base::join(have);
   if (have.empty() && !closed.empty()) detail += "; no cgroup may be made in " + closed.front();
   return {"cgroups", State::kWeaker, detail, remedy_for(host, found)};
 }

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 #include <system_error>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
+#include "base/text.h"
 
 namespace sandbox::probe {
 
@@ -35,7 +35,7 @@ std::string Host::read(const std::string& path) const {
 }
 
 std::vector<std::string> Host::lines(const std::string& path) const {
-  return words_of(read(path), '\n');
+  return base::words_of(read(path), '\n');
 }
 
 bool Host::has(const std::string& path) const { return ::access(at(path).c_str(), F_OK) == 0; }
@@ -47,21 +47,6 @@ std::string Host::real(const std::string& path) const {
   return found.starts_with(root_) ? found.substr(root_.size()) : found;
 }
 
-std::vector<std::string> words_of(const std::string& text, char separator) {
-  std::vector<std::string> words;
-  std::istringstream stream(text);
-  for (std::string word; std::getline(stream, word, separator);) {
-    if (!word.empty()) words.push_back(word);
-  }
-  return words;
-}
-
-std::string join(const std::vector<std::string>& words, const std::string& separator) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
-  return text;
-}
-
 bool contains(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
@@ -70,10 +55,10 @@ std::vector<Mount> mounts_of(const Host& host) {
   std::vector<Mount> mounts;
   for (const std::string& line : host.lines("/proc/self/mountinfo")) {
     // "id parent major:minor root target options [optional...] - type source superoptions"
-    const auto fields = words_of(line);
+    const auto fields = base::words_of(line);
     const auto dash = std::find(fields.begin(), fields.end(), "-");
     if (dash - fields.begin() < 6 || fields.end() - dash < 4) continue;
-    mounts.push_back({fields[3], fields[4], *(dash + 1), words_of(*(dash + 3), ',')});
+    mounts.push_back({fields[3], fields[4], *(dash + 1), base::words_of(*(dash + 3), ',')});
   }
   return mounts;
 }

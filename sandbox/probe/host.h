@@ -34,8 +34,6 @@ class Host {
   uid_t uid_;
 };
 
-std::vector<std::string> words_of(const std::string& text, char separator = ' ');
-std::string join(const std::vector<std::string>& words, const std::string& separator = " ");
 bool contains(const std::vector<std::string>& words, const std::string& word);
 
 // One line of /proc/self/mountinfo (proc_pid_mountinfo(5)).

@@ -10,6 +10,7 @@
 
 #include <cerrno>
 
+#include "base/text.h"
 #include "sandbox/probe/host.h"
 
 namespace sandbox::probe {
@@ -55,8 +56,8 @@ Finding system_calls() {
       missing.push_back(std::string(call.name) + " (Linux " + call.since + ")");
     }
   }
-  if (missing.empty()) return {"system calls", State::kGood, join(good), ""};
-  return {"system calls", State::kMissing, "not there or forbidden: " + join(missing, ", "),
+  if (missing.empty()) return {"system calls", State::kGood, base::join(good, " "), ""};
+  return {"system calls", State::kMissing, "not there or forbidden: " + base::join(missing),
           "use Linux 5.9 or newer; in a container, start it with a seccomp profile that allows "
           "them (docker run --security-opt seccomp=unconfined)"};
 }
@@ -83,9 +84,10 @@ Finding seccomp(const Host& host) {
     return {"seccomp", State::kMissing, "not in this kernel: system calls cannot be filtered",
             "use a kernel with CONFIG_SECCOMP_FILTER=y"};
   }
-  const auto actions = words_of(host.read("/proc/sys/kernel/seccomp/actions_avail"));
+  const auto actions = base::words_of(host.read("/proc/sys/kernel/seccomp/actions_avail"));
   if (!actions.empty() && !contains(actions, "kill_process")) {
-    return {"seccomp", State::kMissing, "cannot kill a whole process (only " + join(actions) + ")",
+    return {"seccomp", State::kMissing,
+            "cannot kill a whole process (only " + base::join(actions, " ") + ")",
             "use Linux 4.14 or newer"};
   }
   return {"seccomp", State::kGood,

@@ -1,5 +1,5 @@
 // Whether namespaces may be made and a fresh /proc mounted in them.
-#include "sandbox/base/process.h"
+#include "base/process.h"
 #include "sandbox/probe/host.h"
 
 namespace sandbox::probe {

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "sandbox/probe/host.h"
-#include "sandbox/wire/json.h"
 
 namespace sandbox::probe {
 
@@ -88,7 +88,7 @@ std::string to_json(const std::vector<Finding>& findings) {
                    {"remedy", finding.remedy}});
     if (finding.level) all.back()["level"] = name_of(*finding.level);
   }
-  return wire::print_json(all);
+  return base::print_json(all);
 }
 
 }  // namespace sandbox::probe

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/text.h"
 #include "sandbox/probe/host.h"
 
 namespace sandbox::probe {
@@ -25,7 +26,7 @@ std::vector<std::string> others_in_path(const Host& host, const std::string& use
   const std::string name = used.substr(used.rfind('/'));
   std::vector<std::string> known = {host.real(used)};
   std::vector<std::string> others;
-  for (const std::string& directory : words_of(host.search_path(), ':')) {
+  for (const std::string& directory : base::words_of(host.search_path(), ':')) {
     if (!directory.starts_with('/') || others.size() == kNamedMax) continue;
     const std::string real = host.real(directory + name);
     if (real.empty() || contains(known, real)) continue;
@@ -44,9 +45,9 @@ std::string words_about_others(const Host& host, const std::string& used) {
   }
   std::string words;
   if (!hidden.empty()) {
-    words += "; not " + join(hidden, ", ") + ": outside of /usr, which is all that sessions see";
+    words += "; not " + base::join(hidden) + ": outside of /usr, which is all that sessions see";
   }
-  if (!seen.empty()) words += "; " + join(seen, ", ") + " only where code starts it by name";
+  if (!seen.empty()) words += "; " + base::join(seen) + " only where code starts it by name";
   return words;
 }
 
@@ -118,7 +119,7 @@ std::string seen_elsewhere(const Host& host, const std::vector<std::string>& nam
     }
   }
   if (seen.empty()) return "";
-  return "; not used: " + join(seen, ", ") +
+  return "; not used: " + base::join(seen) +
          ": of another Python, or in a home, and sessions have their own";
 }
 
@@ -148,12 +149,13 @@ Finding packages(const Host& host) {
     }
   }
   const char* layer = "Python packages";
-  if (missing.empty()) return {layer, State::kGood, join(there), ""};
+  if (missing.empty()) return {layer, State::kGood, base::join(there, " "), ""};
   return {layer, State::kWeaker,
-          "missing: " + join(missing) + (there.empty() ? "" : "; there: " + join(there)) +
+          "missing: " + base::join(missing, " ") +
+              (there.empty() ? "" : "; there: " + base::join(there, " ")) +
               seen_elsewhere(host, missing),
           "hutch environments build, which brings these and a hundred more; or apt install " +
-              join(install)};
+              base::join(install, " ")};
 }
 
 Finding notebook(const Host& host) {

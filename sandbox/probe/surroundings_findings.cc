@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "base/text.h"
 #include "sandbox/probe/host.h"
 
 namespace sandbox::probe {
@@ -41,7 +42,7 @@ Finding ptrace(const Host& host) {
 Finding core_dumps(const Host& host) {
   const std::string pattern = host.read("/proc/sys/kernel/core_pattern");
   if (!pattern.starts_with('|')) return {"core dumps", State::kGood, "off in sessions", ""};
-  const auto words = words_of(pattern.substr(1));
+  const auto words = base::words_of(pattern.substr(1));
   return {"core dumps", State::kGood,
           "off in sessions: a crash there does not start the host's program (" +
               (words.empty() ? "none named" : words.front()) + ")",

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
 
 namespace sandbox::wire {
 namespace {
@@ -33,10 +33,11 @@ nlohmann::json error_reply(const base::Error& failure) {
 }
 
 base::Status check_reply(const nlohmann::json& reply) {
-  if (boolean_or(reply, "ok", false)) return base::done();
-  const std::string kind = string_or(reply, "kind", "internal");
-  base::Error failure = base::error(Kind::kInternal, string_or(reply, "message", "no message"));
-  failure.os_errno = static_cast<int>(integer_or(reply, "os_errno", 0));
+  if (base::boolean_or(reply, "ok", false)) return base::done();
+  const std::string kind = base::string_or(reply, "kind", "internal");
+  base::Error failure =
+      base::error(Kind::kInternal, base::string_or(reply, "message", "no message"));
+  failure.os_errno = static_cast<int>(base::integer_or(reply, "os_errno", 0));
   for (const auto& [value, name] : kKinds) {
     if (kind == name) failure.kind = value;
   }

@@ -50,7 +50,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 namespace sandbox::wire {
 

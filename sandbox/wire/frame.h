@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 namespace sandbox::wire {
 

@@ -20,8 +20,8 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/process.h"
-#include "sandbox/base/random_id.h"
+#include "base/process.h"
+#include "base/random_id.h"
 #include "sandbox/box/plan.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/session_lock.h"

@@ -7,10 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "mcp/auth/bearer.h"
 #include "mcp/auth/jwt.h"
 #include "mcp/auth/key_source.h"
-#include "mcp/base64.h"
 
 namespace {
 
@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       (void)mcp::auth::check_claims(jwt->claims, {"https://i", "https://r/mcp"}, 1e9);
     }
   }
-  if (const auto text = mcp::from_base64url(bytes)) require(text->size() == size * 3 / 4);
+  if (const auto text = base::from_base64url(bytes)) require(text->size() == size * 3 / 4);
   const std::string resource = mcp::auth::canonical_resource(bytes);
   require(resource.size() <= size);
   (void)mcp::auth::read_key_set(bytes);

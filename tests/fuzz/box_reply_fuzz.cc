@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "sandbox/run.h"
-#include "sandbox/wire/json.h"
 #include "tools/run_view.h"
 
 namespace {
@@ -21,7 +21,7 @@ std::string stream_of(const std::uint8_t* data, std::size_t size) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto reply = sandbox::wire::parse_json({reinterpret_cast<const char*>(data), size});
+  const auto reply = base::parse_json({reinterpret_cast<const char*>(data), size});
   if (!reply.ok()) return 0;
   const auto run = sandbox::run_from_json(reply.value());
   if (!run.ok()) return 0;
@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const tools::RunView view{"session_x", run.value(), read, offset, offset};
     const auto structured = tools::structured_run(view);
     // A client's JSON parser must be able to read it: UTF-8 in every string.
-    const auto again = sandbox::wire::parse_json(sandbox::wire::print_json(structured));
+    const auto again = base::parse_json(base::print_json(structured));
     if (!again.ok()) std::abort();
     (void)tools::text_of_run(structured);
   }

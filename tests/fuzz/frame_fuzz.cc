@@ -6,10 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "sandbox/run.h"
 #include "sandbox/wire/box_protocol.h"
 #include "sandbox/wire/frame.h"
-#include "sandbox/wire/json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (!frame.ok()) return 0;
       if (!frame.value()) break;
       payload_bytes += frame.value()->payload.size();
-      const auto value = sandbox::wire::parse_json(frame.value()->payload);
+      const auto value = base::parse_json(frame.value()->payload);
       if (!value.ok()) continue;
       (void)sandbox::run_from_json(value.value());
       (void)sandbox::request_from_json(value.value());

@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
-#include "tools/base64.h"
+#include "base/base64.h"
+#include "base/json.h"
 #include "tools/text_window.h"
 
 namespace {
@@ -28,9 +28,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(tools::broken_start(bytes) <= bytes.size());
   const std::string text = tools::to_utf8(bytes);
   require(tools::to_utf8(text) == text);
-  require(sandbox::wire::parse_json(sandbox::wire::print_json(text)).ok());
-  const auto back = tools::from_base64(tools::to_base64(bytes));
-  require(back.ok() && back.value() == bytes);
-  (void)tools::from_base64(bytes);
+  require(base::parse_json(base::print_json(text)).ok());
+  const auto back = base::from_base64_lines(base::to_base64(bytes));
+  require(back == bytes);
+  (void)base::from_base64_lines(bytes);
   return 0;
 }

@@ -6,12 +6,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "sandbox/box/ending.h"
 #include "sandbox/box/job_outputs.h"
-#include "sandbox/wire/json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto message = sandbox::wire::parse_json({reinterpret_cast<const char*>(data), size});
+  const auto message = base::parse_json({reinterpret_cast<const char*>(data), size});
   if (!message.ok()) return 0;
   sandbox::box::Job job;
   job.run.run_id = "run_00000000000000000000000000000000";
@@ -22,8 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     sandbox::box::end_by_message(job.run, message.value(), {});
     if (!sandbox::is_terminal(job.run.status)) std::abort();
   }
-  const auto printed = sandbox::wire::print_json(sandbox::run_to_json(job.run));
-  const auto again = sandbox::wire::parse_json(printed);
+  const auto printed = base::print_json(sandbox::run_to_json(job.run));
+  const auto again = base::parse_json(printed);
   if (message.value().is_object() && again.ok() && !sandbox::run_from_json(again.value()).ok()) {
     std::abort();
   }

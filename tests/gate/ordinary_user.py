@@ -18,7 +18,7 @@ import time
 import apparmor
 from suites import Tree
 
-SOURCES = ("CMakeLists.txt", "mcp", "sandbox", "sessions", "share", "tools", "tests", "examples", "packaging")
+SOURCES = ("CMakeLists.txt", "base", "mcp", "sandbox", "sessions", "share", "tools", "tests", "examples", "packaging")
 NOT_COPIED = shutil.ignore_patterns("CMakeFiles", "*.a", "generated", ".ninja*", "Testing", "__pycache__")
 END_SECONDS = 30
 PLACES = (os.environ.get("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm")

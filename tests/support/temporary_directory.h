@@ -10,7 +10,7 @@
 #include <iterator>
 #include <string>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 
 class TemporaryDirectory {
  public:

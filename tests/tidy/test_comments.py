@@ -4,7 +4,7 @@ import pathlib
 import re
 
 TREE = pathlib.Path(__file__).parents[2]
-FOLDERS = ("mcp", "sandbox", "sessions", "share", "tools")
+FOLDERS = ("base", "mcp", "sandbox", "sessions", "share", "tools")
 NO_SUBJECT = re.compile(r"(Of|What|Those|The same)\b")
 
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 TREE = pathlib.Path(__file__).parents[2]
-FOLDERS = ("mcp", "sandbox", "sessions", "share", "tools", "tests")
+FOLDERS = ("base", "mcp", "sandbox", "sessions", "share", "tools", "tests")
 
 
 def clang_format(*arguments, text=None):

@@ -3,7 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "sessions/boxes.h"
 #include "sessions/network_changes.h"
 #include "sessions/sessions.h"
@@ -30,7 +31,7 @@ base::Result<std::vector<sandbox::NetworkRule>> rules_in(const std::vector<std::
 
 std::string list_of(const std::vector<sandbox::NetworkRule>& rules) {
   std::string text;
-  for (const auto& rule : rules) text += (text.empty() ? "" : ", ") + sandbox::text_of(rule);
+  for (const auto& rule : rules) base::append_part(text, sandbox::text_of(rule));
   return text;
 }
 
@@ -49,7 +50,7 @@ base::Result<int> allow(Application& app, const AllowOptions& options) {
                  {"allowed", !options.take_back},
                  {"holds", later.empty() ? "now" : "next_start"}};
     if (!later.empty()) said["reason"] = later;
-    std::cout << sandbox::wire::print_json(said) << "\n";
+    std::cout << base::print_json(said) << "\n";
     return 0;
   }
   std::cout << options.session << (options.take_back ? " may not reach " : " may reach ")

@@ -8,9 +8,9 @@
 
 #include <spdlog/spdlog.h>
 
+#include "base/clock.h"
+#include "base/process.h"
 #include "mcp/worker_pool.h"
-#include "sandbox/base/clock.h"
-#include "sandbox/base/process.h"
 #include "sandbox/environment.h"
 #include "sandbox/own_ids.h"
 #include "sessions/certificates.h"
@@ -18,9 +18,10 @@
 #include "sessions/manager.h"
 #include "sessions/manager_config.h"
 #include "sessions/principal_table.h"
-#include "sessions/upkeep_table.h"
 #include "sessions/quotas.h"
 #include "sessions/readiness.h"
+#include "sessions/session_directory.h"
+#include "sessions/upkeep_table.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/granted_network.h"
 #include "tools/cli/logging.h"
@@ -56,7 +57,7 @@ base::Status check_reach(const std::string& directory) {
 
 base::Result<sandbox::SandboxConfig> sandbox_config(const Settings& settings) {
   sandbox::SandboxConfig config;
-  config.sessions_directory = settings.state_directory + "/sessions";
+  config.sessions_directory = sessions::sessions_directory(settings.state_directory);
   config.zygote_directory = settings.zygote_directory;
   config.egress_directory = settings.state_directory + "/egress";
   const std::string usual =
@@ -168,7 +169,8 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
                          directory = settings.state_directory] {
     (void)share.sweep();
     if (!store.upkeep.may_delete_by_time(base::now_ms())) return;
-    for (const std::string& id : rest::Uploads::sweep_all(directory + "/sessions")) {
+    for (const std::string& id :
+         rest::Uploads::sweep_all(sessions::sessions_directory(directory))) {
       spdlog::info("deleted {}: no piece of it has come for a day", id);
     }
   };

@@ -5,12 +5,12 @@
 #include <optional>
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/sandbox.h"
 #include "sessions/manager.h"
 #include "sessions/quotas.h"
-#include "sessions/services.h"
 #include "sessions/readiness.h"
+#include "sessions/services.h"
 #include "sessions/store.h"
 #include "share/file_share.h"
 #include "tools/cli/settings.h"

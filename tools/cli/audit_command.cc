@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/wire/json.h"
+#include "base/clock.h"
+#include "base/json.h"
 #include "sessions/network_journals.h"
 #include "sessions/network_table.h"
 #include "tools/cli/commands.h"
@@ -74,7 +74,7 @@ std::string line_of(const sessions::AuditedRequest& one) {
 }
 
 void print(const sessions::AuditedRequest& one, bool as_json) {
-  std::cout << (as_json ? sandbox::wire::print_json(as_object(one)) : line_of(one)) << "\n";
+  std::cout << (as_json ? base::print_json(as_object(one)) : line_of(one)) << "\n";
 }
 
 using Key = std::pair<std::int64_t, std::string>;

@@ -8,15 +8,16 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/name_service.h"
-#include "sandbox/base/process.h"
-#include "sandbox/shortened_text.h"
+#include "base/json.h"
+#include "base/name_service.h"
+#include "base/process.h"
+#include "base/shortened_text.h"
+#include "base/text.h"
 #include "sandbox/wire/build_id.h"
-#include "sandbox/wire/json.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/ending_signals.h"
 #include "tools/cli/logging.h"
 #include "tools/cli/manual.h"
-#include "tools/cli/ending_signals.h"
 #include "tools/cli/network_options.h"
 #include "tools/cli/server_log.h"
 #include "tools/cli/session_options.h"
@@ -253,7 +254,7 @@ void add_manual(CLI::App& app, Choices& choices) {
 std::string commands_of(const CLI::App& app) {
   std::string names;
   for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names += (names.empty() ? "" : ", ") + one->get_name();
+    base::append_part(names, one->get_name());
   }
   return names;
 }
@@ -272,7 +273,7 @@ std::string usage_failure(const CLI::App* app, const CLI::Error& failure) {
   if (lacks_command) {
     const auto unknown = app->remaining(true);
     const std::string given = unknown.empty() ? "" : to_utf8(unknown.front());
-    const std::string shown = one_line(sandbox::echoed(given));
+    const std::string shown = one_line(base::echoed(given));
     what = given.empty() ? line + " needs a command" : "unknown command \"" + shown + "\"";
     what += "; there are: " + commands_of(*last);
     if (given.starts_with('-')) what = "unknown option \"" + shown + "\"";

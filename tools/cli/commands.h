@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/run.h"
 #include "sessions/credential_table.h"
 #include "tools/cli/application.h"

@@ -8,7 +8,7 @@
 
 #include <toml++/toml.h>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 
 namespace tools::cli {
 

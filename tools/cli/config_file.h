@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "tools/cli/settings.h"
 
 namespace tools::cli {

@@ -8,7 +8,7 @@
 #include <iostream>
 #include <optional>
 
-#include "sandbox/base/random_id.h"
+#include "base/random_id.h"
 #include "sandbox/files/box_files.h"
 #include "sessions/boxes.h"
 #include "sessions/session.h"

@@ -10,9 +10,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/process.h"
-#include "sandbox/wire/json.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/process.h"
 #include "sessions/credential_table.h"
 #include "sessions/sealing.h"
 #include "sessions/store.h"
@@ -177,7 +177,7 @@ base::Result<int> credential_list(const Settings& settings, bool as_json) {
                     {"updated_at", base::to_rfc3339(stored.updated_at)}});
   }
   if (as_json) {
-    std::cout << sandbox::wire::print_json(list) << "\n";
+    std::cout << base::print_json(list) << "\n";
     return 0;
   }
   if (all.empty()) std::cout << "no credentials; hutch credential set keeps one\n";
@@ -203,7 +203,7 @@ base::Result<int> credential_hand_over(const Settings& settings, const std::stri
   const auto value = value_in(settings, name);
   const json answer =
       value.ok() ? json{{"value", value.value()}} : json{{"error", value.error().message}};
-  TRY(base::write_all(STDOUT_FILENO, sandbox::wire::print_json(answer)));
+  TRY(base::write_all(STDOUT_FILENO, base::print_json(answer)));
   return 0;
 }
 

@@ -8,8 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+#include "base/text.h"
 #include "sandbox/enforcement.h"
-#include "sandbox/wire/json.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
 #include "sessions/runs.h"
@@ -222,8 +223,9 @@ void correct_packages(Finding* finding, const std::vector<std::string>& names, b
     const bool found = tried != proof.packages.end();
     if (found && tried->second.works) continue;
     if (!found && !seen) continue;
-    broken += std::string(broken.empty() ? "" : ", ") + name + " (" +
-              (found ? tried->second.said : "not found by the Python of boxes") + ")";
+    base::append_part(
+        broken,
+        name + " (" + (found ? tried->second.said : "not found by the Python of boxes") + ")");
   }
   if (broken.empty()) return;
   finding->state = State::kWeaker;
@@ -248,7 +250,7 @@ base::Result<BoxProof> prove_in_a_box(const Settings& settings) {
 }
 
 std::vector<Finding> limit_findings(const std::string& isolation) {
-  const auto parsed = sandbox::wire::parse_json(isolation);
+  const auto parsed = base::parse_json(isolation);
   const nlohmann::json told = parsed.ok() ? parsed.value() : nlohmann::json();
   std::vector<Finding> findings;
   for (const sandbox::Enforced& limit : sandbox::enforcement_of(told)) {
@@ -262,7 +264,7 @@ std::vector<Finding> limit_findings(const std::string& isolation) {
     findings.push_back(
         {limit.limit, hard ? State::kGood : State::kWeaker, how, remedy_for(limit), limit.level});
   }
-  const std::string pause = told.is_object() ? sandbox::wire::string_or(told, "pause") : "";
+  const std::string pause = told.is_object() ? base::string_or(told, "pause") : "";
   const bool frozen = pause.starts_with("cgroup");
   findings.push_back({"pause", frozen ? State::kGood : State::kWeaker,
                       frozen ? pause : "no freezer: SIGSTOP to every process",

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/probe/probe.h"
 #include "tools/cli/settings.h"
 

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "sandbox/base/random_id.h"
+#include "base/random_id.h"
 #include "sandbox/files/open_in_root.h"
 #include "tools/cli/terminal.h"
 

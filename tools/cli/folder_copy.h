@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/files/box_files.h"
 
 namespace tools::cli {

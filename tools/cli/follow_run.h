@@ -6,7 +6,7 @@
 #include <stop_token>
 #include <thread>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sessions/run_state.h"
 #include "tools/cli/application.h"
 

@@ -9,9 +9,9 @@
 #include <iostream>
 
 #include "sessions/boxes.h"
+#include "sessions/host_id.h"
 #include "sessions/session.h"
 #include "sessions/sessions.h"
-#include "sessions/host_id.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/ending_signals.h"
 #include "tools/cli/terminal.h"

@@ -1,7 +1,7 @@
 // Says how much of the network sessions of this server may reach, by its operator's settings.
 #pragma once
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sessions/grants.h"
 #include "tools/cli/package_indexes.h"
 #include "tools/cli/settings.h"

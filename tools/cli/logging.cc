@@ -12,9 +12,9 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/full_disk.h"
-#include "sandbox/wire/json.h"
+#include "base/clock.h"
+#include "base/full_disk.h"
+#include "base/json.h"
 #include "tools/cli/terminal.h"
 #include "tools/cli/terminal_text.h"
 #include "tools/text_window.h"
@@ -86,12 +86,11 @@ std::string json_line(std::chrono::system_clock::time_point at, const std::strin
                       const std::string& text, const LogMembers::List& members) {
   const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch());
   // An object of the library would not keep this order.
-  std::string line = R"({"time":)" + sandbox::wire::print_json(base::to_rfc3339(since.count())) +
-                     R"(,"level":)" + sandbox::wire::print_json(level) + R"(,"message":)" +
-                     sandbox::wire::print_json(text);
+  std::string line = R"({"time":)" + base::print_json(base::to_rfc3339(since.count())) +
+                     R"(,"level":)" + base::print_json(level) + R"(,"message":)" +
+                     base::print_json(text);
   for (const auto& [name, value] : members) {
-    line +=
-        "," + sandbox::wire::print_json(std::string(name)) + ":" + sandbox::wire::print_json(value);
+    line += "," + base::print_json(std::string(name)) + ":" + base::print_json(value);
   }
   return line + "}";
 }

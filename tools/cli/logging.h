@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sessions/notice.h"
 #include "tools/cli/settings.h"
 #include "tools/log_members.h"

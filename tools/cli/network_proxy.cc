@@ -4,10 +4,10 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 
-#include "tools/base64.h"
+#include "base/base64.h"
+#include "base/text.h"
 
 namespace tools::cli {
 
@@ -45,11 +45,11 @@ base::Result<NetworkProxy> parse_proxy(const std::string& text) {
   proxy.host = part_of(url.get(), CURLUPART_HOST);
   if (proxy.host.starts_with('[')) proxy.host = proxy.host.substr(1, proxy.host.size() - 2);
   const std::string port = part_of(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
-  std::from_chars(port.data(), port.data() + port.size(), proxy.port);
+  proxy.port = base::number_of<std::uint16_t>(port).value_or(0);
   const std::string user = part_of(url.get(), CURLUPART_USER, CURLU_URLDECODE);
   const std::string password = part_of(url.get(), CURLUPART_PASSWORD, CURLU_URLDECODE);
   if (proxy.host.empty() || proxy.port == 0) return wrong();
-  if (!user.empty()) proxy.authorization = "Basic " + tools::to_base64(user + ":" + password);
+  if (!user.empty()) proxy.authorization = "Basic " + base::to_base64(user + ":" + password);
   return proxy;
 }
 
@@ -65,9 +65,7 @@ std::vector<std::string> names_in(const std::string& text) {
   std::size_t begin = text.find_first_not_of(kBetween);
   while (begin != std::string::npos) {
     const std::size_t end = text.find_first_of(kBetween, begin);
-    std::string name = text.substr(begin, end - begin);
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::string name = base::lower(std::string_view(text).substr(begin, end - begin));
     // "*.a" is ".a", "a." is "a", and a port is not told apart.
     if (name.starts_with("*.")) name.erase(0, 1);
     if (std::count(name.begin(), name.end(), ':') == 1) name.resize(name.find(':'));

@@ -2,7 +2,7 @@
 // programs read.
 #pragma once
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/network_proxy.h"
 #include "tools/cli/settings.h"
 

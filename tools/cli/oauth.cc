@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "base/fd.h"
 #include "mcp/auth/https_fetch.h"
-#include "sandbox/base/fd.h"
 
 namespace tools::cli {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "base/result.h"
 #include "mcp/auth/resource_server.h"
-#include "sandbox/base/result.h"
 #include "tools/cli/settings.h"
 
 namespace tools::cli {

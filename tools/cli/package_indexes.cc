@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
 #include "tools/cli/application.h"
 #include "tools/cli/program_output.h"
 
@@ -14,7 +14,6 @@ namespace tools::cli {
 
 using base::Error;
 using nlohmann::json;
-namespace wire = sandbox::wire;
 
 namespace {
 
@@ -40,12 +39,12 @@ base::Result<PackageIndexes> indexes_in(const json& said) {
   indexes.npm = TRY(manager_in(said.value("npm", json::object())));
   for (const json& login : said.value("logins", json::array())) {
     auto& kept = indexes.logins.emplace_back();
-    kept.credential.name = wire::string_or(login, "name");
-    kept.credential.host = TRY(sandbox::parse_network_rule(wire::string_or(login, "host")));
-    TRY(sandbox::take_place(wire::string_or(login, "place"), kept.credential));
-    kept.value = wire::string_or(login, "value");
+    kept.credential.name = base::string_or(login, "name");
+    kept.credential.host = TRY(sandbox::parse_network_rule(base::string_or(login, "host")));
+    TRY(sandbox::take_place(base::string_or(login, "place"), kept.credential));
+    kept.value = base::string_or(login, "value");
   }
-  indexes.certificates = wire::string_or(said, "certificates");
+  indexes.certificates = base::string_or(said, "certificates");
   return indexes;
 }
 
@@ -67,7 +66,7 @@ base::Result<PackageIndexes> package_indexes(const Settings& settings) {
                        "and npm " +
                            printed.error().message);
   }
-  auto indexes = indexes_in(TRY(wire::parse_json(printed.value())));
+  auto indexes = indexes_in(TRY(base::parse_json(printed.value())));
   if (!indexes.ok()) return std::move(indexes).error().context("the configuration of pip or npm");
   return indexes;
 }

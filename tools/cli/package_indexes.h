@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/credential.h"
 #include "sandbox/network_rule.h"
 #include "tools/cli/settings.h"

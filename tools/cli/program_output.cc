@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 
 namespace tools::cli {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <string>
 
-#include "sandbox/base/process.h"
-#include "sandbox/base/result.h"
+#include "base/process.h"
+#include "base/result.h"
 
 namespace tools::cli {
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/text.h"
 #include "mcp/http/listener.h"
 #include "sandbox/network_rule.h"
 #include "tools/cli/application.h"
@@ -17,19 +18,13 @@ using base::Error;
 
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 // Each key that a running server can take, with the value that holds, whoever has said it.
 std::map<std::string, std::string> changeable(const Settings& settings) {
   std::map<std::string, std::string> values{
       {"log_level", settings.log_level},
       {"log_format", settings.log_format},
-      {"serve.allow_hosts", joined(settings.serve.allow_hosts)},
-      {"serve.allow_origins", joined(settings.serve.allow_origins)},
+      {"serve.allow_hosts", base::join(settings.serve.allow_hosts)},
+      {"serve.allow_origins", base::join(settings.serve.allow_origins)},
       {"session.max_sessions", std::to_string(settings.sessions_max)},
       {"session.kept_sessions_max", std::to_string(settings.kept_sessions_max)},
       {"session.idle_seconds", std::to_string(settings.idle_seconds)},
@@ -47,9 +42,7 @@ std::string host_of_url(const std::string& url) {
   std::string host = url.substr(url.find("://") + 3);
   host.resize(std::min(host.find('/'), host.size()));
   if (!host.starts_with('[')) host.resize(std::min(host.find(':'), host.size()));
-  std::transform(host.begin(), host.end(), host.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return host;
+  return base::lower(host);
 }
 
 }  // namespace
@@ -124,17 +117,18 @@ void Reload::read_anew() {
   }
   const Changes changes = changes_between(running_, read.value());
   take(read.value(), changes);
-  announce("info", "the configuration was read anew; changed: " +
-                       (changes.taken.empty() ? std::string("nothing") : joined(changes.taken)));
+  announce("info",
+           "the configuration was read anew; changed: " +
+               (changes.taken.empty() ? std::string("nothing") : base::join(changes.taken)));
   if (!changes.beaten.empty()) {
     announce("warning",
              "these lines of the configuration change nothing, since a flag or a variable says "
              "otherwise, or since it was so before: " +
-                 joined(changes.beaten));
+                 base::join(changes.beaten));
   }
   if (!changes.waiting.empty()) {
     announce("warning", "these lines of the configuration hold with the next start only: " +
-                            joined(changes.waiting));
+                            base::join(changes.waiting));
   }
 }
 

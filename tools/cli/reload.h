@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "mcp/http/serve.h"
-#include "sandbox/base/result.h"
 #include "sessions/quotas.h"
 #include "tools/cli/settings.h"
 

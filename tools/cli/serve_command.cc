@@ -10,13 +10,13 @@
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
+#include "base/json.h"
 #include "mcp/http/serve.h"
-#include "sandbox/wire/json.h"
 #include "sessions/manager_config.h"
-#include "sessions/sessions.h"
 #include "sessions/processor_weights.h"
 #include "sessions/readiness.h"
 #include "sessions/run_table.h"
+#include "sessions/sessions.h"
 #include "sessions/token_table.h"
 #include "tools/authentication.h"
 #include "tools/cli/commands.h"
@@ -95,7 +95,7 @@ base::Status set_door(Application& app, const mcp::Server& server, bool no_auth,
   for (const std::string& path : oauth->metadata_paths()) {
     mcp::http::Response answer;
     answer.content_type = "application/json";
-    answer.body = sandbox::wire::print_json(oauth->metadata());
+    answer.body = base::print_json(oauth->metadata());
     options.routes.push_back({"GET", path, mcp::http::Route::Access::kPublic,
                               [answer](const mcp::http::Request&) { return answer; }});
   }

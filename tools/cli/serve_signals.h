@@ -6,8 +6,8 @@
 #include <memory>
 #include <thread>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 
 namespace tools::cli {
 

@@ -4,15 +4,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/wire/json.h"
+#include "base/clock.h"
+#include "base/json.h"
 #include "sessions/audit_table.h"
-#include "sessions/run_table.h"
-#include "sessions/upkeep_table.h"
 #include "sessions/manager.h"
+#include "sessions/run_table.h"
 #include "sessions/session_directory.h"
 #include "sessions/session_states.h"
 #include "sessions/sessions.h"
+#include "sessions/upkeep_table.h"
 #include "tools/cli/commands.h"
 #include "tools/session_view.h"
 #include "tools/text_window.h"
@@ -31,7 +31,7 @@ base::Result<int> list(Application& app, bool as_json) {
   if (as_json) {
     json all = json::array();
     for (const auto& state : states) all.push_back(structured_session(state));
-    std::cout << sandbox::wire::print_json(all) << "\n";
+    std::cout << base::print_json(all) << "\n";
     return 0;
   }
   if (states.empty()) {
@@ -58,7 +58,7 @@ base::Result<int> list(Application& app, bool as_json) {
 json audit_of(const std::vector<sessions::AuditEntry>& entries) {
   json audit = json::array();
   for (const auto& entry : entries) {
-    auto detail = sandbox::wire::parse_json(entry.detail);
+    auto detail = base::parse_json(entry.detail);
     audit.push_back({{"at", base::to_rfc3339(entry.at)},
                      {"action", entry.action},
                      {"detail", detail.ok() ? std::move(detail).value() : json::object()}});
@@ -71,7 +71,7 @@ std::string line_of(const json& entry) {
   std::string text =
       "  " + entry["at"].get<std::string>() + "  " + entry["action"].get<std::string>();
   for (const auto& [name, value] : entry["detail"].items()) {
-    text += "  " + name + "=" + sandbox::wire::print_json(value);
+    text += "  " + name + "=" + base::print_json(value);
   }
   return one_line(to_utf8(text));
 }
@@ -90,7 +90,7 @@ base::Result<int> show(Application& app, const std::string& id, bool as_json) {
   }
   session["audit"] = audit_of(TRY(app.store().audit.of_session(state.session.id, kAuditShown)));
   if (as_json) {
-    std::cout << sandbox::wire::print_json(session) << "\n";
+    std::cout << base::print_json(session) << "\n";
     return 0;
   }
   std::cout << text_of_session(session) << "  " << session["directory"].get<std::string>() << "\n";
@@ -108,7 +108,7 @@ base::Result<int> remove(Application& app, const std::string& id, bool as_json) 
   if (as_json) {
     // As delete_session answers.
     const json gone = {{"session_id", session.id}, {"status", "destroyed"}};
-    std::cout << sandbox::wire::print_json(gone) << "\n";
+    std::cout << base::print_json(gone) << "\n";
   } else {
     std::cout << "deleted " << id << "\n";
   }
@@ -129,7 +129,7 @@ base::Result<int> act(Application& app, SessionAction action, const std::string&
           action == SessionAction::kPause
               ? structured_pause(TRY(app.services().sessions.pause(app.principal_id(), id)))
               : structured_session(TRY(app.services().sessions.resume(app.principal_id(), id)));
-      std::cout << (as_json ? sandbox::wire::print_json(session) + "\n" : text_of_session(session));
+      std::cout << (as_json ? base::print_json(session) + "\n" : text_of_session(session));
       return 0;
     }
   }

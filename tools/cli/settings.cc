@@ -8,12 +8,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/process.h"
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/text.h"
 #include "sandbox/host_limits.h"
 #include "tools/cli/config_file.h"
 
@@ -112,22 +112,6 @@ base::Status check_logging(const Settings& settings) {
   return base::done();
 }
 
-// Comma-separated, as people type it.
-std::vector<std::string> split(const std::string& text) {
-  constexpr const char* kBlanks = " \t\r\n";
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
-    const std::size_t first = text.find_first_not_of(kBlanks, begin);
-    if (first < comma) {
-      const std::size_t last = text.find_last_not_of(kBlanks, comma - 1);
-      parts.push_back(text.substr(first, last + 1 - first));
-    }
-    begin = comma + 1;
-  }
-  return parts;
-}
-
 // Links begin with it.
 base::Status check_public_url(std::string& url) {
   url = without_last_slashes(url);
@@ -143,10 +127,10 @@ base::Status check_public_url(std::string& url) {
 base::Status resolve_serve(const Flags& flags, const Environment& environment,
                            ServeSettings& serve) {
   serve.listen = first_of({flags.listen, environment("HUTCH_LISTEN"), serve.listen});
-  const auto origins = split(environment("HUTCH_ALLOW_ORIGINS"));
+  const auto origins = base::words_of(environment("HUTCH_ALLOW_ORIGINS"), ',');
   if (!origins.empty()) serve.allow_origins = origins;
   if (!flags.allow_origins.empty()) serve.allow_origins = flags.allow_origins;
-  const auto hosts = split(environment("HUTCH_ALLOW_HOSTS"));
+  const auto hosts = base::words_of(environment("HUTCH_ALLOW_HOSTS"), ',');
   if (!hosts.empty()) serve.allow_hosts = hosts;
   if (!flags.allow_hosts.empty()) serve.allow_hosts = flags.allow_hosts;
   const std::string behind = environment("HUTCH_BEHIND_PROXY");
@@ -254,14 +238,12 @@ base::Status reconcile_limits(const sandbox::Limits& widest, Settings& settings)
 
 base::Status resolve_spares(const std::string& text, std::int64_t& spares) {
   if (text.empty()) return base::done();
-  std::int64_t number = -1;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stopped != end || number < 0 || number > kSpareSessionsMax) {
+  const auto number = base::number_of<std::int64_t>(text);
+  if (!number || *number < 0 || *number > kSpareSessionsMax) {
     return base::error(Error::Kind::kInvalid, "HUTCH_SPARE_SESSIONS must be from 0 to " +
                                                   std::to_string(kSpareSessionsMax));
   }
-  spares = number;
+  spares = *number;
   return base::done();
 }
 
@@ -352,7 +334,7 @@ base::Result<Settings> resolve_settings(const Flags& flags, const Environment& e
   settings.zygote_directory = state + "/zygote";
   TRY(resolve_template(environment, settings));
   TRY(resolve_mounts(flags, environment, settings.mounts));
-  const auto allow = split(environment("HUTCH_ALLOW"));
+  const auto allow = base::words_of(environment("HUTCH_ALLOW"), ',');
   if (!allow.empty()) settings.allow = allow;
   if (!flags.allow.empty()) settings.allow = flags.allow;
   if (flags.packages) settings.allow.emplace_back("packages");

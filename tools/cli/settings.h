@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/host_folder.h"
 #include "sandbox/host_places.h"
 #include "sandbox/limits.h"

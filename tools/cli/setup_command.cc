@@ -10,9 +10,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/process.h"
+#include "base/private_file.h"
+#include "base/process.h"
+#include "base/text.h"
 #include "sandbox/environment.h"
-#include "sessions/private_file.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/program_output.h"
 #include "tools/cli/terminal.h"
@@ -91,7 +92,7 @@ base::Result<std::vector<Client>> chosen_clients(const std::vector<Client>& know
                                     [&id](const Client& client) { return client.id == id; });
     if (found == known.end()) {
       std::string ids;
-      for (const Client& client : known) ids += (ids.empty() ? "" : ", ") + client.id;
+      for (const Client& client : known) base::append_part(ids, client.id);
       return base::error(Error::Kind::kInvalid, "no client " + id + " is known; there are: " + ids);
     }
     chosen.push_back(*found);
@@ -162,7 +163,7 @@ base::Result<Did> remove_from(const Client& client, const std::string& records,
 
 // Reads the entry back: what stands there is what the client will do.
 base::Status try_client(const Client& client, const std::string& home) {
-  const std::string text = TRY(sessions::content_of_file(client.file));
+  const std::string text = TRY(base::content_of_file(client.file));
   const auto document = TRY(setup::parse_document(client.format, text));
   setup::Keys keys = client.keys;
   keys.emplace_back(setup::kEntryName);

@@ -11,8 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/wire/json.h"
+#include "base/clock.h"
+#include "base/json.h"
 #include "sessions/share_table.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/terminal.h"
@@ -37,7 +37,7 @@ void print_as_json(Application& app, const std::vector<sessions::Share>& shares)
          {"created_at", base::to_rfc3339(share.created_at)},
          {"expires_at", share.expires_at ? json(base::to_rfc3339(*share.expires_at)) : json()}});
   }
-  std::cout << sandbox::wire::print_json(all) << "\n";
+  std::cout << base::print_json(all) << "\n";
 }
 
 // The name comes last: it may be long, and have spaces.

@@ -4,8 +4,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include "base/random_id.h"
 #include "mcp/stdio_transport.h"
-#include "sandbox/base/random_id.h"
 #include "sessions/manager_config.h"
 #include "sessions/session_options.h"
 #include "sessions/sessions.h"

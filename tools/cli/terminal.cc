@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "tools/text_window.h"
 
 namespace tools::cli {

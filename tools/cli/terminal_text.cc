@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "sandbox/base/utf8.h"
+#include "base/utf8.h"
 #include "tools/text_window.h"
 
 namespace tools::cli {

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/random_id.h"
-#include "sandbox/wire/json.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/random_id.h"
 #include "sessions/principal_table.h"
 #include "sessions/token_table.h"
 #include "tools/cli/commands.h"
@@ -102,7 +102,7 @@ base::Result<int> token_list(const Settings& settings, bool as_json) {
   if (as_json) {
     json all = json::array();
     for (const sessions::Token& token : tokens) all.push_back(as_object(token));
-    std::cout << sandbox::wire::print_json(all) << "\n";
+    std::cout << base::print_json(all) << "\n";
     return 0;
   }
   if (tokens.empty()) std::cout << "no tokens; hutch token create makes one\n";

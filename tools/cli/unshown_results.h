@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
 

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/text.h"
 #include "tools/ports/link.h"
 
 namespace tools::ports {
@@ -61,7 +62,7 @@ std::string without_cookies(std::string_view cookies, const std::vector<std::str
   for (const std::string_view one : parts_of(cookies)) {
     const std::string_view name = one.substr(0, one.find('='));
     if (one.empty() || std::find(names.begin(), names.end(), name) != names.end()) continue;
-    kept += (kept.empty() ? "" : "; ") + std::string(one);
+    base::append_part(kept, std::string(one), "; ");
   }
   return kept;
 }

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "tools/ports/pump.h"
 
 namespace tools::ports {

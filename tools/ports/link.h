@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 namespace tools::ports {
 

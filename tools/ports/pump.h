@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/result.h"
+#include "base/fd.h"
+#include "base/result.h"
 
 namespace tools::ports {
 

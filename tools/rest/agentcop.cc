@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
 #include "sessions/quotas.h"
 #include "sessions/run_table.h"
 #include "sessions/runs.h"

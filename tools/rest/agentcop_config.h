@@ -3,7 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 #include "sandbox/limits.h"
 #include "sessions/quotas.h"
 #include "sessions/session_options.h"

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
+#include "base/full_disk.h"
+#include "base/json.h"
 #include "mcp/half_characters.h"
-#include "sandbox/base/full_disk.h"
 #include "sandbox/limits.h"
-#include "sandbox/wire/json.h"
 #include "tools/rest/json_answer.h"
 
 namespace tools::rest {
@@ -42,11 +42,11 @@ Response answer(const Operation& operation, const Refusal& refusal, const Reques
 
 // Code may have halves of characters, as over MCP.
 base::Result<json> parse_body(const std::string& body) {
-  auto parsed = sandbox::wire::parse_json(body);
+  auto parsed = base::parse_json(body);
   if (parsed.ok()) return parsed;
   const auto whole = mcp::with_whole_characters(body);
   if (!whole) return parsed;
-  auto again = sandbox::wire::parse_json(*whole);
+  auto again = base::parse_json(*whole);
   return again.ok() && mcp::only_code_is_replaced(again.value()) ? again : parsed;
 }
 
@@ -76,7 +76,7 @@ mcp::http::Route route_of(Operation operation, const Refusal& refusal) {
   route.work = operation.work;
   route.refusal = refusal;
   if (!operation.body.empty()) {
-    route.body_schema = sandbox::wire::print_json(schema_of(operation.body));
+    route.body_schema = base::print_json(schema_of(operation.body));
   }
   route.answer = [operation = std::make_shared<const Operation>(std::move(operation)),
                   refusal](const Request& request) { return answer(*operation, refusal, request); };

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "mcp/http/route.h"
-#include "sandbox/base/result.h"
 #include "tools/arguments.h"
 #include "tools/tools.h"
 

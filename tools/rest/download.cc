@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/percent_encoding.h"
 #include "tools/sandbox_uri.h"
 
 namespace tools::rest {
@@ -92,7 +93,7 @@ std::string content_disposition(std::string_view filename, bool is_inline) {
   }
   std::string value = is_inline ? "inline" : "attachment";
   value += "; filename=\"" + plain + "\"";
-  if (!is_plain) value += "; filename*=UTF-8''" + percent_encode(filename);
+  if (!is_plain) value += "; filename*=UTF-8''" + base::percent_encoded(filename, "/");
   return value;
 }
 
@@ -121,11 +122,11 @@ Response answer_with(const Request& request, Download download) {
   response.headers.emplace_back("Content-Disposition",
                                 content_disposition(download.filename, download.is_inline));
   struct Held {
-    mcp::http::Descriptor file;
+    base::UniqueFd file;
     std::shared_ptr<const void> room;
   };
   const auto held = std::make_shared<const Held>(
-      Held{mcp::http::Descriptor(download.file.release()), std::move(download.room)});
+      Held{base::UniqueFd(download.file.release()), std::move(download.room)});
   response.file = {{held, &held->file}, part.first, part.bytes};
   return response;
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/fd.h"
 #include "mcp/http/message.h"
-#include "sandbox/base/fd.h"
 
 namespace tools::rest {
 

@@ -6,9 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/full_disk.h"
+#include "base/full_disk.h"
+#include "base/json.h"
 #include "sandbox/host_capacity.h"
-#include "sandbox/wire/json.h"
 
 namespace tools::rest {
 
@@ -18,7 +18,7 @@ mcp::http::Response json_answer(int status, const nlohmann::json& value) {
   mcp::http::Response response;
   response.status = status;
   response.content_type = "application/json";
-  response.body = sandbox::wire::print_json(value);
+  response.body = base::print_json(value);
   return response;
 }
 

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/result.h"
 #include "mcp/http/message.h"
-#include "sandbox/base/result.h"
 
 namespace tools::rest {
 

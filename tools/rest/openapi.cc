@@ -6,7 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
+#include "base/text.h"
 
 namespace tools::rest {
 
@@ -66,9 +67,7 @@ json described(const std::vector<Route>& routes, const std::string& version) {
   json paths = json::object();
   for (const Route& route : routes) {
     if (route.path.empty() || route.method.empty()) continue;
-    std::string method = route.method;
-    std::ranges::transform(method, method.begin(), [](unsigned char c) { return std::tolower(c); });
-    paths[route.path][method] = operation_of(route);
+    paths[route.path][base::lower(route.method)] = operation_of(route);
   }
   return {
       {"openapi", "3.1.0"},
@@ -91,13 +90,12 @@ Route openapi_route(const std::vector<Route>& routes, const std::string& version
   route.path = "/openapi.json";
   route.access = Route::Access::kPublic;
   route.body_bytes = 0;
-  route.answer =
-      [text = sandbox::wire::print_json(openapi::described(routes, version))](const Request&) {
-        Response response;
-        response.content_type = "application/json";
-        response.body = text;
-        return response;
-      };
+  route.answer = [text = base::print_json(openapi::described(routes, version))](const Request&) {
+    Response response;
+    response.content_type = "application/json";
+    response.body = text;
+    return response;
+  };
   return route;
 }
 

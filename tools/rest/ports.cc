@@ -1,16 +1,15 @@
 #include "tools/rest/ports.h"
 
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+#include "base/random_id.h"
+#include "base/text.h"
 #include "mcp/http/door.h"
-#include "mcp/letter_case.h"
-#include "sandbox/base/random_id.h"
-#include "sandbox/wire/json.h"
 #include "sessions/host_id.h"
 #include "sessions/session.h"
 #include "sessions/session_states.h"
@@ -46,12 +45,8 @@ struct Place {
 };
 
 std::optional<std::uint16_t> port_in(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || port == 0) {
-    return std::nullopt;
-  }
-  return port;
+  const auto port = base::number_of<std::uint16_t>(text);
+  return port && *port != 0 ? port : std::nullopt;
 }
 
 // "3000-session-k2"; a name like 10-0-0-1 may be one of this server's own.
@@ -108,7 +103,7 @@ bool is_at_host(std::string_view address, std::string_view host) {
   for (const std::string_view scheme : {"https://", "http://"}) {
     if (!address.starts_with(scheme)) continue;
     address.remove_prefix(scheme.size());
-    return mcp::lower(address.substr(0, address.find('/'))) == mcp::lower(host);
+    return base::lower(address.substr(0, address.find('/'))) == base::lower(host);
   }
   return false;
 }
@@ -191,7 +186,7 @@ base::Result<LetIn> let_in(const Services& services, const Request& head, const 
 
 mcp::auth::Challenge refused_as_e2b(int status, const Place& place, const std::string& message) {
   mcp::auth::Challenge challenge{status, "", message};
-  challenge.json_body = sandbox::wire::print_json(
+  challenge.json_body = base::print_json(
       {{"sandboxId", sessions::host_id(place.session)}, {"message", message}, {"code", status}});
   return challenge;
 }

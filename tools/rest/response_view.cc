@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
 #include "sessions/share_table.h"
 
 namespace tools::rest {
@@ -94,11 +94,10 @@ json call_to_json(const PostedCall& call) {
 }
 
 PostedCall call_from_json(const std::string& text) {
-  const auto parsed = sandbox::wire::parse_json(text);
+  const auto parsed = base::parse_json(text);
   if (!parsed.ok() || !parsed.value().is_object()) return {};
-  return {sandbox::wire::string_or(parsed.value(), "call_id"),
-          sandbox::wire::string_or(parsed.value(), "code"),
-          sandbox::wire::boolean_or(parsed.value(), "background", false)};
+  return {base::string_or(parsed.value(), "call_id"), base::string_or(parsed.value(), "code"),
+          base::boolean_or(parsed.value(), "background", false)};
 }
 
 json file_to_json(const sessions::Share& share) {

@@ -5,17 +5,17 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/random_id.h"
-#include "sandbox/wire/json.h"
+#include "base/json.h"
+#include "base/random_id.h"
 #include "sessions/boxes.h"
 #include "sessions/kept_calls.h"
 #include "sessions/manager_config.h"
 #include "sessions/run_table.h"
-#include "sessions/share_table.h"
 #include "sessions/runs.h"
 #include "sessions/session.h"
 #include "sessions/session_states.h"
 #include "sessions/sessions.h"
+#include "sessions/share_table.h"
 #include "sessions/store.h"
 #include "share/file_share.h"
 #include "tools/languages.h"
@@ -99,7 +99,7 @@ base::Result<Response> create(const Services& services, const Request& request,
                           body.boolean("background", false)};
   const auto state = TRY(services.runs.start(session, std::move(run)));
   TRY(services.kept_calls.keep(session.id, state.run.run_id,
-                               sandbox::wire::print_json(call_to_json(posted))));
+                               base::print_json(call_to_json(posted))));
   if (!posted.background) (void)TRY(wait_for_end(services, session, state, request.gone));
   return json_answer(posted.background ? 202 : 200, TRY(whole(services, session)));
 }

@@ -8,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "mcp/http/budget.h"
-#include "sandbox/base/clock.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
 #include "sessions/boxes.h"

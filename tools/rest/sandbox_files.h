@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "base/result.h"
 #include "mcp/http/route.h"
-#include "sandbox/base/result.h"
 #include "sessions/store.h"
 #include "tools/tools.h"
 

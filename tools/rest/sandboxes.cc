@@ -5,10 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sessions/host_id.h"
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
+#include "base/json.h"
 #include "sandbox/environment.h"
-#include "sandbox/wire/json.h"
+#include "sessions/host_id.h"
 #include "sessions/quotas.h"
 #include "sessions/runs.h"
 #include "sessions/session.h"

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
 #include "sessions/share_table.h"
 #include "tools/rest/download.h"
 #include "tools/rest/json_answer.h"

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "mcp/http/route.h"
-#include "share/file_share.h"
 #include "sessions/store.h"
+#include "share/file_share.h"
 
 namespace tools::rest {
 

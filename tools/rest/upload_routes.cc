@@ -1,6 +1,5 @@
 // Uploads that go on where they were cut off, as tus 1.0 has them (https://tus.io/protocols): core,
 // creation and termination, below /sandboxes/{id}/uploads. A piece that is cut off comes again.
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,10 +8,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/base64.h"
+#include "base/base64.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "mcp/http/budget.h"
 #include "sandbox/files/box_files.h"
-#include "sandbox/wire/json.h"
 #include "sessions/boxes.h"
 #include "sessions/manager_config.h"
 #include "sessions/session.h"
@@ -37,12 +37,8 @@ constexpr std::int64_t kBytesMax = static_cast<std::int64_t>(sandbox::files::kWr
 constexpr const char* kVersion = "1.0.0";
 
 std::optional<std::int64_t> number_in(std::string_view text) {
-  std::int64_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || number < 0) {
-    return std::nullopt;
-  }
-  return number;
+  const auto number = base::number_of<std::int64_t>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 // "path L3dvcms=,filename YS50eHQ=": keys and values in base64.
@@ -53,7 +49,7 @@ std::string metadata_in(std::string_view header, std::string_view key) {
     while (one.starts_with(' ')) one.remove_prefix(1);
     const std::size_t space = std::min(one.find(' '), one.size());
     if (one.substr(0, space) != key) continue;
-    return mcp::from_base64(one.substr(std::min(space + 1, one.size()))).value_or("");
+    return base::from_base64(one.substr(std::min(space + 1, one.size()))).value_or("");
   }
   return "";
 }

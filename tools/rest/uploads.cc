@@ -11,9 +11,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/random_id.h"
-#include "sandbox/wire/json.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/random_id.h"
 #include "tools/host_room.h"
 
 namespace tools::rest {
@@ -38,7 +38,7 @@ base::Result<json> description_of(int directory_fd, const std::string& name) {
   const base::UniqueFd about =
       TRY(base::open_file(directory_fd, name + kAbout, O_RDONLY | O_NOFOLLOW));
   const std::string text = TRY(base::read_all(about.get(), kAboutBytesMax));
-  return sandbox::wire::parse_json(text);
+  return base::parse_json(text);
 }
 
 base::Result<std::int64_t> size_of(const base::UniqueFd& file) {
@@ -75,7 +75,7 @@ Uploads::Unfinished Uploads::unfinished() const {
     if (base::now_ms() / 1000 - status.st_mtime >= kKeptSeconds) continue;
     const auto told = description_of(fd, name);
     ++unfinished.count;
-    unfinished.bytes += told.ok() ? sandbox::wire::integer_or(told.value(), kLength, 0) : 0;
+    unfinished.bytes += told.ok() ? base::integer_or(told.value(), kLength, 0) : 0;
   }
   return unfinished;
 }
@@ -117,8 +117,7 @@ base::Result<Upload> Uploads::begin(const std::string& path, std::int64_t length
   upload.length_bytes = length_bytes;
   const base::UniqueFd about = TRY(base::open_file(AT_FDCWD, place_of(upload.id) + kAbout,
                                                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
-  TRY(base::write_all(about.get(),
-                      sandbox::wire::print_json({{"path", path}, {kLength, length_bytes}})));
+  TRY(base::write_all(about.get(), base::print_json({{"path", path}, {kLength, length_bytes}})));
   upload.data = TRY(
       base::open_file(AT_FDCWD, place_of(upload.id), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   return upload;
@@ -135,8 +134,8 @@ base::Result<Upload> Uploads::take(const std::string& id) const {
     return base::error(Error::Kind::kConflict, "another request sends a piece of this upload");
   }
   const json told = TRY(description_of(AT_FDCWD, place_of(id)));
-  upload.path = sandbox::wire::string_or(told, "path");
-  upload.length_bytes = sandbox::wire::integer_or(told, kLength, 0);
+  upload.path = base::string_or(told, "path");
+  upload.length_bytes = base::integer_or(told, kLength, 0);
   upload.offset_bytes = TRY(size_of(upload.data));
   return upload;
 }

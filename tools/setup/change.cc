@@ -10,9 +10,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/draft.h"
-#include "sandbox/base/fd.h"
-#include "sandbox/wire/json.h"
+#include "base/draft.h"
+#include "base/fd.h"
+#include "base/json.h"
 
 namespace tools::setup {
 
@@ -81,7 +81,7 @@ std::string record_file(const Client& client, const std::string& records) {
 
 base::Result<json> read_record(const Client& client, const std::string& records) {
   const Text text = TRY(read_config(record_file(client, records)));
-  return text.is_there ? TRY(sandbox::wire::parse_json(text.text)) : json();
+  return text.is_there ? TRY(base::parse_json(text.text)) : json();
 }
 
 Keys whole_keys(const Client& client) {
@@ -130,15 +130,15 @@ json as_in(Format format, const std::string& entry) {
 }
 
 bool is_of_setup(const json& there, const json& record, Format format) {
-  const std::string written = sandbox::wire::string_or(record, "entry");
+  const std::string written = base::string_or(record, "entry");
   return !written.empty() && includes(there, as_in(format, written));
 }
 
 // `now` without the entry: to the byte where it stands as it was written, else by its format.
 base::Result<std::string> taken_out(const Client& client, const json& record, const Text& now) {
   const json before = TRY(parse_document(client.format, now.text));
-  const std::string text = sandbox::wire::string_or(record, "text");
-  auto at = static_cast<std::size_t>(sandbox::wire::integer_or(record, "at", 0));
+  const std::string text = base::string_or(record, "text");
+  auto at = static_cast<std::size_t>(base::integer_or(record, "at", 0));
   if (text.empty() || now.text.compare(std::min(at, now.text.size()), text.size(), text) != 0) {
     at = text.empty() ? std::string::npos : now.text.find(text);
   }
@@ -180,8 +180,8 @@ std::string with_replaced(const Client& client, const Replaced& replaced, const 
 
 Replaced replaced_in(const json& record) {
   const json said = record.is_object() ? record.value("replaced", json::object()) : json::object();
-  return {static_cast<std::size_t>(sandbox::wire::integer_or(said, "at", 0)),
-          sandbox::wire::string_or(said, "text"), sandbox::wire::string_or(said, "rest")};
+  return {static_cast<std::size_t>(base::integer_or(said, "at", 0)), base::string_or(said, "text"),
+          base::string_or(said, "rest")};
 }
 
 // Returns the entry that is asked for, with what has been added to the one that it takes the place
@@ -189,7 +189,7 @@ Replaced replaced_in(const json& record) {
 nlohmann::ordered_json entry_beside(const Client& client, const json& there, const json& record) {
   auto entry = nlohmann::ordered_json::parse(client.entry);
   if (client.format == Format::kYaml) return entry;
-  const json written = as_in(client.format, sandbox::wire::string_or(record, "entry"));
+  const json written = as_in(client.format, base::string_or(record, "entry"));
   for (const auto& [name, value] : there.items()) {
     if (!entry.contains(name) && !written.contains(name)) entry[name] = value;
   }
@@ -248,20 +248,19 @@ base::Status apply_addition(const Client& client, const std::string& records,
   TRY(make_directories_of(place));
   // The record first: what it says is looked for, and may not be there.
   const Text earlier = TRY(read_config(place));
-  const json known = change.goes_on ? TRY(sandbox::wire::parse_json(earlier.text)) : json();
-  const json record = {
-      {"file", change.file},
-      {"was_there", sandbox::wire::boolean_or(known, "was_there", change.was_there)},
-      {"at", change.insertion.at},
-      {"text", change.insertion.text},
-      {"entry", client.entry},
-      {"replaced",
-       {{"at", change.replaced.at},
-        {"text", change.replaced.text},
-        {"rest", change.replaced.rest}}}};
+  const json known = change.goes_on ? TRY(base::parse_json(earlier.text)) : json();
+  const json record = {{"file", change.file},
+                       {"was_there", base::boolean_or(known, "was_there", change.was_there)},
+                       {"at", change.insertion.at},
+                       {"text", change.insertion.text},
+                       {"entry", client.entry},
+                       {"replaced",
+                        {{"at", change.replaced.at},
+                         {"text", change.replaced.text},
+                         {"rest", change.replaced.rest}}}};
   const bool has_copy = change.was_there && !change.goes_on;
   if (has_copy) TRY(write_whole(kept_copy(client, records), change.before, 0600));
-  TRY(write_whole(place, sandbox::wire::print_json(record), 0600));
+  TRY(write_whole(place, base::print_json(record), 0600));
   auto written = write_whole(change.file, change.after, old.mode);
   if (written.ok()) return written;
   if (earlier.is_there) {
@@ -275,7 +274,7 @@ base::Status apply_addition(const Client& client, const std::string& records,
 
 base::Result<Change> plan_removal(const Client& client, const std::string& records) {
   const json record = TRY(read_record(client, records));
-  const Text now = TRY(read_config(sandbox::wire::string_or(record, "file", client.file)));
+  const Text now = TRY(read_config(base::string_or(record, "file", client.file)));
   Change change;
   change.file = now.path;
   change.before = change.after = now.text;
@@ -295,7 +294,7 @@ base::Result<Change> plan_removal(const Client& client, const std::string& recor
   auto rest = taken_out(client, record, now);
   if (!rest.ok()) return in_file(std::move(rest).error(), now.path);
   change.after = with_replaced(client, replaced_in(record), rest.value());
-  change.stays = sandbox::wire::boolean_or(record, "was_there", true) || !change.after.empty();
+  change.stays = base::boolean_or(record, "was_there", true) || !change.after.empty();
   return change;
 }
 

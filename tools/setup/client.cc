@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sessions/private_file.h"
+#include "base/private_file.h"
 
 namespace tools::setup {
 
@@ -103,8 +103,7 @@ std::string windows_profile(const std::string& users) {
 
 base::Result<std::vector<Client>> known_clients(const std::string& table_file, const Places& places,
                                                 const std::vector<std::string>& words) {
-  const auto table =
-      ordered_json::parse(TRY(sessions::content_of_file(table_file)), nullptr, false);
+  const auto table = ordered_json::parse(TRY(base::content_of_file(table_file)), nullptr, false);
   std::vector<Client> clients;
   try {
     for (const ordered_json& row : table) clients.push_back(client_of(row, places, words));

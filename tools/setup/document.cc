@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
 #include "tools/setup/json_text.h"
 #include "tools/setup/toml_text.h"
 #include "tools/setup/yaml_text.h"
@@ -23,7 +23,7 @@ bool is_blank(const std::string& text) {
 base::Result<json> parse_json(const std::string& text) {
   const std::string strict = strict_json(text);
   if (is_blank(strict)) return json::object();
-  auto document = sandbox::wire::parse_json(strict);
+  auto document = base::parse_json(strict);
   if (document.ok()) return document;
   try {
     if (json::parse(strict).is_discarded()) return document;

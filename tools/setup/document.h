@@ -8,7 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 namespace tools::setup {
 

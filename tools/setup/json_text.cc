@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
+
 namespace tools::setup {
 
 using base::Error;
@@ -85,7 +87,7 @@ std::string repeated(const std::string& unit, std::size_t count) {
 std::string printed(const ordered_json& value, const std::string& unit, const std::string& line) {
   if (value.is_array()) {
     std::string list;
-    for (const ordered_json& one : value) list += (list.empty() ? "" : ", ") + one.dump();
+    for (const ordered_json& one : value) base::append_part(list, one.dump());
     return "[" + list + "]";
   }
   if (!value.is_object() || value.empty()) return value.dump();

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sandbox/base/process.h"
+#include "base/process.h"
 
 namespace tools::setup {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 namespace tools::setup {
 

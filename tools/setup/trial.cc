@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/fd.h"
-#include "sandbox/base/process.h"
-#include "sandbox/wire/json.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/process.h"
 
 namespace tools::setup {
 
@@ -32,9 +32,9 @@ base::Error answers_with(const json& answer) {
   const json content = answer.value("content", json());
   const bool has_words = content.is_array() && content.size() == 1 && content[0].is_object();
   if (has_words && answer.value("isError", json()) == true) {
-    return does_not("answers: " + sandbox::wire::string_or(content[0], "text"));
+    return does_not("answers: " + base::string_or(content[0], "text"));
   }
-  return does_not("answers " + sandbox::wire::print_json(answer));
+  return does_not("answers " + base::print_json(answer));
 }
 
 // A server's two ends. Ends it when it goes.
@@ -73,15 +73,14 @@ class Server {
     TRY(tell({{"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", params}}));
     while (true) {
       const std::string line = TRY(read_line());
-      json answer = TRY(sandbox::wire::parse_json(line));
+      json answer = TRY(base::parse_json(line));
       if (!answer.is_object() || answer.value("id", json()) != id) continue;
-      if (answer.contains("error"))
-        return does_not("answers " + sandbox::wire::print_json(answer["error"]));
+      if (answer.contains("error")) return does_not("answers " + base::print_json(answer["error"]));
       return answer.value("result", json::object());
     }
   }
   base::Status tell(const json& message) {
-    return base::write_all(in_.get(), sandbox::wire::print_json(message) + "\n");
+    return base::write_all(in_.get(), base::print_json(message) + "\n");
   }
 
  private:
@@ -131,14 +130,13 @@ base::Result<Trial> try_entry(const std::vector<std::string>& words, const std::
   const json call = {{"name", "run_code"}, {"arguments", {{"code", "print(6 * 7)"}}}};
   const json answer = TRY(server.ask(2, "tools/call", call));
   const json run = answer.value("structuredContent", json::object());
-  if (sandbox::wire::string_or(run, "stdout") != "42\n") return answers_with(answer);
+  if (base::string_or(run, "stdout") != "42\n") return answers_with(answer);
   Trial trial;
   trial.took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began);
   const json info = hello.value("serverInfo", json::object());
-  trial.server =
-      sandbox::wire::string_or(info, "name") + " " + sandbox::wire::string_or(info, "version");
+  trial.server = base::string_or(info, "name") + " " + base::string_or(info, "version");
   const json end = {{"name", "delete_session"},
-                    {"arguments", {{"session_id", sandbox::wire::string_or(run, "session_id")}}}};
+                    {"arguments", {{"session_id", base::string_or(run, "session_id")}}}};
   (void)server.ask(3, "tools/call", end);
   return trial;
 }

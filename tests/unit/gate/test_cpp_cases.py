@@ -69,8 +69,8 @@ def test_every_unit_test_is_of_a_file_that_ctest_has():
 
 def test_cases_can_be_quarantined_by_their_name():
     tree, top = Tree(PROGRAMS.parent), GATE.parents[1]
-    case = "unit/mcp/base64_test.cc::" + quarantine.cpp_cases(tree, "unit/mcp/base64_test.cc")[0]
+    case = "unit/base/base64_test.cc::" + quarantine.cpp_cases(tree, "unit/base/base64_test.cc")[0]
     assert quarantine.wrong_entries({case: ("what", "why", "2026-01-01")}, tree, top) == []
-    for gone in ("unit/mcp/base64_test.cc::Base64.Gone", "unit/mcp/gone_test.cc::Base64.Gone"):
+    for gone in ("unit/base/base64_test.cc::Base64.Gone", "unit/base/gone_test.cc::Base64.Gone"):
         wrong = quarantine.wrong_entries({gone: ("what", "why", "2026-01-01")}, tree, top)
         assert wrong == [f"{gone} names no test"]

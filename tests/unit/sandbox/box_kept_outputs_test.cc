@@ -9,7 +9,7 @@
 #include <iterator>
 #include <string>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sandbox/box/kept_outputs.h"
 
 namespace {

@@ -13,6 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/file_changes.h"
 #include "sandbox/box/job.h"
@@ -20,7 +21,6 @@
 #include "sandbox/box/profile.h"
 #include "sandbox/box/stream_file.h"
 #include "sandbox/box/stream_reader.h"
-#include "sandbox/wire/json.h"
 #include "sandbox/wire/plan_format.h"
 #include "tests/support/source_directory.h"
 #include "tests/support/temporary_directory.h"
@@ -306,7 +306,7 @@ TEST(Job, TheRecordIsWhole) {
   Job job = job_in(directory);
   job.run.status = RunStatus::kCompleted;
   ASSERT_TRUE(write_record(job).ok());
-  const auto value = wire::parse_json(directory.read(job.run.run_id + "/record.json"));
+  const auto value = base::parse_json(directory.read(job.run.run_id + "/record.json"));
   ASSERT_TRUE(value.ok());
   EXPECT_TRUE(run_from_json(value.value()).ok());
   EXPECT_FALSE(fs::exists(directory.path() + "/" + job.run.run_id + "/record.json.new"));

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sandbox/box/deleted_files.h"
 #include "sandbox/box/process_memory.h"
 #include "sandbox/box/process_tree.h"

@@ -2,8 +2,8 @@
 // back.
 #include <gtest/gtest.h>
 
-#include "sandbox/egress/http_credential.h"
 #include "sandbox/egress/http2_head.h"
+#include "sandbox/egress/http_credential.h"
 #include "sandbox/egress/http_head.h"
 #include "sandbox/egress/http_override.h"
 #include "sandbox/egress/redactor.h"

@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "sandbox/base/draft.h"
-#include "sandbox/base/fd.h"
+#include "base/draft.h"
+#include "base/fd.h"
 #include "sandbox/egress/posture.h"
 
 namespace {

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/unix_socket.h"
+#include "base/unix_socket.h"
 #include "sandbox/box/egress_link.h"
 #include "sandbox/wire/build_id.h"
 #include "sandbox/wire/egress_protocol.h"

@@ -2,7 +2,7 @@
 // what becomes of a signature that is there.
 #include <gtest/gtest.h>
 
-#include "sandbox/egress/digest.h"
+#include "base/digest.h"
 #include "sandbox/egress/http_signature.h"
 
 namespace {
@@ -31,7 +31,7 @@ std::string signature_in(const SignedHead& head) {
 
 std::string signature_of(http::verb method, const std::string& target) {
   SignedHead head = head_of(method, target);
-  (void)sign(kKey, kScope, sha256_in_hex(""), kThen, head);
+  (void)sign(kKey, kScope, base::sha256_hex("").value(), kThen, head);
   return signature_in(head);
 }
 
@@ -58,7 +58,7 @@ TEST(EgressSignature, TakesThePlaceOfOneThatIsThere) {
   head.insert("X-Amz-Date", "20000101T000000Z");
   SigningKey key = kKey;
   key.token = "of-a-while";
-  const auto secrets = sign(key, kScope, sha256_in_hex(""), kThen, head);
+  const auto secrets = sign(key, kScope, base::sha256_hex("").value(), kThen, head).value();
   EXPECT_EQ(head.target(), "/?mine=1");
   EXPECT_EQ(head.count(http::field::authorization), 1U);
   EXPECT_EQ(head["x-amz-security-token"], "of-a-while");

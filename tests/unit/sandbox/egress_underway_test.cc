@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/unix_socket.h"
+#include "base/unix_socket.h"
 #include "sandbox/egress/underway.h"
 
 namespace {

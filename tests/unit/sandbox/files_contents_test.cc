@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 
 namespace {
 

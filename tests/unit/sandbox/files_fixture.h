@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/tree.h"
 

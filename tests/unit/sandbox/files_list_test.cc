@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
 #include "tests/unit/sandbox/files_fixture.h"
 
 namespace {

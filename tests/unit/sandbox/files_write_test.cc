@@ -11,7 +11,7 @@
 #include <future>
 #include <thread>
 
-#include "sandbox/base/draft.h"
+#include "base/draft.h"
 #include "tests/support/restricted_thread.h"
 #include "tests/unit/sandbox/files_fixture.h"
 

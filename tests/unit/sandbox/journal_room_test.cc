@@ -10,8 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/random_id.h"
-#include "sandbox/base/unix_socket.h"
+#include "base/random_id.h"
+#include "base/unix_socket.h"
 #include "sandbox/box/journal_room.h"
 #include "sandbox/journal_calls.h"
 #include "tests/support/temporary_directory.h"

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sandbox/box/interpreter_record.h"
 #include "sandbox/box/life.h"
 #include "sandbox/session_lock.h"

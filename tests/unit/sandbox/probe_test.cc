@@ -1,5 +1,5 @@
 // What hutch doctor says of hosts that are made up, and of this one.
-#include "sandbox/base/process.h"
+#include "base/process.h"
 #include "sandbox/probe/probe.h"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/random_id.h"
+#include "base/random_id.h"
 #include "sandbox/box_spec.h"
 #include "sandbox/host_limits.h"
 #include "sandbox/run.h"

@@ -6,7 +6,6 @@
 #include "sandbox/box/plan_writer.h"
 #include "sandbox/wire/box_protocol.h"
 #include "sandbox/wire/frame.h"
-#include "sandbox/wire/json.h"
 #include "sandbox/wire/plan_format.h"
 
 namespace {
@@ -69,44 +68,6 @@ TEST(Frame, ManySmallFramesKeepTheBufferSmall) {
     ++count;
   }
   EXPECT_EQ(count, 200'000);
-}
-
-TEST(Json, DepthIsBounded) {
-  EXPECT_TRUE(parse_json(std::string(kJsonDepthMax, '[') + std::string(kJsonDepthMax, ']')).ok());
-  EXPECT_FALSE(parse_json(std::string(200'000, '[')).ok());
-  const std::string deep =
-      std::string(kJsonDepthMax + 2, '[') + std::string(kJsonDepthMax + 2, ']');
-  EXPECT_FALSE(parse_json(deep).ok());
-}
-
-TEST(Json, ManySmallValuesAreRefused) {
-  std::string text = "[0";
-  for (std::size_t i = 0; i < kJsonEventsMax; ++i) text += ",0";
-  EXPECT_EQ(parse_json(text + "]").error().kind, base::Error::Kind::kInvalid);
-  text.resize(2 * (kJsonEventsMax / 2));  // half as many, whole
-  EXPECT_TRUE(parse_json(text + "]").ok());
-}
-
-TEST(Json, GarbageIsAnError) {
-  for (const char* text : {"", "{", "nul", "{\"a\":}", "\xff\xfe", "[1,]", "{} {}"}) {
-    EXPECT_FALSE(parse_json(text).ok()) << text;
-  }
-}
-
-TEST(Json, PrintingReplacesWhatIsNotUtf8) {
-  EXPECT_NE(print_json({{"a", "\xff"}}).find("\xef\xbf\xbd"), std::string::npos);
-}
-
-TEST(Json, ReadersNeverThrow) {
-  const auto value =
-      parse_json(R"({"s":1,"n":"x","big":18446744073709551615,"f":1.5,"b":1})").value();
-  EXPECT_EQ(string_or(value, "s", "d"), "d");
-  EXPECT_EQ(integer_or(value, "n", 7), 7);
-  EXPECT_FALSE(find_integer(value, "big"));
-  EXPECT_FALSE(find_integer(value, "f"));
-  EXPECT_TRUE(boolean_or(value, "b", true));
-  EXPECT_EQ(string_or(nlohmann::json::array(), "s", "d"), "d");
-  EXPECT_EQ(string_or(nlohmann::json(), "s", "d"), "d");
 }
 
 TEST(BoxProtocol, ErrorsKeepTheirKind) {

@@ -12,7 +12,7 @@
 #include <stop_token>
 #include <string>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/wire/zygote_protocol.h"
 #include "sandbox/zygote.h"

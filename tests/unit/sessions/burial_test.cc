@@ -12,11 +12,11 @@
 
 #include "sandbox/run.h"
 #include "sessions/file_table.h"
+#include "sessions/migrations.h"
 #include "sessions/past_table.h"
 #include "sessions/run_table.h"
 #include "sessions/session_lists.h"
 #include "sessions/session_table.h"
-#include "sessions/migrations.h"
 #include "sessions/sqlite.h"
 #include "tests/unit/sessions/store_fixture.h"
 

@@ -1,9 +1,9 @@
 // A session's files are its own before it starts, and ids of another state directory are replaced.
 #include "sessions/audit_table.h"
-#include "sessions/session_table.h"
 #include "sessions/file_owners.h"
 #include "sessions/ground.h"
 #include "sessions/manager_config.h"
+#include "sessions/session_table.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "sandbox/base/random_id.h"
+#include "base/random_id.h"
 #include "sessions/session_directory.h"
 
 namespace sessions {

@@ -1,9 +1,9 @@
 // A change of a session's network is written down where it holds, and nowhere else.
 #include "sessions/audit_table.h"
-#include "sessions/network_table.h"
-#include "sessions/session_table.h"
 #include "sessions/network_changes.h"
+#include "sessions/network_table.h"
 #include "sessions/past_table.h"
+#include "sessions/session_table.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "sandbox/network_journal.h"
 #include "sessions/network_table.h"
 #include "sessions/session_directory.h"

@@ -1,9 +1,9 @@
 // Records of the past go with their files, the oldest first, and never what somebody may read yet.
 #include "sessions/audit_table.h"
 #include "sessions/past_table.h"
+#include "sessions/record_pruner.h"
 #include "sessions/run_table.h"
 #include "sessions/session_table.h"
-#include "sessions/record_pruner.h"
 #include "sessions/sqlite.h"
 
 #include <gtest/gtest.h>

@@ -2,9 +2,9 @@
 #include "sessions/file_table.h"
 #include "sessions/ground.h"
 #include "sessions/manager_config.h"
+#include "sessions/run_ledger.h"
 #include "sessions/run_table.h"
 #include "sessions/session_table.h"
-#include "sessions/run_ledger.h"
 
 #include <gtest/gtest.h>
 

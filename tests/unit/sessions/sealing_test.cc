@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "base/private_file.h"
 #include "sessions/certificates.h"
-#include "sessions/private_file.h"
 #include "tests/support/temporary_directory.h"
 
 namespace {
@@ -36,20 +36,20 @@ TEST(Sealing, OpensForWhatItWasSealedFor) {
 TEST(Certificates, TheAuthorityIsMadeOnceAndOnlyWhereItIsNeeded) {
   const TemporaryDirectory directory;
   const std::string roots = directory.path() + "/roots.pem";
-  ASSERT_TRUE(keep_public_file(roots, "roots\n").ok());
+  ASSERT_TRUE(base::keep_public_file(roots, "roots\n").ok());
   const auto passing = certificates_for(directory.path(), roots, false).value();
   EXPECT_EQ(passing.bundle, roots);
   EXPECT_EQ(passing.authority, "");
   const auto looking = certificates_for(directory.path(), roots, true).value();
-  const std::string authority = content_of_file(looking.authority).value();
-  const std::string bundle = content_of_file(looking.bundle).value();
+  const std::string authority = base::content_of_file(looking.authority).value();
+  const std::string bundle = base::content_of_file(looking.bundle).value();
   EXPECT_NE(authority.find("PRIVATE KEY"), std::string::npos);
   EXPECT_EQ(bundle.find("PRIVATE KEY"), std::string::npos);
   EXPECT_EQ(bundle.find("roots\n"), 0U);
-  ASSERT_TRUE(keep_public_file(roots, "others\n").ok());
+  ASSERT_TRUE(base::keep_public_file(roots, "others\n").ok());
   (void)certificates_for(directory.path(), roots, true).value();
-  EXPECT_EQ(content_of_file(looking.authority).value(), authority);
-  EXPECT_EQ(content_of_file(looking.bundle).value().find("others\n"), 0U);
+  EXPECT_EQ(base::content_of_file(looking.authority).value(), authority);
+  EXPECT_EQ(base::content_of_file(looking.bundle).value().find("others\n"), 0U);
   EXPECT_FALSE(certificates_for(directory.path(), "", true).ok());
 }
 
@@ -58,12 +58,13 @@ TEST(Certificates, WhatTheHostHasAlreadyIsNotAddedToItsRoots) {
   const std::string begins = "-----BEGIN CERTIFICATE-----\n";
   const std::string known = begins + "a\n";
   const std::string roots = directory.path() + "/host.pem";
-  ASSERT_TRUE(keep_public_file(roots, known).ok());
+  ASSERT_TRUE(base::keep_public_file(roots, known).ok());
   EXPECT_EQ(roots_with(directory.path(), roots, "").value(), roots);
   EXPECT_EQ(roots_with(directory.path(), roots, known).value(), roots);
   const auto all = roots_with(directory.path(), roots, known + begins + "b\n").value();
-  EXPECT_EQ(content_of_file(all).value(), known + "\n" + begins + "b\n");
-  EXPECT_EQ(content_of_file(roots_with(directory.path(), "", known).value()).value(), "\n" + known);
+  EXPECT_EQ(base::content_of_file(all).value(), known + "\n" + begins + "b\n");
+  EXPECT_EQ(base::content_of_file(roots_with(directory.path(), "", known).value()).value(),
+            "\n" + known);
 }
 
 }  // namespace

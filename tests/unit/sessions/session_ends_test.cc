@@ -2,11 +2,11 @@
 #include "sessions/principal_table.h"
 #include "sessions/run_table.h"
 #include "sessions/session.h"
+#include "sessions/session_ends.h"
 #include "sessions/session_lists.h"
 #include "sessions/session_table.h"
 #include "sessions/spare_table.h"
 #include "sessions/upkeep_table.h"
-#include "sessions/session_ends.h"
 
 #include <gtest/gtest.h>
 

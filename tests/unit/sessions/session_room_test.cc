@@ -1,7 +1,7 @@
 // Sessions give way to others of their principal only where that loses nothing.
 #include "sessions/session.h"
-#include "sessions/spare_table.h"
 #include "sessions/session_room.h"
+#include "sessions/spare_table.h"
 #include "sessions/sqlite.h"
 
 #include <gtest/gtest.h>

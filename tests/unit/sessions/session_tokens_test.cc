@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
 #include "sessions/session_table.h"
 #include "tests/unit/sessions/store_fixture.h"
 

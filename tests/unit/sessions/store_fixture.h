@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/random_id.h"
+#include "base/clock.h"
+#include "base/random_id.h"
 #include "sessions/principal_table.h"
 #include "sessions/run_table.h"
 #include "sessions/session_table.h"

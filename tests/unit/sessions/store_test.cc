@@ -10,17 +10,17 @@
 #include <fstream>
 #include <thread>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/random_id.h"
+#include "base/clock.h"
+#include "base/random_id.h"
 #include "sessions/audit_table.h"
 #include "sessions/file_table.h"
+#include "sessions/migrations.h"
 #include "sessions/past_table.h"
 #include "sessions/principal_table.h"
 #include "sessions/run_table.h"
 #include "sessions/session_lists.h"
 #include "sessions/session_table.h"
 #include "sessions/share_table.h"
-#include "sessions/migrations.h"
 #include "sessions/sqlite.h"
 #include "sessions/store.h"
 #include "tests/unit/sessions/store_fixture.h"

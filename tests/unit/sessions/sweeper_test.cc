@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "sandbox/base/random_id.h"
+#include "base/random_id.h"
 #include "sessions/patience.h"
 #include "sessions/run_table.h"
 #include "sessions/session_lists.h"

@@ -7,12 +7,12 @@
 #include <iterator>
 #include <set>
 
-#include "sandbox/base/random_id.h"
+#include "base/random_id.h"
 #include "sessions/migrations.h"
 #include "sessions/principal_table.h"
 #include "sessions/sqlite.h"
-#include "sessions/token_table.h"
 #include "sessions/store.h"
+#include "sessions/token_table.h"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/fd.h"
-#include "sandbox/base/random_id.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/random_id.h"
 #include "sessions/principal_table.h"
 #include "sessions/session_table.h"
 #include "sessions/share_table.h"

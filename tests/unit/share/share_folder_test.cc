@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "sandbox/base/fd.h"
+#include "base/fd.h"
 #include "share/file_share.h"
 #include "share/share_folder.h"
 #include "tests/support/restricted_thread.h"

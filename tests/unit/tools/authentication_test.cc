@@ -8,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/random_id.h"
+#include "base/clock.h"
+#include "base/random_id.h"
 #include "sessions/principal_table.h"
 #include "sessions/token_table.h"
 #include "tests/unit/mcp/auth/signing_key.h"

@@ -16,8 +16,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "sandbox/sandbox.h"
-#include "sandbox/wire/json.h"
 
 namespace sandbox::fake {
 
@@ -76,7 +76,7 @@ class FakeBox final : public Box {
   base::Result<BoxStatus> status() override {
     BoxStatus status;
     status.isolation =
-        wire::print_json(nlohmann::json{{"host_folders", folders_to_json(folders_)}});
+        base::print_json(nlohmann::json{{"host_folders", folders_to_json(folders_)}});
     TRY(ask("status"));
     if (hooks_.tell) hooks_.tell(session_id_, status);
     if (hooks_.status) TRY(hooks_.status(status));

@@ -9,12 +9,12 @@
 
 #include "sessions/boxes.h"
 #include "sessions/grants.h"
+#include "sessions/manager.h"
 #include "sessions/manager_config.h"
+#include "sessions/principal_table.h"
 #include "sessions/session.h"
 #include "sessions/session_options.h"
 #include "sessions/sessions.h"
-#include "sessions/manager.h"
-#include "sessions/principal_table.h"
 #include "tests/unit/tools/fake_sandbox.h"
 #include "tools/session_wishes.h"
 

@@ -10,15 +10,15 @@
 #include <thread>
 #include <vector>
 
-#include "sandbox/base/random_id.h"
+#include "base/random_id.h"
 #include "sessions/manager.h"
 #include "sessions/manager_config.h"
 #include "sessions/moment.h"
 #include "sessions/principal_table.h"
-#include "sessions/session_table.h"
-#include "sessions/upkeep_table.h"
 #include "sessions/session.h"
+#include "sessions/session_table.h"
 #include "sessions/session_time.h"
+#include "sessions/upkeep_table.h"
 #include "tests/unit/tools/tools_fixture.h"
 
 namespace {

@@ -4,14 +4,14 @@
 #include <set>
 #include <string>
 
+#include "base/clock.h"
+#include "base/random_id.h"
 #include "mcp/changes.h"
-#include "sandbox/base/clock.h"
-#include "sandbox/base/random_id.h"
 #include "sessions/manager.h"
 #include "sessions/principal_table.h"
 #include "sessions/run_table.h"
-#include "sessions/session_table.h"
 #include "sessions/session.h"
+#include "sessions/session_table.h"
 #include "tests/unit/tools/tools_fixture.h"
 #include "tools/change_watch.h"
 #include "tools/run_tasks.h"

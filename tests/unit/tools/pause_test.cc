@@ -4,12 +4,12 @@
 #include <string>
 #include <utility>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/random_id.h"
+#include "base/clock.h"
+#include "base/random_id.h"
 #include "sessions/manager.h"
 #include "sessions/principal_table.h"
-#include "sessions/session_table.h"
 #include "sessions/session.h"
+#include "sessions/session_table.h"
 #include "sessions/sessions.h"
 #include "tests/unit/tools/caller.h"
 #include "tests/unit/tools/tools_fixture.h"

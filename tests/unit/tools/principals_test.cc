@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/random_id.h"
+#include "base/random_id.h"
 #include "sessions/principal_table.h"
 #include "sessions/run_table.h"
 #include "sessions/session_lists.h"

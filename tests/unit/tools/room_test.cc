@@ -13,19 +13,19 @@
 #include <string>
 #include <thread>
 
-#include "sandbox/base/random_id.h"
+#include "base/random_id.h"
 #include "sessions/boxes.h"
 #include "sessions/manager.h"
 #include "sessions/manager_config.h"
 #include "sessions/network_table.h"
 #include "sessions/principal_table.h"
-#include "sessions/run_table.h"
-#include "sessions/session_table.h"
 #include "sessions/run_state.h"
+#include "sessions/run_table.h"
 #include "sessions/runs.h"
 #include "sessions/session.h"
 #include "sessions/session_options.h"
 #include "sessions/session_state.h"
+#include "sessions/session_table.h"
 #include "sessions/sessions.h"
 #include "tests/unit/tools/tools_fixture.h"
 

@@ -6,15 +6,15 @@
 #include <string>
 #include <thread>
 
-#include "sandbox/base/clock.h"
-#include "sandbox/base/fd.h"
-#include "sandbox/base/random_id.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/random_id.h"
 #include "sessions/manager.h"
 #include "sessions/manager_config.h"
 #include "sessions/principal_table.h"
+#include "sessions/session.h"
 #include "sessions/session_table.h"
 #include "sessions/share_table.h"
-#include "sessions/session.h"
 #include "tests/unit/tools/tools_fixture.h"
 
 namespace {

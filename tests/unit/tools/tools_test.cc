@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/arguments.h"
-#include "tools/base64.h"
 #include "tools/text_window.h"
 
 namespace {
@@ -155,17 +154,6 @@ TEST(Text, RoomIsShared) {
   check(1000, 20, 80, 20);
   check(20, 1000, 20, 80);
   check(1000, 1000, 50, 50);
-}
-
-TEST(Base64, RoundTrip) {
-  for (const std::string text : {"", "a", "ab", "abc", "\x00\xff\x10"}) {
-    EXPECT_EQ(from_base64(to_base64(text)).value(), text);
-  }
-  EXPECT_EQ(to_base64("hello"), "aGVsbG8=");
-  EXPECT_EQ(from_base64("aGVs\nbG8=\n").value(), "hello");
-  for (const char* bad : {"a", "aGVsbG8", "%%%%", "a===", "aGVs!G8="}) {
-    EXPECT_FALSE(from_base64(bad).ok()) << bad;
-  }
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+#include "base/random_id.h"
 #include "sandbox/limits.h"
-#include "sandbox/wire/json.h"
-#include "sandbox/base/random_id.h"
 #include "sessions/host_id.h"
 #include "sessions/session.h"
 #include "sessions/session_time.h"

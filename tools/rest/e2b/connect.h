@@ -11,9 +11,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/result.h"
 #include "mcp/http/message.h"
 #include "mcp/http/route.h"
-#include "sandbox/base/result.h"
 #include "sessions/session.h"
 #include "sessions/store.h"
 #include "tools/tools.h"

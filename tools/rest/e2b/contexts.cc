@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/random_id.h"
+#include "base/random_id.h"
 #include "sessions/boxes.h"
 #include "sessions/runs.h"
 #include "sessions/session.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "mcp/http/route.h"
-#include "sandbox/base/result.h"
 #include "sandbox/run.h"
 #include "sessions/store.h"
 #include "tools/tools.h"

@@ -12,14 +12,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "mcp/http/library.h"
-#include "sessions/host_id.h"
-#include "sandbox/base/clock.h"
 #include "sandbox/environment.h"
 #include "sandbox/network_rule.h"
-#include "sandbox/wire/json.h"
 #include "sessions/boxes.h"
 #include "sessions/grants.h"
+#include "sessions/host_id.h"
 #include "sessions/manager_config.h"
 #include "sessions/network_changes.h"
 #include "sessions/network_choice.h"
@@ -215,13 +216,11 @@ base::Result<Response> set_timeout(const Services& services, const Request& requ
 base::Result<std::optional<std::int64_t>> number_in(const Request& request, const char* name) {
   const auto asked = request.query.find(name);
   if (asked == request.query.end()) return std::optional<std::int64_t>();
-  std::int64_t number = 0;
-  const char* end = asked->second.data() + asked->second.size();
-  const auto [stopped, error] = std::from_chars(asked->second.data(), end, number);
-  if (error != std::errc() || stopped != end) {
+  const auto number = base::number_of<std::int64_t>(asked->second);
+  if (!number) {
     return base::error(Error::Kind::kInvalid, std::string(name) + " must be a whole number");
   }
-  return std::optional(number);
+  return number;
 }
 
 // A query in a query, whose names and values the SDKs encode once more.

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
 #include "tools/text_window.h"
 
 namespace tools::rest::e2b {

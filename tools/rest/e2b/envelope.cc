@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/wire/json.h"
+#include "base/json.h"
 
 namespace tools::rest::e2b {
 
@@ -30,7 +30,7 @@ base::Result<std::string_view> next_message(std::string_view& body) {
 }  // namespace
 
 std::string enveloped(unsigned char flags, const json& message) {
-  const std::string text = sandbox::wire::print_json(message);
+  const std::string text = base::print_json(message);
   std::string bytes(1, static_cast<char>(flags));
   for (int shift = 24; shift >= 0; shift -= 8) {
     bytes += static_cast<char>((text.size() >> static_cast<unsigned>(shift)) & 0xffU);
@@ -39,7 +39,7 @@ std::string enveloped(unsigned char flags, const json& message) {
 }
 
 base::Result<json> parse_message(std::string_view text) {
-  auto parsed = sandbox::wire::parse_json(text.empty() ? "{}" : text);
+  auto parsed = base::parse_json(text.empty() ? "{}" : text);
   if (parsed.ok() && parsed.value().is_object()) return parsed;
   return base::error(Error::Kind::kInvalid, "the message must be a JSON object");
 }

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "sandbox/base/result.h"
+#include "base/result.h"
 
 namespace tools::rest::e2b {
 

@@ -11,7 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/letter_case.h"
+#include "base/text.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
 #include "sessions/boxes.h"
@@ -196,7 +196,7 @@ base::Result<sandbox::files::Attributes> metadata_in(const Request& request) {
   sandbox::files::Attributes metadata;
   for (auto one = request.headers.lower_bound(std::string(kHeader)); one != request.headers.end();
        ++one) {
-    const std::string name = mcp::lower(one->first);
+    const std::string name = base::lower(one->first);
     if (!name.starts_with(kHeader)) break;
     const std::string attribute = kMetadataPrefix + name.substr(kHeader.size());
     if (name.size() == kHeader.size() || attribute.size() > kNameBytesMax) {

@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/base64.h"
-#include "sandbox/base/clock.h"
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/json.h"
 #include "sandbox/limits.h"
-#include "sandbox/wire/json.h"
 #include "sessions/quotas.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
@@ -112,7 +112,7 @@ json result_of(const Services& services, const RunState& state, const json& outp
   if (!image.empty()) {
     const auto bytes = services.run_files.read(
         state.session_id, state.run.run_id, image.substr(image.rfind('/') + 1), 0, kImageBytesMax);
-    if (bytes.ok()) result["png"] = mcp::to_base64(bytes.value());
+    if (bytes.ok()) result["png"] = base::to_base64(bytes.value());
   }
   if (output.contains("chart")) {
     result["chart"] = chart_of(output["chart"]);
@@ -132,7 +132,7 @@ json error_of(const sandbox::RunError& error) {
 void execute(const Services& services, const Cell& cell, RunState state,
              const std::shared_ptr<mcp::http::Stream>& out) {
   const auto send = [&out](const json& line) {
-    return out->send_patiently(sandbox::wire::print_json(line) + "\n");
+    return out->send_patiently(base::print_json(line) + "\n");
   };
   const std::string run_id = state.run.run_id;
   const std::stop_token gone = gone_of(*out);

@@ -6,10 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sandbox/base/clock.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/shortened_text.h"
 #include "sandbox/environment.h"
-#include "sandbox/shortened_text.h"
-#include "sandbox/wire/json.h"
 #include "sessions/kept_calls.h"
 #include "sessions/manager_config.h"
 #include "sessions/quotas.h"
@@ -41,7 +41,7 @@ constexpr std::size_t kShownOfOutput = 2'000;
 json line_at(std::int64_t at_ms, const char* level, json fields) {
   fields["level"] = level;
   fields["logger"] = "process";
-  return {{"timestamp", base::to_rfc3339(at_ms)}, {"line", sandbox::wire::print_json(fields)}};
+  return {{"timestamp", base::to_rfc3339(at_ms)}, {"line", base::print_json(fields)}};
 }
 
 // The command that a run was asked for with, as words; empty for code.
@@ -49,15 +49,15 @@ std::string command_of(const Services& services, const std::string& session_id,
                        const std::string& run_id) {
   const auto kept = services.kept_calls.find(session_id, run_id);
   if (!kept.ok()) return "";
-  const auto call = sandbox::wire::parse_json(kept.value());
+  const auto call = base::parse_json(kept.value());
   if (!call.ok() || !call.value().is_object()) return "";
   const json process = call.value().value("process", json::object());
   if (!process.is_object()) return "";
-  std::string command = sandbox::wire::string_or(process, "cmd");
+  std::string command = base::string_or(process, "cmd");
   for (const json& word : process.value("args", json::array())) {
     if (word.is_string()) command += " " + word.get<std::string>();
   }
-  return sandbox::shortened(command, kShownOfOutput);
+  return base::shortened(command, kShownOfOutput);
 }
 
 // The beginning of what a run has printed; empty where nothing of it is kept.

@@ -1,7 +1,6 @@
 // envd's process.Process: commands, in the background of a session.
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -9,8 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/base64.h"
-#include "sandbox/wire/json.h"
+#include "base/base64.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "sessions/kept_calls.h"
 #include "sessions/run_state.h"
 #include "sessions/run_table.h"
@@ -115,7 +115,7 @@ base::Status stream_of(const Services& services, const RpcCall& call, RunState s
   state = TRY(follow(services, call.session, std::move(state),
                      {[&](const char* stream, const std::string& bytes) {
                         const char* name = is_terminal ? "pty" : stream;
-                        is_wanted = send(event("data", {{name, mcp::to_base64(bytes)}}));
+                        is_wanted = send(event("data", {{name, base::to_base64(bytes)}}));
                         return is_wanted;
                       },
                       [&] {
@@ -138,10 +138,8 @@ base::Status stream_of(const Services& services, const RpcCall& call, RunState s
 // The client's time for the whole call is the command's; 0: none, as of what is longer than a run
 // may be bounded to.
 std::int64_t seconds_of(const mcp::http::Request& request) {
-  const std::string_view text = request.header("Connect-Timeout-Ms");
-  std::int64_t ms = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);
-  if (error != std::errc() || end != text.data() + text.size() || ms < 1) return 0;
+  const auto ms = base::number_of<std::int64_t>(request.header("Connect-Timeout-Ms")).value_or(0);
+  if (ms < 1) return 0;
   const std::int64_t seconds = ms / 1000 + (ms % 1000 != 0 ? 1 : 0);
   return seconds <= sandbox::kRunSecondsMax ? seconds : 0;
 }
@@ -153,9 +151,9 @@ base::Status start(const Services& services, const RpcCall& call, const Send& se
   TRY(give_input(call.message, run));
   const bool is_terminal = run.input == sandbox::Input::kTerminal;
   auto state = TRY(services.runs.start(call.session, std::move(run)));
-  const std::string posted = sandbox::wire::print_json({{"process", process},
-                                                        {"tag", call.message.value("tag", json())},
-                                                        {"is_terminal", is_terminal}});
+  const std::string posted = base::print_json({{"process", process},
+                                               {"tag", call.message.value("tag", json())},
+                                               {"is_terminal", is_terminal}});
   if (auto kept = services.kept_calls.keep(call.session.id, state.run.run_id, posted); !kept.ok()) {
     // Nobody would find it again.
     (void)services.runs.cancel(call.session.principal_id, state.run.run_id);
@@ -167,7 +165,7 @@ base::Status start(const Services& services, const RpcCall& call, const Send& se
 json kept_of(const Services& services, const sessions::Session& session, const std::string& run) {
   const auto text = services.kept_calls.find(session.id, run);
   if (!text.ok()) return json::object();
-  auto parsed = sandbox::wire::parse_json(text.value());
+  auto parsed = base::parse_json(text.value());
   return parsed.ok() && parsed.value().is_object() ? std::move(parsed).value() : json::object();
 }
 
@@ -231,7 +229,7 @@ base::Status write_into(const sandbox::RunInput& to, const json& input) {
   for (const char* name : {"stdin", "pty"}) {
     const json bytes = input.is_object() ? input.value(name, json()) : json();
     if (!bytes.is_string()) continue;
-    const auto decoded = mcp::from_base64(bytes.get_ref<const std::string&>());
+    const auto decoded = base::from_base64(bytes.get_ref<const std::string&>());
     if (!decoded) return base::error(Error::Kind::kInvalid, std::string(name) + " is not base64");
     return sandbox::write_input(to, *decoded, kInputPatience);
   }

@@ -3,12 +3,12 @@
 #include <openssl/crypto.h>
 
 #include <cerrno>
-#include <charconv>
 #include <string_view>
 
-#include "mcp/base64.h"
-#include "sandbox/base/clock.h"
-#include "sessions/sha256.h"
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/text.h"
 
 namespace tools::rest::e2b {
 
@@ -21,21 +21,9 @@ std::string query_of(const mcp::http::Request& request, const char* name) {
   return found == request.query.end() ? "" : found->second;
 }
 
-std::string bytes_of_hex(std::string_view hex) {
-  std::string bytes;
-  for (std::size_t at = 0; at + 1 < hex.size(); at += 2) {
-    unsigned byte = 0;
-    (void)std::from_chars(hex.data() + at, hex.data() + at + 2, byte, 16);
-    bytes += static_cast<char>(byte);
-  }
-  return bytes;
-}
-
 bool is_over(const std::string& second) {
-  std::int64_t until = 0;
-  const char* end = second.data() + second.size();
-  const auto [stopped, error] = std::from_chars(second.data(), end, until);
-  return error != std::errc() || stopped != end || base::now_ms() / 1000 > until;
+  const auto until = base::number_of<std::int64_t>(second);
+  return !until || base::now_ms() / 1000 > *until;
 }
 
 }  // namespace
@@ -50,7 +38,7 @@ base::Status check_signature(const mcp::http::Request& request, const std::strin
   std::string text = query_of(request, "path") + (reads ? ":read:" : ":write:") +
                      query_of(request, "username") + ":" + token;
   if (!until.empty()) text += ":" + until;
-  std::string right = "v1_" + mcp::to_base64(bytes_of_hex(TRY(sessions::sha256_hex(text))));
+  std::string right = "v1_" + base::to_base64(TRY(base::sha256(text)));
   right.erase(right.find_last_not_of('=') + 1);
   const std::string given = query_of(request, "signature");
   if (given.size() != right.size() ||

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "base/result.h"
 #include "mcp/http/message.h"
-#include "sandbox/base/result.h"
 
 namespace tools::rest::e2b {
 

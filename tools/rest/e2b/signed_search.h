@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "base/result.h"
 #include "mcp/http/message.h"
-#include "sandbox/base/result.h"
 #include "tools/tools.h"
 
 namespace tools::rest::e2b {

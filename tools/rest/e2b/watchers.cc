@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "sandbox/base/random_id.h"
+#include "base/random_id.h"
 
 namespace tools::rest::e2b {
 

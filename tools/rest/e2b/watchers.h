@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "mcp/http/budget.h"
-#include "sandbox/base/result.h"
 #include "sandbox/files/directory_watch.h"
 #include "sessions/store.h"
 

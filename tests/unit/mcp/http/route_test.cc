@@ -150,7 +150,7 @@ TEST_F(Served, RefusesInTheWordsOfTheApi) {
 }
 
 TEST_F(Served, GivesAFileInPieces) {
-  const auto file = std::make_shared<const Descriptor>(::memfd_create("file", MFD_CLOEXEC));
+  const auto file = std::make_shared<const base::UniqueFd>(::memfd_create("file", MFD_CLOEXEC));
   std::string content;
   while (content.size() < 3U << 20) content += std::to_string(content.size()) + "\n";
   ASSERT_EQ(::write(file->get(), content.data(), content.size()),
