@@ -113,9 +113,10 @@ base::Result<std::shared_ptr<sandbox::Box>> Boxes::start_counted(const Session& 
 }
 
 base::Status Boxes::with_live_box(const Session& session,
-                                  const std::function<base::Status(sandbox::Box&)>& call) {
+                                  const std::function<base::Status(sandbox::Box&)>& call,
+                                  std::shared_ptr<sandbox::Box> known) {
   for (int attempt = 0;; ++attempt) {
-    const auto box = TRY(box_of(session));
+    const auto box = known != nullptr ? std::exchange(known, nullptr) : TRY(box_of(session));
     auto status = call(*box);
     const bool died = !status.ok() && status.error().kind == Error::Kind::kUnavailable;
     if (!died || attempt == kBoxAttempts) return status;

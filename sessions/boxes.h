@@ -40,9 +40,11 @@ class Boxes {
 
   // Returns a live box for the session: the running one, or a new one.
   base::Result<std::shared_ptr<sandbox::Box>> box_of(const Session& session);
-  // Calls with the session's box; again with a new one when it turns out to have just died.
+  // Calls with the session's box, which is `known` if the caller has just found it; again with a
+  // new one when it turns out to have just died.
   base::Status with_live_box(const Session& session,
-                             const std::function<base::Status(sandbox::Box&)>& call);
+                             const std::function<base::Status(sandbox::Box&)>& call,
+                             std::shared_ptr<sandbox::Box> known = nullptr);
 
   // Returns the box's root directory as seen by the code; starts the box when needed.
   base::Result<base::UniqueFd> root_of(const Session& session);

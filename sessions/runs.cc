@@ -61,9 +61,9 @@ base::Result<RunState> Runs::start(const Session& session, sandbox::RunRequest r
   row.server_id = ground_.servers.own_id();
   row.queued_at = base::now_ms();
   // A box that cannot be had is found out before there is a row.
-  TRY(boxes_.box_of(session));
+  auto box = TRY(boxes_.box_of(session));
   TRY(ground_.store.runs.insert(row));
-  const auto submitted = submit(session, row, request);
+  const auto submitted = submit(session, std::move(box), row, request);
   if (!submitted.ok()) {
     // It never ran, and the caller hears why. The row says so too.
     TRY(ledger_.refuse(row, submitted.error().message));
@@ -71,7 +71,7 @@ base::Result<RunState> Runs::start(const Session& session, sandbox::RunRequest r
   }
   sandbox::WaitOptions first;
   if (!row.background) first.timeout = kShortRun;
-  RunState state = TRY(wait(session.principal_id, row.id, first, {}));
+  RunState state = TRY(wait_for(session.principal_id, row, first, {}, Reader::kClient));
   if (is_terminal(state.run.status)) return state;
   // A full disk, which the run itself may have filled: it goes on, and its box says so.
   const auto started = ground_.store.runs.set_started(row.id);
@@ -79,28 +79,40 @@ base::Result<RunState> Runs::start(const Session& session, sandbox::RunRequest r
   return state;
 }
 
-base::Status Runs::submit(const Session& session, const Run& row,
+base::Status Runs::submit(const Session& session, std::shared_ptr<sandbox::Box> box, const Run& row,
                           const sandbox::RunRequest& request) {
   bool tried = false;
-  return boxes_.with_live_box(session, [&](sandbox::Box& box) -> base::Status {
+  const auto hand_over = [&](sandbox::Box& live) -> base::Status {
     // A box that died after it had accepted the run: what is on disk tells the rest.
     if (std::exchange(tried, true) && ledger_.was_accepted(row)) return base::done();
-    return box.submit(request);
-  });
+    return live.submit(request);
+  };
+  return boxes_.with_live_box(session, hand_over, std::move(box));
+}
+
+base::Result<RunState> Runs::get(const std::string& principal_id, const std::string& run_id,
+                                 Reader reader) {
+  return wait(principal_id, run_id, {}, {}, reader);
 }
 
 base::Result<RunState> Runs::wait(const std::string& principal_id, const std::string& run_id,
                                   const sandbox::WaitOptions& options, const std::stop_token& stop,
                                   Reader reader) {
+  return wait_for(principal_id, TRY(ground_.store.runs.find(principal_id, run_id)), options, stop,
+                  reader);
+}
+
+base::Result<RunState> Runs::wait_for(const std::string& principal_id, Run row,
+                                      const sandbox::WaitOptions& options,
+                                      const std::stop_token& stop, Reader reader) {
   const auto deadline = std::chrono::steady_clock::now() + options.timeout;
   while (true) {
-    const Run row = TRY(ground_.store.runs.find(principal_id, run_id));
     if (stop.stop_requested()) reader = Reader::kNobody;
     if (!row.record) {
       if (const auto box = ground_.sandbox.find(row.session_id); box.ok()) {
         const bool waits = options.timeout > std::chrono::milliseconds(0);
         auto aside = waits ? ground_.config.step_aside() : nullptr;
-        auto run = box.value()->wait(run_id, options, stop);
+        auto run = box.value()->wait(row.id, options, stop);
         aside.reset();
         if (run.ok() && !is_terminal(run.value().status)) {
           return RunState{row.session_id, run.value()};
@@ -119,6 +131,7 @@ base::Result<RunState> Runs::wait(const std::string& principal_id, const std::st
     const bool time_is_up = std::chrono::steady_clock::now() >= deadline;
     if (is_terminal(state.run.status) || time_is_up || stop.stop_requested()) return state;
     pause_for_box();  // being handed over, or its box is silent
+    row = TRY(ground_.store.runs.find(principal_id, row.id));
   }
 }
 

@@ -32,8 +32,11 @@ class Runs {
   [[nodiscard]] base::Result<std::int64_t> check_seconds(const Session& session,
                                                          std::int64_t wanted) const;
   base::Result<RunState> start(const Session& session, sandbox::RunRequest request);
-  // As Box::wait(), for any run of the principal, live or long ended. Nobody reads its end once
-  // `stop` is requested.
+  // Returns any run of the principal as it is now, live or long ended.
+  base::Result<RunState> get(const std::string& principal_id, const std::string& run_id,
+                             Reader reader = Reader::kClient);
+  // Waits as Box::wait() does, for any run of the principal. Nobody reads its end once `stop` is
+  // requested.
   base::Result<RunState> wait(const std::string& principal_id, const std::string& run_id,
                               const sandbox::WaitOptions& options, const std::stop_token& stop,
                               Reader reader = Reader::kClient);
@@ -45,8 +48,13 @@ class Runs {
   base::Status end_input(const std::string& principal_id, const std::string& run_id);
 
  private:
-  // Writes the row, and hands the run to the session's box.
-  base::Status submit(const Session& session, const Run& row, const sandbox::RunRequest& request);
+  // Hands the run to the session's box, which is `box` if it still lives.
+  base::Status submit(const Session& session, std::shared_ptr<sandbox::Box> box, const Run& row,
+                      const sandbox::RunRequest& request);
+  // Waits for the run of that row, which is read again where others may have ended it meanwhile.
+  base::Result<RunState> wait_for(const std::string& principal_id, Run row,
+                                  const sandbox::WaitOptions& options, const std::stop_token& stop,
+                                  Reader reader);
   // Returns the live box of a run that has not ended.
   base::Result<std::shared_ptr<sandbox::Box>> box_of_run(const std::string& principal_id,
                                                          const std::string& run_id);

@@ -27,6 +27,10 @@ std::optional<std::int64_t> ends_at_ms(const Session& session) {
   return std::abs(as_it_is - as_made) < kSameTimeMs ? as_made : as_it_is;
 }
 
+bool is_live(const Session& session, const Moment& now) {
+  return session.status != SessionStatus::kDestroyed && !lifetime_is_over(session, now);
+}
+
 bool lifetime_is_over(const Session& session, const Moment& now) {
   const auto left = lifetime_left_ms(session, now);
   return !session.pauses_at_end && left && *left <= 0;

@@ -173,6 +173,13 @@ base::Result<Session> Sessions::find(const std::string& principal_id,
   return id == id_or_name ? session : ground_.store.sessions.find(principal_id, id);
 }
 
+base::Result<Session> Sessions::find_live(const std::string& principal_id,
+                                          const std::string& id_or_name) {
+  auto session = find(principal_id, id_or_name);
+  if (session.ok() && !is_live(session.value())) return deleted();
+  return session;
+}
+
 base::Result<SessionState> Sessions::pause(const std::string& principal_id, const std::string& id) {
   Session session = TRY(find(principal_id, id));
   if (session.status == SessionStatus::kDestroyed) return deleted();

@@ -43,6 +43,8 @@ class Sessions {
                                               const std::string& connection_id);
   // Finds by id or name. kNotFound, with the same words for a foreign and an unknown one.
   base::Result<Session> find(const std::string& principal_id, const std::string& id_or_name);
+  // Finds one that is neither destroyed nor over its lifetime; kNotFound for all others.
+  base::Result<Session> find_live(const std::string& principal_id, const std::string& id_or_name);
   // One without a box stays as it is, stopped.
   base::Result<SessionState> pause(const std::string& principal_id, const std::string& id);
   base::Result<SessionState> resume(const std::string& principal_id, const std::string& id);

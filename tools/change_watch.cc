@@ -299,7 +299,7 @@ void ChangeWatch::tell(const Key& key) const {
 ChangeWatch::Seen ChangeWatch::see_run(const Key& key) const {
   Seen seen;
   const auto state =
-      services_.runs.wait(std::get<1>(key), std::get<2>(key), {}, {}, sessions::Reader::kNobody);
+      services_.runs.get(std::get<1>(key), std::get<2>(key), sessions::Reader::kNobody);
   if (!state.ok()) return seen;
   seen.print = sandbox::name_of(state.value().run.status);
   seen.ended = is_terminal(state.value().run.status);

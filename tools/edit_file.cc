@@ -13,6 +13,7 @@
 #include "sandbox/files/box_path.h"
 #include "sessions/boxes.h"
 #include "sessions/session.h"
+#include "tools/call_session.h"
 #include "tools/text_window.h"
 #include "tools/tool_kit.h"
 
@@ -235,7 +236,8 @@ mcp::Tool edit_file(const Services& services) {
   return make_tool(
       services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
-        const sessions::Session session = TRY(old_session_for(services, arguments, context));
+        const sessions::Session session =
+            TRY(resolve(services, arguments, context, NewSession::kUseless)).session;
         return edit(services, session, arguments);
       });
 }

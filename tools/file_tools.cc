@@ -21,6 +21,7 @@
 #include "sessions/session.h"
 #include "sessions/store.h"
 #include "share/mime.h"
+#include "tools/call_session.h"
 #include "tools/charset.h"
 #include "tools/file_hints.h"
 #include "tools/picture_reply.h"
@@ -192,7 +193,8 @@ mcp::Tool read_file(const Services& services) {
   return make_tool(
       services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
-        const sessions::Session session = TRY(old_session_for(services, arguments, context));
+        const sessions::Session session =
+            TRY(resolve(services, arguments, context, NewSession::kUseless)).session;
         const BoxFiles files = TRY(files_of(services, session));
         const std::string path = arguments.text("path");
         const std::int64_t offset = arguments.integer("offset", 0);
@@ -250,7 +252,7 @@ mcp::Tool write_file(const Services& services) {
       services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         const std::string content = TRY(content_of(arguments));
-        const sessions::Session session = TRY(session_for(services, arguments, context));
+        const auto [session, is_default, is_new] = TRY(resolve(services, arguments, context));
         const BoxFiles files = TRY(files_of(services, session));
         const auto [written, record] =
             TRY(write_into(services, session, files, arguments.text("path"), content,
@@ -262,7 +264,7 @@ mcp::Tool write_file(const Services& services) {
         reply.text = written.change + " " + one_line(record.path) + " (" +
                      std::to_string(written.bytes) + " bytes" +
                      (record.sha256 ? ", sha256 " + *record.sha256 : "") + ")";
-        reply.new_session_id = new_session_id(session, services, arguments, context);
+        if (is_new) reply.new_session_id = session.id;
         return reply;
       });
 }
@@ -278,7 +280,7 @@ base::Result<std::int64_t> changed_since(const Services& services, const std::st
                        "changed_since must be a run_id or an RFC 3339 time such as "
                        "2026-01-31T12:00:00Z or 2026-01-31 (UTC)");
   }
-  const auto state = TRY(services.runs.wait(context.principal().id, text, {}, context.cancelled()));
+  const auto state = TRY(services.runs.get(context.principal().id, text));
   // A run that has not started, or never did, counts from when it was asked for.
   const auto& run = state.run;
   const std::int64_t since = run.started_at_ms != 0 ? run.started_at_ms : run.queued_at_ms;
@@ -399,7 +401,8 @@ base::Result<Reply> call_list_files(const Services& services, const Arguments& a
     options.changed_since_ms =
         TRY(changed_since(services, arguments.text("changed_since"), context));
   }
-  const sessions::Session session = TRY(old_session_for(services, arguments, context));
+  const sessions::Session session =
+      TRY(resolve(services, arguments, context, NewSession::kUseless)).session;
   const BoxFiles files = TRY(files_of(services, session));
   const auto listed = TRY(files.list(arguments.text("path", session.working_directory), options));
   std::optional<Changes> changes;

@@ -11,6 +11,7 @@
 #include "sessions/runs.h"
 #include "sessions/session.h"
 #include "sessions/session_networks.h"
+#include "tools/call_session.h"
 #include "tools/run_reply.h"
 #include "tools/tool_kit.h"
 
@@ -127,15 +128,13 @@ base::Result<Reply> install(const Services& services, const Arguments& arguments
   request.code = TRY(command_of(manager, packages));
   request.installs = words_of(manager, packages);
   // No session is made only to say no: one that asks for nothing will have what this one has.
-  if (!arguments.has("session_id") && !has_default_session(services, context)) {
+  if (!arguments.has("session_id") && default_session_id(services, context).empty()) {
     TRY(check_network(services, sessions::Session(), manager));
   }
-  const sessions::Session session = TRY(session_for(services, arguments, context));
-  TRY(check_network(services, session, manager));
-  request.timeout_seconds = services.runs.longest_seconds(session);
-  Reply reply = TRY(reply_of_new_run(services, session, std::move(request), context));
-  reply.new_session_id = new_session_id(session, services, arguments, context);
-  return reply;
+  const CallSession found = TRY(resolve(services, arguments, context));
+  TRY(check_network(services, found.session, manager));
+  request.timeout_seconds = services.runs.longest_seconds(found.session);
+  return reply_of_new_run(services, found, std::move(request), context);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "mcp/tasks.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
-#include "sessions/session.h"
+#include "tools/call_session.h"
 #include "tools/run_view.h"
 #include "tools/tool_kit.h"
 
@@ -19,8 +19,9 @@ Reply reply_of_run(const sessions::RunFiles& files, const sessions::RunState& st
                    std::optional<std::int64_t> stdout_offset = std::nullopt,
                    std::optional<std::int64_t> stderr_offset = std::nullopt);
 
-// Starts the run and follows it as long as a call may take, or makes it a task. In run_tools.cc.
-base::Result<Reply> reply_of_new_run(const Services& services, const sessions::Session& session,
+// Starts a run in the session and follows it as long as a call may take, or makes it a task. In
+// run_tools.cc.
+base::Result<Reply> reply_of_new_run(const Services& services, const CallSession& found,
                                      sandbox::RunRequest request, mcp::CallContext& context);
 
 // The last line a run has printed to stdout; its status when there is none.

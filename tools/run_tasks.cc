@@ -35,14 +35,14 @@ std::optional<sessions::RunPlace> place_at(const std::string& cursor) {
 
 std::optional<mcp::Task> RunTasks::find(const mcp::Principal& principal, const std::string& id) {
   // How it is, not what it says.
-  const auto state = services_.runs.wait(principal.id, id, {}, {}, sessions::Reader::kNobody);
+  const auto state = services_.runs.get(principal.id, id, sessions::Reader::kNobody);
   if (!state.ok()) return std::nullopt;
   return task_of_run(state.value());
 }
 
 std::optional<mcp::TaskOutcome> RunTasks::outcome(const mcp::Principal& principal,
                                                   const std::string& id) {
-  const auto state = services_.runs.wait(principal.id, id, {}, {});
+  const auto state = services_.runs.get(principal.id, id);
   if (!state.ok()) return std::nullopt;
   return to_tool_result(reply_of_run(services_.run_files, state.value()));
 }

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "sessions/follow.h"
 #include "sessions/manager_config.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
@@ -15,6 +16,7 @@
 #include "sessions/session.h"
 #include "sessions/sessions.h"
 #include "sessions/store.h"
+#include "tools/call_session.h"
 #include "tools/languages.h"
 #include "tools/run_reply.h"
 #include "tools/text_window.h"
@@ -86,8 +88,8 @@ class ProgressReport {
 // first result.
 SessionName session_name_of(const Services& services, const mcp::CallContext& context,
                             const RunState& state) {
-  return is_default_session(services, context, state.session_id) ? SessionName::kUnderstood
-                                                                 : SessionName::kShown;
+  return default_session_id(services, context) == state.session_id ? SessionName::kUnderstood
+                                                                   : SessionName::kShown;
 }
 
 // Returns after kStartSeen, or at once with how it ended: a command that is not there, a port that
@@ -102,40 +104,34 @@ base::Result<RunState> see_it_start(const Services& services, RunState state,
 }
 
 // Follows a foreground run until it ends or is handed over.
-base::Result<RunState> follow(const Services& services, RunState state, mcp::CallContext& context) {
-  const auto hand_over = context.received_at() + kHandOverAfter;
-  // Whichever comes first ends the wait.
-  std::stop_source stop;
-  const auto request_stop = [&stop] { stop.request_stop(); };
-  const std::stop_callback on_cancel(context.cancelled(), request_stop);
-  const std::stop_callback on_drain(services.draining, request_stop);
+base::Result<RunState> follow_call(const Services& services, RunState state,
+                                   mcp::CallContext& context) {
   ProgressReport progress(services.run_files, context, state);
-  while (!is_terminal(state.run.status)) {
-    const auto left = std::chrono::ceil<milliseconds>(hand_over - Clock::now());
-    if (left <= milliseconds(0)) return state;
-    sandbox::WaitOptions options;
-    options.timeout = context.wants_progress() ? std::min(left, kProgressEvery) : left;
-    auto waited =
-        services.runs.wait(context.principal().id, state.run.run_id, options, stop.get_token());
-    if (context.cancelled().stop_requested()) {
-      // A client that went away did not ask for the run to end; one that cancelled did.
-      if (context.disconnected()) return state;
-      return services.runs.cancel(context.principal().id, state.run.run_id);
-    }
-    if (!waited.ok() && services.draining.stop_requested()) return state;
-    if (!waited.ok()) return std::move(waited).error();
-    state = std::move(waited).value();
-    if (services.draining.stop_requested()) return state;
-    progress.update(state);
+  if (is_terminal(state.run.status)) return state;
+  sessions::FollowOptions options{.gone = context.cancelled(), .draining = services.draining};
+  options.until = context.received_at() + kHandOverAfter;
+  options.look_every = context.wants_progress() ? kProgressEvery : kHandOverAfter;
+  options.looked = [&progress](const RunState& seen) {
+    progress.update(seen);
+    return true;
+  };
+  const std::string id = state.run.run_id;
+  auto followed = TRY(sessions::follow(services.runs, services.run_files, context.principal().id,
+                                       std::move(state), options));
+  using End = sessions::Followed::End;
+  // A client that went away did not ask for the run to end; one that cancelled did.
+  if (followed.end == End::kGone && !context.disconnected()) {
+    return services.runs.cancel(context.principal().id, id);
   }
-  return state;
+  if (followed.end == End::kEnded) progress.update(followed.state);
+  return std::move(followed.state);
 }
 
 }  // namespace
 
-base::Result<Reply> reply_of_new_run(const Services& services, const sessions::Session& session,
+base::Result<Reply> reply_of_new_run(const Services& services, const CallSession& found,
                                      sandbox::RunRequest request, mcp::CallContext& context) {
-  RunState state = TRY(services.runs.start(session, std::move(request)));
+  RunState state = TRY(services.runs.start(found.session, std::move(request)));
   const mcp::TaskWish wish = context.task_wish();
   const bool as_task =
       wish == mcp::TaskWish::kDemanded || (wish == mcp::TaskWish::kAllowed && state.run.background);
@@ -143,7 +139,7 @@ base::Result<Reply> reply_of_new_run(const Services& services, const sessions::S
   if (state.run.background) {
     state = TRY(see_it_start(services, std::move(state), context));
   } else {
-    state = TRY(follow(services, std::move(state), context));
+    state = TRY(follow_call(services, std::move(state), context));
   }
   if (!is_terminal(state.run.status) && wish == mcp::TaskWish::kAllowed) {
     return Reply{.structured = {}, .text = {}, .task = task_of_run(state)};
@@ -151,7 +147,10 @@ base::Result<Reply> reply_of_new_run(const Services& services, const sessions::S
   if (services.changes != nullptr && !state.run.files_changed.empty()) {
     services.changes->resources_changed(context.principal().id);
   }
-  return reply_of_run(services.run_files, state, session_name_of(services, context, state));
+  Reply reply = reply_of_run(services.run_files, state,
+                             found.is_default ? SessionName::kUnderstood : SessionName::kShown);
+  if (found.is_new) reply.new_session_id = found.session.id;
+  return reply;
 }
 
 namespace {
@@ -188,11 +187,10 @@ base::Result<sandbox::RunRequest> run_request(const Arguments& arguments) {
 base::Result<Reply> call_run_code(const Services& services, const Arguments& arguments,
                                   mcp::CallContext& context) {
   sandbox::RunRequest request = TRY(run_request(arguments));
-  const sessions::Session session = TRY(session_for(services, arguments, context));
-  request.timeout_seconds = TRY(timeout_for(services, arguments, session));
+  const CallSession found = TRY(resolve(services, arguments, context));
+  request.timeout_seconds = TRY(timeout_for(services, arguments, found.session));
   const bool has_replaced = request.code.find(kReplacementCharacter) != std::string::npos;
-  Reply reply = TRY(reply_of_new_run(services, session, std::move(request), context));
-  reply.new_session_id = new_session_id(session, services, arguments, context);
+  Reply reply = TRY(reply_of_new_run(services, found, std::move(request), context));
   if (has_replaced && !reply.task) {
     add_note(reply,
              "the code has U+FFFD, which takes the place of half a character (a lone surrogate)");
@@ -248,8 +246,7 @@ base::Result<std::vector<sessions::RunHead>> runs_as_they_are(const Services& se
   std::map<std::string, std::string> unfinished;
   for (const auto& run : TRY(services.store.runs.of_session(session.id, kRunsListed))) {
     if (run.finished_at) continue;
-    const auto state =
-        services.runs.wait(session.principal_id, run.id, {}, {}, sessions::Reader::kNobody);
+    const auto state = services.runs.get(session.principal_id, run.id, sessions::Reader::kNobody);
     unfinished[run.id] = state.ok() ? std::string(name_of(state.value().run.status)) : run.status;
   }
   auto runs = TRY(services.store.runs.of_session(session.id, kRunsListed));
@@ -317,7 +314,8 @@ mcp::Tool get_run(const Services& services) {
       services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         if (!arguments.has("run_id")) {
-          const auto session = TRY(old_session_for(services, arguments, context));
+          const auto session =
+              TRY(resolve(services, arguments, context, NewSession::kUseless)).session;
           Reply reply = TRY(last_runs(services, session));
           if (arguments.integer("wait_seconds", 0) > 0) {
             add_note(reply,

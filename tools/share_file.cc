@@ -11,6 +11,7 @@
 #include "sessions/manager_config.h"
 #include "sessions/session.h"
 #include "sessions/share_table.h"
+#include "tools/call_session.h"
 #include "tools/folder_zip.h"
 #include "tools/sandbox_uri.h"
 #include "tools/share_link.h"
@@ -146,7 +147,8 @@ mcp::Tool share_tool(const Services& services) {
   return make_tool(
       services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
-        const sessions::Session session = TRY(old_session_for(services, arguments, context));
+        const sessions::Session session =
+            TRY(resolve(services, arguments, context, NewSession::kUseless)).session;
         const auto files = files_in(TRY(services.boxes.root_of(session)), session);
         const Source source =
             TRY(open_source(services, files, arguments.text("path"), context.cancelled()));

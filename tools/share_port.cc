@@ -5,6 +5,7 @@
 #include "sessions/boxes.h"
 #include "sessions/session.h"
 #include "sessions/session_tokens.h"
+#include "tools/call_session.h"
 #include "tools/ports/link.h"
 #include "tools/tool_kit.h"
 
@@ -81,7 +82,8 @@ mcp::Tool share_port(const Services& services) {
   return make_tool(
       services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
-        const sessions::Session session = TRY(old_session_for(services, arguments, context));
+        const sessions::Session session =
+            TRY(resolve(services, arguments, context, NewSession::kUseless)).session;
         const auto port = static_cast<std::uint16_t>(arguments.integer("port", 0));
         if (ports::is_port_of_ours(port)) {
           return base::error(base::Error::Kind::kInvalid,

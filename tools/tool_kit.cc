@@ -14,16 +14,13 @@
 #include "base/text.h"
 #include "sandbox/files/box_path.h"
 #include "sessions/boxes.h"
-#include "sessions/connection_sessions.h"
 #include "sessions/file_table.h"
 #include "sessions/manager_config.h"
 #include "sessions/session.h"
 #include "sessions/session_directory.h"
-#include "sessions/session_options.h"
-#include "sessions/session_states.h"
-#include "sessions/sessions.h"
 #include "sessions/slow_start.h"
 #include "sessions/store.h"
+#include "tools/call_session.h"
 #include "tools/log_members.h"
 #include "tools/scopes.h"
 #include "tools/text_window.h"
@@ -34,8 +31,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kEarlierShown = 2;
-
 json text_block(const std::string& text) { return {{"type", "text"}, {"text", text}}; }
 
 mcp::ToolResult failure(const base::Error& error) {
@@ -43,14 +38,6 @@ mcp::ToolResult failure(const base::Error& error) {
   result.is_error = true;
   result.content->push_back(text_block(one_line(to_utf8(error.message))));
   return result;
-}
-
-std::string line_of(const sessions::EarlierSession& earlier) {
-  const sessions::Session& session = earlier.session;
-  // "2026-11-24": who goes on with one looks at its files.
-  const std::string day = base::to_rfc3339(session.last_used_at).substr(0, 10);
-  return (session.name ? "\"" + one_line(*session.name) + "\"" : session.id) + " (" + day + ", " +
-         std::to_string(earlier.entries) + (earlier.has_more ? "+" : "") + ")";
 }
 
 // A result says what its call was about, and the line has it as members.
@@ -70,24 +57,6 @@ void log_call(const char* tool, const base::Result<Reply>& reply,
                        error.kind == Kind::kInternal;
   if (is_ours) return spdlog::warn("tool {} {} ms: {}", tool, ms, one_line(to_utf8(error.message)));
   spdlog::info("tool {} {} ms: refused", tool, ms);
-}
-
-// A model that begins anew does not know of what it, or another one, did before.
-void introduce(const Services& services, const mcp::CallContext& context, Reply& reply) {
-  const std::string& principal = context.principal().id;
-  if (context.connection_id().empty()) return;
-  const auto id = services.connections.take_introduction({principal, context.connection_id()});
-  if (!id) return;
-  if (!reply.structured->contains("session_id")) reply.structured["session_id"] = *id;
-  std::string said = "default session: " + *id;
-  // Without them the result is still a result.
-  const auto earlier = services.states.earlier_with_files(principal, *id, kEarlierShown);
-  if (earlier.ok() && !earlier.value().empty()) {
-    said += "; earlier ones with files: ";
-    for (const sessions::EarlierSession& one : earlier.value()) said += line_of(one) + ", ";
-    said.resize(said.size() - 2);
-  }
-  add_note(reply, said);
 }
 
 }  // namespace
@@ -219,92 +188,12 @@ base::Result<WrittenFile> write_into(const Services& services, const sessions::S
   return WrittenFile{std::move(written), std::move(record)};
 }
 
-namespace {
-
-// The calls of such a client have nothing in common: one that names no session has none yet.
-bool is_stateless(const Services& services, const Arguments& arguments,
-                  const mcp::CallContext& context) {
-  return !arguments.has("session_id") && services.session_name.empty() &&
-         context.connection_id().empty();
-}
-
-}  // namespace
-
 std::optional<std::size_t> offset_of_page(const std::string& cursor, std::size_t page_size) {
   if (cursor.empty()) return 0;
   constexpr std::size_t kMost = 1'000'000'000;
   const auto offset = base::number_of<std::size_t>(cursor);
   if (!offset || *offset == 0 || *offset > kMost || *offset % page_size != 0) return std::nullopt;
   return offset;
-}
-
-namespace {
-
-base::Result<sessions::Session> named_or_default(const Services& services,
-                                                 const Arguments& arguments,
-                                                 const mcp::CallContext& context) {
-  if (arguments.has("session_id")) {
-    return services.sessions.find(context.principal().id, arguments.text("session_id"));
-  }
-  if (!may_change(context.principal().scopes)) {
-    return base::error(base::Error::Kind::kInvalid,
-                       "session_id is needed: the token of this client may only read, and without "
-                       "an id a session would be made");
-  }
-  if (!services.session_name.empty()) {
-    return services.sessions.find_or_create_named(context.principal().id, services.session_name);
-  }
-  if (is_stateless(services, arguments, context)) {
-    sessions::SessionOptions options;
-    options.unasked = true;
-    return std::move(TRY(services.sessions.create(context.principal().id, options)).session);
-  }
-  return services.sessions.session_of_connection(context.principal().id, context.connection_id());
-}
-
-}  // namespace
-
-base::Result<sessions::Session> session_for(const Services& services, const Arguments& arguments,
-                                            const mcp::CallContext& context) {
-  auto session = named_or_default(services, arguments, context);
-  if (session.ok()) LogMembers::set("session", session.value().id);
-  return session;
-}
-
-base::Result<sessions::Session> old_session_for(const Services& services,
-                                                const Arguments& arguments,
-                                                const mcp::CallContext& context) {
-  if (is_stateless(services, arguments, context)) {
-    return base::error(base::Error::Kind::kInvalid,
-                       "session_id is needed: pass the one that run_code, write_file or "
-                       "create_session returned; list_sessions shows all");
-  }
-  return session_for(services, arguments, context);
-}
-
-bool has_default_session(const Services& services, const mcp::CallContext& context) {
-  const std::string& principal = context.principal().id;
-  if (services.session_name.empty()) {
-    const sessions::ConnectionSessions& connections = services.connections;
-    return !connections.default_of({principal, context.connection_id()}).empty();
-  }
-  return services.sessions.find(principal, services.session_name).ok();
-}
-
-bool is_default_session(const Services& services, const mcp::CallContext& context,
-                        const std::string& session_id) {
-  const std::string& principal = context.principal().id;
-  if (services.session_name.empty()) {
-    const sessions::ConnectionSessions& connections = services.connections;
-    return connections.default_of({principal, context.connection_id()}) == session_id;
-  }
-  const auto named = services.sessions.find(principal, services.session_name);
-  return named.ok() && named.value().id == session_id;
-}
-
-std::string new_session_id(const sessions::Session& session, const Services& services,
-                           const Arguments& arguments, const mcp::CallContext& context) {
-  return is_stateless(services, arguments, context) ? session.id : std::string();
 }
 
 json object_schema(std::initializer_list<std::pair<const char*, const char*>> members,

@@ -91,25 +91,6 @@ base::Result<WrittenFile> write_into(const Services& services, const sessions::S
                                      const std::string& content, sandbox::files::WriteMode mode,
                                      const sandbox::files::Attributes& attributes = {});
 
-// The session an argument names, or the default one of the connection; for a client without a
-// connection a new one, see new_session_id().
-base::Result<sessions::Session> session_for(const Services& services, const Arguments& arguments,
-                                            const mcp::CallContext& context);
-// Returns the session as session_for() does, for tools that only look. Fails with kInvalid where
-// that would make one for this call alone: there is nothing to see in a new session.
-base::Result<sessions::Session> old_session_for(const Services& services,
-                                                const Arguments& arguments,
-                                                const mcp::CallContext& context);
-// Returns whether session_for() gives this one to calls of the connection without session_id.
-bool is_default_session(const Services& services, const mcp::CallContext& context,
-                        const std::string& session_id);
-// Returns whether there is such a session by now.
-bool has_default_session(const Services& services, const mcp::CallContext& context);
-
-// For Reply: empty unless session_for() has made `session` for this call alone.
-std::string new_session_id(const sessions::Session& session, const Services& services,
-                           const Arguments& arguments, const mcp::CallContext& context);
-
 // An object schema from pairs of name and type; those in `required` always come.
 nlohmann::json object_schema(std::initializer_list<std::pair<const char*, const char*>> members,
                              std::vector<std::string> required);

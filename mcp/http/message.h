@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <any>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -54,6 +55,7 @@ struct Request {
   std::vector<Part> parts;  // of a body of multipart/form-data, in its place: Route::takes_parts
   std::string peer;         // address of the socket's other end; "unix" for a Unix socket
   Principal principal;
+  std::any identified;   // what Route::identify has found the principal by, for Route::answer
   std::stop_token gone;  // the client, before it was answered: where that takes long
 
   // Returns the value of the first header of that name; empty when there is none.

@@ -29,7 +29,8 @@ struct Route {
   std::string path;
   Access access = Access::kChanges;
   std::function<Response(const Request& request)> answer;
-  // Puts the principal into `head`, or says why there is none. For a route that is kPublic for the
+  // Puts the principal into `head`, with what it was found by in Request::identified, or says why
+  // there is none. For a route that is kPublic for the
   // door, since its tokens are of another kind.
   std::function<std::optional<auth::Challenge>(Request& head)> identify = nullptr;
   // The body of a request may have so many bytes; more is refused before it is read.

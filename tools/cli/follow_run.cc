@@ -3,10 +3,9 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <iostream>
 
-#include "sessions/run_files.h"
+#include "sessions/follow.h"
 #include "sessions/run_state.h"
 #include "sessions/runs.h"
 #include "tools/cli/ending_signals.h"
@@ -25,23 +24,6 @@ base::Status print(int fd, std::string_view bytes, Printed printed) {
   return print_of_sandbox(fd == STDERR_FILENO ? std::cerr : std::cout, bytes);
 }
 
-// Prints from `offset` on, and returns the new offset.
-std::int64_t print_stream(const sessions::RunFiles& files, const RunState& state, const char* name,
-                          std::int64_t offset, int fd, Printed printed) {
-  while (offset != INT64_MAX) {
-    const auto bytes =
-        files.read_stream(state.session_id, state.run.run_id, name, offset, kPrintedBytes);
-    if (!bytes.ok() || bytes.value().empty()) return offset;
-    // A reader that went away, as `head` does, ends the printing.
-    if (!print(fd, bytes.value(), printed).ok()) {
-      if (fd == STDOUT_FILENO) std::cout.setstate(std::ios::badbit);  // main() tells of it
-      return INT64_MAX;
-    }
-    offset += static_cast<std::int64_t>(bytes.value().size());
-  }
-  return offset;
-}
-
 }  // namespace
 
 Interruptible::Interruptible() {
@@ -57,30 +39,27 @@ Interruptible::Interruptible() {
 
 base::Result<RunState> follow(Application& app, RunState state, const std::stop_token& interrupted,
                               OnInterrupt what, WhenUnread when_unread, Printed printed) {
-  sandbox::WaitOptions options;
-  options.until_output = true;
-  options.timeout = std::chrono::seconds(30);
-  while (true) {
-    options.stdout_offset = print_stream(app.services().run_files, state, "stdout",
-                                         options.stdout_offset, STDOUT_FILENO, printed);
-    options.stderr_offset = print_stream(app.services().run_files, state, "stderr",
-                                         options.stderr_offset, STDERR_FILENO, printed);
-    if (is_terminal(state.run.status)) {
-      for (std::ostream* stream : {&std::cout, &std::cerr}) end_of_sandbox(*stream);
-      return state;
-    }
-    const bool is_over =
-        when_unread == WhenUnread::kInterrupt && options.stdout_offset == INT64_MAX;
-    auto waited = is_over ? base::Result<RunState>(state)
-                          : app.services().runs.wait(app.principal_id(), state.run.run_id, options,
-                                                     interrupted);
-    if (is_over || interrupted.stop_requested()) {
-      if (what == OnInterrupt::kLeave) return state;
-      return app.services().runs.cancel(app.principal_id(), state.run.run_id);
-    }
-    if (!waited.ok()) return std::move(waited).error();
-    state = std::move(waited).value();
+  const sessions::Services services = app.services();
+  sessions::FollowOptions options{.gone = interrupted, .piece_bytes = kPrintedBytes};
+  bool is_read[2] = {true, true};
+  options.printed = [&](const char* stream, const std::string& bytes) {
+    const bool is_error = std::string_view(stream) == "stderr";
+    if (!is_read[is_error]) return true;
+    is_read[is_error] = print(is_error ? STDERR_FILENO : STDOUT_FILENO, bytes, printed).ok();
+    if (is_read[is_error] || is_error) return true;
+    // A reader that went away, as `head` does, ends the printing.
+    std::cout.setstate(std::ios::badbit);  // main() tells of it
+    return when_unread == WhenUnread::kGoOn;
+  };
+  const std::string id = state.run.run_id;
+  auto followed = TRY(sessions::follow(services.runs, services.run_files, app.principal_id(),
+                                       std::move(state), options));
+  if (followed.end == sessions::Followed::End::kEnded) {
+    for (std::ostream* stream : {&std::cout, &std::cerr}) end_of_sandbox(*stream);
+  } else if (what == OnInterrupt::kCancel) {
+    return services.runs.cancel(app.principal_id(), id);
   }
+  return std::move(followed.state);
 }
 
 }  // namespace tools::cli

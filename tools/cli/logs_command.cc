@@ -29,7 +29,7 @@ base::Result<std::string> run_meant_by(Application& app, const std::string& id) 
 base::Result<int> run_logs(Application& app, const LogsOptions& options) {
   const std::string run_id = TRY(run_meant_by(app, options.id));
   const Interruptible interruptible;
-  RunState state = TRY(app.services().runs.wait(app.principal_id(), run_id, {}, {}));
+  RunState state = TRY(app.services().runs.get(app.principal_id(), run_id));
   std::stop_source now;
   if (!options.follow) (void)now.request_stop();
   state =

@@ -1,6 +1,5 @@
 #include "tools/rest/agentcop.h"
 
-#include <algorithm>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -36,15 +35,10 @@ namespace {
 
 constexpr std::int64_t kRunSecondsDefault = 30;
 
-bool is_over(const sessions::Session& session) {
-  return session.status == sessions::SessionStatus::kDestroyed ||
-         sessions::lifetime_is_over(session);
-}
-
 // Returns a status that the API knows. A paused or stopped session is ready: its next run gives it
 // processes.
 std::string status_of(const sessions::SessionState& state) {
-  if (is_over(state.session)) return "destroyed";
+  if (!sessions::is_live(state.session)) return "destroyed";
   if (!state.active.empty()) return "running";
   const sessions::SessionStatus status = state.session.status;
   const bool is_idle =
@@ -114,7 +108,7 @@ base::Result<Response> remove(const Services& services, const Request& request) 
 base::Result<Response> run(const Services& services, const Request& request,
                            const Arguments& body) {
   const sessions::Session session = TRY(session_of(services, request));
-  if (is_over(session)) {
+  if (!sessions::is_live(session)) {
     return base::error(Error::Kind::kConflict,
                        "sandbox " + session.id + " is destroyed: create another");
   }
@@ -140,7 +134,7 @@ base::Result<Response> look_at_run(const Services& services, const Request& requ
     return base::error(Error::Kind::kNotFound,
                        "there is no run " + id + " in sandbox " + session.id);
   }
-  auto state = TRY(services.runs.wait(request.principal.id, id, {}, services.draining));
+  auto state = TRY(services.runs.get(request.principal.id, id));
   return json_answer(200, shown(TRY(look_at(services, std::move(state)))));
 }
 
@@ -153,16 +147,7 @@ Response refused(int status, const std::string& message) {
 }  // namespace agentcop
 
 std::vector<Route> agentcop_routes(const Services& services) {
-  const auto with = [&services](auto function) {
-    return [&services, function](const Request& request, const Arguments&) {
-      return function(services, request);
-    };
-  };
-  const auto with_body = [&services](auto function) {
-    return [&services, function](const Request& request, const Arguments& body) {
-      return function(services, request, body);
-    };
-  };
+  const With with(services);
   const std::vector<Argument> create_body{{.name = "agent_id", .most = 200},
                                           {.name = "mode", .values = {"container", "wasm"}},
                                           {.name = "config", .type = Type::kObject}};
@@ -171,10 +156,10 @@ std::vector<Route> agentcop_routes(const Services& services) {
       {.name = "timeout", .type = Type::kInteger, .least = 1, .most = sandbox::kRunSecondsMax},
       {.name = "async", .type = Type::kBoolean}};
   std::vector<Operation> operations{
-      {"POST", "/api/sandbox/create", with_body(agentcop::create), create_body, true, Work::kCall},
+      {"POST", "/api/sandbox/create", with(agentcop::create), create_body, true, Work::kCall},
       {"GET", "/api/sandbox/{id}", with(agentcop::look)},
       {"DELETE", "/api/sandbox/{id}", with(agentcop::remove), {}, true, Work::kCall},
-      {"POST", "/api/sandbox/{id}/run", with_body(agentcop::run), run_body, true, Work::kCall},
+      {"POST", "/api/sandbox/{id}/run", with(agentcop::run), run_body, true, Work::kCall},
       {"GET", "/api/sandbox/{id}/run/{run}", with(agentcop::look_at_run)}};
   std::vector<Route> routes;
   for (Operation& operation : operations) {

@@ -1,6 +1,5 @@
 #include "tools/rest/api.h"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -85,6 +84,40 @@ mcp::http::Route route_of(Operation operation, const Refusal& refusal) {
 
 Response refused_with_code(int status, const std::string& message) {
   return json_answer(status, {{"code", status}, {"message", message}});
+}
+
+Operation::Answer With::operator()(base::Result<Response> (*function)(const Services&,
+                                                                      const Request&)) const {
+  return [&services = services_, function](const Request& request, const Arguments&) {
+    return function(services, request);
+  };
+}
+
+Operation::Answer With::operator()(base::Result<Response> (*function)(const Services&,
+                                                                      const Request&,
+                                                                      const Arguments&)) const {
+  return [&services = services_, function](const Request& request, const Arguments& body) {
+    return function(services, request, body);
+  };
+}
+
+std::vector<mcp::http::Route> routes_of(std::vector<Operation> operations, const Refusal& refusal) {
+  std::vector<mcp::http::Route> routes;
+  for (Operation& operation : operations) {
+    routes.push_back(route_of(std::move(operation), refusal));
+  }
+  return routes;
+}
+
+base::Result<std::optional<std::int64_t>> number_in_query(const Request& request,
+                                                          const char* name) {
+  const auto asked = request.query.find(name);
+  if (asked == request.query.end()) return std::optional<std::int64_t>();
+  const auto number = base::number_of<std::int64_t>(asked->second);
+  if (!number) {
+    return base::error(Error::Kind::kInvalid, std::string(name) + " must be a whole number");
+  }
+  return number;
 }
 
 }  // namespace tools::rest

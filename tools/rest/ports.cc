@@ -163,11 +163,6 @@ std::string host_for(const sessions::Session& session, std::uint16_t port) {
   return host;
 }
 
-bool lives(const sessions::Session& session) {
-  return session.status != sessions::SessionStatus::kDestroyed &&
-         !sessions::lifetime_is_over(session);
-}
-
 struct LetIn {
   sessions::Session session;
   bool is_visitor = false;  // by nothing but that its ports are public
@@ -178,7 +173,7 @@ base::Result<LetIn> let_in(const Services& services, const Request& head, const 
   if (session.ok()) return LetIn{std::move(session).value()};
   if (services.public_ports) {
     auto any = services.store.sessions.find_of_any(place.session);
-    const bool is_public = any.ok() && any.value().public_ports && lives(any.value());
+    const bool is_public = any.ok() && any.value().public_ports && sessions::is_live(any.value());
     if (is_public) return LetIn{std::move(any).value(), true};
   }
   return std::move(session).error();
@@ -208,7 +203,7 @@ std::optional<mcp::auth::Challenge> identify(const Services& services, Request& 
   const auto found = let_in(services, head, *place);
   if (!found.ok()) return why_refused(services, head, *place, found.error());
   const sessions::Session& session = found.value().session;
-  if (services.public_ports && !lives(session)) {
+  if (services.public_ports && !sessions::is_live(session)) {
     return refused_as_e2b(502, *place, "The sandbox was not found");
   }
   if (!session.wakes_by_port && services.states.sleeps(session)) {

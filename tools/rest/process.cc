@@ -1,10 +1,10 @@
 #include "tools/rest/process.h"
 
 #include <algorithm>
-#include <chrono>
 #include <stop_token>
 #include <utility>
 
+#include "sessions/follow.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
 #include "sessions/runs.h"
@@ -16,8 +16,6 @@ namespace tools::rest {
 using sessions::RunState;
 
 namespace {
-
-constexpr std::chrono::seconds kAskAgain{50};
 
 // Reads the first of so many bytes, as far as they fit. Returns whether that is not all.
 base::Result<bool> read_stream(const Services& services, const RunState& state, const char* name,
@@ -50,6 +48,11 @@ std::string quoted_for_shell(const std::string& word) {
 
 }  // namespace
 
+base::Error is_stopping(const std::string& run_id) {
+  return base::error(base::Error::Kind::kUnavailable,
+                     "hutch is being stopped; " + run_id + " goes on");
+}
+
 base::Result<Seen> look_at(const Services& services, RunState state) {
   Seen seen;
   seen.output_is_cut =
@@ -62,30 +65,17 @@ base::Result<Seen> look_at(const Services& services, RunState state) {
 
 base::Result<RunState> wait_for_end(const Services& services, const sessions::Session& session,
                                     RunState state, const std::stop_token& gone) {
-  // Whichever comes first ends the wait.
-  std::stop_source stop;
-  const auto request_stop = [&stop] { (void)stop.request_stop(); };
-  const std::stop_callback on_gone(gone, request_stop);
-  const std::stop_callback on_drain(services.draining, request_stop);
-  sandbox::WaitOptions options;
-  options.timeout = kAskAgain;
-  options.wakes = true;
-  while (!is_terminal(state.run.status)) {
-    auto waited =
-        services.runs.wait(session.principal_id, state.run.run_id, options, stop.get_token());
-    const bool has_ended = waited.ok() && is_terminal(waited.value().run.status);
-    if (gone.stop_requested() && !has_ended) {
-      (void)services.runs.cancel(session.principal_id, state.run.run_id);
-      return base::error(base::Error::Kind::kUnavailable, "the client has gone");
-    }
-    if (services.draining.stop_requested() && !has_ended) {
-      return base::error(base::Error::Kind::kUnavailable,
-                         "hutch is being stopped; " + state.run.run_id + " goes on");
-    }
-    state = TRY(std::move(waited));
-    options.wakes = false;  // who pauses it meanwhile means it
+  const std::string id = state.run.run_id;
+  auto followed = TRY(
+      sessions::follow(services.runs, services.run_files, session.principal_id, std::move(state),
+                       {.gone = gone, .draining = services.draining, .wakes = true}));
+  using End = sessions::Followed::End;
+  if (followed.end == End::kGone) {
+    (void)services.runs.cancel(session.principal_id, id);
+    return base::error(base::Error::Kind::kUnavailable, "the client has gone");
   }
-  return state;
+  if (followed.end == End::kDraining) return is_stopping(id);
+  return std::move(followed.state);
 }
 
 base::Result<Seen> run_to_its_end(const Services& services, const sessions::Session& session,

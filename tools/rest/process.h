@@ -27,6 +27,9 @@ struct Seen {
 // Returns what there is of the run now.
 base::Result<Seen> look_at(const Services& services, sessions::RunState state);
 
+// Says that nobody can follow this run here any more, since this server is to stop.
+base::Error is_stopping(const std::string& run_id);
+
 // Waits for the run's end. Fails with kUnavailable when this server is to stop, and the run goes on
 // without it; or when the client that asked has `gone`: nobody else knows of the run, and it is
 // cancelled.

@@ -64,7 +64,7 @@ base::Result<json> whole(const Services& services, const sessions::Session& sess
   for (const sessions::RunHead& run : runs) {
     const auto posted = services.kept_calls.find(session.id, run.id);
     if (!posted.ok()) continue;  // it came through another door
-    auto state = TRY(services.runs.wait(session.principal_id, run.id, {}, {}));
+    auto state = TRY(services.runs.get(session.principal_id, run.id));
     auto view = TRY(look_at(services, std::move(state)));
     parts.calls.push_back({call_from_json(posted.value()), std::move(view)});
   }
@@ -177,16 +177,7 @@ Response refused(int status, const std::string& message) {
 }  // namespace responses
 
 std::vector<Route> response_routes(const Services& services) {
-  const auto with = [&services](auto function) {
-    return [&services, function](const Request& request, const Arguments&) {
-      return function(services, request);
-    };
-  };
-  const auto with_body = [&services](auto function) {
-    return [&services, function](const Request& request, const Arguments& body) {
-      return function(services, request, body);
-    };
-  };
+  const With with(services);
   const std::vector<Argument> post_body{
       {.name = "id", .least = 1, .most = 100},
       {.name = "call_id", .least = 1, .most = 100},
@@ -202,13 +193,13 @@ std::vector<Route> response_routes(const Services& services) {
       {.name = "path", .required = true, .least = 1, .most = 4095},
       {.name = "filename", .most = 1000}};
   std::vector<Operation> operations{
-      {"POST", "/v1/responses", with_body(responses::create), post_body, true, Work::kCall},
-      {"POST", "/v1/agent", with_body(responses::create), post_body, true, Work::kCall},
+      {"POST", "/v1/responses", with(responses::create), post_body, true, Work::kCall},
+      {"POST", "/v1/agent", with(responses::create), post_body, true, Work::kCall},
       {"GET", "/v1/responses/{id}", with(responses::look)},
       {"DELETE", "/v1/responses/{id}", with(responses::remove), {}, true, Work::kCall},
       {"POST", "/v1/responses/{id}/cancel", with(responses::cancel), {}, true, Work::kCall},
       {"GET", "/v1/responses/{id}/files", with(responses::list_files)},
-      {"POST", "/v1/responses/{id}/files", with_body(responses::share_file), share_body, true,
+      {"POST", "/v1/responses/{id}/files", with(responses::share_file), share_body, true,
        Work::kCall},
       {"GET", "/v1/responses/{id}/files/{file}/content", with(responses::content)}};
   std::vector<Route> routes;

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "mcp/http/budget.h"
 #include "sandbox/files/box_files.h"
@@ -207,11 +206,7 @@ base::Result<Response> remove(const Services& services, const Request& request, 
 
 std::vector<Route> upload_routes_of(const Services& services) {
   constexpr auto kCall = Route::Work::kCall;
-  const auto with = [&services](auto function) {
-    return [&services, function](const Request& request, const Arguments& body) {
-      return function(services, request, body);
-    };
-  };
+  const With with(services);
   constexpr const char* kOne = "/sandboxes/{id}/uploads/{upload}";
   std::vector<Operation> operations{
       {"POST", "/sandboxes/{id}/uploads", with(upload_routes::create), {}, true, kCall},

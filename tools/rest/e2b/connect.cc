@@ -1,12 +1,12 @@
 #include "tools/rest/e2b/connect.h"
 
-#include <array>
+#include <any>
 #include <cerrno>
+#include <memory>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
 #include "base/random_id.h"
 #include "sandbox/limits.h"
 #include "sessions/host_id.h"
@@ -15,7 +15,7 @@
 #include "sessions/session_tokens.h"
 #include "tools/log_members.h"
 #include "tools/rest/e2b/envelope.h"
-#include "tools/rest/e2b/follow.h"
+#include "tools/rest/e2b/reader.h"
 #include "tools/rest/e2b/signature.h"
 #include "tools/rest/json_answer.h"
 
@@ -114,6 +114,16 @@ base::Result<sessions::Session> session_with(const Services& services, const std
   return session;
 }
 
+using Identified = std::shared_ptr<const sessions::Session>;
+
+// Returns the session that identified_by() has found for this request; null when it was not asked.
+const sessions::Session* identified_in(const Request& request) {
+  const auto* known = std::any_cast<Identified>(&request.identified);
+  if (known == nullptr) return nullptr;
+  LogMembers::set("session", (*known)->id);  // the thread that answers may be another one
+  return known->get();
+}
+
 }  // namespace
 
 Response refused(const Error& error) {
@@ -125,10 +135,12 @@ bool names_sandbox(const Request& request) {
 }
 
 base::Result<sessions::Session> session_of(const Services& services, const Request& request) {
+  if (const auto* known = identified_in(request)) return *known;
   return session_with(services, sandbox_named_in(request), access_token_in(request));
 }
 
 base::Result<sessions::Session> session_of_file(const Services& services, const Request& request) {
+  if (const auto* known = identified_in(request)) return *known;
   const std::string token = access_token_in(request);
   if (!token.empty() || !request.query.contains("signature")) return session_of(services, request);
   const auto found = request.parameters.find(kFoundSandbox);
@@ -148,6 +160,7 @@ std::function<std::optional<mcp::auth::Challenge>(Request& head)> identified_by(
       return mcp::auth::Challenge{status_of(session.error()), "", session.error().message};
     }
     head.principal = {session.value().principal_id, {}};
+    head.identified = std::make_shared<const sessions::Session>(session.value());
     return std::nullopt;
   };
 }

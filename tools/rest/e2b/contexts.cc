@@ -148,11 +148,7 @@ base::Result<CodeContext> context_named(const Services& services, const sessions
 
 std::vector<Route> context_routes(const Services& services) {
   using Work = Route::Work;
-  const auto with = [&services](auto function) {
-    return [&services, function](const Request& request, const Arguments& body) {
-      return function(services, request, body);
-    };
-  };
+  const With with(services);
   std::vector<Operation> operations{
       {"GET", "/contexts", with(contexts::list), {}, false, Work::kCall},
       {"POST",

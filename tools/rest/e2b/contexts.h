@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "mcp/http/route.h"
 #include "sandbox/run.h"
+#include "sessions/session.h"
 #include "sessions/store.h"
 #include "tools/tools.h"
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "sandbox/limits.h"
+#include "sessions/follow.h"
 #include "sessions/quotas.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
@@ -20,8 +21,9 @@
 #include "tools/rest/e2b/connect.h"
 #include "tools/rest/e2b/contexts.h"
 #include "tools/rest/e2b/e2b.h"
-#include "tools/rest/e2b/follow.h"
+#include "tools/rest/e2b/reader.h"
 #include "tools/rest/json_answer.h"
+#include "tools/rest/process.h"
 #include "tools/text_window.h"
 
 namespace tools::rest::e2b {
@@ -129,6 +131,18 @@ json error_of(const sandbox::RunError& error) {
           {"traceback", error.traceback}};
 }
 
+// The code itself has come to its end, whatever became of its session afterwards.
+bool ended_by_itself(const sandbox::Run& run) {
+  return run.status == sandbox::RunStatus::kCompleted ||
+         (run.error && run.error->cause == sandbox::Cause::kException);
+}
+
+bool has_gone(const Services& services, const sessions::Session& session) {
+  const auto now = services.sessions.find(session.principal_id, session.id);
+  if (!now.ok()) return now.error().kind == base::Error::Kind::kNotFound;
+  return now.value().status == sessions::SessionStatus::kDestroyed;
+}
+
 void execute(const Services& services, const Cell& cell, RunState state,
              const std::shared_ptr<mcp::http::Stream>& out) {
   const auto send = [&out](const json& line) {
@@ -138,41 +152,41 @@ void execute(const Services& services, const Cell& cell, RunState state,
   const std::stop_token gone = gone_of(*out);
   // A character may be cut between two pieces.
   std::string begun[2];
-  const auto ended =
-      follow(services, cell.session, std::move(state),
-             {[&](const char* stream, const std::string& bytes) {
-                std::string& rest = begun[std::string_view(stream) == "stderr" ? 1 : 0];
-                rest += bytes;
-                const std::size_t whole = whole_characters(rest, rest.size());
-                const json line = {{"type", stream},
-                                   {"text", to_utf8(std::string_view(rest).substr(0, whole))},
-                                   {"timestamp", base::now_ms() * 1'000'000}};
-                rest.erase(0, whole);
-                return send(line);
-              },
-              [] { return true; }},
-             gone);
+  sessions::FollowOptions options{.gone = gone, .draining = services.draining};
+  options.look_every = kSilentFor;
+  options.wakes = true;
+  options.printed = [&](const char* stream, const std::string& bytes) {
+    std::string& rest = begun[std::string_view(stream) == "stderr" ? 1 : 0];
+    rest += bytes;
+    const std::size_t whole = whole_characters(rest, rest.size());
+    const json line = {{"type", stream},
+                       {"text", to_utf8(std::string_view(rest).substr(0, whole))},
+                       {"timestamp", base::now_ms() * 1'000'000}};
+    rest.erase(0, whole);
+    return send(line);
+  };
+  const auto followed = sessions::follow(services.runs, services.run_files,
+                                         cell.session.principal_id, std::move(state), options);
+  using End = sessions::Followed::End;
+  const bool has_ended = followed.ok() && followed.value().end == End::kEnded;
+  const bool is_unwanted = followed.ok() && followed.value().end == End::kUnwanted;
   // Nobody else knows of the run, and the next cell would wait for it.
-  if (gone.stop_requested() && !(ended.ok() && is_terminal(ended.value().run.status))) {
+  if (!has_ended && (is_unwanted || gone.stop_requested())) {
     (void)services.runs.cancel(cell.session.principal_id, run_id);
     return;
   }
-  const auto session = services.sessions.find(cell.session.principal_id, cell.session.id);
-  const bool has_gone = session.ok() ? session.value().status == sessions::SessionStatus::kDestroyed
-                                     : session.error().kind == base::Error::Kind::kNotFound;
-  if (has_gone) return out->break_off();
-  if (ended.ok()) {
-    const RunState& last = ended.value();
-    for (const json& output : last.run.outputs) (void)send(result_of(services, last, output));
-    if (last.run.error) (void)send(error_of(*last.run.error));
-  } else {
-    (void)send({{"type", "error"},
-                {"name", "SandboxError"},
-                {"value", ended.error().message},
-                {"traceback", ""}});
+  const sandbox::Run last = has_ended ? followed.value().state.run : sandbox::Run();
+  if (!ended_by_itself(last) && has_gone(services, cell.session)) return out->break_off();
+  for (const json& output : last.outputs) {
+    (void)send(result_of(services, followed.value().state, output));
   }
-  const std::int64_t count = ended.ok() ? ended.value().run.execution_count : 0;
-  (void)send({{"type", "number_of_executions"}, {"execution_count", count}});
+  if (last.error) (void)send(error_of(*last.error));
+  if (!has_ended) {
+    const base::Error why = followed.ok() ? is_stopping(run_id) : followed.error();
+    (void)send(
+        {{"type", "error"}, {"name", "SandboxError"}, {"value", why.message}, {"traceback", ""}});
+  }
+  (void)send({{"type", "number_of_executions"}, {"execution_count", last.execution_count}});
   (void)send({{"type", "end_of_execution"}});
   out->close();
 }

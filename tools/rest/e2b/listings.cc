@@ -23,6 +23,7 @@
 #include "tools/rest/e2b/e2b.h"
 #include "tools/rest/json_answer.h"
 #include "tools/rest/sandbox_files.h"
+#include "tools/rest/sandbox_view.h"
 #include "tools/text_window.h"
 
 namespace tools::rest::e2b {
@@ -80,8 +81,7 @@ json line_of_begin(const Services& services, const sessions::Session& session,
 json line_of_end(const Services& services, const sessions::Session& session,
                  const sessions::RunHead& head) {
   json ended = {{"message", head.language + " " + head.status}, {"run_id", head.id}};
-  const auto state = services.runs.wait(session.principal_id, head.id, {}, services.draining,
-                                        sessions::Reader::kNobody);
+  const auto state = services.runs.get(session.principal_id, head.id, sessions::Reader::kNobody);
   if (state.ok() && state.value().run.exit_code) ended["exit_code"] = *state.value().run.exit_code;
   for (const char* stream : {"stdout", "stderr"}) {
     std::string text = beginning_of(services, session, head.id, stream);
@@ -148,19 +148,11 @@ base::Result<Response> templates(const Services& services, const Request& /*requ
 }  // namespace listings
 
 std::vector<Route> listing_routes(const Services& services) {
-  const auto with = [&services](auto function) {
-    return [&services, function](const Request& request, const Arguments&) {
-      return function(services, request);
-    };
-  };
+  const With with(services);
   std::vector<Operation> operations{
       {"GET", "/sandboxes/{id}/logs", with(listings::logs), {}, false, Route::Work::kCall},
       {"GET", "/templates", with(listings::templates)}};
-  std::vector<Route> routes;
-  for (Operation& operation : operations) {
-    routes.push_back(route_of(std::move(operation), refused_with_code));
-  }
-  return routes;
+  return routes_of(std::move(operations), refused_with_code);
 }
 
 }  // namespace tools::rest::e2b

@@ -1,5 +1,4 @@
 // envd's process.Process: commands, in the background of a session.
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "sessions/follow.h"
 #include "sessions/kept_calls.h"
 #include "sessions/run_state.h"
 #include "sessions/run_table.h"
@@ -22,7 +22,7 @@
 #include "tools/arguments.h"
 #include "tools/rest/e2b/connect.h"
 #include "tools/rest/e2b/e2b.h"
-#include "tools/rest/e2b/follow.h"
+#include "tools/rest/e2b/reader.h"
 #include "tools/rest/process.h"
 
 namespace tools::rest::e2b {
@@ -111,27 +111,28 @@ json end_of(const sandbox::Run& run) {
 base::Status stream_of(const Services& services, const RpcCall& call, RunState state,
                        bool is_terminal, const Send& send) {
   if (!send(event("start", {{"pid", pid_of(state.run.run_id)}}))) return base::done();
-  bool is_wanted = true;
-  state = TRY(follow(services, call.session, std::move(state),
-                     {[&](const char* stream, const std::string& bytes) {
-                        const char* name = is_terminal ? "pty" : stream;
-                        is_wanted = send(event("data", {{name, base::to_base64(bytes)}}));
-                        return is_wanted;
-                      },
-                      [&] {
-                        is_wanted = send(event("keepalive", json::object()));
-                        return is_wanted;
-                      }},
-                     call.gone));
-  if (!is_wanted || call.gone.stop_requested()) return base::done();
+  sessions::FollowOptions options{.gone = call.gone, .draining = services.draining};
+  options.look_every = kSilentFor;
+  options.wakes = true;
+  options.printed = [&](const char* stream, const std::string& bytes) {
+    return send(event("data", {{is_terminal ? "pty" : stream, base::to_base64(bytes)}}));
+  };
+  options.looked = [&](const RunState&) { return send(event("keepalive", json::object())); };
+  const std::string id = state.run.run_id;
+  const auto followed = TRY(sessions::follow(services.runs, services.run_files,
+                                             call.session.principal_id, std::move(state), options));
+  using End = sessions::Followed::End;
+  if (followed.end == End::kDraining) return is_stopping(id);
+  if (followed.end != End::kEnded || call.gone.stop_requested()) return base::done();
   const auto session = services.sessions.find(call.session.principal_id, call.session.id);
   if (!session.ok() || session.value().status == sessions::SessionStatus::kDestroyed) {
     return base::error(Error::Kind::kUnavailable, "the sandbox ended before this process did");
   }
-  if (state.run.status == sandbox::RunStatus::kTimedOut) {
+  const sandbox::Run& run = followed.state.run;
+  if (run.status == sandbox::RunStatus::kTimedOut) {
     return Error{Error::Kind::kUnavailable, ETIMEDOUT, "the process was ended at its timeout"};
   }
-  (void)send(event("end", end_of(state.run)));
+  (void)send(event("end", end_of(run)));
   return base::done();
 }
 
@@ -189,7 +190,7 @@ base::Result<RunState> find(const Services& services, const RpcCall& call, const
         pid.is_number() ? pid == pid_of(id)
                         : tag.is_string() && kept_of(services, call.session, id)["tag"] == tag;
     if (is_meant) {
-      return services.runs.wait(call.session.principal_id, id, {}, services.draining);
+      return services.runs.get(call.session.principal_id, id);
     }
   }
   return base::error(Error::Kind::kNotFound, "there is no such process");
