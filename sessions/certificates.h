@@ -22,9 +22,9 @@ std::string host_roots();
 base::Result<std::string> roots_with(const std::string& directory, const std::string& roots,
                                      const std::string& further);
 
-// `directory` holds the authority, which is made there
-// when it is first needed: its key is 0600, and good for nobody who has no session of this state
-// directory. kUnsupported: the host has no roots, so that nothing could be verified.
+// `directory` holds the authority, which is made there when it is first needed: its key is 0600,
+// and good for nobody who has no session of this state directory. kUnsupported: the host has no
+// roots, so that nothing could be verified.
 base::Result<Certificates> certificates_for(const std::string& directory, const std::string& roots,
                                             bool looks_inside);
 

@@ -15,6 +15,7 @@
 #include "sandbox/files/change_owner.h"
 #include "sessions/audit_table.h"
 #include "sessions/ground.h"
+#include "sessions/session_directory.h"
 #include "sessions/session_table.h"
 #include "sessions/slow_start.h"
 
@@ -48,7 +49,7 @@ base::Result<Session> FileOwners::with_own_files(Session session) {
   }
   const base::UniqueFd directory =
       TRY(base::open_file(AT_FDCWD, ground_.files_of(session.id).path(), O_PATH | O_DIRECTORY));
-  for (const char* name : {"workspace", "home", "tmp"}) {
+  for (const char* name : SessionDirectory::kPartsOfCode) {
     TRY(give_to_session(directory.get(), name, session));
   }
   return session;

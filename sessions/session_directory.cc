@@ -17,9 +17,8 @@ using sandbox::PathRules;
 
 namespace {
 
-base::Result<base::UniqueFd> open_workspace(const std::string& session_directory) {
-  return base::open_file(AT_FDCWD, session_directory + kWorkspace,
-                         O_PATH | O_DIRECTORY | O_NOFOLLOW);
+base::Result<base::UniqueFd> open_workspace(const SessionDirectory& files) {
+  return base::open_file(AT_FDCWD, files.workspace(), O_PATH | O_DIRECTORY | O_NOFOLLOW);
 }
 
 std::optional<std::uint32_t> uid_of(const Session& session) {
@@ -42,8 +41,8 @@ base::Status make_directory(const std::string& path, const std::optional<std::in
 }  // namespace
 
 base::Status SessionDirectory::make_parts(const Session& session) const {
-  for (const char* name : {"/workspace", "/home", "/tmp"}) {
-    TRY(make_directory(path_ + name, session.host_uid));
+  for (const char* name : kPartsOfCode) {
+    TRY(make_directory(part(name), session.host_uid));
   }
   TRY(make_directory(runs(), std::nullopt));
   return make_ruled(session);
@@ -52,7 +51,7 @@ base::Status SessionDirectory::make_parts(const Session& session) const {
 base::Status SessionDirectory::make_ruled(const Session& session) const {
   const PathRules& rules = session.paths;
   if (rules.empty()) return base::done();
-  const sandbox::files::BoxFiles files(TRY(open_workspace(path_)), uid_of(session));
+  const sandbox::files::BoxFiles files(TRY(open_workspace(*this)), uid_of(session));
   const std::string prefix = std::string(kWorkspace) + "/";
   for (const auto* paths : {&rules.read_only, &rules.read_write, &rules.blocked}) {
     for (const std::string& path : *paths) {
@@ -73,8 +72,8 @@ base::Result<std::optional<SessionDirectory::BehindRule>> SessionDirectory::behi
   if ((whole + "/").find("/../") != std::string::npos) return std::optional<BehindRule>();
   for (const std::string& rule : session.paths.read_only) {
     if (whole != rule && !whole.starts_with(rule + "/")) continue;
-    auto workspace = TRY(open_workspace(path_));
-    BehindRule behind{std::move(workspace), whole.substr(std::string(kWorkspace).size())};
+    auto opened = TRY(open_workspace(*this));
+    BehindRule behind{std::move(opened), whole.substr(std::string(kWorkspace).size())};
     return std::optional<BehindRule>(std::move(behind));
   }
   return std::optional<BehindRule>();

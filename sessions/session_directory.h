@@ -1,10 +1,13 @@
-// Where the files of a session lie on the host: the one place that knows their names.
+// Where the files of a session lie on the host: the one place above `sandbox` that knows their
+// names.
 //
 //     <state directory>/sessions/<session>/{workspace,home,tmp}   as its code has them
 //                                         /runs/<run>/            output and record of a run
 //                                         /calls/<run>            what an API keeps of a run
+//                                         /uploads/               files on their way into it
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -21,16 +24,27 @@ inline std::string sessions_directory(const std::string& state_directory) {
 
 class SessionDirectory {
  public:
+  // Names in it, for who has it open. Its code has the first three.
+  static constexpr const char* kWorkspacePart = "workspace";
+  static constexpr const char* kHomePart = "home";
+  static constexpr const char* kTmpPart = "tmp";
+  static constexpr const char* kRunsPart = "runs";
+  static constexpr const char* kCallsPart = "calls";
+  static constexpr const char* kUploadsPart = "uploads";
+  static constexpr std::array<const char*, 3> kPartsOfCode{kWorkspacePart, kHomePart, kTmpPart};
+
   SessionDirectory(const std::string& state_directory, const std::string& session_id)
       : path_(sessions_directory(state_directory) + "/" + session_id) {}
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string runs() const { return path_ + "/runs"; }
+  [[nodiscard]] std::string workspace() const { return part(kWorkspacePart); }
+  [[nodiscard]] std::string runs() const { return part(kRunsPart); }
   [[nodiscard]] std::string run(const std::string& run_id) const { return runs() + "/" + run_id; }
   [[nodiscard]] std::string record(const std::string& run_id) const {
     return run(run_id) + "/record.json";
   }
-  [[nodiscard]] std::string calls() const { return path_ + "/calls"; }
+  [[nodiscard]] std::string calls() const { return part(kCallsPart); }
+  [[nodiscard]] std::string uploads() const { return part(kUploadsPart); }
 
   // Makes the directories that its box needs, as the session's id owns them.
   [[nodiscard]] base::Status make_parts(const Session& session) const;
@@ -44,6 +58,7 @@ class SessionDirectory {
                                                                     const std::string& path) const;
 
  private:
+  [[nodiscard]] std::string part(const char* name) const { return path_ + "/" + name; }
   // Makes the directories that path rules name in /workspace.
   [[nodiscard]] base::Status make_ruled(const Session& session) const;
 

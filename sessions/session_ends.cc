@@ -72,10 +72,10 @@ base::Status SessionEnds::delete_files_of(const Session& session) {
   const auto owned = TRY(ground_.own_soon(session.id));
   const base::UniqueFd directory =
       TRY(base::open_file(AT_FDCWD, ground_.files_of(session.id).path(), O_RDONLY | O_DIRECTORY));
-  for (const char* name : {"tmp", "workspace", "home", "uploads"}) {
+  for (const char* name : SessionDirectory::kPartsOfCode) {
     TRY(sandbox::files::remove_tree(directory.get(), name));
   }
-  return base::done();
+  return sandbox::files::remove_tree(directory.get(), SessionDirectory::kUploadsPart);
 }
 
 base::Status SessionEnds::bury(const Session& session) {

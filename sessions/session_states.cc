@@ -156,7 +156,7 @@ base::Result<std::vector<EarlierSession>> SessionStates::earlier_with_files(
   for (Session& session : TRY(ground_.store.session_lists.newest(principal_id, false, kLookedAt))) {
     if (session.id == than_id) continue;
     EarlierSession earlier{std::move(session)};
-    count_entries(ground_.files_of(earlier.session.id).path() + "/workspace", earlier);
+    count_entries(ground_.files_of(earlier.session.id).workspace(), earlier);
     if (earlier.entries == 0) continue;
     found.push_back(std::move(earlier));
     if (found.size() == most) break;

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
-#include <iterator>
 #include <set>
 #include <string_view>
 
@@ -49,8 +49,10 @@ bool is_stale(const std::string& directory, std::int64_t since_ms) {
   const bool is_bare = std::all_of(names.begin(), names.end(),
                                    [](const std::string& name) { return name == "lock"; });
   if (is_bare || !sandbox::files::may_hold_something(opened.value().get())) return true;
-  const char* const kParts[] = {".", "lock", "workspace", "home", "runs"};
-  return std::all_of(std::begin(kParts), std::end(kParts), [&](const char* name) {
+  constexpr std::array<const char*, 5> kLooked{".", "lock", SessionDirectory::kWorkspacePart,
+                                               SessionDirectory::kHomePart,
+                                               SessionDirectory::kRunsPart};
+  return std::all_of(kLooked.begin(), kLooked.end(), [&](const char* name) {
     struct stat status {};
     const bool is_there = ::fstatat(opened.value().get(), name, &status, AT_SYMLINK_NOFOLLOW) == 0;
     return !is_there || static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1000 < since_ms;

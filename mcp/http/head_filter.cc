@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "base/text.h"
+#include "mcp/http/header_value.h"
 #include "mcp/http/message.h"
 #include "mcp/http/status.h"
 
@@ -28,13 +29,6 @@ bool is_token(std::string_view text) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
   return !text.empty() && std::all_of(text.begin(), text.end(), [&](unsigned char byte) {
     return std::isalnum(byte) != 0 || kMarks.find(static_cast<char>(byte)) != kMarks.npos;
-  });
-}
-
-// No control characters but the tab; so neither CR nor LF inside of a line.
-bool is_text(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](unsigned char byte) {
-    return byte == '\t' || (byte >= 0x20 && byte != 0x7f);
   });
 }
 

@@ -8,10 +8,7 @@
 
 namespace mcp::http {
 
-// Without the spaces and tabs around it.
-std::string_view trim(std::string_view value);
-
-// A header may have such text: it holds no control character but the tab.
+// A header may have such text: it holds no control character but the tab, so neither CR nor LF.
 bool is_text(std::string_view value);
 
 // Trimmed; nothing for base64 that is none, as base::from_base64() has it. Text that only begins

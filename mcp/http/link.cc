@@ -55,8 +55,9 @@ void Link::on_event(std::uint32_t events) {
       if (broken || given_up_) return end(lock);
       // An event of before, while the answer was waited for, finds others at work.
       if (!std::exchange(write_armed_, false)) return;
-      // A file may be slow to read, and others wait for this thread.
-      if (out_.empty() && file_.file) {
+      // A file, which follows what is left of its head, may be slow to read, and others wait for
+      // this thread.
+      if (file_.file) {
         lock.unlock();  // it is done here where no other thread is free
         return host_.run([self = shared_from_this()] { self->flush_file(); });
       }
@@ -183,7 +184,12 @@ void Link::refuse(int status, const std::string& request_id) {
   refuse(status, request_id, lock);
 }
 
-void Link::refuse(int status, Lock& lock) { refuse(status, make_request_id(), lock); }
+// There is no request yet, so nobody else tells of it.
+void Link::refuse(int status, Lock& lock) {
+  const std::string request_id = make_request_id();
+  host_.refused(*this, status, request_id);
+  refuse(status, request_id, lock);
+}
 
 void Link::refuse(int status, const std::string& request_id, Lock& lock) {
   if (state_ == State::kEnded) return;

@@ -30,6 +30,8 @@ class LinkHost {
   // A whole head is there: somebody is to serve it. False: too much is waiting already.
   virtual bool serve(std::shared_ptr<Link> link) = 0;
   virtual void forget(const Link& link) = 0;
+  // Is told that the link refuses what has come before there was a request.
+  virtual void refused(const Link& link, int status, const std::string& request_id) = 0;
   // Runs it on another thread, where it may take its time; on this one when no other takes it.
   virtual void run(std::function<void()> work) = 0;
   // Takes so much of bounds().waiting_bytes for `owner`. False: there is no room for it.

@@ -133,7 +133,8 @@ class Handler {
   // be read.
   virtual Response refused(const Request& head, int status) = 0;
   virtual Response handle(Request request) = 0;
-  // Is told of everything that was answered, and with what.
+  // Is told of everything that was answered, and with what. A request that was refused for its
+  // head, before that had come whole, or since too many wait, has an id and a peer alone.
   virtual void answered(const Request& request, int status, bool streams) = 0;
 };
 

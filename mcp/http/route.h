@@ -30,8 +30,7 @@ struct Route {
   Access access = Access::kChanges;
   std::function<Response(const Request& request)> answer;
   // Puts the principal into `head`, with what it was found by in Request::identified, or says why
-  // there is none. For a route that is kPublic for the
-  // door, since its tokens are of another kind.
+  // there is none. For a route that is kPublic for the door, since its tokens are of another kind.
   std::function<std::optional<auth::Challenge>(Request& head)> identify = nullptr;
   // The body of a request may have so many bytes; more is refused before it is read.
   std::size_t body_bytes = std::numeric_limits<std::size_t>::max();

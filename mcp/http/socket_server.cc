@@ -274,6 +274,15 @@ void SocketServer::forget(const Link& link) {
   if (links_.empty()) idle_.notify_all();
 }
 
+// A log may be slow, and others wait for this thread.
+void SocketServer::refused(const Link& link, int status, const std::string& request_id) {
+  Request request;
+  request.id = request_id;
+  request.begun = Clock::now();
+  request.peer = link.peer();
+  run([this, request = std::move(request), status] { handler_.answered(request, status, false); });
+}
+
 void SocketServer::run(std::function<void()> work) {
   if (!pool_.run(work)) work();
 }

@@ -67,6 +67,7 @@ class SocketServer final : private LinkHost {
   void arm(const Link& link, std::uint32_t events) override;
   bool serve(std::shared_ptr<Link> link) override;
   void forget(const Link& link) override;
+  void refused(const Link& link, int status, const std::string& request_id) override;
   void run(std::function<void()> work) override;
   bool reserve_output(const std::string& owner, std::size_t bytes) override;
   void release_output(const std::string& owner, std::size_t bytes) override {

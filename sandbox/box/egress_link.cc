@@ -153,7 +153,7 @@ base::Status EgressLink::introduce() {
     return base::send_packet(connection_.get(), base::print_json(message), fds, count);
   };
   json open = policy();
-  open.update({{"op", "open"}, {"session_id", spec_.session_id}, {"build", wire::kBuildId}});
+  open.update({{"op", "open"}, {"session_id", spec_.session_id}});
   TRY(send(open, nullptr, 0));
   const auto send_file = [&](const char* op, const std::string& path) -> base::Status {
     if (path.empty()) return base::done();

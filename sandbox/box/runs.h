@@ -197,7 +197,7 @@ class Runs {
   EventLoop::TimerId unused_end_ = 0;
   EventLoop::TimerId ahead_start_ = 0;
   std::unordered_map<std::string, JobPointer> jobs_;  // not ended yet, by run_id
-  std::int64_t bytes_between_runs_ = 0;  // of connections that ended then: the next run tells
+  std::int64_t bytes_between_runs_ = 0;  // of the network, as they are carried: the next run tells
   std::deque<Run> ended_;
   std::string note_for_next_;
   bool closed_ = false;  // the box has ended: nothing more is taken

@@ -14,7 +14,6 @@
 #include "base/json.h"
 #include "base/unix_socket.h"
 #include "sandbox/box_spec.h"
-#include "sandbox/wire/build_id.h"
 #include "sandbox/wire/egress_protocol.h"
 
 namespace sandbox::egress {

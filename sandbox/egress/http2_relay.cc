@@ -12,6 +12,7 @@
 #include "sandbox/egress/http2_head.h"
 #include "sandbox/egress/http_credential.h"
 #include "sandbox/egress/http_destination.h"
+#include "sandbox/egress/http_head.h"
 #include "sandbox/egress/http_override.h"
 
 namespace sandbox::egress {
@@ -22,7 +23,6 @@ namespace http = boost::beast::http;
 constexpr std::chrono::seconds kSilenceWithRequests{3600};
 constexpr std::chrono::seconds kSilenceWithout{60};
 constexpr std::chrono::seconds kLastBytes{3};
-constexpr int kInterimAnswersMost = 8;
 // A client has at most kRequestsAtOnceMost requests open, but those that it has taken back may
 // still wait for a credential or for the host.
 constexpr std::size_t kBegunMost = std::size_t{4} * Http2Side::kRequestsAtOnceMost;

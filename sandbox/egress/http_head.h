@@ -12,6 +12,10 @@
 
 namespace sandbox::egress {
 
+// A host that answers one request with more interim answers (RFC 9110 15.2) than this goes on
+// without an end.
+inline constexpr int kInterimAnswersMost = 8;
+
 struct Target {
   std::string host;
   std::uint16_t port = kHttpPort;

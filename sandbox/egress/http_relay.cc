@@ -209,6 +209,7 @@ class HttpRelay {
   }
 
   Task<Answered> answer(Asked asked) {
+    int interim_answers = 0;
     while (true) {
       http::response_parser<http::buffer_body> response;
       response.header_limit(kHeadBytesMax);
@@ -230,6 +231,10 @@ class HttpRelay {
       const unsigned status = response.get().result_int();
       status_ = status;
       const bool is_interim = status / 100 == 1;
+      if (is_interim && ++interim_answers > kInterimAnswersMost) {
+        co_await answer_http(*connection_, 502, "the host gives interim answers without an end");
+        co_return Answered::kLast;
+      }
       const bool has_body = !asked.is_head && !is_interim && status != 204 && status != 304;
       const bool ends_with_eof = has_body && response.need_eof();
       const bool host_keeps = response.keep_alive();
@@ -297,7 +302,9 @@ class HttpRelay {
   Task<void> switch_protocol() {
     error_code failure;
     const auto early = destination_.from_host.cdata();
-    co_await asio::async_write(connection_->client, early, into(failure));
+    connection_->received += static_cast<std::int64_t>(
+        co_await asio::async_write(connection_->client, early, into(failure)));
+    if (failure) co_return;
     const auto rest = buffer_.cdata();
     connection_->leave_client();
     is_joined_ = true;

@@ -1,5 +1,6 @@
 // hutch-egress: the door to the network for all sessions of a state directory that have one. It is
-// the only process of hutch that connects to anything, and it sees no file of a session.
+// the only process of hutch that connects to hosts for the code of sessions, and it sees no file of
+// a session.
 //
 // Started by hutch-box with its listening socket on descriptor 3 and the locked file that says that
 // there is a door on descriptor 4, and the directory of downloads on descriptor 5. Boxes come and

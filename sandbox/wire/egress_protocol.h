@@ -4,7 +4,7 @@
 // connection lives.
 //
 // Box to door:
-//   {"op":"open","session_id":"..","build":"..","rules":["host:port"..],
+//   {"op":"open","session_id":"..","rules":["host:port"..],
 //      "quota":{"requests_per_second":n,"connections":n,"bytes_left":n,
 //               "principal_..":..},                                network_quota.h
 //      "private_hosts":["host:port"..],                            which may have private addresses

@@ -169,8 +169,7 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
                          directory = settings.state_directory] {
     (void)share.sweep();
     if (!store.upkeep.may_delete_by_time(base::now_ms())) return;
-    for (const std::string& id :
-         rest::Uploads::sweep_all(sessions::sessions_directory(directory))) {
+    for (const std::string& id : rest::Uploads::sweep_all(directory)) {
       spdlog::info("deleted {}: no piece of it has come for a day", id);
     }
   };

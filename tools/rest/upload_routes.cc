@@ -88,7 +88,7 @@ std::shared_ptr<const void> room_to_finish(const std::string& principal_id) {
 
 base::Result<Place> place_of(const Services& services, const Request& request) {
   sessions::Session session = TRY(sandbox_of(services, request));
-  Uploads uploads(sessions::SessionDirectory(services.config.state_directory, session.id).path());
+  Uploads uploads(sessions::SessionDirectory(services.config.state_directory, session.id));
   return Place{std::move(session), std::move(uploads)};
 }
 

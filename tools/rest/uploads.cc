@@ -51,12 +51,13 @@ base::Result<std::int64_t> size_of(const base::UniqueFd& file) {
 
 std::string Uploads::place_of(const std::string& id) const { return directory_ + "/" + id; }
 
-std::vector<std::string> Uploads::sweep_all(const std::string& sessions_directory) {
+std::vector<std::string> Uploads::sweep_all(const std::string& state_directory) {
   std::vector<std::string> removed;
-  const auto directory = base::open_file(AT_FDCWD, sessions_directory, O_RDONLY | O_DIRECTORY);
+  const auto directory = base::open_file(AT_FDCWD, sessions::sessions_directory(state_directory),
+                                         O_RDONLY | O_DIRECTORY);
   if (!directory.ok()) return removed;
   for (const std::string& name : base::names_in(directory.value().get())) {
-    Uploads(sessions_directory + "/" + name).sweep(removed);
+    Uploads(sessions::SessionDirectory(state_directory, name)).sweep(removed);
   }
   return removed;
 }

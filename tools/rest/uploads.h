@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "sessions/session_directory.h"
 
 namespace tools::rest {
 
@@ -28,8 +29,7 @@ class Uploads {
   static constexpr std::int64_t kKeptSeconds = 86'400;  // since the last piece
 
   // Keeps the uploads of the session that has this directory.
-  explicit Uploads(const std::string& session_directory)
-      : directory_(session_directory + "/uploads") {}
+  explicit Uploads(const sessions::SessionDirectory& session) : directory_(session.uploads()) {}
 
   // Says whether so many bytes have room, of all that are not over and of the one that begins.
   using RoomFor = std::function<base::Status(std::int64_t bytes)>;
@@ -42,7 +42,7 @@ class Uploads {
   static base::Status append(Upload& upload, std::string_view bytes);
   void remove(const Upload& upload) const;
   // Removes those that were left, of all sessions that have their directories there: their ids.
-  static std::vector<std::string> sweep_all(const std::string& sessions_directory);
+  static std::vector<std::string> sweep_all(const std::string& state_directory);
 
  private:
   [[nodiscard]] std::string place_of(const std::string& id) const;

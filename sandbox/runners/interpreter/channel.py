@@ -6,7 +6,7 @@ import select
 from _thread import RLock
 from json import JSONDecoder, JSONEncoder
 
-FRAME_BYTES_MAX = 32 << 20
+FRAME_BYTES_MAX = 32 << 20  # that is taken: parameters of hutch.sql() may be long; the host sends less
 HEAD_BYTES = 5
 JSON_BYTES_MAX = 4 << 20  # of a frame
 PART_BYTES = 4 << 20

@@ -2,7 +2,7 @@
 
 import { Buffer, JSON, String } from './intrinsics.mjs';
 
-const FRAME_BYTES_MAX = 32 << 20;
+const FRAME_BYTES_MAX = 32 << 20; // that is taken: rows for hutch.sql() may be long; the host sends less
 const HEAD_BYTES = 5;
 
 export function frame(kind, payload) {

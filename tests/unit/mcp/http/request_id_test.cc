@@ -1,8 +1,10 @@
 // X-Request-Id is taken where it is one, made where it is none, and given back with every answer.
 #include "mcp/http/request_id.h"
 
+#include <algorithm>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/unit/mcp/http/http_fixture.h"
@@ -26,6 +28,7 @@ class RequestIds : public Http {
     later.work = Route::Work::kCall;
     options_.routes.push_back(std::move(later));
   }
+  ~RequestIds() override { service_.reset(); }  // before what it logs to
 
   // It returns the whole answer to a request with these header lines.
   std::string answer(const std::string& start, const std::string& lines) {
@@ -34,6 +37,11 @@ class RequestIds : public Http {
     std::string all = receive(fd);
     ::close(fd);
     return all;
+  }
+
+  bool is_logged(const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    return std::find(logged_.begin(), logged_.end(), id) != logged_.end();
   }
 
   static std::string id_in(const std::string& answer) {
@@ -88,6 +96,15 @@ TEST_F(RequestIds, AreThereToo) {
   EXPECT_NE(id_in(answer("POST /mcp", "Content-Length: x\r\n")), "");
   EXPECT_NE(id_in(answer("GET /" + std::string(8000, 'a'), "")), "");
   EXPECT_NE(id_in(answer("GET /healthz", "A: " + std::string(40'000, 'a') + "\r\n")), "");
+}
+
+TEST_F(RequestIds, AreLoggedAndCountedWhereNoHeadHasComeWhole) {
+  start();
+  const std::string refused = answer("GET /healthz", "A: " + std::string(40'000, 'a') + "\r\n");
+  ASSERT_TRUE(refused.starts_with("HTTP/1.1 431 ")) << refused;
+  while (!is_logged(id_in(refused))) std::this_thread::yield();  // by a thread of its own
+  const std::string metrics = answer("GET /metrics", "Authorization: Bearer alice\r\n");
+  EXPECT_NE(metrics.find(R"({route="other",status="431"} 1)"), std::string::npos) << metrics;
 }
 
 }  // namespace
