@@ -13,6 +13,11 @@ std::int64_t now_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
 }
 
+std::int64_t now_us() {
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count();
+}
+
 std::string to_rfc3339(std::int64_t at_ms) {
   const time_t seconds = static_cast<time_t>(at_ms / 1000);
   tm parts{};

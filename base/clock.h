@@ -1,4 +1,4 @@
-// Wall-clock time as hutch stores and shows it: milliseconds since the epoch, UTC.
+// Wall-clock time as hutch stores and shows it, since the epoch, UTC.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 namespace base {
 
 std::int64_t now_ms();
+std::int64_t now_us();
 
 // RFC 3339 with milliseconds: "2026-01-31T12:00:00.000Z".
 std::string to_rfc3339(std::int64_t at_ms);

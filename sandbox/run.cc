@@ -135,6 +135,7 @@ Run without_results(const Run& run) {
   brief.waits_for = run.waits_for;
   brief.stdout_bytes = run.stdout_bytes;
   brief.stderr_bytes = run.stderr_bytes;
+  brief.trace = run.trace;
   return brief;
 }
 
@@ -177,6 +178,7 @@ json run_to_json(const Run& run) {
   if (run.error) value["error"] = error_to_json(*run.error);
   if (!run.network.empty()) value["network"] = network_use_to_json(run.network);
   if (!run.note.empty()) value["note"] = run.note;
+  if (!run.trace.empty()) value["trace"] = run.trace.to_json();
   return value;
 }
 
@@ -240,6 +242,7 @@ base::Result<Run> run_from_json(const json& value) {
   run.network = network_use_from_json(value.value("network", json::object()));
   run.files_changed_total =
       std::max(base::integer_or(value, "files_changed_total", listed), listed);
+  run.trace = RunTrace::from_json(value.value("trace", json()));
   return run;
 }
 
@@ -254,6 +257,7 @@ json request_to_json(const RunRequest& request) {
   if (!request.context.empty()) value["context"] = request.context;
   if (!request.directory.empty()) value["directory"] = request.directory;
   if (!request.installs.empty()) value["installs"] = request.installs;
+  if (!request.trace.empty()) value["trace"] = request.trace.to_json();
   if (request.input == Input::kPipe) value["input"] = "pipe";
   if (request.input == Input::kTerminal) {
     value["input"] = "terminal";
@@ -277,6 +281,7 @@ base::Result<RunRequest> request_from_json(const json& value) {
   request.context = base::string_or(value, "context");
   request.directory = base::string_or(value, "directory");
   request.installs = base::string_or(value, "installs");
+  request.trace = RunTrace::from_json(value.value("trace", json()));
   if (request.context.size() > kContextNameMax) return invalid("run request: context is too long");
   TRY(read_input(value, request));
   if (request.timeout_seconds < 0 || request.timeout_seconds > kRunSecondsMax) {

@@ -12,6 +12,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/result.h"
+#include "sandbox/run_trace.h"
 
 namespace sandbox {
 
@@ -77,6 +78,7 @@ struct RunRequest {
   // If the run installs packages, this names their manager and them, "pip numpy": until it has
   // ended, code that misses a package is told to wait for it.
   std::string installs = {};
+  RunTrace trace = {};  // of the way until here
 };
 
 struct RunError {
@@ -150,6 +152,7 @@ struct Run {
   std::int64_t files_changed_total = 0;  // of which those are the first
   NetworkUse network;
   std::string note;
+  RunTrace trace;
 };
 
 nlohmann::json network_use_to_json(const NetworkUse& use);

@@ -133,6 +133,7 @@ std::optional<sandbox::Run> RunLedger::read_record(const Run& row) const {
 
 base::Result<sandbox::Run> RunLedger::commit(const Run& row, sandbox::Run run, Reader reader) {
   const bool is_read = reader == Reader::kClient;
+  run.trace.mark(sandbox::Hop::kSeen);
   std::vector<FileRecord> files;
   for (const sandbox::FileChange& change : run.files_changed) {
     files.push_back({row.session_id, row.id, change.path, change.change, change.bytes, std::nullopt,

@@ -49,6 +49,7 @@ base::Result<std::int64_t> Runs::check_seconds(const Session& session, std::int6
 
 base::Result<RunState> Runs::start(const Session& session, sandbox::RunRequest request) {
   request.run_id = base::short_id("run_");
+  request.trace.mark(sandbox::Hop::kStarted);
   if (request.directory.empty() && session.working_directory != kWorkspace) {
     request.directory = session.working_directory;
   }
@@ -62,7 +63,9 @@ base::Result<RunState> Runs::start(const Session& session, sandbox::RunRequest r
   row.queued_at = base::now_ms();
   // A box that cannot be had is found out before there is a row.
   auto box = TRY(boxes_.box_of(session));
+  request.trace.mark(sandbox::Hop::kBoxFound);
   TRY(ground_.store.runs.insert(row));
+  request.trace.mark(sandbox::Hop::kSubmitted);
   const auto submitted = submit(session, std::move(box), row, request);
   if (!submitted.ok()) {
     // It never ran, and the caller hears why. The row says so too.

@@ -4,7 +4,8 @@
 #   tests/run.sh             the gate: the release preset, as whoever calls it and, when that is root,
 #                            as an ordinary user too; under 15 minutes on two cores
 #   tests/run.sh --all       the gate, then everything that takes long
-#   tests/run.sh STAGE...    only these: gate long asan tsan clang fuzz formats vm fresh
+#   tests/run.sh quick       while working: no environment, and once built under two minutes
+#   tests/run.sh STAGE...    only these: quick gate long asan tsan clang fuzz formats vm fresh
 #
 # The last line is always `N passed, N failed, N skipped`; above it stands what failed.
 set -uo pipefail
@@ -16,7 +17,7 @@ stages=("$@")
 [ $# -gt 0 ] || stages=(gate)
 [ "${1:-}" != --all ] || stages=(gate long asan tsan clang fuzz formats vm fresh)
 for stage in "${stages[@]}"; do
-  case $stage in gate | long | asan | tsan | clang | fuzz | formats | vm | fresh) ;; *)
+  case $stage in quick | gate | long | asan | tsan | clang | fuzz | formats | vm | fresh) ;; *)
     echo "tests/run.sh: unknown stage $stage; see its first lines" >&2
     exit 2
   esac
@@ -82,6 +83,18 @@ build() {
 tests() { step "$1" gate run "${@:2}"; }
 
 as_user() { [ "$(id -u)" -ne 0 ] || tests "$1, as an ordinary user" --as-user "${@:2}"; }
+
+# What says most of a change for its time: the tree's shape, the units and, of what runs in boxes and of the whole, the
+# suites that the files not committed yet call for.
+stage_quick() {
+  local changed suites='^(unit\.|tidy|integration\.protocol$'
+  changed=$(git status --porcelain --untracked-files=all | cut -c4-)
+  ! grep -qE 'runners/(python|interpreter)' <<<"$changed" || suites+='|runners\.(python|notebook|threads)$'
+  ! grep -qE 'runners/(javascript|interpreter)' <<<"$changed" || suites+='|runners\.javascript$'
+  ! grep -qE 'runners/(sql|interpreter)' <<<"$changed" || suites+='|runners\.sql$'
+  ! grep -q '^tests/gate' <<<"$changed" || suites+='|gate\.'
+  tests "Quick" -LE long -R "$suites)"
+}
 
 stage_gate() {
   tests "The gate" -LE long
@@ -154,6 +167,6 @@ stage_fresh() {
 step "Packages" packaging/install-packages.sh build runtime host example test || finish
 step "Python packages of the tests" make_venv || finish
 step "Build release" build release || finish
-step "The environment code_interpreter" make_environment || finish
+[ "${stages[*]}" = quick ] || step "The environment code_interpreter" make_environment || finish
 for stage in "${stages[@]}"; do "stage_$stage"; done
 finish

@@ -44,6 +44,17 @@ base::Status make_enterable(int directory_fd) {
   return Error::from_errno("fchmod of a directory of the session");
 }
 
+// Takes when the code began and ended, by its interpreter's word.
+void mark_code(RunTrace& trace, const json& done) {
+  const auto began_us = base::find_integer(done, "began_us");
+  const auto ended_us = base::find_integer(done, "ended_us");
+  const bool can_be = began_us && ended_us && *began_us > 0 && *began_us <= *ended_us &&
+                      *ended_us <= base::now_us();
+  if (!can_be) return;
+  trace.mark(Hop::kCodeBegun, *began_us);
+  trace.mark(Hop::kCodeEnded, *ended_us);
+}
+
 }  // namespace
 
 Runs::Runs(Context context)
@@ -93,6 +104,8 @@ base::Status Runs::submit(RunRequest request) {
   job->run.context = job->request.context;
   job->run.timeout_seconds = job->request.timeout_seconds;
   job->run.queued_at_ms = base::now_ms();
+  job->run.trace = job->request.trace;
+  job->run.trace.mark(Hop::kAccepted);
   TRY(open_job_files(*job, context_.runs_fd, context_.spec.limits.output_mb << 20));
   jobs_[job->run.run_id] = job;
   if (job->request.background) {
@@ -169,6 +182,7 @@ void Runs::meet_others(Job& job) {
 }
 
 void Runs::begin(const JobPointer& job) {
+  job->run.trace.mark(Hop::kBegun);
   meet_others(*job);
   // Runs that are on may have changed files since they were last seen, and go on.
   job->files_before = files_touched_ || job->had_company ? file_changes_.take_snapshot()
@@ -208,7 +222,8 @@ base::Status Runs::start_process(Job& job) {
   bool is_new = false;
   if (own) {
     job.own_worker = take_next_worker(job);
-    if (!job.own_worker) job.own_worker = TRY(start_worker(job, For::kOneRun));
+    is_new = job.own_worker == nullptr;
+    if (is_new) job.own_worker = TRY(start_worker(job, For::kOneRun));
     job.worker = job.own_worker.get();
   } else {
     if (slot.worker && (job.request.restart || !slot.worker->usable())) {
@@ -221,6 +236,7 @@ base::Status Runs::start_process(Job& job) {
     if (job.request.context.empty()) unused_.erase(interpreter_of(job.run.language));
     job.worker = slot.worker.get();
   }
+  if (is_new) job.run.trace.mark(Hop::kProcessStarted);
   if (!job.request.background) job.run.execution_count = ++slot.execution_count;
   take_output_of(job);
   if (profile.process == Profile::Process::kPerSession) {
@@ -238,6 +254,7 @@ base::Status Runs::start_process(Job& job) {
       if (!other->request.installs.empty()) run["installs"][id] = other->request.installs;
     }
     job.worker->send_run(run);
+    job.run.trace.mark(Hop::kSent);
   }
   return base::done();
 }
@@ -264,10 +281,11 @@ void Runs::on_message(const JobPointer& job, const json& message, const std::str
       (type == "part" && !add_part(*job, message, blob))) {
     add_note(job->run, kOutputsDropped);
   }
-  if (type != "done") return;
+  if (type != "done") return job->run.trace.mark(Hop::kFirstOutput);
   job->worker->out().drain();
   job->worker->err().drain();
   if (job->run.status != RunStatus::kRunning) return;
+  mark_code(job->run.trace, message);
   end_by_message(job->run, message, observe(*job));
   finish(job);
 }
@@ -276,6 +294,7 @@ void Runs::on_output(const std::string& run_id) {
   const auto found = jobs_.find(run_id);
   if (found == jobs_.end()) return;
   Job& job = *found->second;
+  if (job.out->bytes() + job.err->bytes() > 0) job.run.trace.mark(Hop::kFirstOutput);
   if (job.out->no_room() || job.err->no_room()) {
     stop(job, Cause::kDisk);
   } else if (job.out->over_limit() || job.err->over_limit()) {
@@ -391,6 +410,7 @@ void Runs::take_changes(Job& job) {
 
 void Runs::finish(const JobPointer& job) {
   if (!jobs_.contains(job->run.run_id)) return;  // the box, or a client, was quicker to end it
+  job->run.trace.mark(Hop::kDone);
   context_.loop.cancel(job->deadline);
   context_.loop.cancel(job->escalation);
   end_what_it_started(*job);
@@ -408,6 +428,7 @@ void Runs::finish(const JobPointer& job) {
   if (job->run.started_at_ms != 0) {
     job->run.duration_ms = job->run.finished_at_ms - job->run.started_at_ms;
   }
+  job->run.trace.mark(Hop::kRecorded);
   if (const auto written = write_record(*job); !written.ok()) {
     add_note(job->run, "record not kept on disk: " + written.error().message);
   }

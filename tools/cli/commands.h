@@ -87,6 +87,7 @@ base::Result<int> run_forward(Application& app, const ForwardOptions& options);
 struct LogsOptions {
   std::string id;  // of a run; or of a session, or its name
   bool follow = false;
+  bool trace = false;  // when the run was where, in place of what it printed
 };
 base::Result<int> run_logs(Application& app, const LogsOptions& options);
 

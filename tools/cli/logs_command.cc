@@ -1,4 +1,11 @@
-// hutch logs: what a run has printed, and prints.
+// hutch logs: what a run has printed, and prints; or where its time went.
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+#include <utility>
+#include <vector>
+
+#include "sandbox/run_trace.h"
 #include "sessions/run_state.h"
 #include "sessions/run_table.h"
 #include "sessions/runs.h"
@@ -24,10 +31,42 @@ base::Result<std::string> run_meant_by(Application& app, const std::string& id) 
   return base::error(Error::Kind::kNotFound, "nothing has run in " + id + " yet");
 }
 
+// Prints a line for each place that the run has passed: when, how long after the one before, who
+// says so, and which place.
+void print_trace(const sandbox::RunTrace& trace) {
+  std::vector<std::pair<std::int64_t, sandbox::Hop>> passed;
+  for (std::size_t number = 0; number < sandbox::kHops; ++number) {
+    const auto hop = static_cast<sandbox::Hop>(number);
+    if (const auto at = trace.at_us(hop)) passed.emplace_back(*at, hop);
+  }
+  std::stable_sort(passed.begin(), passed.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::cout << std::fixed << std::setprecision(1);
+  std::int64_t before = passed.empty() ? 0 : passed.front().first;
+  for (const auto& [at, hop] : passed) {
+    const auto [process, words] = sandbox::words_of(hop);
+    const auto ms = [](std::int64_t us) { return static_cast<double>(us) / 1000; };
+    std::cout << std::setw(10) << ms(at - passed.front().first) << " ms  +" << std::left
+              << std::setw(9) << ms(at - before) << std::setw(13) << process << words << "\n"
+              << std::right;
+    before = at;
+  }
+}
+
 }  // namespace
 
 base::Result<int> run_logs(Application& app, const LogsOptions& options) {
   const std::string run_id = TRY(run_meant_by(app, options.id));
+  if (options.trace) {
+    const RunState state = TRY(app.services().runs.get(app.principal_id(), run_id));
+    if (state.run.trace.empty()) {
+      return base::error(Error::Kind::kNotFound, run_id +
+                                                     " has no trace: it ended without a box, "
+                                                     "or an older hutch has run it");
+    }
+    print_trace(state.run.trace);
+    return 0;
+  }
   const Interruptible interruptible;
   RunState state = TRY(app.services().runs.get(app.principal_id(), run_id));
   std::stop_source now;

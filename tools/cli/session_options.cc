@@ -56,7 +56,10 @@ void add_work_in_sessions(CLI::App& app, Command& chosen) {
   CLI::App* logs = app.add_subcommand("logs", "What a run has printed");
   const auto logs_options = std::make_shared<LogsOptions>();
   logs->add_option("id", logs_options->id, "Of a run, or of a session for its newest")->required();
-  logs->add_flag("-f,--follow", logs_options->follow, "And what it prints, until it ends");
+  auto* follow =
+      logs->add_flag("-f,--follow", logs_options->follow, "And what it prints, until it ends");
+  logs->add_flag("--trace", logs_options->trace, "In place of that, where its time went")
+      ->excludes(follow);
   choose(logs, chosen, logs_options, run_logs);
 
   CLI::App* copy = app.add_subcommand("cp", "Copy a file into a session, or out of it");

@@ -25,6 +25,8 @@ import { stripTypes } from './typescript.mjs';
 import { Atomics, Error, Map, Object, Promise, Set, String, TypeError, setImmediate } from './intrinsics.mjs';
 
 const reallyExit = process.reallyExit.bind(process);
+const nowMs = Date.now; // code may put another one there
+const nowUs = () => nowMs() * 1000;
 
 const INTERRUPTED = 130;
 const TAKEN = 'has already been declared';
@@ -183,6 +185,7 @@ export class Session {
       leaveWhatIsGone();
       process.exitCode = undefined;
       run.background = message.background === true;
+      run.began_us = nowUs();
       const ending = await this.evaluate(message, run);
       if ('failure' in ending || 'interrupted' in ending || run.ending) return run.stop(ending);
       if (run.background) {
@@ -211,6 +214,7 @@ export class Session {
     if (this.current !== run) return;
     if (run.describing) run.ending = { interrupted: true }; // what was thrown takes for ever to show
     run.describing = true;
+    const times = run.began_us === undefined ? {} : { began_us: run.began_us, ended_us: nowUs() };
     run.stopWaiting?.();
     const done = run.background ? this.describeExit(run) : this.describeEnd(run);
     this.leave(run);
@@ -223,7 +227,7 @@ export class Session {
       writeAll(2, describeFailure(failure).traceback);
     }
     const note = run.note && run.remark ? `${run.note}; ${run.remark}` : run.note ?? run.remark;
-    this.send({ ...done, ...(note && { note }) });
+    this.send({ ...done, ...(note && { note }), ...times });
   }
 
   // From here on nothing of this run is stopped by force. A stop that is on its way is waited for, or

@@ -3,6 +3,7 @@
 import builtins
 import os
 import sys
+from time import time_ns
 
 from hutch_runner import (
     adapted_libraries, cells, class_sources, data_limit, display, endings, figures, frame_runs, hutch_module, imported_files, installs, late_threads,
@@ -84,7 +85,9 @@ class Session:
         before = enter_environment(message.get("env"))
         self.figures.begin()
         self.shown.begin(str(message.get("code", "")))
+        began_us = time_ns() // 1000
         failure = self.attempt(lambda: self.execute(str(message.get("code", "")), message.get("directory")))
+        ended_us = time_ns() // 1000
         if os.getpid() != self.pid:
             self.leave_child(failure)
         # Figures of a failed run are shown too: they were drawn before it failed.
@@ -103,7 +106,7 @@ class Session:
             self.late_threads.run_is_over(str(message.get("run_id", "")))
         restore_environment(before)
         self.interrupts.run_is_over()
-        self.channel.send(done)
+        self.channel.send({**done, "began_us": began_us, "ended_us": ended_us})
         self.frames.run_is_over()
 
     def attempt(self, action):

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from time import time_ns
 
 from hutch_runner.channel import Channel, ChannelClosed, cut
 from hutch_runner.engine import open_engine
@@ -98,6 +99,7 @@ class Session:
         self.engine.interrupted = False
         outputs = RowFrames(self.channel) if message.get("rows") is True else Outputs(self.channel)
         done = {"type": "done", "ok": True, "exit_code": 0, "interrupted": False}
+        began_us = time_ns() // 1000
         try:
             self.interrupts.guard(lambda: self.execute(message, outputs))
         except KeyboardInterrupt:
@@ -106,6 +108,7 @@ class Session:
             done = self.describe(failure)
         except Exception as failure:  # a defect of ours must not end the session
             done = failed(type(failure).__name__, str(failure))
+        ended_us = time_ns() // 1000
         if not done["ok"]:
             if was_in_transaction and not self.engine.in_transaction:
                 done["note"] = "the open transaction was rolled back; committed data is kept"
@@ -122,7 +125,7 @@ class Session:
         self.engine.end()
         self.streams.flush()
         self.interrupts.run_is_over()
-        self.channel.send(done)
+        self.channel.send({**done, "began_us": began_us, "ended_us": ended_us})
 
     def execute(self, message, outputs):
         code, parameters = str(message.get("code", "")), values_of(message.get("parameters"))

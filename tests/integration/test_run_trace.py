@@ -1,0 +1,90 @@
+"""hutch logs --trace: where the time of a run went, in each process that had it."""
+
+import json
+import pathlib
+import re
+import subprocess
+import time
+
+from hutch_client import PATIENCE, Client, hutch_binary
+
+LINE = re.compile(r" *([\d.]+) ms  \+([\d.]+) +(hutch|hutch-box|interpreter) +(.+)")
+SERVER = ["the call came in", "its session was found", "its box was found, or started", "its row was written"]
+BOX_FIRST = ["the run was accepted", "its turn came"]
+BOX_LAST = ["its end was heard of", "changed files were found; the record is written", "the end was seen; its row is written"]
+CODE = ["the code began", "the code ended"]
+
+
+def trace_of(state, run_id):
+    """Milliseconds since the first by place, in the order in which they were printed."""
+    said = subprocess.run([hutch_binary(), "logs", "--trace", run_id, "--state-dir", state],
+                          capture_output=True, text=True, timeout=60 * PATIENCE, check=True).stdout
+    lines = [LINE.fullmatch(line) for line in said.splitlines()]
+    assert lines and all(lines), said
+    return {line[4]: float(line[1]) for line in lines}
+
+
+def active(client, session):
+    return [run for run in client.call("get_run", session_id=session)["runs"] if run["status"] in ("queued", "running")]
+
+
+def test_each_language_says_where_its_time_went(state):
+    with Client(state) as client:
+        for language, code, takes_ms in (
+                ("python", "import time; time.sleep(0.3); print(1)", 300),
+                ("javascript", "await new Promise((done) => setTimeout(done, 300)); console.log(1)", 300),
+                ("sql", "SELECT 1", 0),
+                ("bash", "sleep 0.3; echo 1", 300)):
+            run = client.call("run_code", language=language, code=code)
+            at = trace_of(state, run["run_id"])
+            assert list(at.values()) == sorted(at.values()), at
+            for place in [*SERVER, *BOX_FIRST, *BOX_LAST]:
+                assert place in at, (language, place, at)
+            begun, ended = "its turn came", "its end was heard of"
+            if language != "bash":
+                assert "its code was sent" in at
+                begun, ended = CODE
+            assert at[ended] - at[begun] >= takes_ms - 5, (language, at)
+
+
+def test_a_run_that_waits_says_so(state):
+    with Client(state) as client:
+        session = client.call("create_session")["session_id"]
+        ahead = client.start_tool("run_code", session_id=session, code="""
+import os, time
+while not os.path.exists("go"): time.sleep(0.01)
+""")
+        deadline = time.monotonic() + 60 * PATIENCE
+        while not active(client, session):
+            assert time.monotonic() < deadline
+        behind = client.start_tool("run_code", session_id=session, code="1")
+        while len(active(client, session)) < 2:
+            assert time.monotonic() < deadline
+        waits_since = time.monotonic()
+        waiting = active(client, session)[0]
+        waited_ms = (time.monotonic() - waits_since) * 1000
+        client.call("write_file", session_id=session, path="go", content="")
+        client.reply(ahead)
+        client.reply(behind)
+        at = trace_of(state, waiting["run_id"])
+        assert at["its turn came"] - at["the run was accepted"] >= waited_ms - 1, at
+
+
+def test_the_record_has_it_and_no_client_does(state):
+    with Client(state) as client:
+        run = client.call("run_code", code="print(1)")
+        assert "trace" not in run
+        assert "trace" not in client.call("get_run", run_id=run["run_id"])
+        session = client.call("list_sessions")["sessions"][0]["session_id"]
+    record = json.loads((pathlib.Path(state) / "sessions" / session / "runs" / run["run_id"] / "record.json").read_text())
+    first, *since = record["trace"]
+    assert first > 1.7e15 and len(since) == 14 and since[0] == 0
+    assert all(later is None or later >= 0 for later in since)
+    assert since[-1] is None, "the server sees it once the record is there"
+
+
+def test_a_run_that_never_reached_its_box_has_none(state):
+    with Client(state) as client:
+        client.call("run_code", code="1")
+        said = subprocess.run([hutch_binary(), "logs", "--trace", "-f", "x", "--state-dir", state], capture_output=True, text=True, check=False)
+        assert said.returncode and "--trace" in said.stderr, "the two exclude each other"
