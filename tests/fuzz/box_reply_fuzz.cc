@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "sandbox/run.h"
-#include "tools/run_view.h"
+#include "tools/mcp/run_view.h"
 
 namespace {
 

@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/rest/e2b/envelope.h"
+#include "tools/api/e2b/envelope.h"
 
-namespace e2b = tools::rest::e2b;
+namespace e2b = tools::api::e2b;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);

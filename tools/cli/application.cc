@@ -22,10 +22,10 @@
 #include "sessions/readiness.h"
 #include "sessions/session_directory.h"
 #include "sessions/upkeep_table.h"
+#include "tools/api/uploads.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/granted_network.h"
 #include "tools/cli/logging.h"
-#include "tools/rest/uploads.h"
 
 namespace tools::cli {
 
@@ -169,7 +169,7 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
                          directory = settings.state_directory] {
     (void)share.sweep();
     if (!store.upkeep.may_delete_by_time(base::now_ms())) return;
-    for (const std::string& id : rest::Uploads::sweep_all(directory)) {
+    for (const std::string& id : api::Uploads::sweep_all(directory)) {
       spdlog::info("deleted {}: no piece of it has come for a day", id);
     }
   };

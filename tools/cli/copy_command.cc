@@ -16,8 +16,8 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/folder_copy.h"
 #include "tools/cli/terminal.h"
+#include "tools/session_files.h"
 #include "tools/text_window.h"
-#include "tools/tool_kit.h"
 
 namespace tools::cli {
 

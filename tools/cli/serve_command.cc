@@ -18,6 +18,13 @@
 #include "sessions/run_table.h"
 #include "sessions/sessions.h"
 #include "sessions/token_table.h"
+#include "tools/api/agentcop.h"
+#include "tools/api/e2b/e2b.h"
+#include "tools/api/openapi.h"
+#include "tools/api/ports.h"
+#include "tools/api/responses.h"
+#include "tools/api/sandboxes.h"
+#include "tools/api/shared_files.h"
 #include "tools/authentication.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/logging.h"
@@ -25,13 +32,6 @@
 #include "tools/cli/reload.h"
 #include "tools/cli/serve_signals.h"
 #include "tools/cli/server_log.h"
-#include "tools/rest/agentcop.h"
-#include "tools/rest/e2b/e2b.h"
-#include "tools/rest/openapi.h"
-#include "tools/rest/ports.h"
-#include "tools/rest/responses.h"
-#include "tools/rest/sandboxes.h"
-#include "tools/rest/shared_files.h"
 #include "tools/tools.h"
 
 namespace tools::cli {
@@ -228,13 +228,12 @@ base::Result<int> run_serve(Application& app, bool no_auth, Reread reread) {
   services.public_ports = app.settings().serve.public_ports;
   const Offer offer(server, services);
   log_events_of(server);
-  for (auto&& routes :
-       {rest::shared_routes(app.store(), app.share()), rest::sandbox_routes(services),
-        rest::agentcop_routes(services), rest::response_routes(services),
-        rest::e2b::routes(services), rest::port_routes(services)}) {
+  for (auto&& routes : {api::shared_routes(app.store(), app.share()), api::sandbox_routes(services),
+                        api::agentcop_routes(services), api::response_routes(services),
+                        api::e2b::routes(services), api::port_routes(services)}) {
     options.routes.insert(options.routes.end(), routes.begin(), routes.end());
   }
-  options.routes.push_back(rest::openapi_route(options.routes, HUTCH_VERSION));
+  options.routes.push_back(api::openapi_route(options.routes, HUTCH_VERSION));
   name_requests(options.routes);
 
   const auto signals = TRY(ServeSignals::watch([&reload] { reload.read_anew(); }));

@@ -17,10 +17,10 @@
 #include "sessions/run_state.h"
 #include "sessions/runs.h"
 #include "sessions/sessions.h"
+#include "tools/api/process.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/follow_run.h"
 #include "tools/cli/terminal.h"
-#include "tools/rest/process.h"
 
 namespace tools::cli {
 
@@ -162,7 +162,7 @@ class Keyboard {
 }  // namespace
 
 base::Result<int> run_shell(Application& app, ShellOptions options) {
-  if (!options.words.empty()) options.code = TRY(rest::command_line(options.words, ""));
+  if (!options.words.empty()) options.code = TRY(api::command_line(options.words, ""));
   const bool in_terminal = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   const auto session =
       TRY(app.services().sessions.find_or_create_named(app.principal_id(), options.session));

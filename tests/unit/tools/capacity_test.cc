@@ -11,7 +11,7 @@
 #include "sessions/session_states.h"
 #include "sessions/sessions.h"
 #include "tests/unit/tools/tools_fixture.h"
-#include "tools/rest/json_answer.h"
+#include "tools/api/json_answer.h"
 
 namespace {
 
@@ -64,12 +64,12 @@ TEST_F(CapacityTest, AnotherFailureOfAStartIsKeptToBeLookedAt) {
 }
 
 TEST(CapacityOverHttp, IsToldWithWhenToTryAgain) {
-  const auto refusal = tools::rest::with_retry_after(base::error(Error::Kind::kCapacity, "full"),
-                                                     mcp::http::Response());
+  const auto refusal = tools::api::with_retry_after(base::error(Error::Kind::kCapacity, "full"),
+                                                    mcp::http::Response());
   ASSERT_EQ(refusal.headers.size(), 1U);
   EXPECT_EQ(refusal.headers[0].first, "Retry-After");
   EXPECT_EQ(refusal.headers[0].second, "5");
-  EXPECT_EQ(tools::rest::status_of(base::error(Error::Kind::kCapacity, "full")), 503);
+  EXPECT_EQ(tools::api::status_of(base::error(Error::Kind::kCapacity, "full")), 503);
 }
 
 }  // namespace

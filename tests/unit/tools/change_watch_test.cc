@@ -14,7 +14,7 @@
 #include "sessions/principal_table.h"
 #include "sessions/sessions.h"
 #include "tests/unit/tools/tools_fixture.h"
-#include "tools/change_watch.h"
+#include "tools/mcp/change_watch.h"
 
 namespace {
 

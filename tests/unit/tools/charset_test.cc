@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "tools/charset.h"
+#include "tools/mcp/charset.h"
 
 namespace {
 

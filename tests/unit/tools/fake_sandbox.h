@@ -28,6 +28,8 @@ struct BoxHooks {
   std::function<base::Status(const RunRequest& request)> submit = {};
   std::function<base::Status(const std::string& run_id)> wait = {};
   std::function<base::Status(const std::string& run_id)> cancel = {};
+  // May change what is told of the run.
+  std::function<void(const WaitOptions& options, Run& told)> tell_run = {};
   std::function<base::Status(BoxStatus& told)> status = {};  // may change it
   std::function<base::Status()> shutdown = {};
   // Every call but those of runs, by its name; of the sandbox: find, start, sweep and let_go.
@@ -60,8 +62,9 @@ class FakeBox final : public Box {
     std::unique_lock lock(mutex_);
     const auto found = runs_.find(run_id);
     if (found == runs_.end()) return base::error(base::Error::Kind::kNotFound, "no such run");
-    const Run run = found->second;
+    Run run = found->second;
     lock.unlock();
+    if (hooks_.tell_run) hooks_.tell_run(options, run);
     if (!is_terminal(run.status)) std::this_thread::sleep_for(options.timeout);
     return run;
   }

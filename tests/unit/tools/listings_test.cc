@@ -13,8 +13,8 @@
 #include "sessions/session.h"
 #include "sessions/session_table.h"
 #include "tests/unit/tools/tools_fixture.h"
-#include "tools/change_watch.h"
-#include "tools/run_tasks.h"
+#include "tools/mcp/change_watch.h"
+#include "tools/mcp/run_tasks.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/output_view.h"
-#include "tools/run_view.h"
+#include "tools/mcp/output_view.h"
+#include "tools/mcp/run_view.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tools/terminal_text.h"
+#include "tools/mcp/terminal_text.h"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include "sessions/manager.h"
 #include "sessions/manager_config.h"
 #include "tests/unit/tools/fake_sandbox.h"
-#include "tools/tool_kit.h"
+#include "tools/mcp/tool_kit.h"
 
 namespace tools::fake {
 

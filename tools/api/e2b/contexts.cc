@@ -1,0 +1,172 @@
+#include "tools/api/e2b/contexts.h"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/random_id.h"
+#include "sessions/boxes.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+#include "sessions/session_states.h"
+#include "tools/api/api.h"
+#include "tools/api/e2b/connect.h"
+#include "tools/api/json_answer.h"
+
+namespace tools::api::e2b {
+
+using base::Error;
+using mcp::http::Request;
+using mcp::http::Response;
+using mcp::http::Route;
+using nlohmann::json;
+using sandbox::Language;
+
+namespace contexts {
+namespace {
+
+constexpr std::string_view kSharedPrefix = "default-";
+constexpr std::int64_t kStartSeconds = 60;
+
+json shown(const std::string& id, Language language, const std::string& directory) {
+  return {{"id", id}, {"language", name_of(language)}, {"cwd", directory}};
+}
+
+std::map<std::string, sandbox::RunContext> contexts_of(const Services& services,
+                                                       const sessions::Session& session) {
+  const auto box = services.boxes.live_status(session);
+  return box.ok() ? box.value().contexts : std::map<std::string, sandbox::RunContext>();
+}
+
+base::Result<Response> list(const Services& services, const Request& request, const Arguments&) {
+  const sessions::Session session = TRY(session_of(services, request));
+  json all = json::array();
+  for (const Language language : {Language::kPython, Language::kJavaScript, Language::kBash}) {
+    all.push_back(
+        shown(std::string(kSharedPrefix) + name_of(language), language, session.working_directory));
+  }
+  for (const auto& [id, context] : contexts_of(services, session)) {
+    const std::string& own = context.directory;
+    all.push_back(shown(id, context.language, own.empty() ? session.working_directory : own));
+  }
+  return json_answer(200, all);
+}
+
+// Returns code that does nothing in this language.
+std::string nothing_in(Language language) {
+  if (language == Language::kBash) return ":";
+  if (language == Language::kSql) return "select 1";
+  return language == Language::kPython ? "pass" : ";";
+}
+
+// With a run of nothing: whoever asks hears now when its directory is not there.
+base::Result<Response> create(const Services& services, const Request& request,
+                              const Arguments& given) {
+  const sessions::Session session = TRY(session_of(services, request));
+  sandbox::RunRequest run;
+  run.language = TRY(language_named(given.text("language")));
+  run.context = base::short_id(std::string(name_of(run.language)) + "-");
+  run.directory = absolute_path(session, given.text("cwd", session.working_directory));
+  run.code = nothing_in(run.language);
+  run.timeout_seconds = kStartSeconds;
+  const auto started = TRY(services.runs.start(session, run));
+  sandbox::WaitOptions options;
+  options.timeout = std::chrono::seconds(kStartSeconds + 10);
+  const auto ended =
+      TRY(services.runs.wait(session.principal_id, started.run.run_id, options, services.draining));
+  if (ended.run.status == sandbox::RunStatus::kCompleted) {
+    return json_answer(200, shown(run.context, run.language, run.directory));
+  }
+  (void)services.boxes.end_context(session, run.context);
+  return base::error(Error::Kind::kInvalid, ended.run.error ? ended.run.error->message
+                                                            : "the context did not start in time");
+}
+
+base::Result<Response> remove(const Services& services, const Request& request, const Arguments&) {
+  const sessions::Session session = TRY(session_of(services, request));
+  const CodeContext context =
+      TRY(context_named(services, session, request.parameters.at("context")));
+  if (context.id.empty()) {
+    return base::error(Error::Kind::kUnsupported,
+                       "the context that is there without being created stays: restart it");
+  }
+  TRY(services.boxes.end_context(session, context.id));
+  return empty_answer();
+}
+
+base::Result<Response> restart(const Services& services, const Request& request, const Arguments&) {
+  const sessions::Session session = TRY(session_of(services, request));
+  const CodeContext context =
+      TRY(context_named(services, session, request.parameters.at("context")));
+  sandbox::RunRequest run;
+  run.language = context.language;
+  run.context = context.id;
+  run.code = nothing_in(run.language);
+  run.restart = true;
+  run.timeout_seconds = kStartSeconds;
+  // It is asked for when one is stuck.
+  const auto now = TRY(services.states.state_of(session));
+  for (const sandbox::Run& active : now.active) {
+    if (active.background || active.language != run.language || active.context != run.context) {
+      continue;
+    }
+    (void)services.runs.cancel(session.principal_id, active.run_id);
+  }
+  (void)TRY(services.runs.start(session, std::move(run)));
+  return empty_answer();
+}
+
+}  // namespace
+}  // namespace contexts
+
+base::Result<Language> language_named(const std::string& name) {
+  if (name.empty()) return Language::kPython;
+  if (name == "js") return Language::kJavaScript;
+  if (name == "ts") return Language::kTypeScript;
+  if (const auto language = sandbox::find_language(name)) return *language;
+  return base::error(
+      Error::Kind::kInvalid,
+      "there is no language " + name + "; there are python, javascript, typescript, bash, sql");
+}
+
+base::Result<CodeContext> context_named(const Services& services, const sessions::Session& session,
+                                        const std::string& id) {
+  if (id.starts_with(contexts::kSharedPrefix)) {
+    const Language language = TRY(language_named(id.substr(contexts::kSharedPrefix.size())));
+    return CodeContext{language, ""};
+  }
+  const auto all = contexts::contexts_of(services, session);
+  const auto found = all.find(id);
+  if (found != all.end()) {
+    // A context of TypeScript is one of JavaScript's interpreter, and its name says which it is.
+    const bool is_typed = id.starts_with("typescript-");
+    return CodeContext{is_typed ? Language::kTypeScript : found->second.language, id};
+  }
+  return base::error(Error::Kind::kNotFound,
+                     "there is no context " + id + ": it was removed, or ended with its sandbox");
+}
+
+std::vector<Route> context_routes(const Services& services) {
+  using Work = Route::Work;
+  const With with(services);
+  std::vector<Operation> operations{
+      {"GET", "/contexts", with(contexts::list), {}, false, Work::kCall},
+      {"POST",
+       "/contexts",
+       with(contexts::create),
+       {{.name = "language", .most = 100}, {.name = "cwd", .most = 4096}},
+       true,
+       Work::kCall},
+      {"DELETE", "/contexts/{context}", with(contexts::remove), {}, true, Work::kCall},
+      {"POST", "/contexts/{context}/restart", with(contexts::restart), {}, true, Work::kCall}};
+  std::vector<Route> routes;
+  for (Operation& operation : operations) {
+    Route route = route_of(std::move(operation), refused_with_code);
+    route.access = Route::Access::kPublic;
+    route.identify = identified_by(services, session_of);
+    routes.push_back(std::move(route));
+  }
+  return routes;
+}
+
+}  // namespace tools::api::e2b

@@ -1,0 +1,233 @@
+// The code interpreter's /execute: runs in the interpreters of a session.
+#include <algorithm>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "sandbox/limits.h"
+#include "sessions/follow.h"
+#include "sessions/quotas.h"
+#include "sessions/run_files.h"
+#include "sessions/run_state.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+#include "sessions/sessions.h"
+#include "tools/api/api.h"
+#include "tools/api/e2b/chart.h"
+#include "tools/api/e2b/connect.h"
+#include "tools/api/e2b/contexts.h"
+#include "tools/api/e2b/e2b.h"
+#include "tools/api/e2b/reader.h"
+#include "tools/api/json_answer.h"
+#include "tools/api/process.h"
+#include "tools/arguments.h"
+#include "tools/text_window.h"
+
+namespace tools::api::e2b {
+
+using base::Error;
+using mcp::http::Request;
+using mcp::http::Response;
+using mcp::http::Route;
+using nlohmann::json;
+using sessions::RunState;
+
+namespace interpreter {
+namespace {
+
+constexpr std::size_t kBodyBytesMax = std::size_t{2} * sandbox::kCodeBytesMax;
+constexpr std::size_t kImageBytesMax = std::size_t{16} << 20;
+
+struct Cell {
+  sandbox::RunRequest run;
+  sessions::Session session;
+};
+
+base::Result<Cell> cell_in(const Services& services, const Request& request) {
+  static const std::vector<Argument> kTable{
+      {.name = "code", .required = true, .most = sandbox::kCodeBytesMax},
+      {.name = "context_id", .most = 100},
+      {.name = "language", .most = 100},
+      {.name = "env_vars", .type = Argument::Type::kStringMap, .most = 200}};
+  Cell cell;
+  cell.session = TRY(session_of(services, request));
+  const Arguments given = TRY(body_of(kTable, request));
+  CodeContext context;
+  if (given.text("context_id").empty()) {
+    context.language = TRY(language_named(given.text("language")));
+  } else {
+    context = TRY(context_named(services, cell.session, given.text("context_id")));
+  }
+  cell.run.language = context.language;
+  cell.run.context = context.id;
+  cell.run.code = given.text("code");
+  cell.run.env = given.map("env_vars");
+  TRY(check_environment(cell.run.env));
+  const std::int64_t most = services.quotas.now().most_limits.run_seconds;
+  cell.run.timeout_seconds = std::min(sandbox::kRunSecondsMax, most);
+  return cell;
+}
+
+// Their server shows a string without its quotes.
+std::string unquoted(const std::string& text) {
+  const bool is_quoted = text.size() >= 2 && text.front() == text.back() &&
+                         (text.front() == '\'' || text.front() == '"');
+  return is_quoted ? text.substr(1, text.size() - 2) : text;
+}
+
+// A table's columns, each by its name; nothing where rows are left out or two have one name.
+json columns_of(const json& table) {
+  if (!table.is_object() || table.value("truncated", json()) != false) return {};
+  const json names = table.value("columns", json::array());
+  const json rows = table.value("rows", json::array());
+  json columns = json::object();
+  for (std::size_t at = 0; at < names.size(); ++at) {
+    if (!names[at].is_object() || names[at].value("index", json()) == true) continue;
+    json& column = columns[names[at].value("name", std::string())];
+    if (!column.is_null()) return {};
+    column = json::array();
+    for (const json& row : rows) column.push_back(at < row.size() ? row[at] : json());
+  }
+  return columns;
+}
+
+// A figure whose marks nothing here knows has a chart of an unknown kind there.
+bool is_figure(const json& output) {
+  return output.contains("image_path") &&
+         output.value("text", std::string()).starts_with("Figure(");
+}
+
+// In the shape of a Jupyter display, and their charts.
+json result_of(const Services& services, const RunState& state, const json& output) {
+  json result = {{"type", "result"}, {"is_main_result", output.value("is_main_result", false)}};
+  for (const char* format : {"text", "html", "markdown", "latex", "json"}) {
+    if (output.contains(format)) result[format] = output[format];
+  }
+  if (result.value("text", json()).is_string()) result["text"] = unquoted(result["text"]);
+  if (json columns = columns_of(output.value("json", json())); !columns.empty()) {
+    result["data"] = std::move(columns);
+  }
+  const std::string image = output.value("image_path", std::string());
+  if (!image.empty()) {
+    const auto bytes = services.run_files.read(
+        state.session_id, state.run.run_id, image.substr(image.rfind('/') + 1), 0, kImageBytesMax);
+    if (bytes.ok()) result["png"] = base::to_base64(bytes.value());
+  }
+  if (output.contains("chart")) {
+    result["chart"] = chart_of(output["chart"]);
+  } else if (is_figure(output)) {
+    result["chart"] = unknown_chart(output["text"]);
+  }
+  return result;
+}
+
+json error_of(const sandbox::RunError& error) {
+  return {{"type", "error"},
+          {"name", error.name},
+          {"value", error.message},
+          {"traceback", error.traceback}};
+}
+
+// The code itself has come to its end, whatever became of its session afterwards.
+bool ended_by_itself(const sandbox::Run& run) {
+  return run.status == sandbox::RunStatus::kCompleted ||
+         (run.error && run.error->cause == sandbox::Cause::kException);
+}
+
+bool has_gone(const Services& services, const sessions::Session& session) {
+  const auto now = services.sessions.find(session.principal_id, session.id);
+  if (!now.ok()) return now.error().kind == base::Error::Kind::kNotFound;
+  return now.value().status == sessions::SessionStatus::kDestroyed;
+}
+
+void execute(const Services& services, const Cell& cell, RunState state,
+             const std::shared_ptr<mcp::http::Stream>& out) {
+  const auto send = [&out](const json& line) {
+    return out->send_patiently(base::print_json(line) + "\n");
+  };
+  const std::string run_id = state.run.run_id;
+  const std::stop_token gone = gone_of(*out);
+  // A character may be cut between two pieces.
+  std::string begun[2];
+  sessions::FollowOptions options{.gone = gone, .draining = services.draining};
+  options.look_every = kSilentFor;
+  options.wakes = true;
+  options.printed = [&](const char* stream, const std::string& bytes) {
+    std::string& rest = begun[std::string_view(stream) == "stderr" ? 1 : 0];
+    rest += bytes;
+    const std::size_t whole = whole_characters(rest, rest.size());
+    const json line = {{"type", stream},
+                       {"text", to_utf8(std::string_view(rest).substr(0, whole))},
+                       {"timestamp", base::now_ms() * 1'000'000}};
+    rest.erase(0, whole);
+    return send(line);
+  };
+  const auto followed = sessions::follow(services.runs, services.run_files,
+                                         cell.session.principal_id, std::move(state), options);
+  using End = sessions::Followed::End;
+  const bool has_ended = followed.ok() && followed.value().end == End::kEnded;
+  const bool is_unwanted = followed.ok() && followed.value().end == End::kUnwanted;
+  // Nobody else knows of the run, and the next cell would wait for it.
+  if (!has_ended && (is_unwanted || gone.stop_requested())) {
+    (void)services.runs.cancel(cell.session.principal_id, run_id);
+    return;
+  }
+  const sandbox::Run last = has_ended ? followed.value().state.run : sandbox::Run();
+  if (!ended_by_itself(last) && has_gone(services, cell.session)) return out->break_off();
+  for (const json& output : last.outputs) {
+    (void)send(result_of(services, followed.value().state, output));
+  }
+  if (last.error) (void)send(error_of(*last.error));
+  if (!has_ended) {
+    const base::Error why = followed.ok() ? is_stopping(run_id) : followed.error();
+    (void)send(
+        {{"type", "error"}, {"name", "SandboxError"}, {"value", why.message}, {"traceback", ""}});
+  }
+  (void)send({{"type", "number_of_executions"}, {"execution_count", last.execution_count}});
+  (void)send({{"type", "end_of_execution"}});
+  out->close();
+}
+
+Response start(const Services& services, const Request& request) {
+  auto begun = [&]() -> base::Result<std::pair<Cell, RunState>> {
+    Cell cell = TRY(cell_in(services, request));
+    auto state = TRY(services.runs.start(cell.session, cell.run));
+    return std::make_pair(std::move(cell), std::move(state));
+  }();
+  if (!begun.ok()) {
+    const base::Error& error = begun.error();
+    return with_retry_after(error, refused_with_code(status_of(error), error.message));
+  }
+  Response response;
+  response.content_type = "application/x-ndjson";
+  response.start_stream = [&services, cell = begun.value().first, state = begun.value().second](
+                              const std::shared_ptr<mcp::http::Stream>& out) {
+    execute(services, cell, state, out);
+  };
+  return response;
+}
+
+}  // namespace
+}  // namespace interpreter
+
+std::vector<Route> interpreter_routes(const Services& services) {
+  Route execute;
+  execute.method = "POST";
+  execute.path = "/execute";
+  execute.access = Route::Access::kPublic;
+  execute.identify = identified_by(services, session_of);
+  execute.refusal = refused_with_code;
+  execute.work = Route::Work::kCall;
+  execute.body_bytes = interpreter::kBodyBytesMax;
+  execute.answer = [&services](const Request& request) {
+    return interpreter::start(services, request);
+  };
+  std::vector<Route> routes = context_routes(services);
+  routes.push_back(std::move(execute));
+  return routes;
+}
+
+}  // namespace tools::api::e2b

@@ -1,0 +1,165 @@
+#include "tools/api/uploads.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/random_id.h"
+#include "tools/host_room.h"
+
+namespace tools::api {
+
+using base::Error;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* kPrefix = "upload_";
+constexpr const char* kAbout = ".json";
+constexpr const char* kLength = "length_bytes";
+constexpr std::size_t kAboutBytesMax = 64U << 10;
+
+Error no_such(const std::string& id) {
+  return base::error(Error::Kind::kNotFound,
+                     "there is no upload " + id + ": it is over, or was left for a day");
+}
+
+// Returns what an upload is and where it goes. `name` is that of its data in the directory.
+base::Result<json> description_of(int directory_fd, const std::string& name) {
+  const base::UniqueFd about =
+      TRY(base::open_file(directory_fd, name + kAbout, O_RDONLY | O_NOFOLLOW));
+  const std::string text = TRY(base::read_all(about.get(), kAboutBytesMax));
+  return base::parse_json(text);
+}
+
+base::Result<std::int64_t> size_of(const base::UniqueFd& file) {
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return Error::from_errno("fstat of an upload");
+  return static_cast<std::int64_t>(status.st_size);
+}
+
+}  // namespace
+
+std::string Uploads::place_of(const std::string& id) const { return directory_ + "/" + id; }
+
+std::vector<std::string> Uploads::sweep_all(const std::string& state_directory) {
+  std::vector<std::string> removed;
+  const auto directory = base::open_file(AT_FDCWD, sessions::sessions_directory(state_directory),
+                                         O_RDONLY | O_DIRECTORY);
+  if (!directory.ok()) return removed;
+  for (const std::string& name : base::names_in(directory.value().get())) {
+    Uploads(sessions::SessionDirectory(state_directory, name)).sweep(removed);
+  }
+  return removed;
+}
+
+// Returns what is there and is not over its time. One whose description was never written has no
+// name that begins so.
+Uploads::Unfinished Uploads::unfinished() const {
+  Unfinished unfinished;
+  const auto directory = base::open_file(AT_FDCWD, directory_, O_RDONLY | O_DIRECTORY);
+  if (!directory.ok()) return unfinished;
+  const int fd = directory.value().get();
+  for (const std::string& name : base::names_in(fd)) {
+    struct stat status {};
+    if (!base::is_short_id(name, kPrefix)) continue;
+    if (::fstatat(fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (base::now_ms() / 1000 - status.st_mtime >= kKeptSeconds) continue;
+    const auto told = description_of(fd, name);
+    ++unfinished.count;
+    unfinished.bytes += told.ok() ? base::integer_or(told.value(), kLength, 0) : 0;
+  }
+  return unfinished;
+}
+
+void Uploads::sweep(std::vector<std::string>& removed) const {
+  const auto directory = base::open_file(AT_FDCWD, directory_, O_RDONLY | O_DIRECTORY);
+  if (!directory.ok()) return;
+  const int fd = directory.value().get();
+  for (const std::string& name : base::names_in(fd)) {
+    struct stat status {};
+    if (::fstatat(fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    const bool is_data = base::is_short_id(name, kPrefix);
+    const std::string data = is_data ? name : name.substr(0, name.find('.'));
+    const bool is_whole = ::faccessat(fd, data.c_str(), F_OK, 0) == 0;
+    if (base::now_ms() / 1000 - status.st_mtime < kKeptSeconds || (!is_data && is_whole)) continue;
+    (void)::unlinkat(fd, (data + kAbout).c_str(), 0);
+    if (::unlinkat(fd, data.c_str(), 0) == 0) removed.push_back(data);
+  }
+}
+
+base::Result<Upload> Uploads::begin(const std::string& path, std::int64_t length_bytes,
+                                    const RoomFor& room_for) const {
+  if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error::from_errno("make " + directory_);
+  }
+  TRY(check_host_room(directory_, length_bytes, "an upload"));
+  const base::UniqueFd directory =
+      TRY(base::open_file(AT_FDCWD, directory_, O_RDONLY | O_DIRECTORY));
+  if (::flock(directory.get(), LOCK_EX) != 0) return Error::from_errno("flock " + directory_);
+  const Unfinished before = unfinished();
+  TRY(room_for(before.bytes + length_bytes));
+  if (before.count >= kMost) {
+    return base::error(Error::Kind::kLimit, "this session already has " + std::to_string(kMost) +
+                                                " uploads: finish one of them, or delete it");
+  }
+  Upload upload;
+  upload.id = base::short_id(kPrefix);
+  upload.path = path;
+  upload.length_bytes = length_bytes;
+  const base::UniqueFd about = TRY(base::open_file(AT_FDCWD, place_of(upload.id) + kAbout,
+                                                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  TRY(base::write_all(about.get(), base::print_json({{"path", path}, {kLength, length_bytes}})));
+  upload.data = TRY(
+      base::open_file(AT_FDCWD, place_of(upload.id), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  return upload;
+}
+
+base::Result<Upload> Uploads::take(const std::string& id) const {
+  if (!base::is_short_id(id, kPrefix)) return no_such(id);
+  Upload upload;
+  upload.id = id;
+  auto data = base::open_file(AT_FDCWD, place_of(id), O_RDWR | O_NOFOLLOW);
+  if (!data.ok()) return data.error().os_errno == ENOENT ? no_such(id) : data.error();
+  upload.data = std::move(data).value();
+  if (::flock(upload.data.get(), LOCK_EX | LOCK_NB) != 0) {
+    return base::error(Error::Kind::kConflict, "another request sends a piece of this upload");
+  }
+  const json told = TRY(description_of(AT_FDCWD, place_of(id)));
+  upload.path = base::string_or(told, "path");
+  upload.length_bytes = base::integer_or(told, kLength, 0);
+  upload.offset_bytes = TRY(size_of(upload.data));
+  return upload;
+}
+
+base::Status Uploads::append(Upload& upload, std::string_view bytes) {
+  if (static_cast<std::int64_t>(bytes.size()) > upload.length_bytes - upload.offset_bytes) {
+    return base::error(Error::Kind::kInvalid, "this is more than Upload-Length said");
+  }
+  if (::lseek(upload.data.get(), upload.offset_bytes, SEEK_SET) < 0) {
+    return Error::from_errno("lseek of an upload");
+  }
+  if (auto written = base::write_all(upload.data.get(), bytes); !written.ok()) {
+    // The part that was written goes: the client is not told of it, and sends it again.
+    (void)!::ftruncate(upload.data.get(), upload.offset_bytes);
+    return written;
+  }
+  upload.offset_bytes += static_cast<std::int64_t>(bytes.size());
+  return base::done();
+}
+
+void Uploads::remove(const Upload& upload) const {
+  (void)::unlink((place_of(upload.id) + kAbout).c_str());
+  (void)::unlink(place_of(upload.id).c_str());
+}
+
+}  // namespace tools::api

@@ -1,0 +1,120 @@
+#include "tools/mcp/picture_reply.h"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/base64.h"
+#include "base/random_id.h"
+#include "base/shortened_text.h"
+#include "base/text.h"
+#include "sandbox/files/box_path.h"
+#include "share/mime.h"
+#include "tools/api/process.h"
+#include "tools/scopes.h"
+#include "tools/text_window.h"
+
+namespace tools {
+
+using base::Error;
+using nlohmann::json;
+using sandbox::files::BoxFiles;
+using sandbox::files::shown_path;
+
+namespace {
+
+constexpr std::int64_t kDrawSeconds = 30;
+constexpr std::size_t kToldCharactersMax = 200;
+// The program clears it of what is older than a few minutes.
+constexpr const char* kFolder = "/home/user/.cache/hutch-pictures/";
+// The environment's Python, where the session has one: it is first on bash's PATH.
+constexpr const char* kPython = "python3";
+constexpr const char* kProgram = "/run/hutch/runners/python/pictures.py";
+constexpr const char* kJpeg = "image/jpeg";
+
+struct Smaller {
+  std::string jpeg;  // empty: it could not be drawn
+  std::string told;  // its size, and that of the whole, and the run; or why there is none
+};
+
+// The session may put anything in place of the program and of what that has written.
+base::Result<Smaller> draw_smaller(const Services& services, const sessions::Session& session,
+                                   const BoxFiles& files, const std::string& path,
+                                   mcp::CallContext& context) {
+  const std::string target = kFolder + base::random_id("picture_") + ".jpg";
+  sandbox::RunRequest request;
+  request.language = sandbox::Language::kBash;
+  request.code = TRY(api::command_line(
+      {kPython, kProgram, base::in_hex(path), target, std::to_string(kImagesBytesMax)},
+      /*cwd=*/"/"));
+  request.background = true;  // else it would wait for the run that is on
+  request.timeout_seconds = kDrawSeconds;
+  auto ended = api::run_to_its_end(services, session, request, context.cancelled());
+  if (!ended.ok() && ended.error().kind == Error::Kind::kLimit) {
+    request.background = false;  // its places are the user's: then it waits
+    ended = api::run_to_its_end(services, session, std::move(request), context.cancelled());
+  }
+  const api::Seen seen = TRY(std::move(ended));
+  const auto told = [](std::string_view text) {
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    return one_line(base::shortened(text, kToldCharactersMax));
+  };
+  if (seen.run.status != sandbox::RunStatus::kCompleted) {
+    const bool has_said = !seen.errors.empty() || !seen.run.error;
+    return Smaller{"", told(has_said ? seen.errors : seen.run.error->message)};
+  }
+  auto read = TRY(files.read(target, 0, kImagesBytesMax));
+  if (read.total_bytes > kImagesBytesMax || share::mime_type_of(read.content, target) != kJpeg) {
+    return Smaller{"", "the session's python3 made no picture of it (" + seen.run.run_id + ")"};
+  }
+  return Smaller{std::move(read.content), told(seen.output) + " (" + seen.run.run_id + ")"};
+}
+
+void add_image(Reply& reply, const std::string& picture, const std::string& mime_type) {
+  reply.structured["bytes"] = picture.size();
+  reply.more->push_back(
+      {{"type", "image"}, {"data", base::to_base64(picture)}, {"mimeType", mime_type}});
+}
+
+}  // namespace
+
+bool is_picture(const std::string& mime_type) {
+  return mime_type == "image/png" || mime_type == "image/jpeg" || mime_type == "image/gif" ||
+         mime_type == "image/webp";
+}
+
+base::Result<Reply> picture_reply(const Services& services, const sessions::Session& session,
+                                  const BoxFiles& files, const std::string& path,
+                                  const std::string& mime_type, mcp::CallContext& context) {
+  const auto whole = TRY(files.read(path, 0, kImagesBytesMax));
+  const std::string shown = shown_path(whole.path);
+  const std::string bytes = std::to_string(whole.total_bytes) + " bytes";
+  Reply reply;
+  reply.structured =
+      json{{"path", shown},          {"bytes", 0},           {"total_bytes", whole.total_bytes},
+           {"mime_type", mime_type}, {"encoding", "base64"}, {"content", ""}};
+  reply.text = one_line(shown) + ": " + mime_type + ", " + bytes + ", as an image";
+  if (whole.total_bytes <= kImagesBytesMax) {
+    add_image(reply, whole.content, mime_type);
+    return reply;
+  }
+  // A token that may only read starts no run.
+  Smaller smaller{"", "the token of this client may only read"};
+  if (may_change(context.principal().scopes)) {
+    smaller = TRY(draw_smaller(services, session, files, whole.path, context));
+  }
+  if (smaller.jpeg.empty()) {
+    return base::error(Error::Kind::kInvalid,
+                       shown + ": " + mime_type + " of " + bytes + " is too large to be shown (" +
+                           std::to_string(kImagesBytesMax) +
+                           " at most), and not drawn smaller: " + smaller.told +
+                           ". share_file gives it to the user; encoding base64 reads its bytes");
+  }
+  const std::string note = "drawn smaller: " + smaller.told;
+  reply.structured["note"] = note;
+  reply.text += ", " + note;
+  add_image(reply, smaller.jpeg, kJpeg);
+  return reply;
+}
+
+}  // namespace tools

@@ -1,0 +1,33 @@
+// A run as the answer of a tool.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "mcp/tasks.h"
+#include "sessions/run_files.h"
+#include "sessions/run_state.h"
+#include "tools/mcp/call_session.h"
+#include "tools/mcp/run_view.h"
+#include "tools/mcp/tool_kit.h"
+
+namespace tools {
+
+// With its figures once it has ended. Offsets as in RunView.
+Reply reply_of_run(const sessions::RunFiles& files, const sessions::RunState& state,
+                   SessionName session_name = SessionName::kShown,
+                   std::optional<std::int64_t> stdout_offset = std::nullopt,
+                   std::optional<std::int64_t> stderr_offset = std::nullopt);
+
+// Starts a run in the session and follows it as long as a call may take, or makes it a task. In
+// run_tools.cc.
+base::Result<Reply> reply_of_new_run(const Services& services, const CallSession& found,
+                                     sandbox::RunRequest request, mcp::CallContext& context);
+
+// The last line a run has printed to stdout; its status when there is none.
+std::string newest_line(const sessions::RunFiles& files, const sessions::RunState& state);
+
+// The run as a task of the same id.
+mcp::Task task_of_run(const sessions::RunState& state);
+
+}  // namespace tools

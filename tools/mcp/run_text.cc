@@ -1,0 +1,321 @@
+// text_of_run() of run_view.h.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/shortened_text.h"
+#include "base/text.h"
+#include "sandbox/output.h"
+#include "tools/mcp/run_view.h"
+#include "tools/text_window.h"
+
+namespace tools {
+
+using nlohmann::json;
+
+namespace {
+
+// Larger ones are thinned: whoever reads the text does not draw, and beside a picture it has only
+// to say what that shows.
+constexpr std::size_t kChartTextBytes = 4'000;
+constexpr std::size_t kChartBesidePictureBytes = 600;
+constexpr int kSignificantDigits = 4;
+constexpr const char* kStreams[] = {"stdout", "stderr"};
+void add_section(std::string& text, const char* title, const std::string& body) {
+  if (body.empty()) return;
+  text += std::string(title) + ":\n" + body;
+  if (!body.ends_with('\n')) text += '\n';
+}
+
+// Adds the form of an output that is meant to be read; where there is none, the next best.
+void add_prose(std::string& text, const json& output) {
+  const char* title = output.value("is_main_result", false) ? "result" : "output";
+  for (const char* key : {"text", "markdown", "latex", "json", "html", "svg"}) {
+    const auto form = output.find(key);
+    if (form == output.end() || *form == "") continue;
+    const bool has_more = output.contains("markdown") || output.contains("html");
+    if (key == std::string_view("text") && has_more && sandbox::is_bare(*form)) continue;
+    return add_section(text, title,
+                       form->is_string() ? form->get<std::string>() : base::print_json(*form));
+  }
+}
+
+std::string printed_number(double number) {
+  char text[32];
+  const int size = std::snprintf(text, sizeof text, "%.*g", kSignificantDigits, number);
+  return {text, static_cast<std::size_t>(size)};
+}
+
+// Four digits are as many as anybody reads from a chart. Whole numbers stay what they are.
+void shorten_numbers(json& value) {
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    if (!std::isfinite(number)) return;
+    const double rounded = std::abs(number) >= std::pow(10, kSignificantDigits - 1)
+                               ? std::round(number)
+                               : std::strtod(printed_number(number).c_str(), nullptr);
+    value = rounded;
+    constexpr double kExactMost = 1e15;  // of whole numbers in a double
+    if (rounded == std::trunc(rounded) && std::abs(rounded) < kExactMost) {
+      value = static_cast<std::int64_t>(rounded);
+    }
+  } else if (value.is_structured()) {
+    for (json& part : value) shorten_numbers(part);
+  }
+}
+
+void drop_elements(json& chart) {
+  if (!chart.is_object() || !chart.contains("elements")) return;
+  if (base::string_or(chart, "type") != "composite") {
+    chart.erase("elements");
+    return;
+  }
+  for (json& element : chart["elements"]) {
+    if (!element.is_object() || !element.contains("charts")) continue;
+    for (json& part : element["charts"]) drop_elements(part);
+  }
+}
+
+std::size_t elements_in(const json& chart) {
+  const auto elements = chart.find("elements");
+  return elements != chart.end() && elements->is_array() ? elements->size() : 0;
+}
+
+// How many outliers each box has says more than the first few of them.
+void count_outliers(json& chart) {
+  for (json& element : chart["elements"]) {
+    if (!element.is_object() || !element.contains("outliers")) continue;
+    if (element["outliers"].is_array()) element["outliers"] = element["outliers"].size();
+  }
+}
+
+// The names of its elements, where they have some: nothing else may be left of these.
+json names_in(const json& chart) {
+  json names = json::array();
+  const json elements = chart.value("elements", json::array());
+  for (const json& element : elements) {
+    std::string name = element.is_object() ? base::string_or(element, "label") : "";
+    if (!name.empty()) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+// As much of it as there is room for; the marks come before the ticks of the axes.
+void add_chart(std::string& text, json chart, std::size_t bytes_max) {
+  shorten_numbers(chart);
+  const std::size_t all = elements_in(chart);
+  const auto add = [&] {
+    const bool is_counted = elements_in(chart) == all || chart.contains("elements_total");
+    if (!is_counted) chart["elements_total"] = all;
+    const std::string printed = base::print_json(chart);
+    if (printed.size() > bytes_max) return false;
+    text += "chart: " + printed + "\n";
+    return true;
+  };
+  if (!chart.is_object() || add()) return;
+  for (const char* axis : {"x", "y"}) {
+    if (chart.contains(axis) && chart[axis].is_object()) chart[axis].erase("ticks");
+  }
+  if (elements_in(chart) > 0) count_outliers(chart);
+  json names = names_in(chart);
+  for (std::size_t points = sandbox::kSeriesPointsMax; points >= 2; points /= 2) {
+    if (points < sandbox::kSeriesPointsMax) sandbox::sample_chart(chart, points);
+    if (add()) return;
+  }
+  drop_elements(chart);
+  if (!names.empty()) {
+    chart["labels"] = std::move(names);
+    if (add()) return;
+    chart.erase("labels");
+  }
+  if (!add()) text += "chart: in structuredContent\n";
+}
+
+void add_output(std::string& text, const json& output, std::size_t number) {
+  const bool is_partial = output.contains("truncated");
+  const bool is_page = output.contains("html_path");
+  if (!is_page || !sandbox::is_bare(output.value("text", json("<an object>")))) {
+    add_prose(text, output);
+  }
+  if (is_page && (!is_partial || !output["truncated"].contains("html"))) {
+    text += "html of output " + std::to_string(number) + ": " +
+            one_line(output["html_path"].get<std::string>()) + "\n";
+  }
+  if (output.contains("chart")) {
+    add_chart(text, output["chart"],
+              output.contains("image_path") ? kChartBesidePictureBytes : kChartTextBytes);
+  }
+  if (output.contains("image_path")) {
+    text += "image: " + one_line(output["image_path"].get<std::string>()) + "\n";
+  }
+  if (!is_partial) return;
+  for (const auto& [format, where] : output["truncated"].items()) {
+    text += format + " of output " + std::to_string(number) + " is " + where["total_bytes"].dump() +
+            " bytes; more: read_file " + one_line(where["file"].get<std::string>()) + "\n";
+  }
+}
+
+// Whether the traceback says it, be it with the place on a line of its own.
+bool is_told(const std::string& said, const std::string& traceback) {
+  if (traceback.find(said) != std::string::npos) return true;
+  const std::size_t place = said.rfind(" (");
+  return said.ends_with(')') && place != std::string::npos &&
+         traceback.find(said.substr(0, place) + "\n") != std::string::npos;
+}
+
+// Once: where the traceback says it, it is not said before.
+void add_error(std::string& text, const json& failure, const std::string& stderr_text) {
+  text += "error (" + failure["cause"].get<std::string>() + ")";
+  const auto& message = failure["message"].get_ref<const std::string&>();
+  const std::string said =
+      failure["name"].get<std::string>() + (message.empty() ? "" : ": " + message);
+  text += (is_told(said, stderr_text) ? "" : ": " + said) + "\n";
+  for (const char* key : {"survived", "lost"}) {
+    const std::string what = failure[key].get<std::string>();
+    if (!what.empty()) text += std::string(key) + ": " + what + "\n";
+  }
+}
+
+std::string line_of_change(const json& change, const std::string& name) {
+  std::string line = one_line(name);
+  if (change["change"] == "deleted") return line;
+  line += " (" + change["bytes"].dump() + " bytes";
+  if (change.contains("possibly_incomplete")) line += ", possibly incomplete";
+  return line + ")";
+}
+
+// Many of one folder in one line.
+void add_changes(std::string& text, const json& value) {
+  constexpr std::size_t kManyInAFolder = 4;
+  constexpr std::size_t kLinesOfChangesMax = 40;
+  using Group = std::pair<std::string, std::string>;  // change and folder
+  std::map<Group, std::vector<const json*>> groups;
+  for (const json& change : value["files_changed"]) {
+    const std::string path = change["path"].get<std::string>();
+    if (change.contains("files")) {
+      const json& count = change["files"];
+      text +=
+          count.dump() + (count == 1 ? " file" : " files") + " changed in " + one_line(path) + "\n";
+      continue;
+    }
+    groups[{change["change"].get<std::string>(), path.substr(0, path.rfind('/') + 1)}].push_back(
+        &change);
+  }
+  std::size_t lines = 0;
+  std::size_t untold = 0;
+  for (const auto& [group, changes] : groups) {
+    const auto& [what, folder] = group;
+    const bool are_many = changes.size() >= kManyInAFolder;
+    lines += are_many ? 1 : changes.size();
+    if (lines > kLinesOfChangesMax) {
+      untold += changes.size();
+      continue;
+    }
+    if (are_many) text += what + " in " + one_line(folder) + ":";
+    for (const json* change : changes) {
+      const std::string path = (*change)["path"].get<std::string>();
+      if (are_many) {
+        text += (change == changes.front() ? " " : ", ") +
+                line_of_change(*change, path.substr(folder.size()));
+      } else {
+        text += what + " " + line_of_change(*change, path) + "\n";
+      }
+    }
+    if (are_many) text += "\n";
+  }
+  if (untold > 0) {
+    text += std::to_string(untold) + " more files changed, in other folders: list_files\n";
+  }
+  if (value.contains("files_changed_total")) {
+    text += value["files_changed_total"].dump() + " files changed in all\n";
+  }
+}
+
+void add_truncated(std::string& text, const json& truncated) {
+  for (const auto& [what, where] : truncated.items()) {
+    const bool outputs = what == "outputs";
+    text += what +
+            (outputs ? " are " + where["total"].dump() + " in all; all of them: read_file "
+                     : " is " + where["total_bytes"].dump() + " bytes; all of it: read_file ") +
+            where["file"].get<std::string>() + "\n";
+  }
+}
+
+std::string with_each(std::string text, const std::string& old, std::string_view other) {
+  if (old.empty()) return text;
+  for (std::size_t at = text.find(old); at != std::string::npos;
+       at = text.find(old, at + other.size())) {
+    text.replace(at, old.size(), other);
+  }
+  return text;
+}
+
+void add_network(std::string& text, const json& network) {
+  std::string hosts;
+  for (const json& host : network["allowed"]) hosts += " " + host.get<std::string>();
+  if (!hosts.empty()) {
+    text += "network: reached" + one_line(hosts) + ", " + network["bytes"].dump() + " bytes\n";
+  }
+  // Hosts that are refused for the same reason are one line, where it has HOST for each.
+  std::map<std::string, std::vector<std::pair<std::string, std::string>>> by_reason;
+  for (const json& refusal : network["refused"]) {
+    const auto host = refusal["host"].get<std::string>();
+    const auto reason = refusal["reason"].get<std::string>();
+    by_reason[with_each(reason, host, "HOST")].emplace_back(host, reason);
+  }
+  for (const auto& [reason, refusals] : by_reason) {
+    std::string hosts_of_it;
+    for (const auto& [host, own] : refusals) base::append_part(hosts_of_it, host);
+    text += "network: " + one_line(hosts_of_it) +
+            " refused: " + one_line(refusals.size() == 1 ? refusals.front().second : reason) + "\n";
+  }
+}
+
+// Whether a stream goes on behind what is shown of it.
+bool shows_a_part(const json& value) {
+  const auto truncated = value.find("truncated");
+  if (truncated == value.end()) return false;
+  return std::any_of(std::begin(kStreams), std::end(kStreams), [&](const char* stream) {
+    const auto total = truncated->find(stream);
+    return total != truncated->end() &&
+           value[std::string(stream) + "_next_offset"] < (*total)["total_bytes"];
+  });
+}
+
+}  // namespace
+
+std::string text_of_run(const json& value, SessionName session_name) {
+  std::string text = value["status"].get<std::string>();
+  if (value.contains("exit_code")) text += ", exit code " + value["exit_code"].dump();
+  text += ", " + value["duration_ms"].dump() + " ms, " + value["run_id"].get<std::string>();
+  if (session_name == SessionName::kShown) text += " in " + value["session_id"].get<std::string>();
+  text += "\n";
+  if (value.contains("error")) {
+    add_error(text, value["error"], value["stderr"].get_ref<const std::string&>());
+  }
+  add_section(text, "stdout", value["stdout"].get<std::string>());
+  add_section(text, "stderr", value["stderr"].get<std::string>());
+  std::size_t number = 0;
+  for (const json& output : value["outputs"]) add_output(text, output, ++number);
+  add_changes(text, value);
+  if (value.contains("network")) add_network(text, value["network"]);
+  if (value.contains("truncated")) add_truncated(text, value["truncated"]);
+  if (value["status"] == "running" || shows_a_part(value)) {
+    text += "to read on: get_run with stdout_offset " + value["stdout_next_offset"].dump() +
+            ", stderr_offset " + value["stderr_next_offset"].dump() + "\n";
+  }
+  if (value.contains("note")) text += "note: " + value["note"].get<std::string>() + "\n";
+  return base::shortened(text, kResultCharacters);
+}
+
+}  // namespace tools

@@ -1,0 +1,373 @@
+// run_code, get_run, cancel_run.
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "sessions/follow.h"
+#include "sessions/manager_config.h"
+#include "sessions/run_files.h"
+#include "sessions/run_state.h"
+#include "sessions/run_table.h"
+#include "sessions/runs.h"
+#include "sessions/session.h"
+#include "sessions/sessions.h"
+#include "sessions/store.h"
+#include "tools/languages.h"
+#include "tools/mcp/call_session.h"
+#include "tools/mcp/run_reply.h"
+#include "tools/mcp/tool_kit.h"
+#include "tools/text_window.h"
+
+namespace tools {
+
+using base::Error;
+using nlohmann::json;
+using sessions::RunState;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+// Below the 60 seconds after which most clients give a call up, from when the call came: it may
+// have waited for a thread, for the sandbox to start, and in its language's queue.
+constexpr milliseconds kHandOverAfter{50'000};
+constexpr milliseconds kProgressEvery{5'000};
+// A run in the background that is to fail most often has failed by then.
+constexpr milliseconds kStartSeen{400};
+constexpr std::int64_t kEnvironmentMax = 200;
+constexpr const char* kReplacementCharacter = "\xEF\xBF\xBD";
+constexpr std::int64_t kRunsListed = 20;
+
+json run_schema(std::vector<std::string> required = {"session_id", "run_id", "language", "status",
+                                                     "stdout", "stderr", "outputs",
+                                                     "files_changed"}) {
+  return object_schema({{"session_id", "string"},
+                        {"run_id", "string"},
+                        {"language", "string"},
+                        {"status", "string"},
+                        {"exit_code", "integer?"},
+                        {"duration_ms", "integer"},
+                        {"stdout", "string"},
+                        {"stderr", "string"},
+                        {"outputs", "array"},
+                        {"error", "object"},
+                        {"files_changed", "array"},
+                        {"files_changed_total", "integer"},
+                        {"truncated", "object"},
+                        {"stdout_next_offset", "integer"},
+                        {"stderr_next_offset", "integer"},
+                        {"network", "object"},
+                        {"note", "string"}},
+                       std::move(required));
+}
+
+// Tells the client of a run in progress: its id, and the newest line.
+class ProgressReport {
+ public:
+  ProgressReport(const sessions::RunFiles& files, mcp::CallContext& context, const RunState& state)
+      : files_(files), context_(context) {
+    context_.report_progress(0, std::nullopt, state.run.run_id + " in " + state.session_id);
+  }
+
+  void update(const RunState& state) {
+    const double seconds = std::chrono::duration<double>(Clock::now() - started_).count();
+    context_.report_progress(seconds, std::nullopt, newest_line(files_, state));
+  }
+
+ private:
+  const sessions::RunFiles& files_;
+  mcp::CallContext& context_;
+  const Clock::time_point started_ = Clock::now();
+};
+
+// One that a call without session_id would be of needs no name; a stateless one is told with its
+// first result.
+SessionName session_name_of(const Services& services, const mcp::CallContext& context,
+                            const RunState& state) {
+  return default_session_id(services, context) == state.session_id ? SessionName::kUnderstood
+                                                                   : SessionName::kShown;
+}
+
+// Returns after kStartSeen, or at once with how it ended: a command that is not there, a port that
+// is taken.
+base::Result<RunState> see_it_start(const Services& services, RunState state,
+                                    mcp::CallContext& context) {
+  sandbox::WaitOptions options;
+  options.timeout = kStartSeen;
+  auto seen =
+      services.runs.wait(context.principal().id, state.run.run_id, options, context.cancelled());
+  return seen.ok() ? std::move(seen) : std::move(state);
+}
+
+// Follows a foreground run until it ends or is handed over.
+base::Result<RunState> follow_call(const Services& services, RunState state,
+                                   mcp::CallContext& context) {
+  ProgressReport progress(services.run_files, context, state);
+  if (is_terminal(state.run.status)) return state;
+  sessions::FollowOptions options{.gone = context.cancelled(), .draining = services.draining};
+  options.until = context.received_at() + kHandOverAfter;
+  options.look_every = context.wants_progress() ? kProgressEvery : kHandOverAfter;
+  options.looked = [&progress](const RunState& seen) {
+    progress.update(seen);
+    return true;
+  };
+  const std::string id = state.run.run_id;
+  auto followed = TRY(sessions::follow(services.runs, services.run_files, context.principal().id,
+                                       std::move(state), options));
+  using End = sessions::Followed::End;
+  // A client that went away did not ask for the run to end; one that cancelled did.
+  if (followed.end == End::kGone && !context.disconnected()) {
+    return services.runs.cancel(context.principal().id, id);
+  }
+  if (followed.end == End::kEnded) progress.update(followed.state);
+  return std::move(followed.state);
+}
+
+}  // namespace
+
+base::Result<Reply> reply_of_new_run(const Services& services, const CallSession& found,
+                                     sandbox::RunRequest request, mcp::CallContext& context) {
+  const auto waited = Clock::now() - context.received_at();
+  const auto waited_us = std::chrono::duration_cast<std::chrono::microseconds>(waited).count();
+  request.trace.mark(sandbox::Hop::kCalled, base::now_us() - waited_us);
+  RunState state = TRY(services.runs.start(found.session, std::move(request)));
+  const mcp::TaskWish wish = context.task_wish();
+  const bool as_task =
+      wish == mcp::TaskWish::kDemanded || (wish == mcp::TaskWish::kAllowed && state.run.background);
+  if (as_task) return Reply{.structured = {}, .text = {}, .task = task_of_run(state)};
+  if (state.run.background) {
+    state = TRY(see_it_start(services, std::move(state), context));
+  } else {
+    state = TRY(follow_call(services, std::move(state), context));
+  }
+  if (!is_terminal(state.run.status) && wish == mcp::TaskWish::kAllowed) {
+    return Reply{.structured = {}, .text = {}, .task = task_of_run(state)};
+  }
+  if (services.changes != nullptr && !state.run.files_changed.empty()) {
+    services.changes->resources_changed(context.principal().id);
+  }
+  Reply reply = reply_of_run(services.run_files, state,
+                             found.is_default ? SessionName::kUnderstood : SessionName::kShown);
+  if (found.is_new) reply.new_session_id = found.session.id;
+  return reply;
+}
+
+namespace {
+
+base::Result<std::int64_t> timeout_for(const Services& services, const Arguments& arguments,
+                                       const sessions::Session& session) {
+  if (const auto given = arguments.find_integer("timeout_seconds")) {
+    return services.runs.check_seconds(session, *given);
+  }
+  // A background run is there to stay.
+  if (arguments.boolean("background", false)) return 0;
+  // By the time that the usual limit is over the run has been handed over, and nobody waits.
+  const std::int64_t usual = session.limits.run_seconds;
+  if (std::chrono::seconds(usual) <= kHandOverAfter) return usual;
+  return services.runs.longest_seconds(session);
+}
+
+base::Result<sandbox::RunRequest> run_request(const Arguments& arguments) {
+  sandbox::RunRequest request;
+  request.language = *sandbox::find_language(arguments.text("language", "python"));
+  request.code = arguments.text("code");
+  request.background = arguments.boolean("background", false);
+  request.restart = arguments.boolean("restart", false);
+  if (request.background && request.restart) {
+    return base::error(Error::Kind::kInvalid,
+                       "restart is for the session's interpreter; a background run has a fresh one "
+                       "of its own anyway");
+  }
+  request.env = arguments.map("env");
+  TRY(check_environment(request.env));
+  return request;
+}
+
+base::Result<Reply> call_run_code(const Services& services, const Arguments& arguments,
+                                  mcp::CallContext& context) {
+  sandbox::RunRequest request = TRY(run_request(arguments));
+  const CallSession found = TRY(resolve(services, arguments, context));
+  request.timeout_seconds = TRY(timeout_for(services, arguments, found.session));
+  const bool has_replaced = request.code.find(kReplacementCharacter) != std::string::npos;
+  Reply reply = TRY(reply_of_new_run(services, found, std::move(request), context));
+  if (has_replaced && !reply.task) {
+    add_note(reply,
+             "the code has U+FFFD, which takes the place of half a character (a lone surrogate)");
+  }
+  return reply;
+}
+
+mcp::Tool run_code(const Services& services) {
+  Definition definition{
+      "run_code",
+      "Run code",
+      "Runs code and returns output, the last value, figures, errors. State stays from call to "
+      "call in each language. cwd /workspace. SQL reads files by name: SELECT * FROM \"data.csv\".",
+      {{.name = "code", .required = true, .least = 1, .most = sandbox::kCodeBytesMax},
+       {.name = "language",
+        .description = "default python",
+        .values = languages_there(services.config)},
+       session_argument(),
+       {.name = "timeout_seconds",
+        .type = Argument::Type::kInteger,
+        .description =
+            "default 600 (handed over after 50); a timeout interrupts, variables survive",
+        .least = 1,
+        .most = sandbox::kRunSecondsMax},
+       {.name = "background",
+        .type = Argument::Type::kBoolean,
+        .description = "own process, returns at once; for servers and long work"},
+       {.name = "restart",
+        .type = Argument::Type::kBoolean,
+        .description = "fresh interpreter first; files stay"},
+       {.name = "env",
+        .type = Argument::Type::kStringMap,
+        .description = "environment for this run",
+        .most = kEnvironmentMax}},
+      run_schema(),
+      {.read_only = false, .destructive = true, .idempotent = false},
+      mcp::TaskSupport::kOptional};
+  return make_tool(services, definition,
+                   [services](const Arguments& arguments, mcp::CallContext& context) {
+                     return call_run_code(services, arguments, context);
+                   });
+}
+
+// Returns the schema for that result or a list of runs in its place.
+json with_runs(json schema) {
+  schema["properties"]["runs"] = {{"type", "array"}};
+  return schema;
+}
+
+// The rows know of an end once somebody has waited for it.
+base::Result<std::vector<sessions::RunHead>> runs_as_they_are(const Services& services,
+                                                              const sessions::Session& session) {
+  std::map<std::string, std::string> unfinished;
+  for (const auto& run : TRY(services.store.runs.of_session(session.id, kRunsListed))) {
+    if (run.finished_at) continue;
+    const auto state = services.runs.get(session.principal_id, run.id, sessions::Reader::kNobody);
+    unfinished[run.id] = state.ok() ? std::string(name_of(state.value().run.status)) : run.status;
+  }
+  auto runs = TRY(services.store.runs.of_session(session.id, kRunsListed));
+  for (sessions::RunHead& run : runs) {
+    const auto now = unfinished.find(run.id);
+    if (now != unfinished.end() && !run.finished_at) run.status = now->second;
+  }
+  return runs;
+}
+
+base::Result<Reply> last_runs(const Services& services, const sessions::Session& session) {
+  Reply reply;
+  reply.structured = json{{"session_id", session.id}, {"runs", json::array()}};
+  reply.text = "The last runs of " + session.id + ", the newest first:\n";
+  const auto runs = TRY(runs_as_they_are(services, session));
+  for (const sessions::RunHead& run : runs) {
+    json shown = {{"run_id", run.id},
+                  {"language", run.language},
+                  {"status", run.status},
+                  {"background", run.background},
+                  {"queued_at", base::to_rfc3339(run.queued_at)}};
+    if (run.finished_at) shown["finished_at"] = base::to_rfc3339(*run.finished_at);
+    reply.text += run.id + " " + run.language + " " + run.status +
+                  (run.background ? " (background)" : "") + ", " +
+                  shown["queued_at"].get<std::string>() + "\n";
+    reply.structured["runs"].push_back(std::move(shown));
+  }
+  const bool destroyed = session.status == sessions::SessionStatus::kDestroyed;
+  if (runs.empty()) reply.text = "No run in " + session.id + (destroyed ? "" : " yet");
+  if (destroyed) add_note(reply, "this session was deleted, and the output of its runs with it");
+  return reply;
+}
+
+// Who names both has the two in mind as one: an answer about another session's run would mislead.
+base::Status check_session_of_run(const Services& services, const Arguments& arguments,
+                                  const mcp::CallContext& context) {
+  if (!arguments.has("session_id")) return base::done();
+  const std::string& principal = context.principal().id;
+  const std::string wanted = arguments.text("session_id");
+  const auto run = TRY(services.store.runs.find(principal, arguments.text("run_id")));
+  if (wanted == run.session_id) return base::done();
+  if (TRY(services.sessions.find(principal, wanted)).id == run.session_id) return base::done();
+  return base::error(base::Error::Kind::kInvalid, run.id + " is a run of session " +
+                                                      run.session_id + ", not of " + wanted +
+                                                      ": leave session_id out");
+}
+
+mcp::Tool get_run(const Services& services) {
+  Definition definition{
+      "get_run",
+      "Get a run",
+      "Status and output of a run. Waits up to wait_seconds for its end, or for output beyond the "
+      "offsets if any is given. Without run_id: the session's last runs.",
+      {{.name = "run_id", .least = 1, .most = 200},
+       session_argument(),
+       {.name = "wait_seconds", .type = Argument::Type::kInteger, .least = 0, .most = 50},
+       {.name = "stdout_offset",
+        .type = Argument::Type::kInteger,
+        .description = "stdout_next_offset of the last answer",
+        .least = 0},
+       {.name = "stderr_offset", .type = Argument::Type::kInteger, .least = 0}},
+      with_runs(run_schema({"session_id"})),
+      {.read_only = true, .destructive = false, .idempotent = true}};
+  return make_tool(
+      services, definition,
+      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
+        if (!arguments.has("run_id")) {
+          const auto session =
+              TRY(resolve(services, arguments, context, NewSession::kUseless)).session;
+          Reply reply = TRY(last_runs(services, session));
+          if (arguments.integer("wait_seconds", 0) > 0) {
+            add_note(reply,
+                     "wait_seconds needs run_id: this did not wait; pass that of the run to wait "
+                     "for");
+          }
+          return reply;
+        }
+        TRY(check_session_of_run(services, arguments, context));
+        const auto out = arguments.find_integer("stdout_offset");
+        const auto err = arguments.find_integer("stderr_offset");
+        sandbox::WaitOptions options;
+        options.until_output = out || err;
+        options.stdout_offset = out.value_or(0);
+        options.stderr_offset = err.value_or(options.until_output ? INT64_MAX : 0);
+        const auto left =
+            std::chrono::ceil<milliseconds>(context.received_at() + kHandOverAfter - Clock::now());
+        options.timeout = std::clamp<milliseconds>(
+            left, milliseconds(0), std::chrono::seconds(arguments.integer("wait_seconds", 0)));
+        // Who only looks leaves a paused session as it is; who waits would do so in vain.
+        options.wakes = options.timeout.count() > 0;
+        const RunState state = TRY(services.runs.wait(
+            context.principal().id, arguments.text("run_id"), options, context.cancelled()));
+        return reply_of_run(services.run_files, state, session_name_of(services, context, state),
+                            out, err);
+      });
+}
+
+mcp::Tool cancel_run(const Services& services) {
+  Definition definition{
+      "cancel_run",
+      "Cancel a run",
+      "Ends a run: interrupts it, so that variables survive; kills it if it does not listen.",
+      {{.name = "run_id", .required = true, .least = 1, .most = 200}},
+      run_schema(),
+      {.read_only = false, .destructive = true, .idempotent = true}};
+  return make_tool(
+      services, definition,
+      [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
+        const RunState state =
+            TRY(services.runs.cancel(context.principal().id, arguments.text("run_id")));
+        return reply_of_run(services.run_files, state, session_name_of(services, context, state));
+      });
+}
+
+}  // namespace
+
+std::vector<mcp::Tool> run_tools(const Services& services) {
+  return {run_code(services), get_run(services), cancel_run(services)};
+}
+
+}  // namespace tools

@@ -1,0 +1,368 @@
+#include "base/clock.h"
+#include "tools/mcp/run_view.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/shortened_text.h"
+#include "base/text.h"
+#include "tools/mcp/output_view.h"
+#include "tools/mcp/terminal_text.h"
+#include "tools/session_files.h"
+#include "tools/text_window.h"
+
+namespace tools {
+
+using nlohmann::json;
+using sandbox::Run;
+
+namespace {
+
+// JSON makes more of control characters and quotes; then less of a stream is shown.
+constexpr std::size_t kStreamsPrintedMax = 36'000;
+constexpr std::size_t kStreamsRoomLeast = kStreamsPrintedMax / 6;
+// Bytes of a stream that is read whole; of a longer one only the two ends are.
+constexpr std::int64_t kLookedThroughBytes = 256 * 1024;
+constexpr std::size_t kNameCharacters = 300;
+constexpr std::size_t kMessageCharacters = 2'000;
+// For what is said of what was left out, and what is added to a result later.
+constexpr std::size_t kSlackCharacters = 2'000;
+
+struct Window {
+  std::string text;
+  std::int64_t next_offset = 0;
+  bool truncated = false;
+  bool was_written_over = false;
+};
+
+std::string run_file(const Run& run, const char* name) {
+  return "/runs/" + run.run_id + "/" + name;
+}
+
+const char* file_name(Stream stream) { return stream == Stream::kStdout ? "stdout" : "stderr"; }
+
+bool is_at_end(const RunView& view, std::int64_t end, std::int64_t total) {
+  return is_terminal(view.run.status) && end >= total;
+}
+
+// How much of `bytes` is not to be waited for: the rest of a character, or of what steers a
+// terminal, comes no more at the end of an ended stream.
+std::size_t whole(const RunView& view, std::string_view bytes, std::int64_t from,
+                  std::int64_t total) {
+  if (is_at_end(view, from + static_cast<std::int64_t>(bytes.size()), total)) return bytes.size();
+  return whole_codes(bytes.substr(0, whole_characters(bytes, bytes.size())));
+}
+
+// From an offset on, as much as fits.
+Window read_on(const RunView& view, Stream stream, std::int64_t total, std::int64_t offset,
+               std::size_t room) {
+  Window window;
+  window.next_offset = std::min(offset, total);
+  if (offset >= total) return window;
+  const auto bytes = view.read(stream, offset, room);
+  if (!bytes.ok()) return window;
+  const std::size_t used = whole(view, bytes.value(), offset, total);
+  window.text = without_codes(to_utf8(std::string_view(bytes.value()).substr(0, used)));
+  window.next_offset = offset + static_cast<std::int64_t>(used);
+  window.truncated = window.next_offset < total && used > 0;
+  return window;
+}
+
+std::string as_read(std::string_view bytes, Window& window) {
+  TerminalText seen = as_last_seen(to_utf8(bytes));
+  window.was_written_over = window.was_written_over || seen.was_written_over;
+  return with_repeats_counted(seen.text);
+}
+
+// Returns a stream that is short enough to be read whole: its lines as they are seen, cut to head
+// and tail where they do not fit.
+Window all_or_ends(const RunView& view, Stream stream, std::int64_t total, std::size_t room) {
+  Window window;
+  window.next_offset = total;
+  const auto bytes = view.read(stream, 0, static_cast<std::size_t>(total));
+  if (!bytes.ok()) return window;
+  const std::size_t used = whole(view, bytes.value(), 0, total);
+  window.next_offset = static_cast<std::int64_t>(used);
+  window.text = as_read(std::string_view(bytes.value()).substr(0, used), window);
+  // Bytes that are no UTF-8 become three each; what a terminal would have padded may be more.
+  const bool is_short = total <= static_cast<std::int64_t>(room);
+  window.truncated = window.text.size() > (is_short ? 3 * room : room);
+  if (window.truncated) window.text = head_and_tail(window.text, room);
+  return window;
+}
+
+// Head and tail of the bytes, around a line that says how much is missing.
+Window ends_of_much(const RunView& view, Stream stream, std::int64_t total, std::size_t room) {
+  Window window;
+  window.next_offset = total;
+  const std::size_t first = head_share(room - kLeftOutLineBytes);
+  const std::size_t last = room - kLeftOutLineBytes - first;
+  const std::int64_t tail_start = total - static_cast<std::int64_t>(last);
+  const auto head = view.read(stream, 0, first + 4);
+  const auto tail = view.read(stream, tail_start, last);
+  if (!head.ok() || !tail.ok()) return window;
+  const std::size_t head_size =
+      whole_codes(std::string_view(head.value()).substr(0, whole_characters(head.value(), first)));
+  const std::size_t skip = broken_start(tail.value());
+  const std::size_t end = whole(view, tail.value(), tail_start, total);
+  window.next_offset = tail_start + static_cast<std::int64_t>(end);
+  const std::int64_t missing =
+      tail_start + static_cast<std::int64_t>(skip) - static_cast<std::int64_t>(head_size);
+  window.text = as_read(std::string_view(head.value()).substr(0, head_size), window) +
+                left_out_line(static_cast<std::size_t>(missing)) +
+                as_read(std::string_view(tail.value()).substr(skip, end - skip), window);
+  window.truncated = true;
+  return window;
+}
+
+Window from_beginning(const RunView& view, Stream stream, std::int64_t total, std::size_t room) {
+  if (total <= kLookedThroughBytes) return all_or_ends(view, stream, total, room);
+  return ends_of_much(view, stream, total, room);
+}
+
+json shown_error(const Run& run, const std::string& stderr_text) {
+  const sandbox::RunError& failure = *run.error;
+  json value = {{"name", base::shortened(failure.name, kNameCharacters)},
+                {"message", base::shortened(failure.message, kMessageCharacters)},
+                {"cause", name_of(failure.cause)},
+                {"survived", base::shortened(failure.survived, kNameCharacters)},
+                {"lost", base::shortened(failure.lost, kNameCharacters)}};
+  // Once: most often standard error ends with it.
+  if (!failure.traceback.empty() && stderr_text.find(failure.traceback) == std::string::npos) {
+    value["traceback"] = base::shortened(failure.traceback, kTracebackCharacters,
+                                         "; the whole: " + run_file(run, "record.json"));
+  }
+  return value;
+}
+
+struct Streams {
+  Window out;
+  Window err;
+  std::int64_t out_total = 0;
+  std::int64_t err_total = 0;
+};
+
+// With what processes that the run has left behind have written since its end.
+std::int64_t total_of(const RunView& view, Stream stream, std::int64_t from) {
+  const Run& run = view.run;
+  const std::int64_t recorded = stream == Stream::kStdout ? run.stdout_bytes : run.stderr_bytes;
+  if (!is_terminal(run.status)) return recorded;
+  const std::int64_t behind = std::max(recorded, from);
+  const auto late = view.read(stream, behind, kFollowedOutputBytes);
+  const bool none = !late.ok() || late.value().empty();
+  return none ? recorded : behind + static_cast<std::int64_t>(late.value().size());
+}
+
+Streams windows_within(const RunView& view, std::size_t room) {
+  const bool follows = view.stdout_offset || view.stderr_offset;
+  const auto left = [](std::int64_t total, std::int64_t offset) {
+    return static_cast<std::size_t>(std::max<std::int64_t>(total - offset, 0));
+  };
+  const std::int64_t out_from = view.stdout_offset.value_or(0);
+  const std::int64_t err_from = view.stderr_offset.value_or(0);
+  const std::int64_t out_total = total_of(view, Stream::kStdout, out_from);
+  const std::int64_t err_total = total_of(view, Stream::kStderr, err_from);
+  const Shares shares = share_room(left(out_total, out_from), left(err_total, err_from), room);
+  const auto window_of = [&](Stream stream, std::int64_t total, std::int64_t from,
+                             std::size_t share) {
+    return follows ? read_on(view, stream, total, from, share)
+                   : from_beginning(view, stream, total, share);
+  };
+  return {window_of(Stream::kStdout, out_total, out_from, shares.first),
+          window_of(Stream::kStderr, err_total, err_from, shares.second), out_total, err_total};
+}
+
+// The file in which everything is of a stream whose lines are shown as they were last.
+std::string told_of_overwriting(const Run& run, Stream stream) {
+  return "lines of " + std::string(file_name(stream)) +
+         " that were written over are shown as they were last: " +
+         run_file(run, file_name(stream)) + " has all";
+}
+
+void add_note(const std::string& more, std::string& note) {
+  if (!more.empty()) base::append_part(note, more, "; ");
+}
+
+// Returns what there is to say of them.
+std::string add_streams(const RunView& view, json& value) {
+  const Run& run = view.run;
+  Streams streams;
+  const bool follows = view.stdout_offset || view.stderr_offset;
+  for (std::size_t room = follows ? kFollowedOutputBytes : kInlineOutputBytes;;) {
+    streams = windows_within(view, room);
+    const std::size_t printed =
+        base::printed_characters(streams.out.text) + base::printed_characters(streams.err.text);
+    if (printed <= kStreamsPrintedMax || room == kStreamsRoomLeast) break;
+    room =
+        std::max(std::min(room * kStreamsPrintedMax / printed, room / 10 * 9), kStreamsRoomLeast);
+  }
+  const auto& [out, err, out_total, err_total] = streams;
+  std::string note;
+  const auto show = [&](Stream stream, const Window& window) {
+    if (window.was_written_over) add_note(told_of_overwriting(run, stream), note);
+    value[file_name(stream)] = window.text;
+  };
+  show(Stream::kStdout, out);
+  show(Stream::kStderr, err);
+  // Where all is shown of what has ended, nobody reads on.
+  if (follows || !is_terminal(run.status) || out.truncated || err.truncated) {
+    value["stdout_next_offset"] = out.next_offset;
+    value["stderr_next_offset"] = err.next_offset;
+  }
+  json truncated = json::object();
+  const auto tell = [&](Stream stream, const Window& window, std::int64_t total) {
+    if (!window.truncated) return;
+    truncated[file_name(stream)] = {{"total_bytes", total},
+                                    {"file", run_file(run, file_name(stream))}};
+  };
+  tell(Stream::kStdout, out, out_total);
+  tell(Stream::kStderr, err, err_total);
+  if (!truncated.empty()) value["truncated"] = truncated;
+  return note;
+}
+
+// With the time it has, for whoever comes back to it.
+std::string told_of_going_on(const Run& run) {
+  const std::string follow = ": call get_run with this run_id";
+  if (run.status == sandbox::RunStatus::kQueued) {
+    const std::string behind =
+        run.waits_for.empty() ? "" : " behind " + run.waits_for + " (cancel_run ends that one)";
+    return "still queued" + behind + follow + "; cancel_run takes this one back";
+  }
+  if (run.timeout_seconds == 0) return "still running" + follow + "; cancel_run ends it";
+  return "still running, for " + std::to_string(run.left_ms / 1000) + " seconds more at most (" +
+         std::to_string(run.timeout_seconds) + " in all)" + follow + "; cancel_run ends it";
+}
+
+std::string note_of(const Run& run) {
+  std::string note = run.note;
+  if (!is_terminal(run.status)) add_note(told_of_going_on(run), note);
+  return note;
+}
+
+constexpr std::string_view kToolsFolders[] = {".git",
+                                              "node_modules",
+                                              "__pycache__",
+                                              ".venv",
+                                              "venv",
+                                              "site-packages",
+                                              ".pytest_cache",
+                                              ".mypy_cache",
+                                              ".ruff_cache",
+                                              ".tox",
+                                              ".ipynb_checkpoints",
+                                              ".pnpm-store",
+                                              ".yarn",
+                                              ".next",
+                                              ".gradle",
+                                              ".cargo",
+                                              "CMakeFiles"};
+
+// The folder of a tool's own files in which a path lies, or nothing.
+std::string tools_folder_of(const std::string& path) {
+  std::size_t end = std::string::npos;
+  for (const std::string_view folder : kToolsFolders) {
+    const std::size_t at = path.find("/" + std::string(folder) + "/");
+    if (at != std::string::npos) end = std::min(end, at + folder.size() + 1);
+  }
+  return end == std::string::npos ? "" : path.substr(0, end);
+}
+
+json shown_change(const sandbox::FileChange& change) {
+  json shown = {{"path", change.path}, {"change", change.change}, {"bytes", change.bytes}};
+  if (change.possibly_incomplete) shown["possibly_incomplete"] = true;
+  return shown;
+}
+
+// Returns the changed files, with one entry for each folder that a tool keeps for itself: its many
+// files say less than the few that the code has made.
+std::vector<json> entries_of_changes(const Run& run) {
+  std::vector<json> entries;
+  std::map<std::string, std::size_t> folders;
+  for (const sandbox::FileChange& change : run.files_changed) {
+    const std::string folder = tools_folder_of(change.path);
+    if (folder.empty()) {
+      entries.push_back(shown_change(change));
+      continue;
+    }
+    const auto [known, is_new] = folders.emplace(folder, entries.size());
+    if (is_new) {
+      entries.push_back({{"path", folder}, {"change", "modified"}, {"bytes", 0}, {"files", 0}});
+    }
+    json& entry = entries[known->second];
+    entry["bytes"] = entry["bytes"].get<std::int64_t>() + change.bytes;
+    entry["files"] = entry["files"].get<std::int64_t>() + 1;
+  }
+  return entries;
+}
+
+// As many of them as fit.
+json shown_changes(const std::vector<json>& entries, std::size_t room) {
+  json changes = json::array();
+  for (const json& entry : entries) {
+    const std::size_t size = json_characters(entry) + 1;
+    if (size > room) break;
+    room -= size;
+    changes.push_back(entry);
+  }
+  return changes;
+}
+
+std::int64_t files_in(const json& changes) {
+  std::int64_t count = 0;
+  for (const json& change : changes) count += change.value("files", std::int64_t{1});
+  return count;
+}
+
+// Each of the two gets what the other does not need, and a half when both need more.
+void add_outputs_and_files(const Run& run, std::size_t room, json& value) {
+  const std::string record = run_file(run, "record.json");
+  const std::vector<json> entries = entries_of_changes(run);
+  const json changes = shown_changes(entries, room);
+  const std::size_t wanted = json_characters(changes);
+  value["outputs"] = outputs_within(run.outputs, room - std::min(wanted, room / 2), record);
+  const std::size_t used = json_characters(value["outputs"]);
+  value["files_changed"] = shown_changes(entries, room - std::min(used, room));
+  const std::int64_t listed = files_in(value["files_changed"]);
+  const std::int64_t changed =
+      std::max(run.files_changed_total, static_cast<std::int64_t>(run.files_changed.size()));
+  if (changed > listed) value["files_changed_total"] = changed;
+  if (value["outputs"].size() < run.outputs.size()) {
+    value["truncated"]["outputs"] = {{"total", run.outputs.size()}, {"file", record}};
+  }
+}
+
+std::int64_t duration_so_far_ms(const Run& run) {
+  const bool runs = run.started_at_ms > 0 && !sandbox::is_terminal(run.status);
+  return runs ? std::max<std::int64_t>(0, base::now_ms() - run.started_at_ms) : run.duration_ms;
+}
+
+}  // namespace
+
+json structured_run(const RunView& view) {
+  const Run& run = view.run;
+  json value = {{"session_id", view.session_id},          {"run_id", run.run_id},
+                {"language", name_of(run.language)},      {"status", name_of(run.status)},
+                {"duration_ms", duration_so_far_ms(run)}, {"outputs", json::array()},
+                {"files_changed", json::array()}};
+  if (run.exit_code.value_or(0) != 0) value["exit_code"] = *run.exit_code;
+  if (!run.network.empty()) value["network"] = sandbox::network_use_to_json(run.network);
+  std::string note = note_of(run);
+  add_note(add_streams(view, value), note);
+  if (run.error) {
+    value["error"] = shown_error(run, value["stderr"].get_ref<const std::string&>());
+  }
+  if (!note.empty()) {
+    value["note"] = base::shortened(note, kMessageCharacters);
+  }
+  const std::size_t taken = json_characters(value) + kSlackCharacters;
+  add_outputs_and_files(run, kResultCharacters - std::min(taken, kResultCharacters), value);
+  return value;
+}
+
+}  // namespace tools

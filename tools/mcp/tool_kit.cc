@@ -1,0 +1,156 @@
+#include "tools/mcp/tool_kit.h"
+
+#include <chrono>
+#include <mutex>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/full_disk.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "sandbox/files/box_path.h"
+#include "sessions/boxes.h"
+#include "sessions/file_table.h"
+#include "sessions/manager_config.h"
+#include "sessions/session.h"
+#include "sessions/session_directory.h"
+#include "sessions/slow_start.h"
+#include "sessions/store.h"
+#include "tools/log_members.h"
+#include "tools/mcp/call_session.h"
+#include "tools/scopes.h"
+#include "tools/text_window.h"
+
+namespace tools {
+
+using nlohmann::json;
+
+namespace {
+
+json text_block(const std::string& text) { return {{"type", "text"}, {"text", text}}; }
+
+mcp::ToolResult failure(const base::Error& error) {
+  mcp::ToolResult result;
+  result.is_error = true;
+  result.content->push_back(text_block(one_line(to_utf8(error.message))));
+  return result;
+}
+
+// A result says what its call was about, and the line has it as members.
+void log_call(const char* tool, const base::Result<Reply>& reply,
+              std::chrono::steady_clock::duration took) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
+  if (reply.ok()) {
+    if (reply.value().task) LogMembers::set("run", reply.value().task->id);
+    for (const auto& [member, key] : {std::pair{"session", "session_id"}, {"run", "run_id"}}) {
+      LogMembers::set(member, base::string_or(*reply.value().structured, key));
+    }
+    return spdlog::info("tool {} {} ms", tool, ms);
+  }
+  const base::Error& error = reply.error();
+  using Kind = base::Error::Kind;
+  const bool is_ours = base::is_full_disk(error) || error.kind == Kind::kUnavailable ||
+                       error.kind == Kind::kInternal;
+  if (is_ours) return spdlog::warn("tool {} {} ms: {}", tool, ms, one_line(to_utf8(error.message)));
+  spdlog::info("tool {} {} ms: refused", tool, ms);
+}
+
+}  // namespace
+
+void add_note(Reply& reply, const std::string& note) {
+  const std::string before = reply.structured->value("note", "");
+  reply.structured["note"] = before.empty() ? note : before + "; " + note;
+  reply.text += (reply.text.ends_with('\n') ? "note: " : "\nnote: ") + note + "\n";
+}
+
+mcp::Tool make_tool(const Services& services, const Definition& definition, Handler handler) {
+  mcp::Tool tool;
+  tool.name = definition.name;
+  tool.title = definition.title;
+  tool.description = definition.description;
+  tool.input_schema = schema_of(definition.arguments);
+  tool.output_schema = definition.output_schema;
+  tool.annotations = json{{"title", definition.title},
+                          {"readOnlyHint", definition.hints.read_only},
+                          {"destructiveHint", definition.hints.destructive},
+                          {"idempotentHint", definition.hints.idempotent},
+                          {"openWorldHint", false}};
+  tool.task_support = definition.tasks;
+  tool.meta = definition.meta;
+  tool.call = [services, name = definition.name, table = definition.arguments,
+               read_only = definition.hints.read_only, handler = std::move(handler)](
+                  const json& given, mcp::CallContext& context) -> mcp::ToolAnswer {
+    if (!read_only && !may_change(context.principal().scopes)) {
+      return failure(base::error(base::Error::Kind::kInvalid, kMayOnlyRead));
+    }
+    const auto arguments = check_arguments(table, given);
+    if (!arguments.ok()) return failure(arguments.error());
+    // Progress grows: what comes before the run counts up to where the run's begins.
+    const sessions::SlowStart slow_start([&context](double done, const std::string& what) {
+      context.report_progress(done - 1, std::nullopt, what);
+    });
+    const LogMembers members;
+    LogMembers::set("principal", context.principal().id);
+    LogMembers::set("tool", name);
+    LogMembers::set("request_id", context.request_id());
+    const auto begun = std::chrono::steady_clock::now();
+    auto reply = handler(arguments.value(), context);
+    log_call(name, reply, std::chrono::steady_clock::now() - begun);
+    if (!reply.ok()) return failure(reply.error());
+    if (reply.value().task) return std::move(*reply.value().task);
+    if (const std::string& id = reply.value().new_session_id; !id.empty()) {
+      reply.value().structured["session_id"] = id;
+      reply.value().text.insert(0,
+                                "New session " + id + ": pass it as session_id to go on in it.\n");
+    }
+    if (!arguments.value().has("session_id")) introduce(services, context, reply.value());
+    return to_tool_result(std::move(reply).value());
+  };
+  return tool;
+}
+
+mcp::ToolResult to_tool_result(Reply reply) {
+  mcp::ToolResult result;
+  result.content->push_back(text_block(reply.text));
+  for (json& block : *reply.more) result.content->push_back(std::move(block));
+  result.structured_content = std::move(reply.structured);
+  return result;
+}
+
+std::optional<std::size_t> offset_of_page(const std::string& cursor, std::size_t page_size) {
+  if (cursor.empty()) return 0;
+  constexpr std::size_t kMost = 1'000'000'000;
+  const auto offset = base::number_of<std::size_t>(cursor);
+  if (!offset || *offset == 0 || *offset > kMost || *offset % page_size != 0) return std::nullopt;
+  return offset;
+}
+
+json object_schema(std::initializer_list<std::pair<const char*, const char*>> members,
+                   std::vector<std::string> required) {
+  json properties = json::object();
+  for (const auto& [name, type] : members) {
+    const std::string text = type;
+    if (text.ends_with("?")) {
+      properties[name] = {{"type", {text.substr(0, text.size() - 1), "null"}}};
+    } else {
+      properties[name] = {{"type", text}};
+    }
+  }
+  return {{"type", "object"}, {"properties", std::move(properties)}, {"required", required}};
+}
+
+Argument session_argument() {
+  return {.name = "session_id",
+          .description = "id or name; default: this connection's session",
+          .most = 200};
+}
+
+Argument path_argument(const char* description) {
+  return {.name = "path", .required = true, .description = description, .least = 1, .most = 4096};
+}
+
+}  // namespace tools

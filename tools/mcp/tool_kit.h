@@ -1,0 +1,89 @@
+// Every tool is made with these: a table of arguments, a handler, and one way to say it failed.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/result.h"
+#include "mcp/json_value.h"
+#include "mcp/prompts.h"
+#include "mcp/tool.h"
+#include "tools/arguments.h"
+#include "tools/tools.h"
+
+namespace tools {
+
+// Bytes of the images of one result together. As base64 they are within the 1 MiB beyond which some
+// clients refuse a result, or end their connection.
+inline constexpr std::int64_t kImagesBytesMax = 750'000;
+
+struct Reply {
+  mcp::JsonValue structured;
+  std::string text;                               // the same, for readers
+  mcp::JsonValue more = mcp::JsonValue::array();  // further content blocks
+  std::string new_session_id = {};  // of one the client has to hear of, or it is lost to it
+  std::optional<mcp::Task> task = std::nullopt;  // instead of all that: it goes on as one
+};
+
+// Adds to what the result says beside its data.
+void add_note(Reply& reply, const std::string& note);
+
+struct Hints {
+  bool read_only = false;
+  bool destructive = false;
+  bool idempotent = false;
+};
+
+struct Definition {
+  const char* name;
+  const char* title;
+  const char* description;
+  std::vector<Argument> arguments;
+  mcp::JsonValue output_schema;
+  Hints hints;
+  mcp::TaskSupport tasks = mcp::TaskSupport::kForbidden;
+  mcp::JsonValue meta = nullptr;  // _meta; null: none
+};
+
+using Handler = std::function<base::Result<Reply>(const Arguments&, mcp::CallContext&)>;
+
+// Checks the arguments, calls the handler, turns an Error into a result with isError. The first
+// result of a connection's default session says which one that is, and which earlier ones there
+// are.
+mcp::Tool make_tool(const Services& services, const Definition& definition, Handler handler);
+
+mcp::ToolResult to_tool_result(Reply reply);
+
+// An object schema from pairs of name and type; those in `required` always come.
+nlohmann::json object_schema(std::initializer_list<std::pair<const char*, const char*>> members,
+                             std::vector<std::string> required);
+
+// Rows used by several tools.
+Argument session_argument();
+Argument path_argument(const char* description);
+
+// One function per file of tools.
+std::vector<mcp::Tool> run_tools(const Services& services);
+std::vector<mcp::Tool> file_tools(const Services& services);
+mcp::Tool edit_file(const Services& services);
+mcp::Tool share_tool(const Services& services);
+mcp::Tool share_port(const Services& services);
+mcp::Tool install_tool(const Services& services);
+std::vector<mcp::Tool> session_tools(const Services& services);
+std::vector<mcp::Prompt> prompts(const Services& services);
+
+inline constexpr std::size_t kPageSize = 100;
+
+// Where the page of a cursor begins, which is the decimal number of its first item; nothing for
+// what no page has given. Empty: the first.
+std::optional<std::size_t> offset_of_page(const std::string& cursor, std::size_t page_size);
+
+// Ids and names of the principal's sessions that begin like this.
+mcp::Completion complete_session_id(const Services& services, const std::string& value,
+                                    const std::string& principal_id);
+
+}  // namespace tools
