@@ -1,12 +1,9 @@
 // A clock that leaps, and a sweep that would delete very much.
 #include "sessions/deletion_hold.h"
-#include "sessions/upkeep_table.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
-
-#include "tests/unit/sessions/store_fixture.h"
 
 namespace {
 
@@ -134,31 +131,6 @@ TEST_F(DeletionHold, MuchAtOnceWaitsOnce) {
   EXPECT_TRUE(sweep({60, 100}));
   pass(60'000);
   EXPECT_TRUE(sweep({40, 80})) << "that one was cut short";
-}
-
-class StoredHold : public sessions::testing::StoreFixture {};
-
-TEST_F(StoredHold, AnotherServerGoesOnWithIt) {
-  Moment now = moment_now();
-  const std::int64_t since = now.uptime_ms;
-  EXPECT_TRUE(store_->upkeep.begin_sweep(now, since, {0, 5}, kWeek).value().may_delete);
-  now.now_ms += 8 * kDayMs;
-  EXPECT_TRUE(store_->upkeep.begin_sweep(now, since, {5, 5}, kWeek).value().has_begun);
-  store_ = Store::open(path()).value();
-  now.uptime_ms += 60'000;
-  const auto held = store_->upkeep.begin_sweep(now, since, {5, 5}, kWeek).value();
-  EXPECT_FALSE(held.may_delete || held.has_begun);
-  EXPECT_EQ(store_->upkeep.find().value().held_ms, 60'000);
-  EXPECT_FALSE(store_->upkeep.may_delete_by_time(now.now_ms));
-
-  EXPECT_TRUE(store_->upkeep.release_deletion().value());
-  EXPECT_FALSE(store_->upkeep.release_deletion().value());
-  EXPECT_TRUE(store_->upkeep.may_delete_by_time(now.now_ms));
-  for (int cut_short = 0; cut_short < 2; ++cut_short) {
-    EXPECT_TRUE(store_->upkeep.begin_sweep(now, since, {50, 50}, kWeek).value().may_delete);
-  }
-  ASSERT_TRUE(store_->upkeep.end_sweep().ok());
-  EXPECT_FALSE(store_->upkeep.begin_sweep(now, since, {50, 50}, kWeek).value().may_delete);
 }
 
 }  // namespace

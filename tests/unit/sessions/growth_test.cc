@@ -26,17 +26,17 @@ namespace {
 using namespace sessions;
 
 constexpr int kStepsEach = 10;  // instructions of SQLite's machine between two calls
-std::int64_t steps = 0;         // since the last look, of all connections
+std::int64_t all_steps = 0;     // since the last look, of all connections
 std::int64_t steps_before = 0;  // this statement, and
 std::int64_t most_in_one = 0;   // of one statement
 
 int count_steps(void* /*unused*/) {
-  steps += kStepsEach;
+  all_steps += kStepsEach;
   return 0;
 }
 
 int end_statement(unsigned /*what*/, void* /*unused*/, void* /*unused*/, void* /*unused*/) {
-  most_in_one = std::max(most_in_one, steps - std::exchange(steps_before, steps));
+  most_in_one = std::max(most_in_one, all_steps - std::exchange(steps_before, all_steps));
   return 0;
 }
 
@@ -67,9 +67,9 @@ class GrowthTest : public Counted, public sessions::testing::StoreFixture {
 
   static std::int64_t cost_of(const std::function<void()>& work) {
     work();  // what is prepared once
-    steps = steps_before = 0;
+    all_steps = steps_before = 0;
     work();
-    return steps;
+    return all_steps;
   }
 
   void delete_many() {

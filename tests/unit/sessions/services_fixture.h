@@ -76,9 +76,6 @@ class ServicesFixture : public StoreFixture {
     sandbox_.set_alive(session.id, true);
     return row_of(session);
   }
-  Session row_of(const Session& session) {
-    return store_->sessions.find(session.principal_id, session.id).value();
-  }
   SessionStatus status_of(const Session& session) { return row_of(session).status; }
   [[nodiscard]] std::string directory_of(const Session& session) const {
     return directory_ + "/sessions/" + session.id;

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -112,19 +111,6 @@ TEST_F(SessionRoomTest, ARowIsAskedForAgainOnlyWhileItIsAMatterOfRoom) {
   EXPECT_EQ(asked, 1);
   EXPECT_EQ(ask(base::error(Kind::kLimit, "full")).message, "full") << "there are none to name";
   EXPECT_EQ(asked, 4) << "others take what is made, but not for ever";
-}
-
-TEST_F(SessionRoomTest, SessionsThatWereUsedInOneMillisecondAreAllLookedAt) {
-  for (int i = 0; i < 5; ++i) (void)kept([](Session& wanted) { wanted.last_used_at = 7; });
-  std::set<std::string> seen;
-  SessionPlace after;
-  while (true) {
-    const auto some = store_->session_lists.unnamed(principal_, after, 2).value();
-    if (some.empty()) break;
-    for (const Session& session : some) EXPECT_TRUE(seen.insert(session.id).second);
-    after = {some.back().last_used_at, some.back().id};
-  }
-  EXPECT_EQ(seen.size(), 5U);
 }
 
 TEST_F(SessionRoomTest, OfAFullDiskNobodyIsNamed) {

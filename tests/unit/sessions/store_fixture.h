@@ -1,20 +1,23 @@
 // A database in a directory of its own, with one principal.
 #pragma once
 
-#include <algorithm>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/random_id.h"
 #include "sessions/principal_table.h"
 #include "sessions/run_table.h"
 #include "sessions/session_table.h"
+#include "sessions/sqlite.h"
 #include "sessions/store.h"
 
 namespace sessions::testing {
@@ -83,6 +86,23 @@ class StoreFixture : public ::testing::Test {
   Session created(const std::string& name = "") {
     return store_->sessions.create(session(name), kIds, 1000).value();
   }
+  // Creates one as `change` leaves it: also with a status that others get later.
+  Session created_as(const std::function<void(Session&)>& change) {
+    Session wanted = session();
+    change(wanted);
+    return store_->sessions.create(wanted, std::nullopt, 1'000'000).value();
+  }
+  // Creates one of another principal, who is made when there is none of that name.
+  Session created_by(const std::string& principal, const std::string& name = "") {
+    const std::string id = store_->principals.ensure(principal).value();
+    return store_->sessions.create(session(name, id), kIds, 1000).value();
+  }
+  void destroy(const Session& session) {
+    EXPECT_TRUE(store_->sessions.set_status(session.id, SessionStatus::kDestroyed, "").value());
+  }
+  Session row_of(const Session& session) {
+    return store_->sessions.find(session.principal_id, session.id).value();
+  }
   sessions::Run inserted(const Session& owner) {
     sessions::Run run;
     run.id = base::random_id("run_");
@@ -94,11 +114,35 @@ class StoreFixture : public ::testing::Test {
     EXPECT_TRUE(store_->runs.insert(run).ok());
     return run;
   }
+  template <typename Row>
+  static std::vector<std::string> ids_in(const std::vector<Row>& rows) {
+    std::vector<std::string> ids;
+    for (const Row& row : rows) ids.push_back(row.id);
+    return ids;
+  }
+
+  // These look at the database, and change it, beside the store.
+  std::int64_t number_of(const std::string& sql) {
+    const auto database = Database::open(path()).value();
+    Statement select = database->prepare(sql.c_str()).value();
+    EXPECT_TRUE(select.step().value());
+    return select.integer();
+  }
+  void execute(const std::string& sql) {
+    const auto done = Database::open(path()).value()->execute(sql);
+    EXPECT_TRUE(done.ok()) << done.error().message;
+  }
+
+  // Keeps in heard_ what the store tells from now on.
+  void listen() {
+    store_->watch({}, [this](const Notice& notice) { heard_.push_back(notice); });
+  }
 
   std::string directory_;
   std::unique_ptr<Store> store_;
   std::string principal_;
   std::int64_t queued_at_ = 0;
+  std::vector<Notice> heard_;
 };
 
 }  // namespace sessions::testing
