@@ -240,8 +240,8 @@ base::Result<std::set<std::string>> RunTable::busy_sessions() {
 base::Result<std::set<std::string>> RunTable::recent_languages(std::int64_t since_ms) {
   const std::lock_guard lock(file_.mutex);
   Statement rows = TRY(file_.database->prepare(
-      "SELECT DISTINCT language FROM (SELECT language, queued_at FROM runs ORDER BY rowid DESC "
-      "LIMIT 2000) WHERE queued_at >= ?"));
+      "SELECT DISTINCT language FROM (SELECT language FROM runs WHERE queued_at >= ? "
+      "ORDER BY queued_at DESC LIMIT 2000)"));
   rows.bind(since_ms);
   std::set<std::string> languages;
   while (TRY(rows.step())) languages.insert(rows.text());

@@ -17,6 +17,7 @@
 #include "sessions/session_table.h"
 #include "sessions/session_time.h"
 #include "sessions/spare_pool.h"
+#include "sessions/store.h"
 
 namespace sessions {
 
@@ -149,7 +150,7 @@ base::Result<Session> Sessions::find_or_create_named(const std::string& principa
 
 base::Result<Session> Sessions::session_of_connection(const std::string& principal_id,
                                                       const std::string& connection_id) {
-  const auto lock = ground_.locks.of(connection_id);
+  const auto lock = ground_.locks.of(principal_id + " " + connection_id);
   const std::lock_guard one_at_a_time(*lock);
   if (const std::string known = parts_.connections.default_of({principal_id, connection_id});
       !known.empty()) {

@@ -151,7 +151,9 @@ base::Status ShareTable::remove(const std::string& id) {
   const std::lock_guard lock(file_.mutex);
   Statement remove = TRY(file_.database->prepare("DELETE FROM shares WHERE id = ?"));
   TRY(remove.bind(id).run());
-  file_.tell({Notice::Level::kInfo, "shared file " + id + " deleted: its time is over"});
+  if (file_.database->changed_rows() > 0) {
+    file_.tell({Notice::Level::kInfo, "shared file " + id + " deleted: its time is over"});
+  }
   return base::done();
 }
 

@@ -48,7 +48,7 @@ class StoreFixture : public ::testing::Test {
       "DROP TRIGGER sessions_leave; DROP TRIGGER sessions_change; "
       "DROP TABLE run_counts; DROP TABLE session_counts; "
       "DROP INDEX runs_by_principal; DROP INDEX runs_by_end; "
-      "DROP INDEX files_by_run; DROP INDEX sessions_by_end; "
+      "DROP INDEX files_by_run; DROP INDEX sessions_by_end; DROP INDEX runs_by_time; "
       "ALTER TABLE runs DROP COLUMN principal_id; ";
 
   StoreFixture() : directory_(::testing::TempDir() + "hutch_store_XXXXXX") {
