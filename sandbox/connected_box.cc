@@ -72,7 +72,9 @@ base::Result<BoxStatus> ask_status(BoxConnection& connection, milliseconds patie
   status.paused = base::boolean_or(reply, "paused", false);
   status.paused_on_request = base::boolean_or(reply, "paused_on_request", status.paused);
   status.attached = base::boolean_or(reply, "attached", true);
-  status.isolation = base::print_json(reply.value("isolation", json::object()));
+  auto isolation = isolation_from_json(reply.value("isolation", json::object()));
+  if (!isolation.ok()) return connection.end_box(isolation.error().message);
+  status.isolation = std::move(isolation).value();
   const json usage = reply.value("usage", json::object());
   status.usage = {
       base::integer_or(usage, "memory_bytes", 0), base::integer_or(usage, "cache_bytes", 0),

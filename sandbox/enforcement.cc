@@ -5,8 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
-
 namespace sandbox {
 namespace {
 
@@ -18,15 +16,19 @@ constexpr const Holder* kHolders[] = {&kCgroup1, &kCgroup2,        &kProjectQuot
 // box that cannot be given it does not start.
 struct Source {
   const char* limit;
-  const char* member;
+  std::string Isolation::*member;
   const Holder* always;
 };
 
 constexpr Source kSources[] = {
-    {"memory_mb", "memory", nullptr},    {"cpus", "cpus", nullptr},
-    {"processes", "processes", nullptr}, {"disk_mb", "disk", nullptr},
-    {"files", "disk", nullptr},          {"open_files", nullptr, &kRlimit},
-    {"run_seconds", nullptr, &kBox},     {"output_mb", nullptr, &kBox},
+    {"memory_mb", &Isolation::memory, nullptr},
+    {"cpus", &Isolation::cpus, nullptr},
+    {"processes", &Isolation::processes, nullptr},
+    {"disk_mb", &Isolation::disk, nullptr},
+    {"files", &Isolation::disk, nullptr},
+    {"open_files", nullptr, &kRlimit},
+    {"run_seconds", nullptr, &kBox},
+    {"output_mb", nullptr, &kBox},
 };
 
 constexpr bool each_limit_has_its_source() {
@@ -58,12 +60,11 @@ const char* name_of(Level level) {
   return "";
 }
 
-std::vector<Enforced> enforcement_of(const nlohmann::json& isolation) {
+std::vector<Enforced> enforcement_of(const Isolation& isolation) {
   std::vector<Enforced> enforcement;
   for (const Source& source : kSources) {
-    const std::string words = source.always != nullptr ? source.always->words
-                              : isolation.is_object()  ? base::string_or(isolation, source.member)
-                                                       : "";
+    const std::string words =
+        source.always != nullptr ? source.always->words : isolation.*source.member;
     enforcement.push_back({source.limit, worth(words), words});
   }
   return enforcement;

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "sandbox/isolation.h"
 #include "sandbox/limits.h"
 
 namespace sandbox {
@@ -48,7 +49,7 @@ struct Enforced {
 };
 
 // All of kLimitRows, in that order. Words that are not above are worth nothing.
-std::vector<Enforced> enforcement_of(const nlohmann::json& isolation);
+std::vector<Enforced> enforcement_of(const Isolation& isolation);
 
 // {"memory_mb": "hard", ..}
 nlohmann::json enforcement_to_json(const std::vector<Enforced>& enforcement);

@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "sandbox/box_spec.h"
+#include "sandbox/isolation.h"
 #include "sandbox/run.h"
 #include "sandbox/run_input.h"
 #include "sandbox/session_lock.h"
@@ -36,7 +37,7 @@ struct BoxStatus {
   bool paused_on_request = false;  // by a client, or at the end of its time; not for being idle
   bool attached = true;            // some server uses it, and does not only look
   std::vector<Run> active;         // queued and running, oldest first; without their results
-  std::string isolation;           // a JSON object: which layer holds what on this host
+  Isolation isolation;
   BoxUsage usage;
   std::map<std::string, RunContext> contexts = {};  // that runs have named, and nobody has ended
 };

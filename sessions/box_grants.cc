@@ -4,16 +4,12 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
-#include "base/json.h"
 #include "sessions/filesystem_choice.h"
 #include "sessions/ground.h"
 #include "sessions/session_networks.h"
 
 namespace sessions {
 
-using nlohmann::json;
 using sandbox::HostFolder;
 using sandbox::NetworkRule;
 
@@ -57,28 +53,17 @@ bool are_within(const Grants& grants, const Grants& most) {
                      });
 }
 
-// Reads the grants that a box says it has; one of an older hutch says nothing.
-base::Result<Grants> grants_in(const sandbox::BoxStatus& status) {
-  const auto isolation = base::parse_json(status.isolation);
-  if (!isolation.ok() || !isolation.value().is_object()) return Grants();
-  const json& said = isolation.value();
-  Grants grants;
-  grants.folders = TRY(sandbox::folders_from_json(said.value("host_folders", json::array())));
-  grants.network = TRY(sandbox::rules_from_json(said.value("network", json::array())));
-  grants.credentials =
-      TRY(sandbox::credentials_from_json(said.value("credentials", json::array())));
-  return grants;
+Grants grants_in(const sandbox::BoxStatus& status) {
+  return {status.isolation.host_folders, status.isolation.network, status.isolation.credentials};
 }
 
 }  // namespace
 
 void BoxGrants::remember(const std::string& session_id, const sandbox::BoxStatus& status,
                          const sandbox::BoxSpec& spec) {
-  const auto present = grants_in(status);
-  const bool same =
-      present.ok() &&
-      folders_to_json(present.value().folders) == folders_to_json(spec.host_folders) &&
-      present.value().network == spec.network && present.value().credentials == spec.credentials;
+  const sandbox::Isolation& present = status.isolation;
+  const bool same = present.host_folders == spec.host_folders && present.network == spec.network &&
+                    present.credentials == spec.credentials;
   const std::lock_guard lock(mutex_);
   if (same) {
     known_.insert(session_id);
@@ -96,7 +81,7 @@ bool BoxGrants::are_known(const std::string& session_id) const {
 base::Result<bool> BoxGrants::hold(const Session& session, sandbox::Box& box) {
   if (are_known(session.id)) return true;
   const sandbox::BoxStatus status = TRY(box.status());
-  const Grants present = TRY(grants_in(status));
+  const Grants present = grants_in(status);
   SessionNetworks::Network network = TRY(networks_.network_of(session));
   auto folders = granted_now(session.host_folders, ground_.config.folders).folders;
   const Grants wanted{std::move(folders), std::move(network.hosts), std::move(network.credentials)};

@@ -10,6 +10,7 @@
 #include "sessions/session.h"
 #include "sessions/session_networks.h"
 #include "sessions/session_time.h"
+#include "sessions/store.h"
 
 namespace sessions {
 

@@ -15,6 +15,7 @@
 #include "sessions/session_room.h"
 #include "sessions/session_table.h"
 #include "sessions/session_time.h"
+#include "sessions/store.h"
 
 namespace sessions {
 

@@ -18,6 +18,7 @@
 #include "sessions/session_directory.h"
 #include "sessions/session_table.h"
 #include "sessions/slow_start.h"
+#include "sessions/store.h"
 
 namespace sessions {
 

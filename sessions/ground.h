@@ -13,9 +13,10 @@
 #include "sessions/servers.h"
 #include "sessions/session.h"
 #include "sessions/session_directory.h"
-#include "sessions/store.h"
 
 namespace sessions {
+
+class Store;
 
 struct Ground {
   Ground(ManagerConfig settings, Store& database, sandbox::Sandbox& boxes);

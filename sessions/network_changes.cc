@@ -13,6 +13,7 @@
 #include "sessions/network_table.h"
 #include "sessions/session_networks.h"
 #include "sessions/session_table.h"
+#include "sessions/store.h"
 
 namespace sessions {
 

@@ -7,6 +7,7 @@
 #include "sessions/run_table.h"
 #include "sessions/session.h"
 #include "sessions/session_table.h"
+#include "sessions/store.h"
 
 namespace sessions {
 namespace {

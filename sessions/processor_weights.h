@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "sessions/store.h"
-
 namespace sessions {
+
+class Store;
 
 struct WeighedSession {
   std::string id;

@@ -10,6 +10,7 @@
 #include "sandbox/files/tree.h"
 #include "sessions/past_table.h"
 #include "sessions/patience.h"
+#include "sessions/store.h"
 
 namespace sessions {
 

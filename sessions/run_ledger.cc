@@ -16,6 +16,7 @@
 #include "sessions/run_record.h"
 #include "sessions/run_table.h"
 #include "sessions/session_table.h"
+#include "sessions/store.h"
 
 namespace sessions {
 

@@ -10,7 +10,6 @@
 #include "sandbox/run.h"
 #include "sessions/run_state.h"
 #include "sessions/run_table.h"
-#include "sessions/store.h"
 
 namespace sessions {
 

@@ -5,7 +5,6 @@
 
 #include "sandbox/run.h"
 #include "sessions/run_table.h"
-#include "sessions/store.h"
 
 namespace sessions {
 

@@ -12,6 +12,7 @@
 #include "sessions/patience.h"
 #include "sessions/run_ledger.h"
 #include "sessions/run_table.h"
+#include "sessions/store.h"
 
 namespace sessions {
 

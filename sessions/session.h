@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "sandbox/host_folder.h"
+#include "sandbox/isolation.h"
 #include "sandbox/limits.h"
 #include "sandbox/path_rules.h"
 #include "sessions/network_choice.h"
@@ -50,7 +51,7 @@ struct Session {
   bool unasked = false;  // made for a call that named none
   sandbox::Limits limits;
   std::map<std::string, std::string> env;
-  std::optional<std::string> isolation;  // JSON, as its last box has told it
+  std::optional<sandbox::Isolation> isolation;  // as its last box has told it
   // The folders of the host that were asked for; nothing: what its server grants unasked.
   std::optional<std::vector<sandbox::HostFolder>> host_folders;
   sandbox::PathRules paths;

@@ -16,6 +16,7 @@
 #include "sessions/session_directory.h"
 #include "sessions/session_table.h"
 #include "sessions/spare_table.h"
+#include "sessions/store.h"
 #include "sessions/upkeep_table.h"
 
 namespace sessions {

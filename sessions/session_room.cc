@@ -14,6 +14,7 @@
 #include "sessions/session_lists.h"
 #include "sessions/session_states.h"
 #include "sessions/session_table.h"
+#include "sessions/store.h"
 
 namespace sessions {
 

@@ -75,6 +75,15 @@ base::Result<sandbox::PathRules> paths_in(const std::optional<std::string>& text
   return sandbox::path_rules_from_json(value);
 }
 
+// Nothing depends on it, and its next box tells it anew: one that cannot be read is none.
+std::optional<sandbox::Isolation> isolation_in(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  const auto value = parse_json(*text);
+  if (!value.ok()) return std::nullopt;
+  auto isolation = sandbox::isolation_from_json(value.value());
+  return isolation.ok() ? std::optional(std::move(isolation).value()) : std::nullopt;
+}
+
 // A member that cannot be read stays as a new session has it, and the session says so: others, and
 // the end of this one, do not depend on it.
 template <typename T>
@@ -100,6 +109,11 @@ std::optional<std::string> folders_text(const Session& session) {
   return print_json(sandbox::folders_to_json(*session.host_folders));
 }
 
+std::optional<std::string> isolation_text(const std::optional<sandbox::Isolation>& isolation) {
+  if (!isolation) return std::nullopt;
+  return print_json(sandbox::isolation_to_json(*isolation));
+}
+
 std::optional<std::string> paths_text(const Session& session) {
   if (session.paths.empty()) return std::nullopt;
   return print_json(sandbox::path_rules_to_json(session.paths));
@@ -122,7 +136,7 @@ Session read_session(Statement& row) {
   session.ends_with_connection = row.integer() != 0;
   take(session, "limits", limits_in(row.text()), session.limits);
   take(session, "env", strings_in(row.text()), session.env);
-  session.isolation = row.optional_text();
+  session.isolation = isolation_in(row.optional_text());
   session.host_uid = row.optional_integer();
   session.lifetime_seconds = row.optional_integer();
   session.idle_seconds = row.integer();

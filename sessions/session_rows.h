@@ -33,6 +33,7 @@ std::string limits_text(const Session& session);
 std::string strings_text(const std::map<std::string, std::string>& strings);
 std::optional<std::string> folders_text(const Session& session);
 std::optional<std::string> paths_text(const Session& session);
+std::optional<std::string> isolation_text(const std::optional<sandbox::Isolation>& isolation);
 std::optional<std::string> network_text(const std::optional<NetworkChoice>& network);
 
 // kLimit when the principal has as many boxes already, or as many sessions.

@@ -15,6 +15,7 @@
 #include "sessions/ground.h"
 #include "sessions/patience.h"
 #include "sessions/session_lists.h"
+#include "sessions/store.h"
 
 namespace sessions {
 

@@ -34,7 +34,7 @@ base::Status insert(Database& database, const Session& session) {
       .bind(session.ends_with_connection)
       .bind(limits_text(session))
       .bind(strings_text(session.env))
-      .bind(session.isolation)
+      .bind(isolation_text(session.isolation))
       .bind(session.host_uid)
       .bind(session.lifetime_seconds)
       .bind(session.idle_seconds)
@@ -173,11 +173,12 @@ base::Result<bool> SessionTable::set_status(const std::string& id, SessionStatus
   return true;
 }
 
-base::Status SessionTable::set_isolation(const std::string& id, const std::string& isolation) {
+base::Status SessionTable::set_isolation(const std::string& id,
+                                         const sandbox::Isolation& isolation) {
   const std::lock_guard lock(file_.mutex);
   Statement update =
       TRY(file_.database->prepare("UPDATE sessions SET isolation = ?2 WHERE id = ?1"));
-  return update.bind(id).bind(isolation).run();
+  return update.bind(id).bind(isolation_text(isolation)).run();
 }
 
 base::Status SessionTable::set_lifetime(const std::string& id, std::int64_t seconds) {
@@ -220,15 +221,15 @@ base::Result<bool> SessionTable::claim_box(const Session& session, std::int64_t 
   const std::lock_guard lock(file_.mutex);
   Transaction transaction = TRY(Transaction::begin(*file_.database));
   {
-    Statement select =
-        TRY(file_.database->prepare("SELECT 1 FROM sessions WHERE id = ? AND NOT (" HAS_BOX ")"));
+    Statement select = TRY(file_.database->prepare(
+        "SELECT 1 FROM sessions WHERE id = ? AND NOT (" HAS_BOX ") AND status <> 'destroyed'"));
     if (!TRY(select.bind(session.id).step())) return false;
   }
   TRY(check_boxes(*file_.database, session.principal_id, sessions_max));
   {
-    Statement update = TRY(file_.database->prepare(
-        "UPDATE sessions SET status = 'provisioning', "
-        "last_used_at = max(last_used_at, ?2) WHERE id = ?1 AND status <> 'destroyed'"));
+    Statement update =
+        TRY(file_.database->prepare("UPDATE sessions SET status = 'provisioning', "
+                                    "last_used_at = max(last_used_at, ?2) WHERE id = ?1"));
     TRY(update.bind(session.id).bind(now).run());
   }
   TRY(transaction.commit());

@@ -51,7 +51,7 @@ class SessionTable {
   // audit, where it is not empty.
   base::Result<bool> set_status(const std::string& id, SessionStatus status,
                                 const std::string& why);
-  base::Status set_isolation(const std::string& id, const std::string& isolation);
+  base::Status set_isolation(const std::string& id, const sandbox::Isolation& isolation);
   // Since it was made.
   base::Status set_lifetime(const std::string& id, std::int64_t seconds);
   base::Status set_network(const std::string& id, const std::optional<NetworkChoice>& network);

@@ -16,6 +16,7 @@
 #include "sessions/session_table.h"
 #include "sessions/session_time.h"
 #include "sessions/spare_table.h"
+#include "sessions/store.h"
 
 namespace sessions {
 

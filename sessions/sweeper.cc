@@ -23,6 +23,7 @@
 #include "sessions/session_lists.h"
 #include "sessions/session_table.h"
 #include "sessions/session_time.h"
+#include "sessions/store.h"
 #include "sessions/upkeep_table.h"
 
 namespace sessions {

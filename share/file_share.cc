@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "sessions/share_table.h"
+#include "sessions/store.h"
 #include "sessions/upkeep_table.h"
 #include "share/mime.h"
 #include "share/share_folder.h"

@@ -9,7 +9,10 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "sessions/share.h"
-#include "sessions/store.h"
+
+namespace sessions {
+class Store;
+}
 
 namespace share {
 

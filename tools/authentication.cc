@@ -9,6 +9,7 @@
 #include "mcp/auth/bearer.h"
 #include "mcp/auth/challenges.h"
 #include "sessions/principal_table.h"
+#include "sessions/store.h"
 #include "sessions/token_table.h"
 #include "tools/scopes.h"
 

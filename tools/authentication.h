@@ -11,7 +11,10 @@
 #include "mcp/auth/resource_server.h"
 #include "mcp/http/route.h"
 #include "mcp/server.h"
-#include "sessions/store.h"
+
+namespace sessions {
+class Store;
+}
 
 namespace tools {
 

@@ -21,6 +21,11 @@ sandbox::files::BoxFiles files_in(base::UniqueFd root, const sessions::Session& 
   return {std::move(root), uid, session.working_directory};
 }
 
+base::Result<sandbox::files::BoxFiles> files_of(const Services& services,
+                                                const sessions::Session& session) {
+  return files_in(TRY(services.boxes.root_of(session)), session);
+}
+
 base::Status take_disk_room(const Services& services, const sessions::Session& session,
                             const sandbox::files::BoxFiles& files, const std::string& path,
                             std::int64_t bytes) {

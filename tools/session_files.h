@@ -16,8 +16,11 @@ namespace tools {
 // A file that grows by appending is hashed anew each time: its hash is told up to this size.
 inline constexpr std::int64_t kHashedBytesMax = 64 << 20;
 
-// The files of a session below its root.
+// Returns the files of a session below a root of it that is open already.
 sandbox::files::BoxFiles files_in(base::UniqueFd root, const sessions::Session& session);
+// Starts its box where none lives; fails as Boxes::root_of() does.
+base::Result<sandbox::files::BoxFiles> files_of(const Services& services,
+                                                const sessions::Session& session);
 
 // For a file of the session that is to become so much larger. kLimit: it would not fit. What lies
 // in a folder of the host is not counted.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -22,23 +23,17 @@ using nlohmann::json;
 
 namespace {
 
-json parsed_or_empty(const std::string& text) {
-  auto value = base::parse_json(text);
-  return value.ok() ? std::move(value).value() : json::object();
-}
-
 // Where the code sees them; the host's own paths are not for every client.
-json filesystem_of(const json& folders, const sessions::Session& session) {
+json filesystem_of(const std::vector<sandbox::HostFolder>& folders,
+                   const sandbox::PathRules& rules) {
   json value = {
       {"read_only", json::array()}, {"read_write", json::array()}, {"blocked", json::array()}};
-  const auto all = sandbox::folders_from_json(folders);
-  for (const sandbox::HostFolder& folder :
-       all.ok() ? all.value() : std::vector<sandbox::HostFolder>()) {
+  for (const sandbox::HostFolder& folder : folders) {
     const std::string place = sandbox::place_of(folder);
     value[folder.writable ? "read_write" : "read_only"].push_back(place);
     for (const std::string& path : folder.blocked) value["blocked"].push_back(place + "/" + path);
   }
-  const json paths = sandbox::path_rules_to_json(session.paths);
+  const json paths = sandbox::path_rules_to_json(rules);
   for (const auto& [key, own] : paths.items()) {
     value[key].insert(value[key].end(), own.begin(), own.end());
   }
@@ -57,20 +52,16 @@ json structured_session(const sessions::SessionState& state) {
                 {"last_used_at", base::to_rfc3339(session.last_used_at)},
                 {"limits", sandbox::limits_to_json(session.limits)},
                 {"active_runs", json::array()}};
-  json isolation = parsed_or_empty(session.isolation.value_or("{}"));
-  value["filesystem"] = filesystem_of(isolation.value("host_folders", json()), session);
-  isolation.erase("host_folders");
-  value["network"]["allow"] = isolation.value("network", json::array());
-  isolation.erase("network");
-  for (const json& credential : isolation.value("credentials", json::array())) {
-    value["network"]["credentials"].push_back(credential["name"]);
+  const sandbox::Isolation isolation = session.isolation.value_or(sandbox::Isolation());
+  value["filesystem"] = filesystem_of(isolation.host_folders, session.paths);
+  value["network"]["allow"] = sandbox::rules_to_json(isolation.network);
+  for (const sandbox::Credential& credential : isolation.credentials) {
+    value["network"]["credentials"].push_back(credential.name);
   }
-  isolation.erase("credentials");
   // As the box that runs found it, or the last one that did.
   if (session.isolation) {
-    value["isolation"] = std::move(isolation);
-    value["enforcement"] =
-        sandbox::enforcement_to_json(sandbox::enforcement_of(value["isolation"]));
+    value["isolation"] = sandbox::layers_to_json(isolation);
+    value["enforcement"] = sandbox::enforcement_to_json(sandbox::enforcement_of(isolation));
   }
   if (session.working_directory != sessions::kWorkspace) {
     value["working_directory"] = session.working_directory;

@@ -290,29 +290,28 @@ json Box::status() {
             {"cache_bytes", cgroup_->cache_bytes()},
             {"processor_time_us", cgroup_->processor_time_us()},
             {"disk_bytes", watchdog_->disk_bytes()}}},
-          {"isolation", isolation()}};
+          {"isolation", isolation_to_json(isolation())}};
 }
 
-json Box::isolation() const {
+Isolation Box::isolation() const {
   const auto or_else = [](const std::string& holder, const Holder& fallback) {
     return holder.empty() ? fallback.words : holder;
   };
   const bool spared = !spec_.host_uid && may_be_root_of_host();
-  return {
-      {"namespaces", {"user", "mount", "pid", "net", "ipc", "uts", "cgroup"}},
-      {"ids", spec_.host_uid ? "own id on the host" : "the server's own user id"},
-      {"seccomp", "default"},
-      {"landlock", init_->landlock_abi() > 0 ? json("ABI " + std::to_string(init_->landlock_abi()))
-                                             : json("not in this kernel")},
-      {"memory", or_else(cgroup_->holds_memory(), kWatchAndRlimit)},
-      {"processes", or_else(cgroup_->holds_processes(), spared ? kSparedRlimit : kRlimit)},
-      {"cpus", or_else(cgroup_->holds_cpus(), kAffinity)},
-      {"pause", cgroup_->holds_freeze().empty() ? "SIGSTOP" : cgroup_->holds_freeze()},
-      {"disk", (disk_quota_ ? kProjectQuota : kWatch).words},
-      {"python", init_->warm() ? "forked from the zygote" : "started"},
-      {"host_folders", folders_to_json(spec_.host_folders)},
-      {"network", rules_to_json(spec_.network)},
-      {"credentials", credentials_to_json(spec_.credentials)}};
+  const int landlock = init_->landlock_abi();
+  return {.namespaces = {"user", "mount", "pid", "net", "ipc", "uts", "cgroup"},
+          .ids = spec_.host_uid ? "own id on the host" : "the server's own user id",
+          .seccomp = "default",
+          .landlock = landlock > 0 ? "ABI " + std::to_string(landlock) : "not in this kernel",
+          .memory = or_else(cgroup_->holds_memory(), kWatchAndRlimit),
+          .processes = or_else(cgroup_->holds_processes(), spared ? kSparedRlimit : kRlimit),
+          .cpus = or_else(cgroup_->holds_cpus(), kAffinity),
+          .pause = cgroup_->holds_freeze().empty() ? "SIGSTOP" : cgroup_->holds_freeze(),
+          .disk = (disk_quota_ ? kProjectQuota : kWatch).words,
+          .python = init_->warm() ? kForkedFromZygote : "started",
+          .host_folders = spec_.host_folders,
+          .network = spec_.network,
+          .credentials = spec_.credentials};
 }
 
 void Box::limit_reached(Cause cause, const std::string& why) {

@@ -22,6 +22,7 @@
 #include "sandbox/box_spec.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/disk_quota.h"
+#include "sandbox/isolation.h"
 #include "sandbox/network_journal.h"
 
 namespace sandbox::box {
@@ -63,7 +64,7 @@ class Box {
   base::Status freeze(bool frozen);
   void used();
   [[nodiscard]] nlohmann::json status();
-  [[nodiscard]] nlohmann::json isolation() const;
+  [[nodiscard]] Isolation isolation() const;
   void end(Cause cause, const std::string& why);
   // `why`: what is not said by the cause.
   void limit_reached(Cause cause, const std::string& why = "");

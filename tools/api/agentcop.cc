@@ -30,14 +30,13 @@ using nlohmann::json;
 using Type = Argument::Type;
 using Work = Route::Work;
 
-namespace agentcop {
 namespace {
 
 constexpr std::int64_t kRunSecondsDefault = 30;
 
 // Returns a status that the API knows. A paused or stopped session is ready: its next run gives it
 // processes.
-std::string status_of(const sessions::SessionState& state) {
+std::string agentcop_status(const sessions::SessionState& state) {
   if (!sessions::is_live(state.session)) return "destroyed";
   if (!state.active.empty()) return "running";
   const sessions::SessionStatus status = state.session.status;
@@ -46,10 +45,10 @@ std::string status_of(const sessions::SessionState& state) {
   return name_of(is_idle ? sessions::SessionStatus::kReady : status);
 }
 
-json shown(const sessions::SessionState& state) {
+json agentcop_view(const sessions::SessionState& state) {
   const sessions::Session& session = state.session;
   json value = {{"sandbox_id", session.id},
-                {"status", status_of(state)},
+                {"status", agentcop_status(state)},
                 {"mode", "container"},
                 {"created_at", base::to_rfc3339(session.created_at)}};
   if (session.lifetime_seconds) {
@@ -59,7 +58,7 @@ json shown(const sessions::SessionState& state) {
   return value;
 }
 
-json shown(const Seen& seen) {
+json agentcop_view(const Seen& seen) {
   const sandbox::Run& run = seen.run;
   json value = {
       {"run_id", run.run_id},   {"status", name_of(run.status)},
@@ -74,7 +73,7 @@ json shown(const Seen& seen) {
   return value;
 }
 
-base::Result<sessions::Session> session_of(const Services& services, const Request& request) {
+base::Result<sessions::Session> agentcop_session(const Services& services, const Request& request) {
   const std::string& id = request.parameters.at("id");
   auto session = services.sessions.find(request.principal.id, id);
   if (session.ok()) LogMembers::set("session", session.value().id);
@@ -82,23 +81,24 @@ base::Result<sessions::Session> session_of(const Services& services, const Reque
   return base::error(Error::Kind::kNotFound, "there is no sandbox " + id);
 }
 
-base::Result<Response> create(const Services& services, const Request& request,
-                              const Arguments& body) {
+base::Result<Response> create_agentcop_sandbox(const Services& services, const Request& request,
+                                               const Arguments& body) {
   if (body.text("mode", "container") == "wasm") {
     return base::error(Error::Kind::kInvalid,
                        "mode wasm is not served: leave mode out, or give container");
   }
   const auto options = TRY(options_of_config(body.object("config"), services.quotas.now()));
-  return json_answer(201, shown(TRY(services.sessions.create(request.principal.id, options))));
+  return json_answer(201,
+                     agentcop_view(TRY(services.sessions.create(request.principal.id, options))));
 }
 
-base::Result<Response> look(const Services& services, const Request& request) {
-  const sessions::Session session = TRY(session_of(services, request));
-  return json_answer(200, shown(TRY(services.states.state_of(session))));
+base::Result<Response> look_at_agentcop_sandbox(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(agentcop_session(services, request));
+  return json_answer(200, agentcop_view(TRY(services.states.state_of(session))));
 }
 
-base::Result<Response> remove(const Services& services, const Request& request) {
-  const sessions::Session session = TRY(session_of(services, request));
+base::Result<Response> remove_agentcop_sandbox(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(agentcop_session(services, request));
   if (session.status != sessions::SessionStatus::kDestroyed) {
     TRY(services.sessions.destroy(request.principal.id, session.id));
   }
@@ -107,7 +107,7 @@ base::Result<Response> remove(const Services& services, const Request& request) 
 
 base::Result<Response> run(const Services& services, const Request& request,
                            const Arguments& body) {
-  const sessions::Session session = TRY(session_of(services, request));
+  const sessions::Session session = TRY(agentcop_session(services, request));
   if (!sessions::is_live(session)) {
     return base::error(Error::Kind::kConflict,
                        "sandbox " + session.id + " is destroyed: create another");
@@ -118,7 +118,8 @@ base::Result<Response> run(const Services& services, const Request& request,
       TRY(services.runs.check_seconds(session, body.integer("timeout", kRunSecondsDefault)));
   if (!body.boolean("async", false)) {
     return json_answer(
-        200, shown(TRY(run_to_its_end(services, session, std::move(wanted), request.gone))));
+        200,
+        agentcop_view(TRY(run_to_its_end(services, session, std::move(wanted), request.gone))));
   }
   const auto state = TRY(services.runs.start(session, std::move(wanted)));
   return json_answer(202, {{"run_id", state.run.run_id},
@@ -127,7 +128,7 @@ base::Result<Response> run(const Services& services, const Request& request,
 }
 
 base::Result<Response> look_at_run(const Services& services, const Request& request) {
-  const sessions::Session session = TRY(session_of(services, request));
+  const sessions::Session session = TRY(agentcop_session(services, request));
   const std::string& id = request.parameters.at("run");
   const auto row = services.store.runs.find(request.principal.id, id);
   if (!row.ok() || row.value().session_id != session.id) {
@@ -135,16 +136,15 @@ base::Result<Response> look_at_run(const Services& services, const Request& requ
                        "there is no run " + id + " in sandbox " + session.id);
   }
   auto state = TRY(services.runs.get(request.principal.id, id));
-  return json_answer(200, shown(TRY(look_at(services, std::move(state)))));
+  return json_answer(200, agentcop_view(TRY(look_at(services, std::move(state)))));
 }
 
 // {"error": {"code": 404, "message": "there is no sandbox x"}}
-Response refused(int status, const std::string& message) {
+Response agentcop_refusal(int status, const std::string& message) {
   return json_answer(status, {{"error", {{"code", status}, {"message", message}}}});
 }
 
 }  // namespace
-}  // namespace agentcop
 
 std::vector<Route> agentcop_routes(const Services& services) {
   const With with(services);
@@ -156,14 +156,15 @@ std::vector<Route> agentcop_routes(const Services& services) {
       {.name = "timeout", .type = Type::kInteger, .least = 1, .most = sandbox::kRunSecondsMax},
       {.name = "async", .type = Type::kBoolean}};
   std::vector<Operation> operations{
-      {"POST", "/api/sandbox/create", with(agentcop::create), create_body, true, Work::kCall},
-      {"GET", "/api/sandbox/{id}", with(agentcop::look)},
-      {"DELETE", "/api/sandbox/{id}", with(agentcop::remove), {}, true, Work::kCall},
-      {"POST", "/api/sandbox/{id}/run", with(agentcop::run), run_body, true, Work::kCall},
-      {"GET", "/api/sandbox/{id}/run/{run}", with(agentcop::look_at_run)}};
+      {"POST", "/api/sandbox/create", with(create_agentcop_sandbox), create_body, true,
+       Work::kCall},
+      {"GET", "/api/sandbox/{id}", with(look_at_agentcop_sandbox)},
+      {"DELETE", "/api/sandbox/{id}", with(remove_agentcop_sandbox), {}, true, Work::kCall},
+      {"POST", "/api/sandbox/{id}/run", with(run), run_body, true, Work::kCall},
+      {"GET", "/api/sandbox/{id}/run/{run}", with(look_at_run)}};
   std::vector<Route> routes;
   for (Operation& operation : operations) {
-    routes.push_back(route_of(std::move(operation), agentcop::refused));
+    routes.push_back(route_of(std::move(operation), agentcop_refusal));
   }
   return routes;
 }

@@ -22,7 +22,7 @@ struct Range {
   std::int64_t bytes;  // none: nothing of the file is in it
 };
 
-std::optional<std::int64_t> number_in(std::string_view text) {
+std::optional<std::int64_t> range_bound(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || text.front() == '-' || end != text.data() + text.size()) return std::nullopt;
@@ -38,8 +38,8 @@ std::optional<Range> range_in(std::string_view text, std::int64_t bytes) {
   text.remove_prefix(kUnit.size());
   const std::size_t dash = text.find('-');
   if (dash == text.npos) return std::nullopt;
-  const auto first = number_in(text.substr(0, dash));
-  const auto last = number_in(text.substr(dash + 1));
+  const auto first = range_bound(text.substr(0, dash));
+  const auto last = range_bound(text.substr(dash + 1));
   if (dash == 0) {  // so many at the end
     if (!last) return std::nullopt;
     const std::int64_t wanted = std::min(*last, bytes);

@@ -16,7 +16,6 @@ using mcp::http::Response;
 using mcp::http::Route;
 using nlohmann::json;
 
-namespace openapi {
 namespace {
 
 constexpr const char* kToken = "token";
@@ -82,7 +81,6 @@ json described(const std::vector<Route>& routes, const std::string& version) {
 }
 
 }  // namespace
-}  // namespace openapi
 
 Route openapi_route(const std::vector<Route>& routes, const std::string& version) {
   Route route;
@@ -90,7 +88,7 @@ Route openapi_route(const std::vector<Route>& routes, const std::string& version
   route.path = "/openapi.json";
   route.access = Route::Access::kPublic;
   route.body_bytes = 0;
-  route.answer = [text = base::print_json(openapi::described(routes, version))](const Request&) {
+  route.answer = [text = base::print_json(described(routes, version))](const Request&) {
     Response response;
     response.content_type = "application/json";
     response.body = text;

@@ -30,7 +30,6 @@ using mcp::http::Request;
 using mcp::http::Route;
 using mcp::http::Taken;
 
-namespace ports {
 namespace {
 
 constexpr const char* kCookie = "hutch_access";
@@ -39,7 +38,7 @@ constexpr std::size_t kCookiesMost = 64;
 
 using Cookies = std::vector<std::string>;
 
-struct Place {
+struct PortPlace {
   std::string session;
   std::uint16_t port = 0;
 };
@@ -50,18 +49,18 @@ std::optional<std::uint16_t> port_in(std::string_view text) {
 }
 
 // "3000-session-k2"; a name like 10-0-0-1 may be one of this server's own.
-std::optional<Place> place_in_label(const std::string& label) {
+std::optional<PortPlace> place_in_label(const std::string& label) {
   const std::size_t dash = label.find('-');
   if (dash == std::string::npos) return std::nullopt;
   const auto port = port_in(std::string_view(label).substr(0, dash));
   if (!port || tools::ports::is_port_of_ours(*port)) return std::nullopt;
   std::string session = sessions::session_id_of(label.substr(dash + 1));
   if (!base::is_short_id(session, "session_")) return std::nullopt;
-  return Place{std::move(session), *port};
+  return PortPlace{std::move(session), *port};
 }
 
 // /ports/<session>/<port>, and what follows.
-std::optional<Place> place_in_path(const std::string& path) {
+std::optional<PortPlace> place_in_path(const std::string& path) {
   const std::string_view rest = std::string_view(path).substr(std::string_view("/ports/").size());
   const std::size_t slash = rest.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
@@ -69,7 +68,7 @@ std::optional<Place> place_in_path(const std::string& path) {
   port_text = port_text.substr(0, port_text.find('/'));
   const auto port = port_in(port_text);
   if (!port) return std::nullopt;
-  return Place{std::string(rest.substr(0, slash)), *port};
+  return PortPlace{std::string(rest.substr(0, slash)), *port};
 }
 
 // As it stands in the head.
@@ -139,7 +138,7 @@ bool has_own_token(const Request& request) {
 }
 
 base::Result<sessions::Session> session_at_host(const Services& services, const Request& head,
-                                                const Place& place) {
+                                                const PortPlace& place) {
   const sessions::SessionTokens& tokens = services.tokens;
   const std::string_view token = head.header("E2b-Traffic-Access-Token");
   if (!token.empty()) return tokens.session_by(place.session, std::string(token));
@@ -168,7 +167,7 @@ struct LetIn {
   bool is_visitor = false;  // by nothing but that its ports are public
 };
 
-base::Result<LetIn> let_in(const Services& services, const Request& head, const Place& place) {
+base::Result<LetIn> let_in(const Services& services, const Request& head, const PortPlace& place) {
   auto session = session_at_host(services, head, place);
   if (session.ok()) return LetIn{std::move(session).value()};
   if (services.public_ports) {
@@ -179,7 +178,8 @@ base::Result<LetIn> let_in(const Services& services, const Request& head, const 
   return std::move(session).error();
 }
 
-mcp::auth::Challenge refused_as_e2b(int status, const Place& place, const std::string& message) {
+mcp::auth::Challenge refused_as_e2b(int status, const PortPlace& place,
+                                    const std::string& message) {
   mcp::auth::Challenge challenge{status, "", message};
   challenge.json_body = base::print_json(
       {{"sandboxId", sessions::host_id(place.session)}, {"message", message}, {"code", status}});
@@ -188,8 +188,8 @@ mcp::auth::Challenge refused_as_e2b(int status, const Place& place, const std::s
 
 // Who knows a sandbox's token may know that it has ended; to anybody else it is as one that never
 // was, and as one whose ports are not public.
-mcp::auth::Challenge why_refused(const Services& services, const Request& head, const Place& place,
-                                 const base::Error& error) {
+mcp::auth::Challenge why_refused(const Services& services, const Request& head,
+                                 const PortPlace& place, const base::Error& error) {
   if (!services.public_ports) return {404, "", error.message};
   const std::string token(head.header("E2b-Traffic-Access-Token"));
   if (services.tokens.is_token_of(place.session, token)) {
@@ -198,7 +198,7 @@ mcp::auth::Challenge why_refused(const Services& services, const Request& head, 
   return refused_as_e2b(403, place, "This port is not public: send its traffic access token");
 }
 
-std::optional<mcp::auth::Challenge> identify(const Services& services, Request& head) {
+std::optional<mcp::auth::Challenge> identify_visitor(const Services& services, Request& head) {
   const auto place = place_in_label(mcp::http::host_label(head.header("Host")));
   const auto found = let_in(services, head, *place);
   if (!found.ok()) return why_refused(services, head, *place, found.error());
@@ -216,7 +216,7 @@ std::optional<mcp::auth::Challenge> identify(const Services& services, Request& 
 // A link that was clicked: from then on the browser has a cookie, and the address no secret. A
 // program gets its answer at once.
 bool turn_into_cookie(const Services& services, PortConnector& connector, const Request& head,
-                      const Place& place, const Taken& taken) {
+                      const PortPlace& place, const Taken& taken) {
   const auto asked = head.query.find(tools::ports::kAccessParameter);
   const bool is_person = (head.method == "GET" || head.method == "HEAD") &&
                          (head.header("Sec-Fetch-Mode") == "navigate" ||
@@ -235,7 +235,6 @@ bool turn_into_cookie(const Services& services, PortConnector& connector, const 
 }
 
 }  // namespace
-}  // namespace ports
 
 std::vector<Route> port_routes(const Services& services) {
   const auto connector = std::make_shared<PortConnector>(services);
@@ -243,23 +242,21 @@ std::vector<Route> port_routes(const Services& services) {
   by_host.access = Route::Access::kPublic;
   by_host.work = Route::Work::kCall;
   by_host.refusal = refused_with_code;
-  by_host.takes_label = [](const std::string& label) {
-    return ports::place_in_label(label).has_value();
-  };
-  by_host.identify = [&services](Request& head) { return ports::identify(services, head); };
+  by_host.takes_label = [](const std::string& label) { return place_in_label(label).has_value(); };
+  by_host.identify = [&services](Request& head) { return identify_visitor(services, head); };
   by_host.tunnel = [&services, connector](const Request& head, Taken taken) {
-    const auto place = ports::place_in_label(mcp::http::host_label(head.header("Host")));
-    if (ports::turn_into_cookie(services, *connector, head, *place, taken)) return;
-    const auto found = ports::let_in(services, head, *place);
+    const auto place = place_in_label(mcp::http::host_label(head.header("Host")));
+    if (turn_into_cookie(services, *connector, head, *place, taken)) return;
+    const auto found = let_in(services, head, *place);
     if (!found.ok()) return;
     const sessions::Session& session = found.value().session;
     connector->connect(session,
                        {.port = place->port,
                         .keeps_origin = true,
                         .secrets = {"E2b-Traffic-Access-Token"},
-                        .secret_cookies = {ports::kCookie, ports::kCookieOfTls},
-                        .is_tls = ports::is_tls(services),
-                        .host = ports::host_for(session, place->port)},
+                        .secret_cookies = {kCookie, kCookieOfTls},
+                        .is_tls = is_tls(services),
+                        .host = host_for(session, place->port)},
                        std::move(taken), head.principal.id);
   };
   Route by_path;
@@ -267,12 +264,12 @@ std::vector<Route> port_routes(const Services& services) {
   by_path.work = Route::Work::kCall;
   by_path.refusal = refused_with_code;
   by_path.tunnel = [&services, connector](const Request& head, Taken taken) {
-    const auto place = ports::place_in_path(head.path);
+    const auto place = place_in_path(head.path);
     if (!place)
       return connector->answer(head.principal.id, taken, 404,
                                "ports are at /ports/<session>/<port>/");
     // Where no token is asked for, any page could have a browser ask.
-    if (!ports::has_own_token(head) && !ports::is_asked_by_itself(head)) {
+    if (!has_own_token(head) && !is_asked_by_itself(head)) {
       return connector->answer(head.principal.id, taken, 403,
                                "pages of other places are not answered here");
     }
@@ -283,7 +280,7 @@ std::vector<Route> port_routes(const Services& services) {
                        {.port = place->port,
                         .prefix = "/ports/" + place->session + "/" + std::to_string(place->port),
                         .secrets = {"Authorization", "X-API-Key", "E2b-Traffic-Access-Token"},
-                        .is_tls = ports::is_tls(services)},
+                        .is_tls = is_tls(services)},
                        std::move(taken), session.value().principal_id);
   };
   return {std::move(by_host), std::move(by_path)};

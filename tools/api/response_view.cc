@@ -30,7 +30,7 @@ std::string status_of_call(const Run& run) {
   return is_terminal(run.status) ? "failed" : "in_progress";
 }
 
-json result_of(const Seen& seen) {
+json call_result(const Seen& seen) {
   const Run& run = seen.run;
   json result = {{"stdout", seen.output},
                  {"stderr", seen.errors},
@@ -51,7 +51,7 @@ json result_of(const Seen& seen) {
 json item_of(const ResponseParts::Call& call, const std::string& container) {
   const Run& run = call.seen.run;
   json results = json::array();
-  if (is_terminal(run.status)) results.push_back(result_of(call.seen));
+  if (is_terminal(run.status)) results.push_back(call_result(call.seen));
   return {{"type", "sandbox_results"},    {"call_id", call.posted.call_id},
           {"container_id", container},    {"language", name_of(run.language)},
           {"code", call.posted.code},     {"status", status_of_call(run)},
@@ -74,7 +74,7 @@ json failure_of(const Run& run) {
   return nullptr;
 }
 
-std::string status_of(const std::vector<ResponseParts::Call>& calls, const json& failure) {
+std::string response_status(const std::vector<ResponseParts::Call>& calls, const json& failure) {
   const auto has = [&calls](RunStatus status) {
     return std::any_of(calls.begin(), calls.end(), [status](const ResponseParts::Call& call) {
       return call.seen.run.status == status;
@@ -121,7 +121,7 @@ json response_to_json(const ResponseParts& parts) {
     item["file_id"] = share.id;
     output.push_back(std::move(item));
   }
-  const std::string status = status_of(parts.calls, failure);
+  const std::string status = response_status(parts.calls, failure);
   return {{"id", parts.id},
           {"object", "response"},
           {"created_at", parts.session.created_at / kMsPerSecond},

@@ -8,7 +8,6 @@
 
 #include "sandbox/run.h"
 #include "sessions/share_table.h"
-#include "sessions/store.h"
 #include "tools/api/process.h"
 
 namespace tools::api {

@@ -38,14 +38,14 @@ using nlohmann::json;
 using Type = Argument::Type;
 using Work = Route::Work;
 
-namespace responses {
 namespace {
 
 constexpr std::int64_t kCallsMax = 100;  // of a response that are shown: the newest
 constexpr const char* kIdPrefix = "resp_";
 constexpr std::int64_t kExpirySeconds = 7 * 86400;
 
-base::Result<sessions::Session> session_of(const Services& services, const Request& request) {
+base::Result<sessions::Session> session_of_response(const Services& services,
+                                                    const Request& request) {
   const std::string& id = request.parameters.at("id");
   auto session = services.sessions.find(request.principal.id, id);
   // By the id of a session one would see what was never a response.
@@ -84,8 +84,8 @@ base::Result<sandbox::RunRequest> run_of(const Services& services, const session
   return run;
 }
 
-base::Result<Response> create(const Services& services, const Request& request,
-                              const Arguments& body) {
+base::Result<Response> create_response(const Services& services, const Request& request,
+                                       const Arguments& body) {
   if (body.has("model")) {
     return base::error(Error::Kind::kInvalid,
                        "there is no model here: leave model out, and post the code that your model "
@@ -104,13 +104,13 @@ base::Result<Response> create(const Services& services, const Request& request,
   return json_answer(posted.background ? 202 : 200, TRY(whole(services, session)));
 }
 
-base::Result<Response> look(const Services& services, const Request& request) {
-  const sessions::Session session = TRY(session_of(services, request));
+base::Result<Response> look_at_response(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(session_of_response(services, request));
   return json_answer(200, TRY(whole(services, session)));
 }
 
 base::Result<Response> cancel(const Services& services, const Request& request) {
-  const sessions::Session session = TRY(session_of(services, request));
+  const sessions::Session session = TRY(session_of_response(services, request));
   const auto state = TRY(services.states.state_of(session));
   for (const sandbox::Run& run : state.active) {
     (void)TRY(services.runs.cancel(request.principal.id, run.run_id));
@@ -118,14 +118,14 @@ base::Result<Response> cancel(const Services& services, const Request& request) 
   return json_answer(200, TRY(whole(services, session)));
 }
 
-base::Result<Response> remove(const Services& services, const Request& request) {
-  const sessions::Session session = TRY(session_of(services, request));
+base::Result<Response> remove_response(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(session_of_response(services, request));
   TRY(services.sessions.destroy(request.principal.id, session.id));
   return json_answer(200, {{"id", *session.name}, {"object", "response"}, {"deleted", true}});
 }
 
-base::Result<Response> list_files(const Services& services, const Request& request) {
-  const sessions::Session session = TRY(session_of(services, request));
+base::Result<Response> list_files_of_response(const Services& services, const Request& request) {
+  const sessions::Session session = TRY(session_of_response(services, request));
   json data = json::array();
   for (const auto& share : TRY(services.store.shares.of_session(session.id))) {
     data.push_back(file_to_json(share));
@@ -135,8 +135,8 @@ base::Result<Response> list_files(const Services& services, const Request& reque
 
 base::Result<Response> share_file(const Services& services, const Request& request,
                                   const Arguments& body) {
-  const sessions::Session session = TRY(session_of(services, request));
-  const auto files = files_in(TRY(services.boxes.root_of(session)), session);
+  const sessions::Session session = TRY(session_of_response(services, request));
+  const auto files = TRY(files_of(services, session));
   const base::UniqueFd source = TRY(files.open(body.text("path")));
   share::PublishRequest wanted;
   wanted.session_id = session.id;
@@ -148,7 +148,7 @@ base::Result<Response> share_file(const Services& services, const Request& reque
 }
 
 base::Result<Response> content(const Services& services, const Request& request) {
-  const sessions::Session session = TRY(session_of(services, request));
+  const sessions::Session session = TRY(session_of_response(services, request));
   const std::string& id = request.parameters.at("file");
   const auto share = services.store.shares.find(request.principal.id, id);
   if (!share.ok() || share.value().session_id != session.id) {
@@ -164,7 +164,7 @@ base::Result<Response> content(const Services& services, const Request& request)
 }
 
 // {"error": {"type": "invalid_request", "code": 400, "message": "…"}}
-Response refused(int status, const std::string& message) {
+Response response_refusal(int status, const std::string& message) {
   const char* type = "server_error";
   if (status == 401 || status == 403) type = "authentication_error";
   if (status == 400 || status == 413) type = "invalid_request";
@@ -174,7 +174,6 @@ Response refused(int status, const std::string& message) {
 }
 
 }  // namespace
-}  // namespace responses
 
 std::vector<Route> response_routes(const Services& services) {
   const With with(services);
@@ -193,18 +192,17 @@ std::vector<Route> response_routes(const Services& services) {
       {.name = "path", .required = true, .least = 1, .most = 4095},
       {.name = "filename", .most = 1000}};
   std::vector<Operation> operations{
-      {"POST", "/v1/responses", with(responses::create), post_body, true, Work::kCall},
-      {"POST", "/v1/agent", with(responses::create), post_body, true, Work::kCall},
-      {"GET", "/v1/responses/{id}", with(responses::look)},
-      {"DELETE", "/v1/responses/{id}", with(responses::remove), {}, true, Work::kCall},
-      {"POST", "/v1/responses/{id}/cancel", with(responses::cancel), {}, true, Work::kCall},
-      {"GET", "/v1/responses/{id}/files", with(responses::list_files)},
-      {"POST", "/v1/responses/{id}/files", with(responses::share_file), share_body, true,
-       Work::kCall},
-      {"GET", "/v1/responses/{id}/files/{file}/content", with(responses::content)}};
+      {"POST", "/v1/responses", with(create_response), post_body, true, Work::kCall},
+      {"POST", "/v1/agent", with(create_response), post_body, true, Work::kCall},
+      {"GET", "/v1/responses/{id}", with(look_at_response)},
+      {"DELETE", "/v1/responses/{id}", with(remove_response), {}, true, Work::kCall},
+      {"POST", "/v1/responses/{id}/cancel", with(cancel), {}, true, Work::kCall},
+      {"GET", "/v1/responses/{id}/files", with(list_files_of_response)},
+      {"POST", "/v1/responses/{id}/files", with(share_file), share_body, true, Work::kCall},
+      {"GET", "/v1/responses/{id}/files/{file}/content", with(content)}};
   std::vector<Route> routes;
   for (Operation& operation : operations) {
-    routes.push_back(route_of(std::move(operation), responses::refused));
+    routes.push_back(route_of(std::move(operation), response_refusal));
   }
   return routes;
 }

@@ -32,13 +32,10 @@ using mcp::http::Response;
 using mcp::http::Route;
 using nlohmann::json;
 
-namespace sandbox_files {
 namespace {
 
-constexpr std::size_t kUploadBytesMax = sandbox::files::kWriteBytesMax;
 constexpr std::size_t kArchivesMost = 8;
 constexpr std::int64_t kArchiveBytesMax = std::int64_t{2} << 30;  // before it is compressed
-constexpr std::size_t kFramingBytesMax = std::size_t{1} << 20;    // of multipart around a file
 
 std::string name_of_path(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -47,12 +44,7 @@ std::string path_in_query(const Request& request, const std::string& otherwise) 
   return found == request.query.end() ? otherwise : found->second;
 }
 
-base::Result<sandbox::files::BoxFiles> files_of(const Services& services,
-                                                const sessions::Session& session) {
-  return files_in(TRY(services.boxes.root_of(session)), session);
-}
-
-json shown(const sandbox::files::ListEntry& entry) {
+json entry_view(const sandbox::files::ListEntry& entry) {
   return {{"name", name_of_path(entry.path)},
           {"path", entry.path},
           {"type", entry.type == "directory" ? "dir" : entry.type},
@@ -60,12 +52,12 @@ json shown(const sandbox::files::ListEntry& entry) {
           {"modifiedAt", base::to_rfc3339(entry.modified_at_ms)}};
 }
 
-base::Result<Response> list(const sandbox::files::BoxFiles& files, const std::string& path) {
+base::Result<Response> list_files(const sandbox::files::BoxFiles& files, const std::string& path) {
   sandbox::files::ListOptions options;
   options.max_entries = sandbox::files::kListEntriesMax;
   const auto listed = TRY(files.list(path, options));
   json entries = json::array();
-  for (const auto& entry : listed.entries) entries.push_back(shown(entry));
+  for (const auto& entry : listed.entries) entries.push_back(entry_view(entry));
   return json_answer(200, {{"path", sandbox::files::shown_path(listed.path)},
                            {"entries", std::move(entries)},
                            {"truncated", listed.truncated}});
@@ -76,7 +68,7 @@ base::Result<Response> read(const Services& services, const Request& request) {
   const auto files = TRY(files_of(services, session));
   const std::string path = path_in_query(request, session.working_directory);
   auto opened = files.open(path);
-  if (!opened.ok() && opened.error().os_errno == EISDIR) return list(files, path);
+  if (!opened.ok() && opened.error().os_errno == EISDIR) return list_files(files, path);
   base::UniqueFd file = TRY(std::move(opened));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return Error::from_errno("fstat");
@@ -91,8 +83,8 @@ base::Result<Response> read(const Services& services, const Request& request) {
 
 using Archives = std::shared_ptr<mcp::http::FairBudget>;
 
-base::Result<Response> archive(const Services& services, const Archives& archives,
-                               const Request& request) {
+base::Result<Response> read_archive(const Services& services, const Archives& archives,
+                                    const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
   const auto files = TRY(files_of(services, session));
   Download download;
@@ -113,13 +105,13 @@ base::Result<Response> archive(const Services& services, const Archives& archive
 }
 
 // Holds what was sent, and where it is to go.
-struct Upload {
+struct UploadedFile {
   std::string path;
   const std::string* content = nullptr;
 };
 
-base::Result<Upload> upload_in(const Request& request) {
-  Upload upload{path_in_query(request, ""), nullptr};
+base::Result<UploadedFile> upload_in(const Request& request) {
+  UploadedFile upload{path_in_query(request, ""), nullptr};
   std::string filename;
   for (const Part& part : request.parts) {
     if (part.filename.empty() && part.name == "path") {
@@ -147,7 +139,7 @@ base::Result<Upload> upload_in(const Request& request) {
 
 base::Result<Response> write(const Services& services, const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
-  const Upload upload = TRY(upload_in(request));
+  const UploadedFile upload = TRY(upload_in(request));
   const std::size_t bytes = upload.content->size();
   if (bytes > kUploadBytesMax) {
     return refused_with_code(413, "the file has " + std::to_string(bytes) + " bytes, at most " +
@@ -168,32 +160,29 @@ base::Result<Response> write(const Services& services, const Request& request) {
 }
 
 }  // namespace
-}  // namespace sandbox_files
 
 std::vector<Route> sandbox_file_routes(const Services& services) {
-  Route reading = route_of({"GET", "/sandboxes/{id}/files",
-                            [&services](const Request& request, const Arguments&) {
-                              return sandbox_files::read(services, request);
-                            }},
-                           refused_with_code);
-  Route writing = route_of({"POST",
-                            "/sandboxes/{id}/files",
-                            [&services](const Request& request, const Arguments&) {
-                              return sandbox_files::write(services, request);
-                            },
-                            {},
-                            true},
-                           refused_with_code);
-  const auto archives = std::make_shared<mcp::http::FairBudget>(sandbox_files::kArchivesMost);
+  Route reading = route_of(
+      {"GET", "/sandboxes/{id}/files",
+       [&services](const Request& request, const Arguments&) { return read(services, request); }},
+      refused_with_code);
+  Route writing = route_of(
+      {"POST",
+       "/sandboxes/{id}/files",
+       [&services](const Request& request, const Arguments&) { return write(services, request); },
+       {},
+       true},
+      refused_with_code);
+  const auto archives = std::make_shared<mcp::http::FairBudget>(kArchivesMost);
   Route archive = route_of({"GET", "/sandboxes/{id}/archive",
                             [&services, archives](const Request& request, const Arguments&) {
-                              return sandbox_files::archive(services, archives, request);
+                              return read_archive(services, archives, request);
                             }},
                            refused_with_code);
   archive.work = Route::Work::kCall;
   reading.work = writing.work = Route::Work::kCall;
   writing.takes_parts = true;
-  writing.body_bytes = sandbox_files::kUploadBytesMax + sandbox_files::kFramingBytesMax;
+  writing.body_bytes = kUploadBytesMax + kFramingBytesMax;
   return {std::move(reading), std::move(writing), std::move(archive)};
 }
 

@@ -33,7 +33,6 @@ using nlohmann::json;
 using Type = Argument::Type;
 using Work = Route::Work;
 
-namespace sandboxes {
 namespace {
 
 constexpr std::int64_t kVariablesMax = 200;
@@ -52,7 +51,7 @@ base::Result<Response> answer_about(const Services& services, const sessions::Se
   return json_answer(200, value);
 }
 
-base::Result<Response> list(const Services& services, const Request& request) {
+base::Result<Response> list_sandboxes(const Services& services, const Request& request) {
   json all = json::array();
   for (const auto& state : TRY(services.states.list(request.principal.id, std::nullopt))) {
     all.push_back(sandbox_view(state));
@@ -60,12 +59,12 @@ base::Result<Response> list(const Services& services, const Request& request) {
   return json_answer(200, all);
 }
 
-base::Result<Response> look(const Services& services, const Request& request) {
+base::Result<Response> look_at_sandbox(const Services& services, const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
   return answer_about(services, TRY(services.states.state_of(session)), request.principal);
 }
 
-base::Result<Response> remove(const Services& services, const Request& request) {
+base::Result<Response> remove_sandbox(const Services& services, const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
   TRY(services.sessions.destroy(request.principal.id, session.id));
   return empty_answer();
@@ -83,7 +82,7 @@ base::Result<Response> resume(const Services& services, const Request& request) 
                       request.principal);
 }
 
-json shown(const Seen& seen) {
+json run_view_of(const Seen& seen) {
   const sandbox::Run& run = seen.run;
   json value = {{"processID", run.run_id},
                 {"status", name_of(run.status)},
@@ -115,12 +114,11 @@ base::Result<Response> run_process(const Services& services, const Request& requ
     const std::int64_t most = services.quotas.now().most_limits.run_seconds;
     run.timeout_seconds = std::min(run.timeout_seconds, most);
   }
-  return json_answer(200,
-                     shown(TRY(run_to_its_end(services, session, std::move(run), request.gone))));
+  return json_answer(
+      200, run_view_of(TRY(run_to_its_end(services, session, std::move(run), request.gone))));
 }
 
 }  // namespace
-}  // namespace sandboxes
 
 base::Result<sessions::Session> sandbox_of(const Services& services, const Request& request) {
   const std::string& id = request.parameters.at("id");
@@ -137,19 +135,18 @@ std::vector<Route> sandbox_routes(const Services& services) {
   const With with(services);
   const std::vector<Argument> process_body{
       {.name = "cmd", .required = true, .least = 1, .most = 4096},
-      {.name = "args", .type = Type::kStringList, .most = sandboxes::kArgumentsMax},
+      {.name = "args", .type = Type::kStringList, .most = kArgumentsMax},
       {.name = "cwd", .least = 1, .most = 4096},
-      {.name = "envVars", .type = Type::kStringMap, .most = sandboxes::kVariablesMax},
+      {.name = "envVars", .type = Type::kStringMap, .most = kVariablesMax},
       {.name = "timeout", .type = Type::kInteger, .least = 1, .most = sandbox::kRunSecondsMax}};
   std::vector<Operation> operations{
-      {"GET", "/sandboxes", with(sandboxes::list)},
+      {"GET", "/sandboxes", with(list_sandboxes)},
       {"POST", "/sandboxes", with(create_sandbox), creation_body(), true, Work::kCall},
-      {"GET", "/sandboxes/{id}", with(sandboxes::look)},
-      {"DELETE", "/sandboxes/{id}", with(sandboxes::remove), {}, true, Work::kCall},
-      {"POST", "/sandboxes/{id}/pause", with(sandboxes::pause), {}, true, Work::kCall},
-      {"POST", "/sandboxes/{id}/resume", with(sandboxes::resume), {}, true, Work::kCall},
-      {"POST", "/sandboxes/{id}/processes", with(sandboxes::run_process), process_body, true,
-       Work::kCall}};
+      {"GET", "/sandboxes/{id}", with(look_at_sandbox)},
+      {"DELETE", "/sandboxes/{id}", with(remove_sandbox), {}, true, Work::kCall},
+      {"POST", "/sandboxes/{id}/pause", with(pause), {}, true, Work::kCall},
+      {"POST", "/sandboxes/{id}/resume", with(resume), {}, true, Work::kCall},
+      {"POST", "/sandboxes/{id}/processes", with(run_process), process_body, true, Work::kCall}};
   std::vector<Route> routes = routes_of(std::move(operations), refused_with_code);
   for (auto&& of_files : {sandbox_file_routes(services), upload_routes_of(services)}) {
     routes.insert(routes.end(), of_files.begin(), of_files.end());

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "sessions/share_table.h"
+#include "sessions/store.h"
 #include "tools/api/download.h"
 #include "tools/api/json_answer.h"
 #include "tools/api/page/shared_css.h"
@@ -21,7 +22,6 @@ using mcp::http::Response;
 using mcp::http::Route;
 using nlohmann::json;
 
-namespace shared_files {
 namespace {
 
 constexpr const char* kPagePolicy =
@@ -121,15 +121,12 @@ Response file(const Request& request, sessions::Store& store, const share::FileS
 }
 
 }  // namespace
-}  // namespace shared_files
 
 std::vector<Route> shared_routes(sessions::Store& store, const share::FileShare& share) {
   Route of_page{"GET", "/shared/{id}", Route::Access::kPublic,
-                [&store](const Request& request) { return shared_files::page(request, store); }};
+                [&store](const Request& request) { return page(request, store); }};
   Route of_file{"GET", "/shared/{id}/{filename}", Route::Access::kPublic,
-                [&store, &share](const Request& request) {
-                  return shared_files::file(request, store, share);
-                }};
+                [&store, &share](const Request& request) { return file(request, store, share); }};
   Route removal{"DELETE", "/shared/{id}", Route::Access::kChanges,
                 [&share](const Request& request) {
                   const auto done = share.revoke(request.principal.id, request.parameters.at("id"));

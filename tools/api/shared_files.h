@@ -4,8 +4,11 @@
 #include <vector>
 
 #include "mcp/http/route.h"
-#include "sessions/store.h"
 #include "share/file_share.h"
+
+namespace sessions {
+class Store;
+}
 
 namespace tools::api {
 

@@ -29,19 +29,18 @@ using mcp::http::Request;
 using mcp::http::Response;
 using mcp::http::Route;
 
-namespace upload_routes {
 namespace {
 
 constexpr std::int64_t kBytesMax = static_cast<std::int64_t>(sandbox::files::kWriteBytesMax);
 constexpr const char* kVersion = "1.0.0";
 
-std::optional<std::int64_t> number_in(std::string_view text) {
+std::optional<std::int64_t> length_in(std::string_view text) {
   const auto number = base::number_of<std::int64_t>(text);
   return number && *number >= 0 ? number : std::nullopt;
 }
 
 // "path L3dvcms=,filename YS50eHQ=": keys and values in base64.
-std::string metadata_in(std::string_view header, std::string_view key) {
+std::string upload_metadata(std::string_view header, std::string_view key) {
   while (!header.empty()) {
     std::string_view one = header.substr(0, header.find(','));
     header.remove_prefix(std::min(header.size(), one.size() + 1));
@@ -53,13 +52,13 @@ std::string metadata_in(std::string_view header, std::string_view key) {
   return "";
 }
 
-std::string path_in(const Request& request) {
+std::string upload_path(const Request& request) {
   if (const auto asked = request.query.find("path"); asked != request.query.end()) {
     return asked->second;
   }
   const std::string_view metadata = request.header("Upload-Metadata");
-  const std::string path = metadata_in(metadata, "path");
-  return path.empty() ? metadata_in(metadata, "filename") : path;
+  const std::string path = upload_metadata(metadata, "path");
+  return path.empty() ? upload_metadata(metadata, "filename") : path;
 }
 
 Response answer_of(int status, const Upload& upload) {
@@ -76,7 +75,7 @@ Response answer_of(int status, const Upload& upload) {
 // it goes.
 constexpr std::size_t kFinishingMost = 4;
 
-struct Place {
+struct UploadPlace {
   sessions::Session session;
   Uploads uploads;
 };
@@ -86,10 +85,10 @@ std::shared_ptr<const void> room_to_finish(const std::string& principal_id) {
   return mcp::http::FairBudget::take(room, principal_id, 1);
 }
 
-base::Result<Place> place_of(const Services& services, const Request& request) {
+base::Result<UploadPlace> upload_place(const Services& services, const Request& request) {
   sessions::Session session = TRY(sandbox_of(services, request));
   Uploads uploads(sessions::SessionDirectory(services.config.state_directory, session.id));
-  return Place{std::move(session), std::move(uploads)};
+  return UploadPlace{std::move(session), std::move(uploads)};
 }
 
 // Takes room for an upload, or fails with kLimit. Unfinished uploads count as much as they are to
@@ -116,13 +115,13 @@ base::Status take_room(const Services& services, const sessions::Session& sessio
 
 // Puts a whole upload into the session. One that does not fit there stays, and an empty piece tries
 // again.
-base::Status finish(const Services& services, const Place& place, const Upload& upload) {
+base::Status finish(const Services& services, const UploadPlace& place, const Upload& upload) {
   const auto room = room_to_finish(place.session.principal_id);
   if (!room) {
     return base::error(Error::Kind::kUnavailable,
                        "other uploads are being put in place: send an empty piece again");
   }
-  const auto files = files_in(TRY(services.boxes.root_of(place.session)), place.session);
+  const auto files = TRY(files_of(services, place.session));
   const std::string content =
       TRY(base::read_at(upload.data.get(), 0, static_cast<std::size_t>(upload.length_bytes)));
   (void)TRY(write_into(services, place.session, files, upload.path, content,
@@ -131,9 +130,10 @@ base::Status finish(const Services& services, const Place& place, const Upload& 
   return base::done();
 }
 
-base::Result<Response> create(const Services& services, const Request& request, const Arguments&) {
-  const Place place = TRY(place_of(services, request));
-  const auto length = number_in(request.header("Upload-Length"));
+base::Result<Response> create_upload(const Services& services, const Request& request,
+                                     const Arguments&) {
+  const UploadPlace place = TRY(upload_place(services, request));
+  const auto length = length_in(request.header("Upload-Length"));
   if (!length) {
     return base::error(Error::Kind::kInvalid, "Upload-Length is missing: how many bytes it has");
   }
@@ -141,7 +141,7 @@ base::Result<Response> create(const Services& services, const Request& request, 
     return refused_with_code(413, "the file has " + std::to_string(*length) + " bytes, at most " +
                                       std::to_string(kBytesMax) + " are taken");
   }
-  const std::string path = path_in(request);
+  const std::string path = upload_path(request);
   if (path.empty()) {
     return base::error(Error::Kind::kInvalid,
                        "where it goes is missing: ?path=, or path in Upload-Metadata");
@@ -166,8 +166,9 @@ base::Result<Response> create(const Services& services, const Request& request, 
   return response;
 }
 
-base::Result<Response> look(const Services& services, const Request& request, const Arguments&) {
-  const Place place = TRY(place_of(services, request));
+base::Result<Response> look_at_upload(const Services& services, const Request& request,
+                                      const Arguments&) {
+  const UploadPlace place = TRY(upload_place(services, request));
   return answer_of(200, TRY(place.uploads.take(request.parameters.at("upload"))));
 }
 
@@ -175,9 +176,9 @@ base::Result<Response> append(const Services& services, const Request& request, 
   if (request.header("Content-Type") != "application/offset+octet-stream") {
     return refused_with_code(415, "a piece is application/offset+octet-stream");
   }
-  const Place place = TRY(place_of(services, request));
+  const UploadPlace place = TRY(upload_place(services, request));
   Upload upload = TRY(place.uploads.take(request.parameters.at("upload")));
-  const auto offset = number_in(request.header("Upload-Offset"));
+  const auto offset = length_in(request.header("Upload-Offset"));
   if (offset != upload.offset_bytes) {
     return base::error(Error::Kind::kConflict, "Upload-Offset must be " +
                                                    std::to_string(upload.offset_bytes) +
@@ -194,25 +195,25 @@ base::Result<Response> append(const Services& services, const Request& request, 
   return answer_of(204, upload);
 }
 
-base::Result<Response> remove(const Services& services, const Request& request, const Arguments&) {
-  const Place place = TRY(place_of(services, request));
+base::Result<Response> remove_upload(const Services& services, const Request& request,
+                                     const Arguments&) {
+  const UploadPlace place = TRY(upload_place(services, request));
   const Upload upload = TRY(place.uploads.take(request.parameters.at("upload")));
   place.uploads.remove(upload);
   return answer_of(204, upload);
 }
 
 }  // namespace
-}  // namespace upload_routes
 
 std::vector<Route> upload_routes_of(const Services& services) {
   constexpr auto kCall = Route::Work::kCall;
   const With with(services);
   constexpr const char* kOne = "/sandboxes/{id}/uploads/{upload}";
   std::vector<Operation> operations{
-      {"POST", "/sandboxes/{id}/uploads", with(upload_routes::create), {}, true, kCall},
-      {"GET", kOne, with(upload_routes::look), {}, false, kCall},
-      {"PATCH", kOne, with(upload_routes::append), {}, true, kCall},
-      {"DELETE", kOne, with(upload_routes::remove), {}, true, kCall}};
+      {"POST", "/sandboxes/{id}/uploads", with(create_upload), {}, true, kCall},
+      {"GET", kOne, with(look_at_upload), {}, false, kCall},
+      {"PATCH", kOne, with(append), {}, true, kCall},
+      {"DELETE", kOne, with(remove_upload), {}, true, kCall}};
   std::vector<Route> routes;
   for (Operation& operation : operations) {
     routes.push_back(route_of(std::move(operation), refused_with_code));

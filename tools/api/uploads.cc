@@ -28,7 +28,7 @@ constexpr const char* kAbout = ".json";
 constexpr const char* kLength = "length_bytes";
 constexpr std::size_t kAboutBytesMax = 64U << 10;
 
-Error no_such(const std::string& id) {
+Error no_such_upload(const std::string& id) {
   return base::error(Error::Kind::kNotFound,
                      "there is no upload " + id + ": it is over, or was left for a day");
 }
@@ -125,11 +125,11 @@ base::Result<Upload> Uploads::begin(const std::string& path, std::int64_t length
 }
 
 base::Result<Upload> Uploads::take(const std::string& id) const {
-  if (!base::is_short_id(id, kPrefix)) return no_such(id);
+  if (!base::is_short_id(id, kPrefix)) return no_such_upload(id);
   Upload upload;
   upload.id = id;
   auto data = base::open_file(AT_FDCWD, place_of(id), O_RDWR | O_NOFOLLOW);
-  if (!data.ok()) return data.error().os_errno == ENOENT ? no_such(id) : data.error();
+  if (!data.ok()) return data.error().os_errno == ENOENT ? no_such_upload(id) : data.error();
   upload.data = std::move(data).value();
   if (::flock(upload.data.get(), LOCK_EX | LOCK_NB) != 0) {
     return base::error(Error::Kind::kConflict, "another request sends a piece of this upload");

@@ -21,6 +21,7 @@
 #include "sessions/quotas.h"
 #include "sessions/readiness.h"
 #include "sessions/session_directory.h"
+#include "sessions/store.h"
 #include "sessions/upkeep_table.h"
 #include "tools/api/uploads.h"
 #include "tools/cli/commands.h"

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "sessions/network_journals.h"
 #include "sessions/network_table.h"
+#include "sessions/store.h"
 #include "tools/cli/commands.h"
 #include "tools/text_window.h"
 

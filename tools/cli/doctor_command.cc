@@ -12,6 +12,7 @@
 #include "sandbox/zygote.h"
 #include "sessions/certificates.h"
 #include "sessions/sessions.h"
+#include "sessions/store.h"
 #include "sessions/upkeep_table.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/doctor_proof.h"
@@ -75,7 +76,7 @@ Finding zygote_finding(Settings settings, bool has_python) {
     TRY(sandbox::wait_for_zygote(directory, kPatience));
     const auto session = TRY(app->services().sessions.create(app->principal_id(), {})).session;
     TRY(app->services().sessions.destroy(app->principal_id(), session.id));
-    return session.isolation.value_or("").find("forked from the zygote") != std::string::npos;
+    return session.isolation && session.isolation->python == sandbox::kForkedFromZygote;
   }();
   if (!proved.ok()) return {layer, Finding::State::kWeaker, without + proved.error().message, ""};
   if (!proved.value()) {

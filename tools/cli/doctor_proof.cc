@@ -86,7 +86,7 @@ class Prover {
 
   base::Result<BoxProof> prove() {
     BoxProof proof;
-    proof.isolation = session_.isolation.value_or("");
+    proof.isolation = session_.isolation.value_or(sandbox::Isolation());
     std::vector<base::Result<sessions::RunState>> started;
     for (const Trying& one : kTrials) started.push_back(start(one));
     for (std::size_t i = 0; i < started.size(); ++i) {
@@ -249,11 +249,9 @@ base::Result<BoxProof> prove_in_a_box(const Settings& settings) {
   return proof;
 }
 
-std::vector<Finding> limit_findings(const std::string& isolation) {
-  const auto parsed = base::parse_json(isolation);
-  const nlohmann::json told = parsed.ok() ? parsed.value() : nlohmann::json();
+std::vector<Finding> limit_findings(const sandbox::Isolation& isolation) {
   std::vector<Finding> findings;
-  for (const sandbox::Enforced& limit : sandbox::enforcement_of(told)) {
+  for (const sandbox::Enforced& limit : sandbox::enforcement_of(isolation)) {
     const bool hard = limit.level == sandbox::Level::kHard;
     std::string how = limit.holder;
     if (how.empty()) how = "nobody says who holds it";
@@ -264,7 +262,7 @@ std::vector<Finding> limit_findings(const std::string& isolation) {
     findings.push_back(
         {limit.limit, hard ? State::kGood : State::kWeaker, how, remedy_for(limit), limit.level});
   }
-  const std::string pause = told.is_object() ? base::string_or(told, "pause") : "";
+  const std::string& pause = isolation.pause;
   const bool frozen = pause.starts_with("cgroup");
   findings.push_back({"pause", frozen ? State::kGood : State::kWeaker,
                       frozen ? pause : "no freezer: SIGSTOP to every process",

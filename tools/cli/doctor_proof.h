@@ -7,14 +7,15 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sandbox/isolation.h"
 #include "sandbox/probe/probe.h"
 #include "tools/cli/settings.h"
 
 namespace tools::cli {
 
 struct BoxProof {
-  bool holds = false;     // the walls, as bash sees them from inside
-  std::string isolation;  // JSON, what the session's record says
+  bool holds = false;  // the walls, as bash sees them from inside
+  sandbox::Isolation isolation;
 
   struct Trial {
     bool works = false;
@@ -29,7 +30,7 @@ struct BoxProof {
 base::Result<BoxProof> prove_in_a_box(const Settings& settings);
 
 // One finding for each limit, and one for pausing.
-std::vector<sandbox::probe::Finding> limit_findings(const std::string& isolation);
+std::vector<sandbox::probe::Finding> limit_findings(const sandbox::Isolation& isolation);
 
 // Looking is one thing, trying another: what was tried in the box corrects what was seen.
 void correct(std::vector<sandbox::probe::Finding>& findings, const BoxProof& proof);

@@ -10,6 +10,7 @@
 #include "sessions/run_table.h"
 #include "sessions/runs.h"
 #include "sessions/sessions.h"
+#include "sessions/store.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/follow_run.h"
 #include "tools/cli/terminal.h"

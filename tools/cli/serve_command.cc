@@ -17,6 +17,7 @@
 #include "sessions/readiness.h"
 #include "sessions/run_table.h"
 #include "sessions/sessions.h"
+#include "sessions/store.h"
 #include "sessions/token_table.h"
 #include "tools/api/agentcop.h"
 #include "tools/api/e2b/e2b.h"

@@ -12,6 +12,7 @@
 #include "sessions/session_directory.h"
 #include "sessions/session_states.h"
 #include "sessions/sessions.h"
+#include "sessions/store.h"
 #include "sessions/upkeep_table.h"
 #include "tools/cli/commands.h"
 #include "tools/session_view.h"

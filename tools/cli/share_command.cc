@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "sessions/share_table.h"
+#include "sessions/store.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/terminal.h"
 

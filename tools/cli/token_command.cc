@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/random_id.h"
 #include "sessions/principal_table.h"
+#include "sessions/store.h"
 #include "sessions/token_table.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/logging.h"

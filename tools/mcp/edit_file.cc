@@ -203,7 +203,7 @@ base::Result<std::optional<Reply>> edit_once(const Services& services,
 // then read anew, and edited with that. Fails with kUnavailable after kAttemptsMax attempts.
 base::Result<Reply> edit(const Services& services, const sessions::Session& session,
                          const Arguments& arguments) {
-  const auto files = files_in(TRY(services.boxes.root_of(session)), session);
+  const auto files = TRY(files_of(services, session));
   const auto lock = services.boxes.lock_of_files(session);
   const std::lock_guard one_at_a_time(*lock);
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {

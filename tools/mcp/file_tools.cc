@@ -56,10 +56,6 @@ constexpr std::int64_t kContentMostBytes = 16 << 20;
 constexpr std::size_t kShownInADirectory = 200;
 constexpr std::int64_t kTypedBytes = 4096;  // that say what a file is
 
-base::Result<BoxFiles> files_of(const Services& services, const sessions::Session& session) {
-  return files_in(TRY(services.boxes.root_of(session)), session);
-}
-
 // As much of it as fits a result once it is printed as JSON.
 std::size_t fitting_bytes(const std::string& text) {
   std::size_t characters = 0;

@@ -150,7 +150,7 @@ mcp::Tool share_tool(const Services& services) {
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         const sessions::Session session =
             TRY(resolve(services, arguments, context, NewSession::kUseless)).session;
-        const auto files = files_in(TRY(services.boxes.root_of(session)), session);
+        const auto files = TRY(files_of(services, session));
         const Source source =
             TRY(open_source(services, files, arguments.text("path"), context.cancelled()));
         share::PublishRequest request;

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "sessions/share.h"
-#include "sessions/store.h"
 
 namespace tools {
 

@@ -12,7 +12,7 @@ using sandbox::enforcement_of;
 using sandbox::enforcement_to_json;
 
 TEST(Enforcement, EachLimitHasALevelInTheOrderOfTheTable) {
-  const auto levels = enforcement_of(json::object());
+  const auto levels = enforcement_of({});
   ASSERT_EQ(levels.size(), std::size(sandbox::kLimitRows));
   for (std::size_t i = 0; i < levels.size(); ++i) {
     EXPECT_STREQ(levels[i].limit, sandbox::kLimitRows[i].name);
@@ -20,19 +20,19 @@ TEST(Enforcement, EachLimitHasALevelInTheOrderOfTheTable) {
 }
 
 TEST(Enforcement, WhatTheKernelRefusesIsHard) {
-  const json told = enforcement_to_json(enforcement_of({{"memory", "cgroup v1"},
-                                                        {"processes", "cgroup v2"},
-                                                        {"cpus", "CPU affinity"},
-                                                        {"disk", "project quota"}}));
+  const json told = enforcement_to_json(enforcement_of({.memory = "cgroup v1",
+                                                        .processes = "cgroup v2",
+                                                        .cpus = "CPU affinity",
+                                                        .disk = "project quota"}));
   for (const auto& row : sandbox::kLimitRows) EXPECT_EQ(told[row.name], "hard") << row.name;
 }
 
 TEST(Enforcement, EachPartOfACgroupCountsByItself) {
   const json told =
-      enforcement_to_json(enforcement_of({{"memory", "watched, and an rlimit per process"},
-                                          {"processes", "rlimit"},
-                                          {"cpus", "cgroup v2"},
-                                          {"disk", "watched"}}));
+      enforcement_to_json(enforcement_of({.memory = "watched, and an rlimit per process",
+                                          .processes = "rlimit",
+                                          .cpus = "cgroup v2",
+                                          .disk = "watched"}));
   EXPECT_EQ(told, json({{"memory_mb", "watched"},
                         {"cpus", "hard"},
                         {"processes", "hard"},
@@ -45,17 +45,16 @@ TEST(Enforcement, EachPartOfACgroupCountsByItself) {
 
 TEST(Enforcement, AnRlimitHoldsEverybodyButTheHostsRoot) {
   const char* spared = "an rlimit, which the kernel spares root";
-  EXPECT_EQ(enforcement_to_json(enforcement_of({{"processes", spared}}))["processes"], "none");
+  EXPECT_EQ(enforcement_to_json(enforcement_of({.processes = spared}))["processes"], "none");
 }
 
 // A box may lie, but what nobody here knows promises nothing.
 TEST(Enforcement, UnknownWordsAreWorthNothing) {
-  for (const json& isolation :
-       {json(), json(7), json::array({"memory"}), json::object(),
-        json{{"memory", "cgroup v3"}, {"processes", 1}, {"cpus", nullptr}, {"disk", "hard"}}}) {
+  const sandbox::Isolation unknown{.memory = "cgroup v3", .disk = "hard"};
+  for (const sandbox::Isolation& isolation : {sandbox::Isolation(), unknown}) {
     const json told = enforcement_to_json(enforcement_of(isolation));
     for (const char* limit : {"memory_mb", "processes", "cpus", "disk_mb", "files"}) {
-      EXPECT_EQ(told[limit], "none") << isolation;
+      EXPECT_EQ(told[limit], "none") << isolation.memory;
     }
     EXPECT_EQ(told["open_files"], "hard") << "a box without that rlimit does not start";
   }

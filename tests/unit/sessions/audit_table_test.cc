@@ -9,6 +9,7 @@
 
 #include "base/random_id.h"
 #include "sessions/share_table.h"
+#include "sessions/store.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace sessions {

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "sessions/store.h"
 #include "tests/unit/sessions/store_fixture.h"
 #include "tests/unit/tools/fake_sandbox.h"
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "sessions/past_table.h"
+#include "sessions/store.h"
 #include "sessions/store_file.h"
 #include "tests/unit/sessions/store_fixture.h"
 

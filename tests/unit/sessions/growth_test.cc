@@ -17,6 +17,7 @@
 #include "sessions/session_table.h"
 #include "sessions/share_table.h"
 #include "sessions/sqlite.h"
+#include "sessions/store.h"
 #include "sessions/store_file.h"
 #include "sessions/token_table.h"
 #include "tests/unit/sessions/store_fixture.h"

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sessions/store.h"
 #include "tests/unit/sessions/services_fixture.h"
 
 namespace sessions {

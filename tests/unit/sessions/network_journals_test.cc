@@ -12,6 +12,7 @@
 #include "sandbox/network_journal.h"
 #include "sessions/network_table.h"
 #include "sessions/session_directory.h"
+#include "sessions/store.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace sessions {

@@ -19,6 +19,7 @@
 #include "sessions/network_table.h"
 #include "sessions/session_lists.h"
 #include "sessions/share_table.h"
+#include "sessions/store.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace sessions {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "sessions/store.h"
 #include "tests/unit/sessions/store_fixture.h"
 #include "tests/unit/tools/fake_sandbox.h"
 

@@ -14,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sessions/store.h"
 #include "tests/unit/sessions/store_fixture.h"
 #include "tests/unit/tools/fake_sandbox.h"
 

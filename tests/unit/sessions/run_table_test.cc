@@ -18,6 +18,7 @@
 #include "sessions/past_table.h"
 #include "sessions/session.h"
 #include "sessions/spare_table.h"
+#include "sessions/store.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace sessions {

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sessions/store.h"
 #include "tests/unit/sessions/services_fixture.h"
 
 namespace sessions {

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "sessions/store.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace sessions {

@@ -15,6 +15,7 @@
 
 #include "sandbox/session_lock.h"
 #include "sessions/service_parts.h"
+#include "sessions/store.h"
 #include "tests/unit/sessions/store_fixture.h"
 #include "tests/unit/tools/fake_sandbox.h"
 
@@ -44,7 +45,7 @@ class ServicesFixture : public StoreFixture {
       const std::lock_guard lock(mutex_);
       const auto said = said_.find(id);
       if (said == said_.end()) return;
-      const std::string isolation = std::exchange(told, said->second).isolation;
+      const sandbox::Isolation isolation = std::exchange(told, said->second).isolation;
       told.isolation = isolation;
     };
     sandbox_.hook_boxes(std::move(hooks));

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "sessions/patience.h"
+#include "sessions/store.h"
 #include "tests/unit/sessions/services_fixture.h"
 
 namespace sessions {

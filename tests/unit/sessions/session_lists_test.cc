@@ -10,6 +10,7 @@
 
 #include "sessions/past_table.h"
 #include "sessions/spare_table.h"
+#include "sessions/store.h"
 #include "sessions/store_file.h"
 #include "tests/unit/sessions/store_fixture.h"
 

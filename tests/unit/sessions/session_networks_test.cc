@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sessions/store.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace sessions {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sessions/store.h"
 #include "tests/unit/sessions/services_fixture.h"
 
 namespace sessions {

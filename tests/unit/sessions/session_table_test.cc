@@ -15,6 +15,7 @@
 #include "sessions/past_table.h"
 #include "sessions/session_lists.h"
 #include "sessions/share_table.h"
+#include "sessions/store.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace sessions {
@@ -256,7 +257,7 @@ TEST_F(SessionTableTest, BoxesAreClaimedWithinTheBoundOfTheirPrincipal) {
 
 TEST_F(SessionTableTest, AClaimMakesNothingOfADestroyedSession) {
   const Session destroyed = created_in(SessionStatus::kDestroyed);
-  (void)store_->sessions.claim_box(destroyed, 1000, destroyed.last_used_at + 5);
+  EXPECT_FALSE(store_->sessions.claim_box(destroyed, 1000, destroyed.last_used_at + 5).value());
   EXPECT_EQ(row_of(destroyed).status, SessionStatus::kDestroyed);
   EXPECT_EQ(row_of(destroyed).last_used_at, destroyed.last_used_at);
 }
@@ -438,9 +439,9 @@ TEST_F(SessionTableTest, TheOperatorHearsOfADeletionOnce) {
 TEST_F(SessionTableTest, WhatItsBoxHasToldIsItsAlone) {
   const Session one = created();
   const Session other = created();
-  ASSERT_TRUE(store_->sessions.set_isolation(one.id, "{\"a\":1}").ok());
-  ASSERT_TRUE(store_->sessions.set_isolation(one.id, "{\"a\":2}").ok());
-  EXPECT_EQ(row_of(one).isolation, "{\"a\":2}");
+  ASSERT_TRUE(store_->sessions.set_isolation(one.id, {.memory = "watched"}).ok());
+  ASSERT_TRUE(store_->sessions.set_isolation(one.id, {.memory = "cgroup v2"}).ok());
+  EXPECT_EQ(row_of(one).isolation, sandbox::Isolation{.memory = "cgroup v2"});
   EXPECT_FALSE(row_of(other).isolation);
 }
 

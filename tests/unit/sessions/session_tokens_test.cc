@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "sessions/session_table.h"
+#include "sessions/store.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace sessions {

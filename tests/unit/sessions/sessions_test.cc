@@ -15,6 +15,7 @@
 #include "sessions/session_lists.h"
 #include "sessions/session_table.h"
 #include "sessions/sqlite.h"
+#include "sessions/store.h"
 #include "tests/unit/sessions/services_fixture.h"
 
 namespace sessions {

@@ -11,6 +11,7 @@
 #include "sessions/session.h"
 #include "sessions/session_lists.h"
 #include "sessions/session_table.h"
+#include "sessions/store.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace sessions {

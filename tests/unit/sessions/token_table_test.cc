@@ -13,6 +13,7 @@
 
 #include "base/random_id.h"
 #include "sessions/migrations.h"
+#include "sessions/store.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace sessions {

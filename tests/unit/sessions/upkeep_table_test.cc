@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "sessions/store.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace sessions {

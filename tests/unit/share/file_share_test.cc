@@ -14,6 +14,7 @@
 #include "sessions/principal_table.h"
 #include "sessions/session_table.h"
 #include "sessions/share_table.h"
+#include "sessions/store.h"
 #include "share/file_share.h"
 #include "share/mime.h"
 

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/random_id.h"
 #include "sessions/principal_table.h"
+#include "sessions/store.h"
 #include "sessions/token_table.h"
 #include "tests/unit/mcp/auth/signing_key.h"
 #include "tools/authentication.h"

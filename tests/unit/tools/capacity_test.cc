@@ -10,6 +10,7 @@
 #include "sessions/session_state.h"
 #include "sessions/session_states.h"
 #include "sessions/sessions.h"
+#include "sessions/store.h"
 #include "tests/unit/tools/tools_fixture.h"
 #include "tools/api/json_answer.h"
 

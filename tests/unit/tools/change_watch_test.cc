@@ -13,6 +13,7 @@
 #include "sessions/manager.h"
 #include "sessions/principal_table.h"
 #include "sessions/sessions.h"
+#include "sessions/store.h"
 #include "tests/unit/tools/tools_fixture.h"
 #include "tools/mcp/change_watch.h"
 

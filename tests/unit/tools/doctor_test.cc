@@ -82,9 +82,11 @@ TEST(Doctor, APackageThatIsThereAndCannotBeImportedIsNamedWithTheReason) {
 }
 
 TEST(Doctor, EachLimitIsOneFindingWithItsLevel) {
-  const auto findings = tools::cli::limit_findings(
-      R"({"memory": "watched, and an rlimit per process", "processes": "rlimit",
-          "cpus": "cgroup v2", "disk": "watched", "pause": "SIGSTOP"})");
+  const auto findings = tools::cli::limit_findings({.memory = "watched, and an rlimit per process",
+                                                    .processes = "rlimit",
+                                                    .cpus = "cgroup v2",
+                                                    .pause = "SIGSTOP",
+                                                    .disk = "watched"});
   ASSERT_EQ(findings.size(), std::size(sandbox::kLimitRows) + 1);
   for (const Finding& finding : findings) {
     EXPECT_EQ(finding.state == State::kGood, finding.remedy.empty()) << finding.layer;
@@ -101,11 +103,9 @@ TEST(Doctor, EachLimitIsOneFindingWithItsLevel) {
 }
 
 TEST(Doctor, ARecordThatSaysNothingPromisesNothing) {
-  for (const char* isolation : {"", "null", "[]", "{"}) {
-    const auto findings = tools::cli::limit_findings(isolation);
-    EXPECT_EQ(findings[0].level, Level::kNone) << isolation;
-    EXPECT_EQ(findings[0].state, State::kWeaker) << isolation;
-  }
+  const auto findings = tools::cli::limit_findings({});
+  EXPECT_EQ(findings[0].level, Level::kNone);
+  EXPECT_EQ(findings[0].state, State::kWeaker);
 }
 
 }  // namespace

@@ -78,8 +78,7 @@ class FakeBox final : public Box {
   base::Status end_context(const std::string&) override { return ask("end_context"); }
   base::Result<BoxStatus> status() override {
     BoxStatus status;
-    status.isolation =
-        base::print_json(nlohmann::json{{"host_folders", folders_to_json(folders_)}});
+    status.isolation.host_folders = folders_;
     TRY(ask("status"));
     if (hooks_.tell) hooks_.tell(session_id_, status);
     if (hooks_.status) TRY(hooks_.status(status));

@@ -15,6 +15,7 @@
 #include "sessions/session.h"
 #include "sessions/session_options.h"
 #include "sessions/sessions.h"
+#include "sessions/store.h"
 #include "tests/unit/tools/fake_sandbox.h"
 #include "tools/session_wishes.h"
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sessions/principal_table.h"
+#include "sessions/store.h"
 #include "tests/unit/tools/caller.h"
 #include "tests/unit/tools/tools_fixture.h"
 

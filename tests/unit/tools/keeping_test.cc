@@ -18,6 +18,7 @@
 #include "sessions/session.h"
 #include "sessions/session_table.h"
 #include "sessions/session_time.h"
+#include "sessions/store.h"
 #include "sessions/upkeep_table.h"
 #include "tests/unit/tools/tools_fixture.h"
 

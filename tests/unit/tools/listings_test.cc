@@ -12,6 +12,7 @@
 #include "sessions/run_table.h"
 #include "sessions/session.h"
 #include "sessions/session_table.h"
+#include "sessions/store.h"
 #include "tests/unit/tools/tools_fixture.h"
 #include "tools/mcp/change_watch.h"
 #include "tools/mcp/run_tasks.h"

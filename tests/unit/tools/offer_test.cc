@@ -9,6 +9,7 @@
 #include "mcp/server.h"
 #include "sessions/manager.h"
 #include "sessions/manager_config.h"
+#include "sessions/store.h"
 #include "tests/unit/tools/fake_sandbox.h"
 #include "tools/tools.h"
 

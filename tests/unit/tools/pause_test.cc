@@ -11,6 +11,7 @@
 #include "sessions/session.h"
 #include "sessions/session_table.h"
 #include "sessions/sessions.h"
+#include "sessions/store.h"
 #include "tests/unit/tools/caller.h"
 #include "tests/unit/tools/tools_fixture.h"
 

@@ -10,6 +10,7 @@
 #include "sessions/run_table.h"
 #include "sessions/session_lists.h"
 #include "sessions/share_table.h"
+#include "sessions/store.h"
 #include "tests/unit/tools/caller.h"
 #include "tests/unit/tools/tools_fixture.h"
 #include "tools/scopes.h"

@@ -27,6 +27,7 @@
 #include "sessions/session_state.h"
 #include "sessions/session_table.h"
 #include "sessions/sessions.h"
+#include "sessions/store.h"
 #include "tests/unit/tools/tools_fixture.h"
 
 namespace {

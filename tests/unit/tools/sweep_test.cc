@@ -15,6 +15,7 @@
 #include "sessions/session.h"
 #include "sessions/session_table.h"
 #include "sessions/share_table.h"
+#include "sessions/store.h"
 #include "tests/unit/tools/tools_fixture.h"
 
 namespace {

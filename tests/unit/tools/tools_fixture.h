@@ -14,6 +14,7 @@
 
 #include "sessions/manager.h"
 #include "sessions/manager_config.h"
+#include "sessions/store.h"
 #include "tests/unit/tools/fake_sandbox.h"
 #include "tools/mcp/tool_kit.h"
 

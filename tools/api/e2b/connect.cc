@@ -54,7 +54,9 @@ const char* code_of(const Error& error) {
   return "internal";
 }
 
-json shown(const Error& error) { return {{"code", code_of(error)}, {"message", error.message}}; }
+json error_view(const Error& error) {
+  return {{"code", code_of(error)}, {"message", error.message}};
+}
 
 // The one message of a request.
 base::Result<json> message_in(const Request& request) {
@@ -127,7 +129,7 @@ const sessions::Session* identified_in(const Request& request) {
 }  // namespace
 
 Response refused(const Error& error) {
-  return with_retry_after(error, json_answer(status_of(error), shown(error)));
+  return with_retry_after(error, json_answer(status_of(error), error_view(error)));
 }
 
 bool names_sandbox(const Request& request) {
@@ -193,7 +195,7 @@ Route client_stream(
     }();
     // As a stream of one message and the end.
     json last = json::object();
-    if (!answered.ok()) last["error"] = shown(answered.error());
+    if (!answered.ok()) last["error"] = error_view(answered.error());
     Response response;
     response.content_type = "application/connect+json";
     if (answered.ok()) response.body = enveloped(0, answered.value());
@@ -221,7 +223,7 @@ Route server_stream(const Services& services, const char* path,
         return stream({request, session, message, gone}, send);
       }();
       json last = json::object();
-      if (!ended.ok()) last["error"] = shown(ended.error());
+      if (!ended.ok()) last["error"] = error_view(ended.error());
       (void)out->send_patiently(enveloped(kEndOfStream, last));
       out->close();
     };

@@ -15,7 +15,6 @@
 #include "mcp/http/message.h"
 #include "mcp/http/route.h"
 #include "sessions/session.h"
-#include "sessions/store.h"
 #include "tools/tools.h"
 
 namespace tools::api::e2b {

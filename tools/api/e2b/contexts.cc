@@ -22,13 +22,12 @@ using mcp::http::Route;
 using nlohmann::json;
 using sandbox::Language;
 
-namespace contexts {
 namespace {
 
 constexpr std::string_view kSharedPrefix = "default-";
 constexpr std::int64_t kStartSeconds = 60;
 
-json shown(const std::string& id, Language language, const std::string& directory) {
+json context_view(const std::string& id, Language language, const std::string& directory) {
   return {{"id", id}, {"language", name_of(language)}, {"cwd", directory}};
 }
 
@@ -38,16 +37,18 @@ std::map<std::string, sandbox::RunContext> contexts_of(const Services& services,
   return box.ok() ? box.value().contexts : std::map<std::string, sandbox::RunContext>();
 }
 
-base::Result<Response> list(const Services& services, const Request& request, const Arguments&) {
+base::Result<Response> list_contexts(const Services& services, const Request& request,
+                                     const Arguments&) {
   const sessions::Session session = TRY(session_of(services, request));
   json all = json::array();
   for (const Language language : {Language::kPython, Language::kJavaScript, Language::kBash}) {
-    all.push_back(
-        shown(std::string(kSharedPrefix) + name_of(language), language, session.working_directory));
+    all.push_back(context_view(std::string(kSharedPrefix) + name_of(language), language,
+                               session.working_directory));
   }
   for (const auto& [id, context] : contexts_of(services, session)) {
     const std::string& own = context.directory;
-    all.push_back(shown(id, context.language, own.empty() ? session.working_directory : own));
+    all.push_back(
+        context_view(id, context.language, own.empty() ? session.working_directory : own));
   }
   return json_answer(200, all);
 }
@@ -60,8 +61,8 @@ std::string nothing_in(Language language) {
 }
 
 // With a run of nothing: whoever asks hears now when its directory is not there.
-base::Result<Response> create(const Services& services, const Request& request,
-                              const Arguments& given) {
+base::Result<Response> create_context(const Services& services, const Request& request,
+                                      const Arguments& given) {
   const sessions::Session session = TRY(session_of(services, request));
   sandbox::RunRequest run;
   run.language = TRY(language_named(given.text("language")));
@@ -75,14 +76,15 @@ base::Result<Response> create(const Services& services, const Request& request,
   const auto ended =
       TRY(services.runs.wait(session.principal_id, started.run.run_id, options, services.draining));
   if (ended.run.status == sandbox::RunStatus::kCompleted) {
-    return json_answer(200, shown(run.context, run.language, run.directory));
+    return json_answer(200, context_view(run.context, run.language, run.directory));
   }
   (void)services.boxes.end_context(session, run.context);
   return base::error(Error::Kind::kInvalid, ended.run.error ? ended.run.error->message
                                                             : "the context did not start in time");
 }
 
-base::Result<Response> remove(const Services& services, const Request& request, const Arguments&) {
+base::Result<Response> remove_context(const Services& services, const Request& request,
+                                      const Arguments&) {
   const sessions::Session session = TRY(session_of(services, request));
   const CodeContext context =
       TRY(context_named(services, session, request.parameters.at("context")));
@@ -94,7 +96,8 @@ base::Result<Response> remove(const Services& services, const Request& request, 
   return empty_answer();
 }
 
-base::Result<Response> restart(const Services& services, const Request& request, const Arguments&) {
+base::Result<Response> restart_context(const Services& services, const Request& request,
+                                       const Arguments&) {
   const sessions::Session session = TRY(session_of(services, request));
   const CodeContext context =
       TRY(context_named(services, session, request.parameters.at("context")));
@@ -117,7 +120,6 @@ base::Result<Response> restart(const Services& services, const Request& request,
 }
 
 }  // namespace
-}  // namespace contexts
 
 base::Result<Language> language_named(const std::string& name) {
   if (name.empty()) return Language::kPython;
@@ -131,11 +133,11 @@ base::Result<Language> language_named(const std::string& name) {
 
 base::Result<CodeContext> context_named(const Services& services, const sessions::Session& session,
                                         const std::string& id) {
-  if (id.starts_with(contexts::kSharedPrefix)) {
-    const Language language = TRY(language_named(id.substr(contexts::kSharedPrefix.size())));
+  if (id.starts_with(kSharedPrefix)) {
+    const Language language = TRY(language_named(id.substr(kSharedPrefix.size())));
     return CodeContext{language, ""};
   }
-  const auto all = contexts::contexts_of(services, session);
+  const auto all = contexts_of(services, session);
   const auto found = all.find(id);
   if (found != all.end()) {
     // A context of TypeScript is one of JavaScript's interpreter, and its name says which it is.
@@ -150,15 +152,15 @@ std::vector<Route> context_routes(const Services& services) {
   using Work = Route::Work;
   const With with(services);
   std::vector<Operation> operations{
-      {"GET", "/contexts", with(contexts::list), {}, false, Work::kCall},
+      {"GET", "/contexts", with(list_contexts), {}, false, Work::kCall},
       {"POST",
        "/contexts",
-       with(contexts::create),
+       with(create_context),
        {{.name = "language", .most = 100}, {.name = "cwd", .most = 4096}},
        true,
        Work::kCall},
-      {"DELETE", "/contexts/{context}", with(contexts::remove), {}, true, Work::kCall},
-      {"POST", "/contexts/{context}/restart", with(contexts::restart), {}, true, Work::kCall}};
+      {"DELETE", "/contexts/{context}", with(remove_context), {}, true, Work::kCall},
+      {"POST", "/contexts/{context}/restart", with(restart_context), {}, true, Work::kCall}};
   std::vector<Route> routes;
   for (Operation& operation : operations) {
     Route route = route_of(std::move(operation), refused_with_code);

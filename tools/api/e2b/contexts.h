@@ -9,7 +9,6 @@
 #include "mcp/http/route.h"
 #include "sandbox/run.h"
 #include "sessions/session.h"
-#include "sessions/store.h"
 #include "tools/tools.h"
 
 namespace tools::api::e2b {

@@ -34,13 +34,12 @@ using nlohmann::json;
 using Type = Argument::Type;
 using Work = Route::Work;
 
-namespace control {
 namespace {
 
 constexpr std::chrono::milliseconds kMeasuredFor{100};
 // Never shortens what it has.
-base::Result<Response> connect(const Services& services, const Request& request,
-                               const Arguments& body) {
+base::Result<Response> connect_sandbox(const Services& services, const Request& request,
+                                       const Arguments& body) {
   const sessions::Session session = TRY(sandbox_of(services, request));
   const std::int64_t seconds = body.integer("timeout", 0);
   const auto over = sessions::ends_at_ms(session);
@@ -126,7 +125,6 @@ base::Result<Response> change_network(const Services& services, const Request& r
 }
 
 }  // namespace
-}  // namespace control
 
 std::vector<Route> control_routes(const Services& services) {
   const With with(services);
@@ -140,13 +138,13 @@ std::vector<Route> control_routes(const Services& services) {
   std::vector<Operation> operations{
       {"POST", "/v2/sandboxes", with(create_sandbox), creation_body(), true, Work::kCall},
       {"GET", "/v2/sandboxes", with(list_sandboxes)},
-      {"POST", "/sandboxes/{id}/timeout", with(control::set_timeout), timeout_body(true), true},
-      {"GET", "/snapshots", with(control::no_snapshots_there)},
-      {"POST", "/sandboxes/{id}/snapshots", with(control::no_snapshots), {}, true},
-      {"POST", "/sandboxes/{id}/fork", with(control::no_snapshots), {}, true},
+      {"POST", "/sandboxes/{id}/timeout", with(set_timeout), timeout_body(true), true},
+      {"GET", "/snapshots", with(no_snapshots_there)},
+      {"POST", "/sandboxes/{id}/snapshots", with(no_snapshots), {}, true},
+      {"POST", "/sandboxes/{id}/fork", with(no_snapshots), {}, true},
       {"PUT",
        "/sandboxes/{id}/network",
-       with(control::change_network),
+       with(change_network),
        {{.name = "allowOut", .type = Type::kStringList, .most = 1000},
         {.name = "denyOut", .type = Type::kStringList, .most = 1000},
         {.name = "dnsServers", .type = Type::kStringList, .most = 100},
@@ -155,10 +153,10 @@ std::vector<Route> control_routes(const Services& services) {
         {.name = "egressProxy", .type = Type::kObject}},
        true,
        Work::kCall},
-      {"GET", "/sandboxes/{id}/metrics", with(control::metrics), {}, false, Work::kCall},
-      {"POST", "/sandboxes/{id}/connect", with(control::connect), timeout_body(false), true,
+      {"GET", "/sandboxes/{id}/metrics", with(metrics), {}, false, Work::kCall},
+      {"POST", "/sandboxes/{id}/connect", with(connect_sandbox), timeout_body(false), true,
        Work::kCall},
-      {"POST", "/v2/sandboxes/{id}/connect", with(control::connect), timeout_body(false), true,
+      {"POST", "/v2/sandboxes/{id}/connect", with(connect_sandbox), timeout_body(false), true,
        Work::kCall}};
   return routes_of(std::move(operations), refused_with_code);
 }

@@ -28,6 +28,7 @@
 #include "tools/api/e2b/signed_search.h"
 #include "tools/api/json_answer.h"
 #include "tools/api/process.h"
+#include "tools/api/sandbox_files.h"
 #include "tools/session_files.h"
 #include "tools/text_window.h"
 
@@ -41,16 +42,13 @@ using mcp::http::Route;
 using nlohmann::json;
 using sandbox::files::BoxFiles;
 
-namespace filesystem {
 namespace {
 
-constexpr std::size_t kUploadBytesMax = sandbox::files::kWriteBytesMax;
-constexpr std::size_t kFramingBytesMax = std::size_t{1} << 20;
 constexpr std::int64_t kKernelReadSeconds = 2;
 constexpr std::size_t kKernelReadBytes = std::size_t{1} << 20;
 constexpr std::int64_t kChangeSeconds = 60;  // for what removes and moves
 
-base::Result<std::string> path_in(const RpcCall& call, const char* name) {
+base::Result<std::string> path_of_call(const RpcCall& call, const char* name) {
   const json value = call.message.value(name, json());
   if (value.is_string() && !value.get_ref<const std::string&>().empty()) {
     return absolute_path(call.session, value.get<std::string>());
@@ -58,19 +56,15 @@ base::Result<std::string> path_in(const RpcCall& call, const char* name) {
   return base::error(Error::Kind::kInvalid, std::string(name) + " is missing");
 }
 
-base::Result<BoxFiles> files_of(const Services& services, const sessions::Session& session) {
-  return files_in(TRY(services.boxes.root_of(session)), session);
-}
-
-base::Result<json> stat(const Services& services, const RpcCall& call) {
-  const std::string path = TRY(path_in(call, "path"));
+base::Result<json> stat_entry(const Services& services, const RpcCall& call) {
+  const std::string path = TRY(path_of_call(call, "path"));
   const auto files = TRY(files_of(services, call.session));
   const json found = TRY(entry_at(files, path));
   return json{{"entry", found}};
 }
 
-base::Result<json> list(const Services& services, const RpcCall& call) {
-  const std::string path = TRY(path_in(call, "path"));
+base::Result<json> list_directory(const Services& services, const RpcCall& call) {
+  const std::string path = TRY(path_of_call(call, "path"));
   const auto files = TRY(files_of(services, call.session));
   const json depth = call.message.value("depth", json(1));
   sandbox::files::ListOptions options;
@@ -90,7 +84,7 @@ base::Result<json> list(const Services& services, const RpcCall& call) {
 }
 
 base::Result<json> make_dir(const Services& services, const RpcCall& call) {
-  const std::string path = TRY(path_in(call, "path"));
+  const std::string path = TRY(path_of_call(call, "path"));
   const auto files = TRY(files_of(services, call.session));
   if (entry_at(files, path).ok()) {
     return base::error(Error::Kind::kConflict, path + " is there already");
@@ -113,16 +107,16 @@ base::Status change(const Services& services, const RpcCall& call,
   return base::error(Error::Kind::kInvalid, seen.errors.empty() ? "it failed" : seen.errors);
 }
 
-base::Result<json> remove(const Services& services, const RpcCall& call) {
-  const std::string path = TRY(path_in(call, "path"));
+base::Result<json> remove_entry(const Services& services, const RpcCall& call) {
+  const std::string path = TRY(path_of_call(call, "path"));
   const auto files = TRY(files_of(services, call.session));
   TRY(change(services, call, {"rm", "-r", "-f", "--", path}));
   return json::object();
 }
 
-base::Result<json> move(const Services& services, const RpcCall& call) {
-  const std::string source = TRY(path_in(call, "source"));
-  const std::string destination = TRY(path_in(call, "destination"));
+base::Result<json> move_entry(const Services& services, const RpcCall& call) {
+  const std::string source = TRY(path_of_call(call, "source"));
+  const std::string destination = TRY(path_of_call(call, "destination"));
   const auto files = TRY(files_of(services, call.session));
   (void)TRY(entry_at(files, source));
   TRY(change(services, call, {"mv", "-T", "--", source, destination}));
@@ -190,7 +184,7 @@ base::Result<Response> download(const Services& services, const Request& request
 
 // Returns the metadata that goes with each file of an upload: the headers X-Metadata-NAME. Fails
 // with kInvalid for a name that is empty or too long.
-base::Result<sandbox::files::Attributes> metadata_in(const Request& request) {
+base::Result<sandbox::files::Attributes> metadata_headers(const Request& request) {
   constexpr std::string_view kHeader = "x-metadata-";
   constexpr std::size_t kNameBytesMax = 255;  // XATTR_NAME_MAX
   sandbox::files::Attributes metadata;
@@ -219,7 +213,7 @@ base::Result<Response> upload(const Services& services, const Request& request) 
     sent.emplace_back(path.empty() ? part.filename : path, &part.content);
   }
   if (request.parts.empty()) sent.emplace_back(path, &request.body);
-  const auto metadata = TRY(metadata_in(request));
+  const auto metadata = TRY(metadata_headers(request));
   json written = json::array();
   for (const auto& [where, content] : sent) {
     if (where.empty()) return base::error(Error::Kind::kInvalid, "path is missing");
@@ -235,8 +229,8 @@ base::Result<Response> upload(const Services& services, const Request& request) 
   return json_answer(200, written);
 }
 
-std::optional<mcp::auth::Challenge> identify(const Services& services, SignedSearch& search,
-                                             Request& head) {
+std::optional<mcp::auth::Challenge> identify_signed(const Services& services, SignedSearch& search,
+                                                    Request& head) {
   if (head.query.contains("signature") && !names_sandbox(head)) {
     auto found = search.find(services, head);
     if (!found.ok()) {
@@ -254,7 +248,9 @@ Route file_route(const Services& services, const std::shared_ptr<SignedSearch>& 
   route.method = method;
   route.path = "/files";
   route.access = Route::Access::kPublic;
-  route.identify = [&services, search](Request& head) { return identify(services, *search, head); };
+  route.identify = [&services, search](Request& head) {
+    return identify_signed(services, *search, head);
+  };
   route.refusal = refused_with_code;
   route.work = Route::Work::kCall;
   route.takes_parts = true;
@@ -267,34 +263,30 @@ Route file_route(const Services& services, const std::shared_ptr<SignedSearch>& 
   return route;
 }
 
-Response health(const Services& services, const Request& request) {
+Response answer_health(const Services& services, const Request& request) {
   const auto session = session_of(services, request);
   const bool runs = session.ok() && !services.states.sleeps(session.value());
   return runs ? empty_answer() : refused_with_code(502, "the sandbox does not run");
 }
 
 }  // namespace
-}  // namespace filesystem
 
 std::vector<Route> filesystem_routes(const Services& services) {
   const auto with = [&services](auto function) {
     return [&services, function](const RpcCall& call) { return function(services, call); };
   };
   const auto search = std::make_shared<SignedSearch>();
-  Route health{"GET", "/health", Route::Access::kPublic, [&services](const Request& request) {
-                 return filesystem::health(services, request);
-               }};
+  Route health{"GET", "/health", Route::Access::kPublic,
+               [&services](const Request& request) { return answer_health(services, request); }};
   health.body_bytes = 0;
-  return {
-      unary(services, "/filesystem.Filesystem/Stat", with(filesystem::stat)),
-      unary(services, "/filesystem.Filesystem/ListDir", with(filesystem::list)),
-      unary(services, "/filesystem.Filesystem/MakeDir", with(filesystem::make_dir)),
-      unary(services, "/filesystem.Filesystem/Remove", with(filesystem::remove),
-            Route::Work::kCall),
-      unary(services, "/filesystem.Filesystem/Move", with(filesystem::move), Route::Work::kCall),
-      filesystem::file_route(services, search, "GET", filesystem::download),
-      filesystem::file_route(services, search, "POST", filesystem::upload),
-      std::move(health)};
+  return {unary(services, "/filesystem.Filesystem/Stat", with(stat_entry)),
+          unary(services, "/filesystem.Filesystem/ListDir", with(list_directory)),
+          unary(services, "/filesystem.Filesystem/MakeDir", with(make_dir)),
+          unary(services, "/filesystem.Filesystem/Remove", with(remove_entry), Route::Work::kCall),
+          unary(services, "/filesystem.Filesystem/Move", with(move_entry), Route::Work::kCall),
+          file_route(services, search, "GET", download),
+          file_route(services, search, "POST", upload),
+          std::move(health)};
 }
 
 }  // namespace tools::api::e2b

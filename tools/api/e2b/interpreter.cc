@@ -35,10 +35,9 @@ using mcp::http::Route;
 using nlohmann::json;
 using sessions::RunState;
 
-namespace interpreter {
 namespace {
 
-constexpr std::size_t kBodyBytesMax = std::size_t{2} * sandbox::kCodeBytesMax;
+constexpr std::size_t kExecuteBytesMax = std::size_t{2} * sandbox::kCodeBytesMax;
 constexpr std::size_t kImageBytesMax = std::size_t{16} << 20;
 
 struct Cell {
@@ -101,7 +100,7 @@ bool is_figure(const json& output) {
 }
 
 // In the shape of a Jupyter display, and their charts.
-json result_of(const Services& services, const RunState& state, const json& output) {
+json result_event(const Services& services, const RunState& state, const json& output) {
   json result = {{"type", "result"}, {"is_main_result", output.value("is_main_result", false)}};
   for (const char* format : {"text", "html", "markdown", "latex", "json"}) {
     if (output.contains(format)) result[format] = output[format];
@@ -178,7 +177,7 @@ void execute(const Services& services, const Cell& cell, RunState state,
   const sandbox::Run last = has_ended ? followed.value().state.run : sandbox::Run();
   if (!ended_by_itself(last) && has_gone(services, cell.session)) return out->break_off();
   for (const json& output : last.outputs) {
-    (void)send(result_of(services, followed.value().state, output));
+    (void)send(result_event(services, followed.value().state, output));
   }
   if (last.error) (void)send(error_of(*last.error));
   if (!has_ended) {
@@ -191,7 +190,7 @@ void execute(const Services& services, const Cell& cell, RunState state,
   out->close();
 }
 
-Response start(const Services& services, const Request& request) {
+Response start_execution(const Services& services, const Request& request) {
   auto begun = [&]() -> base::Result<std::pair<Cell, RunState>> {
     Cell cell = TRY(cell_in(services, request));
     auto state = TRY(services.runs.start(cell.session, cell.run));
@@ -211,7 +210,6 @@ Response start(const Services& services, const Request& request) {
 }
 
 }  // namespace
-}  // namespace interpreter
 
 std::vector<Route> interpreter_routes(const Services& services) {
   Route execute;
@@ -221,9 +219,9 @@ std::vector<Route> interpreter_routes(const Services& services) {
   execute.identify = identified_by(services, session_of);
   execute.refusal = refused_with_code;
   execute.work = Route::Work::kCall;
-  execute.body_bytes = interpreter::kBodyBytesMax;
+  execute.body_bytes = kExecuteBytesMax;
   execute.answer = [&services](const Request& request) {
-    return interpreter::start(services, request);
+    return start_execution(services, request);
   };
   std::vector<Route> routes = context_routes(services);
   routes.push_back(std::move(execute));

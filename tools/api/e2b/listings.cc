@@ -33,7 +33,6 @@ using mcp::http::Response;
 using mcp::http::Route;
 using nlohmann::json;
 
-namespace listings {
 namespace {
 
 constexpr std::int64_t kRunsMost = 100;
@@ -145,13 +144,12 @@ base::Result<Response> templates(const Services& services, const Request& /*requ
 }
 
 }  // namespace
-}  // namespace listings
 
 std::vector<Route> listing_routes(const Services& services) {
   const With with(services);
   std::vector<Operation> operations{
-      {"GET", "/sandboxes/{id}/logs", with(listings::logs), {}, false, Route::Work::kCall},
-      {"GET", "/templates", with(listings::templates)}};
+      {"GET", "/sandboxes/{id}/logs", with(logs), {}, false, Route::Work::kCall},
+      {"GET", "/templates", with(templates)}};
   return routes_of(std::move(operations), refused_with_code);
 }
 

@@ -33,7 +33,6 @@ using mcp::http::Route;
 using nlohmann::json;
 using sessions::RunState;
 
-namespace process {
 namespace {
 
 constexpr std::int64_t kRunsLooked = 100;
@@ -146,7 +145,7 @@ std::int64_t seconds_of(const mcp::http::Request& request) {
   return seconds <= sandbox::kRunSecondsMax ? seconds : 0;
 }
 
-base::Status start(const Services& services, const RpcCall& call, const Send& send) {
+base::Status start_process(const Services& services, const RpcCall& call, const Send& send) {
   const json process = call.message.value("process", json::object());
   sandbox::RunRequest run = TRY(request_of(process));
   run.timeout_seconds = seconds_of(call.request);
@@ -197,7 +196,7 @@ base::Result<RunState> find(const Services& services, const RpcCall& call, const
   return base::error(Error::Kind::kNotFound, "there is no such process");
 }
 
-base::Result<json> list(const Services& services, const RpcCall& call) {
+base::Result<json> list_processes(const Services& services, const RpcCall& call) {
   json processes = json::array();
   const auto state = TRY(services.states.state_of(call.session));
   for (const sandbox::Run& run : state.active) {
@@ -219,7 +218,7 @@ base::Result<json> send_signal(const Services& services, const RpcCall& call) {
   return json::object();
 }
 
-base::Status connect(const Services& services, const RpcCall& call, const Send& send) {
+base::Status connect_process(const Services& services, const RpcCall& call, const Send& send) {
   RunState state = TRY(find(services, call, call.message));
   const json kept = kept_of(services, call.session, state.run.run_id);
   return stream_of(services, call, std::move(state),
@@ -281,7 +280,6 @@ base::Result<json> update(const Services& services, const RpcCall& call) {
 }
 
 }  // namespace
-}  // namespace process
 
 std::vector<Route> process_routes(const Services& services) {
   const auto with = [&services](auto function) {
@@ -289,21 +287,21 @@ std::vector<Route> process_routes(const Services& services) {
   };
   return {server_stream(services, "/process.Process/Start",
                         [&services](const RpcCall& call, const Send& send) {
-                          return process::start(services, call, send);
+                          return start_process(services, call, send);
                         }),
           server_stream(services, "/process.Process/Connect",
                         [&services](const RpcCall& call, const Send& send) {
-                          return process::connect(services, call, send);
+                          return connect_process(services, call, send);
                         }),
-          unary(services, "/process.Process/List", with(process::list)),
-          unary(services, "/process.Process/SendSignal", with(process::send_signal)),
-          unary(services, "/process.Process/SendInput", with(process::send_input)),
+          unary(services, "/process.Process/List", with(list_processes)),
+          unary(services, "/process.Process/SendSignal", with(send_signal)),
+          unary(services, "/process.Process/SendInput", with(send_input)),
           client_stream(services, "/process.Process/StreamInput",
                         [&services](const RpcCall& call, const std::vector<json>& messages) {
-                          return process::stream_input(services, call, messages);
+                          return stream_input(services, call, messages);
                         }),
-          unary(services, "/process.Process/CloseStdin", with(process::close_stdin)),
-          unary(services, "/process.Process/Update", with(process::update))};
+          unary(services, "/process.Process/CloseStdin", with(close_stdin)),
+          unary(services, "/process.Process/Update", with(update))};
 }
 
 }  // namespace tools::api::e2b

@@ -31,7 +31,7 @@ using nlohmann::json;
 namespace {
 
 // A query in a query, whose names and values the SDKs encode once more.
-json metadata_in(const Request& request) {
+json wanted_metadata(const Request& request) {
   json wanted = json::object();
   const auto asked = request.query.find("metadata");
   if (asked == request.query.end()) return wanted;
@@ -48,9 +48,11 @@ bool has_all(const json& metadata, const json& wanted) {
 }
 
 // Its place in a list by the time when they were made.
-using Place = std::pair<std::int64_t, std::string>;
+using PagePlace = std::pair<std::int64_t, std::string>;
 
-Place place_of(const sessions::Session& session) { return {session.created_at, session.id}; }
+PagePlace page_place_of(const sessions::Session& session) {
+  return {session.created_at, session.id};
+}
 
 struct Listing {
   std::string states;  // "running,paused"; empty: any
@@ -58,12 +60,12 @@ struct Listing {
   std::optional<std::string> template_name;
   std::int64_t started_after_ms = 0;
   bool oldest_first = false;
-  std::optional<Place> after;  // the last one of the page before
+  std::optional<PagePlace> after;  // the last one of the page before
   std::size_t limit = 0;
 };
 
-base::Result<Place> place_in(const std::string& token) {
-  Place place;
+base::Result<PagePlace> place_in(const std::string& token) {
+  PagePlace place;
   const char* end = token.data() + token.size();
   const auto [stopped, error] = std::from_chars(token.data(), end, place.first);
   if (error != std::errc() || stopped == end || *stopped != '.') {
@@ -82,7 +84,7 @@ base::Result<Listing> listing_in(const Services& services, const Request& reques
   };
   Listing listing;
   listing.states = text_of("state").value_or("");
-  listing.metadata = metadata_in(request);
+  listing.metadata = wanted_metadata(request);
   if (const auto wanted = text_of("template")) {
     const auto& config = services.config;
     listing.template_name = template_of(*wanted);
@@ -114,7 +116,7 @@ bool is_asked_for(const sessions::Session& session, const json& one, const Listi
   }
   if (listing.template_name && session.template_name != *listing.template_name) return false;
   if (session.created_at < listing.started_after_ms) return false;
-  const Place place = place_of(session);
+  const PagePlace place = page_place_of(session);
   const bool follows =
       !listing.after || (listing.oldest_first ? *listing.after < place : place < *listing.after);
   return follows && has_all(one["metadata"], listing.metadata);
@@ -124,16 +126,16 @@ bool is_asked_for(const sessions::Session& session, const json& one, const Listi
 
 base::Result<Response> list_sandboxes(const Services& services, const Request& request) {
   const Listing listing = TRY(listing_in(services, request));
-  std::map<Place, json> found;
+  std::map<PagePlace, json> found;
   for (const auto& state : TRY(services.states.list(request.principal.id, std::nullopt))) {
     json one = TRY(sandbox_view(services, state.session));
     if (!is_asked_for(state.session, one, listing)) continue;
     one.erase("envdAccessToken");
     one.erase("trafficAccessToken");
-    found.emplace(place_of(state.session), std::move(one));
+    found.emplace(page_place_of(state.session), std::move(one));
   }
   json page = json::array();
-  Place last;
+  PagePlace last;
   const std::size_t all = found.size();
   while (!found.empty() && page.size() < listing.limit) {
     auto next = found.extract(listing.oldest_first ? found.begin() : std::prev(found.end()));

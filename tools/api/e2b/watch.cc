@@ -29,7 +29,6 @@ using nlohmann::json;
 using sandbox::files::DirectoryEvent;
 using sandbox::files::DirectoryWatch;
 
-namespace watch {
 namespace {
 
 constexpr int kSilentMs = 20'000;
@@ -52,8 +51,8 @@ const char* type_of(DirectoryEvent::Kind kind) {
 
 // Events as messages: those of a client that wants to know what each left there with its entry,
 // unless that has gone again.
-json shown(const std::vector<DirectoryEvent>& events, const std::string& path,
-           const sandbox::files::BoxFiles* files) {
+json events_view(const std::vector<DirectoryEvent>& events, const std::string& path,
+                 const sandbox::files::BoxFiles* files) {
   json all = json::array();
   MetadataRoom room;
   for (const DirectoryEvent& event : events) {
@@ -123,7 +122,7 @@ base::Status stream(const Services& services, const RpcCall& call, const Send& s
       continue;
     }
     for (json& event :
-         shown(TRY(directory.watch->take()), directory.path, files ? &*files : nullptr)) {
+         events_view(TRY(directory.watch->take()), directory.path, files ? &*files : nullptr)) {
       is_wanted = is_wanted && send({{"filesystem", std::move(event)}});
     }
   }
@@ -135,7 +134,8 @@ std::string id_in(const RpcCall& call) {
   return id.is_string() ? id.get<std::string>() : "";
 }
 
-base::Result<json> create(const Services& services, Watchers& watchers, const RpcCall& call) {
+base::Result<json> create_watcher(const Services& services, Watchers& watchers,
+                                  const RpcCall& call) {
   auto directory = TRY(begin(services, call));
   const std::string id = TRY(watchers.add(call.session, std::move(directory)));
   return json{{"watcherId", id}};
@@ -144,16 +144,16 @@ base::Result<json> create(const Services& services, Watchers& watchers, const Rp
 base::Result<json> events(const Services& services, Watchers& watchers, const RpcCall& call) {
   const Watchers::Taken taken = TRY(watchers.take(call.session.id, id_in(call)));
   const auto files = files_for(services, call, taken.with_entries);
-  return json{{"events", shown(taken.events, taken.path, files ? &*files : nullptr)}};
+  return json{{"events", events_view(taken.events, taken.path, files ? &*files : nullptr)}};
 }
 
-base::Result<json> remove(const Services& /*services*/, Watchers& watchers, const RpcCall& call) {
+base::Result<json> remove_watcher(const Services& /*services*/, Watchers& watchers,
+                                  const RpcCall& call) {
   TRY(watchers.remove(call.session.id, id_in(call)));
   return json::object();
 }
 
 }  // namespace
-}  // namespace watch
 
 std::vector<Route> watch_routes(const Services& services) {
   const auto watchers = std::make_shared<Watchers>();
@@ -164,11 +164,11 @@ std::vector<Route> watch_routes(const Services& services) {
   };
   return {server_stream(services, "/filesystem.Filesystem/WatchDir",
                         [&services](const RpcCall& call, const Send& send) {
-                          return watch::stream(services, call, send);
+                          return stream(services, call, send);
                         }),
-          unary(services, "/filesystem.Filesystem/CreateWatcher", with(watch::create)),
-          unary(services, "/filesystem.Filesystem/GetWatcherEvents", with(watch::events)),
-          unary(services, "/filesystem.Filesystem/RemoveWatcher", with(watch::remove))};
+          unary(services, "/filesystem.Filesystem/CreateWatcher", with(create_watcher)),
+          unary(services, "/filesystem.Filesystem/GetWatcherEvents", with(events)),
+          unary(services, "/filesystem.Filesystem/RemoveWatcher", with(remove_watcher))};
 }
 
 }  // namespace tools::api::e2b

@@ -10,7 +10,7 @@ using base::Error;
 
 namespace {
 
-Error no_such() { return base::error(Error::Kind::kNotFound, "there is no such watcher"); }
+Error no_such_watcher() { return base::error(Error::Kind::kNotFound, "there is no such watcher"); }
 
 }  // namespace
 
@@ -59,7 +59,7 @@ base::Result<std::shared_ptr<Watchers::Watcher>> Watchers::find(const std::strin
   const std::lock_guard lock(mutex_);
   forget_unasked();
   const auto found = watchers_.find(id);
-  if (found == watchers_.end() || found->second->session_id != session_id) return no_such();
+  if (found == watchers_.end() || found->second->session_id != session_id) return no_such_watcher();
   found->second->asked_at = Clock::now();
   return found->second;
 }

@@ -12,7 +12,6 @@
 #include "mcp/http/budget.h"
 #include "sandbox/files/directory_watch.h"
 #include "sessions/session.h"
-#include "sessions/store.h"
 
 namespace tools::api::e2b {
 
