@@ -95,8 +95,11 @@ base::Result<BoxStatus> ask_status(BoxConnection& connection, milliseconds patie
 }
 
 base::Status ConnectedBox::connect() {
-  BoxConnection connection = TRY(take());
-  give_back(std::move(connection));
+  auto connection = take_idle();
+  if (!connection) {
+    connection = TRY(BoxConnection::open(session_directory_, detach_seconds_, attach_));
+  }
+  give_back(*std::move(connection));
   return base::done();
 }
 
@@ -322,16 +325,24 @@ base::Result<Run> ConnectedBox::wait_slice(const std::string& run_id, const Wait
   return run;
 }
 
-base::Result<BoxConnection> ConnectedBox::take() {
-  {
-    const std::lock_guard lock(mutex_);
-    while (!idle_.empty()) {
-      BoxConnection connection = std::move(idle_.back());
-      idle_.pop_back();
-      if (connection.usable()) return connection;
-    }
+std::optional<BoxConnection> ConnectedBox::take_idle() {
+  const std::lock_guard lock(mutex_);
+  while (!idle_.empty()) {
+    BoxConnection connection = std::move(idle_.back());
+    idle_.pop_back();
+    if (connection.usable()) return connection;
   }
-  return BoxConnection::open(session_directory_, detach_seconds_, attach_);
+  return std::nullopt;
+}
+
+base::Result<BoxConnection> ConnectedBox::take() {
+  if (auto idle = take_idle()) return *std::move(idle);
+  auto opened = BoxConnection::open(session_directory_, detach_seconds_, attach_);
+  // A box that was found and takes its socket down is about to end, as one that hangs up is.
+  if (!opened.ok() && opened.error().kind == Error::Kind::kNotFound) {
+    return base::error(Error::Kind::kUnavailable, "the sandbox has ended");
+  }
+  return opened;
 }
 
 void ConnectedBox::give_back(BoxConnection connection) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -66,6 +67,8 @@ class ConnectedBox : public Box {
   base::Error failed(BoxConnection connection, base::Error failure, const std::stop_token& stop);
   base::Result<Run> wait_slice(const std::string& run_id, const WaitOptions& options,
                                const std::stop_token& stop);
+  std::optional<BoxConnection> take_idle();
+  // kUnavailable: the box has ended.
   base::Result<BoxConnection> take();
   void give_back(BoxConnection connection);
 

@@ -49,7 +49,12 @@ base::Result<std::shared_ptr<sandbox::Box>> Boxes::find_or_start(const Session& 
     auto box = ground_.sandbox.find(session.id);
     // One of another version says so, and is left alone.
     if (!box.ok() && box.error().kind == Error::Kind::kUnsupported) return box;
-    if (box.ok() && TRY(parts_.grants.hold(session, *box.value()))) return box;
+    if (box.ok()) {
+      const auto held = parts_.grants.hold(session, *box.value());
+      if (held.ok() && held.value()) return box;
+      // One that has ended since it was found makes room for another.
+      if (!held.ok() && held.error().kind != Error::Kind::kUnavailable) return held.error();
+    }
     // It may have been deleted since the caller looked, and again until its lock is held.
     const Session now = TRY(ground_.store.sessions.find(session.principal_id, session.id));
     if (now.status == SessionStatus::kDestroyed) return deleted();

@@ -218,6 +218,10 @@ def test_bad_input_is_a_clear_error(prepared, tool, change, words):
     assert prepared.alive
 
 
+def test_every_tool_is_tried(prepared):
+    assert {tool["name"] for tool in prepared.request("tools/list")["tools"]} == GOOD.keys()
+
+
 def test_nothing_was_lost(prepared):
     assert prepared.value("survivor") == "1"
     assert prepared.call("read_file", path="kept.txt")["content"] == "kept"

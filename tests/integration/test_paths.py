@@ -52,7 +52,7 @@ def test_rules_hold_after_a_restart(state):
         client.call("pause_session", session_id="s")
         client.call("resume_session", session_id="s")
         assert client.run("touch data/b", "bash", session_id="s")["status"] == "failed"
-    with Client(state, env={"HUTCH_DETACH_SECONDS": "0"}) as client:
+    with Client(state) as client:
         for line in ("touch data/b", "touch secret/b", "cat /etc/passwd"):
             assert client.run(line, "bash", session_id="s")["status"] == "failed", line
         assert client.run("cat data/a", "bash", session_id="s")["stdout"] == "1"

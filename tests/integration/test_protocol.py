@@ -30,12 +30,16 @@ def test_negotiation(state, asked, answered):
     client.close()
 
 
+def as_sent(value):
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
 def test_tools_list_is_small_and_whole(shared):
     tools = shared.request("tools/list")["tools"]
     assert [tool["name"] for tool in tools] == TOOLS
-    size = sum(len(json.dumps({k: t[k] for k in ("name", "description", "inputSchema")})) for t in tools)
+    size = sum(len(as_sent({k: t[k] for k in ("name", "description", "inputSchema")})) for t in tools)
     assert size <= 8000, size
-    printed = sum(len(json.dumps(t["outputSchema"])) for t in tools)
+    printed = sum(len(as_sent(t["outputSchema"])) for t in tools)
     assert printed <= 6000, printed
     for tool in tools:
         assert tool["title"] and tool["annotations"] and tool["outputSchema"]["type"] == "object"

@@ -6,6 +6,8 @@ import re
 import subprocess
 import time
 
+import pytest
+
 from hutch_client import PATIENCE, Client, hutch_binary
 
 LINE = re.compile(r" *([\d.]+) ms  \+([\d.]+) +(hutch|hutch-box|interpreter) +(.+)")
@@ -83,8 +85,8 @@ def test_the_record_has_it_and_no_client_does(state):
     assert since[-1] is None, "the server sees it once the record is there"
 
 
-def test_a_run_that_never_reached_its_box_has_none(state):
-    with Client(state) as client:
-        client.call("run_code", code="1")
-        said = subprocess.run([hutch_binary(), "logs", "--trace", "-f", "x", "--state-dir", state], capture_output=True, text=True, check=False)
-        assert said.returncode and "--trace" in said.stderr, "the two exclude each other"
+@pytest.mark.parametrize("arguments, words", [
+    (["--trace", "-f", "x"], "--trace"), (["--trace", "run_x"], "no run or session run_x of yours"), (["x"], "hutch sessions ls")])
+def test_what_it_cannot_show_it_says(state, arguments, words):
+    said = subprocess.run([hutch_binary(), "logs", *arguments, "--state-dir", state], capture_output=True, text=True, check=False)
+    assert said.returncode and words in said.stderr

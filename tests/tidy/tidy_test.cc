@@ -1,5 +1,5 @@
-// The shape of the tree: which folder may include which, who may include which library, how long a
-// file may be, what may not stand in the sources.
+// The shape of the tree: which folder may include which, who may include which library, what may
+// not stand in the sources.
 #include <gtest/gtest.h>
 
 #include <algorithm>

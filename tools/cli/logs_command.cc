@@ -23,11 +23,17 @@ using sessions::RunState;
 namespace {
 
 // Returns `id` where it is a run's, else the id of the newest run of the session that it names.
-// Fails with kNotFound where nothing has run in that session yet.
+// Fails with kNotFound where nothing has run in that session yet, and where there is neither.
 base::Result<std::string> run_meant_by(Application& app, const std::string& id) {
   if (const auto run = app.store().runs.find(app.principal_id(), id); run.ok()) return id;
-  const auto session = TRY(app.services().sessions.find(app.principal_id(), id));
-  const auto runs = TRY(app.store().runs.of_session(session.id, 1));
+  const auto session = app.services().sessions.find(app.principal_id(), id);
+  if (!session.ok()) {
+    if (session.error().kind != Error::Kind::kNotFound) return session.error();
+    return base::error(Error::Kind::kNotFound,
+                       "there is no run or session " + id +
+                           " of yours; `hutch sessions ls` shows the sessions there are");
+  }
+  const auto runs = TRY(app.store().runs.of_session(session.value().id, 1));
   if (!runs.empty()) return runs.front().id;
   return base::error(Error::Kind::kNotFound, "nothing has run in " + id + " yet");
 }

@@ -1,4 +1,4 @@
-// Every entry of sandbox/policy/default.json, run through the compiled program.
+// Each entry of sandbox/policy/default.json is run through the compiled program.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/audit.h>
@@ -16,6 +16,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -56,7 +57,7 @@ std::uint32_t answer(const seccomp_data& data) {
 
 TEST(Policy, EveryEntrySaysWhy) {
   const json whole = policy();
-  for (const char* list : {"entries", "arguments", "host_folders"}) {
+  for (const char* list : {"entries", "arguments", "host_folders", "door"}) {
     for (const json& entry : whole[list]) {
       EXPECT_GT(entry.value("why", "").size(), 8U) << entry;
     }
@@ -303,16 +304,18 @@ void PrintTo(const Entry& entry, std::ostream* out) {
 
 class PolicyEntry : public testing::TestWithParam<Entry> {};
 
+std::uint32_t errno_of(const json& entry) {
+  static const std::map<std::string, std::uint32_t> kErrnos = {
+      {"EPERM", EPERM}, {"EINVAL", EINVAL}, {"ENOSYS", ENOSYS}, {"EOPNOTSUPP", EOPNOTSUPP}};
+  return kErrnos.at(entry["errno"].get<std::string>());
+}
+
 // A call without a condition answers as its entry says, whatever the arguments.
 TEST_P(PolicyEntry, AnswersAsWritten) {
   const json& entry = GetParam().written;
   std::uint32_t expected = SECCOMP_RET_ALLOW;
   if (entry["action"] == "pretend") expected = kErrno;
-  if (entry["action"] == "errno") {
-    static const std::map<std::string, int> kErrnos = {
-        {"EPERM", EPERM}, {"EINVAL", EINVAL}, {"ENOSYS", ENOSYS}, {"EOPNOTSUPP", EOPNOTSUPP}};
-    expected = kErrno | kErrnos.at(entry["errno"].get<std::string>());
-  }
+  if (entry["action"] == "errno") expected = kErrno | errno_of(entry);
   seccomp_data data = call(entry["number"].get<long>());
   static const json kWhole = policy();
   for (const json& list : kWhole["operations"]) {
@@ -325,14 +328,15 @@ TEST_P(PolicyEntry, AnswersAsWritten) {
   EXPECT_EQ(answer(data), expected) << entry;
 }
 
-std::vector<Entry> entries_with_numbers() {
+std::vector<Entry> entries_with_numbers(const std::vector<std::string>& lists = {"entries",
+                                                                                 "arguments"}) {
   // Names to numbers by the compiler's own table: not by the library that compiled the policy.
   static const std::map<std::string, long> kNumbers = {
 #include "syscall_numbers.inc"
   };
   std::vector<Entry> entries;
   const json whole = policy();
-  for (const char* list : {"entries", "arguments"}) {
+  for (const std::string& list : lists) {
     for (json entry : whole[list]) {
       const auto number = kNumbers.find(entry["syscall"].get<std::string>());
       if (number == kNumbers.end()) continue;
@@ -349,6 +353,22 @@ std::string entry_name(const testing::TestParamInfo<Entry>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Default, PolicyEntry, testing::ValuesIn(entries_with_numbers()),
                          entry_name);
+
+TEST(Policy, WhatTheDoorIsNotToHaveIsRefused) {
+  const std::vector<Entry> refused = entries_with_numbers({"door"});
+  EXPECT_EQ(refused.size(), policy()["door"].size());
+  for (const Entry& entry : refused) {
+    seccomp_data data = call(entry.written["number"].get<long>());
+    for (const json& when : entry.written.value("when", json::array())) {
+      data.args[when["argument"].get<std::size_t>()] = when["equals"].get<std::uint64_t>();
+    }
+    EXPECT_EQ(evaluate_bpf(sandbox::policy::kDoorFilter, data).value_or(0),
+              kErrno | errno_of(entry.written))
+        << entry.written;
+  }
+  EXPECT_EQ(evaluate_bpf(sandbox::policy::kDoorFilter, call(SYS_read)).value_or(0),
+            SECCOMP_RET_ALLOW);
+}
 
 TEST(Policy, EveryEntryIsHeldByATest) {
   const std::size_t written = policy()["entries"].size() + policy()["arguments"].size();

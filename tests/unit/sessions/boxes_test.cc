@@ -101,6 +101,24 @@ TEST_F(BoxesTest, NoBoxStartsWhileAnotherServerHasTheSession) {
   EXPECT_TRUE(notices().empty()) << "nobody's failure";
 }
 
+TEST_F(BoxesTest, ABoxThatEndsWhileItIsLookedAtMakesRoomForAnother) {
+  config_.folders.decides = true;
+  const Session session = running();
+  parts().grants.forget(session.id);  // as another server, which has not looked at it yet
+  answer_with([&](const std::string& id, const std::string& call) -> base::Status {
+    if (call != "status") return base::done();
+    answer_with({});
+    sandbox_.set_alive(id, false);
+    sandbox_.let_go(id);
+    return base::error(Kind::kUnavailable, "it has ended");
+  });
+  EXPECT_TRUE(boxes().box_of(session).ok());
+  EXPECT_EQ(calls("start"), 2);
+  parts().grants.forget(session.id);
+  fail_call("status", Kind::kInternal);
+  EXPECT_EQ(boxes().box_of(session).error().kind, Kind::kInternal) << "which says why";
+}
+
 TEST_F(BoxesTest, ACallThatMeetsADeadBoxIsMadeAgainWithANewOne) {
   const Session session = running();
   sandbox_.set_alive(session.id, false);

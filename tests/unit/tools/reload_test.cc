@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 
+#include "tests/support/source_directory.h"
 #include "tests/support/temporary_directory.h"
 
 namespace tools::cli {
@@ -31,6 +33,14 @@ class ReloadTest : public ::testing::Test {
 
   const TemporaryDirectory directory_;
 };
+
+// A running server would take what has changed: nothing has.
+TEST_F(ReloadTest, TheExampleSaysTheDefaults) {
+  std::ifstream file(source_directory() + "/packaging/config.toml");
+  const std::string example{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_NE(example.find("retention_seconds"), example.npos);
+  EXPECT_EQ(between("", example).taken, Words());
+}
 
 TEST_F(ReloadTest, WhatCanChangeDoes) {
   const Changes changes = between(
