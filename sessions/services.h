@@ -1,5 +1,4 @@
-// The services that other folders may call; ServiceParts has those that only this layer uses, too.
-// Each is safe from any thread.
+// All services of this layer, for those above it. Each is safe from any thread.
 #pragma once
 
 namespace sandbox {

@@ -22,7 +22,7 @@ struct Ground;
 
 class Sessions {
  public:
-  // These are the services that Sessions calls.
+  // Services that the life of a session meets.
   struct Parts {
     Boxes& boxes;
     const BoxSpecs& specs;
@@ -49,21 +49,20 @@ class Sessions {
   base::Result<SessionState> pause(const std::string& principal_id, const std::string& id);
   base::Result<SessionState> resume(const std::string& principal_id, const std::string& id);
   base::Status destroy(const std::string& principal_id, const std::string& id);
-  // Makes the session end `seconds` from now, in place of any earlier lifetime.
+  // Lets it end so many seconds from now, whatever was to be before.
   base::Status set_lifetime(const Session& session, std::int64_t seconds);
-  // Forgets the unnamed sessions of a connection that has ended, and tells their boxes, which end
-  // in some seconds unless another server uses them. A server calls it that itself goes on.
+  // The connection has ended, and this server goes on: what it knows of the sessions without a name
+  // that the connection has made is let go. Their processes end when nobody else uses them.
   void connection_ended(const std::string& connection_id);
 
  private:
-  // Checks `options` and writes the row of the new session.
+  // Makes the row of a session that is to be, checked against what may be asked for.
   base::Result<Session> make_row(const std::string& principal_id, const SessionOptions& options);
   base::Result<Session> wanted_row(const std::string& principal_id, const SessionOptions& options);
-  // Returns a spare session that fits `wanted`, or inserts a row.
+  // Takes a spare one's row where that is as it is wanted, or makes one.
   base::Result<Session> take_row(const Session& wanted);
   base::Result<Session> take_unasked_row(const Session& wanted);
-  // Starts its box. If that fails, the session is deleted where the host has no room (kCapacity),
-  // and else its status is kError.
+  // Starts its box, or leaves it in the state `error`.
   base::Result<SessionState> start_new(const Session& session);
   base::Result<SessionState> state_of_new(const Session& session);
   base::Status pause_box(const std::string& session_id);
