@@ -122,6 +122,7 @@ json spec_to_json(const BoxSpec& spec) {
                 {"network_proxy", proxy_to_json(spec.network_proxy)},
                 {"kept_hosts", spec.kept_hosts},
                 {"downloads_mb", spec.downloads_mb},
+                {"autosave_mb", spec.autosave_mb},
                 {"egress_directory", spec.egress_directory},
                 {"note", spec.note}};
   if (spec.egress_uid) value["egress_uid"] = *spec.egress_uid;
@@ -178,6 +179,7 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
     if (host.is_string()) spec.kept_hosts.push_back(host.get<std::string>());
   }
   spec.downloads_mb = base::integer_or(value, "downloads_mb", 0);
+  spec.autosave_mb = base::integer_or(value, "autosave_mb", 0);
   spec.egress_directory = base::string_or(value, "egress_directory");
   if (const auto uid = base::find_integer(value, "egress_uid")) {
     spec.egress_uid = static_cast<std::uint32_t>(*uid);

@@ -37,6 +37,7 @@ base::Result<sandbox::BoxSpec> BoxSpecs::spec_of(const Session& session) const {
   if (session.host_uid) spec.host_uid = static_cast<std::uint32_t>(*session.host_uid);
   spec.idle_seconds = session.idle_seconds;
   spec.paused_max_seconds = ground_.config.paused_max_seconds;
+  spec.autosave_mb = ground_.config.autosave_mb;
   spec.ends_with_connection =
       session.ends_with_connection && ground_.config.connections_end_with_server;
   FoldersNow folders = granted_now(session.host_folders, ground_.config.folders);

@@ -40,38 +40,39 @@ class Boxes {
 
   // Returns a live box for the session: the running one, or a new one.
   base::Result<std::shared_ptr<sandbox::Box>> box_of(const Session& session);
-  // Calls with the session's box, which is `known` if the caller has just found it; again with a
-  // new one when it turns out to have just died.
+  // Calls `call` with the session's box: `known`, if the caller has just found it. Where the box
+  // has died (kUnavailable), finds or starts another and calls again, at most twice more.
   base::Status with_live_box(const Session& session,
                              const std::function<base::Status(sandbox::Box&)>& call,
                              std::shared_ptr<sandbox::Box> known = nullptr);
 
   // Returns the box's root directory as seen by the code; starts the box when needed.
   base::Result<base::UniqueFd> root_of(const Session& session);
-  // Returns the root directory of a live box to look at, which is no use of the session.
-  // kNotFound when no box lives.
+  // As root_of(), but starts no box, and does not count as use of the session. kNotFound: no box
+  // lives.
   base::Result<base::UniqueFd> look_at_root(const Session& session);
-  // Returns a lock that is held by who changes files of the session on a client's behalf, from the
-  // look at what is there to the end of the change.
+  // Returns the mutex for changes to this session's files. Hold it from reading what is there until
+  // the change is written.
   std::shared_ptr<std::mutex> lock_of_files(const Session& session);
-  // Takes room for a file of so many bytes, before it is written there. kLimit: it would not fit.
+  // Reserves `bytes` of the session's disk limit for a file that is about to be written. kLimit:
+  // there is no room, even after a short wait.
   base::Status take_disk_room(const Session& session, std::int64_t bytes);
 
-  // kNotFound: no box lives. It does not stay for whoever asks.
+  // Returns what the box says of itself, which asking does not keep alive. kNotFound: no box lives.
   base::Result<sandbox::BoxStatus> live_status(const Session& session);
-  // Marks the session as in use, though no run says so.
+  // Keeps the session from being paused as idle, as while a port of it is in use.
   void keep_awake(const Session& session);
   base::Status end_context(const Session& session, const std::string& context);
   // Returns a connection to a server in a session whose box lives: see Box::connect().
   base::Result<base::UniqueFd> connect(const Session& session, std::uint16_t port);
-  // Ends the session's processes, unless something is in progress: kConflict.
+  // Ends the box, and the next use starts a new one. kConflict: runs are on, and nothing was ended.
   base::Status restart(const Session& session);
 
  private:
   base::Result<std::shared_ptr<sandbox::Box>> find_or_start(const Session& session);
   base::Result<std::shared_ptr<sandbox::Box>> start(const Session& known,
                                                     const sandbox::SessionLock& lock);
-  // Starts a box of that spec, which counts among its principal's from before.
+  // Counts the box against its principal's bound (SessionRoom::claim_box), then starts it.
   base::Result<std::shared_ptr<sandbox::Box>> start_counted(const Session& session,
                                                             const sandbox::BoxSpec& spec,
                                                             const sandbox::SessionLock& lock);

@@ -1,4 +1,4 @@
-// Following a run until it has ended: one loop for every face that a client may have.
+// Following a run until it has ended: one loop for tools, commands and the APIs over HTTP.
 #pragma once
 
 #include <chrono>
@@ -20,14 +20,16 @@ struct FollowOptions {
   std::stop_token draining = {};  // this server is to stop
   // Following ends then; nothing: it goes on for as long as the run does.
   std::optional<std::chrono::steady_clock::time_point> until = std::nullopt;
-  std::chrono::milliseconds look_every{30'000};  // where nothing happens
-  bool wakes = false;  // what is paused goes on; who pauses it meanwhile means it
+  std::chrono::milliseconds look_every{
+      30'000};  // how long to wait for news before `looked` is called
+  // A session that is paused at the beginning is resumed; one that is paused later stays so.
+  bool wakes = false;
   // Takes bytes of "stdout" or "stderr" that have come. Returns false when nobody wants more. Null:
   // output is left where it is.
   std::function<bool(const char* stream, std::string bytes)> printed = nullptr;
   std::size_t piece_bytes = std::size_t{256} << 10;  // at most so many at once
-  // Hears of the run after each look that had nothing to print and was not the last. Returns false
-  // when nobody wants more. May be null.
+  // Is called after each wait that brought no output and no end. Returns false when nobody wants
+  // more. May be null.
   std::function<bool(const RunState& state)> looked = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// The ground that all services of this layer stand on: the settings, the database, the sandbox, and
-// who owns which session's directory. Safe from any thread.
+// Ground is given to most services of this layer: the settings, the database, the sandbox, and who
+// owns which session's directory. Safe from any thread.
 #pragma once
 
 #include <string>
@@ -24,25 +24,28 @@ struct Ground {
   [[nodiscard]] SessionDirectory files_of(const std::string& session_id) const {
     return {config.state_directory, session_id};
   }
-  // Whether a box, also one that does not answer, or a server that starts or sweeps one has the
-  // session.
+  // Returns whether the session has an owner: a box, even one that does not answer, or a server
+  // that starts one or clears up.
   [[nodiscard]] bool is_owned(const std::string& session_id) const {
     return sandbox.is_alive(files_of(session_id).path());
   }
   // Makes the session's directory and takes its lock. kConflict: it has an owner.
   [[nodiscard]] base::Result<sandbox::SessionLock> own(const std::string& session_id) const;
-  // As own(), and waits for an owner that is about to go.
+  // As own(), but waits up to kEndPatience for an owner to end.
   [[nodiscard]] base::Result<sandbox::SessionLock> own_soon(const std::string& session_id) const;
-  // Returns the row of a session that is to be, as one that asks for nothing is.
+  // Returns a new session with an id of its own, these limits, and defaults for the rest. Writes
+  // nothing.
   [[nodiscard]] Session new_session(const std::string& principal_id,
                                     const sandbox::Limits& limits) const;
-  // Hears what has become of a box that somebody has tried to start; null: it has come up.
+  // Reports the outcome of a start to Readiness, and a failure that is not the caller's as a
+  // notice. Null: the box is up.
   void note_start(const Session& session, const base::Error* failure) const;
 
   const ManagerConfig config;
   Store& store;
   sandbox::Sandbox& sandbox;
-  QuotasInForce quotas;  // those of config are the ones it was opened with
+  QuotasInForce
+      quotas;  // in force now, since a reload changes them; `config` has those of the start
   Servers servers;
   NamedLocks locks;
 };

@@ -30,6 +30,7 @@ struct Retention {
 struct ManagerConfig : Quotas {
   std::string state_directory;  // exists, ours alone
   std::int64_t paused_max_seconds = 86400;
+  std::int64_t autosave_mb = 256;  // of a session's variables that are stored; 0: none are
   Retention retention;
   std::optional<HostUidRange> own_ids;  // as root: an id of its own for each session
   // The processes of a connection's sessions are given up when this server ends. Those of a server

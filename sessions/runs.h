@@ -25,7 +25,7 @@ class Runs {
   Runs(const Ground& ground, RunLedger& ledger, Boxes& boxes)
       : ground_(ground), ledger_(ledger), boxes_(boxes) {}
 
-  // Returns the most that a run of the session may have: what the session was made with, or else
+  // Returns how many seconds a run of the session may last: what the session was made with, or else
   // what the operator allows.
   [[nodiscard]] std::int64_t longest_seconds(const Session& session) const;
   // Returns `wanted`, or kInvalid when it is more than that.
@@ -35,8 +35,8 @@ class Runs {
   // Returns any run of the principal as it is now, live or long ended.
   base::Result<RunState> get(const std::string& principal_id, const std::string& run_id,
                              Reader reader = Reader::kClient);
-  // Waits as Box::wait() does, for any run of the principal. Nobody reads its end once `stop` is
-  // requested.
+  // Waits as Box::wait() does, for any run of the principal. Once `stop` is requested, an end is
+  // recorded but not marked as read.
   base::Result<RunState> wait(const std::string& principal_id, const std::string& run_id,
                               const sandbox::WaitOptions& options, const std::stop_token& stop,
                               Reader reader = Reader::kClient);
@@ -51,7 +51,8 @@ class Runs {
   // Hands the run to the session's box, which is `box` if it still lives.
   base::Status submit(const Session& session, std::shared_ptr<sandbox::Box> box, const Run& row,
                       const sandbox::RunRequest& request);
-  // Waits for the run of that row, which is read again where others may have ended it meanwhile.
+  // Waits for the run of `row`, and reads the row again after each pause, since another server may
+  // have recorded the end.
   base::Result<RunState> wait_for(const std::string& principal_id, Run row,
                                   const sandbox::WaitOptions& options, const std::stop_token& stop,
                                   Reader reader);

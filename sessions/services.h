@@ -1,4 +1,5 @@
-// All services of this layer, for those above it. Each is safe from any thread.
+// The services that other folders may call; ServiceParts has those that only this layer uses, too.
+// Each is safe from any thread.
 #pragma once
 
 namespace sandbox {

@@ -19,17 +19,17 @@ namespace sessions {
 
 inline constexpr const char* kWorkspace = "/workspace";
 
-// The value of Session::connection_server for a server whose clients come back to another one: it
-// may end without their connections ending.
+// The value of Session::connection_server for sessions of hutch serve, whose clients' connections
+// outlive the server.
 inline constexpr const char* kLastingConnection = "lasting";
 
 // The id of the principal whose sessions nobody has asked for yet.
 inline constexpr const char* kSparePrincipal = "spare";
 
 enum class SessionStatus {
-  kProvisioning,  // it is to get its first box, or another one
+  kProvisioning,  // a box is being started for it, the first or a later one
   kReady,
-  kRunning,  // a run is on; told by its box, and in no row
+  kRunning,  // a run is on; its box alone says so, and no row has this value
   kPaused,
   kStopped,  // it has no box, and gets one with its next use
   kError,    // its first box did not come up
@@ -52,7 +52,7 @@ struct Session {
   sandbox::Limits limits;
   std::map<std::string, std::string> env;
   std::optional<sandbox::Isolation> isolation;  // as its last box has told it
-  // The folders of the host that were asked for; nothing: what its server grants unasked.
+  // The folders of the host that were asked for; absent: what its server grants every session.
   std::optional<std::vector<sandbox::HostFolder>> host_folders;
   sandbox::PathRules paths;
   std::map<std::string, std::string> metadata;  // what its client wants to find it by
@@ -67,11 +67,11 @@ struct Session {
   std::optional<std::string> error;
   // Its row is damaged: no box of it starts, for this reason. It can be listed and deleted.
   std::optional<std::string> unreadable;
-  // How far the wall clock was ahead of Moment::boottime_ms when it was made, in that start of the
-  // machine: what its lifetime goes by for as long as that lasts.
+  // Which start of the machine it was made in, and created_at minus the time since that start.
+  // Until the next one its lifetime is counted by these, so that setting the clock changes nothing.
   std::string boot_id;
   std::int64_t boot_offset_ms = 0;
-  // The server that knows whether its connection goes on, or kLastingConnection; nothing: it has
+  // The id of the server that has its connection, or kLastingConnection; absent: the connection has
   // ended, or there was none.
   std::optional<std::string> connection_server;
   // Its interpreters start in this directory, and relative paths of its files go from it.
@@ -79,14 +79,15 @@ struct Session {
   bool public_ports = false;  // who knows their address may come in, where the operator allows that
   bool wakes_by_port = true;  // when it is paused, a request to one of its ports resumes it
   bool pauses_at_end = false;  // when its lifetime is over, it is paused and not deleted
-  // Its servers find this as the header Host, with ${PORT} for the port; nothing: as it was sent.
+  // Requests to its ports have this as their header Host, with ${PORT} replaced; absent: Host stays
+  // as it was sent.
   std::optional<std::string> port_host;
 };
 
 // Returns the error that callers get for a session that is no more.
 base::Error deleted();
 
-// Returns a client's path as this session means it.
+// Returns `path` where it is absolute, and else `path` below working_directory.
 std::string absolute_path(const Session& session, const std::string& path);
 
 }  // namespace sessions

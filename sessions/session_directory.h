@@ -5,6 +5,7 @@
 //                                         /runs/<run>/            output and record of a run
 //                                         /calls/<run>            what an API keeps of a run
 //                                         /uploads/               files on their way into it
+//                                         /state/                 what its interpreters know
 #pragma once
 
 #include <array>
@@ -31,6 +32,7 @@ class SessionDirectory {
   static constexpr const char* kRunsPart = "runs";
   static constexpr const char* kCallsPart = "calls";
   static constexpr const char* kUploadsPart = "uploads";
+  static constexpr const char* kStatePart = "state";
   static constexpr std::array<const char*, 3> kPartsOfCode{kWorkspacePart, kHomePart, kTmpPart};
 
   SessionDirectory(const std::string& state_directory, const std::string& session_id)
@@ -45,6 +47,8 @@ class SessionDirectory {
   }
   [[nodiscard]] std::string calls() const { return part(kCallsPart); }
   [[nodiscard]] std::string uploads() const { return part(kUploadsPart); }
+  // The file that Python's variables are stored in, where there are any.
+  [[nodiscard]] std::string stored_variables() const { return part(kStatePart) + "/python"; }
 
   // Makes the directories that its box needs, as the session's id owns them.
   [[nodiscard]] base::Status make_parts(const Session& session) const;

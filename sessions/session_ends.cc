@@ -76,6 +76,7 @@ base::Status SessionEnds::delete_files_of(const Session& session) {
   for (const char* name : SessionDirectory::kPartsOfCode) {
     TRY(sandbox::files::remove_tree(directory.get(), name));
   }
+  TRY(sandbox::files::remove_tree(directory.get(), SessionDirectory::kStatePart));
   return sandbox::files::remove_tree(directory.get(), SessionDirectory::kUploadsPart);
 }
 

@@ -22,7 +22,7 @@ struct Ground;
 
 class Sessions {
  public:
-  // Services that the life of a session meets.
+  // These are the services that Sessions calls.
   struct Parts {
     Boxes& boxes;
     const BoxSpecs& specs;
@@ -49,20 +49,21 @@ class Sessions {
   base::Result<SessionState> pause(const std::string& principal_id, const std::string& id);
   base::Result<SessionState> resume(const std::string& principal_id, const std::string& id);
   base::Status destroy(const std::string& principal_id, const std::string& id);
-  // Lets it end so many seconds from now, whatever was to be before.
+  // Makes the session end `seconds` from now, in place of any earlier lifetime.
   base::Status set_lifetime(const Session& session, std::int64_t seconds);
-  // The connection has ended, and this server goes on: what it knows of the sessions without a name
-  // that the connection has made is let go. Their processes end when nobody else uses them.
+  // Forgets the unnamed sessions of a connection that has ended, and tells their boxes, which end
+  // in some seconds unless another server uses them. A server calls it that itself goes on.
   void connection_ended(const std::string& connection_id);
 
  private:
-  // Makes the row of a session that is to be, checked against what may be asked for.
+  // Checks `options` and writes the row of the new session.
   base::Result<Session> make_row(const std::string& principal_id, const SessionOptions& options);
   base::Result<Session> wanted_row(const std::string& principal_id, const SessionOptions& options);
-  // Takes a spare one's row where that is as it is wanted, or makes one.
+  // Returns a spare session that fits `wanted`, or inserts a row.
   base::Result<Session> take_row(const Session& wanted);
   base::Result<Session> take_unasked_row(const Session& wanted);
-  // Starts its box, or leaves it in the state `error`.
+  // Starts its box. If that fails, the session is deleted where the host has no room (kCapacity),
+  // and else its status is kError.
   base::Result<SessionState> start_new(const Session& session);
   base::Result<SessionState> state_of_new(const Session& session);
   base::Status pause_box(const std::string& session_id);

@@ -30,7 +30,7 @@ class UpkeepTable;
 
 class Store {
   struct Parts;
-  const std::unique_ptr<Parts> parts_;  // first: the tables are in it
+  const std::unique_ptr<Parts> parts_;  // first: the references below are to its members
 
  public:
   // `progress` hears of a database of an older hutch that is brought up to date.
@@ -40,7 +40,7 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  // Hears of every try to change something, which had begun then; null: it has succeeded.
+  // Is called after each try to write, with when it began and why it failed; null: it succeeded.
   using OnAttempt =
       std::function<void(std::chrono::steady_clock::time_point begun, const base::Error* failure)>;
   // They are to be set before other threads use the store; either may be null. `on_attempt` is

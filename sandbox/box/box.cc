@@ -59,6 +59,7 @@ Box::~Box() {
   watchdog_.reset();
   egress_.reset();
   runs_.reset();
+  kept_state_.reset();
   init_.reset();
   cgroup_.reset();
   control_.reset();
@@ -174,6 +175,11 @@ base::Status Box::start_runs() {
     watchdog_->wake();
     if (control_) control_->run_changed(run_id);
   };
+  if (spec_.autosave_mb > 0) {
+    const std::int64_t most_mb = std::min(spec_.autosave_mb, spec_.limits.memory_mb);
+    kept_state_ = TRY(KeptState::open(loop_, session_directory_.get(), most_mb << 20));
+    context.kept_state = kept_state_.get();
+  }
   context.catch_up_with_network = [this] {
     if (egress_) egress_->catch_up();
   };
@@ -182,7 +188,7 @@ base::Status Box::start_runs() {
     show_memory();
   };
   runs_ = std::make_unique<Runs>(std::move(context));
-  runs_->tell_next(interpreter_record_.loss());
+  runs_->tell_next(interpreter_record_.loss(kept_state_ != nullptr && kept_state_->has_snapshot()));
   runs_->tell_next(spec_.note);
   watchdog_ = TRY(Watchdog::start(loop_, spec_.limits, watched()));
   memory_view_.emplace(init_->root_fd(), spec_.limits);

@@ -15,6 +15,7 @@
 #include "sandbox/box/init_process.h"
 #include "sandbox/box/interpreter_record.h"
 #include "sandbox/box/journal_room.h"
+#include "sandbox/box/kept_state.h"
 #include "sandbox/box/life.h"
 #include "sandbox/box/memory_view.h"
 #include "sandbox/box/runs.h"
@@ -89,6 +90,7 @@ class Box {
   std::unique_ptr<DiskQuota> disk_quota_;  // null: the disk is watched
   std::unique_ptr<Cgroup> cgroup_;
   std::unique_ptr<InitProcess> init_;
+  std::unique_ptr<KeptState> kept_state_;
   std::unique_ptr<Runs> runs_;
   std::optional<NetworkJournal> network_journal_;
   std::optional<JournalRoom> journal_room_;

@@ -132,8 +132,13 @@ void say_what_is_left(Run& run, const Observed& observed) {
     return;
   }
   run.error->survived = "files kept" + observed.kept_elsewhere;
-  run.error->lost =
-      std::string(name_of(run.language)) + " interpreter restarted: variables and imports lost";
+  const std::string restarted = std::string(name_of(run.language)) + " interpreter restarted: ";
+  if (observed.variables_stored) {
+    run.error->lost =
+        restarted + "what this run made of variables; those of earlier ones are stored";
+  } else {
+    run.error->lost = restarted + "variables and imports lost";
+  }
 }
 
 void end_stopped(Run& run, Cause cause, const Observed& observed) {

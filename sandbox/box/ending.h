@@ -27,7 +27,8 @@ struct Observed {
   Limits limits;                       // of the session
   std::int64_t timeout_seconds = 0;    // of its request
   bool background = false;
-  std::string kept_elsewhere;  // by the session's other interpreters: ", tables of SQL kept"
+  bool variables_stored = false;  // the next interpreter of this kind begins with them
+  std::string kept_elsewhere;     // by the session's other interpreters: ", tables of SQL kept"
 };
 
 // The runner said "done": the interpreter lives. `done` is hostile.

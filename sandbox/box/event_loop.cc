@@ -87,18 +87,21 @@ void EventLoop::run_timers() {
 }
 
 base::Status EventLoop::run() {
+  while (!stopped_) TRY(turn());
+  return base::done();
+}
+
+base::Status EventLoop::turn() {
   epoll_event events[64];
-  while (!stopped_) {
-    const int count = ::epoll_wait(epoll_.get(), events, 64, next_timeout_ms());
-    if (count < 0 && errno != EINTR) return Error::from_errno("epoll_wait");
-    for (int i = 0; i < count && !stopped_; ++i) {
-      const auto found = handlers_.find(events[i].data.fd);
-      if (found == handlers_.end()) continue;  // forgotten by an earlier handler of this round
-      const auto handler = found->second;      // keeps it alive while it runs
-      (*handler)(events[i].events);
-    }
-    run_timers();
+  const int count = ::epoll_wait(epoll_.get(), events, 64, next_timeout_ms());
+  if (count < 0 && errno != EINTR) return Error::from_errno("epoll_wait");
+  for (int i = 0; i < count && !stopped_; ++i) {
+    const auto found = handlers_.find(events[i].data.fd);
+    if (found == handlers_.end()) continue;  // forgotten by an earlier handler of this round
+    const auto handler = found->second;      // keeps it alive while it runs
+    (*handler)(events[i].events);
   }
+  run_timers();
   return base::done();
 }
 

@@ -34,6 +34,8 @@ class EventLoop {
 
   // Until stop(). An Error only when epoll itself fails.
   base::Status run();
+  // Waits once, for what comes first, and handles what is there.
+  base::Status turn();
   void stop() { stopped_ = true; }
 
  private:

@@ -54,12 +54,13 @@ base::Result<InterpreterRecord> InterpreterRecord::open(int file_fd) {
   return record;
 }
 
-std::string InterpreterRecord::loss() const {
-  if (lost_.empty()) return "";
+std::string InterpreterRecord::loss(bool python_is_stored) const {
   std::string what;
   for (const Language language : lost_) {
+    if (language == Language::kPython && python_is_stored) continue;
     base::append_part(what, state_of(language));
   }
+  if (what.empty()) return "";
   return "lost, because " + why_lost_ + ": " + what + "; files kept";
 }
 

@@ -16,7 +16,8 @@ class InterpreterRecord {
   static base::Result<InterpreterRecord> open(int file_fd);
 
   // Returns what the session has lost since its last run, in words; empty when that is nothing.
-  [[nodiscard]] std::string loss() const;
+  // Python's variables are none of it where they are stored.
+  [[nodiscard]] std::string loss(bool python_is_stored) const;
 
   // A run begins: it is told of the loss, and what it makes can be lost.
   void begins(const Run& run);

@@ -106,8 +106,9 @@ void add_explained(PlanWriter& plan, const std::string& usr) {
       return ::access((usr + folder + name).c_str(), X_OK) == 0;
     };
     if (!is_in("/bin/") && !is_in("/local/bin/") && !is_in("/sbin/")) continue;
-    plan.add(PlanOp::kSymlink,
-             {"/run/hutch/runners/bash/explain.sh", std::string(kExplainedPlace) + "/" + name});
+    std::string place = kExplainedPlace;
+    place.append("/").append(name);
+    plan.add(PlanOp::kSymlink, {"/run/hutch/runners/bash/explain.sh", place});
   }
 }
 

@@ -38,6 +38,8 @@ constexpr std::string_view kOwnBrowser = " --user-data-dir=/tmp/.hutch-browser-"
 // Python that has its DataFrames for SQL (runners/python/frame_server.py).
 constexpr std::string_view kOwnSql = "/runners/sql/runner.py";
 constexpr std::string_view kOwnFrames = "hutch-frames";
+// It stores what Python knows (runners/python/snapshots.py).
+constexpr std::string_view kOwnSnapshot = "hutch-snapshot";
 // A look that only finds out what to say has this much.
 constexpr base::WorkBudget::Bounds kShortLook{.steps = 4'096,
                                               .cpu_time = std::chrono::milliseconds(20)};
@@ -216,7 +218,7 @@ void add_left(pid_t host_pid, const Process& process, int depth_max, base::WorkB
   for (const std::string_view own : {kOwnBrowser, kOwnSql}) {
     if (command.find(own) != std::string::npos) return;
   }
-  if (process.name == kOwnFrames) return;
+  if (process.name == kOwnFrames || process.name == kOwnSnapshot) return;
   if (!command.starts_with(kShell)) {
     left.push_back(
         {process.pid, process.started, shown_command(command.empty() ? process.name : command)});

@@ -25,6 +25,8 @@ constexpr std::chrono::milliseconds kAheadPause{500};
 // A server mostly waits for the end of a run, and is not to wait for the next shell, too.
 constexpr std::chrono::milliseconds kTellingMost{10};
 constexpr std::int64_t kNextShellPidsMin = 32;  // of whose limit it takes one
+constexpr const char* kSetAside =
+    "Python ended twice while it read its stored variables: they were set aside, and are lost";
 
 }  // namespace
 
@@ -49,6 +51,13 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, For who
   }
   if (start.code != nullptr && job.request.background) start.extra_arguments = {"--background"};
   if (start.code != nullptr && job.request.restart) start.extra_arguments = {"--restart"};
+  KeptState::Ends state;
+  if (keeps_state(interpreter_of_run(job.run)) && !own) {
+    state = TRY(context_.kept_state->give());
+    start.state_fd = state.socket.get();
+    start.snapshot_fd = state.snapshot.get();
+    if (context_.kept_state->take_set_aside()) tell_next(kSetAside);
+  }
   const CurrentJob current = jobs_of_worker(job, own);
   Worker::Events events;
   events.message = [this, current](const nlohmann::json& message, const std::string& blob) {
@@ -58,6 +67,14 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, For who
     if (const JobPointer hears = current()) add_note(hears->run, "interpreter: " + why);
   };
   return Worker::start(context_.loop, context_.init, start, std::move(events));
+}
+
+bool Runs::keeps_state(const Interpreter& interpreter) const {
+  return context_.kept_state != nullptr && interpreter == Interpreter{Language::kPython, ""};
+}
+
+bool Runs::has_state_of(const Interpreter& interpreter) const {
+  return keeps_state(interpreter) && context_.kept_state->has_snapshot();
 }
 
 void Runs::retire(std::unique_ptr<Worker> worker) {

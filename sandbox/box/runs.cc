@@ -226,6 +226,9 @@ base::Status Runs::start_process(Job& job) {
     if (is_new) job.own_worker = TRY(start_worker(job, For::kOneRun));
     job.worker = job.own_worker.get();
   } else {
+    if (job.request.restart && keeps_state(interpreter_of_run(job.run))) {
+      context_.kept_state->forget();
+    }
     if (slot.worker && (job.request.restart || !slot.worker->usable())) {
       slot.worker->kill_group();
       retire(std::move(slot.worker));
@@ -335,6 +338,7 @@ Observed Runs::observe(const Job& job) const {
   observed.limits = context_.spec.limits;
   observed.timeout_seconds = job.request.timeout_seconds;
   observed.background = job.request.background;
+  observed.variables_stored = !job.own_worker && has_state_of(interpreter_of_run(job.run));
   observed.kept_elsewhere = kept_elsewhere(job);
   return observed;
 }

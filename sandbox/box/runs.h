@@ -26,6 +26,7 @@
 #include "sandbox/box/init_process.h"
 #include "sandbox/box/job.h"
 #include "sandbox/box/kept_outputs.h"
+#include "sandbox/box/kept_state.h"
 #include "sandbox/box/left_streams.h"
 #include "sandbox/box/profile.h"
 #include "sandbox/box/telemetry.h"
@@ -52,6 +53,7 @@ class Runs {
     std::function<void(const std::string& run_id)> changed = {};  // output, status or end
     std::function<void(const Run& run)> begins = {};
     std::function<void()> catch_up_with_network = {};  // network_used() hears all until now
+    KeptState* kept_state = nullptr;  // of Python, borrowed; null: nothing outlives the process
   };
 
   explicit Runs(Context context);
@@ -151,6 +153,9 @@ class Runs {
   void start_ahead(Language language);
   enum class For { kManyRuns, kOneRun, kNextRun };
   base::Result<std::unique_ptr<Worker>> start_worker(const Job& job, For whom);
+  // Whether what it knows is stored, and whether something of it is.
+  [[nodiscard]] bool keeps_state(const Interpreter& interpreter) const;
+  [[nodiscard]] bool has_state_of(const Interpreter& interpreter) const;
   // Starts the shell of the next run, which waits for its code.
   void prepare_next_worker();
   void prepare_next_worker_soon();
@@ -176,6 +181,7 @@ class Runs {
   void remember(const Run& run);
   void retire(std::unique_ptr<Worker> worker);
   void lose_interpreters(const std::string& why);
+  [[nodiscard]] std::string fate_of_variables(const Interpreter& interpreter) const;
   void tell_what_was_lost(Job& job);
   void tell_of_idle_end(const Interpreter& interpreter, int wait_status);
   [[nodiscard]] Observed observe(const Job& job) const;

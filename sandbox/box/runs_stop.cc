@@ -212,12 +212,18 @@ void Runs::try_again(const JobPointer& job) {
   finish(job);
 }
 
+// The interpreter that comes says which of them are back.
+std::string Runs::fate_of_variables(const Interpreter& interpreter) const {
+  return has_state_of(interpreter) ? ": the next one begins with its variables as last stored"
+                                   : ": its variables are lost, files kept";
+}
+
 // Each language's next run hears it: no other may ever come.
 void Runs::lose_interpreters(const std::string& why) {
   for (auto& [interpreter, slot] : slots_) {
     if (!slot.worker) continue;
     slot.loss = "the interpreter of " + std::string(name_of(interpreter.language)) + " was " + why +
-                ": its variables are lost, files kept";
+                fate_of_variables(interpreter);
   }
 }
 
@@ -247,7 +253,7 @@ void Runs::tell_of_idle_end(const Interpreter& interpreter, int wait_status) {
     how = "was killed by signal " + std::to_string(WTERMSIG(wait_status));
   }
   const std::string what = "the interpreter of " + std::string(name_of(interpreter.language)) +
-                           " " + how + " while it ran nothing: its variables are lost, files kept";
+                           " " + how + " while it ran nothing" + fate_of_variables(interpreter);
   bool told = false;
   for (auto& [id, job] : jobs_) {
     if (job->run.status != RunStatus::kRunning) continue;

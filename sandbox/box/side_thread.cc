@@ -1,5 +1,6 @@
 #include "sandbox/box/side_thread.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -41,6 +42,13 @@ void SideThread::run(Work work) {
     work_ = std::move(work);
   }
   given_.notify_one();
+}
+
+void SideThread::finish() {
+  pollfd waited{finished_.get(), POLLIN, 0};
+  while (busy_) {
+    if (::poll(&waited, 1, -1) == 1) on_finished();
+  }
 }
 
 bool SideThread::start_thread() {

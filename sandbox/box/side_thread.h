@@ -30,6 +30,8 @@ class SideThread {
   // none, the loop waits for the work.
   void run(Work work);
   [[nodiscard]] bool busy() const { return busy_; }
+  // Waits for the work that is on, and does what it gave back.
+  void finish();
 
  private:
   SideThread(EventLoop& loop, base::UniqueFd finished)

@@ -39,6 +39,10 @@ class Worker {
     const std::string* code = nullptr;
     // For a process per run whose code give_code() brings later: descriptor 4 has a line then.
     bool code_follows = false;
+    // Borrowed, for a process with a channel: what takes snapshots of its state, as descriptor 5,
+    // and the last one, as 6 (kept_state.h). -1: there is none.
+    int state_fd = -1;
+    int snapshot_fd = -1;
     StreamReader::Runs runs = StreamReader::Runs::kOne;
     Input input = Input::kNothing;
     TerminalSize terminal;  // of that kind of input

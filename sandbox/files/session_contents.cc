@@ -97,6 +97,11 @@ bool may_hold_something(int session_fd) {
   bool has_home = false;
   const bool something = any_entry(session_fd, [&](const std::string& name) {
     if (is_of_no_worth(name)) return false;
+    if (name == "state") {
+      return in_directory(session_fd, name, [](int fd) {
+        return any_entry(fd, [](const std::string& entry) { return entry == "python"; });
+      });
+    }
     if (name == "workspace" || name == "uploads" || name == "calls") {
       has_workspace = has_workspace || name == "workspace";
       return in_directory(session_fd, name, has_entry);

@@ -280,7 +280,7 @@ def test_variables_survive_the_death_of_the_server(state):
 
 
 def test_a_killed_box_ends_its_runs_truly_and_the_next_use_starts_a_new_one(client, state):
-    client.run("x = 1; open('kept','w').write('k')")
+    client.run("x = (n for n in [1]); open('kept','w').write('k')")
     request = client.start_tool("run_code", code="print('begun', flush=True)\nimport time; time.sleep(60)")
     until(lambda: client.call("list_sessions")["sessions"][0]["active_runs"])
     for pid in processes_of(state):

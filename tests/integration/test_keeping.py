@@ -78,7 +78,7 @@ def test_processes_that_somebody_uses_do_not_give_way(state, tmp_path):
 
 def test_a_conversation_without_anything_leaves_nothing(state):
     with Client(state) as client:
-        client.run("import this; x = 1")
+        client.run("import this; print(1)")
         full = client.call("create_session")["session_id"]
         client.call("write_file", path="file", content="x", session_id=full)
         packed = client.call("create_session")["session_id"]

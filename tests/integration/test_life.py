@@ -125,7 +125,7 @@ def test_those_of_serve_wait_for_the_server_and_end_with_their_connection(state)
 def test_a_pause_that_is_too_long_keeps_the_files_and_the_next_run_is_told(state, tmp_path):
     with Client(state, *configured(tmp_path, paused_max_seconds=2)) as client:
         session = client.call("create_session", name="s")["session_id"]
-        client.run("x = 1; open('kept', 'w').write('k')", session_id=session)
+        client.run("x = (n for n in [1]); open('kept', 'w').write('k')", session_id=session)
         client.run("var y = 2", "typescript", session_id=session)
         request = client.start_tool("run_code", code="import time; time.sleep(60)", session_id=session)
         until(lambda: client.call("list_sessions")["sessions"][0]["active_runs"])
@@ -183,7 +183,7 @@ def test_a_wrong_time_of_pause_is_refused(state, tmp_path, wrong):
 
 
 def test_the_next_run_is_told_when_a_box_was_killed(client, state):
-    session = client.run("x = 1")["session_id"]
+    session = client.run("x = (n for n in [1])")["session_id"]
     client.run("export A=1", "bash")
     [box] = processes_of(state)
     os.kill(box, signal.SIGKILL)

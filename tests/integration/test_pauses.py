@@ -100,7 +100,7 @@ def status_of(state, session):
 def test_what_is_frozen_ends_with_its_box_and_nobody_needs_to_ask(client, state, asleep):
     """A freezer keeps what is in it from ending, also when the box that froze it is killed."""
     session = client.call("create_session")["session_id"]
-    client.run("kept = 1; open('kept', 'w').write('k')", session_id=session)
+    client.run("kept = (n for n in [1]); open('kept', 'w').write('k')", session_id=session)
     (box,) = processes_of(state)
     frozen = processes_in(box)
     assert len(frozen) >= 2

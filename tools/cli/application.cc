@@ -185,6 +185,7 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   config.environments_directory = settings.environments_directory;
   config.usual_template = settings.template_name;
   config.paused_max_seconds = settings.paused_max_seconds;
+  config.autosave_mb = settings.autosave_mb;
   config.retention = settings.retention;
   config.connections_end_with_server = !settings.clients_come_back;
   if (settings.serves) config.spare_sessions = static_cast<std::size_t>(settings.spare_sessions);

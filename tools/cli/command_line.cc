@@ -77,7 +77,9 @@ void add_sessions(CLI::App& app, Choices& choices) {
                          Row{"show", "Show one, with its newest runs", SessionAction::kShow},
                          Row{"rm", "Delete one and its files", SessionAction::kRemove},
                          Row{"pause", "Freeze its processes", SessionAction::kPause},
-                         Row{"resume", "Thaw its processes", SessionAction::kResume}}) {
+                         Row{"resume", "Thaw its processes", SessionAction::kResume},
+                         Row{"forget-state", "Delete what is stored of its variables",
+                             SessionAction::kForgetState}}) {
     CLI::App* one = sessions->add_subcommand(row.name, row.help);
     const bool removes = row.action == SessionAction::kRemove;
     if (row.action != SessionAction::kList) {

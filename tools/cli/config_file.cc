@@ -79,6 +79,8 @@ base::Status take_session(const std::string& path, const toml::node& node, Setti
       TRY(take_number(path, entry, name, 1, kYear, settings.idle_seconds));
     } else if (name == "paused_max_seconds") {
       TRY(take_number(path, entry, name, 1, kYear, settings.paused_max_seconds));
+    } else if (name == "autosave_mb") {
+      TRY(take_number(path, entry, name, 0, 1 << 20, settings.autosave_mb));
     } else if (name == "retention_seconds") {
       TRY(take_number(path, entry, name, 60, 100 * kYear, settings.retention_seconds));
     } else if (name == "max_sessions") {

@@ -1,4 +1,8 @@
 // hutch sessions: what is there, and what to do with it, from the shell.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <iomanip>
 #include <iostream>
 
@@ -81,8 +85,12 @@ base::Result<int> show(Application& app, const std::string& id, bool as_json) {
   auto found = TRY(app.services().sessions.find(app.principal_id(), id));
   const auto state = TRY(app.services().states.state_of(std::move(found)));
   json session = structured_session(state);
-  session["directory"] =
-      sessions::SessionDirectory(app.settings().state_directory, state.session.id).path();
+  const sessions::SessionDirectory files(app.settings().state_directory, state.session.id);
+  session["directory"] = files.path();
+  struct stat stored {};
+  if (::lstat(files.stored_variables().c_str(), &stored) == 0) {
+    session["stored_bytes"] = stored.st_size;
+  }
   session["runs"] = json::array();
   const auto runs = TRY(app.store().runs.of_session(state.session.id, kRunsShown));
   for (const auto& run : runs) {
@@ -95,6 +103,9 @@ base::Result<int> show(Application& app, const std::string& id, bool as_json) {
     return 0;
   }
   std::cout << text_of_session(session) << "  " << session["directory"].get<std::string>() << "\n";
+  if (session.contains("stored_bytes")) {
+    std::cout << "  variables stored: " << session["stored_bytes"] << " bytes\n";
+  }
   for (const json& run : session["runs"]) {
     std::cout << "  " << run["run_id"].get<std::string>() << "  " << std::left << std::setw(12)
               << run["language"].get<std::string>() << run["status"].get<std::string>() << "\n";
@@ -116,6 +127,21 @@ base::Result<int> remove(Application& app, const std::string& id, bool as_json) 
   return 0;
 }
 
+// A Python of it that lives stores them anew after its next run.
+base::Result<int> forget_state(Application& app, const std::string& id, bool as_json) {
+  const auto session = TRY(app.services().sessions.find(app.principal_id(), id));
+  const sessions::SessionDirectory files(app.settings().state_directory, session.id);
+  const bool was_there = ::unlink(files.stored_variables().c_str()) == 0;
+  if (!was_there && errno != ENOENT) return base::Error::from_errno("unlink of stored variables");
+  if (as_json) {
+    std::cout << base::print_json({{"session_id", session.id}, {"forgotten", was_there}}) << "\n";
+  } else {
+    std::cout << (was_there ? "deleted what was stored of " : "nothing was stored of ") << id
+              << "\n";
+  }
+  return 0;
+}
+
 base::Result<int> act(Application& app, SessionAction action, const std::string& id, bool as_json) {
   switch (action) {
     case SessionAction::kList:
@@ -124,6 +150,8 @@ base::Result<int> act(Application& app, SessionAction action, const std::string&
       return show(app, id, as_json);
     case SessionAction::kRemove:
       return remove(app, id, as_json);
+    case SessionAction::kForgetState:
+      return forget_state(app, id, as_json);
     case SessionAction::kPause:
     case SessionAction::kResume: {
       const json session =

@@ -73,6 +73,7 @@ struct Settings {
   std::int64_t idle_seconds = 600;
   std::int64_t retention_seconds = 7 * 86400;
   std::int64_t paused_max_seconds = 86400;
+  std::int64_t autosave_mb = 256;
   sessions::Retention retention;
   std::int64_t sessions_max = 1000;
   std::int64_t kept_sessions_max = 10'000;

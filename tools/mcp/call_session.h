@@ -18,8 +18,8 @@ struct CallSession {
   bool is_new = false;      // made for this call alone, since its client has no connection
 };
 
-// Says of a call what a session would be to it that is made for it alone. A look at what is there
-// shows nothing in a new one.
+// Says whether a call can use a session that is made for it alone. One that only reads cannot,
+// since a new session is empty.
 enum class NewSession { kUseful, kUseless };
 
 // Finds the session, or makes it where the call names none: one for the connection, or for the call
@@ -32,8 +32,8 @@ base::Result<CallSession> resolve(const Services& services, const Arguments& arg
 // session_id; empty while there is none.
 std::string default_session_id(const Services& services, const mcp::CallContext& context);
 
-// The first result that comes of a connection's default session says which one that is, and which
-// earlier ones there are.
+// Adds to the first result of the connection's default session its id, and earlier sessions that
+// hold files. Does nothing for later results.
 void introduce(const Services& services, const mcp::CallContext& context, Reply& reply);
 
 }  // namespace tools

@@ -56,15 +56,17 @@ class Channel:
         self.fd = self._writes = -1
         self._sending = RLock()  # its owner may be a thread that the child does not have
 
-    def wait(self, other=-1):
-        """Blocks until there is something to read; False when it is on the descriptor `other` only."""
-        if other < 0:
-            return bool(self._poll.poll())
-        self._poll.register(other, select.POLLIN)
+    def wait(self, other=-1, seconds=None):
+        """Blocks until there is something to read; False when it is on the descriptor `other` only, None when so
+        many seconds are over."""
+        if other >= 0:
+            self._poll.register(other, select.POLLIN)
         try:
-            return any(fd == self.fd for fd, _ in self._poll.poll())
+            ready = self._poll.poll(None if seconds is None else seconds * 1000)
+            return any(fd == self.fd for fd, _ in ready) if ready else None
         finally:
-            self._poll.unregister(other)
+            if other >= 0:
+                self._poll.unregister(other)
 
     def readable(self):
         return self.fd >= 0 and bool(self._probe.poll(0))

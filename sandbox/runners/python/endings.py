@@ -56,13 +56,13 @@ class Notes:
         self._children = children.Children()
         self._leftovers = None
 
-    def add_to(self, done):
+    def add_to(self, done, first):
         tree, self._cells.tree = self._cells.tree, None
         try:
             of_files = imported_files.note_of(tree, self._cells.namespace) if done["ok"] and tree is not None else ""
         except Exception:  # user objects
             of_files = ""
-        notes = [note for note in (of_files, self._packages.take_note(), self._of_loop(), self._children.note()) if note]
+        notes = [note for note in (first, of_files, self._packages.take_note(), self._of_loop(), self._children.note()) if note]
         return {**done, "note": "; ".join(notes)} if notes else done
 
     def _of_loop(self):

@@ -7,7 +7,7 @@ from time import time_ns
 
 from hutch_runner import (
     adapted_libraries, cells, class_sources, data_limit, display, endings, figures, frame_runs, hutch_module, imported_files, installs, late_threads,
-    library_charts, notebook, process_mains, script_end, shown, standard_modules, tracebacks)
+    library_charts, notebook, process_mains, script_end, shown, snapshots, standard_modules, tracebacks)
 from hutch_runner.channel import Channel, ChannelClosed
 from hutch_runner.frame_server import FrameServer
 from hutch_runner.interrupts import Interrupts
@@ -45,6 +45,7 @@ class Session:
         self.cells.when_compiled = process_mains.ProcessMains(self.cells).renew
         self.figures = figures.Figures(self.shown.add)
         self.frames = FrameServer(self.namespace)
+        self.snapshots = snapshots.Snapshots(self.namespace, self.cells)
         standard_modules.install()
         hutch_module.install(self.interrupts)
         library_charts.watch(self.display)
@@ -59,9 +60,11 @@ class Session:
         version = ".".join(map(str, sys.version_info[:3]))
         self.channel.send({"type": "ready", "language": "python", "version": version,
                            "interrupt": "signal"})
+        self.snapshots.wake()
         while True:
-            if not self.channel.wait(self.frames.fileno()):
-                self.frames.answer()
+            heard = self.channel.wait(self.frames.fileno(), self.snapshots.seconds_left())
+            if not heard:
+                self.snapshots.write() if heard is None else self.frames.answer()
                 continue
             self.interrupts.run_is_starting()
             message = self.channel.receive()
@@ -102,12 +105,13 @@ class Session:
         if message.get("background"):
             done = self.end_as_script(done)
         else:
-            done = self.notes.add_to(done)
+            done = self.notes.add_to(done, self.snapshots.take_note())
             self.late_threads.run_is_over(str(message.get("run_id", "")))
         restore_environment(before)
         self.interrupts.run_is_over()
         self.channel.send({**done, "began_us": began_us, "ended_us": ended_us})
         self.frames.run_is_over()
+        self.snapshots.run_is_over(str(message.get("run_id", "")))
 
     def attempt(self, action):
         """Runs `action`; gives back what it raised, or None."""

@@ -1,0 +1,82 @@
+"""The bytes of a snapshot: written as they come, read where they lie.
+
+    values        pickles, and their buffers, each at the begin of a page
+    index         JSON: which name lies where, what was not kept and why, and what is around the values
+    end           16 bytes of length (of the index, of all before the end; little-endian), 32 of SHA-256
+                  of the index, 8 that say what this is
+
+A snapshot that was not written to its end has no end. It is code: whoever reads the pickles runs it.
+"""
+
+import hashlib
+import json
+import mmap
+
+PAGE = mmap.PAGESIZE
+MAGIC = b"hutchst1"
+END_BYTES = 16 + 32 + len(MAGIC)
+
+
+class Malformed(Exception):
+    """It is no snapshot, or not a whole one."""
+
+
+class Writer:
+    """`write` takes bytes-like objects, in order."""
+
+    def __init__(self, write):
+        self._write = write
+        self.bytes = 0
+
+    def add(self, content, aligned=False):
+        """Where it lies: [offset, length]."""
+        view = memoryview(content).cast("B")
+        if aligned and self.bytes % PAGE and len(view):
+            self._put(b"\0" * (PAGE - self.bytes % PAGE))
+        place = [self.bytes, len(view)]
+        self._put(view)
+        return place
+
+    def end(self, index):
+        text = json.dumps(index).encode()
+        self._put(text)
+        self._put(len(text).to_bytes(8, "little") + self.bytes.to_bytes(8, "little"))
+        self._put(hashlib.sha256(text).digest() + MAGIC)
+
+    def _put(self, content):
+        self._write(content)
+        self.bytes += len(content)
+
+
+class Reader:
+    """Maps a file: pages come as they are touched, and what is written to them stays with this process."""
+
+    def __init__(self, fd):
+        try:
+            self._map = mmap.mmap(fd, 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
+        except (OSError, ValueError) as failure:  # an empty one cannot be mapped
+            raise Malformed(str(failure)) from None
+        self._view = memoryview(self._map)
+        self.index = self._read_index()
+
+    def _read_index(self):
+        view = self._view
+        if len(view) < END_BYTES or view[-len(MAGIC):] != MAGIC:
+            raise Malformed("it has no end")
+        end = len(view) - END_BYTES
+        size = int.from_bytes(view[end:end + 8], "little")
+        if int.from_bytes(view[end + 8:end + 16], "little") != end or size > end:
+            raise Malformed("its end does not fit its length")
+        text = view[end - size:end]
+        if hashlib.sha256(text).digest() != view[end + 16:end + 48]:
+            raise Malformed("its index is damaged")
+        try:
+            return json.loads(bytes(text))
+        except ValueError:
+            raise Malformed("its index is no JSON") from None
+
+    def at(self, place):
+        offset, length = place
+        if not 0 <= offset <= offset + length <= len(self._view):
+            raise Malformed("a place lies outside of it")
+        return self._view[offset:offset + length]

@@ -1,0 +1,198 @@
+"""What Python knows outlives its process: killed boxes and servers, interpreters that end, restarts by hutch's own hand."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+
+import pytest
+
+from boxes import boxes_of, until
+from hutch_client import Client, hutch_binary
+
+CODE = """
+import random, math
+import collections as c
+shared = [1, 2, 3]
+alias = {"same": shared}
+offset = 40
+def add(n):
+    return n + offset
+class Point:
+    def __init__(self, x): self.x = x
+    def twice(self): return self.x * 2
+point = Point(3)
+def counter():
+    count = [0]
+    def step():
+        count[0] += 1
+        return count[0]
+    return step
+step = counter(); step()
+ring = []; ring.append(ring)
+random.seed(7); random.random()
+"""
+LOOK = """
+import inspect
+shared.append(4); offset = 1
+print(alias["same"], add(1), point.twice(), type(point) is Point, step(), ring[0] is ring, math.pi > 3, c.__name__)
+print(inspect.getsource(add).splitlines()[0], random.random())
+"""
+
+
+def snapshots(state, session):
+    return list(pathlib.Path(state, "sessions", session, "state").glob("python"))
+
+
+def stored_after(state, session, run):
+    """Waits for the snapshot that has what there was after the run."""
+    def is_there():
+        return any(run["run_id"].encode() in snapshot.read_bytes() for snapshot in snapshots(state, session))
+    until(is_there, what="a snapshot")
+
+
+def kill_boxes(state):
+    boxes = list(boxes_of(state).values())
+    for pid in boxes:
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: not boxes_of(state), what="the end of the boxes")
+
+
+def test_variables_are_there_after_everything_was_killed(state):
+    with Client(state) as client:
+        session = client.call("create_session", name="kept")["session_id"]
+        run = client.run(CODE, session_id="kept")
+        assert run["status"] == "completed", run
+        last = client.run("import random; state = random.getstate(); value = random.random(); random.setstate(state); value",
+                          session_id="kept")
+        wanted = last["outputs"][0]["text"]
+        stored_after(state, session, last)
+        client.kill()
+    kill_boxes(state)
+    with Client(state) as client:
+        looked = client.run(LOOK, session_id="kept")
+        assert looked["status"] == "completed", looked
+        first, second = looked["stdout"].splitlines()
+        assert first == "[1, 2, 3, 4] 2 6 True 2 True True collections"
+        assert second == f"def add(n): {wanted}"
+        assert "a new Python has the" in looked["note"] and "lost" not in looked["note"], looked["note"]
+        assert len(looked["note"]) <= 300
+        assert "note" not in client.run("1", session_id="kept")
+
+
+def test_an_interpreter_that_is_killed_comes_back_with_what_it_had(state):
+    with Client(state) as client:
+        run = client.run("x = [1]; y = x")
+        session = run["session_id"]
+        stored_after(state, session, run)
+        killed = client.run("x.append(2); import os; os.kill(os.getpid(), 9)")
+        assert killed["status"] == "failed"
+        assert "those of earlier ones are stored" in killed["error"]["lost"], killed
+        back = client.run("x is y, x")
+        assert back["outputs"][0]["text"] == "(True, [1])", back
+
+
+def test_what_cannot_be_kept_is_named_and_costs_nothing_else(state):
+    with Client(state) as client:
+        run = client.run("import socket, threading\nconn = socket.socket()\nlock = threading.Lock()\n"
+                             "squares = (n * n for n in range(3))\nkept = 'yes'\n"
+                             "class Slow:\n    def __reduce__(self):\n        raise ValueError('not me')\nslow = Slow()")
+        session = run["session_id"]
+        stored_after(state, session, run)
+        kill_boxes(state)
+        run = client.run("kept")
+        assert run["outputs"][0]["text"] == "'yes'"
+        for name in ("conn (socket.socket", "lock (_thread.lock", "squares (generator"):
+            assert name in run["note"], run["note"]
+        assert client.run("conn")["error"]["name"] == "NameError"
+
+
+def test_who_begins_anew_has_nothing(state):
+    with Client(state) as client:
+        run = client.run("x = 1")
+        session = run["session_id"]
+        stored_after(state, session, run)
+        assert client.run("'x' in globals()", restart=True)["outputs"][0]["text"] == "False"
+        assert not snapshots(state, session)
+        kill_boxes(state)
+        assert client.run("'x' in globals()")["outputs"][0]["text"] == "False"
+
+
+def test_what_was_deleted_does_not_come_back(state):
+    with Client(state) as client:
+        session = client.run("x = 1; y = 2")["session_id"]
+        stored_after(state, session, client.run("del x"))
+        kill_boxes(state)
+        assert client.run("sorted({'x', 'y'} & globals().keys())")["outputs"][0]["text"] == "['y']"
+        client.run("del y")
+        until(lambda: not snapshots(state, session), what="the end of the snapshot")
+
+
+def test_a_snapshot_that_ends_its_reader_is_set_aside(state):
+    with Client(state) as client:
+        run = client.run("class Trap:\n    def __reduce__(self):\n        import os\n        return os._exit, (7,)\ntrap = Trap(); x = 1")
+        session = run["session_id"]
+        stored_after(state, session, run)
+        kill_boxes(state)
+        looks = [client.run("'x' in globals()") for _ in range(4)]
+        last = looks[-1]
+        assert last["status"] == "completed" and last["outputs"][0]["text"] == "False", looks
+        assert any("set aside" in look.get("note", "") for look in looks), looks
+        assert pathlib.Path(state, "sessions", session, "state", "python.bad").exists()
+
+
+def test_nothing_is_on_the_disk_where_nobody_wants_it(state, tmp_path):
+    (tmp_path / "config.toml").write_text("[session]\nautosave_mb = 0\n")
+    with Client(state, "--config", str(tmp_path / "config.toml")) as client:
+        session = client.run("x = 1")["session_id"]
+        client.run("x = 2")
+        assert not pathlib.Path(state, "sessions", session, "state").exists()
+        kill_boxes(state)
+        run = client.run("x")
+        assert run["error"]["name"] == "NameError" and "variables of python" in run["note"]
+
+
+def test_a_snapshot_is_nobody_elses_and_goes_with_its_session(state):
+    with Client(state) as client:
+        run = client.run("secret = 'x' * 100")
+        session = run["session_id"]
+        stored_after(state, session, run)
+        (snapshot,) = snapshots(state, session)
+        assert snapshot.stat().st_mode & 0o777 == 0o600 and snapshot.parent.stat().st_mode & 0o777 == 0o700
+        assert client.run("ls -a / /workspace /home/user | grep -c state", "bash")["stdout"] == "0\n"
+        client.call("delete_session", session_id=session)
+        until(lambda: not pathlib.Path(state, "sessions", session, "state").exists())
+
+
+def test_hutch_sessions_shows_and_forgets_what_is_stored(state):
+    def hutch(*arguments):
+        return json.loads(subprocess.run([hutch_binary(), "sessions", *arguments, "--json", "--state-dir", state],
+                                         capture_output=True, text=True, check=True).stdout)
+
+    with Client(state) as client:
+        run = client.run("x = 'y' * 10_000")
+        session = run["session_id"]
+        stored_after(state, session, run)
+        assert hutch("show", session)["stored_bytes"] > 10_000
+        assert hutch("forget-state", session)["forgotten"] is True
+        assert hutch("forget-state", session)["forgotten"] is False
+        assert "stored_bytes" not in hutch("show", session)
+        kill_boxes(state)
+        assert client.run("x")["error"]["name"] == "NameError"
+
+
+@pytest.mark.parametrize("code", ["import numpy as np\na = np.arange(100_000); b = a\na2 = a.reshape(1000, 100)\n",
+                                  "import pandas as pd\na = pd.DataFrame({'n': range(1000), 's': ['x'] * 1000}); b = a\na2 = a.n\n"])
+def test_arrays_and_tables_are_writable_and_shared(state, code):
+    with Client(state) as client:
+        run = client.run(code)
+        if run["status"] == "failed" and run["error"]["name"] == "ModuleNotFoundError":
+            pytest.skip(f"Python packages of this host: {run['error']['message']}")
+        session = run["session_id"]
+        stored_after(state, session, run)
+        kill_boxes(state)
+        look = client.run("a is b, len(a), len(a2)")
+        assert look["outputs"][0]["text"] == "(True, 100000, 1000)" if "arange" in code else "(True, 1000, 1000)", look
+        write = "b[0] = 7; int(a[0])" if "arange" in code else "b.loc[0, 'n'] = 7; int(a.n[0])"
+        assert client.run(write)["outputs"][0]["text"] == "7"
