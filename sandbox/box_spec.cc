@@ -123,6 +123,7 @@ json spec_to_json(const BoxSpec& spec) {
                 {"kept_hosts", spec.kept_hosts},
                 {"downloads_mb", spec.downloads_mb},
                 {"autosave_mb", spec.autosave_mb},
+                {"stored_mb", spec.stored_mb},
                 {"egress_directory", spec.egress_directory},
                 {"note", spec.note}};
   if (spec.egress_uid) value["egress_uid"] = *spec.egress_uid;
@@ -180,6 +181,7 @@ base::Result<BoxSpec> spec_from_json(const json& value) {
   }
   spec.downloads_mb = base::integer_or(value, "downloads_mb", 0);
   spec.autosave_mb = base::integer_or(value, "autosave_mb", 0);
+  spec.stored_mb = base::integer_or(value, "stored_mb", 0);
   spec.egress_directory = base::string_or(value, "egress_directory");
   if (const auto uid = base::find_integer(value, "egress_uid")) {
     spec.egress_uid = static_cast<std::uint32_t>(*uid);

@@ -61,13 +61,14 @@ struct BoxSpec {
   std::vector<AddressRange> denied_addresses;  // that no host is reached at
   NetworkProxy network_proxy;                  // by which the door reaches the others
   std::vector<std::string> kept_hosts;         // whose answers the door keeps for all sessions
-  std::int64_t autosave_mb = 0;                // of its variables that are stored; 0: none are
-  std::int64_t downloads_mb = 0;               // at most so many of them
-  std::string egress_directory;                // of hutch-egress; absolute; for who has a network
-  std::optional<std::uint32_t> egress_uid;     // as root: whose rights hutch-egress has
-  std::string note;                            // the first run tells it, if any
-  std::optional<std::int64_t> ends_in_ms;      // hard end of the session, by CLOCK_BOOTTIME
-  bool pauses_at_end = false;                  // instead: it is paused then
+  std::int64_t autosave_mb = 0;   // of its variables that are stored after a run; 0: none are, ever
+  std::int64_t stored_mb = 0;     // that are stored as it rests
+  std::int64_t downloads_mb = 0;  // at most so many of them
+  std::string egress_directory;   // of hutch-egress; absolute; for who has a network
+  std::optional<std::uint32_t> egress_uid;  // as root: whose rights hutch-egress has
+  std::string note;                         // the first run tells it, if any
+  std::optional<std::int64_t> ends_in_ms;   // hard end of the session, by CLOCK_BOOTTIME
+  bool pauses_at_end = false;               // instead: it is paused then
 };
 
 nlohmann::json spec_to_json(const BoxSpec& spec);

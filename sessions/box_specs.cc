@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "sandbox/environment.h"
 #include "sessions/filesystem_choice.h"
 #include "sessions/ground.h"
@@ -10,6 +11,7 @@
 #include "sessions/session.h"
 #include "sessions/session_networks.h"
 #include "sessions/session_time.h"
+#include "sessions/state_shares.h"
 #include "sessions/store.h"
 
 namespace sessions {
@@ -18,6 +20,11 @@ namespace {
 
 // Spares start the languages that were used so lately, and Python in any case.
 constexpr std::int64_t kLanguageUseMs = 3'600'000;
+// So much is stored in any case.
+constexpr std::int64_t kStoredMbWithoutRoom = 1;
+constexpr const char* kNoRoomForState =
+    "only 1 MB of variables is stored: what your sessions have stored takes a tenth of the disk "
+    "(delete_session, or hutch sessions forget-state, makes room)";
 
 }  // namespace
 
@@ -37,12 +44,17 @@ base::Result<sandbox::BoxSpec> BoxSpecs::spec_of(const Session& session) const {
   if (session.host_uid) spec.host_uid = static_cast<std::uint32_t>(*session.host_uid);
   spec.idle_seconds = session.idle_seconds;
   spec.paused_max_seconds = ground_.config.paused_max_seconds;
-  spec.autosave_mb = ground_.config.autosave_mb;
   spec.ends_with_connection =
       session.ends_with_connection && ground_.config.connections_end_with_server;
   FoldersNow folders = granted_now(session.host_folders, ground_.config.folders);
   spec.host_folders = std::move(folders.folders);
   spec.note = std::move(folders.note);
+  spec.autosave_mb = ground_.config.autosave_mb;
+  if (spec.autosave_mb > 0) spec.stored_mb = spec.limits.memory_mb;
+  if (spec.autosave_mb > 0 && !shares_.has_room(session.principal_id)) {
+    spec.autosave_mb = spec.stored_mb = kStoredMbWithoutRoom;
+    base::append_part(spec.note, kNoRoomForState, "; ");
+  }
   spec.paths = session.paths;
   SessionNetworks::Network network = TRY(networks_.network_of(session));
   TRY(networks_.add(std::move(network), session, spec));

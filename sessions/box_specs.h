@@ -12,12 +12,13 @@
 namespace sessions {
 
 class SessionNetworks;
+class StateShares;
 struct Ground;
 
 class BoxSpecs {
  public:
-  BoxSpecs(const Ground& ground, const SessionNetworks& networks)
-      : ground_(ground), networks_(networks) {}
+  BoxSpecs(const Ground& ground, const SessionNetworks& networks, StateShares& shares)
+      : ground_(ground), networks_(networks), shares_(shares) {}
 
   [[nodiscard]] base::Result<sandbox::BoxSpec> spec_of(const Session& session) const;
   // Returns the directory of its template's environment, as it is now; empty: it has the host's
@@ -29,6 +30,7 @@ class BoxSpecs {
 
   const Ground& ground_;
   const SessionNetworks& networks_;
+  StateShares& shares_;
 };
 
 }  // namespace sessions

@@ -25,6 +25,7 @@
 #include "sessions/session_tokens.h"
 #include "sessions/sessions.h"
 #include "sessions/spare_pool.h"
+#include "sessions/state_shares.h"
 #include "sessions/sweeper.h"
 
 namespace sessions {
@@ -44,7 +45,8 @@ struct ServiceParts {
   EndedBoxes ended;
   RunLedger ledger{ground};
   BoxGrants grants{ground, networks};
-  BoxSpecs specs{ground, networks};
+  StateShares shares{ground};
+  BoxSpecs specs{ground, networks, shares};
   FileOwners owners{ground};
   SessionEnds ends{ground, {ledger, journals, connections, grants}};
   SessionStates states{ground, ended};

@@ -8,9 +8,13 @@ namespace sessions {
 namespace {
 
 constexpr std::pair<SessionStatus, const char*> kStatuses[] = {
-    {SessionStatus::kProvisioning, "provisioning"}, {SessionStatus::kReady, "ready"},
-    {SessionStatus::kRunning, "running"},           {SessionStatus::kPaused, "paused"},
-    {SessionStatus::kStopped, "stopped"},           {SessionStatus::kError, "error"},
+    {SessionStatus::kProvisioning, "provisioning"},
+    {SessionStatus::kReady, "ready"},
+    {SessionStatus::kRunning, "running"},
+    {SessionStatus::kPaused, "paused"},
+    {SessionStatus::kStored, "stored"},
+    {SessionStatus::kStopped, "stopped"},
+    {SessionStatus::kError, "error"},
     {SessionStatus::kDestroyed, "destroyed"},
 };
 

@@ -30,7 +30,8 @@ enum class SessionStatus {
   kProvisioning,  // a box is being started for it, the first or a later one
   kReady,
   kRunning,  // a run is on; its box alone says so, and no row has this value
-  kPaused,
+  kPaused,   // its processes are frozen
+  kStored,  // it has no box, and what its interpreters know lies on the disk; no row has this value
   kStopped,  // it has no box, and gets one with its next use
   kError,    // its first box did not come up
   kDestroyed,

@@ -48,6 +48,47 @@ base::Status SessionDirectory::make_parts(const Session& session) const {
   return make_ruled(session);
 }
 
+// With what was set aside, since nobody could read it.
+std::vector<std::string> SessionDirectory::stored_files() const {
+  const std::string state = part(kStatePart);
+  return {state + "/python", state + "/python.new", state + "/python.bad", state + "/bash.0",
+          state + "/bash.1"};
+}
+
+bool SessionDirectory::is_stored() const {
+  const auto is_there = [this](const char* name) {
+    struct stat found {};
+    return ::lstat((part(kStatePart) + "/" + name).c_str(), &found) == 0;
+  };
+  return is_there("python") || is_there("bash.0") || is_there("bash.1") || is_there("rests");
+}
+
+std::int64_t SessionDirectory::stored_bytes() const {
+  std::int64_t bytes = 0;
+  for (const std::string& file : stored_files()) {
+    struct stat found {};
+    if (::lstat(file.c_str(), &found) == 0) bytes += found.st_size;
+  }
+  return bytes;
+}
+
+bool SessionDirectory::stores_variables() const {
+  struct stat found {};
+  return ::lstat(stored_files().front().c_str(), &found) == 0;
+}
+
+base::Result<bool> SessionDirectory::forget_state() const {
+  bool was_there = false;
+  for (const std::string& file : stored_files()) {
+    if (::unlink(file.c_str()) == 0) {
+      was_there = true;
+    } else if (errno != ENOENT) {
+      return Error::from_errno("unlink of stored state");
+    }
+  }
+  return was_there;
+}
+
 base::Status SessionDirectory::make_ruled(const Session& session) const {
   const PathRules& rules = session.paths;
   if (rules.empty()) return base::done();

@@ -9,8 +9,10 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -47,8 +49,15 @@ class SessionDirectory {
   }
   [[nodiscard]] std::string calls() const { return part(kCallsPart); }
   [[nodiscard]] std::string uploads() const { return part(kUploadsPart); }
-  // The file that Python's variables are stored in, where there are any.
-  [[nodiscard]] std::string stored_variables() const { return part(kStatePart) + "/python"; }
+  // Returns whether a box that begins has what the one before knew, as far as its interpreters
+  // knew anything.
+  [[nodiscard]] bool is_stored() const;
+  // Returns how many bytes what its interpreters know takes, or 0 where nothing of it is stored.
+  [[nodiscard]] std::int64_t stored_bytes() const;
+  // Returns whether some of it are variables, which are somebody's work.
+  [[nodiscard]] bool stores_variables() const;
+  // Deletes that. Returns whether there was something.
+  [[nodiscard]] base::Result<bool> forget_state() const;
 
   // Makes the directories that its box needs, as the session's id owns them.
   [[nodiscard]] base::Status make_parts(const Session& session) const;
@@ -63,6 +72,7 @@ class SessionDirectory {
 
  private:
   [[nodiscard]] std::string part(const char* name) const { return path_ + "/" + name; }
+  [[nodiscard]] std::vector<std::string> stored_files() const;
   // Makes the directories that path rules name in /workspace.
   [[nodiscard]] base::Status make_ruled(const Session& session) const;
 

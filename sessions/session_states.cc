@@ -81,6 +81,14 @@ bool SessionStates::sleeps(const Session& session) {
 }
 
 void SessionStates::add_silence(SessionState& state, const base::Error& why) {
+  look_for_box(state, why);
+  if (state.session.status != SessionStatus::kStopped) return;
+  if (ground_.files_of(state.session.id).is_stored()) {
+    state.session.status = SessionStatus::kStored;
+  }
+}
+
+void SessionStates::look_for_box(SessionState& state, const base::Error& why) {
   if (state.session.status == SessionStatus::kError ||
       state.session.status == SessionStatus::kProvisioning) {
     return;
@@ -151,14 +159,15 @@ void SessionStates::ask_boxes(std::vector<SessionState>& states) {
   });
 }
 
-base::Result<std::vector<EarlierSession>> SessionStates::earlier_with_files(
+base::Result<std::vector<EarlierSession>> SessionStates::earlier_with_something(
     const std::string& principal_id, const std::string& than_id, std::size_t most) {
   std::vector<EarlierSession> found;
   for (Session& session : TRY(ground_.store.session_lists.newest(principal_id, false, kLookedAt))) {
     if (session.id == than_id) continue;
     EarlierSession earlier{std::move(session)};
-    count_entries(ground_.files_of(earlier.session.id).workspace(), earlier);
-    if (earlier.entries == 0) continue;
+    const SessionDirectory files = ground_.files_of(earlier.session.id);
+    count_entries(files.workspace(), earlier);
+    if (earlier.entries == 0 && !files.stores_variables()) continue;
     found.push_back(std::move(earlier));
     if (found.size() == most) break;
   }

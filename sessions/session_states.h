@@ -19,7 +19,8 @@ namespace sessions {
 class EndedBoxes;
 struct Ground;
 
-// One with something in its /workspace, at the top of which `entries` were counted.
+// One with something in its /workspace, at the top of which `entries` were counted, or with
+// variables that are stored.
 struct EarlierSession {
   Session session;
   std::int64_t entries = 0;
@@ -41,15 +42,17 @@ class SessionStates {
   // Returns whether it is paused and stays so until somebody resumes it. A box that does not answer
   // at once is as its row says.
   bool sleeps(const Session& session);
-  // Returns others of the principal that hold files, the one that was used last first. Looks at few
-  // sessions, and only at the top of their workspaces.
-  base::Result<std::vector<EarlierSession>> earlier_with_files(const std::string& principal_id,
-                                                               const std::string& than_id,
-                                                               std::size_t most);
+  // Returns others of the principal that hold files or variables, the one that was used last first.
+  // Looks at few sessions, and only at the top of their workspaces.
+  base::Result<std::vector<EarlierSession>> earlier_with_something(const std::string& principal_id,
+                                                                   const std::string& than_id,
+                                                                   std::size_t most);
 
  private:
   base::Result<std::vector<SessionState>> ask_boxes_of(const std::string& principal_id);
+  // Says how it is whose box did not answer.
   void add_silence(SessionState& state, const base::Error& why);
+  void look_for_box(SessionState& state, const base::Error& why);
 
   const Ground& ground_;
   EndedBoxes& ended_;

@@ -81,6 +81,8 @@ json structured_pause(const sessions::SessionState& state) {
   json value = structured_session(state);
   if (state.session.status == sessions::SessionStatus::kStopped) {
     value["note"] = "it has nothing running to pause; its files are kept";
+  } else if (state.session.status == sessions::SessionStatus::kStored) {
+    value["note"] = "what it knows is stored, and it takes no memory until it is used";
   }
   return value;
 }

@@ -2,7 +2,9 @@
 // its last act (runners/bash/state.sh).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace sandbox::box {
 
@@ -10,5 +12,13 @@ namespace sandbox::box {
 // there is no state. `root_fd` is the root of the box. Code in the box can make the number
 // anything.
 std::int64_t bash_state_number(int root_fd);
+
+// Returns what the newer of the two files holds that is whole, or "" where there is none or it has
+// more than `bytes_max`. Hostile.
+std::string newest_bash_state(int root_fd, std::size_t bytes_max);
+
+// Returns the number of a state that is whole: its first line is "#" and the number, and so is its
+// last. Returns 0 for others.
+std::int64_t bash_state_number_of(const std::string& state);
 
 }  // namespace sandbox::box

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <set>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -60,6 +62,7 @@ Box::~Box() {
   egress_.reset();
   runs_.reset();
   kept_state_.reset();
+  kept_shell_.reset();
   init_.reset();
   cgroup_.reset();
   control_.reset();
@@ -160,7 +163,7 @@ base::Status Box::start_runs() {
                         .runs_fd = runs_directory_.get(),
                         .workspace_fd = workspace_.get(),
                         .home_fd = home_.get()};
-  context.oom_kills = [this] { return cgroup_->oom_kills() + watchdog_->oom_kills(); };
+  context.oom_kills = [this] { return oom_kills(); };
   context.disk_used_up = [this] {
     return (disk_quota_ && disk_quota_->used_up()) || no_room_in({workspace_.get(), tmp_.get()});
   };
@@ -179,6 +182,8 @@ base::Status Box::start_runs() {
     const std::int64_t most_mb = std::min(spec_.autosave_mb, spec_.limits.memory_mb);
     kept_state_ = TRY(KeptState::open(loop_, session_directory_.get(), most_mb << 20));
     context.kept_state = kept_state_.get();
+    kept_shell_ = TRY(KeptShell::open(session_directory_.get(), init_->root_fd(), spec_.host_uid));
+    context.kept_shell = kept_shell_.get();
   }
   context.catch_up_with_network = [this] {
     if (egress_) egress_->catch_up();
@@ -188,11 +193,21 @@ base::Status Box::start_runs() {
     show_memory();
   };
   runs_ = std::make_unique<Runs>(std::move(context));
-  runs_->tell_next(interpreter_record_.loss(kept_state_ != nullptr && kept_state_->has_snapshot()));
+  std::set<Language> stored;
+  if (kept_state_ && kept_state_->has_snapshot()) stored.insert(Language::kPython);
+  if (kept_shell_ && kept_shell_->put_back()) stored.insert(Language::kBash);
+  runs_->tell_next(interpreter_record_.loss(stored));
   runs_->tell_next(spec_.note);
   watchdog_ = TRY(Watchdog::start(loop_, spec_.limits, watched()));
   memory_view_.emplace(init_->root_fd(), spec_.limits);
   return base::done();
+}
+
+std::int64_t Box::oom_kills() {
+  const std::int64_t kills = cgroup_->oom_kills() + watchdog_->oom_kills();
+  if (kills > oom_kills_seen_ && kept_state_ && kept_state_->take_writer()) ++writers_killed_;
+  oom_kills_seen_ = kills;
+  return kills - writers_killed_;
 }
 
 void Box::show_memory() {
@@ -248,13 +263,38 @@ base::Status Box::freeze(bool frozen) {
 
 base::Status Box::pause(Pauser pauser) {
   if (!paused()) {
-    TRY(freeze(true));
+    // One that nobody has used yet, as a spare, is to be there at once.
+    const bool rests = interpreter_record_.is_used() && !spec_.pauses_at_end &&
+                       !runs_->has_what_cannot_be_stored();
+    if (!rests) TRY(freeze(true));
     paused_since_ = steady_clock::now();
     paused_on_request_ = false;
     runs_->hold();
+    if (rests) store_and_rest();
   }
   if (pauser == Pauser::kClient) paused_on_request_ = true;
   return base::done();
+}
+
+// Only interpreters are there, which run nothing: they are frozen when all is stored that can be,
+// and not needed any more where that is everything.
+void Box::store_and_rest() {
+  is_storing_ = true;
+  runs_->store([this](bool whole) {
+    if (ended_ || !std::exchange(is_storing_, false)) return;  // somebody uses it
+    rest(whole);
+  });
+}
+
+void Box::rest(bool whole) {
+  if (!whole) {
+    // One that cannot be frozen is tried again, as one that is idle.
+    if (!freeze(true).ok()) (void)resume();
+    return;
+  }
+  interpreter_record_.rests();
+  kept_state_->set_rests(true);
+  end(Cause::kCancelled, "what it knows was stored");
 }
 
 // Somebody uses what runs in it, which says nothing of what a client wants paused.
@@ -266,7 +306,7 @@ void Box::in_use() {
 base::Status Box::resume() {
   last_use_ = steady_clock::now();
   if (!paused()) return base::done();
-  TRY(freeze(false));
+  if (!std::exchange(is_storing_, false)) TRY(freeze(false));
   paused_since_.reset();
   runs_->release();
   return base::done();
@@ -332,6 +372,7 @@ void Box::limit_reached(Cause cause, const std::string& why) {
   const auto now = steady_clock::now();
   const bool again = left_behind_ended_ && now - *left_behind_ended_ < kLeftBehindPatience;
   const bool interpreters_too = cause != Cause::kDisk || again;
+  const std::string fate = runs_->fate_of_all();
   left_behind_ended_ = now;
   if (interpreters_too) {
     runs_->end_processes();
@@ -343,7 +384,7 @@ void Box::limit_reached(Cause cause, const std::string& why) {
                                              : "disk";
   runs_->tell_next("processes that went on against the session's limit of " + std::string(limit) +
                    " were ended" +
-                   (interpreters_too ? ", and the interpreters with them: variables lost" : "") +
+                   (interpreters_too ? ", and the interpreters with them: " + fate : "") +
                    (why.empty() ? "" : "; " + why));
 }
 

@@ -15,6 +15,7 @@
 #include "sandbox/box/init_process.h"
 #include "sandbox/box/interpreter_record.h"
 #include "sandbox/box/journal_room.h"
+#include "sandbox/box/kept_shell.h"
 #include "sandbox/box/kept_state.h"
 #include "sandbox/box/life.h"
 #include "sandbox/box/memory_view.h"
@@ -57,8 +58,13 @@ class Box {
   Watchdog::Watched watched();
   base::Status start_runs();
   void show_memory();
+  // Returns how often something of the session was killed for memory; the writer of a snapshot is
+  // nothing of it.
+  std::int64_t oom_kills();
 
   base::Status pause(Pauser pauser);
+  void store_and_rest();
+  void rest(bool whole);
   void in_use();
   base::Status resume();
   [[nodiscard]] bool paused() const { return paused_since_.has_value(); }
@@ -91,6 +97,7 @@ class Box {
   std::unique_ptr<Cgroup> cgroup_;
   std::unique_ptr<InitProcess> init_;
   std::unique_ptr<KeptState> kept_state_;
+  std::unique_ptr<KeptShell> kept_shell_;
   std::unique_ptr<Runs> runs_;
   std::optional<NetworkJournal> network_journal_;
   std::optional<JournalRoom> journal_room_;
@@ -101,6 +108,9 @@ class Box {
   InterpreterRecord interpreter_record_;
   std::optional<std::chrono::steady_clock::time_point> paused_since_;
   bool paused_on_request_ = false;
+  std::int64_t oom_kills_seen_ = 0;
+  std::int64_t writers_killed_ = 0;
+  bool is_storing_ = false;  // it is paused, and frozen once what it knows is stored
   // When something that a run left behind was last ended for a limit.
   std::optional<std::chrono::steady_clock::time_point> left_behind_ended_;
   bool ended_ = false;

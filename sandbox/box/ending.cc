@@ -135,7 +135,7 @@ void say_what_is_left(Run& run, const Observed& observed) {
   const std::string restarted = std::string(name_of(run.language)) + " interpreter restarted: ";
   if (observed.variables_stored) {
     run.error->lost =
-        restarted + "what this run made of variables; those of earlier ones are stored";
+        restarted + "what this run made of variables; the next has those that were last stored";
   } else {
     run.error->lost = restarted + "variables and imports lost";
   }

@@ -54,10 +54,10 @@ base::Result<InterpreterRecord> InterpreterRecord::open(int file_fd) {
   return record;
 }
 
-std::string InterpreterRecord::loss(bool python_is_stored) const {
+std::string InterpreterRecord::loss(const std::set<Language>& stored) const {
   std::string what;
   for (const Language language : lost_) {
-    if (language == Language::kPython && python_is_stored) continue;
+    if (stored.contains(language)) continue;
     base::append_part(what, state_of(language));
   }
   if (what.empty()) return "";
@@ -74,6 +74,12 @@ void InterpreterRecord::begins(const Run& run) {
 void InterpreterRecord::ends(const std::string& why) const {
   // Else what the box before has lost is still to be told.
   if (!used_.empty()) write(why);
+}
+
+void InterpreterRecord::rests() {
+  if (used_.empty()) return;  // what the box before has lost may still be told
+  used_.clear();
+  write("");
 }
 
 // On a full disk it is not written, and the next run is not told.

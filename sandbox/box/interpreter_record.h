@@ -16,13 +16,17 @@ class InterpreterRecord {
   static base::Result<InterpreterRecord> open(int file_fd);
 
   // Returns what the session has lost since its last run, in words; empty when that is nothing.
-  // Python's variables are none of it where they are stored.
-  [[nodiscard]] std::string loss(bool python_is_stored) const;
+  // State of the languages in `stored` outlived its process.
+  [[nodiscard]] std::string loss(const std::set<Language>& stored) const;
 
+  // Returns whether the box has had a run of an interpreter.
+  [[nodiscard]] bool is_used() const { return !used_.empty(); }
   // A run begins: it is told of the loss, and what it makes can be lost.
   void begins(const Run& run);
   // The box ends. `why` fits behind "because".
   void ends(const std::string& why) const;
+  // All state of the session is stored: there is nothing that the end of the box could take.
+  void rests();
 
  private:
   explicit InterpreterRecord(int file_fd) : file_fd_(file_fd) {}

@@ -1,8 +1,9 @@
 #include "sandbox/box/kept_state.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -13,6 +14,8 @@
 #include <charconv>
 #include <chrono>
 #include <utility>
+
+#include "sandbox/box/disk_room.h"
 
 namespace sandbox::box {
 
@@ -27,62 +30,116 @@ constexpr const char* kSetAside = "python.bad";
 // How many interpreters were given the snapshot and have not said that they have read it: that many
 // bytes long.
 constexpr const char* kTries = "python.tries";
+constexpr const char* kRests = "rests";
 constexpr int kTriesMost = 2;
-constexpr std::size_t kPacketBytesMax = 128 << 10;
-constexpr int kPacketsInARow = 16;  // then others have their turn
+constexpr mode_t kMode = 0600;
+// A packet is a letter, the length of what follows (16 bits, little-endian) and that. It is written
+// whole or not at all, as no more than PIPE_BUF is, whoever else writes or ends meanwhile.
+constexpr std::size_t kHeadBytes = 3;
+constexpr std::size_t kPacketBytesMax = PIPE_BUF;
+constexpr std::size_t kNumbersMax = 64;
+constexpr std::size_t kBytesInARow = 512 << 10;  // then others have their turn
+constexpr std::size_t kWrittenAtOnce = 256 << 10;
+constexpr int kPipeBytes = 1 << 20;  // as far as the host lets a user have it
 constexpr std::chrono::milliseconds kRestMin{100};
+// A whole memory is written in less, or its disk is too slow for it.
+constexpr std::chrono::seconds kWishMost{60};
+constexpr std::int64_t kRoomLookBytes = 16 << 20;
+constexpr int kFloors = 2;  // of free space that snapshots leave
 constexpr std::chrono::milliseconds kWorkMost{60'000};
 
-// A number in decimal. Where nobody reads them they are dropped: who writes waits on its own then.
-void say(int socket_fd, std::int64_t number) {
-  const std::string text = std::to_string(number);
-  (void)!::send(socket_fd, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+// Sends a number in decimal and a blank. Where nobody reads them they are dropped: who writes waits
+// on its own then.
+void say(int pipe_fd, std::int64_t number) {
+  const std::string text = std::to_string(number) + " ";
+  (void)!::write(pipe_fd, text.data(), text.size());
+}
+
+// The first two numbers of a packet; what is missing is 0.
+std::array<std::int64_t, 2> numbers_in(std::string_view text) {
+  std::array<std::int64_t, 2> numbers{};
+  for (std::int64_t& number : numbers) {
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+    text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
+    if (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  return numbers;
 }
 
 }  // namespace
 
-base::Result<std::unique_ptr<KeptState>> KeptState::open(EventLoop& loop, int directory_fd,
-                                                         std::int64_t bytes_max) {
-  if (::mkdirat(directory_fd, kDirectory, 0700) != 0 && errno != EEXIST) {
+base::Result<base::UniqueFd> open_state_directory(int session_fd) {
+  if (::mkdirat(session_fd, kDirectory, 0700) != 0 && errno != EEXIST) {
     return Error::from_errno("mkdir of the session's state");
   }
-  auto directory =
-      TRY(base::open_file(directory_fd, kDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  return base::open_file(session_fd, kDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+}
+
+base::Result<std::unique_ptr<KeptState>> KeptState::open(EventLoop& loop, int session_fd,
+                                                         std::int64_t bytes_max) {
+  auto directory = TRY(open_state_directory(session_fd));
   std::unique_ptr<KeptState> kept(new KeptState(loop, std::move(directory), bytes_max));
   kept->side_ = TRY(SideThread::create(loop));
   kept->drop_file();
+  kept->set_rests(false);
   return kept;
 }
 
-KeptState::~KeptState() { end_conversation(); }
+KeptState::~KeptState() {
+  wisher_ = nullptr;
+  end_conversation();
+}
 
-// Takes what was written before the interpreter or the box ended and nobody has heard yet, which is
-// no more than a socket holds.
+// Takes what was written before the interpreter or the box ended and nobody has heard yet: no more
+// than the pipe holds now, whoever goes on writing, and no more than one snapshot.
 void KeptState::end_conversation() {
-  do {
-    side_->finish();
-  } while (take_packet());
+  side_->finish();
+  int left = 0;
+  if (pipe_.valid()) (void)::ioctl(pipe_.get(), FIONREAD, &left);
+  for (const std::int64_t before = commits_; commits_ == before;) {
+    if (take_packet()) continue;
+    const std::size_t had = unread_.size() - taken_;
+    if (left <= 0 || !read_some(static_cast<std::size_t>(left))) break;
+    left -= static_cast<int>(unread_.size() - had);
+  }
+  side_->finish();
   hang_up();
 }
 
 base::Result<KeptState::Ends> KeptState::give() {
   end_conversation();
-  base::SocketPair pair = TRY(base::make_socket_pair(SOCK_SEQPACKET));
-  TRY(base::set_nonblocking(pair.ours.get()));
-  socket_ = std::move(pair.ours);
+  base::Pipe takes = TRY(base::make_pipe());
+  base::Pipe answers = TRY(base::make_pipe());
+  (void)::fcntl(takes.read_end.get(), F_SETPIPE_SZ, kPipeBytes);
+  TRY(base::set_nonblocking(takes.read_end.get()));
+  TRY(base::set_nonblocking(answers.write_end.get()));
+  pipe_ = std::move(takes.read_end);
+  answers_ = std::move(answers.write_end);
   listen(true);
-  say(socket_.get(), bytes_max_);
+  say(answers_.get(), bytes_max_);
   Ends ends;
-  ends.socket = std::move(pair.theirs);
+  ends.takes = std::move(takes.write_end);
+  ends.answers = std::move(answers.read_end);
   if (!has_snapshot()) return ends;
   if (tries() >= kTriesMost) {
-    set_aside_ = ::renameat(directory_.get(), kSnapshot, directory_.get(), kSetAside) == 0;
-    set_tries(0);
+    set_aside();
+    set_aside_ = !has_snapshot();
     return ends;
   }
   set_tries(tries() + 1);
+  is_being_read_ = true;
+  // An interpreter before may have changed it: of an ordinary user's box it is its own.
+  (void)!::fchmodat(directory_.get(), kSnapshot, kMode, 0);
   ends.snapshot = TRY(base::open_file(directory_.get(), kSnapshot, O_RDONLY | O_NOFOLLOW));
   return ends;
+}
+
+void KeptState::set_rests(bool rests) const {
+  if (!rests) {
+    (void)::unlinkat(directory_.get(), kRests, 0);
+    return;
+  }
+  (void)base::open_file(directory_.get(), kRests, O_WRONLY | O_CREAT | O_NOFOLLOW, kMode);
 }
 
 bool KeptState::has_snapshot() const {
@@ -93,104 +150,191 @@ bool KeptState::has_snapshot() const {
 void KeptState::forget() {
   hang_up();
   side_->finish();
-  (void)::unlinkat(directory_.get(), kSnapshot, 0);
+  for (const char* name : {kSnapshot, kUnfinished, kSetAside}) {
+    (void)::unlinkat(directory_.get(), name, 0);
+  }
+  set_tries(0);
+}
+
+void KeptState::was_not_given() { set_tries(tries() - 1); }
+
+bool KeptState::take_writer() {
+  if (!began_ || side_->busy()) return false;
+  drop_snapshot();
+  return true;
+}
+
+void KeptState::set_aside() {
+  (void)::renameat(directory_.get(), kSnapshot, directory_.get(), kSetAside);
   set_tries(0);
 }
 
 bool KeptState::take_set_aside() { return std::exchange(set_aside_, false); }
 
 void KeptState::on_packets() {
-  for (int i = 0; i < kPacketsInARow && is_heard_ && take_packet(); ++i) continue;
+  for (std::size_t read = 0; is_heard_;) {
+    if (take_packet()) continue;
+    if (read >= kBytesInARow || !read_some(kBytesInARow)) return;
+    read += unread_.size();
+  }
+}
+
+// The begin of a packet that is not whole yet stays.
+bool KeptState::read_some(std::size_t bytes_max) {
+  constexpr std::size_t kAtOnce = 64 << 10;
+  std::array<char, kAtOnce> bytes;
+  if (!pipe_.valid()) return false;
+  unread_.erase(0, std::exchange(taken_, 0));
+  const ssize_t size = ::read(pipe_.get(), bytes.data(), std::min(bytes_max, bytes.size()));
+  if (size > 0) unread_.append(bytes.data(), static_cast<std::size_t>(size));
+  // The last of those who could write has ended.
+  if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR)) hang_up();
+  return size > 0;
 }
 
 bool KeptState::take_packet() {
-  std::array<char, kPacketBytesMax> packet;
-  if (!socket_.valid()) return false;
-  const ssize_t size = ::recv(socket_.get(), packet.data(), packet.size(), MSG_TRUNC);
-  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-  // The last of those who could write has ended, or a packet is none of a runner's.
-  if (size <= 0 || static_cast<std::size_t>(size) > packet.size()) {
+  const std::string_view unread = std::string_view(unread_).substr(taken_);
+  if (unread.size() < kHeadBytes) return false;
+  const auto byte_at = [unread](std::size_t place) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(unread[place]));
+  };
+  const std::size_t size = kHeadBytes + byte_at(1) + (byte_at(2) << 8);
+  if (size > kPacketBytesMax) {  // no runner's
     hang_up();
     return false;
   }
-  const std::string_view rest_of_it(packet.data() + 1, static_cast<std::size_t>(size) - 1);
-  switch (packet.front()) {
-    case 'W':
-      set_tries(0);
-      rest();
-      break;
-    case 'N':
-      (void)::unlinkat(directory_.get(), kSnapshot, 0);
-      rest();
-      break;
-    case 'B':
-      begin_file();
-      break;
-    case 'D':
-      add(rest_of_it);
-      break;
-    case 'E': {
-      std::int64_t bytes = -1;
-      (void)std::from_chars(rest_of_it.data(), rest_of_it.data() + rest_of_it.size(), bytes);
-      commit(bytes);
-      break;
-    }
-    default:
-      hang_up();
-  }
+  if (unread.size() < size) return false;
+  const std::string packet(unread.substr(0, size));  // what it leads to may be the end of them all
+  taken_ += size;
+  handle(packet.front(), std::string_view(packet).substr(kHeadBytes));
   return true;
 }
 
-// A writer that dies says nothing of its end, and the next one begins anew.
-void KeptState::begin_file() {
-  if (file_.valid()) {
-    drop_file();
-    return rest();
+void KeptState::handle(char letter, std::string_view content) {
+  const auto numbers = numbers_in(content.substr(0, kNumbersMax));
+  switch (letter) {
+    case 'W':
+      set_tries(0);
+      is_being_read_ = false;
+      return rest();
+    case 'M':
+      if (std::exchange(is_being_read_, false)) set_aside();
+      return rest();
+    case 'N':
+      drop_file();
+      (void)::unlinkat(directory_.get(), kSnapshot, 0);
+      return end_snapshot(true);
+    case 'X':
+      snapshot_wish_ = numbers[0];
+      return drop_snapshot();
+    case 'B':
+      return begin_file(numbers[0]);
+    case 'D':
+      return add(content);
+    case 'E':
+      return commit(numbers[0], numbers[1] == 0);
+    default:
+      hang_up();
   }
-  began_ = Clock::now();
+}
+
+std::int64_t KeptState::await(std::int64_t bytes_max, std::function<void(bool whole)> then) {
+  wish_bytes_max_ = bytes_max;
+  wisher_ = std::move(then);
+  loop_.cancel(rest_end_);
+  loop_.cancel(wish_end_);
+  wish_end_ = loop_.after(kWishMost, [this] {
+    wish_end_ = 0;
+    answer(false);
+  });
+  if (!side_->busy()) listen(true);
+  return ++last_wish_;
+}
+
+// Not at once: whoever wished may be asking something else at this moment.
+void KeptState::answer(bool whole) {
+  loop_.cancel(wish_end_);
+  if (!wisher_) return;
+  loop_.after(std::chrono::milliseconds(0),
+              [then = std::exchange(wisher_, nullptr), whole] { then(whole); });
+}
+
+bool KeptState::has_room() const {
+  struct statvfs system {};
+  if (::fstatvfs(directory_.get(), &system) != 0) return true;
+  const auto bytes_of = [&system](fsblkcnt_t blocks) {
+    return static_cast<std::int64_t>(blocks) * static_cast<std::int64_t>(system.f_frsize);
+  };
+  return bytes_of(system.f_bavail) >= kFloors * floor_bytes(bytes_of(system.f_blocks));
+}
+
+// A writer that dies says nothing of its end, and the next one begins anew: once in a row, or who
+// only ever begins would have no rest.
+void KeptState::begin_file(std::int64_t wish) {
+  snapshot_wish_ = wish;
+  if (began_ && std::exchange(was_cut_, true)) return drop_snapshot();
+  if (!began_) began_ = Clock::now();
+  drop_file();
+  if (!has_room()) return;
   auto file = base::open_file(directory_.get(), kUnfinished,
-                              O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
+                              O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, kMode);
   if (file.ok()) file_ = std::move(file).value();
 }
 
 void KeptState::add(std::string_view bytes) {
+  const std::int64_t before = file_bytes_;
   file_bytes_ += static_cast<std::int64_t>(bytes.size());
-  if (file_.valid() && file_bytes_ <= bytes_max_ && base::write_all(file_.get(), bytes).ok()) {
-    return;
-  }
-  drop_file();
-  rest();
+  const bool is_wished = wisher_ && snapshot_wish_ == last_wish_;
+  const bool fits = file_bytes_ <= std::max(bytes_max_, is_wished ? wish_bytes_max_ : 0) &&
+                    (before / kRoomLookBytes == file_bytes_ / kRoomLookBytes || has_room());
+  if (!file_.valid() || !fits) return drop_snapshot();
+  unwritten_ += bytes;
+  if (unwritten_.size() >= kWrittenAtOnce && !write_out().ok()) drop_snapshot();
 }
 
-void KeptState::commit(std::int64_t bytes) {
-  if (!file_.valid() || bytes != file_bytes_) {
-    drop_file();
-    return rest();
-  }
+base::Status KeptState::write_out() {
+  return base::write_all(file_.get(), std::exchange(unwritten_, ""));
+}
+
+void KeptState::commit(std::int64_t bytes, bool is_all) {
+  if (!file_.valid() || bytes != file_bytes_ || !write_out().ok()) return drop_snapshot();
   listen(false);
+  ++commits_;
   const auto file = std::make_shared<base::UniqueFd>(std::move(file_));
   file_bytes_ = 0;
-  side_->run([this, file](const std::stop_token&) -> std::function<void()> {
+  side_->run([this, file, is_all](const std::stop_token&) -> std::function<void()> {
     const bool is_on_disk = ::fsync(file->get()) == 0;
-    return [this, is_on_disk] {
-      if (!is_on_disk ||
-          ::renameat(directory_.get(), kUnfinished, directory_.get(), kSnapshot) != 0) {
-        drop_file();
-      }
-      rest();
+    return [this, is_on_disk, is_all] {
+      const bool is_there =
+          is_on_disk && ::renameat(directory_.get(), kUnfinished, directory_.get(), kSnapshot) == 0;
+      if (is_there) set_tries(0);
+      if (!is_there) drop_file();
+      end_snapshot(is_there && is_all);
     };
   });
 }
 
+void KeptState::drop_snapshot() {
+  drop_file();
+  end_snapshot(false);
+}
+
+void KeptState::end_snapshot(bool whole) {
+  was_cut_ = false;
+  if (std::exchange(snapshot_wish_, 0) == last_wish_) answer(whole);
+  rest();
+}
+
 void KeptState::rest() {
-  if (!socket_.valid()) return;
+  if (!pipe_.valid()) return;
   std::chrono::milliseconds worked{0};
   if (began_) {
     worked = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - *began_);
     began_.reset();
   }
   const auto pause = std::max(kRestMin, kRestsPerWork * std::min(worked, kWorkMost));
-  say(socket_.get(), pause.count());
+  const auto next = Clock::now().time_since_epoch() + pause;
+  say(answers_.get(), std::chrono::ceil<std::chrono::milliseconds>(next).count());
   listen(false);
   loop_.cancel(rest_end_);
   rest_end_ = loop_.after(pause, [this] {
@@ -201,27 +345,32 @@ void KeptState::rest() {
 
 // While nothing is heard, not even of its end.
 void KeptState::listen(bool listens) {
-  if (!socket_.valid() || is_heard_ == listens) return;
+  if (!pipe_.valid() || is_heard_ == listens) return;
   is_heard_ = listens;
-  if (!listens) return loop_.forget(socket_.get());
-  const auto watched = loop_.watch(socket_.get(), EPOLLIN, [this](std::uint32_t) { on_packets(); });
+  if (!listens) return loop_.forget(pipe_.get());
+  const auto watched = loop_.watch(pipe_.get(), EPOLLIN, [this](std::uint32_t) { on_packets(); });
   if (!watched.ok()) hang_up();
 }
 
 void KeptState::drop_file() {
   file_.reset();
+  unwritten_.clear();
   file_bytes_ = 0;
   (void)::unlinkat(directory_.get(), kUnfinished, 0);
 }
 
 void KeptState::hang_up() {
   began_.reset();
+  is_being_read_ = false;
   is_heard_ = false;
   loop_.cancel(rest_end_);
-  if (socket_.valid()) loop_.forget(socket_.get());
-  socket_.reset();
-  file_.reset();
-  file_bytes_ = 0;
+  if (pipe_.valid()) loop_.forget(pipe_.get());
+  pipe_.reset();
+  answers_.reset();
+  unread_.clear();
+  taken_ = 0;
+  drop_file();
+  answer(false);
 }
 
 int KeptState::tries() const {

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,10 +22,14 @@
 
 namespace sandbox::box {
 
+// Opens the directory of a session in which stored state lies, and makes it where it is not there.
+// `session_fd` is the session's directory.
+base::Result<base::UniqueFd> open_state_directory(int session_fd);
+
 class KeptState {
  public:
-  // `directory_fd` is borrowed: the session's directory. Nothing larger than `bytes_max` is kept.
-  static base::Result<std::unique_ptr<KeptState>> open(EventLoop& loop, int directory_fd,
+  // `session_fd` is borrowed: the session's directory. Nothing larger than `bytes_max` is kept.
+  static base::Result<std::unique_ptr<KeptState>> open(EventLoop& loop, int session_fd,
                                                        std::int64_t bytes_max);
   ~KeptState();
   KeptState(const KeptState&) = delete;
@@ -32,18 +38,36 @@ class KeptState {
   // Nothing is heard of who writes for so many times as long as its last snapshot took.
   static constexpr int kRestsPerWork = 10;
 
-  // The descriptors of an interpreter that starts: its end of the socket, which takes packets of a
-  // letter and bytes (sandbox/runners/README.md), and the last snapshot, read-only; invalid where
-  // there is none. What an interpreter before still writes is dropped.
+  // The descriptors of an interpreter that starts: a pipe that takes packets of a letter and bytes
+  // (sandbox/runners/README.md), one that has our answers, and the last snapshot, read-only;
+  // invalid where there is none. No sockets: code could send descriptors over them, whose end may
+  // take as long as it likes. What an interpreter before still writes is dropped.
   struct Ends {
-    base::UniqueFd socket;
+    base::UniqueFd takes;
+    base::UniqueFd answers;
     base::UniqueFd snapshot;
   };
   base::Result<Ends> give();
+  // Says on the disk that the box has ended since all that the session knows is stored; or that it
+  // has one again.
+  void set_rests(bool rests) const;
+  // The interpreter that they were for did not start.
+  void was_not_given();
+  // Whether the one that was given the snapshot has not read it to its end yet.
+  [[nodiscard]] bool is_being_read() const { return is_being_read_; }
+  // The kernel, or the watch, has killed something for memory. Returns whether that was the writer
+  // of a snapshot, which is the first that is chosen.
+  [[nodiscard]] bool take_writer();
 
   [[nodiscard]] bool has_snapshot() const;
-  // An interpreter that is asked to begin anew, and all later ones, find nothing.
+  // An interpreter that is asked to begin anew, and all later ones, find nothing; nor does anybody
+  // find what was set aside.
   void forget();
+
+  // The interpreter is asked to store all that it knows (Worker::store()), of at most `bytes_max`,
+  // and whatever rest is on ends. Returns the number that its snapshot is to have. `then` hears
+  // later whether everything was stored; a wish before this one is not heard of any more.
+  std::int64_t await(std::int64_t bytes_max, std::function<void(bool whole)> then);
 
   // Two interpreters in a row have ended before they had read the snapshot: it was set aside.
   [[nodiscard]] bool take_set_aside();
@@ -52,12 +76,21 @@ class KeptState {
   KeptState(EventLoop& loop, base::UniqueFd directory, std::int64_t bytes_max)
       : loop_(loop), directory_(std::move(directory)), bytes_max_(bytes_max) {}
 
+  void set_aside();
   void on_packets();
-  // False when there is none.
+  // Returns whether something was read. At most `bytes_max`.
+  bool read_some(std::size_t bytes_max);
+  // Takes the next packet of what was read. False when there is no whole one.
   bool take_packet();
-  void begin_file();
+  void handle(char letter, std::string_view content);
+  void begin_file(std::int64_t wish);
   void add(std::string_view bytes);
-  void commit(std::int64_t bytes);
+  base::Status write_out();
+  void drop_snapshot();
+  void commit(std::int64_t bytes, bool is_all);
+  void end_snapshot(bool whole);
+  void answer(bool whole);
+  [[nodiscard]] bool has_room() const;
   void drop_file();
   // Tells who writes when it may come again, and hears nothing of it until then.
   void rest();
@@ -73,11 +106,23 @@ class KeptState {
   const base::UniqueFd directory_;
   const std::int64_t bytes_max_;
   std::unique_ptr<SideThread> side_;
-  base::UniqueFd socket_;
+  base::UniqueFd pipe_;     // packets come in
+  base::UniqueFd answers_;  // and numbers go out
+  std::string unread_;      // of packets, from taken_ on
+  std::size_t taken_ = 0;
   base::UniqueFd file_;  // kUnfinished, while it is being written
   std::int64_t file_bytes_ = 0;
+  std::string unwritten_;                   // the end of these
   std::optional<Clock::time_point> began_;  // the snapshot that is on
   bool is_heard_ = false;
+  bool is_being_read_ = false;
+  bool was_cut_ = false;  // the snapshot that is on has begun twice
+  std::int64_t commits_ = 0;
+  std::int64_t last_wish_ = 0;
+  std::int64_t snapshot_wish_ = 0;  // for which the snapshot is that is on; 0: for none
+  std::int64_t wish_bytes_max_ = 0;
+  std::function<void(bool whole)> wisher_;  // null: nobody waits
+  EventLoop::TimerId wish_end_ = 0;
   EventLoop::TimerId rest_end_ = 0;
   bool set_aside_ = false;
 };

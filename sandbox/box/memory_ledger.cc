@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <string>
 #include <utility>
 
+#include "base/fd.h"
 #include "base/work_budget.h"
 
 namespace sandbox::box {
@@ -19,14 +21,23 @@ std::int64_t all_of(const ProcessMemory& memory) {
   return memory.anonymous_bytes + memory.shared_bytes;
 }
 
+// A process that has asked to be killed first counts for so many of its size. No more: it may be
+// one of many small ones that the code puts in the way.
+constexpr std::int64_t kFirstFactor = 8;
+
+bool is_first_for_memory(pid_t pid) {
+  return base::text_of_file("/proc/" + std::to_string(pid) + "/oom_score_adj") == "1000\n";
+}
+
 // Nothing that a process has alone is in `unmapped`, and of what it shares, all may be.
 class Tally {
  public:
   void add(pid_t pid, const ProcessMemory& memory) {
     own_ += memory.anonymous_bytes + memory.nameless_bytes;
     shared_ += memory.shared_bytes - memory.nameless_bytes;
-    if (all_of(memory) <= largest_bytes_) return;
-    largest_bytes_ = all_of(memory);
+    const std::int64_t bytes = all_of(memory) * (is_first_for_memory(pid) ? kFirstFactor : 1);
+    if (bytes <= largest_bytes_) return;
+    largest_bytes_ = bytes;
     largest_ = pid;
   }
   [[nodiscard]] std::int64_t with(std::int64_t unmapped) const {

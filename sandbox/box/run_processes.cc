@@ -209,16 +209,21 @@ void wait_for_exec(pid_t host_pid) {
   }
 }
 
+// Whether it is none of the user's.
+bool is_own(pid_t host_pid, const Process& process) {
+  if (process.name == kOwnFrames || process.name == kOwnSnapshot) return true;
+  const std::string command = command_line(host_pid);
+  return command.find(kOwnBrowser) != std::string::npos ||
+         command.find(kOwnSql) != std::string::npos;
+}
+
 // A subshell that waits for a program is known to nobody, and ends with that: the program is named.
 // `depth_max` bounds how far subshells in subshells are looked into.
 void add_left(pid_t host_pid, const Process& process, int depth_max, base::WorkBudget& budget,
               std::vector<LeftProcess>& left) {
   wait_for_exec(host_pid);
+  if (is_own(host_pid, process)) return;
   const std::string command = command_line(host_pid);
-  for (const std::string_view own : {kOwnBrowser, kOwnSql}) {
-    if (command.find(own) != std::string::npos) return;
-  }
-  if (process.name == kOwnFrames || process.name == kOwnSnapshot) return;
   if (!command.starts_with(kShell)) {
     left.push_back(
         {process.pid, process.started, shown_command(command.empty() ? process.name : command)});
@@ -262,6 +267,17 @@ std::vector<LeftProcess> left_processes(const InitProcess& init, const LeftSince
   // Init is a process of one thread, whose children are those that nobody else waits for.
   add_children(init.host_pid(), since, budget, left);
   return left;
+}
+
+bool has_other_processes(const InitProcess& init, const std::set<pid_t>& workers) {
+  base::WorkBudget budget(kShortLook);
+  for (const pid_t pid : read_descendants(init.host_pid(), budget)) {
+    if (!budget.take()) return true;
+    const auto process = read_process(pid);
+    if (!process || process->is_zombie || workers.contains(process->pid)) continue;
+    if (!is_own(pid, *process)) return true;
+  }
+  return false;
 }
 
 std::set<std::uint64_t> files_being_written(const InitProcess& init, pid_t worker, dev_t device) {

@@ -12,6 +12,7 @@
 #include "sandbox/box/bash_state.h"
 #include "sandbox/box/remarks.h"
 #include "sandbox/box/run_environment.h"
+#include "sandbox/box/run_processes.h"
 #include "sandbox/box/runs.h"
 
 namespace sandbox::box {
@@ -25,8 +26,6 @@ constexpr std::chrono::milliseconds kAheadPause{500};
 // A server mostly waits for the end of a run, and is not to wait for the next shell, too.
 constexpr std::chrono::milliseconds kTellingMost{10};
 constexpr std::int64_t kNextShellPidsMin = 32;  // of whose limit it takes one
-constexpr const char* kSetAside =
-    "Python ended twice while it read its stored variables: they were set aside, and are lost";
 
 }  // namespace
 
@@ -54,9 +53,7 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, For who
   KeptState::Ends state;
   if (keeps_state(interpreter_of_run(job.run)) && !own) {
     state = TRY(context_.kept_state->give());
-    start.state_fd = state.socket.get();
-    start.snapshot_fd = state.snapshot.get();
-    if (context_.kept_state->take_set_aside()) tell_next(kSetAside);
+    start.state_fds = {state.takes.get(), state.answers.get(), state.snapshot.get()};
   }
   const CurrentJob current = jobs_of_worker(job, own);
   Worker::Events events;
@@ -66,7 +63,9 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, For who
   events.broken = [current](const std::string& why) {
     if (const JobPointer hears = current()) add_note(hears->run, "interpreter: " + why);
   };
-  return Worker::start(context_.loop, context_.init, start, std::move(events));
+  auto worker = Worker::start(context_.loop, context_.init, start, std::move(events));
+  if (!worker.ok() && state.snapshot.valid()) context_.kept_state->was_not_given();
+  return worker;
 }
 
 bool Runs::keeps_state(const Interpreter& interpreter) const {
@@ -75,6 +74,31 @@ bool Runs::keeps_state(const Interpreter& interpreter) const {
 
 bool Runs::has_state_of(const Interpreter& interpreter) const {
   return keeps_state(interpreter) && context_.kept_state->has_snapshot();
+}
+
+bool Runs::has_what_cannot_be_stored() const {
+  if (context_.kept_state == nullptr || busy() || !contexts().empty()) return true;
+  if (!note_for_next_.empty()) return true;  // nobody has heard it yet
+  for (const auto& [interpreter, slot] : slots_) {
+    const bool is_used = slot.worker != nullptr && slot.execution_count > 0;
+    if (is_used && slot.holds_state && !keeps_state(interpreter)) return true;
+    if (!slot.loss.empty()) return true;
+  }
+  return has_other_processes(context_.init, workers());
+}
+
+void Runs::store(std::function<void(bool whole)> then) {
+  if (context_.kept_shell != nullptr) context_.kept_shell->store();
+  const auto found = slots_.find({Language::kPython, ""});
+  const bool has_python =
+      found != slots_.end() && found->second.worker != nullptr && found->second.execution_count > 0;
+  const auto answer = [this, then = std::move(then)](bool is_stored) {
+    then(is_stored && context_.kept_shell->is_stored() && !has_what_cannot_be_stored());
+  };
+  // One that has only read the last snapshot has nothing new.
+  if (context_.kept_state == nullptr || !has_python) return answer(context_.kept_state != nullptr);
+  const std::int64_t bytes_max = context_.spec.stored_mb << 20;
+  found->second.worker->store(bytes_max, context_.kept_state->await(bytes_max, answer));
 }
 
 void Runs::retire(std::unique_ptr<Worker> worker) {
@@ -130,6 +154,7 @@ void Runs::end_unused_soon() {
 }
 
 void Runs::prepare_next_worker() {
+  if (context_.kept_shell != nullptr) context_.kept_shell->store();
   const Slot& slot = slots_[{Language::kBash, ""}];
   if (next_worker_ || slot.current || held_ || closed_) return;
   if (context_.spec.limits.processes < kNextShellPidsMin) return;

@@ -29,6 +29,8 @@ namespace {
 constexpr std::size_t kEndedMax = 8;
 // A file that changed so shortly before is one that was being written.
 constexpr std::int64_t kWritesBeforeAKillNs = 1'000'000'000;
+constexpr const char* kVariablesSetAside =
+    "Python ended twice while it read its stored variables: they were set aside, and are lost";
 constexpr const char* kDuringThisRun =
     "others ran meanwhile: files and network are told as of during this run, whosever they are";
 constexpr const char* kRestarted =
@@ -236,6 +238,9 @@ base::Status Runs::start_process(Job& job) {
     is_new = slot.worker == nullptr;
     if (is_new) slot.worker = TRY(start_worker(job, For::kManyRuns));
     if (is_new) slot.execution_count = 0;
+    if (context_.kept_state != nullptr && context_.kept_state->take_set_aside()) {
+      add_note(job.run, kVariablesSetAside);
+    }
     if (job.request.context.empty()) unused_.erase(interpreter_of(job.run.language));
     job.worker = slot.worker.get();
   }
@@ -289,6 +294,10 @@ void Runs::on_message(const JobPointer& job, const json& message, const std::str
   job->worker->err().drain();
   if (job->run.status != RunStatus::kRunning) return;
   mark_code(job->run.trace, message);
+  if (!job->own_worker) {
+    slots_[interpreter_of_run(job->run)].holds_state =
+        message.value("holds_state", json(true)) != json(false);
+  }
   end_by_message(job->run, message, observe(*job));
   finish(job);
 }

@@ -26,6 +26,7 @@
 #include "sandbox/box/init_process.h"
 #include "sandbox/box/job.h"
 #include "sandbox/box/kept_outputs.h"
+#include "sandbox/box/kept_shell.h"
 #include "sandbox/box/kept_state.h"
 #include "sandbox/box/left_streams.h"
 #include "sandbox/box/profile.h"
@@ -54,6 +55,7 @@ class Runs {
     std::function<void(const Run& run)> begins = {};
     std::function<void()> catch_up_with_network = {};  // network_used() hears all until now
     KeptState* kept_state = nullptr;  // of Python, borrowed; null: nothing outlives the process
+    KeptShell* kept_shell = nullptr;  // of bash, likewise
   };
 
   explicit Runs(Context context);
@@ -88,6 +90,13 @@ class Runs {
   // Returns how many processes stay when no run is on.
   [[nodiscard]] std::size_t interpreters() const;
 
+  // Stores what the interpreters know while no run is on, for as long as it takes. `then` hears
+  // later whether nothing would be lost if all processes of the session ended.
+  void store(std::function<void(bool whole)> then);
+  // Returns whether something would be lost with the processes that nothing can store: what runs
+  // have left running, contexts, an interpreter of a language whose state is not stored.
+  [[nodiscard]] bool has_what_cannot_be_stored() const;
+
   // Ends every running run for this cause.
   void stop_all(Cause cause);
   // Ends what earlier runs have left behind; interpreters and background runs stay.
@@ -97,6 +106,8 @@ class Runs {
   // The kernel killed something of the session: the foreground runs that were on end for it, and so
   // does a background run that was alone. Which one it was of, the kernel does not tell.
   void stop_after_oom_kill();
+  // Says what becomes of variables when all processes of the session end.
+  [[nodiscard]] std::string fate_of_all() const;
   // Adds `what` to the note of all runs that are on.
   void note_all(const std::string& what);
   // Adds `what`, which happened while no run was on, to the note of the next one.
@@ -140,6 +151,7 @@ class Runs {
     std::string loss;                  // for the note of its next run
     std::string directory;             // in which it starts
     bool is_over = false;              // of a context that was ended
+    bool holds_state = false;          // that goes with its process, as far as its runner says
   };
 
   static Interpreter interpreter_of_run(const Run& run);
@@ -177,6 +189,7 @@ class Runs {
   void escalate(const std::string& run_id, int step);
   void arm_deadline(Job& job, std::int64_t milliseconds);
   static std::int64_t left_ms(const Job& job);
+  [[nodiscard]] bool is_waking(const Job& job) const;
   void finish(const JobPointer& job);
   void remember(const Run& run);
   void retire(std::unique_ptr<Worker> worker);

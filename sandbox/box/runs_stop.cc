@@ -31,6 +31,8 @@ constexpr int kAttemptsWithLeftBehind = 2;
 constexpr int kAttemptsWithInterpreters = 8;
 constexpr int kStartAttemptsMax = 40;
 constexpr milliseconds kStartPause{50};
+constexpr milliseconds kWakingLook{250};
+constexpr milliseconds kWakingMost{60'000};
 
 // Since the last run began. A program may stop itself, to be told to go on.
 constexpr int kStopsMax = 20;
@@ -58,7 +60,11 @@ void Runs::stop(Job& job, Cause cause) {
   job.unfinished = {files_being_written(context_.init, job.worker->pid(), file_changes_.device()),
                     FileChanges::file_time_ns()};
   // One that has not begun has nothing to lose, and would tell of the interrupt as a crash.
-  if (!job.worker->began()) return job.worker->kill_group();
+  if (!job.worker->began()) {
+    if (is_waking(job))
+      context_.kept_state->was_not_given();  // that it ends is not the snapshot's doing
+    return job.worker->kill_group();
+  }
   // A process of its own has nothing to save but what it saves on SIGINT; its children matter more.
   if (job.own_worker || is_limit(cause)) {
     job.worker->interrupt_group();
@@ -114,8 +120,8 @@ void Runs::process_stopped(pid_t pid) {
   }
   stops_ = 0;
   end_processes();
-  const char* what =
-      "a process of the session kept stopping the others: all were ended, variables lost";
+  const std::string what =
+      "a process of the session kept stopping the others: all were ended, " + fate_of_all();
   for (auto& [id, job] : jobs_) add_note(job->run, what);
   if (jobs_.empty()) tell_next(what);
 }
@@ -126,8 +132,17 @@ void Runs::arm_deadline(Job& job, std::int64_t left_ms) {
     const auto found = jobs_.find(id);
     if (found == jobs_.end()) return;
     found->second->deadline = 0;
+    if (is_waking(*found->second)) return arm_deadline(*found->second, kWakingLook.count());
     stop(*found->second, Cause::kTimeout);
   });
+}
+
+// Its interpreter reads what was stored, which takes as long as its libraries take to load: that is
+// no time of the run's.
+bool Runs::is_waking(const Job& job) const {
+  const bool is_being_read = !job.own_worker && keeps_state(interpreter_of_run(job.run)) &&
+                             context_.kept_state->is_being_read();
+  return is_being_read && base::now_ms() - job.run.started_at_ms < kWakingMost.count();
 }
 
 std::int64_t Runs::left_ms(const Job& job) {
@@ -198,7 +213,7 @@ bool Runs::make_room(const JobPointer& job) {
     lose_interpreters("ended to make room in the session's process table");
     end_processes();
     add_note(job->run,
-             "the session's processes were ended to make room for this run: variables lost");
+             "the session's processes were ended to make room for this run: " + fate_of_all());
   }
   context_.loop.after(kStartPause, [this, job] { try_again(job); });
   return true;
@@ -214,8 +229,15 @@ void Runs::try_again(const JobPointer& job) {
 
 // The interpreter that comes says which of them are back.
 std::string Runs::fate_of_variables(const Interpreter& interpreter) const {
-  return has_state_of(interpreter) ? ": the next one begins with its variables as last stored"
-                                   : ": its variables are lost, files kept";
+  return has_state_of(interpreter)
+             ? ": the next one begins with the variables that were last stored"
+             : ": its variables are lost, files kept";
+}
+
+std::string Runs::fate_of_all() const {
+  return has_state_of({Language::kPython, ""})
+             ? "variables lost but those of Python that were stored"
+             : "variables lost";
 }
 
 // Each language's next run hears it: no other may ever come.

@@ -59,7 +59,7 @@ base::Result<std::unique_ptr<Worker>> Worker::start(EventLoop& loop, InitProcess
     TRY(worker->open_channel(std::move(events), channel));
     request.descriptors.push_back(channel.reads.get());
     request.descriptors.push_back(channel.writes.get());
-    for (const int fd : {start.state_fd, start.snapshot_fd}) {
+    for (const int fd : start.state_fds) {
       if (fd >= 0) request.descriptors.push_back(fd);
     }
   }
@@ -160,6 +160,10 @@ void Worker::send_run(const json& message) {
 
 void Worker::reap_children() {
   if (channel_) channel_->send({{"type", "reap"}});
+}
+
+void Worker::store(std::int64_t bytes_max, std::int64_t wish) {
+  if (channel_) channel_->send({{"type", "store"}, {"bytes_max", bytes_max}, {"wish", wish}});
 }
 
 void Worker::interrupt() {

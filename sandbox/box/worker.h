@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <array>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -40,9 +42,8 @@ class Worker {
     // For a process per run whose code give_code() brings later: descriptor 4 has a line then.
     bool code_follows = false;
     // Borrowed, for a process with a channel: what takes snapshots of its state, as descriptor 5,
-    // and the last one, as 6 (kept_state.h). -1: there is none.
-    int state_fd = -1;
-    int snapshot_fd = -1;
+    // what answers, as 6, and the last snapshot, as 7 (kept_state.h). -1: there is none.
+    std::array<int, 3> state_fds{-1, -1, -1};
     StreamReader::Runs runs = StreamReader::Runs::kOne;
     Input input = Input::kNothing;
     TerminalSize terminal;  // of that kind of input
@@ -91,6 +92,8 @@ class Worker {
   void kill_group();
   // Dead children hold their places in the process table until their parent has waited for them.
   void reap_children();
+  // Asks Python to store all that it knows, in a snapshot for that wish (KeptState::await()).
+  void store(std::int64_t bytes_max, std::int64_t wish);
   // Whether it has been interrupted since this was last asked.
   [[nodiscard]] bool take_interrupted() { return std::exchange(interrupted_, false); }
 

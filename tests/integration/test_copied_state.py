@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from boxes import boxes_of, cgroups_of, processes_of, start_of, until
+from boxes import boxes_of, cgroups_of, is_frozen, processes_of, start_of, until
 from conftest import end_boxes
 from database import check_database, rows
 from hutch_client import Client, hutch_binary
@@ -58,8 +58,9 @@ def test_a_copy_beside_its_original_ends_nothing_of_it(state, copy):
         run = original.run("import time\nwhile True: print('on', flush=True); time.sleep(0.05)", background=True,
                            session_id="works")
         original.call("create_session", name="sleeps")
-        original.run("y = 78", session_id="sleeps")
+        original.run("y = 78; held = (n for n in [1])", session_id="sleeps")
         original.call("pause_session", session_id="sleeps")
+        until(lambda: is_frozen(boxes_of(state)[original.call("list_sessions")["sessions"][0]["session_id"]]), what="the session being frozen")
         before = boxes_of(state)
         make_copy(state, copy)
         with Client(copy) as other:
@@ -215,6 +216,7 @@ def test_what_is_frozen_in_cgroups_of_older_names_ends_with_its_own_server(state
         original.run("x = (n for n in [5])", session_id="kept")
         original.call("pause_session", session_id="kept")
         (box,) = processes_of(state)
+        until(lambda: is_frozen(box), what="the session being frozen")
         original.kill()
     os.kill(box, 9)
     until(lambda: not processes_of(state), what="the end of hutch-box")

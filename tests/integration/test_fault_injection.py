@@ -17,10 +17,11 @@ import time
 
 import pytest
 
+from boxes import children_of
 from conftest import needs
 from database import rows
 from hutch_client import ToolError
-from trial import Trial, children_of, descriptors_of
+from trial import Trial, descriptors_of
 
 # What a call is likely to fail with; for the others EIO.
 ERRNO = {"openat": "EMFILE", "open": "EMFILE", "pipe2": "EMFILE", "socket": "EMFILE", "socketpair": "EMFILE",

@@ -322,7 +322,8 @@ def test_looking_wakes_nobody_up(client, state):
     client.run("""
 import os
 os.mkdir('real'); open('real/file', 'w').write('x')
-os.symlink('real', 'link')""")
+os.symlink('real', 'link')
+held = (n for n in [1])""")  # which cannot be stored: it is frozen
     uri = uri_of(client, "/workspace/link/file")  # not heard of: it is looked at twice a second
     session = uri.split("/")[2]
     client.request("resources/subscribe", {"uri": uri})

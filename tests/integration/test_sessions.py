@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -165,7 +166,7 @@ def test_commands(state):
     run_id = json.loads(command(state, "sessions", "show", "shell", "--json").stdout)["runs"][0]["run_id"]
     shown = command(state, "sessions", "show", "shell").stdout.splitlines()
     assert [run_id, "bash", "completed"] in [line.split() for line in shown], shown
-    assert "paused" in command(state, "sessions", "pause", "shell").stdout
+    assert re.search("paused|stored", command(state, "sessions", "pause", "shell").stdout)
     assert "ready" in command(state, "sessions", "resume", "shell").stdout
     command(state, "sessions", "rm", "shell")
     for verb in ("show", "rm", "pause", "resume"):

@@ -12,10 +12,10 @@ import time
 
 import pytest
 
-from boxes import everything_left, processes_of
+from boxes import children_of, everything_left, processes_of
 from database import check_database, rows
 from hutch_client import Client
-from trial import children_of, descriptors_of
+from trial import descriptors_of
 
 IN_A_ROW = int(os.environ.get("HUTCH_SOAK_SESSIONS", "500"))
 AT_ONCE = int(os.environ.get("HUTCH_SOAK_AT_ONCE", "200"))

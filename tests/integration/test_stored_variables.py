@@ -88,7 +88,7 @@ def test_an_interpreter_that_is_killed_comes_back_with_what_it_had(state):
         stored_after(state, session, run)
         killed = client.run("x.append(2); import os; os.kill(os.getpid(), 9)")
         assert killed["status"] == "failed"
-        assert "those of earlier ones are stored" in killed["error"]["lost"], killed
+        assert "the next has those that were last stored" in killed["error"]["lost"], killed
         back = client.run("x is y, x")
         assert back["outputs"][0]["text"] == "(True, [1])", back
 

@@ -46,6 +46,29 @@ def start_of(pid):
     return None if fields[0] in "ZX" else fields[19]
 
 
+def children_of(pid):
+    """Zombies too."""
+    children = []
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        children += [int(child) for child in (task / "children").read_text().split()]
+    return children
+
+
+def is_frozen(box):
+    """Whether what runs in the box has come to a stand: in the freezer of its cgroup, or by a signal."""
+    init = children_of(box)[0]
+    paths = pathlib.Path(f"/proc/{init}/cgroup").read_text()
+    for line in paths.splitlines():
+        path = line.split(":", 2)[2]
+        for top in ("/sys/fs/cgroup/freezer", "/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
+            for file, frozen in (("freezer.state", "FROZEN"), ("cgroup.freeze", "1")):
+                found = pathlib.Path(top + path, file)
+                if found.exists() and found.read_text().strip() == frozen:
+                    return True
+    states = [pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] for pid in children_of(init)]
+    return bool(states) and all(one == "T" for one in states)
+
+
 def until(condition, timeout=60, what="the condition"):
     deadline = time.monotonic() + timeout * PATIENCE
     while not condition():

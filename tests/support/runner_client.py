@@ -63,36 +63,62 @@ class Keeper:
     def __init__(self, path, bytes_max=256 << 20):
         self.path = Path(path)
         self.bytes_max = bytes_max
-        self.socket = None
+        self.reads = self._answers = -1
+        self._unread = b""
+        self.theirs = []
 
     def give(self):
-        self.socket, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.send(b"%d" % self.bytes_max)
-        found = [os.open(self.path, os.O_RDONLY)] if self.path.exists() else []
-        return [self._theirs.fileno(), *found]
+        for fd in (self.reads, self._answers):
+            if fd >= 0:
+                os.close(fd)
+        self.reads, takes = os.pipe()
+        answers, self._answers = os.pipe()
+        self._unread = b""
+        os.write(self._answers, b"%d " % self.bytes_max)
+        self.theirs = [takes, answers]
+        return [*self.theirs, *([os.open(self.path, os.O_RDONLY)] if self.path.exists() else [])]
+
+    def given(self):
+        """They are the runner's now."""
+        for fd in self.theirs:
+            os.close(fd)
+        self.theirs = []
+
+    def packet(self):
+        """The next one: its letter and content."""
+        while len(self._unread) < 3 or len(self._unread) < 3 + int.from_bytes(self._unread[1:3], "little"):
+            assert select.select([self.reads], [], [], DEADLINE_SECONDS)[0], "no snapshot came"
+            read = os.read(self.reads, 1 << 20)
+            assert read, "nobody can write any more"
+            self._unread += read
+        size = 3 + int.from_bytes(self._unread[1:3], "little")
+        assert size <= select.PIPE_BUF
+        packet, self._unread = self._unread[:size], self._unread[size:]
+        return packet[:1], packet[3:]
 
     def take(self):
         """Waits for a snapshot; returns its bytes, or None for one of nothing."""
         parts = []
         while True:
-            assert select.select([self.socket], [], [], DEADLINE_SECONDS)[0], "no snapshot came"
-            packet = self.socket.recv(1 << 20)
-            if packet == b"N":
-                self.socket.send(b"0")
+            letter, content = self.packet()
+            if letter == b"N":
+                os.write(self._answers, b"0 ")
                 self.path.unlink(missing_ok=True)
                 return None
-            if packet == b"B":
+            if letter == b"B":
+                self.last_begin = content
                 parts = []
-            elif packet[:1] == b"D":
-                parts.append(packet[1:])
-            elif packet[:1] == b"E":
-                content = b"".join(parts)
-                assert int(packet[1:]) == len(content)
+            elif letter == b"D":
+                parts.append(content)
+            elif letter == b"E":
+                self.last_end = content
+                whole = b"".join(parts)
+                assert int(content.split()[0]) == len(whole)
                 fresh = self.path.with_suffix(".new")  # what is mapped stays as it is
-                fresh.write_bytes(content)
+                fresh.write_bytes(whole)
                 fresh.rename(self.path)
-                self.socket.send(b"0")
-                return content
+                os.write(self._answers, b"0 ")
+                return whole
 
 
 class RunnerClient:
@@ -130,9 +156,12 @@ class RunnerClient:
                 os.dup2(fd, place, inheritable=True)
                 os.close(fd)
 
-        return subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.cwd,
-                                env={**environment(self.home), **extra_env}, close_fds=False, preexec_fn=place_channel,
-                                start_new_session=True)
+        started = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.cwd,
+                                   env={**environment(self.home), **extra_env}, close_fds=False, preexec_fn=place_channel,
+                                   start_new_session=True)
+        if self._keeper:
+            self._keeper.given()
+        return started
 
     def _fork(self, forks, _program, extra_env, channel_in, channel_out, out, err):
         with open(os.devnull) as null:

@@ -10,7 +10,7 @@ import shutil
 import stat
 import time
 
-from boxes import cgroups_of
+from boxes import cgroups_of, children_of
 from copies import needs_copies_to_start
 from hutch_client import PATIENCE, Client, hutch_binary
 
@@ -100,14 +100,6 @@ class Trial:
         while left := self.left(server, session_ids):
             assert time.monotonic() < deadline, left
             time.sleep(0.005)
-
-
-def children_of(pid):
-    """Zombies too."""
-    children = []
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        children += [int(child) for child in (task / "children").read_text().split()]
-    return children
 
 
 def descriptors_of(pid):

@@ -34,14 +34,15 @@ namespace {
 
 constexpr std::int64_t kRunSecondsDefault = 30;
 
-// Returns a status that the API knows. A paused or stopped session is ready: its next run gives it
-// processes.
+// Returns a status that the API knows. A paused, stored or stopped session is ready: its next run
+// gives it processes.
 std::string agentcop_status(const sessions::SessionState& state) {
   if (!sessions::is_live(state.session)) return "destroyed";
   if (!state.active.empty()) return "running";
   const sessions::SessionStatus status = state.session.status;
-  const bool is_idle =
-      status == sessions::SessionStatus::kPaused || status == sessions::SessionStatus::kStopped;
+  const bool is_idle = status == sessions::SessionStatus::kPaused ||
+                       status == sessions::SessionStatus::kStored ||
+                       status == sessions::SessionStatus::kStopped;
   return name_of(is_idle ? sessions::SessionStatus::kReady : status);
 }
 

@@ -16,12 +16,17 @@ using nlohmann::json;
 
 namespace {
 
+bool is_asleep(const sessions::Session& session) {
+  return session.status == sessions::SessionStatus::kPaused ||
+         session.status == sessions::SessionStatus::kStored;
+}
+
 json common_view(const sessions::Session& session) {
   return {{"sandboxID", sessions::host_id(session.id)},
           {"templateID", session.template_name},
           {"clientID", "hutch"},
           {"envdVersion", e2b::kEnvdVersion},
-          {"state", session.status == sessions::SessionStatus::kPaused ? "paused" : "running"},
+          {"state", is_asleep(session) ? "paused" : "running"},
           {"startedAt", base::to_rfc3339(session.created_at)},
           {"metadata", session.metadata},
           {"cpuCount", session.limits.cpus},

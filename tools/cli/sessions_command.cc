@@ -87,10 +87,7 @@ base::Result<int> show(Application& app, const std::string& id, bool as_json) {
   json session = structured_session(state);
   const sessions::SessionDirectory files(app.settings().state_directory, state.session.id);
   session["directory"] = files.path();
-  struct stat stored {};
-  if (::lstat(files.stored_variables().c_str(), &stored) == 0) {
-    session["stored_bytes"] = stored.st_size;
-  }
+  if (const std::int64_t bytes = files.stored_bytes(); bytes > 0) session["stored_bytes"] = bytes;
   session["runs"] = json::array();
   const auto runs = TRY(app.store().runs.of_session(state.session.id, kRunsShown));
   for (const auto& run : runs) {
@@ -127,12 +124,11 @@ base::Result<int> remove(Application& app, const std::string& id, bool as_json) 
   return 0;
 }
 
-// A Python of it that lives stores them anew after its next run.
+// An interpreter of it that lives stores it anew after its next run.
 base::Result<int> forget_state(Application& app, const std::string& id, bool as_json) {
   const auto session = TRY(app.services().sessions.find(app.principal_id(), id));
   const sessions::SessionDirectory files(app.settings().state_directory, session.id);
-  const bool was_there = ::unlink(files.stored_variables().c_str()) == 0;
-  if (!was_there && errno != ENOENT) return base::Error::from_errno("unlink of stored variables");
+  const bool was_there = TRY(files.forget_state());
   if (as_json) {
     std::cout << base::print_json({{"session_id", session.id}, {"forgotten", was_there}}) << "\n";
   } else {

@@ -95,9 +95,9 @@ void introduce(const Services& services, const mcp::CallContext& context, Reply&
   if (!reply.structured->contains("session_id")) reply.structured["session_id"] = *id;
   std::string said = "default session: " + *id;
   // Without them the result is still a result.
-  const auto earlier = services.states.earlier_with_files(principal, *id, kEarlierShown);
+  const auto earlier = services.states.earlier_with_something(principal, *id, kEarlierShown);
   if (earlier.ok() && !earlier.value().empty()) {
-    said += "; earlier ones with files: ";
+    said += "; earlier ones with files or variables: ";
     for (const sessions::EarlierSession& one : earlier.value()) said += line_of(one) + ", ";
     said.resize(said.size() - 2);
   }

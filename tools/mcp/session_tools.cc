@@ -121,7 +121,8 @@ mcp::Tool list_sessions(const Services& services) {
       "Your sessions and their active runs.",
       {{.name = "status",
         .description = "default: all but destroyed",
-        .values = {"provisioning", "ready", "running", "paused", "stopped", "destroyed", "error"}}},
+        .values = {"provisioning", "ready", "running", "paused", "stored", "stopped", "destroyed",
+                   "error"}}},
       object_schema({{"sessions", "array"}, {"truncated", "boolean"}}, {"sessions", "truncated"}),
       {.read_only = true, .destructive = false, .idempotent = true}};
   return make_tool(
@@ -153,12 +154,13 @@ mcp::Tool list_sessions(const Services& services) {
 }
 
 mcp::Tool pause_session(const Services& services) {
-  Definition definition{"pause_session",
-                        "Pause a session",
-                        "Freezes every process; nothing is lost. Any use wakes it.",
-                        {required_session()},
-                        session_schema(),
-                        {.read_only = false, .destructive = false, .idempotent = true}};
+  Definition definition{
+      "pause_session",
+      "Pause a session",
+      "Stores its variables or freezes its processes; nothing is lost. Any use wakes it.",
+      {required_session()},
+      session_schema(),
+      {.read_only = false, .destructive = false, .idempotent = true}};
   return make_tool(
       services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
@@ -171,7 +173,7 @@ mcp::Tool pause_session(const Services& services) {
 mcp::Tool resume_session(const Services& services) {
   Definition definition{
       "resume_session",          "Resume a session",
-      "Thaws a paused session.", {required_session()},
+      "Wakes a paused session.", {required_session()},
       session_schema(),          {.read_only = false, .destructive = false, .idempotent = true}};
   return make_tool(
       services, definition,

@@ -103,6 +103,10 @@ class DuckdbEngine:
         if error is None or isinstance(error, duckdb.Error):
             self.is_aborted = self.in_transaction
 
+    def holds_state(self):
+        """Whether something is lost with the connection: temporary tables, settings, what is attached."""
+        return not self._is_plain or self.in_transaction
+
     def close(self):
         self._connection.close()
 
@@ -169,6 +173,7 @@ class DuckdbEngine:
     def execute(self, statement, parameters=()):
         if statement.kind == "ATTACH" and self._attach_sqlite(statement.text):
             return Answer()
+        self._is_plain = self._is_plain and statement.kind in _LEAVES_CONNECTION and not _TEMPORARY.search(statement.text)
         asked = None if parameters else self._ask_python(statement)
         if asked is not None:
             return Answer(asked[0], Rows(asked[1]))
@@ -228,7 +233,6 @@ class DuckdbEngine:
         """What is of DataFrames alone is answered where they lie, unless the user has made this connection another one."""
         if statement.kind == "CREATE":
             self._macros = None
-        self._is_plain = self._is_plain and statement.kind in _LEAVES_CONNECTION and not _TEMPORARY.search(statement.text)
         if not self._is_plain or statement.kind != "SELECT" or self.in_transaction:
             return None
         try:

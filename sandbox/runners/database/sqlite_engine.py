@@ -15,6 +15,7 @@ from hutch_runner.unread_files import is_a_files, words_for_unread
 
 STEPS_BETWEEN_CHECKS = 2000  # of SQLite's virtual machine: some microseconds
 UNKNOWN_TABLES_MAX = 20  # files and DataFrames that one statement may name
+_CHANGES_CONNECTION = re.compile(r"\b(?:TEMP|TEMPORARY|ATTACH|DETACH|PRAGMA)\b", re.IGNORECASE)
 _MISSING = re.compile(r"no such table: (?:main\.|temp\.)?(.+)", re.DOTALL)
 
 
@@ -31,6 +32,7 @@ class SqliteEngine:
         self._database.set_progress_handler(lambda: self.interrupted, STEPS_BETWEEN_CHECKS)
         self._files = FileTables(self._database, self.check_interrupt)
         self._framed = []  # names of the DataFrames that are tables now
+        self._is_plain = True
 
     @property
     def in_transaction(self):
@@ -45,6 +47,10 @@ class SqliteEngine:
 
     def failed(self, error):
         pass
+
+    def holds_state(self):
+        """Whether something is lost with the connection: temporary tables, settings, what is attached."""
+        return not self._is_plain or self._database.in_transaction
 
     def close(self):
         self._database.close()  # merges the log into the database file
@@ -79,6 +85,7 @@ class SqliteEngine:
             raise sqlite3.OperationalError(
                 "commands with a dot belong to the sqlite3 shell; for a list of tables: "
                 "SELECT name, sql FROM sqlite_schema")
+        self._is_plain = self._is_plain and not _CHANGES_CONNECTION.search(statement.text)
         self._files.forget_changed()
         self._load_what_is_described(asked_columns_of(statement.text))
         changes = self._database.total_changes

@@ -45,7 +45,7 @@ class Session:
         self.cells.when_compiled = process_mains.ProcessMains(self.cells).renew
         self.figures = figures.Figures(self.shown.add)
         self.frames = FrameServer(self.namespace)
-        self.snapshots = snapshots.Snapshots(self.namespace, self.cells)
+        self.snapshots = snapshots.Snapshots(self.namespace, self.cells, frame_runs.is_library)
         standard_modules.install()
         hutch_module.install(self.interrupts)
         library_charts.watch(self.display)
@@ -58,9 +58,9 @@ class Session:
 
     def serve(self):
         version = ".".join(map(str, sys.version_info[:3]))
+        self.snapshots.wake()
         self.channel.send({"type": "ready", "language": "python", "version": version,
                            "interrupt": "signal"})
-        self.snapshots.wake()
         while True:
             heard = self.channel.wait(self.frames.fileno(), self.snapshots.seconds_left())
             if not heard:
@@ -76,6 +76,8 @@ class Session:
                 self.interrupts.run_is_over()  # answer() does so itself, before it says "done"
             if message.get("type") == "reap":
                 endings.reap_children()
+            elif message.get("type") == "store":
+                self.snapshots.store(message)
 
     def answer(self, message):
         if not message.get("background"):

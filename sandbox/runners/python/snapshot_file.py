@@ -11,6 +11,8 @@ A snapshot that was not written to its end has no end. It is code: whoever reads
 import hashlib
 import json
 import mmap
+import os
+import sys
 
 PAGE = mmap.PAGESIZE
 MAGIC = b"hutchst1"
@@ -48,12 +50,26 @@ class Writer:
         self.bytes += len(content)
 
 
+def _mapped(fd):
+    """The file, mapped without a descriptor of it: one that stays open would count as space of the session's."""
+    if sys.version_info >= (3, 13):
+        return mmap.mmap(fd, 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE, trackfd=False)
+    own = os.dup(fd)  # the lowest number that is free: the map's own copy gets it next
+    os.close(own)
+    mapped = mmap.mmap(fd, 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
+    if os.path.sameopenfile(own, fd):
+        nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        os.dup2(nothing, own, inheritable=False)  # which the map closes when it ends
+        os.close(nothing)
+    return mapped
+
+
 class Reader:
     """Maps a file: pages come as they are touched, and what is written to them stays with this process."""
 
     def __init__(self, fd):
         try:
-            self._map = mmap.mmap(fd, 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
+            self._map = _mapped(fd)
         except (OSError, ValueError) as failure:  # an empty one cannot be mapped
             raise Malformed(str(failure)) from None
         self._view = memoryview(self._map)

@@ -5,12 +5,15 @@ any time and do anything, so it is done in a child of the interpreter (snapshots
 """
 
 import functools
+import hashlib
 import importlib
 import io
+import os
 import pickle
 import re
 import sys
 import types
+import typing
 
 REASON_CHARACTERS_MAX = 120
 _NOT_OF_THE_CODE = {"__builtins__", "__name__", "__doc__", "__package__", "__loader__", "__spec__", "__warningregistry__",
@@ -20,75 +23,120 @@ _OF_NOTEBOOKS = re.compile(r"_+|_i*\d*|_(?:ih|oh|dh|exit_code)")
 _UNSHARED = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset, type, types.ModuleType,
              types.BuiltinFunctionType, types.CodeType, range, slice)
 _UNSHARED_OF_NUMPY = ("dtype", "generic")
+_FOUND_BY_NAME = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset, type, types.ModuleType,
+                  types.FunctionType, types.CodeType, range, slice)
+_LAST_FAILURE = {"last_type", "last_value", "last_exc", "last_traceback"}  # of `sys`: the user's own
+# They would be looked for by their name in a `__main__` that does not have them yet.
+_NAMED_TYPES = tuple(getattr(typing, name) for name in ("NewType", "ParamSpec", "TypeVarTuple", "TypeAliasType") if hasattr(typing, name))
+_OPEN_FILES = (io.BytesIO, io.StringIO)  # are none
 
 
 class NotKept(Exception):
     """Why a value has no place in a snapshot, in words for who reads the note."""
 
 
+class OutOfTime(BaseException):
+    """As NotKept, and no code of the user's takes it for a failure of its own."""
+
+
 class Group:
     """Names whose values share objects, and one pickle of all: a dict by name. Buffers lie beside it."""
 
-    def __init__(self, names, pickled, buffers):
+    def __init__(self, names, pickled, buffers, rank):
         self.names = names
         self.pickled = pickled
         self.buffers = buffers  # of pickle.PickleBuffer
-        self.is_trivial = False  # only modules, which a line of code brings back
+        self.rank = rank  # 0: only modules, which a line of code brings back; 1: functions and classes; 2: others
 
     def size(self):
         return len(self.pickled) + sum(buffer.raw().nbytes for buffer in self.buffers)
 
+    def put(self, writer):
+        """Its place in the index."""
+        buffers = [writer.add(buffer.raw(), aligned=True) for buffer in self.buffers]
+        return {"names": self.names, "pickle": writer.add(self.pickled), "digest": _digest(self.pickled), "buffers": buffers, "rank": self.rank}
 
-def groups_of(namespace, begin_value=lambda name: None):
-    """The groups of a namespace, and what is not kept: {name: (type, reason)}.
 
-    `begin_value` hears of each name before it is tried."""
-    pickler = pickler_of(namespace)
-    single, seen, not_kept = {}, {}, {}
-    for name, value in list(namespace.items()):
-        if not isinstance(name, str) or name in _NOT_OF_THE_CODE or _OF_NOTEBOOKS.fullmatch(name):
-            continue
-        begin_value(name)
-        try:
-            single[name], seen[name] = _pickled(pickler, [name], namespace)
-            single[name].is_trivial = isinstance(value, types.ModuleType)
-        except Exception as failure:
-            not_kept[name] = (type_name(value), reason_of(failure))
-    groups = []
-    for names in _that_share(seen):
-        if len(names) == 1:
-            groups.append(single[names[0]])
-            continue
-        try:
-            groups.append(_pickled(pickler, names, namespace)[0])
-        except Exception:  # each can be pickled, so it is what they are together: each keeps its own copy
-            groups.extend(single[name] for name in names)
-    return groups, not_kept
+def stored_group(place, reader):
+    pickled, buffers = reader.at(place["pickle"]), [pickle.PickleBuffer(reader.at(buffer)) for buffer in place["buffers"]]
+    group = Group(place["names"], pickled, buffers, place["rank"])
+    group.digest = place["digest"]
+    return group
 
 
 def restore(group, namespace):
-    """Puts the group's values into the namespace. `buffers` are anything that has the bytes."""
-    values = _Unpickler(io.BytesIO(group.pickled), namespace, group.buffers).load()
-    namespace.update(values)
+    """Puts the values of a stored group into the namespace."""
+    if _digest(group.pickled) != group.digest:
+        raise NotKept("what was stored of it is damaged")
+    namespace.update(_Unpickler(io.BytesIO(group.pickled), namespace, group.buffers).load())
 
 
-def pickler_of(namespace):
+def _digest(content):
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
+class Values:
+    """`within_time` calls what it is given, and ends it with an exception when that takes too long."""
+
+    def __init__(self, namespace, files, is_library, within_time):
+        self._namespace = namespace
+        self._within_time = within_time
+        self._pickler = pickler_of(namespace, files, _held_by_libraries(is_library))
+        self.not_kept = {}  # by name: its type, and why
+        self.cut = []  # names that share objects, and were stored each for itself
+
+    def groups(self):
+        single, seen = {}, {}
+        for name, value in list(self._namespace.items()):
+            if not isinstance(name, str) or name in _NOT_OF_THE_CODE or _OF_NOTEBOOKS.fullmatch(name):
+                continue
+            try:
+                single[name], seen[name] = self._pickled([name])
+            except BaseException as failure:
+                self.not_kept[name] = (type_name(value), reason_of(failure))
+        groups = []
+        for names in _that_share(seen):
+            groups.extend([single[names[0]]] if len(names) == 1 else self._together(names, single))
+        return groups
+
+    def _together(self, names, single):
+        try:
+            return [self._pickled(names)[0]]
+        except BaseException:  # each can be pickled, so it is what they are together: each keeps its own copy
+            self.cut.append(names)
+            return [single[name] for name in names]
+
+    def _pickled(self, names):
+        file, buffers = io.BytesIO(), []
+        pickler = self._pickler(file, buffers)
+        values = {name: self._namespace[name] for name in names}
+        self._within_time(lambda: pickler.dump(values))
+        pickler.seen.pop(id(values), None)
+        return Group(names, file.getvalue(), buffers, min(map(_rank, values.values()))), pickler.seen
+
+
+def _rank(value):
+    return 0 if isinstance(value, types.ModuleType) else 1 if isinstance(value, (type, types.FunctionType)) else 2
+
+
+def pickler_of(namespace, files, held):
     numpy = sys.modules.get("numpy")
     unshared = (*_UNSHARED, *(getattr(numpy, name) for name in _UNSHARED_OF_NUMPY if hasattr(numpy, name)))
     try:
         import cloudpickle
     except ImportError:
-        return _plain_pickler_of(namespace, unshared)
+        return _plain_pickler_of(namespace, unshared, files, held)
 
     class Pickler(_Sharing, cloudpickle.CloudPickler):
         def __init__(self, file, buffers):
             super().__init__(file, protocol=5, buffer_callback=buffers.append)
-            self.namespace = namespace
             self.globals_ref[id(namespace)] = namespace  # functions of cells find the session's names again
-            self.seen = {}
-            self.unshared = unshared
+            self.begin(namespace, unshared, files, held)
 
         def reducer_override(self, value):
+            reduced = self.reduced(value)
+            if reduced is not None:
+                return reduced
             if isinstance(value, functools._lru_cache_wrapper) and value.__module__ == "__main__":
                 return _cached, (value.__wrapped__, value.cache_parameters())
             return super().reducer_override(value)
@@ -97,20 +145,23 @@ def pickler_of(namespace):
             make, arguments, state, *rest = super()._dynamic_function_reduce(function)
             if function.__globals__ is namespace:
                 state[1]["__globals__"] = {}  # what it uses are names of the session, which are kept as such
+            if function.__closure__:  # cloudpickle has cells of its own for each function
+                arguments = (*arguments[:-1], tuple(map(self.cell, function.__closure__)))
             return (make, arguments, state, *rest)
 
     return Pickler
 
 
-def _plain_pickler_of(namespace, unshared):
+def _plain_pickler_of(namespace, unshared, files, held):
     class Pickler(_Sharing, pickle.Pickler):
         def __init__(self, file, buffers):
             super().__init__(file, protocol=5, buffer_callback=buffers.append)
-            self.namespace = namespace
-            self.seen = {}
-            self.unshared = unshared
+            self.begin(namespace, unshared, files, held)
 
         def reducer_override(self, value):
+            reduced = self.reduced(value)
+            if reduced is not None:
+                return reduced
             if isinstance(value, types.ModuleType):
                 return importlib.import_module, (value.__name__,)
             if isinstance(value, (types.FunctionType, type)) and value.__module__ == "__main__":
@@ -120,23 +171,128 @@ def _plain_pickler_of(namespace, unshared):
     return Pickler
 
 
+class _Cell:
+    """A cell that several functions may have, before it holds anything: the state of each function fills it."""
+
+    def __init__(self, cell):
+        self._cell = cell  # whose number is not another's as long as this is there
+
+    def __reduce__(self):
+        return types.CellType, ()
+
+
 def _cached(function, parameters):
     """What functools.lru_cache made of it, with nothing in the cache."""
     return functools.lru_cache(**parameters)(function)
 
 
 class _Sharing:
-    """Notes which objects a value leads to, and stands for the namespace itself by a word."""
+    """Notes which objects a value leads to, and stands for what is found elsewhere by a word: the namespace, what libraries hold."""
+
+    def begin(self, namespace, unshared, files, held):
+        self._namespace = namespace
+        self._unshared = unshared
+        self._files = files
+        self._held = held
+        self._cells = {}
+        self.seen = {}
+
+    def cell(self, cell):
+        return self._cells.setdefault(id(cell), _Cell(cell))
 
     def persistent_id(self, value):
-        if value is self.namespace:
+        if value is self._namespace:
             return "namespace"
-        if isinstance(value, self.unshared):
+        if id(value) in self._held:
+            return self._held[id(value)][:2]
+        if isinstance(value, self._unshared):
             return None
-        if isinstance(value, types.FunctionType) and value.__globals__ is not self.namespace:
+        if isinstance(value, types.FunctionType) and value.__globals__ is not self._namespace:
             return None  # of a library
         self.seen[id(value)] = value  # held, so that no later object gets its id
         return None
+
+    def reduced(self, value):
+        if isinstance(value, io.IOBase) and not isinstance(value, _OPEN_FILES):
+            return self._file(value)
+        if isinstance(value, _NAMED_TYPES) and value.__module__ == "__main__":
+            return _named_type(value)
+        if type(value).__name__ == "memmap" and getattr(value, "_mmap", None) is not None:
+            raise NotKept("a file that is mapped: map it again")
+        return None
+
+    def _file(self, file):
+        if file.closed:
+            return _closed_file, (type(file) is io.TextIOWrapper,)
+        known = self._files.get(id(file))
+        if known is None:
+            raise NotKept("an open file: open it again")
+        return _reopened, known
+
+
+def _held_by_libraries(is_library):
+    """By its number, where what libraries have as their own is found: module, name and the thing. A copy of it would be another one."""
+    held = {}
+    for module_name, module in list(sys.modules.items()):
+        if not isinstance(module, types.ModuleType) or module_name == "__main__" or module_name.startswith("hutch"):
+            continue
+        names = vars(module)
+        file = names.get("__file__")
+        if isinstance(file, str) and not is_library(file):
+            continue
+        for name, value in list(names.items()):
+            if name.startswith("_") or isinstance(value, _FOUND_BY_NAME) or module_name == "sys" and name in _LAST_FAILURE:
+                continue
+            if isinstance(value, types.BuiltinFunctionType) and isinstance(value.__self__, (types.ModuleType, type(None))):
+                continue
+            held.setdefault(id(value), (module_name, name, value))
+    return held
+
+
+def open_files(namespace):
+    """By the number of each open file that is only read, and that a name has: what _reopened() needs. Nothing is read or moved."""
+    found = {}
+    for value in list(namespace.values()):
+        if not isinstance(value, io.IOBase) or isinstance(value, _OPEN_FILES) or value.closed:
+            continue
+        try:
+            path = os.readlink(f"/proc/self/fd/{value.fileno()}")
+            if value.writable() or not path.startswith("/") or not os.path.isfile(path):
+                continue
+            options = {"encoding": value.encoding, "errors": value.errors} if isinstance(value, io.TextIOBase) else {"mode": "rb"}
+            found[id(value)] = (path, options, value.tell())
+        except (OSError, ValueError, AttributeError):
+            continue  # it is read line by line, or is a pipe
+    return found
+
+
+def _reopened(path, options, position):
+    if os.path.getsize(path) < min(position, 1 << 62):  # a text's position may have more than the place in it
+        raise NotKept(f"{path} is shorter than it was")
+    file = open(path, **options)
+    file.seek(position)
+    return file
+
+
+def _closed_file(is_text):
+    file = open(os.devnull, "r" if is_text else "rb")
+    file.close()
+    return file
+
+
+def _named_type(value):
+    kind = type(value)
+    if kind is typing.NewType:
+        return _new_type, (value.__name__, value.__supertype__)
+    if kind.__name__ == "TypeAliasType":
+        return kind, (value.__name__, value.__value__)
+    return kind, (value.__name__,)
+
+
+def _new_type(name, supertype):
+    made = typing.NewType(name, supertype)
+    made.__module__ = "__main__"
+    return made
 
 
 class _Unpickler(pickle.Unpickler):
@@ -147,16 +303,9 @@ class _Unpickler(pickle.Unpickler):
     def persistent_load(self, word):
         if word == "namespace":
             return self._namespace
+        if isinstance(word, tuple) and len(word) == 2:
+            return getattr(importlib.import_module(word[0]), word[1])
         raise pickle.UnpicklingError(f"{word!r} stands for nothing")
-
-
-def _pickled(kind, names, namespace):
-    file, buffers = io.BytesIO(), []
-    pickler = kind(file, buffers)
-    values = {name: namespace[name] for name in names}
-    pickler.dump(values)
-    pickler.seen.pop(id(values), None)
-    return Group(names, file.getvalue(), buffers), pickler.seen
 
 
 def _that_share(seen):
@@ -186,6 +335,6 @@ def type_name(value):
 def reason_of(failure):
     try:
         text = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
-    except Exception:  # of the user's
+    except BaseException:  # of the user's
         text = type(failure).__name__
     return text[:REASON_CHARACTERS_MAX]

@@ -125,7 +125,7 @@ class Session:
         self.engine.end()
         self.streams.flush()
         self.interrupts.run_is_over()
-        self.channel.send({**done, "began_us": began_us, "ended_us": ended_us})
+        self.channel.send({**done, "holds_state": self.engine.holds_state(), "began_us": began_us, "ended_us": ended_us})
 
     def execute(self, message, outputs):
         code, parameters = str(message.get("code", "")), values_of(message.get("parameters"))

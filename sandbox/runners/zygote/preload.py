@@ -11,7 +11,7 @@ from stash import Stash
 # In this order: what a package brings with it is published with it. Those of others first, so that
 # their needs from the standard library count as theirs.
 PACKAGES = ("numpy", "pandas", "matplotlib", "matplotlib.pyplot", "matplotlib.backends.backend_agg",
-            "PIL.PngImagePlugin", "duckdb")
+            "PIL.PngImagePlugin", "duckdb", "cloudpickle")
 STANDARD = ("asyncio", "base64", "collections.abc", "copy", "csv", "datetime", "decimal", "functools",
             "hashlib", "inspect", "itertools", "json", "logging", "math", "pathlib", "pickle", "random",
             "re", "shutil", "sqlite3", "statistics", "string", "subprocess", "tempfile", "textwrap",

@@ -3,17 +3,21 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <linux/sockios.h>
+#include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
-#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/support/temporary_directory.h"
 
@@ -27,6 +31,7 @@ class KeptStateTest : public ::testing::Test {
   KeptStateTest()
       : loop_(EventLoop::create().value()),
         session_(base::open_file(AT_FDCWD, directory_.path(), O_RDONLY | O_DIRECTORY).value()) {
+    (void)::signal(SIGPIPE, SIG_IGN);  // as hutch-box does
     open();
   }
 
@@ -34,16 +39,27 @@ class KeptStateTest : public ::testing::Test {
     kept_.reset();
     kept_ = KeptState::open(*loop_, session_.get(), bytes_max).value();
   }
+  // A packet as the pipe has it: the first character of `packet` is its letter.
+  static std::string framed(const std::string& packet) {
+    const std::size_t size = packet.size() - 1;
+    return packet.substr(0, 1) + static_cast<char>(size & 0xff) + static_cast<char>(size >> 8) +
+           packet.substr(1);
+  }
   static void send(const KeptState::Ends& ends, const std::string& packet) {
-    ASSERT_EQ(::send(ends.socket.get(), packet.data(), packet.size(), 0),
-              static_cast<ssize_t>(packet.size()));
+    const std::string bytes = framed(packet);
+    ASSERT_EQ(::write(ends.takes.get(), bytes.data(), bytes.size()),
+              static_cast<ssize_t>(bytes.size()));
   }
   // Lets the loop take what was sent, which waits until rests are over.
   void settle(const KeptState::Ends& ends) {
     for (int unread = 1; unread > 0;) {
       ASSERT_TRUE(loop_->turn().ok());
-      ASSERT_EQ(::ioctl(ends.socket.get(), SIOCOUTQ, &unread), 0);
+      ASSERT_EQ(::ioctl(ends.takes.get(), FIONREAD, &unread), 0);
     }
+    // Some of it may have been read and not taken yet.
+    bool is_over = false;
+    loop_->after(std::chrono::milliseconds(250), [&is_over] { is_over = true; });
+    while (!is_over) ASSERT_TRUE(loop_->turn().ok());
   }
   [[nodiscard]] std::string read(const char* name) const {
     std::ifstream file(directory_.path() + "/state/" + name);
@@ -100,9 +116,11 @@ TEST_F(KeptStateTest, WhatDoesNotFitOrIsCutLeavesTheOneBefore) {
 
 TEST_F(KeptStateTest, ThatNothingIsThereTakesItsPlaceToo) {
   KeptState::Ends ends = kept_->give().value();
-  for (const char* packet : {"B", "Dabc", "E3", "N"}) send(ends, packet);
+  for (const char* packet : {"B", "Dabc", "E3"}) send(ends, packet);
   settle(ends);
-  EXPECT_FALSE(kept_->has_snapshot());
+  EXPECT_TRUE(kept_->has_snapshot());
+  send(ends, "N");
+  while (kept_->has_snapshot()) ASSERT_TRUE(loop_->turn().ok());
 }
 
 TEST_F(KeptStateTest, WhoBeginsAnewFindsNothing) {
@@ -148,43 +166,163 @@ TEST_F(KeptStateTest, WhatWasWrittenWholeCountsThoughNobodyHasHeardIt) {
 TEST_F(KeptStateTest, TheWriterHearsHowMuchMayComeAndWhenTheNext) {
   KeptState::Ends ends = kept_->give().value();
   char said[32] = {};
-  ASSERT_EQ(::recv(ends.socket.get(), said, sizeof said, 0), 4);
-  EXPECT_EQ(std::string(said), "1000");
+  ASSERT_EQ(::read(ends.answers.get(), said, sizeof said), 5);
+  EXPECT_EQ(std::string(said), "1000 ");
+  const auto before = std::chrono::steady_clock::now().time_since_epoch();
   send(ends, "N");
   settle(ends);
-  const ssize_t size = ::recv(ends.socket.get(), said, sizeof said, MSG_DONTWAIT);
+  const ssize_t size = ::read(ends.answers.get(), said, sizeof said);
   ASSERT_GT(size, 0);
-  EXPECT_GE(std::stoi(std::string(said, static_cast<std::size_t>(size))), 100);
+  const std::chrono::milliseconds next(
+      std::stoll(std::string(said, static_cast<std::size_t>(size))));
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  EXPECT_GE(next, before + std::chrono::milliseconds(100));
+  EXPECT_LE(next, now + std::chrono::milliseconds(101));
 }
 
-// Each begins another snapshot, or is no part of one: hutch-box opens a file for each at most every
-// tenth of a second.
+// Each begins another snapshot, or is no part of one: hutch-box rests after each, for a tenth of a
+// second at least.
 TEST_F(KeptStateTest, WhoSendsWithoutEndIsHeardNowAndThen) {
   for (const char* packet : {"W", "N", "Dab", "B", "E2"}) {
     KeptState::Ends ends = kept_->give().value();
-    int sent = 0;
+    ASSERT_TRUE(base::set_nonblocking(ends.takes.get()).ok());
+    const std::string bytes = framed(packet);
     const auto flood = [&] {
-      while (::send(ends.socket.get(), packet, std::strlen(packet), MSG_DONTWAIT) > 0) ++sent;
+      while (::write(ends.takes.get(), bytes.data(), bytes.size()) > 0) continue;
     };
-    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(350);
-    flood();
-    const int queued = sent;
     bool is_over = false;
     loop_->after(std::chrono::milliseconds(350), [&is_over] { is_over = true; });
     while (!is_over) {
-      ASSERT_TRUE(loop_->turn().ok());
       flood();
+      ASSERT_TRUE(loop_->turn().ok());
     }
-    EXPECT_LE(sent - queued, 10) << packet;
-    EXPECT_GE(std::chrono::steady_clock::now(), until);
+    std::string answers(4096, '\0');
+    const ssize_t size = ::read(ends.answers.get(), answers.data(), answers.size());
+    ASSERT_GT(size, 0);
+    answers.resize(static_cast<std::size_t>(size));
+    EXPECT_LE(std::count(answers.begin(), answers.end(), ' '), 1 + 4) << packet;
   }
+}
+
+TEST_F(KeptStateTest, AWriterThatDiedCostsTheNextOneNothing) {
+  KeptState::Ends ends = kept_->give().value();
+  for (const char* packet : {"B", "Dcut", "B", "Dabc", "E3"}) send(ends, packet);
+  settle(ends);
+  EXPECT_EQ(read(kept_->give().value().snapshot), "abc");
+}
+
+TEST_F(KeptStateTest, OneThatIsNoGoodIsSetAsideAtOnceAndTheNextIsNot) {
+  KeptState::Ends ends = kept_->give().value();
+  for (const char* packet : {"B", "Dbad", "E3"}) send(ends, packet);
+  settle(ends);
+  ends = kept_->give().value();
+  EXPECT_TRUE(kept_->is_being_read());
+  send(ends, "M");
+  settle(ends);
+  EXPECT_FALSE(kept_->is_being_read());
+  EXPECT_FALSE(kept_->has_snapshot());
+  EXPECT_EQ(read("python.bad"), "bad");
+  for (const char* packet : {"B", "Dabc", "E3"}) send(ends, packet);
+  settle(ends);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(read(kept_->give().value().snapshot), "abc");
+}
+
+TEST_F(KeptStateTest, AProcessThatDidNotStartHasTriedNothing) {
+  KeptState::Ends ends = kept_->give().value();
+  for (const char* packet : {"B", "Dabc", "E3"}) send(ends, packet);
+  settle(ends);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(kept_->give().value().snapshot.valid());
+    kept_->was_not_given();
+  }
+}
+
+TEST_F(KeptStateTest, WhatWasSetAsideIsForgottenToo) {
+  KeptState::Ends ends = kept_->give().value();
+  for (const char* packet : {"B", "Dbad", "E3"}) send(ends, packet);
+  settle(ends);
+  ends = kept_->give().value();
+  for (const char* packet : {"M", "B", "Dabc", "E3", "B", "Dcut"}) send(ends, packet);
+  settle(ends);
+  kept_->forget();
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/state"));
+}
+
+TEST_F(KeptStateTest, OnlyAWriterThatIsAtWorkCanHaveBeenKilled) {
+  KeptState::Ends ends = kept_->give().value();
+  EXPECT_FALSE(kept_->take_writer());
+  for (const char* packet : {"B", "Dabc"}) send(ends, packet);
+  settle(ends);
+  EXPECT_TRUE(kept_->take_writer());
+  EXPECT_FALSE(kept_->take_writer());
+  EXPECT_FALSE(kept_->has_snapshot());
+}
+
+// Somebody else has the pipe still, and writes as fast as it is read.
+TEST_F(KeptStateTest, TheEndOfAConversationIsNotKeptWaiting) {
+  KeptState::Ends ends = kept_->give().value();
+  ASSERT_TRUE(base::set_nonblocking(ends.takes.get()).ok());
+  std::atomic<bool> goes_on = true;
+  std::thread floods([&] {
+    while (goes_on) {
+      for (const char* packet : {"B", "E0"}) {
+        const std::string bytes = framed(packet);
+        (void)!::write(ends.takes.get(), bytes.data(), bytes.size());
+      }
+    }
+  });
+  while (!kept_->has_snapshot()) ASSERT_TRUE(loop_->turn().ok());
+  const KeptState::Ends next = kept_->give().value();
+  EXPECT_TRUE(next.takes.valid());
+  goes_on = false;
+  floods.join();
+}
+
+TEST_F(KeptStateTest, WhoWishesForASnapshotHearsWhetherItHasEverything) {
+  const std::string large(2000, 'x');
+  struct Case {
+    std::vector<std::string> packets;
+    bool whole;
+  };
+  const Case cases[] = {
+      {{"B1", "Dabc", "E3 0"}, true},
+      {{"B2", "Dabc", "E3 1"}, false},
+      {{"B3", "N"}, true},
+      {{"X4"}, false},
+      {{"B5", "X5"}, false},
+      {{"B6", "Dabc", "E4 0"}, false},
+      {{"B7", "D" + large, "E2000 0"}, true},
+      {{"B8", "D" + large + large, "E4000 0"}, false},
+  };
+  KeptState::Ends ends = kept_->give().value();
+  std::int64_t number = 0;
+  for (const Case& one : cases) {
+    std::optional<bool> heard;
+    EXPECT_EQ(kept_->await(3000, [&heard](bool whole) { heard = whole; }), ++number);
+    for (const std::string& packet : one.packets) send(ends, packet);
+    while (!heard) ASSERT_TRUE(loop_->turn().ok());
+    EXPECT_EQ(*heard, one.whole) << number;
+  }
+}
+
+TEST_F(KeptStateTest, ASnapshotThatNobodyAskedForIsNoAnswer) {
+  KeptState::Ends ends = kept_->give().value();
+  std::optional<bool> heard;
+  (void)kept_->await(1000, [&heard](bool whole) { heard = whole; });
+  for (const char* packet : {"B0", "Dabc", "E3 0"}) send(ends, packet);
+  settle(ends);
+  EXPECT_FALSE(heard.has_value());
+  ends.takes.reset();  // its interpreter has ended
+  while (!heard) ASSERT_TRUE(loop_->turn().ok());
+  EXPECT_FALSE(*heard);
 }
 
 TEST_F(KeptStateTest, APacketOfNoKindEndsTheConversation) {
   KeptState::Ends ends = kept_->give().value();
   for (const char* packet : {"B", "Dabc", "?"}) send(ends, packet);
   settle(ends);
-  EXPECT_EQ(::send(ends.socket.get(), "E3", 2, MSG_NOSIGNAL), -1);
+  char said[64] = {};
+  while (::read(ends.answers.get(), said, sizeof said) > 0) continue;  // to the end
   EXPECT_FALSE(kept_->has_snapshot());
 }
 

@@ -166,7 +166,7 @@ TEST_F(RecordTest, TellsTheNextBoxWhatWasLost) {
   const int fd = lock.value().fd();
   {
     auto record = InterpreterRecord::open(fd).value();
-    EXPECT_EQ(record.loss(false), "") << "the first box of a session";
+    EXPECT_EQ(record.loss({}), "") << "the first box of a session";
     record.begins(run_of(Language::kPython));
     record.begins(run_of(Language::kTypeScript));
     record.begins(run_of(Language::kSql, true));
@@ -174,25 +174,25 @@ TEST_F(RecordTest, TellsTheNextBoxWhatWasLost) {
   }
   {
     const auto unused = InterpreterRecord::open(fd).value();
-    EXPECT_EQ(unused.loss(false),
+    EXPECT_EQ(unused.loss({}),
               "lost, because the session was paused for 7 seconds: variables of python, variables "
               "of javascript; files kept");
-    EXPECT_EQ(unused.loss(true),
+    EXPECT_EQ(unused.loss({sandbox::Language::kPython}),
               "lost, because the session was paused for 7 seconds: variables of javascript; files "
               "kept");
     unused.ends("of no use");
   }
   auto record = InterpreterRecord::open(fd).value();
-  EXPECT_NE(record.loss(false).find("7 seconds"), std::string::npos) << "nobody was told yet";
+  EXPECT_NE(record.loss({}).find("7 seconds"), std::string::npos) << "nobody was told yet";
   record.begins(run_of(Language::kBash, true));
-  EXPECT_EQ(record.loss(false), "");
-  EXPECT_EQ(InterpreterRecord::open(fd).value().loss(false), "") << "told, and nothing new to lose";
+  EXPECT_EQ(record.loss({}), "");
+  EXPECT_EQ(InterpreterRecord::open(fd).value().loss({}), "") << "told, and nothing new to lose";
 }
 
 TEST_F(RecordTest, OfAKilledBoxHasNoReason) {
   const auto lock = SessionLock::take(path);
   InterpreterRecord::open(lock.value().fd()).value().begins(run_of(Language::kBash));
-  EXPECT_EQ(InterpreterRecord::open(lock.value().fd()).value().loss(false),
+  EXPECT_EQ(InterpreterRecord::open(lock.value().fd()).value().loss({}),
             "lost, because its sandbox was killed: working directory and variables of bash; files "
             "kept");
 }
@@ -205,7 +205,7 @@ TEST_F(RecordTest, ThatMakesNoSenseIsNone) {
     ASSERT_TRUE(::pwrite(lock.value().fd(), text, strlen(text), 0) >= 0);
     const auto record = InterpreterRecord::open(lock.value().fd());
     ASSERT_TRUE(record.ok());
-    EXPECT_EQ(record.value().loss(false), "") << text;
+    EXPECT_EQ(record.value().loss({}), "") << text;
   }
 }
 

@@ -6,6 +6,7 @@
 #include "sessions/run_table.h"
 #include "sessions/session.h"
 #include "sessions/session_networks.h"
+#include "sessions/state_shares.h"
 #include "sessions/spare_table.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +36,8 @@ class BoxSpecsTest : public testing::StoreFixture {
   base::Result<sandbox::BoxSpec> plan(const Session& session) {
     const Ground ground(config_, *store_, sandbox_);
     const SessionNetworks networks(ground.config.network, directory_, *store_);
-    return BoxSpecs(ground, networks).spec_of(session);
+    StateShares shares(ground);
+    return BoxSpecs(ground, networks, shares).spec_of(session);
   }
   void build(const std::string& name, const std::string& id) {
     const std::string& all = config_.environments_directory;

@@ -26,7 +26,7 @@ class SessionStatesTest : public testing::ServicesFixture {
   }
   std::vector<std::string> earlier(const std::string& than_id, std::size_t most) {
     std::vector<std::string> ids;
-    for (const auto& found : states().earlier_with_files(principal_, than_id, most).value()) {
+    for (const auto& found : states().earlier_with_something(principal_, than_id, most).value()) {
       ids.push_back(found.session.id);
     }
     return ids;
@@ -141,9 +141,29 @@ TEST_F(SessionStatesTest, EarlierSessionsAreThoseThatHoldFiles) {
   EXPECT_EQ(earlier(own.id, 1), (std::vector{older.id}));
 }
 
+TEST_F(SessionStatesTest, OneWithoutABoxWhoseStateLiesOnTheDiskIsStored) {
+  const Session session = with_status(SessionStatus::kStopped);
+  EXPECT_EQ(told(session), SessionStatus::kStopped);
+  std::filesystem::create_directories(directory_of(session) + "/state");
+  std::ofstream(directory_of(session) + "/state/bash.1") << "x";
+  EXPECT_EQ(told(session), SessionStatus::kStored);
+  EXPECT_EQ(told(with_status(SessionStatus::kError)), SessionStatus::kError);
+}
+
+TEST_F(SessionStatesTest, EarlierSessionsAreThoseWithVariablesToo) {
+  const Session stored = with_files(2000, 0);
+  std::filesystem::create_directories(directory_of(stored) + "/state");
+  std::ofstream(directory_of(stored) + "/state/bash.0") << "x";
+  EXPECT_EQ(earlier("", 10), (std::vector<std::string>{}));
+  std::ofstream(directory_of(stored) + "/state/python") << "x";
+  EXPECT_EQ(earlier("", 10), (std::vector{stored.id}));
+}
+
 TEST_F(SessionStatesTest, FilesOfEarlierSessionsAreCountedUpToABound) {
   const Session full = with_files(0, 100);
-  const auto count = [&] { return states().earlier_with_files(principal_, "", 1).value().at(0); };
+  const auto count = [&] {
+    return states().earlier_with_something(principal_, "", 1).value().at(0);
+  };
   EXPECT_EQ(count().entries, 100);
   EXPECT_FALSE(count().has_more);
   std::ofstream(directory_of(full) + "/workspace/one_more") << "x";

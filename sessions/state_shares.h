@@ -1,0 +1,36 @@
+// How much of the disk the stored state of one principal's sessions has. Safe from any thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace sessions {
+
+struct Ground;
+
+class StateShares {
+ public:
+  explicit StateShares(const Ground& ground) : ground_(ground) {}
+
+  // Returns whether sessions of the principal may store more: all that they have stored is less
+  // than a tenth of the file system. It may be a minute old.
+  bool has_room(const std::string& principal_id);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Looked {
+    Clock::time_point at;
+    bool has_room = true;
+  };
+
+  [[nodiscard]] bool look(const std::string& principal_id) const;
+
+  const Ground& ground_;
+  std::mutex mutex_;
+  std::map<std::string, Looked> looked_;  // by principal; guarded by mutex_
+};
+
+}  // namespace sessions

@@ -1,0 +1,95 @@
+"""A session that rests gives its memory back, where all that it knows can be stored; else it is frozen."""
+
+import os
+import pathlib
+import signal
+
+import pytest
+
+from boxes import boxes_of, is_frozen, processes_of, until
+from hutch_client import Client
+
+
+def status_of(client, session):
+    return next(one["status"] for one in client.call("list_sessions")["sessions"] if one["session_id"] == session)
+
+
+def until_it_is(client, session, status):
+    until(lambda: status_of(client, session) == status, what=f"the session being {status}")
+
+
+def test_a_paused_session_is_stored_and_wakes_with_all_that_it_knew(client, state):
+    session = client.call("create_session", name="kept")["session_id"]
+    client.run("import decimal, os, random\nrows = [1, 2]; alias = rows\ndef total(): return sum(rows)\n"
+               "os.environ['MODE'] = 'mine'; decimal.getcontext().prec = 5; random.seed(1); random.random()\nstate = random.getstate()",
+               session_id=session)
+    client.run("mkdir -p deep/er; cd deep/er; greeting='hello you'; say() { echo \"$greeting from ${PWD##*/}\"; }; alias ll='echo listed'",
+               "bash", session_id=session)
+    client.run("CREATE TABLE t AS SELECT 42 AS n", "sql", session_id=session)
+    client.call("pause_session", session_id=session)
+    until_it_is(client, session, "stored")
+    until(lambda: not boxes_of(state), what="the end of the box")
+    woken = client.run("alias.append(3); print(total(), os.environ['MODE'], decimal.Decimal(1) / 3, random.getstate() == state)",
+                       session_id=session)
+    assert woken["stdout"] == "6 mine 0.33333 True\n", woken
+    assert "a new Python has the" in woken["note"] and "lost" not in woken["note"], woken
+    shell = client.run("say; ll", "bash", session_id=session)
+    assert shell["stdout"] == "hello you from er\nlisted\n" and "lost" not in shell.get("note", ""), shell
+    table = client.run("SELECT n FROM t", "sql", session_id=session)
+    assert "42" in table["outputs"][0]["text"] and "note" not in table, table
+
+
+def test_an_idle_session_gives_its_memory_back(state, tmp_path):
+    (tmp_path / "config.toml").write_text("[session]\nidle_seconds = 1\n")
+    with Client(state, "--config", str(tmp_path / "config.toml")) as client:
+        session = client.run("kept = bytearray(b'x' * 300_000_000)")["session_id"]  # more than what is stored after each run
+        until_it_is(client, session, "stored")
+        assert client.run("len(kept), kept[-1]")["outputs"][0]["text"] == "(300000000, 120)"
+
+
+FROZEN = {
+    "what is not kept": ("python", "numbers = (n for n in range(9)); next(numbers)", "next(numbers)", "1"),
+    "a thread": ("python", "import threading\ngate = threading.Event\nwaits = [threading.Thread(target=lambda: __import__('time').sleep(3600), daemon=True)]\n"
+                           "waits[0].start()", "waits[0].is_alive()", "True"),
+    "a process": ("python", "import subprocess\nsubprocess.Popen(['sleep', '3600']).pid > 0", "1 + 1", "2"),
+    "a module of the user's": ("python", "open('counter.py', 'w').write('seen = []')\nimport counter\ncounter.seen.append(1)", "counter.seen", "[1]"),
+    "a temporary table": ("sql", "CREATE TEMP TABLE t AS SELECT 7 AS n", "SELECT n FROM t", "7"),
+    "JavaScript": ("javascript", "let kept = new Map([[1, 2]])", "kept.get(1)", "2"),
+}
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_a_session_that_would_lose_something_is_frozen(client, state, name):
+    language, code, look, wanted = FROZEN[name]
+    session = client.call("create_session", name="kept")["session_id"]
+    assert client.run(code, language, session_id=session)["status"] == "completed"
+    client.call("pause_session", session_id=session)
+    (box,) = processes_of(state)
+    until(lambda: is_frozen(box), what="the session being frozen")
+    assert status_of(client, session) == "paused" and processes_of(state) == [box]
+    looked = client.run(look, language, session_id=session)
+    assert wanted in looked["outputs"][0]["text"], looked
+
+
+def test_what_a_shell_knew_survives_the_death_of_its_box(client, state):
+    session = client.call("create_session", name="kept")["session_id"]
+    client.run("mkdir sub; cd sub; counter=5; list=(a 'b c'); double() { echo $(($1 * 2)); }; shopt -s nullglob", "bash",
+               session_id=session, env={"TOKEN": "not-for-the-disk"})
+    until(lambda: list(pathlib.Path(state, "sessions", session, "state").glob("bash.*")), what="the copy of the shell's state")
+    for copy in pathlib.Path(state, "sessions", session, "state").glob("bash.*"):
+        assert copy.stat().st_mode & 0o777 == 0o600 and b"not-for-the-disk" not in copy.read_bytes()
+    for pid in boxes_of(state).values():
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: not boxes_of(state), what="the end of the box")
+    looked = client.run("echo $PWD ${list[1]} $(double $counter) *.none; shopt -q nullglob && echo on", "bash", session_id=session)
+    assert looked["stdout"] == "/workspace/sub b c 10\non\n", looked
+    assert "lost" not in looked.get("note", ""), looked
+
+
+def test_a_use_while_it_is_stored_finds_everything(client, state):
+    session = client.call("create_session", name="kept")["session_id"]
+    client.run("kept = ['x' * 100_000_000]", session_id=session)
+    for number in range(10):
+        client.call("pause_session", session_id=session)
+        run = client.run(f"kept.append({number}); len(kept[0]), len(kept)", session_id=session)
+        assert run["outputs"][0]["text"] == f"(100000000, {number + 2})", run

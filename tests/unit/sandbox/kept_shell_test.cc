@@ -1,0 +1,105 @@
+// What a shell knows is put back into the next box, from the newer copy that is whole.
+#include "sandbox/box/kept_shell.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tests/support/temporary_directory.h"
+
+namespace {
+
+using sandbox::box::KeptShell;
+
+std::string text_in(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+// A box in which bash keeps its state, and its session.
+class Box {
+ public:
+  explicit Box(const std::string& session)
+      : session_(base::open_file(AT_FDCWD, session, O_RDONLY | O_DIRECTORY).value()) {
+    std::filesystem::create_directories(state());
+    root_ = base::open_file(AT_FDCWD, root_directory_.path(), O_PATH | O_DIRECTORY).value();
+    kept_ = KeptShell::open(session_.get(), root_.get(), std::nullopt).value();
+  }
+
+  [[nodiscard]] std::string state() const { return root_directory_.path() + "/run/hutch/state"; }
+  [[nodiscard]] std::string text() const { return text_in(state() + "/bash.0"); }
+  void keep(int file, const std::string& text) const {
+    put(state() + "/bash." + std::to_string(file), text);
+  }
+  KeptShell* operator->() { return kept_.get(); }
+
+ private:
+  const TemporaryDirectory root_directory_;
+  base::UniqueFd session_;
+  base::UniqueFd root_;
+  std::unique_ptr<KeptShell> kept_;
+};
+
+TEST(KeptShellTest, TheNextBoxHasTheNewestThatIsWhole) {
+  const TemporaryDirectory session;
+  Box first(session.path());
+  EXPECT_FALSE(first->put_back());
+  first.keep(0, "#1\none\n#1\n");
+  EXPECT_FALSE(first->is_stored());
+  first->store();
+  EXPECT_TRUE(first->is_stored());
+  first.keep(1, "#2\ntwo\n#2\n");
+  first->store();
+  first.keep(0, "#3\nnot whole");
+  first->store();
+  Box second(session.path());
+  EXPECT_TRUE(second->put_back());
+  EXPECT_EQ(second.text(), "#2\ntwo\n#2\n");
+  EXPECT_TRUE(second->is_stored());
+  struct stat status {};
+  ASSERT_EQ(::stat((session.path() + "/state/bash.0").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+}
+
+TEST(KeptShellTest, OfACopyThatWasCutTheOneBeforeIsThere) {
+  const TemporaryDirectory session;
+  Box first(session.path());
+  first.keep(0, "#1\none\n#1\n");
+  first->store();
+  first.keep(1, "#2\ntwo\n#2\n");
+  first->store();
+  for (const std::string& cut : {std::string("#2\nt"), std::string(), std::string(12, '\0')}) {
+    put(session.path() + "/state/bash.1", cut);
+    Box second(session.path());
+    EXPECT_TRUE(second->put_back());
+    EXPECT_EQ(second.text(), "#1\none\n#1\n");
+    // The next copy takes the place of the one that is of no use.
+    second.keep(1, "#2\nother\n#2\n");
+    second->store();
+    EXPECT_EQ(text_in(session.path() + "/state/bash.1"), "#2\nother\n#2\n");
+    EXPECT_EQ(text_in(session.path() + "/state/bash.0"), "#1\none\n#1\n");
+  }
+}
+
+TEST(KeptShellTest, WhatIsNoStateOfAShellIsNotTaken) {
+  const TemporaryDirectory session;
+  const TemporaryDirectory elsewhere;
+  put(elsewhere.path() + "/secret", "#9\nsecret\n#9\n");
+  Box box(session.path());
+  std::filesystem::create_symlink(elsewhere.path() + "/secret", box.state() + "/bash.0");
+  ASSERT_EQ(::mkfifo((box.state() + "/bash.1").c_str(), 0600), 0);
+  box->store();
+  std::filesystem::remove(box.state() + "/bash.1");
+  box.keep(1, "#1\n" + std::string(2 << 20, 'x') + "\n#1\n");
+  box->store();
+  EXPECT_TRUE(std::filesystem::is_empty(session.path() + "/state"));
+}
+
+}  // namespace

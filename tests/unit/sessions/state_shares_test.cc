@@ -1,0 +1,52 @@
+// A principal's sessions store no more than their share of the disk.
+#include "sessions/state_shares.h"
+
+#include <gtest/gtest.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "sessions/ground.h"
+#include "tests/unit/sessions/services_fixture.h"
+
+namespace sessions {
+namespace {
+
+class StateSharesTest : public testing::ServicesFixture {
+ protected:
+  // Stores so much, which takes no space.
+  void store(const Session& session, std::int64_t bytes) const {
+    const std::string state = directory_of(session) + "/state";
+    std::filesystem::create_directories(state);
+    std::ofstream(state + "/python") << "x";
+    ASSERT_EQ(::truncate((state + "/python").c_str(), bytes), 0);
+  }
+  [[nodiscard]] std::int64_t disk_bytes() const {
+    struct statvfs system {};
+    EXPECT_EQ(::statvfs(directory_.c_str(), &system), 0);
+    return static_cast<std::int64_t>(system.f_blocks) * static_cast<std::int64_t>(system.f_frsize);
+  }
+};
+
+TEST_F(StateSharesTest, ATenthOfTheDiskIsForOnePrincipal) {
+  const Session first = kept();
+  const Session second = kept();
+  store(first, disk_bytes() / 20 - 4096);
+  EXPECT_TRUE(StateShares(parts().ground).has_room(principal_));
+  store(second, disk_bytes() / 20 + 8192);
+  EXPECT_FALSE(StateShares(parts().ground).has_room(principal_));
+  EXPECT_TRUE(StateShares(parts().ground).has_room("another"));
+}
+
+TEST_F(StateSharesTest, ItLooksOnceInAWhile) {
+  StateShares shares(parts().ground);
+  EXPECT_TRUE(shares.has_room(principal_));
+  store(kept(), disk_bytes());
+  EXPECT_TRUE(shares.has_room(principal_));
+}
+
+}  // namespace
+}  // namespace sessions
