@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 
@@ -51,16 +52,22 @@ base::Status SessionDirectory::make_parts(const Session& session) const {
 // With what was set aside, since nobody could read it.
 std::vector<std::string> SessionDirectory::stored_files() const {
   const std::string state = part(kStatePart);
-  return {state + "/python", state + "/python.new", state + "/python.bad", state + "/bash.0",
-          state + "/bash.1"};
+  std::vector<std::string> files = {state + "/bash.0", state + "/bash.1"};
+  for (const char* language : {"/python", "/javascript"}) {
+    for (const char* kind : {"", ".new", ".bad"}) files.push_back(state + language + kind);
+  }
+  return files;
+}
+
+bool SessionDirectory::has_in_state(std::initializer_list<const char*> names) const {
+  return std::any_of(names.begin(), names.end(), [this](const char* name) {
+    struct stat found {};
+    return ::lstat((part(kStatePart) + "/" + name).c_str(), &found) == 0;
+  });
 }
 
 bool SessionDirectory::is_stored() const {
-  const auto is_there = [this](const char* name) {
-    struct stat found {};
-    return ::lstat((part(kStatePart) + "/" + name).c_str(), &found) == 0;
-  };
-  return is_there("python") || is_there("bash.0") || is_there("bash.1") || is_there("rests");
+  return stores_variables() || has_in_state({"bash.0", "bash.1", "rests"});
 }
 
 std::int64_t SessionDirectory::stored_bytes() const {
@@ -72,10 +79,7 @@ std::int64_t SessionDirectory::stored_bytes() const {
   return bytes;
 }
 
-bool SessionDirectory::stores_variables() const {
-  struct stat found {};
-  return ::lstat(stored_files().front().c_str(), &found) == 0;
-}
+bool SessionDirectory::stores_variables() const { return has_in_state({"python", "javascript"}); }
 
 base::Result<bool> SessionDirectory::forget_state() const {
   bool was_there = false;

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -73,6 +74,7 @@ class SessionDirectory {
  private:
   [[nodiscard]] std::string part(const char* name) const { return path_ + "/" + name; }
   [[nodiscard]] std::vector<std::string> stored_files() const;
+  [[nodiscard]] bool has_in_state(std::initializer_list<const char*> names) const;
   // Makes the directories that path rules name in /workspace.
   [[nodiscard]] base::Status make_ruled(const Session& session) const;
 

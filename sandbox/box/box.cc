@@ -19,6 +19,7 @@
 #include "sandbox/box/disk_room.h"
 #include "sandbox/box/host_folders.h"
 #include "sandbox/box/plan.h"
+#include "sandbox/box/state_directory.h"
 #include "sandbox/enforcement.h"
 #include "sandbox/environment.h"
 #include "sandbox/own_ids.h"
@@ -35,6 +36,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kLifeInterval{1000};
 constexpr seconds kLeftBehindPatience{5};
+// Less than the patience of a server that has asked for the end.
+constexpr seconds kStoringMost{20};
 
 }  // namespace
 
@@ -61,7 +64,7 @@ Box::~Box() {
   watchdog_.reset();
   egress_.reset();
   runs_.reset();
-  kept_state_.reset();
+  kept_states_.clear();
   kept_shell_.reset();
   init_.reset();
   cgroup_.reset();
@@ -178,13 +181,7 @@ base::Status Box::start_runs() {
     watchdog_->wake();
     if (control_) control_->run_changed(run_id);
   };
-  if (spec_.autosave_mb > 0) {
-    const std::int64_t most_mb = std::min(spec_.autosave_mb, spec_.limits.memory_mb);
-    kept_state_ = TRY(KeptState::open(loop_, session_directory_.get(), most_mb << 20));
-    context.kept_state = kept_state_.get();
-    kept_shell_ = TRY(KeptShell::open(session_directory_.get(), init_->root_fd(), spec_.host_uid));
-    context.kept_shell = kept_shell_.get();
-  }
+  TRY(open_kept_state(context));
   context.catch_up_with_network = [this] {
     if (egress_) egress_->catch_up();
   };
@@ -194,7 +191,9 @@ base::Status Box::start_runs() {
   };
   runs_ = std::make_unique<Runs>(std::move(context));
   std::set<Language> stored;
-  if (kept_state_ && kept_state_->has_snapshot()) stored.insert(Language::kPython);
+  for (const auto& [language, state] : kept_states_) {
+    if (state->has_snapshot()) stored.insert(language);
+  }
   if (kept_shell_ && kept_shell_->put_back()) stored.insert(Language::kBash);
   runs_->tell_next(interpreter_record_.loss(stored));
   runs_->tell_next(spec_.note);
@@ -203,9 +202,29 @@ base::Status Box::start_runs() {
   return base::done();
 }
 
+base::Status Box::open_kept_state(Runs::Context& context) {
+  if (spec_.autosave_mb == 0) return base::done();
+  state_directory_ = TRY(open_state_directory(session_directory_.get()));
+  set_rests(state_directory_.get(), false);
+  const std::int64_t most_mb = std::min(spec_.autosave_mb, spec_.limits.memory_mb);
+  for (const Language language : {Language::kPython, Language::kJavaScript}) {
+    auto state =
+        TRY(KeptState::open(loop_, state_directory_.get(), name_of(language), most_mb << 20));
+    context.kept_states.emplace(language, state.get());
+    kept_states_.emplace(language, std::move(state));
+  }
+  kept_shell_ = TRY(KeptShell::open(state_directory_.get(), init_->root_fd(), spec_.host_uid));
+  context.kept_shell = kept_shell_.get();
+  return base::done();
+}
+
 std::int64_t Box::oom_kills() {
   const std::int64_t kills = cgroup_->oom_kills() + watchdog_->oom_kills();
-  if (kills > oom_kills_seen_ && kept_state_ && kept_state_->take_writer()) ++writers_killed_;
+  // JavaScript has no writer beside itself.
+  const auto python = kept_states_.find(Language::kPython);
+  if (kills > oom_kills_seen_ && python != kept_states_.end() && python->second->take_writer()) {
+    ++writers_killed_;
+  }
   oom_kills_seen_ = kills;
   return kills - writers_killed_;
 }
@@ -242,10 +261,7 @@ base::Status Box::start_control() {
     spec_.pauses_at_end = pauses;
   };
   actions.take_disk_room = [this](std::int64_t bytes) { return watchdog_->take_disk_room(bytes); };
-  actions.shutdown = [this](const std::string& why, bool for_good) {
-    if (for_good && runs_) runs_->files_end_too();
-    end(Cause::kCancelled, why);
-  };
+  actions.shutdown = [this](const std::string& why, bool for_good) { shut_down(why, for_good); };
   control_ = TRY(Control::listen(loop_, std::move(socket), std::move(actions)));
   return base::done();
 }
@@ -293,7 +309,7 @@ void Box::rest(bool whole) {
     return;
   }
   interpreter_record_.rests();
-  kept_state_->set_rests(true);
+  set_rests(state_directory_.get(), true);
   end(Cause::kCancelled, "what it knows was stored");
 }
 
@@ -301,6 +317,19 @@ void Box::rest(bool whole) {
 void Box::in_use() {
   last_use_ = steady_clock::now();
   if (paused() && !paused_on_request_) (void)resume();
+}
+
+// Whoever wants the end waits for it a while: what the session knows is stored first, where no run
+// is on.
+void Box::shut_down(const std::string& why, bool for_good) {
+  if (for_good) runs_->files_end_too();
+  const bool has_state =
+      state_directory_.valid() && interpreter_record_.is_used() && !runs_->busy();
+  if (for_good || !has_state || ended_) return end(Cause::kCancelled, why);
+  if (paused() && !std::exchange(is_storing_, false)) (void)freeze(false);
+  runs_->close();
+  loop_.after(kStoringMost, [this, why] { end(Cause::kCancelled, why); });
+  runs_->store([this, why](bool) { end(Cause::kCancelled, why); });
 }
 
 base::Status Box::resume() {
@@ -452,7 +481,7 @@ void Box::check_life() {
     // A session that is resumed afterwards has no end until it is given one.
     if (pause(Pauser::kClient).ok()) ends_at_ms_.reset();
   }
-  if (const auto why = reason_to_end_now()) return end(Cause::kCancelled, *why);
+  if (const auto why = reason_to_end_now()) return shut_down(*why, false);
   if (directory_is_gone()) return end(Cause::kSandboxLost, "the session's directory was removed");
   if (paused() && init_->is_killed()) return end(Cause::kSandboxLost, "its processes were killed");
   if (cover_is_gone()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,7 @@ class Box {
   // Returns what the watchdog is to look after, and whom it tells.
   Watchdog::Watched watched();
   base::Status start_runs();
+  base::Status open_kept_state(Runs::Context& context);
   void show_memory();
   // Returns how often something of the session was killed for memory; the writer of a snapshot is
   // nothing of it.
@@ -65,6 +67,7 @@ class Box {
   base::Status pause(Pauser pauser);
   void store_and_rest();
   void rest(bool whole);
+  void shut_down(const std::string& why, bool for_good);
   void in_use();
   base::Status resume();
   [[nodiscard]] bool paused() const { return paused_since_.has_value(); }
@@ -96,7 +99,8 @@ class Box {
   std::unique_ptr<DiskQuota> disk_quota_;  // null: the disk is watched
   std::unique_ptr<Cgroup> cgroup_;
   std::unique_ptr<InitProcess> init_;
-  std::unique_ptr<KeptState> kept_state_;
+  base::UniqueFd state_directory_;  // not valid: nothing is stored
+  std::map<Language, std::unique_ptr<KeptState>> kept_states_;
   std::unique_ptr<KeptShell> kept_shell_;
   std::unique_ptr<Runs> runs_;
   std::optional<NetworkJournal> network_journal_;

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "sandbox/box/bash_state.h"
-#include "sandbox/box/kept_state.h"
 #include "sandbox/files/acting_ids.h"
 #include "sandbox/files/open_in_root.h"
 
@@ -21,9 +20,9 @@ constexpr std::size_t kShellBytesMax = 1 << 20;
 
 }  // namespace
 
-base::Result<std::unique_ptr<KeptShell>> KeptShell::open(int session_fd, int root_fd,
+base::Result<std::unique_ptr<KeptShell>> KeptShell::open(int directory_fd, int root_fd,
                                                          std::optional<std::uint32_t> owner) {
-  auto directory = TRY(open_state_directory(session_fd));
+  auto directory = TRY(base::duplicate(directory_fd));
   return std::unique_ptr<KeptShell>(new KeptShell(std::move(directory), root_fd, owner));
 }
 

@@ -17,9 +17,9 @@ namespace sandbox::box {
 
 class KeptShell {
  public:
-  // `session_fd`, the session's directory, and `root_fd`, the root of the box, are borrowed.
+  // `directory_fd`, that of the session's state, and `root_fd`, the root of the box, are borrowed.
   // `owner` is whose the files of the box are; nothing: ours.
-  static base::Result<std::unique_ptr<KeptShell>> open(int session_fd, int root_fd,
+  static base::Result<std::unique_ptr<KeptShell>> open(int directory_fd, int root_fd,
                                                        std::optional<std::uint32_t> owner);
 
   // Puts the copy where bash looks for its state, in a box in which nothing has run yet. Returns

@@ -23,14 +23,6 @@ using base::Error;
 
 namespace {
 
-constexpr const char* kDirectory = "state";
-constexpr const char* kSnapshot = "python";
-constexpr const char* kUnfinished = "python.new";
-constexpr const char* kSetAside = "python.bad";
-// How many interpreters were given the snapshot and have not said that they have read it: that many
-// bytes long.
-constexpr const char* kTries = "python.tries";
-constexpr const char* kRests = "rests";
 constexpr int kTriesMost = 2;
 constexpr mode_t kMode = 0600;
 // A packet is a letter, the length of what follows (16 bits, little-endian) and that. It is written
@@ -68,20 +60,13 @@ std::array<std::int64_t, 2> numbers_in(std::string_view text) {
 
 }  // namespace
 
-base::Result<base::UniqueFd> open_state_directory(int session_fd) {
-  if (::mkdirat(session_fd, kDirectory, 0700) != 0 && errno != EEXIST) {
-    return Error::from_errno("mkdir of the session's state");
-  }
-  return base::open_file(session_fd, kDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-}
-
-base::Result<std::unique_ptr<KeptState>> KeptState::open(EventLoop& loop, int session_fd,
+base::Result<std::unique_ptr<KeptState>> KeptState::open(EventLoop& loop, int directory_fd,
+                                                         const std::string& name,
                                                          std::int64_t bytes_max) {
-  auto directory = TRY(open_state_directory(session_fd));
-  std::unique_ptr<KeptState> kept(new KeptState(loop, std::move(directory), bytes_max));
+  auto directory = TRY(base::duplicate(directory_fd));
+  std::unique_ptr<KeptState> kept(new KeptState(loop, std::move(directory), name, bytes_max));
   kept->side_ = TRY(SideThread::create(loop));
   kept->drop_file();
-  kept->set_rests(false);
   return kept;
 }
 
@@ -129,29 +114,21 @@ base::Result<KeptState::Ends> KeptState::give() {
   set_tries(tries() + 1);
   is_being_read_ = true;
   // An interpreter before may have changed it: of an ordinary user's box it is its own.
-  (void)!::fchmodat(directory_.get(), kSnapshot, kMode, 0);
-  ends.snapshot = TRY(base::open_file(directory_.get(), kSnapshot, O_RDONLY | O_NOFOLLOW));
+  (void)!::fchmodat(directory_.get(), snapshot_.c_str(), kMode, 0);
+  ends.snapshot = TRY(base::open_file(directory_.get(), snapshot_, O_RDONLY | O_NOFOLLOW));
   return ends;
-}
-
-void KeptState::set_rests(bool rests) const {
-  if (!rests) {
-    (void)::unlinkat(directory_.get(), kRests, 0);
-    return;
-  }
-  (void)base::open_file(directory_.get(), kRests, O_WRONLY | O_CREAT | O_NOFOLLOW, kMode);
 }
 
 bool KeptState::has_snapshot() const {
   struct stat found {};
-  return ::fstatat(directory_.get(), kSnapshot, &found, AT_SYMLINK_NOFOLLOW) == 0;
+  return ::fstatat(directory_.get(), snapshot_.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 void KeptState::forget() {
   hang_up();
   side_->finish();
-  for (const char* name : {kSnapshot, kUnfinished, kSetAside}) {
-    (void)::unlinkat(directory_.get(), name, 0);
+  for (const std::string& name : {snapshot_, unfinished_, set_aside_name_}) {
+    (void)::unlinkat(directory_.get(), name.c_str(), 0);
   }
   set_tries(0);
 }
@@ -165,7 +142,7 @@ bool KeptState::take_writer() {
 }
 
 void KeptState::set_aside() {
-  (void)::renameat(directory_.get(), kSnapshot, directory_.get(), kSetAside);
+  (void)::renameat(directory_.get(), snapshot_.c_str(), directory_.get(), set_aside_name_.c_str());
   set_tries(0);
 }
 
@@ -222,7 +199,7 @@ void KeptState::handle(char letter, std::string_view content) {
       return rest();
     case 'N':
       drop_file();
-      (void)::unlinkat(directory_.get(), kSnapshot, 0);
+      (void)::unlinkat(directory_.get(), snapshot_.c_str(), 0);
       return end_snapshot(true);
     case 'X':
       snapshot_wish_ = numbers[0];
@@ -276,7 +253,7 @@ void KeptState::begin_file(std::int64_t wish) {
   if (!began_) began_ = Clock::now();
   drop_file();
   if (!has_room()) return;
-  auto file = base::open_file(directory_.get(), kUnfinished,
+  auto file = base::open_file(directory_.get(), unfinished_,
                               O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, kMode);
   if (file.ok()) file_ = std::move(file).value();
 }
@@ -305,8 +282,8 @@ void KeptState::commit(std::int64_t bytes, bool is_all) {
   side_->run([this, file, is_all](const std::stop_token&) -> std::function<void()> {
     const bool is_on_disk = ::fsync(file->get()) == 0;
     return [this, is_on_disk, is_all] {
-      const bool is_there =
-          is_on_disk && ::renameat(directory_.get(), kUnfinished, directory_.get(), kSnapshot) == 0;
+      const bool is_there = is_on_disk && ::renameat(directory_.get(), unfinished_.c_str(),
+                                                     directory_.get(), snapshot_.c_str()) == 0;
       if (is_there) set_tries(0);
       if (!is_there) drop_file();
       end_snapshot(is_there && is_all);
@@ -356,7 +333,7 @@ void KeptState::drop_file() {
   file_.reset();
   unwritten_.clear();
   file_bytes_ = 0;
-  (void)::unlinkat(directory_.get(), kUnfinished, 0);
+  (void)::unlinkat(directory_.get(), unfinished_.c_str(), 0);
 }
 
 void KeptState::hang_up() {
@@ -375,15 +352,15 @@ void KeptState::hang_up() {
 
 int KeptState::tries() const {
   struct stat found {};
-  if (::fstatat(directory_.get(), kTries, &found, AT_SYMLINK_NOFOLLOW) != 0) return 0;
+  if (::fstatat(directory_.get(), tries_name_.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) return 0;
   return static_cast<int>(found.st_size);
 }
 
 void KeptState::set_tries(int tries) const {
-  (void)::unlinkat(directory_.get(), kTries, 0);
+  (void)::unlinkat(directory_.get(), tries_name_.c_str(), 0);
   if (tries == 0) return;
-  const auto file =
-      base::open_file(directory_.get(), kTries, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  const auto file = base::open_file(directory_.get(), tries_name_,
+                                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (file.ok())
     (void)base::write_all(file.value().get(), std::string(static_cast<std::size_t>(tries), '.'));
 }

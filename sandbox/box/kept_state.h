@@ -22,14 +22,12 @@
 
 namespace sandbox::box {
 
-// Opens the directory of a session in which stored state lies, and makes it where it is not there.
-// `session_fd` is the session's directory.
-base::Result<base::UniqueFd> open_state_directory(int session_fd);
-
 class KeptState {
  public:
-  // `session_fd` is borrowed: the session's directory. Nothing larger than `bytes_max` is kept.
-  static base::Result<std::unique_ptr<KeptState>> open(EventLoop& loop, int session_fd,
+  // `directory_fd` is borrowed: that of the session's state, in which the files have `name`, as one
+  // language is called. Nothing larger than `bytes_max` is kept.
+  static base::Result<std::unique_ptr<KeptState>> open(EventLoop& loop, int directory_fd,
+                                                       const std::string& name,
                                                        std::int64_t bytes_max);
   ~KeptState();
   KeptState(const KeptState&) = delete;
@@ -48,9 +46,6 @@ class KeptState {
     base::UniqueFd snapshot;
   };
   base::Result<Ends> give();
-  // Says on the disk that the box has ended since all that the session knows is stored; or that it
-  // has one again.
-  void set_rests(bool rests) const;
   // The interpreter that they were for did not start.
   void was_not_given();
   // Whether the one that was given the snapshot has not read it to its end yet.
@@ -73,8 +68,15 @@ class KeptState {
   [[nodiscard]] bool take_set_aside();
 
  private:
-  KeptState(EventLoop& loop, base::UniqueFd directory, std::int64_t bytes_max)
-      : loop_(loop), directory_(std::move(directory)), bytes_max_(bytes_max) {}
+  KeptState(EventLoop& loop, base::UniqueFd directory, const std::string& name,
+            std::int64_t bytes_max)
+      : loop_(loop),
+        directory_(std::move(directory)),
+        snapshot_(name),
+        unfinished_(name + ".new"),
+        set_aside_name_(name + ".bad"),
+        tries_name_(name + ".tries"),
+        bytes_max_(bytes_max) {}
 
   void set_aside();
   void on_packets();
@@ -104,13 +106,19 @@ class KeptState {
 
   EventLoop& loop_;
   const base::UniqueFd directory_;
+  const std::string snapshot_;
+  const std::string unfinished_;
+  const std::string set_aside_name_;
+  // How many interpreters were given the snapshot and have not said that they have read it: that
+  // many bytes long.
+  const std::string tries_name_;
   const std::int64_t bytes_max_;
   std::unique_ptr<SideThread> side_;
   base::UniqueFd pipe_;     // packets come in
   base::UniqueFd answers_;  // and numbers go out
   std::string unread_;      // of packets, from taken_ on
   std::size_t taken_ = 0;
-  base::UniqueFd file_;  // kUnfinished, while it is being written
+  base::UniqueFd file_;  // unfinished_, while it is being written
   std::int64_t file_bytes_ = 0;
   std::string unwritten_;                   // the end of these
   std::optional<Clock::time_point> began_;  // the snapshot that is on

@@ -51,8 +51,14 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, For who
   if (start.code != nullptr && job.request.background) start.extra_arguments = {"--background"};
   if (start.code != nullptr && job.request.restart) start.extra_arguments = {"--restart"};
   KeptState::Ends state;
-  if (keeps_state(interpreter_of_run(job.run)) && !own) {
-    state = TRY(context_.kept_state->give());
+  KeptState* const kept = own ? nullptr : kept_state_of(interpreter_of_run(job.run));
+  if (kept != nullptr) {
+    state = TRY(kept->give());
+    if (interpreter_of(job.run.language) ==
+        Language::kJavaScript) {  // whose one thread is not to wait
+      TRY(base::set_nonblocking(state.takes.get()));
+      TRY(base::set_nonblocking(state.answers.get()));
+    }
     start.state_fds = {state.takes.get(), state.answers.get(), state.snapshot.get()};
   }
   const CurrentJob current = jobs_of_worker(job, own);
@@ -64,41 +70,54 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, For who
     if (const JobPointer hears = current()) add_note(hears->run, "interpreter: " + why);
   };
   auto worker = Worker::start(context_.loop, context_.init, start, std::move(events));
-  if (!worker.ok() && state.snapshot.valid()) context_.kept_state->was_not_given();
+  if (!worker.ok() && state.snapshot.valid()) kept->was_not_given();
   return worker;
 }
 
-bool Runs::keeps_state(const Interpreter& interpreter) const {
-  return context_.kept_state != nullptr && interpreter == Interpreter{Language::kPython, ""};
+KeptState* Runs::kept_state_of(const Interpreter& interpreter) const {
+  const auto found = context_.kept_states.find(interpreter.language);
+  const bool keeps = interpreter.context.empty() && found != context_.kept_states.end();
+  return keeps ? found->second : nullptr;
 }
 
 bool Runs::has_state_of(const Interpreter& interpreter) const {
-  return keeps_state(interpreter) && context_.kept_state->has_snapshot();
+  const KeptState* const kept = kept_state_of(interpreter);
+  return kept != nullptr && kept->has_snapshot();
 }
 
 bool Runs::has_what_cannot_be_stored() const {
-  if (context_.kept_state == nullptr || busy() || !contexts().empty()) return true;
+  if (context_.kept_shell == nullptr || busy() || !contexts().empty()) return true;
   if (!note_for_next_.empty()) return true;  // nobody has heard it yet
   for (const auto& [interpreter, slot] : slots_) {
     const bool is_used = slot.worker != nullptr && slot.execution_count > 0;
-    if (is_used && slot.holds_state && !keeps_state(interpreter)) return true;
+    if (is_used && slot.holds_state && kept_state_of(interpreter) == nullptr) return true;
     if (!slot.loss.empty()) return true;
   }
   return has_other_processes(context_.init, workers());
 }
 
 void Runs::store(std::function<void(bool whole)> then) {
-  if (context_.kept_shell != nullptr) context_.kept_shell->store();
-  const auto found = slots_.find({Language::kPython, ""});
-  const bool has_python =
-      found != slots_.end() && found->second.worker != nullptr && found->second.execution_count > 0;
-  const auto answer = [this, then = std::move(then)](bool is_stored) {
-    then(is_stored && context_.kept_shell->is_stored() && !has_what_cannot_be_stored());
+  if (context_.kept_shell == nullptr) return then(false);
+  context_.kept_shell->store();
+  struct Answers {
+    std::size_t missing = 1;
+    bool whole = true;
   };
-  // One that has only read the last snapshot has nothing new.
-  if (context_.kept_state == nullptr || !has_python) return answer(context_.kept_state != nullptr);
+  const auto answers = std::make_shared<Answers>();
+  const auto answer = [this, answers, then = std::move(then)](bool whole) {
+    answers->whole = answers->whole && whole;
+    if (--answers->missing > 0) return;
+    then(answers->whole && context_.kept_shell->is_stored() && !has_what_cannot_be_stored());
+  };
   const std::int64_t bytes_max = context_.spec.stored_mb << 20;
-  found->second.worker->store(bytes_max, context_.kept_state->await(bytes_max, answer));
+  for (const auto& [interpreter, slot] : slots_) {
+    KeptState* const kept = kept_state_of(interpreter);
+    // One that has only read the last snapshot has nothing new.
+    if (kept == nullptr || !slot.worker || slot.execution_count == 0) continue;
+    ++answers->missing;
+    slot.worker->store(bytes_max, kept->await(bytes_max, answer));
+  }
+  answer(true);
 }
 
 void Runs::retire(std::unique_ptr<Worker> worker) {

@@ -29,8 +29,8 @@ namespace {
 constexpr std::size_t kEndedMax = 8;
 // A file that changed so shortly before is one that was being written.
 constexpr std::int64_t kWritesBeforeAKillNs = 1'000'000'000;
-constexpr const char* kVariablesSetAside =
-    "Python ended twice while it read its stored variables: they were set aside, and are lost";
+constexpr const char* kSetAside =
+    " ended twice while it read its stored variables: they were set aside, and are lost";
 constexpr const char* kDuringThisRun =
     "others ran meanwhile: files and network are told as of during this run, whosever they are";
 constexpr const char* kRestarted =
@@ -228,9 +228,8 @@ base::Status Runs::start_process(Job& job) {
     if (is_new) job.own_worker = TRY(start_worker(job, For::kOneRun));
     job.worker = job.own_worker.get();
   } else {
-    if (job.request.restart && keeps_state(interpreter_of_run(job.run))) {
-      context_.kept_state->forget();
-    }
+    KeptState* const kept = kept_state_of(interpreter_of_run(job.run));
+    if (job.request.restart && kept != nullptr) kept->forget();
     if (slot.worker && (job.request.restart || !slot.worker->usable())) {
       slot.worker->kill_group();
       retire(std::move(slot.worker));
@@ -238,8 +237,8 @@ base::Status Runs::start_process(Job& job) {
     is_new = slot.worker == nullptr;
     if (is_new) slot.worker = TRY(start_worker(job, For::kManyRuns));
     if (is_new) slot.execution_count = 0;
-    if (context_.kept_state != nullptr && context_.kept_state->take_set_aside()) {
-      add_note(job.run, kVariablesSetAside);
+    if (kept != nullptr && kept->take_set_aside()) {
+      add_note(job.run, std::string(name_of(interpreter_of(job.run.language))) + kSetAside);
     }
     if (job.request.context.empty()) unused_.erase(interpreter_of(job.run.language));
     job.worker = slot.worker.get();

@@ -54,8 +54,9 @@ class Runs {
     std::function<void(const std::string& run_id)> changed = {};  // output, status or end
     std::function<void(const Run& run)> begins = {};
     std::function<void()> catch_up_with_network = {};  // network_used() hears all until now
-    KeptState* kept_state = nullptr;  // of Python, borrowed; null: nothing outlives the process
-    KeptShell* kept_shell = nullptr;  // of bash, likewise
+    // By language, borrowed; none: nothing outlives the processes, and kept_shell is null.
+    std::map<Language, KeptState*> kept_states = {};
+    KeptShell* kept_shell = nullptr;  // of bash
   };
 
   explicit Runs(Context context);
@@ -93,6 +94,8 @@ class Runs {
   // Stores what the interpreters know while no run is on, for as long as it takes. `then` hears
   // later whether nothing would be lost if all processes of the session ended.
   void store(std::function<void(bool whole)> then);
+  // Takes no more runs, as the box is about to end.
+  void close() { closed_ = true; }
   // Returns whether something would be lost with the processes that nothing can store: what runs
   // have left running, contexts, an interpreter of a language whose state is not stored.
   [[nodiscard]] bool has_what_cannot_be_stored() const;
@@ -165,8 +168,8 @@ class Runs {
   void start_ahead(Language language);
   enum class For { kManyRuns, kOneRun, kNextRun };
   base::Result<std::unique_ptr<Worker>> start_worker(const Job& job, For whom);
-  // Whether what it knows is stored, and whether something of it is.
-  [[nodiscard]] bool keeps_state(const Interpreter& interpreter) const;
+  // Returns what stores its state, or null where nothing does.
+  [[nodiscard]] KeptState* kept_state_of(const Interpreter& interpreter) const;
   [[nodiscard]] bool has_state_of(const Interpreter& interpreter) const;
   // Starts the shell of the next run, which waits for its code.
   void prepare_next_worker();

@@ -62,7 +62,8 @@ void Runs::stop(Job& job, Cause cause) {
   // One that has not begun has nothing to lose, and would tell of the interrupt as a crash.
   if (!job.worker->began()) {
     if (is_waking(job))
-      context_.kept_state->was_not_given();  // that it ends is not the snapshot's doing
+      kept_state_of(interpreter_of_run(job.run))
+          ->was_not_given();  // that it ends is not the snapshot's doing
     return job.worker->kill_group();
   }
   // A process of its own has nothing to save but what it saves on SIGINT; its children matter more.
@@ -140,8 +141,9 @@ void Runs::arm_deadline(Job& job, std::int64_t left_ms) {
 // Its interpreter reads what was stored, which takes as long as its libraries take to load: that is
 // no time of the run's.
 bool Runs::is_waking(const Job& job) const {
-  const bool is_being_read = !job.own_worker && keeps_state(interpreter_of_run(job.run)) &&
-                             context_.kept_state->is_being_read();
+  const KeptState* const kept =
+      job.own_worker ? nullptr : kept_state_of(interpreter_of_run(job.run));
+  const bool is_being_read = kept != nullptr && kept->is_being_read();
   return is_being_read && base::now_ms() - job.run.started_at_ms < kWakingMost.count();
 }
 
@@ -235,9 +237,9 @@ std::string Runs::fate_of_variables(const Interpreter& interpreter) const {
 }
 
 std::string Runs::fate_of_all() const {
-  return has_state_of({Language::kPython, ""})
-             ? "variables lost but those of Python that were stored"
-             : "variables lost";
+  const bool some = std::any_of(context_.kept_states.begin(), context_.kept_states.end(),
+                                [](const auto& state) { return state.second->has_snapshot(); });
+  return some ? "variables lost but those that were stored" : "variables lost";
 }
 
 // Each language's next run hears it: no other may ever come.

@@ -92,7 +92,8 @@ class Worker {
   void kill_group();
   // Dead children hold their places in the process table until their parent has waited for them.
   void reap_children();
-  // Asks Python to store all that it knows, in a snapshot for that wish (KeptState::await()).
+  // Asks an interpreter to store all that it knows, in a snapshot for that wish
+  // (KeptState::await()).
   void store(std::int64_t bytes_max, std::int64_t wish);
   // Whether it has been interrupted since this was last asked.
   [[nodiscard]] bool take_interrupted() { return std::exchange(interrupted_, false); }

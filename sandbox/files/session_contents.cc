@@ -99,7 +99,9 @@ bool may_hold_something(int session_fd) {
     if (is_of_no_worth(name)) return false;
     if (name == "state") {
       return in_directory(session_fd, name, [](int fd) {
-        return any_entry(fd, [](const std::string& entry) { return entry == "python"; });
+        return any_entry(fd, [](const std::string& entry) {
+          return entry == "python" || entry == "javascript";
+        });
       });
     }
     if (name == "workspace" || name == "uploads" || name == "calls") {

@@ -26,6 +26,9 @@ def test_a_paused_session_is_stored_and_wakes_with_all_that_it_knew(client, stat
     client.run("mkdir -p deep/er; cd deep/er; greeting='hello you'; say() { echo \"$greeting from ${PWD##*/}\"; }; alias ll='echo listed'",
                "bash", session_id=session)
     client.run("CREATE TABLE t AS SELECT 42 AS n", "sql", session_id=session)
+    client.run("import path from 'path';\nclass Point { constructor(x) { this.x = x; } twice() { return 2 * this.x; } }\n"
+               "const points = new Map([['a', new Point(4)]]); const same = points.get('a'); const base = (name) => path.basename(name);",
+               "javascript", session_id=session)
     client.call("pause_session", session_id=session)
     until_it_is(client, session, "stored")
     until(lambda: not boxes_of(state), what="the end of the box")
@@ -33,6 +36,8 @@ def test_a_paused_session_is_stored_and_wakes_with_all_that_it_knew(client, stat
                        session_id=session)
     assert woken["stdout"] == "6 mine 0.33333 True\n", woken
     assert "a new Python has the" in woken["note"] and "lost" not in woken["note"], woken
+    script = client.run("same.x = 5; [points.get('a').twice(), same instanceof Point, base('/a/b')].join(' ')", "javascript", session_id=session)
+    assert script["outputs"][0]["text"] == "'10 true b'" and "a new JavaScript has the" in script["note"], script
     shell = client.run("say; ll", "bash", session_id=session)
     assert shell["stdout"] == "hello you from er\nlisted\n" and "lost" not in shell.get("note", ""), shell
     table = client.run("SELECT n FROM t", "sql", session_id=session)
@@ -54,7 +59,8 @@ FROZEN = {
     "a process": ("python", "import subprocess\nsubprocess.Popen(['sleep', '3600']).pid > 0", "1 + 1", "2"),
     "a module of the user's": ("python", "open('counter.py', 'w').write('seen = []')\nimport counter\ncounter.seen.append(1)", "counter.seen", "[1]"),
     "a temporary table": ("sql", "CREATE TEMP TABLE t AS SELECT 7 AS n", "SELECT n FROM t", "7"),
-    "JavaScript": ("javascript", "let kept = new Map([[1, 2]])", "kept.get(1)", "2"),
+    "a closure of JavaScript": ("javascript", "function make() { let n = 1; return () => n += 1; }\nlet counts = make()", "counts()", "2"),
+    "a timer": ("javascript", "let ticks = 0; setInterval(() => { ticks += 1; }, 3_600_000); 5", "ticks", "0"),
 }
 
 

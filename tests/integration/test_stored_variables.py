@@ -81,6 +81,24 @@ def test_variables_are_there_after_everything_was_killed(state):
         assert "note" not in client.run("1", session_id="kept")
 
 
+def test_variables_of_javascript_are_there_after_everything_was_killed(state):
+    with Client(state) as client:
+        session = client.call("create_session", name="kept")["session_id"]
+        run = client.run("const shared = [1]; const alias = { same: shared }; class Point { constructor(x) { this.x = x; } twice() { return 2 * this.x; } }\n"
+                         "const point = new Point(3); function add(n) { return n + offset; } var offset = 40;", "javascript", session_id="kept")
+        assert run["status"] == "completed", run
+        snapshot = pathlib.Path(state, "sessions", session, "state", "javascript")
+        until(lambda: snapshot.exists() and run["run_id"].encode() in snapshot.read_bytes(), what="a snapshot")
+        client.kill()
+    kill_boxes(state)
+    with Client(state) as client:
+        looked = client.run("shared.push(2); offset = 1; [alias.same.length, point.twice(), point instanceof Point, add(1)].join()", "javascript",
+                            session_id="kept")
+        assert looked["outputs"][0]["text"] == "'2,6,true,2'", looked
+        assert looked["note"] == f"a new JavaScript has the 6 names that there were after {run['run_id']}", looked
+        assert "note" not in client.run("1", "javascript", session_id="kept")
+
+
 def test_an_interpreter_that_is_killed_comes_back_with_what_it_had(state):
     with Client(state) as client:
         run = client.run("x = [1]; y = x")

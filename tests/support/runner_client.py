@@ -67,7 +67,7 @@ class Keeper:
         self._unread = b""
         self.theirs = []
 
-    def give(self):
+    def give(self, waits=True):
         for fd in (self.reads, self._answers):
             if fd >= 0:
                 os.close(fd)
@@ -76,6 +76,8 @@ class Keeper:
         self._unread = b""
         os.write(self._answers, b"%d " % self.bytes_max)
         self.theirs = [takes, answers]
+        for fd in self.theirs:
+            os.set_blocking(fd, waits)
         return [*self.theirs, *([os.open(self.path, os.O_RDONLY)] if self.path.exists() else [])]
 
     def given(self):
@@ -95,6 +97,9 @@ class Keeper:
         assert size <= select.PIPE_BUF
         packet, self._unread = self._unread[:size], self._unread[size:]
         return packet[:1], packet[3:]
+
+    def has_nothing(self):
+        return not self._unread and not select.select([self.reads], [], [], 0)[0]
 
     def take(self):
         """Waits for a snapshot; returns its bytes, or None for one of nothing."""
@@ -148,7 +153,7 @@ class RunnerClient:
         self.ready = None
 
     def _start(self, program, extra_env, channel_in, channel_out, out, err):
-        kept = self._keeper.give() if self._keeper else []
+        kept = self._keeper.give(waits=self.language != "javascript") if self._keeper else []
 
         def place_channel():  # in the child: first out of the way of the places
             high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 16) for fd in (channel_in, channel_out, *kept)]

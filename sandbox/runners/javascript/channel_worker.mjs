@@ -41,6 +41,8 @@ function take(message) {
     parentPort.postMessage(message);
   } else if (message.type === 'interrupt') {
     interrupt();
+  } else if (message.type === 'store') {
+    parentPort.postMessage(message);
   }
 }
 

@@ -8,7 +8,7 @@ const load = createRequire(import.meta.url);
 const Timeout = prototypeOf(setTimeout(() => {}, 0));
 const Immediate = prototypeOf(setImmediate(() => {}));
 
-// Name of the class -> [its class or prototype, the line].
+// Name of the class -> [its prototype, the line].
 const KINDS = new Map([
   ['Timeout', [() => Timeout, timeoutLine]],
   ['Immediate', [() => Immediate, () => 'Immediate']],
@@ -23,11 +23,29 @@ const KINDS = new Map([
 // The line, or undefined for any other value.
 export function handleLine(value) {
   if (value === null || typeof value !== 'object' || util.types.isProxy(value)) return undefined;
+  return kindOf(value)?.kind[1](value, value.constructor.name);
+}
+
+function kindOf(value) {
   for (let one = Object.getPrototypeOf(value); one; one = Object.getPrototypeOf(one)) {
-    const kind = KINDS.get(Object.getOwnPropertyDescriptor(one, 'constructor')?.value?.name);
-    if (kind && kind[0]().isPrototypeOf(value)) return kind[1](value, value.constructor.name);
+    const maker = Object.getOwnPropertyDescriptor(one, 'constructor')?.value;
+    if (typeof maker !== 'function' || util.types.isProxy(maker)) continue;
+    const name = Object.getOwnPropertyDescriptor(maker, 'name')?.value;
+    const kind = KINDS.get(name);
+    if (kind && kind[0]().isPrototypeOf(value)) return { kind, name };
   }
   return undefined;
+}
+
+const AGAIN = {
+  Timeout: 'a timer: start it again', Immediate: 'a callback that waits: start it again',
+  ChildProcess: 'start it again', Worker: 'start it again', Server: 'start it again', Socket: 'connect it again',
+};
+
+// { kind, why } of one that ends with its process, or undefined.
+export function handleKind(value) {
+  const { kind, name } = kindOf(value) ?? {};
+  return kind && { kind: name, why: AGAIN[name] ?? 'make it again' };
 }
 
 function prototypeOf(timer) {

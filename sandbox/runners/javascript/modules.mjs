@@ -10,7 +10,7 @@ import { folderWith, whatToWaitFor } from './installs.mjs';
 import { importFile, isNodes } from './module_files.mjs';
 import { dropEdited, isOwn } from './required.mjs';
 import { findFile, requireTypeScript } from './typescript_files.mjs';
-import { Error, JSON, Object, Set, String } from './intrinsics.mjs';
+import { Error, JSON, Map, Object, Set, String } from './intrinsics.mjs';
 
 export const WORKSPACE = '/workspace';
 
@@ -79,6 +79,9 @@ function notFound(message) {
   return Object.assign(new Error(message), { code: 'MODULE_NOT_FOUND' });
 }
 
+// Namespace -> { specifier, folder, url } of the import that gave it.
+export const imported = new Map();
+
 export async function importModule(name, options, names = [], folder = process.cwd()) {
   const specifier = String(name);
   const type = options?.with?.type ?? options?.assert?.type;
@@ -104,11 +107,16 @@ export function metaOf(base) {
 }
 
 async function load(specifier, type, folder) {
-  if (isNodes(specifier)) return import(specifier);
+  const note = (namespace, url) => {
+    imported.set(namespace, { specifier, folder, url });
+    return namespace;
+  };
+  if (isNodes(specifier)) return note(await import(specifier), '');
   const url = locate(specifier, folder);
   // Node 18 and 20 differ in how they want JSON to be asked for.
   if (type === 'json') return { default: JSON.parse(fs.readFileSync(url, 'utf8')) };
-  return isOwn(url.pathname) && !url.search ? importFile(fileURLToPath(url), locate) : import(url.href);
+  const isFile = isOwn(url.pathname) && !url.search;
+  return note(await (isFile ? importFile(fileURLToPath(url), locate) : import(url.href)), url.href);
 }
 
 function locate(specifier, folder) {

@@ -42,13 +42,27 @@ function keepAlive(whether) {
   Atomics.store(shared, LOOSE, whether ? 0 : 1);
 }
 
+let early = []; // what comes before the variables are back
 worker.on('message', (message) => {
-  if (message.type === 'run') session.answer(message);
-  else if (message.type === 'interrupt') session.interrupt(message.run);
-  else if (message.type === 'closed') realExit(message.status);
+  if (message.type === 'closed') realExit(message.status);
+  if (early) early.push(message);
+  else answer(message);
 });
 worker.on('error', () => realExit(1));
+
+function answer(message) {
+  if (message.type === 'run') session.answer(message);
+  else if (message.type === 'interrupt') session.interrupt(message.run);
+  else if (message.type === 'store') session.snapshots.store(message);
+}
+
+const { Snapshots } = await import('./snapshots.mjs'); // while the worker starts
+session.snapshots = new Snapshots(session);
+await session.snapshots.wake();
 worker.postMessage({
   message: { type: 'ready', language: 'javascript', version: process.versions.node, interrupt: 'frame' },
 });
 loadSyntax(); // while the worker starts
+const waited = early;
+early = null;
+waited.forEach(answer);

@@ -70,6 +70,7 @@ export class Session {
     this.post('Runtime.evaluate', { expression: '__hutch__' }, (_error, { result }) => {
       this.keptId = result.objectId;
     });
+    this.snapshots = null; // they come before the first run
   }
 
   post(method, parameters, callback) {
@@ -174,7 +175,9 @@ export class Session {
 
   async answer(message) {
     const run = this.begin(message.run);
+    run.id = message.run_id;
     try {
+      this.snapshots.runBegins();
       installStreams();
       enterEnvironment(message.env, run.before);
       beginInstalls(message);
@@ -226,8 +229,9 @@ export class Session {
     } catch (failure) {
       writeAll(2, describeFailure(failure).traceback);
     }
-    const note = run.note && run.remark ? `${run.note}; ${run.remark}` : run.note ?? run.remark;
+    const note = together(together(this.snapshots.takeNote(), run.note), run.remark);
     this.send({ ...done, ...(note && { note }), ...times });
+    this.snapshots.runIsOver(run.id);
   }
 
   // From here on nothing of this run is stopped by force. A stop that is on its way is waited for, or
@@ -261,6 +265,7 @@ export class Session {
       }
       script = toScript(source, name, message.language === 'typescript');
       cell.map = chained(script.map, cell.map);
+      this.snapshots.cellIs({ name, source: cell.source, language: message.language, code: script.code });
     } catch (failure) {
       return { failure };
     }
@@ -293,6 +298,22 @@ export class Session {
     });
     root.stop = () => root.promise ?? unhook();
     return root;
+  }
+
+  // A cell of an earlier process as errors need it: the way back from its code is looked for when one is quoted.
+  rememberedCell({ name, source, language }) {
+    const isTypeScript = language === 'typescript';
+    return {
+      source,
+      get map() {
+        try {
+          const stripped = isTypeScript ? stripTypes(source, name) : { code: source, map: null };
+          return chained(toScript(stripped.code, name, isTypeScript).map, stripped.map);
+        } catch {
+          return null;
+        }
+      },
+    };
   }
 
   evaluateInRepl(expression, run) {
@@ -367,6 +388,10 @@ export class Session {
     if (stray) return done(1, false, stray);
     return exit(statusOf());
   }
+}
+
+function together(first, second) {
+  return first && second ? `${first}; ${second}` : first || second;
 }
 
 // A name that V8 has of a script of its own, which nothing takes back.

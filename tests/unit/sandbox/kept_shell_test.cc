@@ -10,6 +10,7 @@
 #include <iterator>
 #include <string>
 
+#include "sandbox/box/state_directory.h"
 #include "tests/support/temporary_directory.h"
 
 namespace {
@@ -27,10 +28,11 @@ void put(const std::string& path, const std::string& text) { std::ofstream(path)
 class Box {
  public:
   explicit Box(const std::string& session)
-      : session_(base::open_file(AT_FDCWD, session, O_RDONLY | O_DIRECTORY).value()) {
+      : session_(base::open_file(AT_FDCWD, session, O_RDONLY | O_DIRECTORY).value()),
+        directory_(sandbox::box::open_state_directory(session_.get()).value()) {
     std::filesystem::create_directories(state());
     root_ = base::open_file(AT_FDCWD, root_directory_.path(), O_PATH | O_DIRECTORY).value();
-    kept_ = KeptShell::open(session_.get(), root_.get(), std::nullopt).value();
+    kept_ = KeptShell::open(directory_.get(), root_.get(), std::nullopt).value();
   }
 
   [[nodiscard]] std::string state() const { return root_directory_.path() + "/run/hutch/state"; }
@@ -43,6 +45,7 @@ class Box {
  private:
   const TemporaryDirectory root_directory_;
   base::UniqueFd session_;
+  base::UniqueFd directory_;
   base::UniqueFd root_;
   std::unique_ptr<KeptShell> kept_;
 };

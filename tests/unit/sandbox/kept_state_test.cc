@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "sandbox/box/state_directory.h"
 #include "tests/support/temporary_directory.h"
 
 namespace {
@@ -37,7 +38,8 @@ class KeptStateTest : public ::testing::Test {
 
   void open(std::int64_t bytes_max = 1000) {
     kept_.reset();
-    kept_ = KeptState::open(*loop_, session_.get(), bytes_max).value();
+    state_ = sandbox::box::open_state_directory(session_.get()).value();
+    kept_ = KeptState::open(*loop_, state_.get(), "python", bytes_max).value();
   }
   // A packet as the pipe has it: the first character of `packet` is its letter.
   static std::string framed(const std::string& packet) {
@@ -72,6 +74,7 @@ class KeptStateTest : public ::testing::Test {
   const TemporaryDirectory directory_;
   std::unique_ptr<EventLoop> loop_;
   base::UniqueFd session_;
+  base::UniqueFd state_;
   std::unique_ptr<KeptState> kept_;
 };
 

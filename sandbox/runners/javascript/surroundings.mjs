@@ -1,0 +1,71 @@
+// The surroundings of a session's values: its directory, its environment, and what goes on in its event loop.
+
+import process from 'node:process';
+import { Array, Map, Object, String } from './intrinsics.mjs';
+
+const resources = process.getActiveResourcesInfo.bind(process);
+const chdir = process.chdir.bind(process);
+const cwd = process.cwd.bind(process);
+const WORDS = {
+  Timeout: 'timers', Immediate: 'callbacks that waited', ProcessWrap: 'processes', PipeWrap: 'pipes',
+  TCPServerWrap: 'servers', PipeServerWrap: 'servers', TCPSocketWrap: 'connections', UDPWrap: 'UDP sockets',
+  MessagePort: 'workers or channels', Worker: 'workers', FSEventWrap: 'watched files', StatWatcher: 'watched files',
+};
+const OTHERS = 'operations that waited';
+
+export class Surroundings {
+  constructor() {
+    this.environment = { ...process.env }; // as the host gave it
+    this.resources = undefined;
+  }
+
+  // Before the first run: what is going on now is hutch's own.
+  runBegins() {
+    this.resources ??= counted();
+  }
+
+  taken() {
+    const now = { ...process.env };
+    const changed = Object.entries(now).filter(([name, value]) => this.environment[name] !== value);
+    const gone = Object.keys(this.environment).filter((name) => !(name in now));
+    return { directory: directoryNow(), environment: Object.fromEntries(changed), unset: gone };
+  }
+
+  // Says what is not as it was, in words.
+  putBack({ directory, environment, unset }) {
+    for (const [name, value] of Object.entries(environment)) process.env[name] = value;
+    for (const name of unset) delete process.env[name];
+    if (!directory) return [];
+    try {
+      chdir(directory);
+      return [];
+    } catch {
+      return [`the working directory ${directory} is gone`];
+    }
+  }
+
+  // Says what goes with the process and is no value of a name, in words.
+  goingOn() {
+    const found = new Map();
+    for (const [name, count] of counted()) {
+      const more = count - (this.resources?.get(name) ?? 0);
+      const words = WORDS[name] ?? OTHERS;
+      if (more > 0) found.set(words, (found.get(words) ?? 0) + more);
+    }
+    return Array.from(found, ([words, count]) => `${count} ${words}`);
+  }
+}
+
+function counted() {
+  const counts = new Map();
+  for (const name of resources()) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+}
+
+function directoryNow() {
+  try {
+    return String(cwd());
+  } catch {
+    return '';
+  }
+}
