@@ -36,6 +36,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kLifeInterval{1000};
 constexpr seconds kLeftBehindPatience{5};
+constexpr seconds kQuiet{1};
 // Less than the patience of a server that has asked for the end.
 constexpr seconds kStoringMost{20};
 
@@ -205,7 +206,7 @@ base::Status Box::start_runs() {
 base::Status Box::open_kept_state(Runs::Context& context) {
   if (spec_.autosave_mb == 0) return base::done();
   state_directory_ = TRY(open_state_directory(session_directory_.get()));
-  set_rests(state_directory_.get(), false);
+  has_rested_ = set_rests(state_directory_.get(), false);
   const std::int64_t most_mb = std::min(spec_.autosave_mb, spec_.limits.memory_mb);
   for (const Language language : {Language::kPython, Language::kJavaScript}) {
     auto state =
@@ -280,8 +281,8 @@ base::Status Box::freeze(bool frozen) {
 base::Status Box::pause(Pauser pauser) {
   if (!paused()) {
     // One that nobody has used yet, as a spare, is to be there at once.
-    const bool rests = interpreter_record_.is_used() && !spec_.pauses_at_end &&
-                       !runs_->has_what_cannot_be_stored();
+    const bool rests = (interpreter_record_.is_used() || has_rested_) && !spec_.pauses_at_end &&
+                       !runs_->has_what_cannot_be_stored() && !has_files_in_memory();
     if (!rests) TRY(freeze(true));
     paused_since_ = steady_clock::now();
     paused_on_request_ = false;
@@ -292,14 +293,31 @@ base::Status Box::pause(Pauser pauser) {
   return base::done();
 }
 
+// In /dev/shm, which ends with the box. Hutch's own there begins with a dot.
+bool Box::has_files_in_memory() const {
+  const auto place = base::open_file(init_->root_fd(), "dev/shm",
+                                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK);
+  return place.ok() && !base::names_in(place.value().get()).empty();
+}
+
 // Only interpreters are there, which run nothing: they are frozen when all is stored that can be,
 // and not needed any more where that is everything.
 void Box::store_and_rest() {
   is_storing_ = true;
-  runs_->store([this](bool whole) {
-    if (ended_ || !std::exchange(is_storing_, false)) return;  // somebody uses it
-    rest(whole);
-  });
+  runs_->store([this, pause = ++pauses_](bool whole) { rest_once_quiet(pause, whole); });
+}
+
+// A server may be about to open a file by the root of the box that it was given before the pause.
+void Box::rest_once_quiet(int pause, bool whole) {
+  if (ended_ || !is_storing_ || pause != pauses_) return;  // somebody uses it
+  const auto left = kQuiet - (steady_clock::now() - last_use_);
+  if (whole && left > steady_clock::duration::zero()) {
+    loop_.after(std::chrono::ceil<std::chrono::milliseconds>(left),
+                [this, pause] { rest_once_quiet(pause, true); });
+    return;
+  }
+  is_storing_ = false;
+  rest(whole);
 }
 
 void Box::rest(bool whole) {
@@ -309,7 +327,7 @@ void Box::rest(bool whole) {
     return;
   }
   interpreter_record_.rests();
-  set_rests(state_directory_.get(), true);
+  (void)set_rests(state_directory_.get(), true);
   end(Cause::kCancelled, "what it knows was stored");
 }
 

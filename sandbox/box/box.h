@@ -66,6 +66,8 @@ class Box {
 
   base::Status pause(Pauser pauser);
   void store_and_rest();
+  [[nodiscard]] bool has_files_in_memory() const;
+  void rest_once_quiet(int pause, bool whole);
   void rest(bool whole);
   void shut_down(const std::string& why, bool for_good);
   void in_use();
@@ -114,6 +116,8 @@ class Box {
   bool paused_on_request_ = false;
   std::int64_t oom_kills_seen_ = 0;
   std::int64_t writers_killed_ = 0;
+  bool has_rested_ = false;  // the box before has ended since all was stored
+  int pauses_ = 0;
   bool is_storing_ = false;  // it is paused, and frozen once what it knows is stored
   // When something that a run left behind was last ended for a limit.
   std::optional<std::chrono::steady_clock::time_point> left_behind_ended_;

@@ -1,6 +1,7 @@
 #include "sandbox/box/kept_shell.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstddef>
@@ -56,7 +57,10 @@ void KeptShell::store() {
   const std::int64_t number = bash_state_number(root_fd_);
   if (number == stored_number_) return;
   const std::string text = newest_bash_state(root_fd_, kShellBytesMax);
-  if (text.empty()) return;
+  if (bash_state_number_of(text) != number) {  // it is too large: an older one is not the shell's
+    for (const char* copy : kCopies) (void)::unlinkat(directory_.get(), copy, 0);
+    return;
+  }
   const auto file = base::open_file(directory_.get(), kCopies.at(static_cast<std::size_t>(next_)),
                                     O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
   if (!file.ok() || !base::write_all(file.value().get(), text).ok()) return;

@@ -25,7 +25,7 @@ class KeptShell {
   // Puts the copy where bash looks for its state, in a box in which nothing has run yet. Returns
   // whether there was one.
   bool put_back();
-  // Copies what a run of bash has left. A state that is too large leaves the copy as it is.
+  // Copies what a run of bash has left. A state that is too large takes the copy away.
   void store();
   // Returns whether the copy is what bash has now, as far as it has anything.
   [[nodiscard]] bool is_stored() const;

@@ -21,12 +21,11 @@ base::Result<base::UniqueFd> open_state_directory(int session_fd) {
   return base::open_file(session_fd, kDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 }
 
-void set_rests(int directory_fd, bool rests) {
-  if (!rests) {
-    (void)::unlinkat(directory_fd, kRests, 0);
-    return;
-  }
+bool set_rests(int directory_fd, bool rests) {
+  if (!rests) return ::unlinkat(directory_fd, kRests, 0) == 0;
+  const bool rested = ::faccessat(directory_fd, kRests, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
   (void)base::open_file(directory_fd, kRests, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600);
+  return rested;
 }
 
 }  // namespace sandbox::box

@@ -10,7 +10,7 @@ namespace sandbox::box {
 base::Result<base::UniqueFd> open_state_directory(int session_fd);
 
 // Says on the disk that the box has ended since all that the session knows is stored; or that it
-// has one again. `directory_fd` is that of the state.
-void set_rests(int directory_fd, bool rests);
+// has one again. Returns what was said before. `directory_fd` is that of the state.
+bool set_rests(int directory_fd, bool rests);
 
 }  // namespace sandbox::box

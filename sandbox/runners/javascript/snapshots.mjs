@@ -200,8 +200,7 @@ export class Snapshots {
       return until - performanceNow();
     };
     try {
-      const taken = this.taken(wish, leftMs);
-      this.send(wish, taken, () => leftMs() > 0);
+      this.withoutChanges((changes) => this.send(wish, this.taken(changes, wish, leftMs), () => leftMs() > 0));
       this.hasChanged = false;
     } catch (failure) {
       if (!(failure instanceof Interrupted)) this.hasChanged = false; // it would fail again, until something else runs
@@ -212,20 +211,21 @@ export class Snapshots {
     }
   }
 
-  // { values, names, included, index } of what there is.
-  taken(wish, leftMs) {
+  // Calls `action` with what the code has made and changed, while node is as it was: no code of the user's has a part in it.
+  withoutChanges(action) {
     const { found } = this;
     found.renew();
     const changes = [...found.changes()];
-    const putBack = found.withoutChanges(changes); // so that no code of the user's has a part in this
+    const putBack = found.withoutChanges(changes);
     try {
-      return this.takenOf(changes, wish, leftMs);
+      action(changes);
     } finally {
       putBack();
     }
   }
 
-  takenOf(changes, wish, leftMs) {
+  // { values, names, included, notKept, lost, cells } of what there is.
+  taken(changes, wish, leftMs) {
     const { found, parts } = this;
     const labels = new Set(changes.map(({ label }) => label));
     const stillUnread = ({ names, records }) => ({ names: names.filter(([, label]) => !labels.has(label)), records });
@@ -255,7 +255,9 @@ export class Snapshots {
     this.hasBegun = true;
     this.pipes.send('B', String(wish.number), mayWait);
     const count = Object.keys(notKept).length + lost.length;
-    if (count === 0 && this.unread.length === 0 && names.every((name) => name.label === '_' || values.isFound(name))) {
+    const isNothing = count === 0 && this.unread.length === 0 && !this.surroundings.hasChanged()
+      && names.every((name) => name.label === '_' || values.isFound(name));
+    if (isNothing && (names.length === 0 || wish.number === 0)) {
       this.pipes.send('N', '', mayWait);
     } else {
       const writer = new this.parts.Writer((view) => this.pipes.send('D', view, mayWait));

@@ -16,12 +16,19 @@ const OTHERS = 'operations that waited';
 export class Surroundings {
   constructor() {
     this.environment = { ...process.env }; // as the host gave it
+    this.directory = directoryNow();
     this.resources = undefined;
   }
 
   // Before the first run: what is going on now is hutch's own.
   runBegins() {
     this.resources ??= counted();
+  }
+
+  // Whether the code has changed any of what is taken.
+  hasChanged() {
+    const { directory, environment, unset } = this.taken();
+    return directory !== this.directory || Object.keys(environment).length > 0 || unset.length > 0;
   }
 
   taken() {

@@ -9,11 +9,12 @@ A snapshot that was not written to its end has no end. It is code: whoever reads
 """
 
 import hashlib
-import json
 import mmap
 import os
 import sys
+from json import JSONDecoder, JSONEncoder
 
+_encode, _decode = JSONEncoder().encode, JSONDecoder().decode  # user code may put something else in their place
 PAGE = mmap.PAGESIZE
 MAGIC = b"hutchst1"
 END_BYTES = 16 + 32 + len(MAGIC)
@@ -40,7 +41,7 @@ class Writer:
         return place
 
     def end(self, index):
-        text = json.dumps(index).encode()
+        text = _encode(index).encode()
         self._put(text)
         self._put(len(text).to_bytes(8, "little") + self.bytes.to_bytes(8, "little"))
         self._put(hashlib.sha256(text).digest() + MAGIC)
@@ -87,7 +88,7 @@ class Reader:
         if hashlib.sha256(text).digest() != view[end + 16:end + 48]:
             raise Malformed("its index is damaged")
         try:
-            return json.loads(bytes(text))
+            return _decode(str(text, "ascii"))
         except ValueError:
             raise Malformed("its index is no JSON") from None
 

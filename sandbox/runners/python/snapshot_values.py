@@ -4,6 +4,7 @@ A name whose value cannot be pickled costs nobody else: it is named with its rea
 any time and do anything, so it is done in a child of the interpreter (snapshots.py).
 """
 
+import enum
 import functools
 import hashlib
 import importlib
@@ -71,6 +72,15 @@ def restore(group, namespace):
     namespace.update(_Unpickler(io.BytesIO(group.pickled), namespace, group.buffers).load())
 
 
+def read_back(group, namespace):
+    """Raises where what was stored cannot be read again, as of a class that does not take back what it gives."""
+    cloudpickle = sys.modules.get("cloudpickle.cloudpickle")
+    for table in ("_DYNAMIC_CLASS_TRACKER_BY_ID", "_DYNAMIC_CLASS_TRACKER_BY_CLASS"):
+        if hasattr(cloudpickle, table):
+            getattr(cloudpickle, table).clear()  # else it takes the class that is there
+    _Unpickler(io.BytesIO(group.pickled), namespace, group.buffers).load()
+
+
 def _digest(content):
     return hashlib.sha256(content).hexdigest()[:32]
 
@@ -81,7 +91,7 @@ class Values:
     def __init__(self, namespace, files, is_library, within_time):
         self._namespace = namespace
         self._within_time = within_time
-        self._pickler = pickler_of(namespace, files, _held_by_libraries(is_library))
+        self._pickler = pickler_of(namespace, files, _held_by_libraries(namespace, is_library))
         self.not_kept = {}  # by name: its type, and why
         self.cut = []  # names that share objects, and were stored each for itself
 
@@ -217,6 +227,8 @@ class _Sharing:
             return self._file(value)
         if isinstance(value, _NAMED_TYPES) and value.__module__ == "__main__":
             return _named_type(value)
+        if isinstance(value, enum.EnumMeta) and value.__module__ == "__main__" and _has_more_than_values(value):
+            raise NotKept("an enum whose members have attributes: define it again")
         if type(value).__name__ == "memmap" and getattr(value, "_mmap", None) is not None:
             raise NotKept("a file that is mapped: map it again")
         return None
@@ -230,18 +242,24 @@ class _Sharing:
         return _reopened, known
 
 
-def _held_by_libraries(is_library):
+def _has_more_than_values(kind):
+    return any(not name.startswith("_") for member in kind for name in vars(member))
+
+
+def _held_by_libraries(namespace, is_library):
     """By its number, where what libraries have as their own is found: module, name and the thing. A copy of it would be another one."""
     held = {}
     for module_name, module in list(sys.modules.items()):
-        if not isinstance(module, types.ModuleType) or module_name == "__main__" or module_name.startswith("hutch"):
+        if not isinstance(module, types.ModuleType) or module_name.startswith("hutch"):
             continue
         names = vars(module)
+        if names is namespace:  # under other names too: multiprocessing has it as __mp_main__
+            continue
         file = names.get("__file__")
         if isinstance(file, str) and not is_library(file):
             continue
         for name, value in list(names.items()):
-            if name.startswith("_") or isinstance(value, _FOUND_BY_NAME) or module_name == "sys" and name in _LAST_FAILURE:
+            if name.startswith("_") and module_name != "dataclasses" or isinstance(value, _FOUND_BY_NAME) or module_name == "sys" and name in _LAST_FAILURE:
                 continue
             if isinstance(value, types.BuiltinFunctionType) and isinstance(value.__self__, (types.ModuleType, type(None))):
                 continue

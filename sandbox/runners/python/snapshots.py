@@ -243,6 +243,7 @@ class Snapshots:
 
     def _write_all(self, wish, lost, files):
         from hutch_runner import snapshot_file, snapshot_values
+        from hutch_runner.snapshot_values import read_back
 
         writer = snapshot_file.Writer(self._send)
         values = snapshot_values.Values(self._namespace, files, self._is_library, _within_time)
@@ -250,16 +251,19 @@ class Snapshots:
         groups += [group for group in self._unread if not any(name in self._namespace for name in group.names)]
         groups = self._fitting(groups, not_kept, wish.bytes_max)
         lost += [f"that {' and '.join(names[:3])} had something in common" for names in values.cut]
-        if not not_kept and not lost and all(group.rank == 0 for group in groups):
+        said, pieces = self._surroundings.taken()
+        is_nothing = not (not_kept or lost or self._surroundings.has_changed(said)) and all(group.rank == 0 for group in groups)
+        if not groups and is_nothing or is_nothing and not wish.number:
             self._say(b"N")
             return
         places = [group.put(writer) for group in sorted(groups, key=lambda group: group.rank)]
-        said, pieces = self._surroundings.taken()
         index = {"python": sys.version.split()[0], "groups": places, "not_kept": not_kept, "lost": lost, "run_id": self._run_id,
                  "cells": self._cells_kept(),
                  "around": {"said": said, "pieces": {module: writer.add(piece) for module, piece in pieces.items()}}}
         writer.end(index)
-        self._say(b"E", b"%d %d" % (writer.bytes, len(not_kept) + len(lost)))
+        # Only what comes back may end the process that has it.
+        unsure = sum(_failure_of(_within_time, lambda: read_back(group, self._namespace)) is not None for group in groups) if wish.number else 0
+        self._say(b"E", b"%d %d" % (writer.bytes, len(not_kept) + len(lost) + unsure))
 
     def _fitting(self, groups, not_kept, bytes_max):
         """The small ones first, as many as there is room for; the others are named."""

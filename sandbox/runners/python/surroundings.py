@@ -1,10 +1,13 @@
 """What is around the values of a session: directory, search path, environment, random states, options of libraries."""
 
 import importlib
+import opcode
 import os
+import site
 import sys
 import types
 
+_STORE_GLOBAL = opcode.opmap["STORE_GLOBAL"]
 _OWN_THREADS = ("IPython", "tqdm")  # their modules start some that no code of the user waits for
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
 
@@ -71,6 +74,7 @@ class Surroundings:
         self._context = context
         self._environment = dict(os.environ)  # as the host gave it
         self._path = list(sys.path)
+        self._directory = _directory()
         self._recursion = sys.getrecursionlimit()
         self._taken_before = {}
 
@@ -92,9 +96,13 @@ class Surroundings:
                 "unset": list(map(_text, gone)), "recursion": self._recursion}
         return said, self._context.run(self._pieces)
 
+    def has_changed(self, said):
+        """Whether the user's code has set any of what was said."""
+        return bool(said["directory"] != self._directory or said["path_before"] or said["path_after"] or said["environment"] or said["unset"])
+
     def _path_of_user(self):
         """What it has before, and behind, all that this Python began with: another one may have its packages elsewhere."""
-        path = [entry for entry in sys.path if isinstance(entry, str)]
+        path = [entry for entry in sys.path if isinstance(entry, str) and entry != site.getusersitepackages()]
         first = max((place for place in range(len(path)) if path[place:place + 2] == self._path[:2]), default=0)
         return path[:first], [entry for entry in path[first:] if entry not in self._path]
 
@@ -156,6 +164,9 @@ def not_in_values(cells, is_library):
         lost.append(f"{len(threads)} threads that ran ({', '.join(map(str, threads[:3]))})")
     if asyncio is not None and cells.loop is not None and (tasks := asyncio.all_tasks(cells.loop)):
         lost.append(f"{len(tasks)} tasks of asyncio that waited")
+    signals = sys.modules.get("signal")
+    if signals is not None and any(getattr(signals.getsignal(number), "__module__", "") == "__main__" for number in signals.valid_signals()):
+        lost.append("handlers of signals")
     logging = sys.modules.get("logging")
     if logging is not None and (logging.root.handlers or logging.root.level != logging.WARNING):
         lost.append("how logging was set up")
@@ -170,7 +181,15 @@ def _holds_something(module, is_library):
     file = getattr(module, "__file__", None)
     if not isinstance(file, str) or is_library(file) or module.__name__.startswith("hutch"):
         return False
-    return any(not isinstance(value, _PLAIN) and not _is_constant(value) for name, value in vars(module).items() if not name.startswith("__"))
+    values = [value for name, value in vars(module).items() if not name.startswith("__")]
+    return any(_sets_globals(value, module) if isinstance(value, (type, types.FunctionType)) else not isinstance(value, _PLAIN) and not _is_constant(value)
+               for value in values)
+
+
+def _sets_globals(value, module):
+    """Whether a function, or a method of a class, of the module has a `global` statement."""
+    functions = [value] if isinstance(value, types.FunctionType) else [one for one in vars(value).values() if isinstance(one, types.FunctionType)]
+    return any(_STORE_GLOBAL in function.__code__.co_code[::2] for function in functions if function.__module__ == module.__name__)
 
 
 def _is_constant(value):

@@ -258,6 +258,8 @@ def test_settings_come_back(start, tmp_path, name):
     ("import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True, name='waits').start()", "1 threads that ran (waits)"),
     ("import asyncio\nasync def wait(): await asyncio.sleep(60)\nasyncio.create_task(wait()).done(); await asyncio.sleep(0)", "1 tasks of asyncio that waited"),
     ("import logging\nlogging.basicConfig(level=logging.DEBUG)", "how logging was set up"),
+    ("import signal\nsignal.signal(signal.SIGUSR1, lambda *_: None) and None", "handlers of signals"),
+    ("open('count.py', 'w').write('n = 0\\ndef up():\\n    global n; n += 1\\n')\nimport count\ncount.up()", "what was changed in the modules count"),
     ("open('mine.py', 'w').write('seen = []')\nimport mine\nmine.seen.append(1)", "what was changed in the modules mine"),
 ])
 def test_what_is_no_value_and_goes_with_the_process_is_told(start, tmp_path, code, said):
@@ -276,6 +278,52 @@ def test_whoever_asks_for_all_gets_it_and_hears_what_is_missing(start, tmp_path)
     assert keeper.last_begin == b"3" and keeper.last_end.split()[1] == b"1"
     first.close_channel()
     assert start("python", keeper=keeper).run("len(large)").text == str(9 << 20)
+
+
+def test_the_main_module_under_another_name_holds_nothing(start, tmp_path):
+    python = woken(start, tmp_path, {"it": ("import sys\nsys.modules['__mp_main__'] = sys.modules['__main__']\nvalues = [1]; text = {'a': values}", None)})
+    assert python.python.run("text['a'] is values, values").text == "(True, [1])", python.note
+
+
+def test_modules_and_what_is_around_are_stored_where_somebody_asks_for_all(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    first = start("python", keeper=keeper)
+    first.run("import json, os")
+    assert keeper.take() is None
+    first.send({"type": "store", "bytes_max": 64 << 20, "wish": 1})
+    assert keeper.take()
+    first.close_channel()
+    second = start("python", keeper=keeper)
+    assert second.run("json.dumps([1])").text == "'[1]'"
+
+
+@pytest.mark.parametrize("code,missing", [
+    ("class Needs(Exception):\n    def __init__(self, first, second): super().__init__('one text')\nit = Needs(1, 2)", True),
+    ("class Asks:\n    def __new__(cls, n): return super().__new__(cls)\nit = Asks(1)", True),
+    ("import enum\nclass Au(enum.Enum):\n    P = (1, 2)\n    def __init__(self, a, b): self.a = a\nit = 1", True),
+    ("import json\njson.dumps = lambda o: 'patched'\nit = 1", False),
+])
+def test_a_pause_knows_what_would_not_come_back(start, tmp_path, code, missing):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    python.run(code)
+    keeper.take()
+    python.send({"type": "store", "bytes_max": 64 << 20, "wish": 2})
+    assert keeper.take()
+    python.close_channel()
+    count = int(keeper.last_end.split()[1])
+    note = start("python", keeper=keeper, extras=True).run("it").done.get("note", "")
+    assert (count > 0) == missing and ("not kept" in note) == missing, (count, note)
+
+
+def test_what_cannot_be_read_back_is_not_everything(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    python.run("class Needs(Exception):\n    def __init__(self, first, second): super().__init__('one text')\nfailed = Needs(1, 2); other = 5")
+    keeper.take()
+    python.send({"type": "store", "bytes_max": 64 << 20, "wish": 2})
+    keeper.take()
+    assert keeper.last_begin == b"2" and keeper.last_end.split()[1] == b"1", keeper.last_end
 
 
 def test_a_directory_that_is_gone_is_told(start, tmp_path):

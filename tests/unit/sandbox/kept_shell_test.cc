@@ -105,4 +105,16 @@ TEST(KeptShellTest, WhatIsNoStateOfAShellIsNotTaken) {
   EXPECT_TRUE(std::filesystem::is_empty(session.path() + "/state"));
 }
 
+TEST(KeptShellTest, AnOlderCopyIsNotTheStateOfAShellThatHasTooMuch) {
+  const TemporaryDirectory session;
+  Box box(session.path());
+  box.keep(0, "#1\none\n#1\n");
+  box->store();
+  EXPECT_FALSE(std::filesystem::is_empty(session.path() + "/state"));
+  box.keep(1, "#2\n" + std::string(2 << 20, 'x') + "\n#2\n");
+  box->store();
+  EXPECT_FALSE(box->is_stored());
+  EXPECT_TRUE(std::filesystem::is_empty(session.path() + "/state"));
+}
+
 }  // namespace
