@@ -257,7 +257,9 @@ export class Snapshots {
     const count = Object.keys(notKept).length + lost.length;
     const isNothing = count === 0 && this.unread.length === 0 && !this.surroundings.hasChanged()
       && names.every((name) => name.label === '_' || values.isFound(name));
-    if (isNothing && (names.length === 0 || wish.number === 0)) {
+    if (isNothing && names.length > 0 && wish.number !== 0) {
+      this.pipes.send('X', String(wish.number), mayWait); // nobody is to find modules gone after a pause
+    } else if (isNothing) {
       this.pipes.send('N', '', mayWait);
     } else {
       const writer = new this.parts.Writer((view) => this.pipes.send('D', view, mayWait));

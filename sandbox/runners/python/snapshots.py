@@ -253,8 +253,8 @@ class Snapshots:
         lost += [f"that {' and '.join(names[:3])} had something in common" for names in values.cut]
         said, pieces = self._surroundings.taken()
         is_nothing = not (not_kept or lost or self._surroundings.has_changed(said)) and all(group.rank == 0 for group in groups)
-        if not groups and is_nothing or is_nothing and not wish.number:
-            self._say(b"N")
+        if is_nothing:  # modules are no state that is worth a file; but nobody is to find them gone after a pause
+            self._say(b"X", b"%d" % wish.number) if groups and wish.number else self._say(b"N")
             return
         places = [group.put(writer) for group in sorted(groups, key=lambda group: group.rank)]
         index = {"python": sys.version.split()[0], "groups": places, "not_kept": not_kept, "lost": lost, "run_id": self._run_id,

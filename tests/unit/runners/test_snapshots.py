@@ -285,16 +285,15 @@ def test_the_main_module_under_another_name_holds_nothing(start, tmp_path):
     assert python.python.run("text['a'] is values, values").text == "(True, [1])", python.note
 
 
-def test_modules_and_what_is_around_are_stored_where_somebody_asks_for_all(start, tmp_path):
+def test_modules_alone_are_not_stored_and_keep_a_session_in_memory(start, tmp_path):
     keeper = Keeper(tmp_path / "snapshot")
-    first = start("python", keeper=keeper)
-    first.run("import json, os")
+    python = start("python", keeper=keeper)
+    python.run("import json, os")
     assert keeper.take() is None
-    first.send({"type": "store", "bytes_max": 64 << 20, "wish": 1})
-    assert keeper.take()
-    first.close_channel()
-    second = start("python", keeper=keeper)
-    assert second.run("json.dumps([1])").text == "'[1]'"
+    python.send({"type": "store", "bytes_max": 64 << 20, "wish": 1})
+    assert keeper.packet() == (b"B", b"1") and keeper.packet() == (b"X", b"1")
+    python.run("os.chdir('/')")
+    assert keeper.take(), "a directory that was chosen is worth it"
 
 
 @pytest.mark.parametrize("code,missing", [
