@@ -49,14 +49,13 @@ class StopEvent {
   std::stop_callback<std::function<void()>> callback_;
 };
 
-// A pidfd of who listens at the other end. Asked for right after the connect, so it lives.
-base::UniqueFd process_at(int socket_fd) {
+// Returns who listens at the other end; 0 where the kernel does not tell. Asked for right after the
+// connect, so it lives.
+pid_t pid_at(int socket_fd) {
   ucred peer{};
   socklen_t size = sizeof peer;
-  if (::getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 1) {
-    return {};
-  }
-  return base::UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+  if (::getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return 0;
+  return peer.pid > 1 ? peer.pid : 0;
 }
 
 }  // namespace
@@ -68,7 +67,11 @@ base::Result<BoxConnection> BoxConnection::open(const std::string& session_direc
       TRY(base::open_file(AT_FDCWD, session_directory, O_PATH | O_DIRECTORY));
   BoxConnection connection(TRY(base::connect_to(directory.get(), wire::kBoxSocket, patience)),
                            silent);
-  connection.process_ = process_at(connection.socket_.get());
+  connection.pid_ = pid_at(connection.socket_.get());
+  if (connection.pid_ != 0) {
+    connection.process_ =
+        base::UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, connection.pid_, 0)));
+  }
   const json reply = TRY(connection.call({{"op", "hello"},
                                           {"protocol", wire::kBoxProtocol},
                                           {"detach_seconds", detach_seconds},

@@ -4,6 +4,8 @@
 // not answer is ended, and with it all that runs in it. Nothing here waits without a bound.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <stop_token>
 #include <string>
@@ -49,6 +51,9 @@ class BoxConnection {
   // A pidfd of the box; not valid where the kernel does not tell.
   [[nodiscard]] base::UniqueFd process() const;
 
+  // Its pid, also when it has ended; 0 where the kernel does not tell.
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
   // Whether the box is of the build that this process is.
   [[nodiscard]] bool of_this_build() const { return of_this_build_; }
 
@@ -71,6 +76,7 @@ class BoxConnection {
   base::UniqueFd socket_;
   Silent silent_;
   bool of_this_build_ = false;
+  pid_t pid_ = 0;
   base::UniqueFd process_;  // of the box; not valid where the kernel does not tell
 };
 

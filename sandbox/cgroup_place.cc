@@ -17,7 +17,6 @@
 namespace sandbox {
 namespace {
 
-constexpr const char* kSupervisor = "/hutch-supervisor";
 constexpr const char* kSessions = "/hutch-sessions";
 constexpr const char* kControllers[] = {"memory", "pids", "cpu"};
 constexpr int kMoveAttempts = 100;
@@ -94,7 +93,7 @@ void hand_down_from_top(const CgroupHierarchy& hierarchy, const std::string& dir
 // All of them, whoever's they are: one that stays is enough for the kernel to refuse. They stay in
 // the same unit for the service manager, which looks at the path only. Repeated while they fork.
 void move_processes_aside(const std::string& directory) {
-  const std::string leaf = directory + kSupervisor;
+  const std::string leaf = directory + std::string(kSupervisorCgroup);
   if (::mkdir(leaf.c_str(), 0755) != 0 && errno != EEXIST) return;
   for (int attempt = 0; attempt < kMoveAttempts; ++attempt) {
     for (const std::string& pid : read_cgroup_words(directory + "/cgroup.procs")) {
@@ -163,7 +162,7 @@ std::string choose_base(const CgroupHierarchy& hierarchy) {
   const std::string& own = hierarchy.own_directory;
   std::string outer = above(hierarchy);
   // Moved aside before, by another box or the server that started us.
-  if (!outer.empty() && own.ends_with(kSupervisor)) return outer;
+  if (!outer.empty() && own.ends_with(kSupervisorCgroup)) return outer;
   if (is_root(own)) return own;
   if (!outer.empty() && !is_delegated(own) && !has_only_hutch(own)) return outer;
   move_processes_aside(own);

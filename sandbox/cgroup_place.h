@@ -13,11 +13,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sandbox/cgroup_directory.h"
 
 namespace sandbox {
+
+// Processes that are in no session lie in this leaf, where there is one.
+inline constexpr std::string_view kSupervisorCgroup = "/hutch-supervisor";
 
 // Makes the cgroup `name`, which begins with a slash, after ending an earlier one of that name, and
 // returns its directory: one that processes started by this one can join. Empty when there is none.

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "sandbox/service_cgroup.h"
 
 namespace sandbox {
 
@@ -253,9 +254,9 @@ base::Status ConnectedBox::take_disk_room(std::int64_t bytes) {
   return base::done();
 }
 
-base::Status ConnectedBox::shutdown() {
+base::Status ConnectedBox::shutdown(const std::string& why) {
   BoxConnection connection = TRY(take());
-  TRY(connection.call({{"op", "shutdown"}}, kPatience));
+  TRY(connection.call({{"op", "shutdown"}, {"why", why}}, kPatience));
   return wait_for_end(connection);
 }
 
@@ -269,6 +270,14 @@ base::Status ConnectedBox::shutdown_if_idle(const std::string& why) {
   BoxConnection connection = TRY(take());
   TRY(connection.call({{"op", "shutdown"}, {"if_idle", true}, {"why", why}}, kPatience));
   return wait_for_end(connection);
+}
+
+bool ConnectedBox::ends_with_service() {
+  auto connection = take();
+  if (!connection.ok()) return false;
+  const bool ends = is_in_our_cgroup(connection.value().pid());
+  give_back(std::move(connection).value());
+  return ends;
 }
 
 base::Result<json> ConnectedBox::call(const json& request) {

@@ -108,14 +108,19 @@ class Box {
   // paused, and else it ends with its files.
   virtual base::Status set_lifetime(std::int64_t ends_in_ms, bool pauses) = 0;
 
-  // Ends every process of the box. Returns when that has happened and all runs are recorded.
-  virtual base::Status shutdown() = 0;
+  // Ends every process of the box, once what the session knows is stored where no run is on.
+  // Returns when that has happened and all runs are recorded. `why` fits behind "because": the
+  // session's next run is told what has ended.
+  virtual base::Status shutdown(const std::string& why) = 0;
   // Ends the box of a session that is deleted: as shutdown(), but its runs are told that its files
   // are lost, too.
   virtual base::Status shutdown_for_good() = 0;
   // Ends the box as shutdown() does, unless runs are in progress: kConflict. The session's next run
   // is told why.
   virtual base::Status shutdown_if_idle(const std::string& why) = 0;
+
+  // Whether its process ends with the service that this one is, as that ends whole cgroups.
+  [[nodiscard]] virtual bool ends_with_service() = 0;
 };
 
 class Sandbox {

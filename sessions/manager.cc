@@ -65,4 +65,10 @@ Services Manager::services() {
 
 void Manager::sweep(const std::stop_token& stop) { parts_->sweeper.sweep(stop); }
 
+base::Result<ServiceStop::Report> Manager::end_boxes_of_service(std::chrono::seconds patience) {
+  parts_->spares.stop();
+  parts_->sweeper.stop();
+  return ServiceStop(parts_->ground).end_boxes(patience);
+}
+
 }  // namespace sessions

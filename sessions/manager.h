@@ -6,11 +6,13 @@
 // All functions may be called from any thread.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <stop_token>
 
 #include "base/result.h"
 #include "sessions/manager_config.h"
+#include "sessions/service_stop.h"
 #include "sessions/services.h"
 
 namespace sessions {
@@ -29,6 +31,9 @@ class Manager {
   [[nodiscard]] Services services();
   // Settles runs of dead boxes, ends what is over its time, removes what has no owner.
   void sweep(const std::stop_token& stop);
+  // As this server ends, and its service with it: see ServiceStop. Makes no spares and sweeps
+  // nothing from then on.
+  base::Result<ServiceStop::Report> end_boxes_of_service(std::chrono::seconds patience);
 
  private:
   explicit Manager(std::unique_ptr<ServiceParts> parts);

@@ -214,6 +214,9 @@ void add_serve(CLI::App& app, Choices& choices) {
       ->add_option("--public-url", choices.flags.public_url,
                    "Address under which others reach this server: links to files begin with it")
       ->check(kNotEmpty);
+  serve->add_flag("--store-at-end", choices.flags.store_at_end,
+                  "Store what sessions know when this ends, and end their processes: for services "
+                  "and containers, whose end kills those");
   serve->add_flag("--no-auth", choices.no_auth,
                   "Ask for no token: all users of this machine may run code as you");
   serve->add_flag("--check", choices.only_check,

@@ -137,6 +137,9 @@ base::Status take_serve(const std::string& path, const toml::node& node, ServeSe
       TRY(take_text(path, entry, name, serve.public_url));
     } else if (name == "drain_seconds") {
       TRY(take_number(path, entry, name, 0, 3600, serve.drain_seconds));
+    } else if (name == "store_at_end") {
+      if (!entry.is_boolean()) return wrong(path, entry, name + " must be true or false");
+      serve.store_at_end = entry.as_boolean()->get();
     } else if (name == "calls_at_work") {
       TRY(take_number(path, entry, name, 0, kCallsMax, serve.calls_at_work));
     } else if (name == "calls_waiting") {

@@ -41,6 +41,8 @@ using base::Error;
 
 namespace {
 
+// With what calls and one box may take besides, it ends within TimeoutStopSec of the units.
+constexpr std::chrono::seconds kStoringPatience{120};
 constexpr std::uint64_t kNoRoomBytes = std::uint64_t{1} << 20;
 
 base::Result<mcp::http::Address> address_of(const ServeSettings& settings, bool no_auth) {
@@ -182,6 +184,17 @@ std::string print_metrics(Application& app) {
   return out.str();
 }
 
+// Processes of sessions would be killed next, as a service manager does it once this has ended.
+void store_at_end(Application& app) {
+  spdlog::info("storing what sessions know, since their processes end with this service");
+  const auto report = app.manager().end_boxes_of_service(kStoringPatience);
+  if (!report.ok()) return spdlog::error("nothing could be stored: {}", report.error().message);
+  for (const std::string& left : report.value().left) {
+    spdlog::warn("has only what was stored after an earlier run: {}", left);
+  }
+  spdlog::info("stored, and ended: {} sessions", report.value().ended);
+}
+
 }  // namespace
 
 base::Result<int> check_serve(const Settings& settings, bool no_auth) {
@@ -250,6 +263,7 @@ base::Result<int> run_serve(Application& app, bool no_auth, Reread reread) {
         warn_about_door(app, no_auth);
       });
   if (!failure.empty()) return base::error(Error::Kind::kUnsupported, failure);
+  if (settings.store_at_end) store_at_end(app);
   spdlog::info("stopped");
   return 0;
 }

@@ -139,6 +139,7 @@ base::Status resolve_serve(const Flags& flags, const Environment& environment,
   }
   if (!behind.empty()) serve.behind_proxy = behind == "1";
   serve.behind_proxy = serve.behind_proxy || flags.behind_proxy;
+  serve.store_at_end = serve.store_at_end || flags.store_at_end;
   serve.public_url =
       first_of({flags.public_url, environment("HUTCH_PUBLIC_URL"), serve.public_url});
   return check_public_url(serve.public_url);

@@ -29,6 +29,9 @@ struct ServeSettings {
   // Empty: on a loopback address that address is used.
   std::string public_url;
   std::int64_t drain_seconds = 10;
+  // Processes of sessions end with this server, as a service manager or a container ends them: what
+  // the sessions know is stored before.
+  bool store_at_end = false;
   // These limit each principal, but for the user's own, local:
   std::int64_t calls_at_work = 0;  // 0: eight for each processor, two beside others
   std::int64_t calls_waiting = 1000;
@@ -113,6 +116,7 @@ struct Flags {
   std::vector<std::string> allow_origins;
   std::vector<std::string> allow_hosts;
   bool behind_proxy = false;
+  bool store_at_end = false;
   std::string public_url;
   std::vector<std::string> mounts;
   std::vector<std::string> allow;

@@ -99,12 +99,13 @@ class FakeBox final : public Box {
     return base::error(base::Error::Kind::kNotFound, "nothing listens here");
   }
   base::Status set_lifetime(std::int64_t, bool) override { return ask("set_lifetime"); }
-  base::Status shutdown() override {
+  base::Status shutdown(const std::string&) override {
     TRY(ask("shutdown"));
     return hooks_.shutdown ? hooks_.shutdown() : base::done();
   }
   base::Status shutdown_for_good() override { return ask("shutdown_for_good"); }
   base::Status shutdown_if_idle(const std::string&) override { return ask("shutdown_if_idle"); }
+  bool ends_with_service() override { return ask("ends_with_service").ok(); }
 
  private:
   base::Status ask(const char* call) {

@@ -1,0 +1,34 @@
+// The end of a service, which takes every process in its cgroup: what its sessions know is stored
+// before, and their boxes end in order. Safe from any thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace sessions {
+
+struct Ground;
+
+class ServiceStop {
+ public:
+  explicit ServiceStop(Ground& ground) : ground_(ground) {}
+
+  struct Report {
+    std::size_t ended = 0;
+    std::vector<std::string> left;  // ids of sessions whose box has not ended, and why
+  };
+  // Ends the boxes that end with this service anyhow, whoever started them, and leaves others
+  // alone. Those that have not begun to end when `patience` is over are left, too: their sessions
+  // come back with what was stored after an earlier run. To be called once nothing starts boxes any
+  // more.
+  base::Result<Report> end_boxes(std::chrono::seconds patience);
+
+ private:
+  Ground& ground_;
+};
+
+}  // namespace sessions
