@@ -19,7 +19,6 @@
 #include "sandbox/box/disk_room.h"
 #include "sandbox/box/host_folders.h"
 #include "sandbox/box/plan.h"
-#include "sandbox/box/state_directory.h"
 #include "sandbox/enforcement.h"
 #include "sandbox/environment.h"
 #include "sandbox/own_ids.h"
@@ -37,6 +36,8 @@ namespace {
 constexpr std::chrono::milliseconds kLifeInterval{1000};
 constexpr seconds kLeftBehindPatience{5};
 constexpr seconds kQuiet{1};
+constexpr seconds kIdleWhereMemoryIsShort{5};
+constexpr std::int64_t kTurns = 4;
 // Less than the patience of a server that has asked for the end.
 constexpr seconds kStoringMost{20};
 
@@ -65,8 +66,7 @@ Box::~Box() {
   watchdog_.reset();
   egress_.reset();
   runs_.reset();
-  kept_states_.clear();
-  kept_shell_.reset();
+  stored_state_.reset();
   init_.reset();
   cgroup_.reset();
   control_.reset();
@@ -182,7 +182,11 @@ base::Status Box::start_runs() {
     watchdog_->wake();
     if (control_) control_->run_changed(run_id);
   };
-  TRY(open_kept_state(context));
+  stored_state_ = TRY(StoredState::open(loop_, session_directory_.get(), init_->root_fd(), spec_));
+  if (stored_state_) {
+    context.kept_states = stored_state_->interpreters();
+    context.kept_shell = stored_state_->shell();
+  }
   context.catch_up_with_network = [this] {
     if (egress_) egress_->catch_up();
   };
@@ -191,39 +195,17 @@ base::Status Box::start_runs() {
     show_memory();
   };
   runs_ = std::make_unique<Runs>(std::move(context));
-  std::set<Language> stored;
-  for (const auto& [language, state] : kept_states_) {
-    if (state->has_snapshot()) stored.insert(language);
-  }
-  if (kept_shell_ && kept_shell_->put_back()) stored.insert(Language::kBash);
-  runs_->tell_next(interpreter_record_.loss(stored));
+  runs_->tell_next(
+      interpreter_record_.loss(stored_state_ ? stored_state_->put_back() : std::set<Language>()));
   runs_->tell_next(spec_.note);
   watchdog_ = TRY(Watchdog::start(loop_, spec_.limits, watched()));
   memory_view_.emplace(init_->root_fd(), spec_.limits);
   return base::done();
 }
 
-base::Status Box::open_kept_state(Runs::Context& context) {
-  if (spec_.autosave_mb == 0) return base::done();
-  state_directory_ = TRY(open_state_directory(session_directory_.get()));
-  has_rested_ = set_rests(state_directory_.get(), false);
-  const std::int64_t most_mb = std::min(spec_.autosave_mb, spec_.limits.memory_mb);
-  for (const Language language : {Language::kPython, Language::kJavaScript}) {
-    auto state =
-        TRY(KeptState::open(loop_, state_directory_.get(), name_of(language), most_mb << 20));
-    context.kept_states.emplace(language, state.get());
-    kept_states_.emplace(language, std::move(state));
-  }
-  kept_shell_ = TRY(KeptShell::open(state_directory_.get(), init_->root_fd(), spec_.host_uid));
-  context.kept_shell = kept_shell_.get();
-  return base::done();
-}
-
 std::int64_t Box::oom_kills() {
   const std::int64_t kills = cgroup_->oom_kills() + watchdog_->oom_kills();
-  // JavaScript has no writer beside itself.
-  const auto python = kept_states_.find(Language::kPython);
-  if (kills > oom_kills_seen_ && python != kept_states_.end() && python->second->take_writer()) {
+  if (kills > oom_kills_seen_ && stored_state_ && stored_state_->take_killed_writer()) {
     ++writers_killed_;
   }
   oom_kills_seen_ = kills;
@@ -281,8 +263,10 @@ base::Status Box::freeze(bool frozen) {
 base::Status Box::pause(Pauser pauser) {
   if (!paused()) {
     // One that nobody has used yet, as a spare, is to be there at once.
-    const bool rests = (interpreter_record_.is_used() || has_rested_) && !spec_.pauses_at_end &&
-                       !runs_->has_what_cannot_be_stored() && !has_files_in_memory();
+    const bool is_used =
+        interpreter_record_.is_used() || (stored_state_ && stored_state_->has_rested());
+    const bool rests = is_used && !spec_.pauses_at_end && !runs_->has_what_cannot_be_stored() &&
+                       !has_files_in_memory();
     if (!rests) TRY(freeze(true));
     paused_since_ = steady_clock::now();
     paused_on_request_ = false;
@@ -327,7 +311,7 @@ void Box::rest(bool whole) {
     return;
   }
   interpreter_record_.rests();
-  (void)set_rests(state_directory_.get(), true);
+  stored_state_->rests();
   end(Cause::kCancelled, "what it knows was stored");
 }
 
@@ -337,12 +321,11 @@ void Box::in_use() {
   if (paused() && !paused_on_request_) (void)resume();
 }
 
-// Whoever wants the end waits for it a while: what the session knows is stored first, where no run
-// is on.
+// Whoever wants the end waits for it a while: what interpreters know that run nothing is stored
+// first. Runs that are on go on meanwhile.
 void Box::shut_down(const std::string& why, bool for_good) {
   if (for_good) runs_->files_end_too();
-  const bool has_state =
-      state_directory_.valid() && interpreter_record_.is_used() && !runs_->busy();
+  const bool has_state = stored_state_ && interpreter_record_.is_used();
   if (for_good || !has_state || ended_) return end(Cause::kCancelled, why);
   if (paused() && !std::exchange(is_storing_, false)) (void)freeze(false);
   runs_->close();
@@ -448,9 +431,17 @@ void Box::end(Cause cause, const std::string& why) {
   loop_.after(std::chrono::milliseconds(0), [this] { loop_.stop(); });
 }
 
+MemoryLeft Box::host_memory_left() const {
+  const std::int64_t second = base::boottime_ms() / 1000;
+  return (second + ::getpid()) % kTurns == 0 ? host_memory_.left() : MemoryLeft::kEnough;
+}
+
 bool Box::idle_too_long() const {
-  return !paused() && !runs_->busy() &&
-         steady_clock::now() - last_use_ >= std::chrono::seconds(spec_.idle_seconds);
+  if (paused() || runs_->busy()) return false;
+  const auto idle = steady_clock::now() - last_use_;
+  const bool may_make_room = idle >= kIdleWhereMemoryIsShort;
+  return idle >= seconds(spec_.idle_seconds) ||
+         (may_make_room && host_memory_left() != MemoryLeft::kEnough);
 }
 
 std::optional<std::string> Box::reason_to_end_now() {
@@ -468,6 +459,7 @@ std::optional<std::string> Box::reason_to_end_now() {
   if (paused()) situation.paused = std::chrono::floor<seconds>(now - *paused_since_);
   situation.paused_on_request = paused_on_request_;
   situation.paused_max = seconds(spec_.paused_max_seconds);
+  situation.memory_is_scarce = paused() && host_memory_left() == MemoryLeft::kScarce;
   return reason_to_end(situation);
 }
 

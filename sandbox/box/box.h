@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,14 +12,14 @@
 #include "sandbox/box/control.h"
 #include "sandbox/box/egress_link.h"
 #include "sandbox/box/event_loop.h"
+#include "sandbox/box/host_memory.h"
 #include "sandbox/box/init_process.h"
 #include "sandbox/box/interpreter_record.h"
 #include "sandbox/box/journal_room.h"
-#include "sandbox/box/kept_shell.h"
-#include "sandbox/box/kept_state.h"
 #include "sandbox/box/life.h"
 #include "sandbox/box/memory_view.h"
 #include "sandbox/box/runs.h"
+#include "sandbox/box/stored_state.h"
 #include "sandbox/box/watchdog.h"
 #include "sandbox/box_spec.h"
 #include "sandbox/cgroup.h"
@@ -58,7 +57,6 @@ class Box {
   // Returns what the watchdog is to look after, and whom it tells.
   Watchdog::Watched watched();
   base::Status start_runs();
-  base::Status open_kept_state(Runs::Context& context);
   void show_memory();
   // Returns how often something of the session was killed for memory; the writer of a snapshot is
   // nothing of it.
@@ -83,6 +81,8 @@ class Box {
 
   void check_life();
   [[nodiscard]] bool idle_too_long() const;
+  // Takes turns with other boxes: each is to see what others have given back.
+  [[nodiscard]] MemoryLeft host_memory_left() const;
   std::optional<std::string> reason_to_end_now();
   [[nodiscard]] bool directory_is_gone() const;
   [[nodiscard]] bool cover_is_gone() const;
@@ -101,9 +101,7 @@ class Box {
   std::unique_ptr<DiskQuota> disk_quota_;  // null: the disk is watched
   std::unique_ptr<Cgroup> cgroup_;
   std::unique_ptr<InitProcess> init_;
-  base::UniqueFd state_directory_;  // not valid: nothing is stored
-  std::map<Language, std::unique_ptr<KeptState>> kept_states_;
-  std::unique_ptr<KeptShell> kept_shell_;
+  std::unique_ptr<StoredState> stored_state_;  // null: nothing is stored
   std::unique_ptr<Runs> runs_;
   std::optional<NetworkJournal> network_journal_;
   std::optional<JournalRoom> journal_room_;
@@ -111,12 +109,12 @@ class Box {
   std::unique_ptr<Control> control_;
   std::unique_ptr<Watchdog> watchdog_;
   std::optional<MemoryView> memory_view_;
+  const HostMemory host_memory_;
   InterpreterRecord interpreter_record_;
   std::optional<std::chrono::steady_clock::time_point> paused_since_;
   bool paused_on_request_ = false;
   std::int64_t oom_kills_seen_ = 0;
   std::int64_t writers_killed_ = 0;
-  bool has_rested_ = false;  // the box before has ended since all was stored
   int pauses_ = 0;
   bool is_storing_ = false;  // it is paused, and frozen once what it knows is stored
   // When something that a run left behind was last ended for a limit.

@@ -146,6 +146,12 @@ void KeptState::set_aside() {
   set_tries(0);
 }
 
+bool KeptState::take_no_room() {
+  if (no_room_ != NoRoom::kYes) return false;
+  no_room_ = NoRoom::kTold;
+  return true;
+}
+
 bool KeptState::take_set_aside() { return std::exchange(set_aside_, false); }
 
 void KeptState::on_packets() {
@@ -236,13 +242,16 @@ void KeptState::answer(bool whole) {
               [then = std::exchange(wisher_, nullptr), whole] { then(whole); });
 }
 
-bool KeptState::has_room() const {
+bool KeptState::find_room() {
   struct statvfs system {};
   if (::fstatvfs(directory_.get(), &system) != 0) return true;
   const auto bytes_of = [&system](fsblkcnt_t blocks) {
     return static_cast<std::int64_t>(blocks) * static_cast<std::int64_t>(system.f_frsize);
   };
-  return bytes_of(system.f_bavail) >= kFloors * floor_bytes(bytes_of(system.f_blocks));
+  const bool has_room =
+      bytes_of(system.f_bavail) >= kFloors * floor_bytes(bytes_of(system.f_blocks));
+  if (!has_room && no_room_ == NoRoom::kNo) no_room_ = NoRoom::kYes;
+  return has_room;
 }
 
 // A writer that dies says nothing of its end, and the next one begins anew: once in a row, or who
@@ -252,7 +261,7 @@ void KeptState::begin_file(std::int64_t wish) {
   if (began_ && std::exchange(was_cut_, true)) return drop_snapshot();
   if (!began_) began_ = Clock::now();
   drop_file();
-  if (!has_room()) return;
+  if (!find_room()) return;
   auto file = base::open_file(directory_.get(), unfinished_,
                               O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, kMode);
   if (file.ok()) file_ = std::move(file).value();
@@ -263,7 +272,7 @@ void KeptState::add(std::string_view bytes) {
   file_bytes_ += static_cast<std::int64_t>(bytes.size());
   const bool is_wished = wisher_ && snapshot_wish_ == last_wish_;
   const bool fits = file_bytes_ <= std::max(bytes_max_, is_wished ? wish_bytes_max_ : 0) &&
-                    (before / kRoomLookBytes == file_bytes_ / kRoomLookBytes || has_room());
+                    (before / kRoomLookBytes == file_bytes_ / kRoomLookBytes || find_room());
   if (!file_.valid() || !fits) return drop_snapshot();
   unwritten_ += bytes;
   if (unwritten_.size() >= kWrittenAtOnce && !write_out().ok()) drop_snapshot();
@@ -285,6 +294,7 @@ void KeptState::commit(std::int64_t bytes, bool is_all) {
       const bool is_there = is_on_disk && ::renameat(directory_.get(), unfinished_.c_str(),
                                                      directory_.get(), snapshot_.c_str()) == 0;
       if (is_there) set_tries(0);
+      if (is_there) no_room_ = NoRoom::kNo;
       if (!is_there) drop_file();
       end_snapshot(is_there && is_all);
     };

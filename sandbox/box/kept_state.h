@@ -66,6 +66,9 @@ class KeptState {
 
   // Two interpreters in a row have ended before they had read the snapshot: it was set aside.
   [[nodiscard]] bool take_set_aside();
+  // The host's disk had no room for a snapshot since the last one that was stored. Said once until
+  // there is one again.
+  [[nodiscard]] bool take_no_room();
 
  private:
   KeptState(EventLoop& loop, base::UniqueFd directory, const std::string& name,
@@ -92,7 +95,7 @@ class KeptState {
   void commit(std::int64_t bytes, bool is_all);
   void end_snapshot(bool whole);
   void answer(bool whole);
-  [[nodiscard]] bool has_room() const;
+  [[nodiscard]] bool find_room();
   void drop_file();
   // Tells who writes when it may come again, and hears nothing of it until then.
   void rest();
@@ -133,6 +136,7 @@ class KeptState {
   EventLoop::TimerId wish_end_ = 0;
   EventLoop::TimerId rest_end_ = 0;
   bool set_aside_ = false;
+  enum class NoRoom { kNo, kYes, kTold } no_room_ = NoRoom::kNo;
 };
 
 }  // namespace sandbox::box

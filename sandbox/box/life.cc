@@ -24,6 +24,7 @@ std::optional<std::string> reason_to_end(const Situation& situation) {
   if (situation.paused && *situation.paused >= situation.paused_max) {
     return "the session was paused for " + in_seconds(situation.paused_max);
   }
+  if (situation.paused && situation.memory_is_scarce) return "the host's memory was nearly used up";
   const bool waits_paused =
       situation.paused && (situation.paused_on_request || !situation.ends_with_connection);
   if (!situation.alone || waits_paused) return std::nullopt;

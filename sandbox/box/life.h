@@ -17,6 +17,7 @@ struct Situation {
   std::optional<std::chrono::seconds> paused;  // for how long; nothing: it is not
   bool paused_on_request = false;              // and not because it was idle
   std::chrono::seconds paused_max{0};
+  bool memory_is_scarce = false;  // of the host: what nobody uses is to give its own back
 };
 
 // Why it has to end now, in words that fit behind "because" and for the record of its runs.

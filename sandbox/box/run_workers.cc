@@ -114,6 +114,10 @@ void Runs::store(std::function<void(bool whole)> then) {
     KeptState* const kept = kept_state_of(interpreter);
     // One that has only read the last snapshot has nothing new.
     if (kept == nullptr || !slot.worker || slot.execution_count == 0) continue;
+    if (slot.current) {  // what was stored after its last run stays
+      answers->whole = false;
+      continue;
+    }
     ++answers->missing;
     slot.worker->store(bytes_max, kept->await(bytes_max, answer));
   }

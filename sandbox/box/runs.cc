@@ -31,6 +31,9 @@ constexpr std::size_t kEndedMax = 8;
 constexpr std::int64_t kWritesBeforeAKillNs = 1'000'000'000;
 constexpr const char* kSetAside =
     " ended twice while it read its stored variables: they were set aside, and are lost";
+constexpr const char* kNoRoom =
+    ": what has changed is not stored, since the host's disk is nearly full, and ends with the "
+    "process";
 constexpr const char* kDuringThisRun =
     "others ran meanwhile: files and network are told as of during this run, whosever they are";
 constexpr const char* kRestarted =
@@ -239,6 +242,9 @@ base::Status Runs::start_process(Job& job) {
     if (is_new) slot.execution_count = 0;
     if (kept != nullptr && kept->take_set_aside()) {
       add_note(job.run, std::string(name_of(interpreter_of(job.run.language))) + kSetAside);
+    }
+    if (kept != nullptr && kept->take_no_room()) {
+      add_note(job.run, std::string(name_of(interpreter_of(job.run.language))) + kNoRoom);
     }
     if (job.request.context.empty()) unused_.erase(interpreter_of(job.run.language));
     job.worker = slot.worker.get();

@@ -91,8 +91,8 @@ class Runs {
   // Returns how many processes stay when no run is on.
   [[nodiscard]] std::size_t interpreters() const;
 
-  // Stores what the interpreters know while no run is on, for as long as it takes. `then` hears
-  // later whether nothing would be lost if all processes of the session ended.
+  // Stores what the interpreters know that run nothing, for as long as it takes. `then` hears later
+  // whether nothing would be lost if all processes of the session ended.
   void store(std::function<void(bool whole)> then);
   // Takes no more runs, as the box is about to end.
   void close() { closed_ = true; }

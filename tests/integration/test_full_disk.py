@@ -1,10 +1,12 @@
 """A full disk: the caller is told, nothing is half-written, and it works again once there is room."""
 
 import errno
+import os
 import pathlib
 
 import pytest
 
+from boxes import until
 from changed_host import changed_hutch, why_not
 from conftest import needs
 from hutch_client import Client
@@ -52,6 +54,25 @@ def test_whoever_goes_on_writing_is_ended_before_the_host_is_full(server):
     assert (run["status"], run["error"]["cause"]) == ("failed", "disk"), run
     assert "make room on the host" in run["note"] and "No space left" not in run["stderr"], run
     assert server.run("kept + 1", session_id=session)["outputs"][0]["text"] == "42"
+
+
+def test_variables_that_find_no_room_are_told_of_once(server):
+    """Snapshots leave twice the floor of the file system, which here is 2.4 MB."""
+    session = server.run("x = 1")["session_id"]
+
+    def note():
+        return server.run("x", session_id=session).get("note", "")
+
+    with open(server.filler, "wb", buffering=0) as file:
+        while os.statvfs(server.filler.parent).f_bavail * 4096 > 2_000_000:
+            file.write(b"x" * 65536)
+    assert server.run("x = 2", session_id=session)["status"] == "completed"
+    until(lambda: "python: what has changed is not stored" in note(), interval=1, what="word of it")
+    assert not note() and not note()
+    server.filler.unlink()
+    server.run("x = 3", session_id=session)
+    stored = server.filler.parent / "sessions" / session / "state/python"
+    until(stored.exists, what="a snapshot")
 
 
 def refused(client, tool, **arguments):

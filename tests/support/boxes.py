@@ -69,11 +69,11 @@ def is_frozen(box):
     return bool(states) and all(one == "T" for one in states)
 
 
-def until(condition, timeout=60, what="the condition"):
+def until(condition, timeout=60, what="the condition", interval=0.05):
     deadline = time.monotonic() + timeout * PATIENCE
     while not condition():
         assert time.monotonic() < deadline, f"{what} did not come true"
-        time.sleep(0.05)
+        time.sleep(interval)
 
 
 def everything_left(state):

@@ -35,6 +35,16 @@ Situation named() {
   return situation;
 }
 
+TEST(Life, APausedSessionGivesWayWhereTheHostsMemoryIsScarce) {
+  Situation situation = named();
+  situation.memory_is_scarce = true;
+  EXPECT_FALSE(reason_to_end(situation)) << "somebody may be about to use it";
+  situation.paused = seconds(0);
+  EXPECT_TRUE(reason_to_end(situation));
+  situation.memory_is_scarce = false;
+  EXPECT_FALSE(reason_to_end(situation));
+}
+
 Situation of_connection() {
   Situation situation = named();
   situation.ends_with_connection = true;

@@ -1,0 +1,49 @@
+#include "sandbox/box/stored_state.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "sandbox/box/state_directory.h"
+
+namespace sandbox::box {
+
+base::Result<std::unique_ptr<StoredState>> StoredState::open(EventLoop& loop, int session_fd,
+                                                             int root_fd, const BoxSpec& spec) {
+  if (spec.autosave_mb == 0) return std::unique_ptr<StoredState>();
+  std::unique_ptr<StoredState> stored(new StoredState());
+  stored->directory_ = TRY(open_state_directory(session_fd));
+  const int directory_fd = stored->directory_.get();
+  stored->has_rested_ = set_rests(directory_fd, false);
+  const std::int64_t most_mb = std::min(spec.autosave_mb, spec.limits.memory_mb);
+  for (const Language language : {Language::kPython, Language::kJavaScript}) {
+    auto kept = TRY(KeptState::open(loop, directory_fd, name_of(language), most_mb << 20));
+    stored->interpreters_.emplace(language, std::move(kept));
+  }
+  stored->shell_ = TRY(KeptShell::open(directory_fd, root_fd, spec.host_uid));
+  return stored;
+}
+
+std::map<Language, KeptState*> StoredState::interpreters() const {
+  std::map<Language, KeptState*> all;
+  for (const auto& [language, kept] : interpreters_) all.emplace(language, kept.get());
+  return all;
+}
+
+std::set<Language> StoredState::put_back() {
+  std::set<Language> languages;
+  for (const auto& [language, kept] : interpreters_) {
+    if (kept->has_snapshot()) languages.insert(language);
+  }
+  if (shell_->put_back()) languages.insert(Language::kBash);
+  return languages;
+}
+
+void StoredState::rests() { (void)set_rests(directory_.get(), true); }
+
+bool StoredState::take_killed_writer() {
+  // JavaScript has no writer beside itself.
+  return interpreters_.at(Language::kPython)->take_writer();
+}
+
+}  // namespace sandbox::box
