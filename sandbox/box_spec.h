@@ -30,6 +30,10 @@ struct BoxNetwork {
   std::vector<AddressRange> denied_addresses;
 };
 
+// In the session's directory: runs that its next box starts anew, a file for each, named after it.
+// The request is JSON (request_to_json()).
+inline constexpr const char* kKeptRunsDirectory = "restarts";
+
 struct BoxSpec {
   std::string session_id;
   std::string session_directory;      // holds workspace, home, tmp, runs; absolute

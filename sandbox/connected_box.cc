@@ -56,7 +56,7 @@ base::Status make_way(BoxConnection connection) {
                        "hutch was replaced by another build while this session had " +
                            std::to_string(active) +
                            " runs in progress: wait for them with get_run or end them with "
-                           "cancel_run, then try again; variables are lost then, files stay");
+                           "cancel_run, then try again; its variables are stored then, as far as they can be");
   }
   TRY(connection.call(
       {{"op", "shutdown"}, {"if_idle", true}, {"why", "hutch was replaced by another build"}},

@@ -257,6 +257,8 @@ json request_to_json(const RunRequest& request) {
   if (!request.context.empty()) value["context"] = request.context;
   if (!request.directory.empty()) value["directory"] = request.directory;
   if (!request.installs.empty()) value["installs"] = request.installs;
+  if (request.restarts_on_wake) value["on_wake"] = "restart";
+  if (!request.in_place_of.empty()) value["in_place_of"] = request.in_place_of;
   if (!request.trace.empty()) value["trace"] = request.trace.to_json();
   if (request.input == Input::kPipe) value["input"] = "pipe";
   if (request.input == Input::kTerminal) {
@@ -281,6 +283,8 @@ base::Result<RunRequest> request_from_json(const json& value) {
   request.context = base::string_or(value, "context");
   request.directory = base::string_or(value, "directory");
   request.installs = base::string_or(value, "installs");
+  request.restarts_on_wake = base::string_or(value, "on_wake") == "restart";
+  request.in_place_of = base::string_or(value, "in_place_of");
   request.trace = RunTrace::from_json(value.value("trace", json()));
   if (request.context.size() > kContextNameMax) return invalid("run request: context is too long");
   TRY(read_input(value, request));

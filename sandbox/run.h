@@ -75,6 +75,10 @@ struct RunRequest {
   Input input = Input::kNothing;
   TerminalSize terminal;
   std::map<std::string, std::string> env;
+  // For background runs only: where its box ends before it does, the session's next box has one
+  // with the same code, which stands in place of this one.
+  bool restarts_on_wake = false;
+  std::string in_place_of = {};  // the run that a box before had; empty: none
   // If the run installs packages, this names their manager and them, "pip numpy": until it has
   // ended, code that misses a package is told to wait for it.
   std::string installs = {};

@@ -4,12 +4,14 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "sessions/box_grants.h"
 #include "sessions/box_specs.h"
 #include "sessions/file_owners.h"
 #include "sessions/ground.h"
 #include "sessions/network_journals.h"
 #include "sessions/patience.h"
+#include "sessions/restarts.h"
 #include "sessions/run_ledger.h"
 #include "sessions/session_ends.h"
 #include "sessions/session_room.h"
@@ -88,8 +90,11 @@ base::Result<std::shared_ptr<sandbox::Box>> Boxes::start(const Session& known,
   TRY(parts_.ledger.settle_all(session.id, RunLedger::Owner::kUs));
   TRY(parts_.journals.take_last(session.id));
   if (ground_.config.network.quota.principal_bytes_a_day) TRY(parts_.journals.take_all());
-  const sandbox::BoxSpec spec = TRY(parts_.specs.spec_of(session));
+  sandbox::BoxSpec spec = TRY(parts_.specs.spec_of(session));
+  const auto restarts = parts_.restarts.due(session);
+  if (!restarts.empty()) base::append_part(spec.note, Restarts::note_of(restarts), "; ");
   auto box = TRY(start_counted(session, spec, lock));
+  parts_.restarts.begin(session, *box, restarts);
   TRY(ground_.store.sessions.set_status(session.id, SessionStatus::kReady, ""));
   if (TRY(ground_.store.sessions.is_live(session.id))) return box;
   // Deleted meanwhile, by who could not end what was not there yet.

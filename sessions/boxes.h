@@ -19,6 +19,7 @@ class BoxGrants;
 class BoxSpecs;
 class FileOwners;
 class NetworkJournals;
+class Restarts;
 class RunLedger;
 class SessionEnds;
 class SessionRoom;
@@ -35,6 +36,7 @@ class Boxes {
     BoxGrants& grants;
     FileOwners& owners;
     const BoxSpecs& specs;
+    const Restarts& restarts;
   };
   Boxes(Ground& ground, const Parts& parts) : ground_(ground), parts_(parts) {}
 

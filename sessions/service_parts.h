@@ -15,6 +15,7 @@
 #include "sessions/kept_calls.h"
 #include "sessions/network_changes.h"
 #include "sessions/network_journals.h"
+#include "sessions/restarts.h"
 #include "sessions/run_files.h"
 #include "sessions/run_ledger.h"
 #include "sessions/runs.h"
@@ -48,10 +49,11 @@ struct ServiceParts {
   StateShares shares{ground};
   BoxSpecs specs{ground, networks, shares};
   FileOwners owners{ground};
+  Restarts restarts{ground, ledger};
   SessionEnds ends{ground, {ledger, journals, connections, grants}};
   SessionStates states{ground, ended};
   SessionRoom room{ground, ends, states};
-  Boxes boxes{ground, {ledger, journals, ends, room, grants, owners, specs}};
+  Boxes boxes{ground, {ledger, journals, ends, room, grants, owners, specs, restarts}};
   Runs runs{ground, ledger, boxes};
   SparePool spares{ground, boxes, specs, ends};
   Sessions sessions{ground, {boxes, specs, states, ends, room, spares, connections}};

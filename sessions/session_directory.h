@@ -6,6 +6,7 @@
 //                                         /calls/<run>            what an API keeps of a run
 //                                         /uploads/               files on their way into it
 //                                         /state/                 what its interpreters know
+//                                         /restarts/<run>         what its next box starts anew
 #pragma once
 
 #include <array>
@@ -17,6 +18,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "sandbox/box_spec.h"
 #include "sessions/session.h"
 
 namespace sessions {
@@ -50,6 +52,7 @@ class SessionDirectory {
   }
   [[nodiscard]] std::string calls() const { return part(kCallsPart); }
   [[nodiscard]] std::string uploads() const { return part(kUploadsPart); }
+  [[nodiscard]] std::string kept_runs() const { return part(sandbox::kKeptRunsDirectory); }
   // Returns whether a box that begins has what the one before knew, as far as its interpreters
   // knew anything.
   [[nodiscard]] bool is_stored() const;

@@ -164,6 +164,7 @@ base::Status Box::start_runs() {
   Runs::Context context{.loop = loop_,
                         .init = *init_,
                         .spec = spec_,
+                        .session_fd = session_directory_.get(),
                         .runs_fd = runs_directory_.get(),
                         .workspace_fd = workspace_.get(),
                         .home_fd = home_.get()};

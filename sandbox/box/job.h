@@ -37,6 +37,7 @@ struct Job {
   std::int64_t bash_state_before = 0;  // bash_state_number()
   std::optional<Cause> stop_cause;     // why the box is ending it, if it is
   FileChanges::Unfinished unfinished;  // when that began
+  bool starts_anew = false;            // with the session's next box
   bool had_company = false;            // another run was on at some time of it
   bool group_interrupted = false;
   bool group_asked = false;  // by the first interrupt

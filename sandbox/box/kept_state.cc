@@ -23,7 +23,12 @@ using base::Error;
 
 namespace {
 
-constexpr int kTriesMost = 2;
+// An interpreter that ends while it reads counts as much as three boxes that have ended meanwhile
+// without a word, as in power cuts: what it reads most likely is at fault, and they most likely
+// not.
+constexpr int kTryOfABox = 1;
+constexpr int kTryOfAnInterpreter = 3;
+constexpr int kTriesMost = 2 * kTryOfAnInterpreter;
 constexpr mode_t kMode = 0600;
 // A packet is a letter, the length of what follows (16 bits, little-endian) and that. It is written
 // whole or not at all, as no more than PIPE_BUF is, whoever else writes or ends meanwhile.
@@ -91,7 +96,12 @@ void KeptState::end_conversation() {
   hang_up();
 }
 
+void KeptState::reader_has_ended() {
+  if (std::exchange(is_being_read_, false)) set_tries(tries() + kTryOfAnInterpreter - kTryOfABox);
+}
+
 base::Result<KeptState::Ends> KeptState::give() {
+  reader_has_ended();
   end_conversation();
   base::Pipe takes = TRY(base::make_pipe());
   base::Pipe answers = TRY(base::make_pipe());
@@ -111,7 +121,7 @@ base::Result<KeptState::Ends> KeptState::give() {
     set_aside_ = !has_snapshot();
     return ends;
   }
-  set_tries(tries() + 1);
+  set_tries(tries() + kTryOfABox);
   is_being_read_ = true;
   // An interpreter before may have changed it: of an ordinary user's box it is its own.
   (void)!::fchmodat(directory_.get(), snapshot_.c_str(), kMode, 0);
@@ -133,7 +143,10 @@ void KeptState::forget() {
   set_tries(0);
 }
 
-void KeptState::was_not_given() { set_tries(tries() - 1); }
+void KeptState::was_not_given() {
+  set_tries(tries() - kTryOfABox);
+  is_being_read_ = false;
+}
 
 bool KeptState::take_writer() {
   if (!began_ || side_->busy()) return false;
@@ -170,8 +183,9 @@ bool KeptState::read_some(std::size_t bytes_max) {
   unread_.erase(0, std::exchange(taken_, 0));
   const ssize_t size = ::read(pipe_.get(), bytes.data(), std::min(bytes_max, bytes.size()));
   if (size > 0) unread_.append(bytes.data(), static_cast<std::size_t>(size));
-  // The last of those who could write has ended.
-  if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR)) hang_up();
+  const bool is_over = size == 0;  // the last of those who could write has ended
+  if (is_over) reader_has_ended();
+  if (is_over || (size < 0 && errno != EAGAIN && errno != EINTR)) hang_up();
   return size > 0;
 }
 

@@ -64,7 +64,8 @@ class KeptState {
   // later whether everything was stored; a wish before this one is not heard of any more.
   std::int64_t await(std::int64_t bytes_max, std::function<void(bool whole)> then);
 
-  // Two interpreters in a row have ended before they had read the snapshot: it was set aside.
+  // Two interpreters in a row have ended before they had read the snapshot, or six boxes: it was set
+  // aside.
   [[nodiscard]] bool take_set_aside();
   // The host's disk had no room for a snapshot since the last one that was stored. Said once until
   // there is one again.
@@ -81,6 +82,7 @@ class KeptState {
         tries_name_(name + ".tries"),
         bytes_max_(bytes_max) {}
 
+  void reader_has_ended();
   void set_aside();
   void on_packets();
   // Returns whether something was read. At most `bytes_max`.
@@ -112,8 +114,8 @@ class KeptState {
   const std::string snapshot_;
   const std::string unfinished_;
   const std::string set_aside_name_;
-  // How many interpreters were given the snapshot and have not said that they have read it: that
-  // many bytes long.
+  // It is as many bytes long as the tries count that were to read the snapshot and have not said
+  // that they have.
   const std::string tries_name_;
   const std::int64_t bytes_max_;
   std::unique_ptr<SideThread> side_;

@@ -66,6 +66,7 @@ Runs::Runs(Context context)
     : context_(std::move(context)),
       profiles_(context_.spec.data_directory, context_.spec.environment_directory),
       telemetry_hosts_(context_.spec.data_directory),
+      kept_runs_(context_.session_fd),
       file_changes_(context_.workspace_fd, static_cast<std::size_t>(context_.spec.limits.files)),
       kept_outputs_(
           std::make_shared<KeptOutputs>(context_.runs_fd, context_.spec.limits.disk_mb << 20)) {}
@@ -112,6 +113,7 @@ base::Status Runs::submit(RunRequest request) {
   job->run.trace = job->request.trace;
   job->run.trace.mark(Hop::kAccepted);
   TRY(open_job_files(*job, context_.runs_fd, context_.spec.limits.output_mb << 20));
+  if (job->request.restarts_on_wake) TRY(kept_runs_.keep(job->request));
   jobs_[job->run.run_id] = job;
   if (job->request.background) {
     begin(job);
@@ -432,6 +434,7 @@ void Runs::finish(const JobPointer& job) {
   context_.loop.cancel(job->deadline);
   context_.loop.cancel(job->escalation);
   end_what_it_started(*job);
+  if (job->request.restarts_on_wake && !job->starts_anew) kept_runs_.forget(job->run.run_id);
   drop_parts(*job);
   if (job->run.error && job->run.error->cause == Cause::kOom) {
     oom_kills_told_ = context_.oom_kills();

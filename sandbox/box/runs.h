@@ -27,6 +27,7 @@
 #include "sandbox/box/job.h"
 #include "sandbox/box/kept_outputs.h"
 #include "sandbox/box/kept_shell.h"
+#include "sandbox/box/kept_runs.h"
 #include "sandbox/box/kept_state.h"
 #include "sandbox/box/left_streams.h"
 #include "sandbox/box/profile.h"
@@ -43,6 +44,7 @@ class Runs {
     EventLoop& loop;
     InitProcess& init;
     const BoxSpec& spec;
+    int session_fd;                                // borrowed: the session's directory
     int runs_fd;                                   // borrowed: the directory of records
     int workspace_fd;                              // borrowed
     int home_fd = -1;                              // borrowed
@@ -206,6 +208,7 @@ class Runs {
   Context context_;
   Profiles profiles_;
   TelemetryHosts telemetry_hosts_;
+  const KeptRuns kept_runs_;
   FileChanges file_changes_;
   std::shared_ptr<KeptOutputs> kept_outputs_;  // also of what runs have left behind
   LeftStreams left_streams_{kLeftStreamsMax};

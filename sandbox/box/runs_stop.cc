@@ -252,6 +252,9 @@ void Runs::lose_interpreters(const std::string& why) {
 }
 
 void Runs::tell_what_was_lost(Job& job) {
+  // Nobody may ever look at what it says.
+  if (!job.request.in_place_of.empty())
+    return add_note(job.run, "started anew in place of " + job.request.in_place_of);
   add_note(job.run, std::exchange(note_for_next_, ""));
   if (!job.request.background) {
     add_note(job.run, std::exchange(slots_[interpreter_of_run(job.run)].loss, ""));
@@ -323,6 +326,8 @@ void Runs::end_all(Cause cause, const std::string& why) {
     const Cause observed = oom && cause == Cause::kSandboxLost ? Cause::kOom : cause;
     end_without_process(job->run, job->stop_cause.value_or(observed), why);
     job->run.error->lost = "the sandbox ended: variables and processes lost";
+    job->starts_anew = job->request.restarts_on_wake && !job->stop_cause && !files_end_too_;
+    if (job->starts_anew) add_note(job->run, "it starts anew when the session wakes (on_wake)");
     if (files_end_too_) {
       job->run.error->survived = "";
       job->run.error->lost = "the session has ended: files, variables and processes lost";

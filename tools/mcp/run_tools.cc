@@ -182,6 +182,12 @@ base::Result<sandbox::RunRequest> run_request(const Arguments& arguments) {
                        "restart is for the session's interpreter; a background run has a fresh one "
                        "of its own anyway");
   }
+  request.restarts_on_wake = arguments.text("on_wake") == "restart";
+  if (request.restarts_on_wake && !request.background) {
+    return base::error(Error::Kind::kInvalid,
+                       "on_wake is for background runs: with background: true it is started anew "
+                       "when its session wakes without it");
+  }
   request.env = arguments.map("env");
   TRY(check_environment(request.env));
   return request;
@@ -221,6 +227,9 @@ mcp::Tool run_code(const Services& services) {
        {.name = "background",
         .type = Argument::Type::kBoolean,
         .description = "own process, returns at once; for servers and long work"},
+       {.name = "on_wake",
+        .description = "background: started anew if the session lost it",
+        .values = {"restart"}},
        {.name = "restart",
         .type = Argument::Type::kBoolean,
         .description = "fresh interpreter first; files stay"},

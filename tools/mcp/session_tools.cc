@@ -157,7 +157,7 @@ mcp::Tool pause_session(const Services& services) {
   Definition definition{
       "pause_session",
       "Pause a session",
-      "Stores its variables or freezes its processes; nothing is lost. Any use wakes it.",
+      "Stores its variables or freezes its processes. Any use wakes it.",
       {required_session()},
       session_schema(),
       {.read_only = false, .destructive = false, .idempotent = true}};
