@@ -1,10 +1,11 @@
 """The channel: frames between a runner and the host (the format is in ../README.md)."""
 
-import fcntl
 import os
 import select
 from _thread import RLock
 from json import JSONDecoder, JSONEncoder
+
+from hutch_runner.descriptors import out_of_the_way
 
 FRAME_BYTES_MAX = 32 << 20  # that is taken: parameters of hutch.sql() may be long; the host sends less
 HEAD_BYTES = 5
@@ -20,16 +21,6 @@ _encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")
 _read, _write, _close = os.read, os.write, os.close
 
 
-def _out_of_the_way(fd):
-    """`fd` with a higher number: user code gets the low ones for its own files."""
-    try:
-        moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 500)
-    except OSError:  # the limit of open files is lower than that
-        moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10)
-    _close(fd)
-    return moved
-
-
 class ChannelClosed(Exception):
     """The host has gone, or speaks something that is no frame; `str()` says which."""
 
@@ -38,7 +29,7 @@ class Channel:
     """One runner's ends: two pipes. Belongs to the process that made it; a forked child loses it."""
 
     def __init__(self, reads=3, writes=4):
-        self.fd, self._writes = _out_of_the_way(reads), _out_of_the_way(writes)
+        self.fd, self._writes = out_of_the_way(reads), out_of_the_way(writes)
         self._run_id = None
         # Threads display too, and an output may be several frames. Whoever sends where an interrupt may
         # raise holds it back meanwhile (Interrupts.shield), else the lock would stay.

@@ -1,9 +1,10 @@
 """Standard streams that a run cannot break for the next one."""
 
-import fcntl
 import io
 import os
 import sys
+
+from hutch_runner.descriptors import high_copy
 
 
 class Stream(io.TextIOWrapper):
@@ -14,16 +15,9 @@ class Streams:
     """Keeps descriptors 1 and 2 and the objects on top; `renew()` puts them back."""
 
     def __init__(self):
-        self._kept = {fd: self._keep(fd) for fd in (1, 2)}
+        self._kept = {fd: high_copy(fd) for fd in (1, 2)}
         self._objects = {}
         self.renew()
-
-    @staticmethod
-    def _keep(fd):
-        try:
-            return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 500)
-        except OSError:  # the limit of open files is lower than that
-            return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10)
 
     def renew(self):
         for fd, name in ((1, "stdout"), (2, "stderr")):
