@@ -38,7 +38,7 @@ constexpr std::string_view kOwnBrowser = " --user-data-dir=/tmp/.hutch-browser-"
 // Python that has its DataFrames for SQL (runners/python/frame_server.py).
 constexpr std::string_view kOwnSql = "/runners/sql/runner.py";
 constexpr std::string_view kOwnFrames = "hutch-frames";
-// It stores what Python knows (runners/python/snapshots.py).
+// It stores what Python knows (runners/python/snapshot_writer.py).
 constexpr std::string_view kOwnSnapshot = "hutch-snapshot";
 // A look that only finds out what to say has this much.
 constexpr base::WorkBudget::Bounds kShortLook{.steps = 4'096,

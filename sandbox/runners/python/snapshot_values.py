@@ -72,6 +72,10 @@ def restore(group, namespace):
     namespace.update(_Unpickler(io.BytesIO(group.pickled), namespace, group.buffers).load())
 
 
+def unpickled(content, namespace):
+    return _Unpickler(io.BytesIO(content), namespace, ()).load()
+
+
 def read_back(group, namespace):
     """Raises where what was stored cannot be read again, as of a class that does not take back what it gives."""
     cloudpickle = sys.modules.get("cloudpickle.cloudpickle")
@@ -116,9 +120,19 @@ class Values:
             self.cut.append(names)
             return [single[name] for name in names]
 
+    def pickled_setting(self, value):
+        """A pickle of what has no name. What cells define and name is found by its name again, once that is there."""
+        try:
+            return pickle.dumps(value, protocol=5)
+        except (pickle.PicklingError, AttributeError, TypeError):
+            file = io.BytesIO()
+            pickler = self._pickler(file, None)
+            self._within_time(lambda: pickler.dump(value))
+            return file.getvalue()
+
     def _pickled(self, names):
         file, buffers = io.BytesIO(), []
-        pickler = self._pickler(file, buffers)
+        pickler = self._pickler(file, buffers.append)
         values = {name: self._namespace[name] for name in names}
         self._within_time(lambda: pickler.dump(values))
         pickler.seen.pop(id(values), None)
@@ -138,8 +152,8 @@ def pickler_of(namespace, files, held):
         return _plain_pickler_of(namespace, unshared, files, held)
 
     class Pickler(_Sharing, cloudpickle.CloudPickler):
-        def __init__(self, file, buffers):
-            super().__init__(file, protocol=5, buffer_callback=buffers.append)
+        def __init__(self, file, take_buffer):
+            super().__init__(file, protocol=5, buffer_callback=take_buffer)
             self.globals_ref[id(namespace)] = namespace  # functions of cells find the session's names again
             self.begin(namespace, unshared, files, held)
 
@@ -164,8 +178,8 @@ def pickler_of(namespace, files, held):
 
 def _plain_pickler_of(namespace, unshared, files, held):
     class Pickler(_Sharing, pickle.Pickler):
-        def __init__(self, file, buffers):
-            super().__init__(file, protocol=5, buffer_callback=buffers.append)
+        def __init__(self, file, take_buffer):
+            super().__init__(file, protocol=5, buffer_callback=take_buffer)
             self.begin(namespace, unshared, files, held)
 
         def reducer_override(self, value):
@@ -356,3 +370,12 @@ def reason_of(failure):
     except BaseException:  # of the user's
         text = type(failure).__name__
     return text[:REASON_CHARACTERS_MAX]
+
+
+def failure_of(action, *arguments):
+    """Why it failed, or None. It runs what the user's classes and modules have."""
+    try:
+        action(*arguments)
+    except BaseException as failure:
+        return reason_of(failure)
+    return None

@@ -1,15 +1,10 @@
-"""What is around the values of a session: directory, search path, environment, random states, options of libraries."""
+"""What is around the values of a session: directory, search path, environment, locale, random states, options of libraries."""
 
+import _locale
 import importlib
-import opcode
 import os
 import site
 import sys
-import types
-
-_STORE_GLOBAL = opcode.opmap["STORE_GLOBAL"]
-_OWN_THREADS = ("IPython", "tqdm")  # their modules start some that no code of the user waits for
-_PLAIN = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
 
 
 class _Piece:
@@ -28,7 +23,7 @@ def _pandas_options(pandas, prefix="", group=None):
         value = getattr(group, name)
         if hasattr(value, "prefix"):
             found.update(_pandas_options(pandas, f"{prefix}{name}.", value))
-        elif isinstance(value, _PLAIN[:6]):
+        else:
             found[prefix + name] = value
     return found
 
@@ -70,35 +65,56 @@ _PIECES = (
 class Surroundings:
     """`context` is the contextvars.Context of all cells."""
 
-    def __init__(self, context):
+    def __init__(self, context, is_library):
         self._context = context
+        self._is_library = is_library
         self._environment = dict(os.environ)  # as the host gave it
         self._path = list(sys.path)
         self._directory = _directory()
+        self._umask = _umask()
+        self._locale = _locale.setlocale(_locale.LC_ALL)
         self._recursion = sys.getrecursionlimit()
-        self._taken_before = {}
+        self._pieces, self._found, self._lost = {}, {}, []
 
     def before_fork(self):
-        """A child begins another sequence of random numbers, and has other settings while it writes."""
+        """A child begins another sequence of random numbers, and has other settings and modules while it writes."""
         self._recursion = sys.getrecursionlimit()
-        self._taken_before = {}
-        for piece in _PIECES:
-            if piece.module in ("random", "warnings") and piece.module in sys.modules:
-                self._take(piece, self._taken_before)
+        self._pieces = {piece: sys.modules[piece.module] for piece in _PIECES if self._is_there(piece.module)}
+        self._found, self._lost = {}, []
+        for piece in self._pieces:
+            if piece.module in ("random", "warnings"):
+                self._find(piece)
+
+    def _is_there(self, name):
+        """And is not the user's own module of that name."""
+        module = sys.modules.get(name)
+        file = getattr(module, "__file__", None)
+        return module is not None and (not isinstance(file, str) or self._is_library(file))
+
+    def _find(self, piece):
+        try:
+            self._found[piece] = piece.take(self._pieces[piece])
+        except Exception as failure:  # the library has it otherwise, or the user's code has changed it
+            self._lose(piece, failure)
+
+    def _lose(self, piece, failure):
+        self._lost.append(f"the settings of {piece.module} ({type(failure).__name__})")
 
     def taken(self):
-        """In the child: what JSON can say, and a pickle of each other piece, by its module."""
+        """In the child: what JSON can say."""
         environment = {name: value for name, value in os.environ.items() if self._environment.get(name) != value}
         gone = [name for name in self._environment if name not in os.environ]
         before, after = self._path_of_user()
-        said = {"directory": _directory(), "path_before": before, "path_after": after,
+        umask, locale = _umask(), _locale.setlocale(_locale.LC_ALL)
+        return {"directory": _directory(), "path_before": before, "path_after": after,
                 "environment": {_text(name): _text(value) for name, value in environment.items()},
-                "unset": list(map(_text, gone)), "recursion": self._recursion}
-        return said, self._context.run(self._pieces)
+                "unset": list(map(_text, gone)), "recursion": self._recursion,
+                "umask": None if umask == self._umask else umask, "locale": "" if locale == self._locale else locale}
 
     def has_changed(self, said):
         """Whether the user's code has set any of what was said."""
-        return bool(said["directory"] != self._directory or said["path_before"] or said["path_after"] or said["environment"] or said["unset"])
+        changes = ("path_before", "path_after", "environment", "unset", "locale")
+        return said["directory"] != self._directory or said["umask"] is not None or any(said[name] for name in changes)
 
     def _path_of_user(self):
         """What it has before, and behind, all that this Python began with: another one may have its packages elsewhere."""
@@ -106,19 +122,21 @@ class Surroundings:
         first = max((place for place in range(len(path)) if path[place:place + 2] == self._path[:2]), default=0)
         return path[:first], [entry for entry in path[first:] if entry not in self._path]
 
-    def _pieces(self):
-        pieces = dict(self._taken_before)
-        for piece in _PIECES:
-            if piece.module not in pieces and piece.module in sys.modules:
-                self._take(piece, pieces)
-        return pieces
+    def pieces(self, pickled):
+        """In the child: a pickle of each other piece, by its module, and in words those that have none."""
+        return self._context.run(self._take_pieces, pickled)
 
-    def _take(self, piece, pieces):
-        import pickle
-        try:
-            pieces[piece.module] = pickle.dumps(piece.take(sys.modules[piece.module]), protocol=5)
-        except Exception:  # of a library that has it otherwise, or of the user's that stands in its place
-            pass
+    def _take_pieces(self, pickled):
+        for piece in self._pieces:
+            if piece.module not in ("random", "warnings"):
+                self._find(piece)
+        taken = {}
+        for piece, value in self._found.items():
+            try:
+                taken[piece.module] = pickled(value)
+            except BaseException as failure:  # a filter of warnings has a class, which may be the user's
+                self._lose(piece, failure)
+        return taken, self._lost
 
     def put_back(self, said):
         """What of it is not as it was, in words."""
@@ -134,66 +152,30 @@ class Surroundings:
         for name in said["unset"]:
             os.environ.pop(_name(name), None)
         sys.setrecursionlimit(max(said["recursion"], sys.getrecursionlimit()))
+        if said["umask"] is not None:
+            os.umask(said["umask"])
+        try:
+            if said["locale"]:
+                _locale.setlocale(_locale.LC_ALL, said["locale"])
+        except _locale.Error:
+            missing.append(f"the locale {said['locale']} is not there")
         return missing
 
-    def put_back_pieces(self, pieces):
+    def put_back_pieces(self, pieces, unpickled):
         """Once the values are there: only what they use has settings. What is not as it was, in words."""
-        return self._context.run(self._put_pieces, pieces)
+        return self._context.run(self._put_pieces, pieces, unpickled)
 
-    def _put_pieces(self, pieces):
-        import pickle
+    def _put_pieces(self, pieces, unpickled):
         missing = []
         for piece in _PIECES:
             package = piece.module.partition(".")[0]
             if piece.module not in pieces or package not in sys.modules and package not in sys.stdlib_module_names:
                 continue  # nothing that came back uses it
             try:
-                piece.put(importlib.import_module(piece.module), pickle.loads(pieces[piece.module]))
-            except Exception:  # of another version
-                missing.append(f"the settings of {piece.module} are its own again")
+                piece.put(importlib.import_module(piece.module), unpickled(pieces[piece.module]))
+            except Exception as failure:  # it is of another version
+                missing.append(f"the settings of {piece.module} are its own again ({type(failure).__name__})")
         return missing
-
-
-def not_in_values(cells, is_library):
-    """What goes with the process and is no value of a name, in words: threads, tasks, what modules of the user's hold."""
-    lost = []
-    threading, asyncio = sys.modules.get("threading"), sys.modules.get("asyncio")
-    threads = [thread.name for thread in threading.enumerate()
-               if thread is not threading.main_thread() and not type(thread).__module__.startswith(_OWN_THREADS)] if threading else []
-    if threads:
-        lost.append(f"{len(threads)} threads that ran ({', '.join(map(str, threads[:3]))})")
-    if asyncio is not None and cells.loop is not None and (tasks := asyncio.all_tasks(cells.loop)):
-        lost.append(f"{len(tasks)} tasks of asyncio that waited")
-    signals = sys.modules.get("signal")
-    if signals is not None and any(getattr(signals.getsignal(number), "__module__", "") == "__main__" for number in signals.valid_signals()):
-        lost.append("handlers of signals")
-    logging = sys.modules.get("logging")
-    if logging is not None and (logging.root.handlers or logging.root.level != logging.WARNING):
-        lost.append("how logging was set up")
-    holding = [name for name, module in list(sys.modules.items()) if name != "__main__" and _holds_something(module, is_library)]
-    if holding:
-        lost.append("what was changed in the modules " + ", ".join(sorted(holding)[:5]))
-    return lost
-
-
-def _holds_something(module, is_library):
-    """Whether a module of the user's has values that its code may have changed since it was imported."""
-    file = getattr(module, "__file__", None)
-    if not isinstance(file, str) or is_library(file) or module.__name__.startswith("hutch"):
-        return False
-    values = [value for name, value in vars(module).items() if not name.startswith("__")]
-    return any(_sets_globals(value, module) if isinstance(value, (type, types.FunctionType)) else not isinstance(value, _PLAIN) and not _is_constant(value)
-               for value in values)
-
-
-def _sets_globals(value, module):
-    """Whether a function, or a method of a class, of the module has a `global` statement."""
-    functions = [value] if isinstance(value, types.FunctionType) else [one for one in vars(value).values() if isinstance(one, types.FunctionType)]
-    return any(_STORE_GLOBAL in function.__code__.co_code[::2] for function in functions if function.__module__ == module.__name__)
-
-
-def _is_constant(value):
-    return isinstance(value, (tuple, frozenset)) and all(isinstance(item, _PLAIN) or _is_constant(item) for item in value)
 
 
 def _directory():
@@ -201,6 +183,12 @@ def _directory():
         return os.getcwd()
     except OSError:
         return ""
+
+
+def _umask():
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _text(name):

@@ -1,0 +1,288 @@
+"""The process that writes a snapshot: a child of a child, for which no code of the user can wait by mistake."""
+
+import _signal as signal
+import gc
+import os
+import select
+import sys
+import warnings
+
+from hutch_runner.descriptors import out_of_the_way
+from hutch_runner.snapshot_pipes import number_of
+
+# User code may put something else in their place.
+_open, _read, _write, _close, _listdir = open, os.read, os.write, os.close, os.listdir
+_fork, _waitpid, _kill, _exit_process = os.fork, os.waitpid, os.kill, os._exit
+
+NAME = "hutch-snapshot"
+FORK_SECONDS = 1  # until a child has forked again, which hooks of user code may keep it from
+PAGE_BYTES = 4096
+OF_THE_INDEX_BYTES = 2 << 20  # and of sources
+VALUE_SECONDS = 10
+DEEP = 5_000
+OF_A_GROUP_BYTES = 250  # in the index, beside the names
+SOURCE_CHARACTERS_MAX = 1 << 20
+
+
+class SnapshotWriter:
+    """`snapshots` are the Snapshots that it is of: they have what is stored."""
+
+    def __init__(self, snapshots):
+        self._snapshots = snapshots
+        self._pid = 0  # by which nobody else knows it
+        self._hears = -1  # what it says of itself: "pid NUMBER" and, at its end, "end WHY NOT", each with a newline
+        self._said = b""
+
+    # In the interpreter
+
+    def start(self, wish):
+        """False where there is no room for it, or no process came to be."""
+        self.end()
+        if not _has_room():
+            return False
+        self._snapshots.surroundings.before_fork()
+        self._snapshots.unstorable.before_fork()
+        with _Undisturbed():
+            return self._begin(wish)
+
+    def _begin(self, wish):
+        hears, tells = os.pipe()
+        try:
+            child = _fork_quietly()
+            if child == 0:
+                self._be_between(wish, tells)
+        finally:
+            _close(tells)
+            self._hears = out_of_the_way(hears)
+        while self._line(b"pid ") is None and self._hear(FORK_SECONDS):
+            pass
+        try:
+            if not self._said:
+                _kill(child, 9)
+            _waitpid(child, 0)
+        except OSError:
+            pass  # somebody waits for all of them
+        self._pid = number_of(self._line(b"pid ") or b"")
+        return self._pid > 0
+
+    def failure(self):
+        """None: it goes on; else why it has written nothing, "" where it has."""
+        while self._hears >= 0 and self._hear(0):
+            pass
+        reason = self._line(b"end ")
+        if reason is not None:
+            return reason.decode("utf-8", "replace")
+        return None if self._hears >= 0 else "its process has ended"
+
+    def end(self):
+        """One that has never come to its end, as it waits for a lock of a thread that it does not have."""
+        try:
+            with _open(f"/proc/{self._pid}/comm") as file:
+                if file.read() == NAME + "\n":
+                    _kill(self._pid, 9)
+        except OSError:
+            pass  # it has ended
+        self._stop_hearing()
+        self._pid, self._said = 0, b""
+
+    def _hear(self, seconds):
+        """Whether there was something."""
+        waits = select.poll()
+        waits.register(self._hears, select.POLLIN)
+        if not waits.poll(seconds * 1000):
+            return False
+        try:
+            said = _read(self._hears, 4096)
+        except OSError:
+            said = b""  # the code has closed it
+        self._said += said
+        if not said:
+            self._stop_hearing()
+        return bool(said)
+
+    def _stop_hearing(self):
+        try:
+            if self._hears >= 0:
+                _close(self._hears)
+        except OSError:
+            pass  # the code has done it
+        self._hears = -1
+
+    def _line(self, head):
+        return next((line[len(head):] for line in self._said.split(b"\n")[:-1] if line.startswith(head)), None)
+
+    # In the child, and in its child
+
+    def _be_between(self, wish, tells):
+        try:
+            writer = _fork_quietly()
+            if writer == 0:
+                self._be_writer(wish, tells)
+            else:
+                _write(tells, b"pid %d\n" % writer)
+        finally:
+            _exit_process(0)
+
+    def _be_writer(self, wish, tells):
+        sys.setrecursionlimit(min(sys.getrecursionlimit(), DEEP))  # beyond, the stack of C code ends before Python's
+        _name_process()
+        _be_quiet_and_first_for_memory()
+        from hutch_runner import snapshot_values
+
+        pipes, reason = self._snapshots.pipes, ""
+        try:
+            lost = self._snapshots.unstorable.in_words()
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            files = snapshot_values.open_files(self._snapshots.namespace)
+            _close_all_but(pipes.takes, tells)  # a pipe that the parent closes is to be closed
+            pipes.say(b"B", b"%d" % wish.number)
+            self._write_all(wish, lost, files)
+        except BaseException as failure:
+            reason = snapshot_values.reason_of(failure) or "it failed"
+            pipes.tell(b"X", b"%d" % wish.number)
+        _write(tells, b"end %s\n" % reason.encode("utf-8", "replace"))
+
+    def _write_all(self, wish, lost, files):
+        from hutch_runner import snapshot_file, snapshot_values
+
+        of = self._snapshots
+        pipes, surroundings = of.pipes, of.surroundings
+        writer = snapshot_file.Writer(pipes.send)
+        values = snapshot_values.Values(of.namespace, files, of.is_library, _within_time)
+        groups, not_kept = values.groups(), values.not_kept
+        groups += [group for group in of.unread if not any(name in of.namespace for name in group.names)]
+        groups = self._fitting(groups, not_kept, wish.bytes_max)
+        lost += [f"that {' and '.join(names[:3])} had something in common" for names in values.cut]
+        said = surroundings.taken()
+        pieces, lost_pieces = surroundings.pieces(values.pickled_setting)
+        lost += lost_pieces
+        is_nothing = not (not_kept or lost or surroundings.has_changed(said)) and all(group.rank == 0 for group in groups)
+        if is_nothing:  # modules are no state that is worth a file; but nobody is to find them gone after a pause
+            pipes.say(b"X", b"%d" % wish.number) if groups and wish.number else pipes.say(b"N")
+            return
+        places = [group.put(writer) for group in sorted(groups, key=lambda group: group.rank)]
+        index = {"python": sys.version.split()[0], "groups": places, "not_kept": not_kept, "lost": lost, "run_id": of.run_id,
+                 "cells": _cells_kept(of.cells),
+                 "around": {"said": said, "pieces": {module: writer.add(piece) for module, piece in pieces.items()}}}
+        writer.end(index)
+        unsure = self._unsure(groups, pieces.values()) if wish.number else 0
+        pipes.say(b"E", b"%d %d" % (writer.bytes, len(not_kept) + len(lost) + unsure))
+
+    def _unsure(self, groups, pieces):
+        """How many cannot be read: only what comes back may end the process that has it."""
+        from hutch_runner.snapshot_values import failure_of, read_back, unpickled
+
+        namespace = self._snapshots.namespace
+        of_groups = [failure_of(_within_time, lambda: read_back(group, namespace)) for group in groups]
+        of_pieces = [failure_of(_within_time, lambda: unpickled(piece, namespace)) for piece in pieces]
+        return sum(failure is not None for failure in of_groups + of_pieces)
+
+    def _fitting(self, groups, not_kept, bytes_max):
+        """The small ones first, as many as there is room for; the others are named."""
+        from hutch_runner.snapshot_values import type_name
+
+        room, fitting = bytes_max - OF_THE_INDEX_BYTES, []
+        for group in sorted(groups, key=lambda group: group.size()):
+            room -= group.size() + len(group.buffers) * PAGE_BYTES + OF_A_GROUP_BYTES + sum(map(len, group.names)) * 4
+            if room >= 0:
+                fitting.append(group)
+                continue
+            why = f"{group.size() >> 20} MB, of {bytes_max >> 20} that are stored in all"
+            not_kept.update((name, (type_name(self._snapshots.namespace.get(name)), why)) for name in group.names)
+        return fitting
+
+
+def _cells_kept(cells):
+    kept, room = {}, SOURCE_CHARACTERS_MAX
+    for name, (source, _flags) in reversed(list(cells.sources.items())):
+        room -= len(source)
+        if room < 0:
+            break
+        kept[name] = source
+    return {"count": cells.count, "futures": cells.futures, "sources": dict(reversed(kept.items()))}
+
+
+def _within_time(action):
+    from hutch_runner.snapshot_values import OutOfTime
+
+    def out_of_time(_number, _frame):
+        raise OutOfTime(f"it took longer than {VALUE_SECONDS} s to store")
+
+    signal.signal(signal.SIGALRM, out_of_time)
+    signal.setitimer(signal.ITIMER_REAL, VALUE_SECONDS, 1)
+    try:
+        return action()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+class _Undisturbed:
+    """No garbage is collected, which a child would collect again, and the end of ours is no SIGCHLD of the user's."""
+
+    def __enter__(self):
+        self._collects = gc.isenabled()
+        gc.disable()
+        self._hears = callable(signal.getsignal(signal.SIGCHLD))
+        if self._hears:
+            self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+
+    def __exit__(self, *_failure):
+        if self._collects:
+            gc.enable()
+        if not self._hears:
+            return
+        signal.sigtimedwait({signal.SIGCHLD}, 0)
+        try:  # one of the user's that has ended meanwhile is to be told
+            if os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                _kill(os.getpid(), signal.SIGCHLD)
+        except ChildProcessError:
+            pass
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+
+
+def _fork_quietly():
+    """Threads of the user's are no reason to warn of: the child runs little, and is waited for by nobody."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _fork()
+
+
+def _close_all_but(*kept):
+    for name in _listdir("/proc/self/fd"):
+        if int(name) > 2 and int(name) not in kept:
+            try:
+                _close(int(name))
+            except OSError:
+                pass  # the list itself
+
+
+def _name_process():
+    """So that it is not taken for a process that the user's code has left running (kOwnSnapshot)."""
+    try:
+        with _open("/proc/self/comm", "w") as file:
+            file.write(NAME)
+    except OSError:
+        pass  # no more descriptors: then it is told of
+
+
+def _has_room():
+    """Whether half of this process's memory is free: a copy of it takes what it writes to, and some of it anew."""
+    try:
+        with _open("/proc/self/statm") as file:
+            mine = int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+        with _open("/proc/meminfo") as file:
+            free = next(int(line.split()[1]) for line in file if line.startswith("MemAvailable:")) * 1024
+    except (OSError, ValueError, StopIteration):
+        return True
+    return free > mine // 2
+
+
+def _be_quiet_and_first_for_memory():
+    nothing = os.open("/dev/null", os.O_RDWR)
+    for fd in (1, 2):
+        os.dup2(nothing, fd)
+    try:
+        with _open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+    except OSError:
+        pass  # then the kernel chooses as it likes

@@ -1,0 +1,141 @@
+"""What goes with the process and is neither a value of a name nor a setting that is kept, in words for a note.
+
+Threads and descriptors are looked for before the fork, since a child has other ones; all else is looked for in the child.
+"""
+
+import io
+import opcode
+import os
+import stat
+import sys
+import types
+
+from hutch_runner.snapshot_pipes import FILE_FD
+
+_STORE_GLOBAL = opcode.opmap["STORE_GLOBAL"]
+_OWN_THREADS = ("IPython", "tqdm")  # their modules start some that no code of the user waits for
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
+_OF_THE_SYSTEM = ("/dev/", "/etc/", "/lib", "/opt/", "/proc/", "/run/", "/sys/", "/usr/")
+_TOLD_MAX = 5
+
+_listdir, _readlink, _fstat = os.listdir, os.readlink, os.fstat
+
+
+class Unstorable:
+    def __init__(self, namespace, cells, is_library):
+        self._namespace = namespace
+        self._cells = cells
+        self._is_library = is_library
+        folders = (os.environ.get("HUTCH_STATE_DIR", "/run/hutch/state"), os.environ.get("HUTCH_DATA_DIR", ""))
+        self._not_of_the_user = (*_OF_THE_SYSTEM, *(os.path.join(folder, "") for folder in (*folders, sys.prefix) if folder))
+        self._descriptors_of_the_start = {fd for fd in _listdir("/proc/self/fd") if fd != str(FILE_FD) and os.path.exists(f"/proc/self/fd/{fd}")}
+        self._threads = []
+        self._descriptors = []
+
+    def before_fork(self):
+        threading = sys.modules.get("threading")
+        self._threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()
+                         and not type(thread).__module__.startswith(_OWN_THREADS)] if threading else []
+        self._descriptors = [fd for fd in _listdir("/proc/self/fd") if fd not in self._descriptors_of_the_start]
+
+    def in_words(self):
+        """In the child. A look that fails, as at what the user's code has put in place of a library, is told as well."""
+        from hutch_runner.snapshot_values import reason_of
+
+        words = []
+        for name, look in (("threads", self._threads_in_words), ("tasks of asyncio", self._tasks_in_words), ("handlers of signals", _handlers_in_words),
+                           ("logging", _logging_in_words), ("descriptors", self._descriptors_in_words), ("modules", self._modules_in_words),
+                           ("libraries", self._libraries_in_words)):
+            try:
+                words += look()
+            except Exception as failure:
+                words.append(f"perhaps {name} ({reason_of(failure)})")
+        return words
+
+    def _threads_in_words(self):
+        names = ", ".join(str(thread.name) for thread in self._threads[:3])
+        return [f"{len(self._threads)} threads that ran ({names})"] if self._threads else []
+
+    def _tasks_in_words(self):
+        asyncio = sys.modules.get("asyncio")
+        tasks = asyncio.all_tasks(self._cells.loop) if asyncio is not None and self._cells.loop is not None else ()
+        return [f"{len(tasks)} tasks of asyncio that waited"] if tasks else []
+
+    def _descriptors_in_words(self):
+        """Of the user's files, and of pipes whose number a name has: libraries have pipes too."""
+        numbers = {number for value in self._namespace.values() for number in (value if type(value) is tuple else (value,)) if type(number) is int}
+        of_files = {str(_number_of(value)) for value in self._namespace.values() if isinstance(value, io.IOBase)}
+        paths = []
+        for fd in self._descriptors:
+            try:
+                path, mode = _readlink(f"/proc/self/fd/{fd}"), _fstat(int(fd)).st_mode
+            except OSError:
+                continue  # it was that of the list
+            is_file = (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) and not path.startswith(self._not_of_the_user) and not self._is_library(path)
+            if fd not in of_files and (is_file or stat.S_ISFIFO(mode) and int(fd) in numbers):
+                paths.append(f"{fd}: {os.path.basename(path)}")
+        return [f"{len(paths)} open descriptors ({', '.join(paths[:3])})"] if paths else []
+
+    def _modules_in_words(self):
+        holding = [name for name, module in list(sys.modules.items()) if name != "__main__" and _holds_something(module, self._is_library)]
+        return ["what was changed in the modules " + ", ".join(sorted(holding)[:_TOLD_MAX])] if holding else []
+
+    def _libraries_in_words(self):
+        """Functions and classes of cells that stand in a library, or in a class of one: patches."""
+        found = []
+        for module_name, module in list(sys.modules.items()):
+            if not isinstance(module, types.ModuleType) or vars(module) is self._namespace or not self._is_of_library(module):
+                continue
+            for name, value in list(vars(module).items()):
+                if self._is_of_cells(value) and not name.startswith("_"):
+                    found.append(f"{module_name}.{name}")
+                elif type(value) is type and value.__module__ == module_name:
+                    found += [f"{module_name}.{name}.{inner}" for inner, one in vars(value).items() if self._is_of_cells(one)]
+        return ["what was put into " + ", ".join(sorted(found)[:_TOLD_MAX])] if found else []
+
+    def _is_of_library(self, module):
+        file = vars(module).get("__file__")
+        return not isinstance(file, str) or self._is_library(file)
+
+    def _is_of_cells(self, value):
+        kind = type(value)
+        return kind is types.FunctionType and value.__globals__ is self._namespace or kind is type and value.__module__ == "__main__"
+
+
+def _number_of(file):
+    try:
+        return file.fileno()
+    except (OSError, ValueError):
+        return -1  # it is closed, or none of the system's
+
+
+def _handlers_in_words():
+    signals = sys.modules.get("signal")
+    is_of_cells = signals is not None and any(
+        getattr(signals.getsignal(number), "__module__", "") == "__main__" for number in signals.valid_signals())
+    return ["handlers of signals"] if is_of_cells else []
+
+
+def _logging_in_words():
+    logging = sys.modules.get("logging")
+    return ["how logging was set up"] if logging is not None and (logging.root.handlers or logging.root.level != logging.WARNING) else []
+
+
+def _holds_something(module, is_library):
+    """Whether a module of the user's has values that its code may have changed since it was imported."""
+    file = getattr(module, "__file__", None)
+    if not isinstance(file, str) or is_library(file) or module.__name__.startswith("hutch"):
+        return False
+    values = [value for name, value in vars(module).items() if not name.startswith("__")]
+    return any(_sets_globals(value, module) if isinstance(value, (type, types.FunctionType)) else not isinstance(value, _PLAIN) and not _is_constant(value)
+               for value in values)
+
+
+def _sets_globals(value, module):
+    """Whether a function, or a method of a class, of the module has a `global` statement."""
+    functions = [value] if isinstance(value, types.FunctionType) else [one for one in vars(value).values() if isinstance(one, types.FunctionType)]
+    return any(_STORE_GLOBAL in function.__code__.co_code[::2] for function in functions if function.__module__ == module.__name__)
+
+
+def _is_constant(value):
+    return isinstance(value, (tuple, frozenset)) and all(isinstance(item, _PLAIN) or _is_constant(item) for item in value)

@@ -1,0 +1,192 @@
+"""What of a Python comes back from its snapshot: kept equal, or named. One table for all kinds of objects."""
+
+import re
+
+import pytest
+
+from conftest import starter
+from woken import WokenPython, named
+
+pytestmark = pytest.mark.plain_start
+
+# name: code that makes `it`, an expression that is true of what came back
+KEPT = {
+    "int": ("it = 2 ** 200", "it == 2 ** 200"),
+    "float": ("it = float('-inf')", "it == float('-inf')"),
+    "complex": ("it = 1 + 2j", "it == 1 + 2j"),
+    "bool": ("it = True", "it is True"),
+    "none": ("it = None", "it is None"),
+    "str": ("it = 'gr\u00fc\u00df \U0001F600'", "it == 'gr\u00fc\u00df \U0001F600'"),
+    "big_str": ("it = 'x' * 3_000_000", "len(it) == 3_000_000"),
+    "surrogate": ("it = '\\udc80'", "it == '\\udc80'"),
+    "bytes": ("it = bytes(range(256))", "it == bytes(range(256))"),
+    "bytearray": ("it = bytearray(b'abc')", "it.append(1) is None and it == b'abc\\x01'"),
+    "list": ("it = [1, [2, 3]]", "it == [1, [2, 3]]"),
+    "tuple": ("it = (1, (2,))", "it == (1, (2,))"),
+    "dict": ("it = {'b': 1, 'a': 2}", "list(it) == ['b', 'a']"),
+    "set": ("it = {1, 2}", "it == {1, 2}"),
+    "frozenset": ("it = frozenset({1})", "it == frozenset({1})"),
+    "range": ("it = range(3, 9, 2)", "it == range(3, 9, 2)"),
+    "slice": ("it = slice(1, 2)", "it == slice(1, 2)"),
+    "ellipsis": ("it = ...", "it is ..."),
+    "list_iterator": ("it = iter([1, 2, 3]); next(it)", "list(it) == [2, 3]"),
+    "range_iterator": ("it = iter(range(3)); next(it)", "list(it) == [1, 2]"),
+    "dict_items": ("it = list({'a': 1}.items())", "it == [('a', 1)]"),
+    "enumerate": ("it = enumerate('ab'); next(it)", "list(it) == [(1, 'b')]"),
+    "zip": ("it = zip([1], [2])", "list(it) == [(1, 2)]"),
+    "map": ("it = map(str, [1])", "list(it) == ['1']"),
+    "reversed": ("it = reversed([1, 2])", "list(it) == [2, 1]"),
+    "count": ("import itertools\nit = itertools.count(5); next(it)", "next(it) == 6"),
+    "exception": ("it = ValueError('why', 3)", "type(it) is ValueError and it.args == ('why', 3)"),
+    "type": ("it = dict[str, int]", "it == dict[str, int]"),
+    "builtin": ("it = len", "it is len"),
+    "method": ("it = [3].append", "it(4) is None and it.__self__ == [3, 4]"),
+    "module": ("import json as it", "it.dumps([]) == '[]'"),
+    "submodule": ("import os.path as it", "it.join('a', 'b') == 'a/b'"),
+    "decimal": ("import decimal\nit = decimal.Decimal('1.10')", "str(it) == '1.10'"),
+    "fraction": ("import fractions\nit = fractions.Fraction(1, 3)", "it * 3 == 1"),
+    "datetime": ("import datetime\nit = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)", "it.isoformat() == '2026-01-02T00:00:00+00:00'"),
+    "zone": ("import zoneinfo\nit = zoneinfo.ZoneInfo('Europe/Paris')", "it.key == 'Europe/Paris'"),
+    "path": ("import pathlib\nit = pathlib.Path('a') / 'b'", "str(it) == 'a/b'"),
+    "uuid": ("import uuid\nit = uuid.UUID(int=5)", "it.int == 5"),
+    "pattern": ("import re\nit = re.compile('a+')", "it.match('aaa').end() == 3"),
+    "counter": ("import collections\nit = collections.Counter('aab')", "it['a'] == 2"),
+    "defaultdict": ("import collections\nit = collections.defaultdict(list)", "it['x'] == []"),
+    "deque": ("import collections\nit = collections.deque([1, 2], maxlen=2)", "it.append(3) is None and list(it) == [2, 3]"),
+    "namespace": ("import types\nit = types.SimpleNamespace(a=1)", "it.a == 1"),
+    "partial": ("import functools\nit = functools.partial(int, base=2)", "it('101') == 5"),
+    "array": ("import array\nit = array.array('d', [1.5])", "it[0] == 1.5"),
+    "text_buffer": ("import io\nit = io.StringIO('abc'); it.read(1)", "it.read() == 'bc'"),
+    "random": ("import random\nit = random.Random(3); it.random()\nwanted_random = it.getstate()", "it.getstate() == wanted_random"),
+    "shared": ("inner = [1]\nit = {'a': inner, 'b': inner}", "it['a'] is it['b'] and it['a'] is inner"),
+    "cycle": ("it = []; it.append({'me': it})", "it[0]['me'] is it"),
+    "read_file": ("open('lines.txt', 'w').writelines(f'{n}\\n' for n in range(5000))\nit = open('lines.txt'); it.readline(); it.readline()", "it.readline() == '2\\n' and len(it.readlines()) == 4997"),
+    "read_bytes": ("it = open('lines.txt', 'rb'); it.read(3)", "it.read(3) == b'\\n2\\n'"),
+    "closed_file": ("with open('lines.txt') as it: pass", "it.closed"),
+    "standard_stream": ("import sys\nit = sys.stdout", "it is __import__('sys').stdout"),
+    "of_random": ("from random import randint as it, seed as seed_of_random", "(seed_of_random(1), it(1, 10**9))[1] == (__import__('random').seed(1), __import__('random').randint(1, 10**9))[1]"),
+    "environment": ("from os import environ as it", "it is __import__('os').environ"),
+    "big_list": ("it = [str(n) for n in range(100_000)]", "len(it) == 100_000 and it[-1] == '99999'"),
+}
+DEFINED = {
+    "function": ("def it(a, *, b=2): return a + b + offset\noffset = 10", "it(1) == 13"),
+    "function_sees_names": ("base = 1\ndef it(): return base", "globals().__setitem__('base', 5) is None and it() == 5"),
+    "recursive": ("def it(n): return 1 if n < 2 else n * it(n - 1)", "it(5) == 120"),
+    "lambda": ("it = lambda n: n * 2", "it(4) == 8"),
+    "closure": ("def make():\n    kept = []\n    def add(n): kept.append(n); return kept\n    return add\nit = make(); it(1)", "it(2) == [1, 2]"),
+    "decorator": ("import functools\ndef twice(f):\n    @functools.wraps(f)\n    def inner(n): return f(f(n))\n    return inner\n@twice\ndef it(n): return n + 1", "it(1) == 3 and it.__name__ == 'it'"),
+    "cache": ("import functools\n@functools.cache\ndef it(n): return n + 1\nit(1)", "it(1) == 2"),
+    "generator_function": ("def it():\n    yield from range(3)", "list(it()) == [0, 1, 2]"),
+    "coroutine_function": ("async def it(): return 7", "await it() == 7"),
+    "class": ("class it:\n    shared = []\n    def __init__(self): self.n = 1\n    @property\n    def double(self): return self.n * 2\n    @classmethod\n    def make(cls): return cls()\n    @staticmethod\n    def plain(): return 3", "(it().double, it.make().n, it.plain()) == (2, 1, 3)"),
+    "instance": ("class Kind:\n    def __init__(self, n): self.n = n\nit = Kind(4)", "it.n == 4 and type(it) is Kind"),
+    "subclass": ("class Base:\n    def name(self): return 'base'\nclass Sub(Base):\n    def name(self): return super().name() + ' sub'\nit = Sub()", "it.name() == 'base sub' and isinstance(it, Base)"),
+    "slots": ("class Slotted:\n    __slots__ = ('a',)\nit = Slotted(); it.a = 5", "it.a == 5"),
+    "nested": ("class Outer:\n    class Inner:\n        n = 6\nit = Outer.Inner()", "it.n == 6 and type(it) is Outer.Inner"),
+    "dataclass": ("import dataclasses\n@dataclasses.dataclass(order=True)\nclass Row:\n    n: int\n    tags: list = dataclasses.field(default_factory=list)\nit = [Row(2), Row(1)]", "sorted(it)[0].n == 1 and it[0] == Row(2)"),
+    "enum": ("import enum\nclass Colour(enum.Enum):\n    RED = 1\nit = Colour.RED", "it is Colour.RED and Colour(1) is it"),
+    "named_tuple": ("import collections\nPair = collections.namedtuple('Pair', 'a b')\nit = Pair(1, 2)", "it.b == 2 and isinstance(it, Pair)"),
+    "typed_tuple": ("import typing\nclass Typed(typing.NamedTuple):\n    a: int = 3\nit = Typed()", "it.a == 3"),
+    "own_exception": ("class Mine(Exception): pass\nit = Mine('x')", "isinstance(it, Mine) and str(it) == 'x'"),
+    "abstract": ("import abc\nclass Shape(abc.ABC):\n    @abc.abstractmethod\n    def area(self): ...\nclass Square(Shape):\n    def area(self): return 4\nit = Square()", "it.area() == 4 and isinstance(it, Shape)"),
+    "metaclass": ("class Meta(type):\n    def __call__(cls, *a): return super().__call__(*a)\nclass WithMeta(metaclass=Meta): pass\nit = WithMeta()", "type(type(it)) is Meta"),
+    "bound_method": ("class Has:\n    n = 8\n    def get(self): return self.n\nit = Has().get", "it() == 8"),
+    "new_type": ("import typing\nit = typing.NewType('it', int)\ndef takes(u: it): return u\nimport dataclasses\n@dataclasses.dataclass\nclass HasNewType:\n    u: it\nrow_of_new_type = HasNewType(it(3))",
+                 "it(5) == 5 and it.__supertype__ is int and takes(2) == 2 and row_of_new_type.u == 3 and HasNewType(1) == HasNewType(1)"),
+    "param_spec": ("import typing\nit = typing.ParamSpec('it')", "it.__name__ == 'it'"),
+    "type_variable": ("import typing\nit = typing.TypeVar('it')\nclass Holds(typing.Generic[it]): pass", "Holds[int]() is not None"),
+    "shared_closure": ("def make_counter():\n    n = 0\n    def inc():\n        nonlocal n; n += 1; return n\n    def get(): return n\n    return inc, get\nit, get_of_counter = make_counter(); it()",
+                       "(it(), it(), get_of_counter()) == (2, 3, 3)"),
+    "shared_in_class": ("def make_class():\n    n = [0]\n    total = 0\n    class Counts:\n        def add(self):\n            nonlocal total; total += 1; return total\n        def get(self): return total\n    return Counts\nit = make_class(); it().add()",
+                        "(it().add(), it().get()) == (2, 2)"),
+    "recursive_closure": ("def make_fib():\n    def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\n    return fib\nit = make_fib()", "it(10) == 55"),
+    "needs_another": ("needed = [2] * 50000\nclass Needs:\n    def __init__(self, v): self.v = v\n    def __hash__(self): return hash(round(self.v, needed[0]))\n    def __eq__(self, other): return self.v == other.v\nit = {Needs(1.2): 1}", "it[Needs(1.2)] == 1"),
+    "source": ("def it(n):\n    # says why\n    return n", "'# says why' in __import__('inspect').getsource(it)"),
+}
+TABLES = {
+    "array": ("import numpy as np\nit = np.arange(6).reshape(2, 3)", "it.sum() == 15 and it.__setitem__((0, 0), 9) is None and it[0, 0] == 9"),
+    "large_array": ("it = np.ones(2_000_000)\nsame = it", "it is same and it[-1] == 1"),
+    "strings": ("it = np.array(['a', 'bc'])", "it.tolist() == ['a', 'bc']"),
+    "structured": ("it = np.zeros(2, dtype=[('a', 'i4'), ('b', 'f8')])", "it.dtype.names == ('a', 'b')"),
+    "objects": ("it = np.array([{'a': 1}, None], dtype=object)", "it[0] == {'a': 1}"),
+    "times": ("it = np.array(['2026-01-02'], dtype='datetime64[D]')", "str(it[0]) == '2026-01-02'"),
+    "scalar": ("it = np.float32(1.5)", "it == 1.5 and it.dtype == 'float32'"),
+    "dtype": ("it = np.dtype('f4')", "it == np.dtype('f4')"),
+    "generator": ("it = np.random.default_rng(3); it.random()\nwanted_rng = it.bit_generator.state", "it.bit_generator.state == wanted_rng"),
+    "masked": ("it = np.ma.array([1, 2], mask=[0, 1])", "it.sum() == 1"),
+    "frame": ("import pandas as pd\nit = pd.DataFrame({'i': [1, 2], 'f': [1.5, None], 's': ['a', None], 'b': [True, False], 't': pd.to_datetime(['2026-01-01', None]),"
+              " 'z': pd.to_datetime(['2026-01-01', None], utc=True), 'd': pd.to_timedelta(['1h', None]), 'c': pd.Categorical(['x', 'y'])})\nwanted_frame = it.copy()",
+              "it.equals(wanted_frame) and (it.dtypes == wanted_frame.dtypes).all()"),
+    "nullable": ("it = pd.DataFrame({'i': pd.array([1, None], 'Int64'), 'b': pd.array([True, None], 'boolean'), 's': pd.array(['a', None], 'string'), 'f': pd.array([1.5, None], 'Float32')})",
+                 "[str(d) for d in it.dtypes] == ['Int64', 'boolean', 'string', 'Float32'] and it.i.isna().sum() == 1"),
+    "periods": ("it = pd.DataFrame({'p': pd.period_range('2026-01', periods=2, freq='M'), 'v': pd.IntervalIndex.from_breaks([0, 1, 2])})", "str(it.p[0]) == '2026-01' and 0.5 in it.v[0]"),
+    "series": ("it = pd.Series([1, 2], index=['a', 'b'], name='n')", "it['b'] == 2 and it.name == 'n'"),
+    "multi_index": ("it = pd.DataFrame({'v': [1, 2]}, index=pd.MultiIndex.from_tuples([('a', 1), ('b', 2)]))", "it.loc[('b', 2), 'v'] == 2"),
+    "grouped": ("it = pd.DataFrame({'k': ['a', 'a'], 'v': [1, 2]}).groupby('k')", "it.v.sum()['a'] == 3"),
+    "timestamp": ("it = pd.Timestamp('2026-01-02', tz='UTC')", "it.year == 2026 and str(it.tz) == 'UTC'"),
+    "frame_written": ("it = pd.DataFrame({'n': range(1000)})", "it.__setitem__('m', 1) is None and it.m.sum() == 1000"),
+}
+NOT_KEPT = {
+    "written_file": ("it = open('written.txt', 'w')", "an open file: open it again"),
+    "socket": ("import socket\nit = socket.socket()", "socket.socket"),
+    "generator": ("it = (n for n in range(3))", "generator"),
+    "lock": ("import threading\nit = threading.Lock()", "_thread.lock"),
+    "thread": ("import threading\nit = threading.Thread(target=print)", "threading.Thread"),
+    "connection": ("import sqlite3\nit = sqlite3.connect(':memory:')", "sqlite3.Connection"),
+    "process": ("import subprocess\nit = subprocess.Popen(['true']); it.wait()", "subprocess.Popen"),
+    "frame_of_code": ("import sys\nit = sys._getframe()", "frame"),
+    "refuses": ("class Refuses:\n    def __reduce__(self): raise RuntimeError('never')\nit = Refuses()", "Refuses"),
+    "memory_view": ("import mmap\nit = mmap.mmap(-1, 10)", "mmap.mmap"),
+}
+
+
+@pytest.fixture(scope="module")
+def module_start(tmp_path_factory, request):
+    yield from starter(tmp_path_factory.mktemp("snapshots"), request)
+
+
+@pytest.fixture(scope="module")
+def of_plain(module_start, tmp_path_factory):
+    return WokenPython(module_start, tmp_path_factory.mktemp("plain"), KEPT)
+
+
+@pytest.fixture(scope="module")
+def of_extras(module_start, tmp_path_factory):
+    return WokenPython(module_start, tmp_path_factory.mktemp("extras"), {**KEPT, **DEFINED, **TABLES}, extras=True)
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_values_of_the_standard_library_come_back(of_plain, name):
+    looked = of_plain.python.run(named(name, f"bool({KEPT[name][1]})"))
+    assert looked.text == "True", (looked.text, looked.error)
+
+
+KINDS = {**KEPT, **DEFINED, **TABLES}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_values_functions_and_tables_come_back(of_extras, name):
+    looked = of_extras.python.run(named(name, f"bool({KINDS[name][1]})"))
+    assert looked.text == "True", (looked.text, looked.error)
+
+
+def test_the_note_says_how_many_after_which_run(of_extras):
+    assert re.fullmatch(r"a new Python has the \d+ names that there were after run_\d+", of_extras.note), of_extras.note
+
+
+@pytest.mark.parametrize("extras", [False, True])
+@pytest.mark.parametrize("name", NOT_KEPT)
+def test_what_is_not_kept_is_named(start, tmp_path, name, extras):
+    code, kind = NOT_KEPT[name]
+    python = WokenPython(start, tmp_path, {name: (f"{code}\nother = 5", None)}, extras=extras)
+    assert f"it_{name} (" in python.note and kind in python.note, python.note
+    assert python.python.run("other").text == "5"
+
+
+def test_without_cloudpickle_what_cells_define_is_named(start, tmp_path):
+    hidden = "import sys; sys.modules['cloudpickle'] = None\n"
+    python = WokenPython(start, tmp_path, {"f": (hidden + "def it(): return 1\nclass Kind: pass\nkind = Kind(); plain = 3", None)})
+    for name in ("it_f (function", "Kind (type", "kind (Kind"):
+        assert name in python.note, python.note
+    assert "needs cloudpickle" in python.note
+    assert python.python.run("plain").text == "3"
