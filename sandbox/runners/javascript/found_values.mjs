@@ -2,9 +2,11 @@
 
 import nodeModule, { builtinModules, createRequire } from 'node:module';
 import process from 'node:process';
+import { fileURLToPath } from 'node:url';
 import util from 'node:util';
-import { Table } from './snapshot_bytes.mjs';
+import { Table, isObject } from './snapshot_bytes.mjs';
 import { imported, importModule } from './modules.mjs';
+import { maySetVariables } from './module_state.mjs';
 import { isOwn } from './required.mjs';
 import { Error, JSON, Object, Promise, Set, Symbol, Uint8Array, setTimeout } from './intrinsics.mjs';
 
@@ -180,15 +182,16 @@ export class FoundValues {
   holdingModules(sources) {
     const holding = new Set();
     for (const [namespace, { specifier, url }] of imported) {
-      if (url && isOwn(url) && this.holdsSomething(namespace, sources)) holding.add(specifier);
+      if (url && isOwn(url) && this.holdsSomething(namespace, fileURLToPath(url), sources)) holding.add(specifier);
     }
     for (const file of ownKeys(cache)) {
-      if (isOwn(file) && !/\.json$/.test(file) && this.holdsSomething(cache[file].exports, sources)) holding.add(file);
+      if (isOwn(file) && !/\.json$/.test(file) && this.holdsSomething(cache[file].exports, file, sources)) holding.add(file);
     }
     return [...holding];
   }
 
-  holdsSomething(exports, sources) {
+  holdsSomething(exports, file, sources) {
+    if (maySetVariables(file)) return true;
     if (!isObject(exports) || isProxy(exports)) return false;
     const values = ownKeys(exports).map((key) => descriptorOf(exports, key)?.value).filter(isObject);
     if (typeof exports === 'function') values.push(exports);
@@ -209,10 +212,6 @@ function loadedModules() {
 
 function isSame(one, other) {
   return Object.is(one.value, other.value) && one.get === other.get && one.set === other.set;
-}
-
-function isObject(value) {
-  return typeof value === 'object' && value !== null || typeof value === 'function';
 }
 
 // A namespace may have names that are not set yet.

@@ -120,12 +120,16 @@ export class FunctionSources {
     return this.call('Runtime.getProperties', { objectId, ownProperties: true });
   }
 
+  // Throws where V8 does not tell: a function of which nothing is known is not taken for one without a closure.
   call(method, parameters) {
     let found;
+    let problem = { message: 'it does not answer' };
     this.session.post(method, parameters, (error, answer) => {
-      found = error ? {} : answer;
+      problem = error;
+      found = answer;
     });
-    return { result: [], ...found };
+    if (problem) throw new Error(`V8 does not show what is in it: ${problem.message}`);
+    return found;
   }
 
   // The names of an array that are no indices, nor symbols, without a look at those: there may be millions.

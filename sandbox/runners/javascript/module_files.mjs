@@ -119,7 +119,8 @@ function isFollowed(url) {
   return isOwn(url.pathname) && !url.search;
 }
 
-function sourceOf(file) {
+// { code, imports } of a file as it is now.
+export function sourceOf(file) {
   const stamp = stampOf(file);
   if (sources.get(file)?.stamp === stamp) return sources.get(file);
   const code = isTypeScript(file) ? translatedModule(file) : fs.readFileSync(file, 'utf8');

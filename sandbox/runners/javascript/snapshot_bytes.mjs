@@ -25,6 +25,10 @@ export class Malformed extends Error {}
 export class Table extends Map {}
 for (const name of ['get', 'set', 'has', 'delete']) Table.prototype[name] = Map.prototype[name];
 
+export function isObject(value) {
+  return typeof value === 'object' && value !== null || typeof value === 'function';
+}
+
 // An element that an array does not have.
 export const hole = { name: 'hole' };
 

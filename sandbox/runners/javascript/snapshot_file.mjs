@@ -76,7 +76,10 @@ export class Writer {
 
 // { content, index } of an open file; throws Malformed.
 export function readSnapshot(fd) {
-  const content = contentOf(fd);
+  return parseSnapshot(contentOf(fd));
+}
+
+export function parseSnapshot(content) {
   const end = content.length - END_BYTES;
   if (end < MAGIC.length || !content.subarray(-MAGIC.length).equals(MAGIC)) throw new Malformed('it has no end');
   const sum = createHash('sha256').update(content.subarray(0, end + 16)).digest();

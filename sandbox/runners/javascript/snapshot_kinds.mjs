@@ -41,23 +41,9 @@ export const read = {
 const isResizable = got(ArrayBuffer.prototype, 'resizable');
 const maxByteLength = got(ArrayBuffer.prototype, 'maxByteLength');
 const typeOf = got(bytesOf, Symbol.toStringTag);
-const memoryOf = got(bytesOf, 'buffer');
-const offsetOf = got(bytesOf, 'byteOffset');
 export const lengthOf = got(bytesOf, 'length');
-const sizeOf = got(bytesOf, 'byteLength');
-const memoryOfView = got(DataView.prototype, 'buffer');
-const offsetOfView = got(DataView.prototype, 'byteOffset');
-const sizeOfView = got(DataView.prototype, 'byteLength');
-const eachOfMap = called(Map.prototype, 'forEach');
-const eachOfSet = called(Set.prototype, 'forEach');
-const sizeOfMap = got(Map.prototype, 'size');
-const sizeOfSet = got(Set.prototype, 'size');
-const addToMap = called(Map.prototype, 'set');
-const addToSet = called(Set.prototype, 'add');
 const timeOf = called(Date.prototype, 'getTime');
 const sourceOf = got(RegExp.prototype, 'source');
-const hrefOf = got(URL.prototype, 'href');
-const queryOf = called(URLSearchParams.prototype, 'toString');
 const FLAGS = {
   d: 'hasIndices', g: 'global', i: 'ignoreCase', m: 'multiline', s: 'dotAll', u: 'unicode', v: 'unicodeSets',
   y: 'sticky',
@@ -78,37 +64,63 @@ function flagsOf(value) {
   return flags.filter(([, has]) => has(value)).map(([letter]) => letter).join('');
 }
 
+// What has elements that lead to others; an element of a pair comes behind its key.
+function collection(letter, is, Maker, adding, isOfPairs) {
+  const { prototype } = Maker;
+  const [size, each, add] = [got(prototype, 'size'), called(prototype, 'forEach'), called(prototype, adding)];
+  return {
+    letter, is, prototype: () => prototype,
+    write(values, all) {
+      values.bytes.primitive(size(all));
+      each(all, (value, key) => {
+        if (isOfPairs) values.put(key);
+        values.put(value);
+      });
+    },
+    make: () => new Maker(),
+    fill(all, reader) {
+      for (let left = reader.raw(); left > 0; left--) {
+        const first = reader.next();
+        if (isOfPairs) add(all, first, reader.next());
+        else add(all, first);
+      }
+    },
+  };
+}
+
+// What is made of its text, which `text` reads.
+function byText(letter, Maker, text) {
+  const { prototype } = Maker;
+  return {
+    letter, is: (value) => value instanceof Maker && isNodes(text, value), prototype: () => prototype,
+    write(values, value) {
+      values.put(text(value));
+      return (key) => typeof key === 'symbol';
+    },
+    make: (reader) => new Maker(reader.next()),
+  };
+}
+
+// Returns what writes the bytes that a view is on, where in them it begins, and how long it is.
+function viewOf(prototype) {
+  const [memory, offset, size] = ['buffer', 'byteOffset', 'byteLength'].map((name) => got(prototype, name));
+  return (values, view, isBuffer, length = size) => {
+    values.viewOf(memory(view), offset(view), size(view), isBuffer);
+    values.bytes.primitive(offset(view));
+    values.bytes.primitive(length(view));
+  };
+}
+
+const putArray = viewOf(bytesOf);
+const putView = viewOf(DataView.prototype);
 const isIndex = (key) => typeof key === 'string' && /^\d+$/.test(key);
 
 // Each: is(value), the prototype that it has by itself, write(values, value), which returns whether a name comes back
 // by itself, and make(reader), which reads what write() has put, or fill(value, reader), where that leads to other
 // values; and for what comes behind the properties writeEnd() and fillEnd().
 export const KINDS = [
-  {
-    letter: 'M', is: isMap, prototype: () => Map.prototype,
-    write(values, map) {
-      values.bytes.primitive(sizeOfMap(map));
-      eachOfMap(map, (value, key) => {
-        values.put(key);
-        values.put(value);
-      });
-    },
-    make: () => new Map(),
-    fill(map, reader) {
-      for (let left = reader.raw(); left > 0; left--) addToMap(map, reader.next(), reader.next());
-    },
-  },
-  {
-    letter: 'S', is: isSet, prototype: () => Set.prototype,
-    write(values, set) {
-      values.bytes.primitive(sizeOfSet(set));
-      eachOfSet(set, (value) => values.put(value));
-    },
-    make: () => new Set(),
-    fill(set, reader) {
-      for (let left = reader.raw(); left > 0; left--) addToSet(set, reader.next());
-    },
-  },
+  collection('M', isMap, Map, 'set', true),
+  collection('S', isSet, Set, 'add', false),
   {
     letter: 'D', is: isDate, prototype: () => Date.prototype,
     write: (values, date) => void values.bytes.primitive(timeOf(date)),
@@ -151,20 +163,14 @@ export const KINDS = [
     letter: 'T', is: isTypedArray, prototype: (value) => TYPED[typeOf(value)]?.prototype,
     write(values, array) {
       values.bytes.primitive(typeOf(array));
-      values.viewOf(memoryOf(array), offsetOf(array), sizeOf(array), getPrototypeOf(array) === bufferPrototype);
-      values.bytes.primitive(offsetOf(array));
-      values.bytes.primitive(lengthOf(array));
+      putArray(values, array, getPrototypeOf(array) === bufferPrototype, lengthOf);
       return isIndex;
     },
     make: (reader) => new TYPED[reader.raw()](reader.next(), reader.raw(), reader.raw()),
   },
   {
     letter: 'V', is: isDataView, prototype: () => DataView.prototype,
-    write(values, view) {
-      values.viewOf(memoryOfView(view), offsetOfView(view), sizeOfView(view), false);
-      values.bytes.primitive(offsetOfView(view));
-      values.bytes.primitive(sizeOfView(view));
-    },
+    write: (values, view) => void putView(values, view, false),
     make: (reader) => new DataView(reader.next(), reader.raw(), reader.raw()),
   },
   {
@@ -175,23 +181,8 @@ export const KINDS = [
     },
     make: (reader) => Object(reader.next()),
   },
-  {
-    letter: 'U', is: (value) => value instanceof URL && isNodes(hrefOf, value), prototype: () => URL.prototype,
-    write: (values, url) => {
-      values.put(hrefOf(url));
-      return (key) => typeof key === 'symbol';
-    },
-    make: (reader) => new URL(reader.next()),
-  },
-  {
-    letter: 'Q', is: (value) => value instanceof URLSearchParams && isNodes(queryOf, value),
-    prototype: () => URLSearchParams.prototype,
-    write: (values, query) => {
-      values.put(queryOf(query));
-      return (key) => typeof key === 'symbol';
-    },
-    make: (reader) => new URLSearchParams(reader.next()),
-  },
+  byText('U', URL, got(URL.prototype, 'href')),
+  byText('Q', URLSearchParams, called(URLSearchParams.prototype, 'toString')),
   {
     letter: 'A', is: isArgumentsObject, prototype: () => Object.prototype,
     write: () => undefined,

@@ -17,7 +17,7 @@ export const CONTENT_BYTES_MAX = 4096 - HEAD_BYTES; // so much is written whole 
 
 const { writevSync, readSync, fstatSync } = fs; // user code may replace them
 const { from } = Buffer;
-const { now } = performance;
+export const performanceNow = performance.now.bind(performance);
 const napping = new Int32Array(new SharedArrayBuffer(4));
 const clock = process.hrtime.bigint; // CLOCK_MONOTONIC, as the host's
 
@@ -85,8 +85,4 @@ class SnapshotPipes {
       throw failure instanceof Gone ? failure : new Gone(failure.message);
     }
   }
-}
-
-function performanceNow() {
-  return now.call(performance);
 }

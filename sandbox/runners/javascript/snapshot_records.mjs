@@ -3,7 +3,7 @@
 
 import util from 'node:util';
 import { isClass } from './function_sources.mjs';
-import { ByteWriter, Table } from './snapshot_bytes.mjs';
+import { ByteWriter, Table, isObject } from './snapshot_bytes.mjs';
 import { Edges } from './snapshot_edges.mjs';
 import { Math, Uint8Array } from './intrinsics.mjs';
 
@@ -103,7 +103,7 @@ export class Records {
 
   // The small ones first, as many as there is room for.
   fitting(names, notKept) {
-    if (this.bytes.length + this.blobBytes + this.values.length * HEAD_BYTES <= this.room) {
+    if (this.byteCount() <= this.room) {
       return { names, included: this.edges.reached(names.map(({ id }) => id), this.values.length, false) };
     }
     const included = new Uint8Array(this.values.length);
@@ -140,6 +140,11 @@ export class Records {
     return bytes;
   }
 
+  // At most.
+  byteCount() {
+    return this.bytes.length + this.blobBytes + this.values.length * HEAD_BYTES;
+  }
+
   // Calls put(view) for all bytes of a graph.
   writeTo(put, included) {
     const { buffer: all } = this.bytes;
@@ -167,10 +172,6 @@ function putHead(put, head, id, size) {
   head.count(id);
   head.count(size);
   put(head.buffer.subarray(0, head.length));
-}
-
-export function isObject(value) {
-  return typeof value === 'object' && value !== null || typeof value === 'function';
 }
 
 export function nameOf(maker) {

@@ -7,9 +7,9 @@ import { EventEmitter } from 'node:events';
 import fs from 'node:fs';
 import util from 'node:util';
 import { isClass, textOf } from './function_sources.mjs';
-import { ByteWriter, Table, hole } from './snapshot_bytes.mjs';
+import { ByteWriter, Table, hole, isObject } from './snapshot_bytes.mjs';
 import { KINDS, hiddenKind, lengthOf, read } from './snapshot_kinds.mjs';
-import { Records, isObject, kindOf, nameOf, sizeInWords } from './snapshot_records.mjs';
+import { Records, kindOf, nameOf, sizeInWords } from './snapshot_records.mjs';
 import { Array, Buffer, Error, Map, Number, Object, Promise, Set, String, Symbol, Uint8Array } from './intrinsics.mjs';
 
 const LARGE_ARRAY = 1000; // whose names are asked of node's inspector

@@ -1,8 +1,11 @@
 // The surroundings of a session's values: its directory, its environment, and what goes on in its event loop.
 
+import { EventEmitter } from 'node:events';
 import process from 'node:process';
-import { Array, Map, Object, String } from './intrinsics.mjs';
+import { Array, Map, Object, Set, String } from './intrinsics.mjs';
 
+const { apply } = Reflect;
+const { eventNames, rawListeners } = EventEmitter.prototype; // user code may replace them
 const resources = process.getActiveResourcesInfo.bind(process);
 const chdir = process.chdir.bind(process);
 const cwd = process.cwd.bind(process);
@@ -18,11 +21,13 @@ export class Surroundings {
     this.environment = { ...process.env }; // as the host gave it
     this.directory = directoryNow();
     this.resources = undefined;
+    this.listeners = undefined;
   }
 
-  // Before the first run: what is going on now is hutch's own.
+  // Before the first run: what is going on now, and who listens to the process, is hutch's own.
   runBegins() {
     this.resources ??= counted();
+    this.listeners ??= new Set(listened().map(([, listener]) => listener));
   }
 
   // Whether the code has changed any of what is taken.
@@ -59,8 +64,15 @@ export class Surroundings {
       const words = WORDS[name] ?? OTHERS;
       if (more > 0) found.set(words, (found.get(words) ?? 0) + more);
     }
-    return Array.from(found, ([words, count]) => `${count} ${words}`);
+    const events = new Set(listened().filter(([, one]) => !this.listeners?.has(one)).map(([name]) => String(name)));
+    const handlers = events.size > 0 ? [`handlers of the process (${[...events].slice(0, 5).join(', ')})`] : [];
+    return [...Array.from(found, ([words, count]) => `${count} ${words}`), ...handlers];
   }
+}
+
+// [event, listener] of all that listen to the process.
+function listened() {
+  return apply(eventNames, process, []).flatMap((name) => apply(rawListeners, process, [name]).map((one) => [name, one]));
 }
 
 function counted() {
