@@ -60,6 +60,10 @@ FROZEN = {
     "a module of the user's": ("python", "open('counter.py', 'w').write('seen = []')\nimport counter\ncounter.seen.append(1)", "counter.seen", "[1]"),
     "a temporary table": ("sql", "CREATE TEMP TABLE t AS SELECT 7 AS n", "SELECT n FROM t", "7"),
     "a closure of JavaScript": ("javascript", "function make() { let n = 1; return () => n += 1; }\nlet counts = make()", "counts()", "2"),
+    "a module that would be another one": (
+        "javascript", "require('fs').writeFileSync('mod.mjs', 'export class Kind {}');\nimport { Kind } from './mod.mjs'; const x = new Kind();\n"
+        "require('fs').writeFileSync('mod.mjs', 'export class Other {}')", "x instanceof Kind", "true"),
+    "a descriptor": ("python", "import os\nlog = os.open('log', os.O_CREAT | os.O_RDWR); os.write(log, b'x')", "os.lseek(log, 0, os.SEEK_CUR)", "1"),
     "a timer": ("javascript", "let ticks = 0; setInterval(() => { ticks += 1; }, 3_600_000); 5", "ticks", "0"),
 }
 
