@@ -42,9 +42,11 @@ base::Result<int> connection_of(int socket_fd) {
   return failure;
 }
 
-base::Status wait_for_end(BoxConnection& connection) {
-  if (connection.wait_for_end(kPatience)) return base::done();
-  return base::error(Error::Kind::kUnavailable, "the sandbox does not end");
+base::Status wait_for_end(BoxConnection& connection, milliseconds patience = kPatience) {
+  if (connection.wait_for_end(patience)) return base::done();
+  return base::error(Error::Kind::kConflict,
+                     "the session is storing what it knows, which takes a while: try again in a "
+                     "moment");
 }
 
 // A box of another build takes no new run: it would run by rules that are not ours. What it has
@@ -52,11 +54,11 @@ base::Status wait_for_end(BoxConnection& connection) {
 base::Status make_way(BoxConnection connection) {
   const std::size_t active = TRY(ask_status(connection, kPatience)).active.size();
   if (active > 0) {
-    return base::error(Error::Kind::kConflict,
-                       "hutch was replaced by another build while this session had " +
-                           std::to_string(active) +
-                           " runs in progress: wait for them with get_run or end them with "
-                           "cancel_run, then try again; its variables are stored then, as far as they can be");
+    return base::error(
+        Error::Kind::kConflict,
+        "hutch was replaced by another build while this session had " + std::to_string(active) +
+            " runs in progress: wait for them with get_run or end them with "
+            "cancel_run, then try again; its variables are stored then, as far as they can be");
   }
   TRY(connection.call(
       {{"op", "shutdown"}, {"if_idle", true}, {"why", "hutch was replaced by another build"}},
@@ -254,10 +256,10 @@ base::Status ConnectedBox::take_disk_room(std::int64_t bytes) {
   return base::done();
 }
 
-base::Status ConnectedBox::shutdown(const std::string& why) {
+base::Status ConnectedBox::shutdown(const std::string& why, milliseconds patience) {
   BoxConnection connection = TRY(take());
   TRY(connection.call({{"op", "shutdown"}, {"why", why}}, kPatience));
-  return wait_for_end(connection);
+  return wait_for_end(connection, patience);
 }
 
 base::Status ConnectedBox::shutdown_for_good() {

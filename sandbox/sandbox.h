@@ -53,6 +53,8 @@ struct WaitOptions {
 
 class Box {
  public:
+  static constexpr std::chrono::milliseconds kShutdownPatience{30'000};
+
   virtual ~Box() = default;
 
   // Accepting is not starting: runs of one language queue. Submitting a run_id again is harmless.
@@ -110,8 +112,10 @@ class Box {
 
   // Ends every process of the box, once what the session knows is stored where no run is on.
   // Returns when that has happened and all runs are recorded. `why` fits behind "because": the
-  // session's next run is told what has ended.
-  virtual base::Status shutdown(const std::string& why) = 0;
+  // session's next run is told what has ended. kConflict: after `patience` it is still storing, and
+  // goes on.
+  virtual base::Status shutdown(const std::string& why,
+                                std::chrono::milliseconds patience) = 0;
   // Ends the box of a session that is deleted: as shutdown(), but its runs are told that its files
   // are lost, too.
   virtual base::Status shutdown_for_good() = 0;

@@ -98,7 +98,7 @@ base::Result<std::shared_ptr<sandbox::Box>> Boxes::start(const Session& known,
   TRY(ground_.store.sessions.set_status(session.id, SessionStatus::kReady, ""));
   if (TRY(ground_.store.sessions.is_live(session.id))) return box;
   // Deleted meanwhile, by who could not end what was not there yet.
-  (void)box->shutdown("the session was deleted");
+  (void)box->shutdown("the session was deleted", sandbox::Box::kShutdownPatience);
   return deleted();
 }
 

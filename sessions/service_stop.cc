@@ -27,9 +27,10 @@ base::Result<ServiceStop::Report> ServiceStop::end_boxes(std::chrono::seconds pa
     const std::string& id = live[i].id;
     const auto box = ground_.sandbox.look_at(id);
     if (!box.ok() || !box.value()->ends_with_service()) return;
-    const auto ended = std::chrono::steady_clock::now() < deadline
-                           ? box.value()->shutdown(kWhy)
-                           : base::error(Error::Kind::kLimit, "no time was left");
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const auto ended = left.count() > 0 ? box.value()->shutdown(kWhy, left)
+                                        : base::error(Error::Kind::kLimit, "no time was left");
     const std::lock_guard lock(mutex);
     if (ended.ok()) {
       ++report.ended;

@@ -119,7 +119,7 @@ base::Result<SessionState> Sessions::start_new(const Session& session) {
   if (!made.ok()) {
     // Nobody uses it now: no process of it may live on. A later use starts it again.
     if (const auto box = ground_.sandbox.look_at(session.id); box.ok())
-      (void)box.value()->shutdown("it did not start as it should");
+      (void)box.value()->shutdown("it did not start as it should", sandbox::Box::kShutdownPatience);
     if (made.error().kind == Error::Kind::kCapacity) {
       // Its caller has no id of it, and asks for another one later.
       (void)parts_.ends.end(session, made.error().message);

@@ -38,8 +38,6 @@ constexpr seconds kLeftBehindPatience{5};
 constexpr seconds kQuiet{1};
 constexpr seconds kIdleWhereMemoryIsShort{5};
 constexpr std::int64_t kTurns = 4;
-// Less than the patience of a server that has asked for the end.
-constexpr seconds kStoringMost{20};
 
 }  // namespace
 
@@ -322,16 +320,19 @@ void Box::in_use() {
   if (paused() && !paused_on_request_) (void)resume();
 }
 
-// Whoever wants the end waits for it a while: what interpreters know that run nothing is stored
-// first. Runs that are on go on meanwhile.
+// Whatever interpreters know that run nothing is stored first, for as long as something comes of
+// that. Runs that are on go on meanwhile.
 void Box::shut_down(const std::string& why, bool for_good) {
   if (for_good) runs_->files_end_too();
   const bool has_state = stored_state_ && interpreter_record_.is_used();
   if (for_good || !has_state || ended_) return end(Cause::kCancelled, why);
+  if (std::exchange(is_ending_, true)) return;  // it goes on storing
   if (paused() && !std::exchange(is_storing_, false)) (void)freeze(false);
   runs_->close();
-  loop_.after(kStoringMost, [this, why] { end(Cause::kCancelled, why); });
-  runs_->store([this, why](bool) { end(Cause::kCancelled, why); });
+  runs_->store([this, why](bool) {
+    stored_state_->flush();
+    end(Cause::kCancelled, why);
+  });
 }
 
 base::Status Box::resume() {

@@ -119,6 +119,7 @@ class Box {
   bool is_storing_ = false;  // it is paused, and frozen once what it knows is stored
   // When something that a run left behind was last ended for a limit.
   std::optional<std::chrono::steady_clock::time_point> left_behind_ended_;
+  bool is_ending_ = false;  // once what it knows is stored
   bool ended_ = false;
   std::chrono::steady_clock::time_point last_use_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point last_attached_ = std::chrono::steady_clock::now();

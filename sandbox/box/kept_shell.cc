@@ -68,6 +68,12 @@ void KeptShell::store() {
   next_ = 1 - next_;
 }
 
+void KeptShell::flush() const {
+  const auto newest = base::open_file(
+      directory_.get(), kCopies.at(static_cast<std::size_t>(1 - next_)), O_RDONLY | O_NOFOLLOW);
+  if (newest.ok()) (void)::fsync(newest.value().get());
+}
+
 bool KeptShell::is_stored() const { return bash_state_number(root_fd_) == stored_number_; }
 
 }  // namespace sandbox::box

@@ -27,6 +27,8 @@ class KeptShell {
   bool put_back();
   // Copies what a run of bash has left. A state that is too large takes the copy away.
   void store();
+  // Returns when the newest copy is on the disk.
+  void flush() const;
   // Returns whether the copy is what bash has now, as far as it has anything.
   [[nodiscard]] bool is_stored() const;
 

@@ -39,8 +39,10 @@ constexpr std::size_t kBytesInARow = 512 << 10;  // then others have their turn
 constexpr std::size_t kWrittenAtOnce = 256 << 10;
 constexpr int kPipeBytes = 1 << 20;  // as far as the host lets a user have it
 constexpr std::chrono::milliseconds kRestMin{100};
-// A whole memory is written in less, or its disk is too slow for it.
-constexpr std::chrono::seconds kWishMost{60};
+// A wish is given up when nothing comes for so long, or when it takes so long in all: who writes
+// may be hostile, and a slow disk is not.
+constexpr std::chrono::seconds kSilenceMost{60};
+constexpr std::chrono::minutes kWishMost{10};
 constexpr std::int64_t kRoomLookBytes = 16 << 20;
 constexpr int kFloors = 2;  // of free space that snapshots leave
 constexpr std::chrono::milliseconds kWorkMost{60'000};
@@ -239,13 +241,23 @@ std::int64_t KeptState::await(std::int64_t bytes_max, std::function<void(bool wh
   wish_bytes_max_ = bytes_max;
   wisher_ = std::move(then);
   loop_.cancel(rest_end_);
-  loop_.cancel(wish_end_);
-  wish_end_ = loop_.after(kWishMost, [this] {
-    wish_end_ = 0;
-    answer(false);
-  });
+  wish_began_ = Clock::now();
+  wait_on();
   if (!side_->busy()) listen(true);
   return ++last_wish_;
+}
+
+// For the next of what is wished for.
+void KeptState::wait_on() {
+  loop_.cancel(wish_end_);
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(wish_began_ + kWishMost - Clock::now());
+  wish_end_ = loop_.after(
+      std::clamp<std::chrono::milliseconds>(left, std::chrono::milliseconds(0), kSilenceMost),
+      [this] {
+        wish_end_ = 0;
+        answer(false);
+      });
 }
 
 // Not at once: whoever wished may be asking something else at this moment.
@@ -289,7 +301,9 @@ void KeptState::add(std::string_view bytes) {
                     (before / kRoomLookBytes == file_bytes_ / kRoomLookBytes || find_room());
   if (!file_.valid() || !fits) return drop_snapshot();
   unwritten_ += bytes;
-  if (unwritten_.size() >= kWrittenAtOnce && !write_out().ok()) drop_snapshot();
+  if (unwritten_.size() < kWrittenAtOnce) return;
+  if (!write_out().ok()) return drop_snapshot();
+  if (is_wished) wait_on();
 }
 
 base::Status KeptState::write_out() {

@@ -96,6 +96,7 @@ class KeptState {
   void drop_snapshot();
   void commit(std::int64_t bytes, bool is_all);
   void end_snapshot(bool whole);
+  void wait_on();
   void answer(bool whole);
   [[nodiscard]] bool find_room();
   void drop_file();
@@ -135,6 +136,7 @@ class KeptState {
   std::int64_t snapshot_wish_ = 0;  // for which the snapshot is that is on; 0: for none
   std::int64_t wish_bytes_max_ = 0;
   std::function<void(bool whole)> wisher_;  // null: nobody waits
+  Clock::time_point wish_began_;
   EventLoop::TimerId wish_end_ = 0;
   EventLoop::TimerId rest_end_ = 0;
   bool set_aside_ = false;

@@ -1,5 +1,7 @@
 #include "sandbox/box/stored_state.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -39,7 +41,16 @@ std::set<Language> StoredState::put_back() {
   return languages;
 }
 
-void StoredState::rests() { (void)set_rests(directory_.get(), true); }
+void StoredState::rests() {
+  (void)set_rests(directory_.get(), true);
+  flush();
+}
+
+// Snapshots are there already, and the next box does with an older copy where a disk fails.
+void StoredState::flush() {
+  shell_->flush();
+  (void)::fsync(directory_.get());
+}
 
 bool StoredState::take_killed_writer() {
   // JavaScript has no writer beside itself.

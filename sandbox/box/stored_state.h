@@ -32,8 +32,10 @@ class StoredState {
 
   // Whether the box before has ended since all was stored.
   [[nodiscard]] bool has_rested() const { return has_rested_; }
-  // All is stored, and this box ends.
+  // All is stored, and this box ends. Returns when that is on the disk.
   void rests();
+  // Returns when the newest files are on the disk under their names.
+  void flush();
 
   // Something was killed for memory. Returns whether that was the writer of a snapshot, which is
   // nothing of the session's.

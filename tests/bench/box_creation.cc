@@ -127,7 +127,8 @@ double time_box(Sandbox& sandbox, const BoxSpec& spec) {
     return need(sandbox.start(spec, lock));
   }();
   const double took = milliseconds_since(start);
-  if (const auto ended = box->shutdown("the round is over"); !ended.ok()) {
+  if (const auto ended = box->shutdown("the round is over", sandbox::Box::kShutdownPatience);
+      !ended.ok()) {
     std::fprintf(stderr, "box_creation: %s\n", ended.error().message.c_str());
   }
   return took;

@@ -133,7 +133,8 @@ export class FoundValues {
 
   // Node puts some of its globals in place of their getters when they are used.
   isOfNode(key, value) {
-    return isObject(value) && this.lateOf(value, key)?.name === key;
+    const place = isObject(value) ? this.lateOf(value, key) : undefined;
+    return place?.root === 'global' && place.name === key && place.steps.length === 0; // a module may have that name, too
   }
 
   // A global that node loads late is a getter until then, and sets itself: what the user has put there stays.

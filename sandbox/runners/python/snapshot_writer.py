@@ -47,11 +47,13 @@ class SnapshotWriter:
 
     def _begin(self, wish):
         hears, tells = os.pipe()
+        own_name = _change_name(NAME)  # which a child has from its first moment
         try:
             child = _fork_quietly()
             if child == 0:
                 self._be_between(wish, tells)
         finally:
+            _change_name(own_name)
             _close(tells)
             self._hears = out_of_the_way(hears)
         while self._line(b"pid ") is None and self._hear(FORK_SECONDS):
@@ -125,7 +127,6 @@ class SnapshotWriter:
 
     def _be_writer(self, wish, tells):
         sys.setrecursionlimit(min(sys.getrecursionlimit(), DEEP))  # beyond, the stack of C code ends before Python's
-        _name_process()
         _be_quiet_and_first_for_memory()
         from hutch_runner import snapshot_values
 
@@ -256,13 +257,16 @@ def _close_all_but(*kept):
                 pass  # the list itself
 
 
-def _name_process():
-    """So that it is not taken for a process that the user's code has left running (kOwnSnapshot)."""
+def _change_name(name):
+    """The name before. One who writes is known by it, and not taken for a process that the user's code has left running (kOwnSnapshot)."""
     try:
-        with _open("/proc/self/comm", "w") as file:
-            file.write(NAME)
+        with _open("/proc/self/comm", "r+") as file:
+            before = file.readline().rstrip("\n")
+            file.seek(0)
+            file.write(name)
+            return before
     except OSError:
-        pass  # no more descriptors: then it is told of
+        return name  # no more descriptors: then it is told of
 
 
 def _has_room():

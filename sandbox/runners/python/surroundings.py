@@ -5,6 +5,7 @@ import importlib
 import os
 import site
 import sys
+import warnings
 
 
 class _Piece:
@@ -29,9 +30,11 @@ def _pandas_options(pandas, prefix="", group=None):
 
 
 def _set_pandas_options(pandas, values):
-    for name, value in values.items():
-        if pandas.get_option(name) != value:
-            pandas.set_option(name, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of options that are on their way out, which nobody has named here
+        for name, value in values.items():
+            if pandas.get_option(name) != value:
+                pandas.set_option(name, value)
 
 
 def _settings_of_matplotlib(matplotlib):

@@ -18,7 +18,7 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleT
 _OF_THE_SYSTEM = ("/dev/", "/etc/", "/lib", "/opt/", "/proc/", "/run/", "/sys/", "/usr/")
 _TOLD_MAX = 5
 
-_listdir, _readlink, _fstat = os.listdir, os.readlink, os.fstat
+_listdir, _readlink, _fstat, _lexists = os.listdir, os.readlink, os.fstat, os.path.lexists
 
 
 class Unstorable:
@@ -36,7 +36,8 @@ class Unstorable:
         threading = sys.modules.get("threading")
         self._threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()
                          and not type(thread).__module__.startswith(_OWN_THREADS)] if threading else []
-        self._descriptors = [fd for fd in _listdir("/proc/self/fd") if fd not in self._descriptors_of_the_start]
+        # Without that of the list, whose number another may have by the time that they are looked at.
+        self._descriptors = [fd for fd in _listdir("/proc/self/fd") if fd not in self._descriptors_of_the_start and _lexists(f"/proc/self/fd/{fd}")]
 
     def in_words(self):
         """In the child. A look that fails, as at what the user's code has put in place of a library, is told as well."""

@@ -101,6 +101,7 @@ DEFINED = {
     "made_of_text": ("const it = new Function('a', 'return a + 1')", "it(1) === 2"),
     "imports_later": ("const it = async () => (await import('node:os')).EOL", "it().then((eol) => eol === '\\n')"),
     "builtin": ("const it = [Math.max, Array.prototype.slice, console.log, process, globalThis]", "it[0] === Math.max && it[1] === [].slice && it[2] === console.log && it[3] === process && it[4] === globalThis"),
+    "module_named_like_a_global": ("import crypto from 'crypto'", "typeof crypto.createHash === 'function'"),
     "lazy_builtin": ("const it = [fetch, Headers, crypto]", "it[0] === fetch && it[1] === Headers && it[2] === crypto"),
     "module": ("import * as it from 'node:path'", "it.join('a', 'b') === 'a/b'"),
     "default": ("import it, { readFileSync as readOfIt } from 'fs'", "it === require('fs') && readOfIt === it.readFileSync"),

@@ -99,7 +99,7 @@ class FakeBox final : public Box {
     return base::error(base::Error::Kind::kNotFound, "nothing listens here");
   }
   base::Status set_lifetime(std::int64_t, bool) override { return ask("set_lifetime"); }
-  base::Status shutdown(const std::string&) override {
+  base::Status shutdown(const std::string&, std::chrono::milliseconds) override {
     TRY(ask("shutdown"));
     return hooks_.shutdown ? hooks_.shutdown() : base::done();
   }
