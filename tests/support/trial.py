@@ -21,6 +21,7 @@ HELPERS = ("hutch-box", "hutch-init")
 SCRIPT = """#!/bin/sh
 if [ -f {how} ]; then
   read -r options < {how}
+  [ ! -f {how}.once ] || rm {how}
   exec {strace} -D -qq -o {log} $options {real}
 fi
 exec {real}
@@ -59,9 +60,13 @@ class Trial:
     def log_of(self, helper):
         return self.directory / f"{helper}.log"
 
-    def trace(self, helper, options):
-        """From now on the helper starts under strace with these options; None: as it is."""
+    def trace(self, helper, options, once=False):
+        """From now on the helper starts under strace with these options, or only its next process does; None: as it is."""
         self._how(helper).unlink(missing_ok=True)
+        once_file = self._how(helper).with_suffix(".options.once")
+        once_file.unlink(missing_ok=True)
+        if once:
+            once_file.touch()
         self.log_of(helper).unlink(missing_ok=True)
         if options is not None:
             self._how(helper).write_text(options + "\n")
