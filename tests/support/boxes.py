@@ -69,6 +69,15 @@ def is_frozen(box):
     return bool(states) and all(one == "T" for one in states)
 
 
+def has_come_to_rest(state, session):
+    """Whether the session has no box, or one that is frozen."""
+    box = boxes_of(state).get(session)
+    try:
+        return box is None or is_frozen(box)
+    except (OSError, IndexError):  # it ends at this moment
+        return False
+
+
 def until(condition, timeout=60, what="the condition", interval=0.05):
     deadline = time.monotonic() + timeout * PATIENCE
     while not condition():
