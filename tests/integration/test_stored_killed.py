@@ -16,7 +16,7 @@ import pytest
 import other_build
 from boxes import boxes_of, everything_left, until
 from database import check_database, rows
-from hutch_client import Client, ToolError, hutch_binary
+from hutch_client import Client, hutch_binary
 from numbered_state import NumberedState, inside, owners_of
 
 KILLS = int(os.environ.get("HUTCH_STORED_KILLS", "300"))
@@ -36,7 +36,7 @@ class Trials:
 
     def __init__(self, state, name, chance, builds):
         self.state, self.chance, self.builds = state, chance, builds
-        self.killed, self.outcomes = collections.Counter(), collections.Counter()
+        self.killed, self.outcomes, self.now = collections.Counter(), collections.Counter(), None
         self.client = self.new_client()
         self.known = NumberedState(self.client, state, name, PAYLOAD_BYTES)
         self.rest()
@@ -51,7 +51,7 @@ class Trials:
 
     def one(self):
         """Something happens to the session, and meanwhile one of its processes is killed."""
-        phase, victim = self.chance.choice(list(SPANS)), self.chance.choice(VICTIMS)
+        phase, victim = self.now = self.chance.choice(list(SPANS)), self.chance.choice(VICTIMS)
         request = getattr(self, phase)()
         deadline = time.monotonic() + SPANS[phase]
         time.sleep(self.chance.uniform(0, SPANS[phase]) if victim != "writer" else 0)  # the moment of the kill is what is random
@@ -194,8 +194,8 @@ def test_killed_at_random_moments(state, other):
             while killed() < KILLS and not problems:
                 assert time.monotonic() < deadline, "it takes too long"
                 one.one()
-        except (AssertionError, ToolError, OSError, KeyError, ValueError) as problem:
-            problems.append(problem)
+        except Exception as problem:  # a thread must not die in silence
+            problems.append((one.known.session, one.now, one.client.errors[-5:], problem))
 
     threads = [threading.Thread(target=go, args=(one,)) for one in trials]
     for thread in threads:
@@ -206,8 +206,8 @@ def test_killed_at_random_moments(state, other):
     total = sum((one.killed for one in trials), collections.Counter())
     print(killed(), "kills", {" ".join(what): count for what, count in sorted(total.items())})
     print("the state after them:", dict(sum((one.outcomes for one in trials), collections.Counter())), watch.looks, "looks for owners")
-    if problems:
-        raise problems[0]
+    for *where, problem in problems:
+        raise AssertionError(where) from problem
     assert not watch.found, watch.found
     assert watch.looks > KILLS
     assert rows(state, "SELECT count(*) FROM sessions WHERE status = 'error'") == [(0,)]
