@@ -8,7 +8,8 @@ TREE = pathlib.Path(__file__).parents[2]
 
 
 def explains(name):
-    return subprocess.run(["/bin/sh", "-c", '. "$0"; __hutch_explain "$1"', TREE / "sandbox/runners/bash/explain.sh", name],
+    runners = TREE / "sandbox/runners"
+    return subprocess.run(["/bin/sh", "-c", '. "$0"; __hutch_explain "$1" "$2"', runners / "bash/explain.sh", name, runners / "absent_programs.txt"],
                           capture_output=True, text=True, timeout=60)
 
 

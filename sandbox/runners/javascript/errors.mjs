@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import util from 'node:util';
 import { Error, Map, Math, Number, String } from './intrinsics.mjs';
+import { inspected } from './program_failures.mjs';
 
 const TRACEBACK_CHARACTERS_MAX = 60_000;
 const MESSAGE_CHARACTERS_MAX = 4_000;
@@ -21,7 +22,7 @@ export function describeFailure(failure) {
   const isError = util.types.isNativeError(failure) || inheritsFromError(failure);
   let text;
   try {
-    text = isError ? util.inspect(failure) : `Uncaught ${util.inspect(failure)}`;
+    text = isError ? inspected(failure) : `Uncaught ${util.inspect(failure)}`;
   } catch {
     text = 'Uncaught (it cannot be shown: its inspection failed)';
   }

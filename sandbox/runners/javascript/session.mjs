@@ -7,6 +7,7 @@ import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import util from 'node:util';
 import { promiseHooks } from 'node:v8';
+import { noteOfPrograms, watchPrograms } from './absent_programs.mjs';
 import { prepareGlobals } from './declarations.mjs';
 import { chained } from './edits.mjs';
 import { describeFailure, explain, newestCell, read, rememberSource } from './errors.mjs';
@@ -104,6 +105,7 @@ export class Session {
     define('_', { value: undefined, writable: true });
     installKill();
     installQuestions();
+    watchPrograms();
     installStacks();
     process.exit = (code) => {
       const status = statusOf(code);
@@ -229,7 +231,8 @@ export class Session {
     } catch (failure) {
       writeAll(2, describeFailure(failure).traceback);
     }
-    const note = together(together(this.snapshots.takeNote(), run.note), run.remark);
+    const ofPrograms = noteOfPrograms(done.error?.traceback);
+    const note = [this.snapshots.takeNote(), run.note, ofPrograms, run.remark].filter(Boolean).join('; ');
     this.send({ ...done, ...(note && { note }), ...times });
     this.snapshots.runIsOver(run.id);
   }
@@ -388,10 +391,6 @@ export class Session {
     if (stray) return done(1, false, stray);
     return exit(statusOf());
   }
-}
-
-function together(first, second) {
-  return first && second ? `${first}; ${second}` : first || second;
 }
 
 // A name that V8 has of a script of its own, which nothing takes back.

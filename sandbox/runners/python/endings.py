@@ -50,10 +50,11 @@ def reap_children():
 class Notes:
     """What the user should know of what a cell ran, or has left, that does not show otherwise."""
 
-    def __init__(self, cells, packages):
+    def __init__(self, cells, packages, programs):
         self._cells = cells
         self._packages = packages
         self._children = children.Children()
+        self._programs = programs
         self._leftovers = None
 
     def add_to(self, done, first):
@@ -62,8 +63,15 @@ class Notes:
             of_files = imported_files.note_of(tree, self._cells.namespace) if done["ok"] and tree is not None else ""
         except Exception:  # user objects
             of_files = ""
-        notes = [note for note in (first, of_files, self._packages.take_note(), self._of_loop(), self._children.note()) if note]
+        of_programs = self._of_programs(done.get("error", {}).get("traceback", ""))
+        notes = [note for note in (first, of_files, of_programs, self._packages.take_note(), self._of_loop(), self._children.note()) if note]
         return {**done, "note": "; ".join(notes)} if notes else done
+
+    def _of_programs(self, told):
+        try:
+            return self._programs.take_note(told)
+        except OSError:  # nothing can be opened any more, which the run's own failure tells
+            return ""
 
     def _of_loop(self):
         loop = self._cells.loop

@@ -6,7 +6,7 @@ import sys
 from time import time_ns
 
 from hutch_runner import (
-    adapted_libraries, cells, class_sources, data_limit, display, endings, figures, frame_runs, hutch_module, imported_files, installs, late_threads,
+    absent_programs, adapted_libraries, cells, class_sources, data_limit, display, endings, figures, frame_runs, hutch_module, imported_files, installs, late_threads,
     library_charts, notebook, process_mains, script_end, shown, snapshots, standard_modules, tracebacks)
 from hutch_runner.channel import Channel, ChannelClosed
 from hutch_runner.frame_server import FrameServer
@@ -41,7 +41,6 @@ class Session:
         self.shown = shown.Shown(self.send_output, lambda output: self.figures.forget_but(output))
         self.notebook = notebook.Notebook(self.namespace, self.display, self.emit_bundle, self.shown.clear)
         self.cells = cells.Cells(self.namespace, self.interrupts, self.notebook)
-        self.notes = endings.Notes(self.cells, self.packages)
         self.cells.when_compiled = process_mains.ProcessMains(self.cells).renew
         self.figures = figures.Figures(self.shown.add)
         self.frames = FrameServer(self.namespace)
@@ -53,6 +52,7 @@ class Session:
         imported_files.watch(frame_runs.is_library)
         class_sources.watch()
         adapted_libraries.watch()
+        self.notes = endings.Notes(self.cells, self.packages, absent_programs.AbsentPrograms())
         builtins.display = self.display
         builtins.input = refuse_input
 

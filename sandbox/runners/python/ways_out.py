@@ -4,15 +4,13 @@ import os
 import re
 import sys
 
-from hutch_runner import frame_runs, imported_files, installs
+from hutch_runner import absent_programs, frame_runs, imported_files, installs
 from hutch_runner.index_names import index_name_of
 
 _MISSING = re.compile(r"Missing optional dependency '(\w+)'|^(\w+) not found, please install it")
 _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 # Homes on macOS, on Linux but for a session's own, and on Windows.
 _OF_A_MACHINE = re.compile(r"/Users/|/home/(?!user/)[^/]+/|[A-Za-z]:[\\/]|/mnt/c/")
-# What bash says of programs that a session has not.
-_EXPLAINS = "/run/hutch/runners/bash/explain.sh"
 _told_how_to_get = False  # to this interpreter's user, who need not read that with each module
 
 
@@ -139,28 +137,25 @@ def _way_to_show(failure, message):
 
 def _way_to_run(failure, message):
     """What to do about a program that is not there."""
-    name = "ffmpeg" if message == "unknown file extension: .mp4" else _missing_program(failure)
-    if not name:
-        return ""
-    import subprocess
-
-    told = subprocess.run(["/bin/sh", "-c", '. "$0" && __hutch_explain "$1"', _EXPLAINS, name], capture_output=True, text=True, timeout=10)
-    return "(" + told.stdout.strip().removeprefix("hutch: ") + ")\n" if told.returncode == 0 else ""
+    names = ["ffmpeg"] if message == "unknown file extension: .mp4" else _missing_programs(failure)
+    told = next(filter(None, map(absent_programs.explanation_of, names)), "")
+    return f"({told})\n" if told else ""
 
 
-def _missing_program(failure):
-    """The name of one that could not be started, by whatever failure its caller made of that; else nothing."""
+def _missing_programs(failure):
+    """The names of those that could not be started, by whatever failure their caller made of that; or none."""
     subprocess = sys.modules.get("subprocess")
     step, seen = failure if subprocess else None, set()
     while step is not None and id(step) not in seen:
         if isinstance(step, subprocess.CalledProcessError) and step.returncode == 127:
-            words = step.cmd.split() if isinstance(step.cmd, str) else step.cmd
-            return os.path.basename(os.fsdecode(words[0])) if words else ""
+            # A list is a program and what it gets, which may be a script again, of `bash -c`.
+            words = [step.cmd] if isinstance(step.cmd, (str, bytes)) else step.cmd
+            return [os.path.basename(name) for word in words for name in absent_programs.programs_of(os.fsdecode(word))]
         if isinstance(step, FileNotFoundError) and _last_frame_of(step).name == "_execute_child":
-            return os.path.basename(os.fsdecode(step.filename))
+            return [os.path.basename(os.fsdecode(step.filename))]
         seen.add(id(step))
         step = step.__cause__ or step.__context__
-    return ""
+    return []
 
 
 def _last_frame_of(failure):
