@@ -6,6 +6,7 @@ import { Array, Math, Number, Object, Set, String } from './intrinsics.mjs';
 const POINTS_MAX = 50_000; // of a chart: so many go into its file; of a result, the host keeps fewer
 const ELEMENTS_MAX = 10_000;
 const CELLS_MAX = 10_000; // of a heatmap
+const CELLS_SHOWN = 60; // so many are in the text of an answer, mostly; the host samples those of larger ones
 const BINS_MAX = 200;
 const TICKS_MAX = 30;
 const DATE = /^\d{4}-\d\d(-\d\d)?([T ]\d\d:\d\d.*)?$/;
@@ -114,7 +115,20 @@ export function heatmap(x, y, values) {
   while ((Math.floor(y.length / every) + 1) * (Math.floor(x.length / every) + 1) > CELLS_MAX) every += 1;
   const thinned = (list) => list.filter((_, i) => i % every === 0);
   const made = { x: thinned(x), y: thinned(y), values: thinned(values).map((row) => thinned(row).map(number)) };
+  if (x.length * y.length > CELLS_SHOWN) Object.assign(made, endsOf(x, y, values));
   return every === 1 ? made : { ...made, sampled: true };
+}
+
+// The highest and the lowest cell, which may be in none of the rows that stay.
+function endsOf(x, y, values) {
+  const found = {};
+  values.forEach((row, i) => row.forEach((given, j) => {
+    const value = number(given);
+    if (value === null) return;
+    if (!found.highest || value > found.highest.value) found.highest = { x: x[j], y: y[i], value };
+    if (!found.lowest || value < found.lowest.value) found.lowest = { x: x[j], y: y[i], value };
+  }));
+  return found;
 }
 
 // One chart for a figure of several; undefined for none.

@@ -6,6 +6,7 @@ import re
 POINTS_MAX = 50_000  # of a chart: so many go into its file; of a result, the host keeps fewer
 ELEMENTS_MAX = 10_000
 CELLS_MAX = 10_000  # of a heatmap
+CELLS_SHOWN = 60  # so many are in the text of an answer, mostly; the host samples those of larger ones
 BINS_MAX = 200
 _UNIT = re.compile(r"[(\[]([^()\[\]]+)[)\]]\s*$")
 _DATE = re.compile(r"\d{4}-\d\d(-\d\d)?([T ]\d\d:\d\d.*)?$")
@@ -141,15 +142,26 @@ def histogram(values, bins_max=10):
             for i, count in enumerate(counts)]
 
 
-def heatmap(xs, ys, rows):
-    rows = [list(row) for row in rows]
+def heatmap(xs, ys, rows, ends=None):
+    """`ends` are row and column of the highest and the lowest cell, for those who know them: both may be in no row that stays."""
+    xs, ys, rows = list(xs), list(ys), [list(row) for row in rows]
     width = max(map(len, rows), default=0)
     every = 1
     while rows and (len(rows) // every + 1) * (width // every + 1) > max(CELLS_MAX, 4):
         every += 1
-    made = {"x": list(xs)[::every], "y": list(ys)[::every],
+    made = {"x": xs[::every], "y": ys[::every],
             "values": [[number(v) for v in row[::every]] for row in rows[::every]]}
+    if len(rows) * width > CELLS_SHOWN:
+        ends = ends or _ends_of(rows)
+        made.update((name, {"x": xs[column], "y": ys[row], "value": number(rows[row][column])})
+                    for name, (row, column) in zip(("highest", "lowest"), ends))
     return made if every == 1 else {**made, "sampled": True}
+
+
+def _ends_of(rows):
+    known = [(height, row, column) for row, values in enumerate(rows) for column, value in enumerate(values)
+             if (height := number(value)) is not None]
+    return [max(known)[1:], min(known)[1:]] if known else []
 
 
 def composite(title, charts):

@@ -13,8 +13,8 @@ import numpy
 from matplotlib import collections, container, contour, dates, image, patches, quiver, ticker
 from matplotlib.axes import Axes
 
-from hutch_runner import drawn
-from hutch_runner.chart_data import ELEMENTS_MAX, heatmap, series
+from hutch_runner import drawn, rare_marks
+from hutch_runner.chart_data import ELEMENTS_MAX, POINTS_MAX, heatmap, kept, series
 from hutch_runner.figures import title_of, title_of_axes
 from hutch_runner.legends import Legend, label_of
 
@@ -50,13 +50,38 @@ def _place_of(axes):
 def _charts_of(axes):
     if axes.name == "3d":
         return []  # its marks know but where on the picture they are, once they are drawn
-    charts = []
-    boxes, bins, legend = drawn.boxes(axes), _all_bins(axes), Legend(axes)
-    taken = {id(artist) for _, artists in boxes for group in artists.values() for artist in numpy.ravel(group)}
-    wedges = [p for p in axes.patches if isinstance(p, patches.Wedge)]
+    charts, legend, bins = [], Legend(axes), _all_bins(axes)
+    boxes, of_boxes = _boxes(axes, legend)
     of_bins = {id(artists) for artists, *_ in bins}
     bars = [c for c in axes.containers if isinstance(c, container.BarContainer) and len(c) and id(c) not in of_bins]
-    names = {}  # of lines that are parts of what has one
+    names, taken = _parts(axes, bars)
+    areas, edges = _areas_and_edges(axes, names, taken | of_boxes)
+    for kind, elements in (
+        ("box", boxes),
+        ("pie", [_wedge(axes, wedge, i) for i, wedge in enumerate(p for p in axes.patches if isinstance(p, patches.Wedge))]),
+        ("histogram", [e for one in bins if not _words(_axis_of(axes, one)) for e in _bins(axes, legend, *one)]),
+        ("bar", [*(e for one in bins if _words(_axis_of(axes, one)) for e in _counts(axes, legend, *one)),
+                 *(e for c in bars for e in _bar(axes, c, legend))]),
+        ("scatter", [*_all_series(axes, _clouds(axes, legend)), *_hexagons(axes, legend)]),
+        ("line", _all_series(axes, [
+            (names.get(id(line)) or legend.name_of(line), line.get_xdata(orig=False), line.get_ydata(orig=False))
+            for line in axes.lines
+            if id(line) not in taken | of_boxes | edges and line.get_transform() == axes.transData
+            and len(line.get_xdata())])),
+        ("heatmap", _heatmaps(axes)),
+        ("area", [_area(axes, legend, *one) for one in areas]),
+    ):
+        # Areas beside other marks are mostly how sure these are, or are told with their edges.
+        if elements and (kind != "area" or edges or not charts):
+            charts.append({"type": kind, "title": title_of_axes(axes),
+                           "x": _axis(axes.xaxis, _numbers(elements, 0, bins)),
+                           "y": _axis(axes.yaxis, _numbers(elements, 1, bins)), "elements": elements})
+    return charts
+
+
+def _parts(axes, bars):
+    """The names of lines that are parts of what has one, and the ids of those that are no data."""
+    names, taken = {}, set()
     for whole in axes.containers:
         if isinstance(whole, container.ErrorbarContainer):
             # The line itself stays; caps and bars are no data.
@@ -66,28 +91,20 @@ def _charts_of(axes):
         else:
             continue
         names[id(whole[0])] = label_of(whole)
-    taken |= _error_bars_of_seaborn(axes, bars)
-    for kind, elements in (
-        ("box", [_box(axes, one, artists, legend, i) for i, (one, artists) in enumerate(boxes)]),
-        ("pie", [_wedge(axes, wedge, i) for i, wedge in enumerate(wedges)]),
-        ("histogram", [e for one in bins if not _words(_axis_of(axes, one)) for e in _bins(axes, legend, *one)]),
-        ("bar", [*(e for one in bins if _words(_axis_of(axes, one)) for e in _counts(axes, legend, *one)),
-                 *(e for c in bars for e in _bar(axes, c, legend))]),
-        ("scatter", _all_series(axes, [
-            (name, *points.T) for c in axes.collections if _is_cloud(axes, c) for name, points in legend.clouds_of(c)])),
-        ("line", _all_series(axes, [
-            (names.get(id(line)) or legend.name_of(line), line.get_xdata(orig=False), line.get_ydata(orig=False))
-            for line in axes.lines
-            if id(line) not in taken and line.get_transform() == axes.transData
-            and len(line.get_xdata())])),
-        ("heatmap", [*(_image(axes, image) for image in axes.images if image.get_array().ndim == 2),
-                     *(_mesh(axes, c) for c in axes.collections if isinstance(c, collections.QuadMesh))]),
-    ):
-        if elements:
-            charts.append({"type": kind, "title": title_of_axes(axes),
-                           "x": _axis(axes.xaxis, _numbers(elements, 0, bins)),
-                           "y": _axis(axes.yaxis, _numbers(elements, 1, bins)), "elements": elements})
-    return charts
+    return names, taken | _error_bars_of_seaborn(axes, bars)
+
+
+def _boxes(axes, legend):
+    """Elements, and the ids of the artists that they are made of."""
+    of_boxplot, of_seaborn = drawn.boxes(axes), list(rare_marks.violins_of_seaborn(axes))
+    elements = [_box(axes, one, artists, legend, i) for i, (one, artists) in enumerate(of_boxplot)]
+    for one, body, is_sideways, place in drawn.violins(axes):
+        elements.append(_box_at(axes, one, is_sideways, place, legend.name_of(body), len(elements)))
+    for _, one, is_sideways, place in of_seaborn:
+        elements.append(_box_at(axes, one, is_sideways, place, "", len(elements)))
+    artists = [artist for _, drawn_of_one in of_boxplot for group in drawn_of_one.values() for artist in numpy.ravel(group)]
+    artists += [line for lines, *_ in of_seaborn for line in lines]
+    return elements, set(map(id, artists))
 
 
 # --- axes ------------------------------------------------------------------------------------------
@@ -241,10 +258,23 @@ def _mesh(axes, mesh):
     return _heatmap(axes, (xs[:-1] + xs[1:]) / 2, (ys[:-1] + ys[1:]) / 2, values)
 
 
+def _heatmaps(axes):
+    return [*(_image(axes, image) for image in axes.images if image.get_array().ndim == 2),
+            *(_mesh(axes, c) for c in axes.collections if isinstance(c, collections.QuadMesh)),
+            *(_heatmap(axes, *grid) for grid in rare_marks.contours(axes))]
+
+
 def _heatmap(axes, xs, ys, values):
     values = values.astype(float)
     values = values.filled(float("nan")) if hasattr(values, "filled") else values  # masked cells
-    return heatmap(_nearest_values(axes.xaxis, xs), _nearest_values(axes.yaxis, ys), values.tolist())
+    return heatmap(_nearest_values(axes.xaxis, xs), _nearest_values(axes.yaxis, ys), values.tolist(), _ends_of(values))
+
+
+def _ends_of(values):
+    known = numpy.where(numpy.isfinite(values), values, numpy.nan)
+    if numpy.isnan(known).all():
+        return []
+    return [tuple(map(int, numpy.unravel_index(find(known), known.shape))) for find in (numpy.nanargmax, numpy.nanargmin)]
 
 
 def _nearest_values(axis, positions):
@@ -270,6 +300,45 @@ def _all_series(axes, marks):
     x_value = _values_of(axes.xaxis, numpy.concatenate(xs))
     y_value = _values_of(axes.yaxis, numpy.concatenate(ys))
     return [series(name, xs, ys, x_value, y_value) for name, xs, ys in marks]
+
+
+def _clouds(axes, legend):
+    """Of scatter(), and of each row of eventplot()."""
+    return [*((name, *points.T) for c in axes.collections if _is_cloud(axes, c) for name, points in legend.clouds_of(c)),
+            *((legend.name_of(row), xs, ys) for row, xs, ys in rare_marks.events(axes))]
+
+
+def _hexagons(axes, legend):
+    return [_with_third(axes, legend.name_of(one), rows, lambda number: number) for one, rows in rare_marks.hexagons(axes)]
+
+
+def _areas_and_edges(axes, names, taken):
+    """Areas, and the ids of lines that are the ends of those that stand on others. A line without a name has that of its area."""
+    areas, edges = rare_marks.areas(axes), set()
+    lines = [line for line in axes.lines if id(line) not in taken and line.get_transform() == axes.transData]
+    for line in lines:
+        corners = numpy.column_stack(line.get_data(orig=False))
+        for area, rows in areas:
+            if numpy.array_equal(rows[:, [0, 2]], corners) or numpy.array_equal(rows[:, [0, 1]], corners):
+                names.setdefault(id(line), label_of(line) or label_of(area))
+                edges.add(id(line))
+    stand_on_others = any(rows[:, 1:].all(axis=1).any() for _, rows in areas)
+    return areas, edges if stand_on_others and len(edges) == len(lines) else set()
+
+
+def _area(axes, legend, area, rows):
+    ends = numpy.sort(rows[:, 1:], axis=1)[:, ::-1]  # whichever way round they were given
+    return _with_third(axes, legend.name_of(area), numpy.column_stack((rows[:, 0], ends)), _values_of(axes.yaxis, ends.ravel()))
+
+
+def _with_third(axes, label, rows, third_value):
+    """A series whose points have one more number, where that is not 0 for all of them."""
+    x_value, y_value = _values_of(axes.xaxis, rows[:, 0]), _values_of(axes.yaxis, rows[:, 1])
+    places = kept(rows[:, 1], POINTS_MAX)
+    has_third = (rows[:, 2] != 0).any()
+    made = {"label": label, "points": [
+        [x_value(x), y_value(y), third_value(float(third))] if has_third else [x_value(x), y_value(y)] for x, y, third in rows[places]]}
+    return made if len(places) == len(rows) else {**made, "sampled": True}
 
 
 def _is_cloud(axes, collection):
@@ -323,8 +392,8 @@ def _bar_name(axis, position):
 
 
 def _all_bins(axes):
-    """Of hist(), and of seaborn's histplot()."""
-    found = drawn.histograms(axes)
+    """Of hist() and stairs(), and of seaborn's histplot()."""
+    found = [*drawn.histograms(axes), *rare_marks.outlines(axes)]
     known = {id(artists) for artists, *_ in found}
     made = (_bins_of_seaborn(c) for c in axes.containers
             if isinstance(c, container.BarContainer) and len(c) and id(c) not in known)
@@ -376,10 +445,14 @@ def _wedge(axes, wedge, number):
 
 def _box(axes, one, artists, legend, number):
     xs, ys = (numpy.asarray(places, dtype=float) for places in artists["medians"].get_data())
-    axis, middle = (axes.yaxis, ys.mean()) if xs[0] == xs[-1] else (axes.xaxis, xs.mean())
-    # The axis may have got its names after the boxes.
-    name = _nearest_name(_tick_names(axis), middle) or str(one.get("label") or number + 1)
+    is_sideways = xs[0] == xs[-1]
     group = legend.name_of(artists["boxes"]) if artists["boxes"] else ""
+    return _box_at(axes, one, is_sideways, ys.mean() if is_sideways else xs.mean(), group, number)
+
+
+def _box_at(axes, one, is_sideways, place, group, number):
+    # The axis may have got its names after the boxes.
+    name = _nearest_name(_tick_names(axes.yaxis if is_sideways else axes.xaxis), place) or str(one.get("label") or number + 1)
     name = f"{name}, {group}" if group and group != name else name
     outliers = [float(value) for value in one.get("fliers", ())]
     return {"label": name, "min": float(one["whislo"]),

@@ -1,4 +1,4 @@
-"""What boxplot() and hist() have computed: afterwards there are but lines and bars.
+"""What boxplot(), violinplot(), hist() and contours were given or have computed: afterwards there are but lines, areas and bars.
 
 Kept at the axes themselves, so that it goes with them, into a pickle too.
 """
@@ -6,7 +6,7 @@ Kept at the axes themselves, so that it goes with them, into a pickle too.
 import functools
 
 import numpy
-from matplotlib import container
+from matplotlib import cbook, container
 from matplotlib.axes import Axes
 
 _KEPT = "hutch_drawn"
@@ -15,6 +15,9 @@ _KEPT = "hutch_drawn"
 def watch():
     _replace("bxp", _with_boxes)
     _replace("hist", _with_bins)
+    _replace("violinplot", _with_violins)
+    _replace("contour", _with_grid)
+    _replace("contourf", _with_grid)
 
 
 def boxes(axes):
@@ -27,6 +30,19 @@ def histograms(axes):
     """Of each series that is still there `(artists, is_sideways, edges, counts)`."""
     present = set(map(id, axes.patches))
     return [one for one in _kept(axes, "bins") if len(one[0]) and id(one[0][0]) in present]
+
+
+def violins(axes):
+    """Of each violin that is still there `(statistics, body, is_sideways, place)`."""
+    present = set(map(id, axes.collections))
+    return [one for one in _kept(axes, "violins") if id(one[1]) in present]
+
+
+def contours(axes):
+    """Of each set of contours that is still there `(set, xs, ys, values)`."""
+    present = set(map(id, axes.collections))
+    return [one for one in _kept(axes, "grids")
+            if {id(one[0]), *map(id, getattr(one[0], "collections", None) or ())} & present]
 
 
 def _replace(name, make):
@@ -72,6 +88,53 @@ def _bins(heights, edges, artists, options):
             counts = numpy.asarray(height) - below
             below = height if options.get("stacked") or options.get("histtype") == "barstacked" else 0
         yield drawn, sideways, [float(edge) for edge in edges], [float(count) for count in counts]
+
+
+def _with_violins(original):
+    def violinplot(self, dataset, positions=None, *arguments, **options):
+        result = original(self, dataset, positions, *arguments, **options)
+        try:
+            _kept(self, "violins").extend(_violins(dataset, positions, result["bodies"], options))
+        except Exception:
+            pass  # an unknown matplotlib, or no numbers: these are areas
+        return result
+    return violinplot
+
+
+def _violins(dataset, positions, bodies, options):
+    is_sideways = options.get("orientation") == "horizontal" or options.get("vert") is False
+    places = range(1, len(bodies) + 1) if positions is None else positions
+    for values, body, place in zip(cbook._reshape_2D(dataset, "dataset"), bodies, places):
+        low, first, median, third, high = map(float, numpy.percentile(numpy.asarray(values, dtype=float), (0, 25, 50, 75, 100)))
+        yield {"whislo": low, "q1": first, "med": median, "q3": third, "whishi": high}, body, is_sideways, float(place)
+
+
+def _with_grid(original):
+    def contour(self, *arguments, **options):
+        result = original(self, *arguments, **options)
+        try:
+            _kept(self, "grids").extend((result, *grid) for grid in _grids(self, arguments, options))
+        except Exception:
+            pass  # an unknown matplotlib: these are contours
+        return result
+    return contour
+
+
+def _grids(axes, arguments, options):
+    """The grid of contours, if its lines run along the axes."""
+    values = numpy.ma.asarray(arguments[2 if len(arguments) > 2 else 0])
+    if values.ndim != 2 or options.get("origin") is not None or options.get("extent") is not None:
+        return
+    if len(arguments) < 3:
+        xs, ys = map(numpy.arange, reversed(values.shape))
+    else:
+        xs, ys = numpy.asarray(axes.convert_xunits(arguments[0])), numpy.asarray(axes.convert_yunits(arguments[1]))
+    if xs.ndim == 2 and (xs == xs[:1]).all():
+        xs = xs[0]
+    if ys.ndim == 2 and (ys == ys[:, :1]).all():
+        ys = ys[:, 0]
+    if xs.ndim == ys.ndim == 1:
+        yield xs.astype(float), ys.astype(float), values
 
 
 def _kept(axes, kind):

@@ -165,6 +165,14 @@ def test_altair(extras, part, kind, elements):
     assert "html" in output["formats"]
 
 
+def test_vega_lite_tells_the_ends_of_a_large_heatmap(javascript):
+    cells = [{"a": i, "c": j, "b": 5 if (i, j) == (7, 3) else 0} for i in range(9) for j in range(9)]
+    part = {"mark": "rect", "data": {"values": cells}, "encoding": {
+        "x": {"field": "a", "type": "ordinal"}, "y": {"field": "c", "type": "ordinal"}, "color": {"field": "b", "type": "quantitative"}}}
+    grid = javascript.run(f"({json.dumps(vega_lite(part))})").main["chart"]["elements"][0]
+    assert grid["highest"] == {"x": 7, "y": 3, "value": 5} and grid["lowest"]["value"] == 0
+
+
 def check_vega(output, kind, elements):
     assert "json" in output["formats"] and output["json"]["$schema"]
     if kind is None:

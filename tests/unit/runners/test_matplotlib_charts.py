@@ -117,10 +117,10 @@ def test_marks_in_3d_have_no_data(plotter):
 
 
 @pytest.mark.parametrize("code", [
-    "plt.contour([[1, 2], [3, 4]])", "plt.contourf([[1, 2], [3, 4]]); plt.colorbar()",
-    "plt.tricontour([0, 1, 1], [0, 0, 1], [1, 2, 3])", "plt.hexbin([1, 2], [3, 4])",
+    "plt.tricontour([0, 1, 1], [0, 0, 1], [1, 2, 3])", "plt.tricontourf([0, 1, 1], [0, 0, 1], [1, 2, 3]); plt.colorbar()",
+    "plt.contour([[1, 2], [1, 2]], [[1, 1], [2, 3]], [[1, 2], [3, 4]])", "plt.contour([[1, 2], [3, 4]], extent=(0, 1, 0, 1))",
 ])
-def test_contours_have_no_data(plotter, code):
+def test_contours_beside_a_grid_have_no_data(plotter, code):
     assert chart_of(plotter, code) is None
     cloud = chart_of(plotter, code + "; plt.scatter([5], [6], transform=plt.gca().transData)")
     assert (cloud["type"], cloud["elements"]) == ("scatter", [{"label": "", "points": [[5, 6]]}])

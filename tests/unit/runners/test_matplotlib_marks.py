@@ -146,10 +146,10 @@ def test_titles(plotter, code, title):
 
 
 @pytest.mark.parametrize("code, missing", [
-    ("fill_between([1, 2], [3, 4])", "areas"), ("stackplot([1, 2], [3, 4], [5, 6], labels=['a', 'b'])", "areas"),
-    ("contourf([[1, 2], [3, 4]])", "contours"), ("contour([[1, 2], [3, 4]])", "contours"),
+    ("fill_betweenx([1, 2], [3, 4], [4, 5])", "areas"), ("broken_barh([(1, 2)], (3, 4))", "areas"),
+    ("tricontourf([0, 1, 1], [0, 0, 1], [1, 2, 3])", "contours"), ("tricontour([0, 1, 1], [0, 0, 1], [1, 2, 3])", "contours"),
     ("imshow(np.ones((2, 2, 3)))", "a picture"), ("quiver([1], [2], [3], [4])", "arrows"),
-    ("stairs([1, 2])", "shapes"), ("hlines([1, 2], 3, 4)", "lines of hlines() or vlines()"),
+    ("stairs([1, 2], baseline=[0, 1])", "shapes"), ("hlines([1, 2], 3, 4)", "lines of hlines() or vlines()"),
 ])
 def test_axes_without_data_keep_their_place(plotter, code, missing):
     assert chart_of(plotter, f"plt.{code}") is None

@@ -1,0 +1,83 @@
+"""Marks of matplotlib that are not read from lines, bars and clouds: areas, events, hexagons, outlines of bins, contours, violins."""
+
+import sys
+
+import numpy
+from matplotlib import collections, patches
+
+from hutch_runner import drawn
+from hutch_runner.legends import label_of
+
+
+def areas(axes):
+    """Of each area `(collection, rows)`; a row is an x, where the area begins there, and where it ends."""
+    found = ((one, _rows_of(one)) for one in axes.collections if isinstance(one, collections.PolyCollection))
+    return [(one, rows) for one, rows in found if len(rows)]
+
+
+def _rows_of(collection):
+    """The corners that fill_between() makes run along one side and back along the other; others are of another shape."""
+    rows = []
+    for path in collection.get_paths():
+        corners = path.vertices
+        count = (len(corners) - 3) // 2
+        there, back = corners[1:count + 1], corners[count + 2:2 * count + 2][::-1]
+        if count < 1 or len(there) != len(back) or not numpy.array_equal(there[:, 0], back[:, 0]):
+            return []
+        rows.append(numpy.column_stack((there, back[:, 1])))
+    return numpy.concatenate(rows) if rows and collection.get_transform().contains_branch(collection.axes.transData) else []
+
+
+def events(axes):
+    """Of each row of eventplot() `(collection, xs, ys)`."""
+    for one in axes.collections:
+        if isinstance(one, collections.EventCollection):
+            places = numpy.asarray(one.get_positions(), dtype=float)
+            beside = numpy.full(len(places), float(one.get_lineoffset()))
+            yield (one, places, beside) if one.is_horizontal() else (one, beside, places)
+
+
+def hexagons(axes):
+    """Of each hexbin() `(collection, rows)`; a row is the middle of a hexagon, and its value."""
+    for one in axes.collections:
+        values = one.get_array() if isinstance(one, collections.PolyCollection) else None
+        if values is not None and len(one.get_paths()) == 1 and len(one.get_offsets()) == len(values) > 0:
+            known = numpy.ma.filled(numpy.ma.asarray(values, dtype=float), numpy.nan)
+            yield one, numpy.column_stack((one.get_offsets(), known))[known != 0]
+
+
+def outlines(axes):
+    """Of each stairs() that begins at 0, as hist() has it: `(artists, is_sideways, edges, counts)`."""
+    for one in axes.patches:
+        if isinstance(one, patches.StepPatch):
+            counts, edges, baseline = one.get_data()
+            if baseline is None or numpy.all(numpy.asarray(baseline) == 0):
+                yield [one], one.orientation == "horizontal", list(map(float, edges)), list(map(float, counts))
+
+
+def contours(axes):
+    """The grids, `(xs, ys, values)`, of contours that are still there, each once."""
+    seen = []
+    for _, xs, ys, values in drawn.contours(axes):
+        if not any(values.shape == one.shape and (values == one).all() for one in seen):
+            seen.append(values)
+            yield xs, ys, values
+
+
+def violins_of_seaborn(axes):
+    """Of each violin with a box in it `(lines, statistics, is_sideways, place)`: a line to the whiskers, one along the box, and the median."""
+    if "seaborn" not in sys.modules:
+        return
+    lines = [(line, *map(numpy.asarray, line.get_data(orig=False))) for line in axes.lines if not label_of(line)]
+    for median in (one for one in lines if len(one[1]) == 1):
+        for across, along in ((1, 2), (2, 1)):
+            beside = [one for one in lines if len(one[1]) == 2 and (one[across] == median[across][0]).all()]
+            if len(beside) != 2:
+                continue
+            box, whiskers = sorted(beside, key=lambda one: numpy.ptp(one[along]))
+            low, high = map(float, whiskers[along])
+            first, third = map(float, box[along])
+            if low <= first <= median[along][0] <= third <= high:
+                statistics = {"whislo": low, "q1": first, "med": float(median[along][0]), "q3": third, "whishi": high}
+                yield [median[0], box[0], whiskers[0]], statistics, along == 1, float(median[across][0])
+                break
