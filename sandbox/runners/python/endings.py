@@ -50,11 +50,12 @@ def reap_children():
 class Notes:
     """What the user should know of what a cell ran, or has left, that does not show otherwise."""
 
-    def __init__(self, cells, packages, programs):
+    def __init__(self, cells, packages, programs, fonts):
         self._cells = cells
         self._packages = packages
         self._children = children.Children()
         self._programs = programs
+        self._fonts = fonts
         self._leftovers = None
 
     def add_to(self, done, first):
@@ -64,13 +65,19 @@ class Notes:
         except Exception:  # user objects
             of_files = ""
         of_programs = self._of_programs(done.get("error", {}).get("traceback", ""))
-        notes = [note for note in (first, of_files, of_programs, self._packages.take_note(), self._of_loop(), self._children.note()) if note]
+        notes = [note for note in (first, of_files, of_programs, self._of_fonts(), self._packages.take_note(), self._of_loop(), self._children.note()) if note]
         return {**done, "note": "; ".join(notes)} if notes else done
 
     def _of_programs(self, told):
         try:
             return self._programs.take_note(told)
         except OSError:  # nothing can be opened any more, which the run's own failure tells
+            return ""
+
+    def _of_fonts(self):
+        try:
+            return self._fonts.take_note()
+        except Exception:  # fonts are user objects too, and files of theirs may be gone
             return ""
 
     def _of_loop(self):

@@ -4,7 +4,7 @@ import os
 import re
 import sys
 
-from hutch_runner import absent_programs, frame_runs, imported_files, installs
+from hutch_runner import absent_programs, frame_runs, imported_files, installs, text_fonts
 from hutch_runner.index_names import index_name_of
 
 _MISSING = re.compile(r"Missing optional dependency '(\w+)'|^(\w+) not found, please install it")
@@ -142,6 +142,19 @@ def _way_to_run(failure, message):
     return f"({told})\n" if told else ""
 
 
+def _way_to_write(failure, message):
+    """What to do about the file of a font that another machine has."""
+    of_pil = type(failure) is OSError and message == "cannot open resource"
+    if not of_pil and type(failure).__name__ != "TTFError" and not str(getattr(failure, "filename", "")).lower().endswith((".ttf", ".otf", ".ttc")):
+        return ""
+    folders = {}
+    for path in text_fonts.files():
+        folders.setdefault(os.path.dirname(path), []).append(os.path.basename(path))
+    there = "; ".join(f"{', '.join(names)} in {folder}" for folder, names in folders.items())
+    by_pil = "; ImageFont.load_default(size) needs no file" if of_pil else ""
+    return f"(fonts that are here: {there}{by_pil})\n" if there else ""
+
+
 def _missing_programs(failure):
     """The names of those that could not be started, by whatever failure their caller made of that; or none."""
     subprocess = sys.modules.get("subprocess")
@@ -169,4 +182,4 @@ def _last_line_of(failure):
     return _last_frame_of(failure).line or ""
 
 
-_WAYS = (_way_to_get, _way_to_await, _way_to_bring, _way_to_query, _way_to_reload, _way_to_share, _way_to_map, _way_to_show, _way_to_run)
+_WAYS = (_way_to_get, _way_to_await, _way_to_write, _way_to_bring, _way_to_query, _way_to_reload, _way_to_share, _way_to_map, _way_to_show, _way_to_run)

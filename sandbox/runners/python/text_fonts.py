@@ -1,0 +1,148 @@
+"""Text whose font does not have its characters, which PIL, reportlab and OpenCV draw as boxes or question marks without a word.
+
+PIL's own font, which nobody has chosen, has little beyond ASCII: another of the environment's stands in for it. Any other is
+the user's choice, and a note after the run names a font that has what it lacks.
+"""
+
+import functools
+import glob
+import os
+import unicodedata
+
+from hutch_runner.imports import WhenImported
+
+_OF_PIL = "Aileron"
+_ALSO = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
+_NOT_ALONE = {"Mn", "Me", "Cf", "Cc", "Zs", "Zl", "Zp"}  # categories of what has no shape of its own
+_NO_CHARACTER = "\U0010fffd"
+_PROBE_SIZE = 16
+_TOLD_MAX = 20
+_IN_PDF = ("pdfmetrics.registerFont(TTFont('Noto', '{path}')) makes a font that has them, for fontName='Noto' "
+           "(and wordWrap='CJK' in a ParagraphStyle)")
+
+
+def files():
+    """The paths of fonts that any program can use, the largest first: it has most scripts."""
+    folder = os.path.dirname(os.environ.get("FONTCONFIG_FILE", ""))
+    paths = [path for path in (*glob.glob(os.path.join(folder, "*.ttf")), _ALSO) if "Color" not in path and os.path.exists(path)]
+    return sorted(paths, key=os.path.getsize, reverse=True)
+
+
+class TextFonts:
+    def __init__(self):
+        self._of_opencv = {}
+        self._of_pictures, self._of_pdf = {}, {}  # by the name of a font, what of this run's texts it does not have, in order
+        self._missing = functools.lru_cache(50_000)(self._look_for)
+        self._probes = {}
+        self._draw = None  # FreeTypeFont.getmask2, as PIL has it
+        WhenImported("PIL.ImageFont", self._watch_pictures)
+        WhenImported("reportlab.pdfgen.textobject", self._watch_pdf)
+        WhenImported("cv2", self._watch_opencv)
+
+    def take_note(self):
+        of_pictures, of_pdf = self._of_pictures, self._of_pdf
+        self._of_pictures, self._of_pdf = {}, {}
+        told = [f"the font {name} has no {_shown(lacks)}, which became boxes: {self._way(lacks, '{path} has them')}" for name, lacks in of_pictures.items()]
+        if of_pdf:
+            lacks = {char: None for of_font in of_pdf.values() for char in of_font}
+            told.append(f"PDF's {', '.join(of_pdf)} {'has' if len(of_pdf) == 1 else 'have'} no {_shown(lacks)}, which became boxes: {self._way(lacks, _IN_PDF)}")
+        lacks, self._of_opencv = self._of_opencv, {}
+        if lacks:
+            told.append(f"cv2.putText() has ASCII only, so {_shown(lacks)} became question marks: PIL's ImageDraw writes them (Image.fromarray(image))")
+        return "; ".join(told)
+
+    def _way(self, lacks, words):
+        best = self._best(lacks)
+        has_none = best is None or len(self._lacks_of(best, lacks)) == len(lacks)
+        return "no font here has them" if has_none else words.format(path=best.path)
+
+    def _watch_pictures(self, module):
+        kind = module.FreeTypeFont
+        self._draw = kind.getmask2
+        for name in ("getmask2", "getbbox", "getlength"):
+            setattr(kind, name, self._with_a_font_for_it(getattr(kind, name)))
+
+    def _with_a_font_for_it(self, method):
+        @functools.wraps(method)
+        def with_a_font_for_it(font, text, *arguments, **options):
+            if isinstance(text, str) and not text.isascii():
+                try:
+                    font = self._font_for(font, text)
+                except Exception:
+                    pass  # a font of the user's making: PIL says what is wrong with it
+            return method(font, text, *arguments, **options)
+
+        return with_a_font_for_it
+
+    def _font_for(self, font, text):
+        lacks = self._lacks_of(font, text)
+        if lacks and font.getname()[0] == _OF_PIL:
+            best = self._best(text)
+            if best is not None and len(best_lacks := self._lacks_of(best, text)) < len(lacks):
+                font, lacks = best.font_variant(size=font.size), best_lacks
+        if lacks:
+            self._of_pictures.setdefault(font.getname()[0] or "without a name", {}).update(lacks)
+        return font
+
+    def _best(self, text):
+        """The font that has most of it."""
+        return min(self._fonts, key=lambda font: len(self._lacks_of(font, text)), default=None)
+
+    @functools.cached_property
+    def _fonts(self):
+        from PIL import ImageFont
+        return [ImageFont.truetype(path, _PROBE_SIZE) for path in files()]
+
+    def _lacks_of(self, font, text):
+        key = (*font.getname(), font.path if isinstance(font.path, str) else "")
+        if key not in self._probes:
+            probe = font.font_variant(size=_PROBE_SIZE)
+            self._probes[key] = probe, self._picture(probe, _NO_CHARACTER)
+        return {char: None for char in dict.fromkeys(text) if not char.isascii() and self._missing(key, char)}
+
+    def _look_for(self, key, char):
+        probe, nothing = self._probes[key]
+        return unicodedata.category(char) not in _NOT_ALONE and self._picture(probe, char) == nothing
+
+    def _picture(self, font, char):
+        mask, _ = self._draw(font, char, "L")
+        return mask.size, bytes(mask)
+
+    def _watch_opencv(self, module):
+        write = module.putText
+
+        @functools.wraps(write)
+        def watched(image, text, *arguments, **options):
+            if isinstance(text, str):
+                self._of_opencv.update((char, None) for char in text if not char.isascii())
+            return write(image, text, *arguments, **options)
+
+        module.putText = watched
+
+    def _watch_pdf(self, module):
+        split = module.pdfmetrics_unicode2T1
+
+        @functools.wraps(split)
+        def watched(text, fonts):
+            if isinstance(text, str) and not text.isascii():
+                lacks = {char: None for char in text if not any(_is_in(font, char) for font in fonts)}
+                if lacks:
+                    self._of_pdf.setdefault(fonts[0].fontName, {}).update(lacks)
+            return split(text, fonts)
+
+        module.pdfmetrics_unicode2T1 = watched
+
+
+def _shown(lacks):
+    text = "".join(lacks)
+    return text if len(text) <= _TOLD_MAX else f"{text[:_TOLD_MAX]}… ({len(text)} characters)"
+
+
+def _is_in(font, char):
+    if unicodedata.category(char) in _NOT_ALONE or "UCS-2" in font.encName:
+        return True
+    try:
+        char.encode(font.encName)
+    except UnicodeEncodeError:
+        return False
+    return True

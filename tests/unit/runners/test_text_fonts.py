@@ -1,0 +1,81 @@
+"""Text in scripts that the usual fonts of PIL, reportlab and OpenCV do not have."""
+
+import pytest
+
+from conftest import EXTRAS
+
+FONTS = EXTRAS.parent.parent / "share/fonts"
+PREPARE = """
+from PIL import Image, ImageDraw, ImageFont
+def written(text, size=24, font=None):
+    image = Image.new('L', (40 + size * len(text), 3 * size), 255)
+    ImageDraw.Draw(image).text((5, 5), text, fill=0, font=font or ImageFont.load_default(size))
+    return image.tobytes()
+def by(name, text, size=24): return written(text, font=ImageFont.truetype(f'%s/{name}_400Regular.ttf', size))
+""" % FONTS
+
+
+@pytest.fixture
+def pil(start):
+    if not FONTS.is_dir():
+        pytest.skip("the environment has no fonts")
+    python = start("python", extras=True, extra_env={"FONTCONFIG_FILE": str(FONTS / "fonts.conf")})
+    assert python.run(PREPARE).ok
+    return python
+
+
+@pytest.mark.parametrize("text, name", [("销售额 Total", "NotoSansSC"), ("売上", "NotoSansSC"), ("매출", "NotoSansKR"), ("สวัสดี", "NotoSansThai"),
+                                        ("→ Привет", "NotoSansSC"), ("😀", "NotoEmoji")])
+def test_pils_own_font_writes_other_scripts(pil, text, name):
+    ending = pil.run(f"written({text!r}) == by({name!r}, {text!r})")
+    assert ending.text == "True" and "note" not in ending.done, ending
+
+
+def test_what_is_measured_is_what_is_drawn(pil):
+    code = ("font, other = ImageFont.load_default(24), ImageFont.truetype('%s/NotoSansSC_400Regular.ttf', 24)\n"
+            "d = ImageDraw.Draw(Image.new('L', (9, 9)))\n[font.getbbox('销售') == other.getbbox('销售'), font.getlength('销售') == other.getlength('销售'),"
+            " d.textbbox((0, 0), '销售', font) == d.textbbox((0, 0), '销售', other), d.textlength('销售', font) == other.getlength('销售')]")
+    assert pil.run(code % FONTS).text == "[True, True, True, True]"
+
+
+def test_latin_text_stays_as_pil_writes_it(pil):
+    assert pil.run("ImageFont.load_default(24).getlength('Total') != ImageFont.truetype('%s/NotoSansSC_400Regular.ttf', 24).getlength('Total')" % FONTS).text == "True"
+
+
+@pytest.mark.parametrize("code, lacks, way", [
+    ("written('销售额', font=ImageFont.truetype('%s/NotoSansThai_400Regular.ttf', 20));", "Noto Sans Thai has no 销售额, which", "NotoSansSC_400Regular.ttf has them"),
+    ("written('销售额매출');", "Noto Sans SC has no 매출, which", "NotoSansKR_400Regular.ttf has them"),
+    ("written('\U00013000');", "has no \U00013000, which", "no font here has them"),
+])
+def test_boxes_are_told(pil, code, lacks, way):
+    note = pil.run(code.replace("%s", str(FONTS))).done["note"]
+    assert lacks in note and note.endswith(way), note
+    assert "note" not in pil.run("1").done
+
+
+@pytest.mark.parametrize("code, told", [
+    ("from reportlab.pdfgen import canvas\nc = canvas.Canvas('a.pdf'); c.drawString(9, 9, '销 é'); c.save()", "PDF's Helvetica has no 销, which became boxes"),
+    ("from reportlab.platypus import SimpleDocTemplate, Paragraph, Table\nfrom reportlab.lib.styles import getSampleStyleSheet\n"
+     "SimpleDocTemplate('b.pdf').build([Paragraph('销', getSampleStyleSheet()['Title']), Table([['售', 'a']])])", "PDF's Helvetica-Bold, Helvetica have no 销售, which"),
+    ("from reportlab.pdfgen import canvas\nc = canvas.Canvas('a.pdf'); c.drawString(9, 9, 'é € –'); c.save()", None),
+    ("import cv2, numpy as np\ncv2.putText(np.zeros((40, 90)), '销售a', (5, 30), cv2.FONT_HERSHEY_SIMPLEX, 1, 255);", "so 销售 became question marks: PIL's"),
+])
+def test_pdf_and_opencv(pil, code, told):
+    note = pil.run(code).done.get("note", "")
+    assert (told in note) if told else not note, note
+
+
+def test_the_advice_for_pdf_holds(pil):
+    note = pil.run("from reportlab.pdfgen import canvas\nfrom reportlab.pdfbase import pdfmetrics\nfrom reportlab.pdfbase.ttfonts import TTFont\n"
+                   "c = canvas.Canvas('a.pdf'); c.drawString(9, 9, '销'); c.save()").done["note"]
+    advice = note[note.index("pdfmetrics.registerFont("):note.index(" makes a font")]
+    ending = pil.run(f"{advice}\nc = canvas.Canvas('a.pdf'); c.setFont('Noto', 20); c.drawString(9, 9, '销'); c.save()")
+    assert ending.ok and "note" not in ending.done, ending
+
+
+@pytest.mark.parametrize("code", ["ImageFont.truetype('arial.ttf', 20)", "from reportlab.pdfbase.ttfonts import TTFont; TTFont('A', 'arial.ttf')",
+                                  "import matplotlib.pyplot as plt\nfrom matplotlib.font_manager import FontProperties\n"
+                                  "plt.title('a', fontproperties=FontProperties(fname='C:/Windows/Fonts/simhei.ttf')); plt.show()"])
+def test_fonts_of_other_machines(pil, code):
+    assert "(fonts that are here: NotoSansSC_400Regular.ttf, " in pil.run(code).stderr
+    assert "fonts" not in pil.run("open('nosuchfile.txt')").stderr
