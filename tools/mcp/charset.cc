@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 
 namespace tools {
 namespace {
@@ -22,6 +23,43 @@ bool is_plain(char byte) {
 }
 
 bool is_beyond_ascii(char byte) { return static_cast<unsigned char>(byte) >= 0x80; }
+
+std::uint8_t byte_at(std::string_view text, std::size_t place) {
+  return place < text.size() ? static_cast<std::uint8_t>(text[place]) : std::uint8_t{0};
+}
+
+// Returns whether all bytes beyond ASCII stand in pairs, as GB18030 and the EUCs have them, and
+// most of these are among the commonest characters. Letters of Latin alphabets seldom stand in
+// twos, and hardly ever all of a text.
+bool is_in_pairs(std::string_view text) {
+  constexpr std::size_t kRareOneIn = 4;
+  std::size_t pairs = 0;
+  std::size_t rare = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!is_beyond_ascii(text[i])) continue;
+    const std::uint8_t first = byte_at(text, i);
+    if (++i == text.size()) break;  // the half of one
+    if (first < 0xa1 || first > 0xf7 || byte_at(text, i) < 0xa1) return false;
+    ++pairs;
+    if (first > 0xd7) ++rare;
+  }
+  return pairs >= 2 && rare * kRareOneIn <= pairs;
+}
+
+// Returns whether there are characters of Japan's syllables in Shift-JIS, whose first bytes are
+// signs in cp1252 that nobody types.
+bool has_kana(std::string_view text) {
+  std::size_t kana = 0;
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    const std::uint8_t first = byte_at(text, i);
+    const std::uint8_t second = byte_at(text, i + 1);
+    const bool is_hiragana = first == 0x82 && second >= 0x9f && second <= 0xf1;
+    const bool is_katakana = first == 0x83 && second >= 0x40 && second <= 0x96;
+    if (is_hiragana || is_katakana) ++kana;
+    if ((first >= 0x81 && first <= 0x9f) || (first >= 0xe0 && first <= 0xfc)) ++i;
+  }
+  return kana >= 2;
+}
 
 class Converter {
  public:
@@ -64,6 +102,7 @@ std::optional<std::string> charset_of(std::string_view beginning) {
   const bool are_few = static_cast<std::size_t>(others) * kOthersOneIn <= beginning.size();
   const bool is_text = std::all_of(beginning.begin(), beginning.end(), is_plain);
   if (!is_text || !are_few || beginning.empty()) return std::nullopt;
+  if (is_in_pairs(beginning) || has_kana(beginning)) return std::nullopt;
   return "cp1252";
 }
 
@@ -71,7 +110,11 @@ std::vector<std::string> possible_charsets_of(std::string_view beginning) {
   std::vector<std::string> charsets;
   const bool is_text = std::all_of(beginning.begin(), beginning.end(), is_plain);
   if (!is_text || beginning.size() < kWideLeast) return charsets;
-  for (const char* charset : {"shift_jis", "gb18030", "big5", "euc_jp", "euc_kr"}) {
+  // Almost any text makes some sense in several of them.
+  const bool is_shift_jis = has_kana(beginning) || !is_in_pairs(beginning);
+  for (const char* charset :
+       {is_shift_jis ? "shift_jis" : "gb18030", is_shift_jis ? "gb18030" : "euc_kr", "big5",
+        "euc_jp", is_shift_jis ? "euc_kr" : "shift_jis"}) {
     std::string name = charset;
     std::replace(name.begin(), name.end(), '_', '-');
     Converter converter(name);

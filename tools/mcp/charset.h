@@ -10,11 +10,12 @@
 namespace tools {
 
 // "utf-16le" or "utf-16be", by the mark that such a file begins with, "cp1252" for what has no
-// byte but those of letters and of plain text; nothing for all else. `beginning` is no UTF-8.
+// byte but those of letters and of plain text, nor looks like East Asia's; nothing for all else.
+// `beginning` is no UTF-8.
 std::optional<std::string> charset_of(std::string_view beginning);
 
 // The charsets of East Asia in which `beginning`, which is none of the above, makes sense, by the
-// names that Python has for them; none for what has bytes of no text.
+// names that Python has for them, the likeliest first; none for what has bytes of no text.
 std::vector<std::string> possible_charsets_of(std::string_view beginning);
 
 // As much of `bytes`, which begin at `offset` of their file, as makes whole characters, as UTF-8.

@@ -27,6 +27,32 @@ TEST(Charset, IsKnownByWhatAFileBeginsWith) {
   }
 }
 
+TEST(Charset, OfAShortTextIsNotWestern) {
+  for (const char* eastern :
+       {"name,city\n1,\xb1\xb1\xbe\xa9\n2,\xc9\xcf\xba\xa3\n",      // GBK
+        "hello \xca\xc0\xbd\xe7\xa3\xac and much more of English",  // GBK, with a comma
+        "name\n\xbc\xad\xbf\xef\nand more\n",                       // EUC-KR
+        "\x82\xb1\x82\xf1\x82\xc9 and some more words",             // Shift-JIS
+        "\x83\x65\x83\x58\x83\x67 and more words of it"}) {
+    EXPECT_FALSE(charset_of(eastern)) << eastern;
+    EXPECT_FALSE(possible_charsets_of(eastern).empty()) << eastern;
+  }
+  for (const char* western : {"Gr\xf6\xdf"
+                              "e of all",
+                              "cr\xe9\xe9"
+                              "e par",
+                              "20\xb0"
+                              "C, 30\xb0"
+                              "C",
+                              "\xab\xc9"
+                              "cole\xbb o\xf9 elle est",
+                              "\x93Hello\x94 \x96 \x82Wort\x91", "\xc4\xd6 and"}) {
+    EXPECT_EQ(charset_of(western), "cp1252") << western;
+  }
+  EXPECT_EQ(possible_charsets_of("1,\xb1\xb1\xbe\xa9\n").front(), "gb18030");
+  EXPECT_EQ(possible_charsets_of("\x82\xb1\x82\xf1\n").front(), "shift_jis");
+}
+
 TEST(Charset, MayBeOneOfEastAsia) {
   const auto japanese = possible_charsets_of("\x93\xfa\x96\x7b\x8c\xea\x0a");
   EXPECT_EQ(std::count(japanese.begin(), japanese.end(), "shift_jis"), 1);
