@@ -1,11 +1,34 @@
 """Lists of names in a sentence."""
 
+import re
+
+_NUMBERED = re.compile(r"(.*?)(0|[1-9]\d*)", re.DOTALL)
+_ALIKE_LEAST = 4  # fewer in a row are named each
+
 
 def names_in_short(names, characters_max=600):
-    shown, size = [], 0
-    for name in names:
-        size += len(name) + 2
+    """`a, b, c`; `x_1 to x_9` for names that count on."""
+    pieces, begun = [], 0
+    for end in range(1, len(names) + 1):
+        if end < len(names) and _counts_on(names[end - 1], names[end]):
+            continue
+        alike = names[begun:end]
+        pieces += [(f"{alike[0]} to {alike[-1]}", len(alike))] if len(alike) >= _ALIKE_LEAST else [(name, 1) for name in alike]
+        begun = end
+    return _that_fit(pieces, len(names), characters_max)
+
+
+def _that_fit(pieces, count, characters_max):
+    shown, size, told = [], 0, 0
+    for text, names in pieces:
+        size += len(text) + 2
         if size > characters_max and shown:
-            return f"{', '.join(shown)} and {len(names) - len(shown)} more"
-        shown.append(name[:characters_max])
+            return f"{', '.join(shown)} and {count - told} more"
+        shown.append(text[:characters_max])
+        told += names
     return ", ".join(shown)
+
+
+def _counts_on(one, next_one):
+    before, after = _NUMBERED.fullmatch(one), _NUMBERED.fullmatch(next_one)
+    return bool(before and after) and before[1] == after[1] and int(before[2]) + 1 == int(after[2])

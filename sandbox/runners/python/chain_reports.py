@@ -68,6 +68,8 @@ class _Reports:
         # With a set of those seen it follows no chain: all of a long one would be too much.
         report = traceback.TracebackException(
             type(one), one, one.__traceback__, limit=0, max_group_width=GROUP_WIDTH, max_group_depth=GROUP_DEPTH, _seen=set())
+        if before is not None and _says_no_more(before, report):
+            before = before.__cause__ or before.__context__
         is_cause = before is not None and one.__cause__ is not None
         report.__cause__, report.__context__ = (before, None) if is_cause else (None, before)
         report.stack = _stack_of(one.__traceback__, left_out) or None
@@ -77,6 +79,11 @@ class _Reports:
             told = [self.of(inner, depth + 1) for inner in one.exceptions[:GROUP_WIDTH]]
             report.exceptions = told + [None] * (len(one.exceptions) - len(told))
         return report
+
+
+def _says_no_more(before, report):
+    """What a library has caught, in its own frames alone, and raised again as it was: pandas' KeyError."""
+    return not before.stack and not before.exceptions and list(before.format_exception_only()) == list(report.format_exception_only())
 
 
 def _stack_of(step, left_out):

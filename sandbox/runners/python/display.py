@@ -15,6 +15,7 @@ TABLE_ROWS_TEXT = 20
 TABLE_ROWS_ALL = 60  # so many are shown whole: pandas' default too, so that whoever sets just that gets it
 TABLE_COLUMNS_TEXT = 50
 TABLE_WIDTH_TEXT = 200
+TABLE_CHARACTERS_TEXT = 3_300  # the host shows 4,000 of a text, with what follows the table, and would cut through its rows
 TABLE_ROWS_JSON = 1000
 TABLE_CELLS_CSV = 200_000  # more take longer to write than one waits for a table; the variable has them
 
@@ -170,17 +171,12 @@ def _add_table(value, found):
     rows, columns = value.shape
     shown, columns_shown = _rows_shown(pandas, rows, columns), _columns_shown(pandas)
     text, columns_shown, named = _table_text(pandas, value, shown, columns_shown)
-    found["text"] = cut(text, TEXT_CHARACTERS_MAX)
+    if len(text) > TABLE_CHARACTERS_TEXT and not _is_set(pandas, "display.max_rows"):
+        shown = min(shown, TABLE_ROWS_TEXT)
+        text, columns_shown, named = _table_text(pandas, value, shown, columns_shown, min(TABLE_WIDTH_TEXT, TABLE_CHARACTERS_TEXT // (min(rows, shown) + 3)))
     as_json = _table_json(pandas, value)
     has_csv = as_json["truncated"] and value.size <= TABLE_CELLS_CSV
-    found["text"] += f"\n\n[{rows} rows x {columns} columns"
-    if rows > shown:
-        found["text"] += f"; {shown - shown % 2 if shown > 1 else shown} shown"
-    if named:
-        found["text"] += f"; not shown: {named}"
-    if as_json["truncated"] and not has_csv:
-        found["text"] += f"; {len(as_json['rows'])} in the JSON, all in the DataFrame alone"
-    found["text"] += "]"
+    found["text"] = cut(text, TEXT_CHARACTERS_MAX) + _footer(value.shape, shown, named, as_json, has_csv)
     if pandas.get_option("display.notebook_repr_html"):
         html = value.to_html(max_rows=shown, max_cols=columns_shown)
         if len(html) <= MARKUP_CHARACTERS_MAX:
@@ -191,7 +187,21 @@ def _add_table(value, found):
     return True
 
 
-def _table_text(pandas, frame, rows, columns):
+def _footer(shape, shown, named, as_json, has_csv):
+    """Empty for a short table that is shown whole: one sees how large it is."""
+    rows, columns = shape
+    footer = f"\n\n[{rows} rows x {columns} columns"
+    if rows > shown:
+        footer += f"; {shown - shown % 2 if shown > 1 else shown} shown"
+    if named:
+        footer += f"; not shown: {named}"
+    if as_json["truncated"] and not has_csv:
+        footer += f"; {len(as_json['rows'])} in the JSON, all in the DataFrame alone"
+    is_whole = 0 < rows <= min(shown, TABLE_ROWS_TEXT) and 0 < columns <= TABLE_ROWS_TEXT and not named
+    return "" if is_whole and not as_json["truncated"] else footer + "]"
+
+
+def _table_text(pandas, frame, rows, columns, width_max=TABLE_WIDTH_TEXT):
     """As wide as a line may be, and the names of the columns that do not fit; all where the code has said how many."""
     options = {"max_rows": rows, "max_colwidth": pandas.get_option("display.max_colwidth")}
     count = frame.shape[1]
@@ -199,8 +209,8 @@ def _table_text(pandas, frame, rows, columns):
     if _is_set(pandas, "display.max_columns") or _is_set(pandas, "display.width"):
         return text, columns, ""
     fits = min(columns, count) if columns else count
-    while fits > 2 and (width := text.find("\n")) > TABLE_WIDTH_TEXT:
-        fits = max(2, min(fits - 1, fits * TABLE_WIDTH_TEXT // width))
+    while fits > 2 and (width := text.find("\n")) > width_max:
+        fits = max(2, min(fits - 1, fits * width_max // width))
         text = frame.to_string(max_cols=fits, **options)
     if fits == count:
         return text, columns, ""

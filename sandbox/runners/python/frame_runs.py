@@ -8,7 +8,7 @@ import sys
 from _collections import deque  # nothing can be imported any more where no file can be opened
 
 FIRST, LAST = 50, 50  # runs of frames
-REPEATED = 3  # so often a line stands there in Python's tracebacks before it is only counted
+REPEATED = 1  # so often a line stands there before it is only counted
 
 _RUNNER = tuple(os.path.join(path, "") for path in sys.modules["hutch_runner"].__path__)
 _STANDARD = os.path.join(os.path.dirname(os.__file__), "")

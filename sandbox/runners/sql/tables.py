@@ -11,6 +11,7 @@ from hutch_runner.plain_json import plain
 ROWS_ALL = 60  # so many are shown whole
 ROWS_EACH_END = 10  # of more
 WIDTH_TEXT = 200
+CHARACTERS_TEXT = 3_300  # the host shows 4,000 of a text, with what follows the table, and would cut through its rows
 ROWS_JSON = 1000
 JSON_CHARACTERS_MAX = 200_000
 ROWS_FILE = 1_000_000
@@ -59,11 +60,10 @@ class Table:
             count, note, saved = self._save(path, rest)
         data = {"columns": [{"name": n, "type": t} for n, t in zip(self.names, self.types)],
                 "rows": rows_json, "row_count": count, "truncated": truncated}
-        first, last = self._rows_shown(count)
+        first, last, text, not_shown = self._shown(count)
         footer = "1 row" if count == 1 else f"{count} rows"
         if len(first) + len(last) < count:
             footer += f", the first {len(first)} and the last {len(last)} shown" if last else f", {len(first)} shown"
-        text, not_shown = as_text(self.names, first, last)
         named = f"; not shown: {names_in_short(not_shown)}" if not_shown else ""
         output = make_output(f"{text}({footer}{note}{named})", as_html(self.names, [*first, *last], f"({footer}{note})"), data)
         if saved:
@@ -71,9 +71,18 @@ class Table:
             output["csv"] = path
         return output
 
-    def _rows_shown(self, count):
+    def _shown(self, count):
+        """The first rows and the last, they as text, and the names of columns that it does not have."""
+        first, last = self._rows_shown(count, ROWS_ALL)
+        text, not_shown = as_text(self.names, first, last)
+        if len(text) > CHARACTERS_TEXT:
+            first, last = self._rows_shown(count, 2 * ROWS_EACH_END)
+            text, not_shown = as_text(self.names, first, last, CHARACTERS_TEXT // (len(first) + len(last) + 3))
+        return first, last, text, not_shown
+
+    def _rows_shown(self, count, all_of):
         """The first ones and the last; without the last where they have not been read."""
-        if count <= ROWS_ALL and len(self.rows) >= count:
+        if count <= all_of and len(self.rows) >= count:
             return self.rows, []
         if not self._has_all:
             return self.rows[:2 * ROWS_EACH_END], []
@@ -127,6 +136,8 @@ def to_text(value):
     if isinstance(value, bytes):
         more = f"... ({len(value)} bytes)" if len(value) > BLOB_BYTES else ""
         return f"x'{value[:BLOB_BYTES].hex()}'{more}"
+    if isinstance(value, float):
+        value = float(f"{value:.{DECIMAL_DIGITS_EXACT}g}")  # the digits behind are those of binary fractions; JSON and CSV have them
     text = str(value).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
     return text if len(text) <= CELL_CHARACTERS else text[:CELL_CHARACTERS] + "..."
 
@@ -152,7 +163,7 @@ def to_csv(value):
     return value.hex() if isinstance(value, bytes) else value
 
 
-def as_text(names, first, last=()):
+def as_text(names, first, last=(), width_max=WIDTH_TEXT):
     """The table, with a line between its first rows and its last, and the names of the columns that do not fit."""
     rows = [*first, *last]
     cells = [[to_text(value) for value in row] for row in rows]
@@ -160,7 +171,7 @@ def as_text(names, first, last=()):
               for i, name in enumerate(names)]
     right = [bool(rows) and all(isinstance(row[i], (int, float, type(None))) for row in rows)
              for i in range(len(names))]
-    shown = _columns_that_fit(widths)
+    shown = _columns_that_fit(widths, min(width_max, WIDTH_TEXT))
 
     def line(values):
         padded = [values[i].rjust(widths[i]) if right[i] else values[i].ljust(widths[i]) for i in shown]
@@ -172,10 +183,10 @@ def as_text(names, first, last=()):
     return table, [name for i, name in enumerate(names) if i not in set(shown)]
 
 
-def _columns_that_fit(widths):
+def _columns_that_fit(widths, width_max):
     """Of many the first ones and the last; two are shown however wide they are."""
     columns = list(range(len(widths)))
-    while len(columns) > 2 and sum(widths[i] + 3 for i in columns) - 3 > WIDTH_TEXT:
+    while len(columns) > 2 and sum(widths[i] + 3 for i in columns) - 3 > width_max:
         del columns[len(columns) // 2]
     return columns
 

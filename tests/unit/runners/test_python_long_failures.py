@@ -43,7 +43,7 @@ def bounded(counts, frames=400, exceptions=30):
 def test_a_deep_recursion(python):
     ending, counts = counts_of(python, "f(0)")
     assert ending.error["name"] == "RecursionError" and bounded(counts), counts
-    assert ending.stderr.count("in f\n") == 3 and "  [Previous line repeated 299" in ending.stderr
+    assert ending.stderr.count("in f\n") == 1 and "  [Previous line repeated 299" in ending.stderr
     assert ending.stderr.startswith("Traceback (most recent call last):\n  cell 2, line 1, in <module>\n    f(0)\n")
 
 
@@ -144,3 +144,18 @@ def test_an_interrupt_while_the_text_of_an_exit_is_told(python):
     python.wait_until_idle()
     python.interrupt()
     assert python.finish().done["interrupted"] and python.run("kept").text == "5"
+
+
+@pytest.mark.parametrize("code, told", [
+    ("import json.decoder as d\nd.JSONDecodeError\nimport configparser\nconfigparser.ConfigParser()['nosuch']", 1),
+    ("def own(): raise KeyError('k')\ntry: own()\nexcept KeyError as e: raise KeyError('k') from e", 2),
+    ("import os\ntry: os.environ['NO_SUCH']\nexcept KeyError: raise KeyError('NO_SUCH') from None", 1),
+    ("import os\ntry: os.environ['NO_SUCH']\nexcept KeyError: raise KeyError('other')", 2),
+])
+def test_what_a_library_raises_again_is_told_once(python, code, told):
+    assert python.run(code).stderr.count("KeyError: '") == told, python.run(code).stderr
+
+
+def test_pandas_tells_of_a_missing_column_once(extras):
+    text = extras.run("import pandas as pd\npd.DataFrame({'a': [1]})['nosuch']").stderr
+    assert text.startswith("Traceback") and text.count("KeyError: 'nosuch'") == 1

@@ -1,5 +1,6 @@
 """The Python runner: rich results, tables, figures and their charts."""
 
+import re
 import subprocess
 from json import loads as decode
 
@@ -188,8 +189,9 @@ def test_a_wide_table_names_the_columns_that_do_not_fit(tables):
     lines = output["text"].split("\n")
     assert max(map(len, lines[:-1])) <= 200 and "feature_0 " in lines[0] and lines[0].endswith("feature_39")
     shown = set(lines[0].split()) - {"..."}
-    named = set(lines[-1].split("not shown: ")[1].rstrip("]").split(", "))
-    assert shown | named == {f"feature_{i}" for i in range(40)} and not shown & named
+    first, last = map(int, re.search(r"not shown: feature_(\d+) to feature_(\d+)\]", lines[-1]).groups())
+    assert shown == {f"feature_{i}" for i in range(40) if not first <= i <= last}
+    assert len(output["text"]) < 4000, "the host would cut through it"
     assert output["html"].count("<th>feature") == len(shown)
     assert "1000 rows x 40 columns; 20 shown" in lines[-1]
     narrow = tables.run("pd.DataFrame({'a': range(3), 'b': ['x' * 150] * 3, 'c': ['y' * 150] * 3})").text
@@ -204,10 +206,20 @@ def test_headers_of_html_tables_stand_over_their_columns(python):
 
 
 @needs_pandas
+@pytest.mark.parametrize("rows, columns, footer", [
+    (5, 3, ""), (20, 4, ""), (21, 3, "\n\n[21 rows x 3 columns]"), (0, 2, "\n\n[0 rows x 2 columns]"), (3, 30, "\n\n[3 rows x 30 columns; not shown: c"),
+    (50, 14, "\n\n[50 rows x 14 columns; 20 shown]"), (60, 3, "\n\n[60 rows x 3 columns]")])
+def test_a_footer_where_one_does_not_see_how_large_a_table_is(tables, rows, columns, footer):
+    text = tables.run(f"pd.DataFrame([[0.123456] * {columns}] * {rows}, columns=[f'c{{i:06}}' for i in range({columns})])").text
+    assert footer.removesuffix("]") in text, text
+    assert bool(footer) == ("\n\n[" in text) and len(text) < 4000
+
+
+@needs_pandas
 def test_all_rows_have_a_bound(tables):
     ending = tables.run("pd.set_option('display.max_rows', None)\nd = pd.concat([wide] * 20_000)\nd")
     tables.run("pd.reset_option('display.max_rows')")
-    assert "[20000 rows x 60 columns; 3332 shown; not shown: c20, " in ending.text
+    assert "[20000 rows x 60 columns; 3332 shown; not shown: c20 to c39; " in ending.text
     assert ending.text.endswith("; 858 in the JSON, all in the DataFrame alone]") and len(ending.text) < 21_000
 
 

@@ -24,6 +24,23 @@ def test_state_and_results(sql):
     assert sql.run("SELECT count(*) FROM t").main["json"]["rows"] == [[2]]
 
 
+@pytest.mark.parametrize("value, text, whole", [
+    ("0.1 + 0.2", "0.3", 0.1 + 0.2), ("1372.1399999999999", "1372.14", 1372.1399999999999), ("43.0", "43.0", 43.0), ("1e300 / 3", "3.33333333333333e+299", 1e300 / 3),
+    ("-1.5e-9", "-1.5e-09", -1.5e-9), ("1e999", "inf", "inf"), ("123456789012345678", "123456789012345678", "123456789012345678"), ("100000000000000000.0", "1e+17", 1e17)])
+def test_floats_have_the_digits_that_all_of_them_hold(sql, value, text, whole):
+    ending = sql.run(f"SELECT {value} AS v")
+    assert ending.text.splitlines()[2].strip() == text and ending.main["json"]["rows"] == [[whole]]
+
+
+@pytest.mark.parametrize("rows, columns, footer", [(60, 2, "(60 rows)"), (60, 12, "(60 rows, the first 10 and the last 10 shown)"),
+                                                   (200, 40, "(200 rows, the first 10 and the last 10 shown; not shown: "), (15, 40, "(15 rows; not shown: ")])
+def test_a_table_is_never_cut_through_its_rows(sql, rows, columns, footer):
+    cells = ", ".join(f"n * 1000 AS column_{i}" for i in range(columns))
+    text = sql.run(f"WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < {rows}) SELECT {cells} FROM t").text
+    assert text.splitlines()[-1].startswith(footer) and len(text) < 4000, text
+    assert len(text.splitlines()) == (rows + 3 if "first" not in footer else 24)
+
+
 def test_the_last_table_is_the_main_result(sql):
     ending = sql.run("SELECT 1; SELECT 2; CREATE TABLE t (a);")
     assert [o["is_main_result"] for o in ending.outputs] == [False, True, False]
