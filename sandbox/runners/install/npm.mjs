@@ -1,5 +1,5 @@
 // npm in few words, for install_packages: into /workspace, where cells of JavaScript and programs of bash both look,
-// wherever bash happens to be. While it works one line, written over again and again; at the end what is there now.
+// wherever bash happens to be. While it works for longer one line, written over again and again; at the end what is there now.
 //
 //     node npm.mjs ARGUMENT...      arguments of `npm install`
 
@@ -12,10 +12,11 @@ const LOG = '/tmp/install_packages.log';
 const LINES_OF_FAILURE = 12;
 const NAMED_MAX = 12;
 const NEWEST_EVERY_MS = 1000;
+const QUIET_MS = 5000; // most installs are over by then, and of lines that were written over an answer has to say so
 
 const begun = Date.now();
 const before = packages();
-process.stdout.write('\rnpm begins');
+let hasTold = false;
 
 const log = fs.openSync(LOG, 'w');
 const npm = spawn('npm', ['install', '--no-audit', '--no-fund', '--loglevel', 'error', ...process.argv.slice(2)],
@@ -28,6 +29,8 @@ for (const stream of [npm.stdout, npm.stderr]) {
   });
 }
 const newest = setInterval(() => {
+  if (Date.now() - begun < QUIET_MS) return;
+  hasTold = true;
   const seconds = Math.round((Date.now() - begun) / 1000);
   process.stdout.write(`\rnpm installs since ${seconds} s, ${names().length} packages are there`);
 }, NEWEST_EVERY_MS);
@@ -40,7 +43,7 @@ function end(status, text) {
   if (isOver) return;
   isOver = true;
   clearInterval(newest);
-  process.stdout.write(status === 0 ? '\r' : '\rnpm has failed\n');
+  process.stdout.write(`${hasTold ? '\r' : ''}${status === 0 ? '' : 'npm has failed\n'}`);
   if (status === 0) tellEnd();
   else tellFailure(text);
   process.exitCode = status;

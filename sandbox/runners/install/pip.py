@@ -1,4 +1,4 @@
-"""pip in few words, for install_packages: while it works one line, written over again and again; at the end what is there now.
+"""pip in few words, for install_packages: while it works for longer one line, written over again and again; at the end what is there now.
 
     python3 pip.py ARGUMENT...      arguments of `pip install`
 """
@@ -17,6 +17,7 @@ LOG = "/tmp/install_packages.log"
 LINES_OF_FAILURE = 12
 NAMED_MAX = 12
 NEWEST_EVERY_SECONDS = 0.2
+QUIET_SECONDS = 5.0  # most installs are over by then, and of lines that were written over an answer has to say so
 _PROGRESS = re.compile(r"Progress (\d+) of (\d+)")
 _FILE = re.compile(r"\s*Downloading (\S+)")
 _STEP = re.compile(r"\s*(Collecting|Building|Preparing|Installing|Downloading|Getting|Cloning|Processing|Obtaining|Attempting)\b.*")
@@ -31,6 +32,8 @@ class Progress:
         self.file = ""
         self.downloaded = 0  # of files that are whole
         self.told_at = 0.0
+        self.begun_at = time.monotonic()
+        self.has_told = False
 
     def take(self, line):
         moved = _PROGRESS.search(line)
@@ -44,17 +47,23 @@ class Progress:
             self.tell(line.strip()[:150], True)
 
     def tell(self, text, now):
+        if time.monotonic() - self.begun_at < QUIET_SECONDS:
+            return
         if now or time.monotonic() - self.told_at > NEWEST_EVERY_SECONDS:
             self.told_at = time.monotonic()
+            self.has_told = True
             sys.stdout.write(f"\r{text}")
             sys.stdout.flush()
+
+    def end(self):
+        """What is told next stands where this did."""
+        if self.has_told:
+            sys.stdout.write("\r")
 
 
 def main(arguments):
     begun = time.monotonic()
     progress = Progress()
-    sys.stdout.write("\rpip begins")
-    sys.stdout.flush()
     with tempfile.TemporaryDirectory() as folder, open(LOG, "w", errors="replace") as log:
         report = os.path.join(folder, "report.json")
         version = version_of_pip()
@@ -75,10 +84,11 @@ def main(arguments):
                 there.setdefault(found[1], found[2])
         status = process.wait()
         if status != 0:
-            sys.stdout.write("\rpip has installed nothing\n")
+            progress.end()
+            sys.stdout.write("pip has installed nothing\n")
             tell_failure(lines)
             return status if status > 0 else 128 - status
-        sys.stdout.write("\r")
+        progress.end()
         tell_end(read(report) or said_by(lines), was, there, progress.downloaded, time.monotonic() - begun)
         for line in lines:
             if line.startswith(("ERROR:", "WARNING:")) or "incompatible" in line:
