@@ -12,7 +12,7 @@ import time
 
 import duckdb
 
-from hutch_runner import foreign_files
+from hutch_runner import duckdb_hints, foreign_files
 from hutch_runner.duckdb_start import connect
 from hutch_runner.engine import WAIT_SECONDS, WHO_HOLDS_IT, Answer
 from hutch_runner.data_frames import register
@@ -289,12 +289,13 @@ class DuckdbEngine:
             [name]).fetchone()
 
     def place_of(self, error, statement):
+        hint = duckdb_hints.way(str(error))
         if statement is None:
-            return ""
+            return hint
         # DuckDB itself shows the line, counted from where the statement begins.
         inside = _LINE.search(str(error))
         line = statement.line + (int(inside.group(1)) - 1 if inside else 0)
-        return f"  statement {statement.number}, line {line}\n" + _way_without_extension(str(error), statement.text)
+        return f"  statement {statement.number}, line {line}\n" + _way_without_extension(str(error), statement.text) + hint
 
 
 def _way_without_extension(message, sql):

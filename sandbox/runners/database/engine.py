@@ -11,7 +11,7 @@ An engine is made by open_engine() and has
   failed(error)            a statement did, or its rows; None: it was interrupted
   errors                   the exceptions that are the statement's own fault
   take_notes()             what is to be told of this run, before end()
-  place_of(error, statement)        where in the code that is, in lines for people
+  place_of(error, statement)        where in the code that is, in lines for people, and what to do; the statement may be None
 Tables that are not in the database are asked of `frames` (see FrameSource).
 """
 

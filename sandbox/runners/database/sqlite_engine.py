@@ -154,6 +154,8 @@ class SqliteEngine:
             yield row
 
     def place_of(self, error, statement):
+        if statement is None:
+            return ""
         offset = offset_of(str(error), statement.text)
         line, text, mark = statement.line, statement.text.split("\n")[0], ""
         if offset is not None:

@@ -23,6 +23,7 @@ import { installStacks } from './stacks.mjs';
 import { installStreams, writeAll } from './streams.mjs';
 import { CODE, STOPPED } from './shared.mjs';
 import { stripTypes } from './typescript.mjs';
+import { wayOutOf } from './ways_out.mjs';
 import { Atomics, Error, Map, Object, Promise, Set, String, TypeError, setImmediate } from './intrinsics.mjs';
 
 const reallyExit = process.reallyExit.bind(process);
@@ -129,6 +130,7 @@ export class Session {
     const report = (failure, kind, maker) => {
       if (Exit.codeOf(failure) !== undefined) return;
       const described = describeFailure(failure);
+      described.traceback += wayOutOf(failure);
       const run = this.current;
       const isEarlier = run && this.isOfEarlierRun(run, described, maker);
       writeAll(2, `${isEarlier ? FROM_EARLIER : ''}${kind}: ${described.traceback}`);
@@ -386,6 +388,7 @@ export class Session {
     }
     if ('failure' in ending) {
       const error = explain(ending.failure, ending.details, `cell-${this.cells}`);
+      error.traceback += wayOutOf(ending.failure);
       return done(1, false, error);
     }
     if (stray) return done(1, false, stray);

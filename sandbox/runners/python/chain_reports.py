@@ -8,6 +8,7 @@ from hutch_runner import frame_runs, imported_files
 
 NEWEST, OLDEST = 10, 10  # exceptions of a chain
 GROUP_WIDTH, GROUP_DEPTH = 15, 10  # as Python's own tracebacks have them
+_WORDS_LEAST = 12  # characters; fewer may stand there by chance
 TOLD_MAX = 200  # exceptions, with those of groups
 
 
@@ -82,8 +83,13 @@ class _Reports:
 
 
 def _says_no_more(before, report):
-    """What a library has caught, in its own frames alone, and raised again as it was: pandas' KeyError."""
-    return not before.stack and not before.exceptions and list(before.format_exception_only()) == list(report.format_exception_only())
+    """What a library has caught, in its own frames alone, and whose words stand in what it raised then: pandas' KeyError, and
+    the three failures that lead to that of requests."""
+    if before.stack or before.exceptions:
+        return False
+    old, new = ("".join(one.format_exception_only()).strip() for one in (before, report))
+    words = old.partition(": ")[2]
+    return old == new or len(words) >= _WORDS_LEAST and words in new
 
 
 def _stack_of(step, left_out):

@@ -97,7 +97,7 @@ def _run(query, parameters):
     except _engine.errors as error:
         if _engine.interrupted:
             raise KeyboardInterrupt from None
-        place = _engine.place_of(error, statement) if statement else ""
+        place = _engine.place_of(error, statement)
         raise SQLError(f"{error}\n{place}".rstrip()) from None
     return result
 

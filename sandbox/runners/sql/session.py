@@ -165,7 +165,7 @@ class Session:
         kind = type(failure.error)
         module = kind.__module__.lstrip("_")
         name = kind.__name__ if module == "builtins" else f"{module}.{kind.__name__}"
-        place = self.engine.place_of(failure.error, failure.statement) if failure.statement else ""
+        place = self.engine.place_of(failure.error, failure.statement)
         return failed(name, str(failure.error), place=place)
 
 

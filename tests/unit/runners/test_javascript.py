@@ -356,3 +356,14 @@ def test_without_its_inspector_it_ends(start):
     client.start("process._kill(process.pid, 28); 1")  # what process.kill() is made of
     client.wait_for_stderr("JavaScript cannot go on in this process")
     assert client.wait_for_end() == 1
+
+
+@pytest.mark.parametrize("code, is_told", [
+    ("require('fs').readFileSync('/Users/anna/data.csv')", True), ("require('fs').readFileSync('C:\\\\Users\\\\anna\\\\data.csv')", True),
+    ("await require('fs/promises').readFile('/home/anna/data.csv')", True), ("require('fs').createReadStream('/Users/anna/data.csv');", True),
+    ("require('fs').readFileSync('data.csv')", False), ("require('fs').readFileSync('/home/user/data.csv')", False),
+    ("throw Object.assign(new Error('no'), { path: '/Users/anna' })", False),
+])
+def test_the_way_to_files_of_the_users_machine(javascript, code, is_told):
+    ending = javascript.run(code)
+    assert not ending.ok and ("this session sees no files of the user's machine" in ending.stderr) == is_told, ending

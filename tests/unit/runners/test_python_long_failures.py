@@ -159,3 +159,13 @@ def test_what_a_library_raises_again_is_told_once(python, code, told):
 def test_pandas_tells_of_a_missing_column_once(extras):
     text = extras.run("import pandas as pd\npd.DataFrame({'a': [1]})['nosuch']").stderr
     assert text.startswith("Traceback") and text.count("KeyError: 'nosuch'") == 1
+
+
+def test_requests_tells_of_a_name_that_has_no_address_once(extras):
+    text = extras.run("import requests\nrequests.get('http://nosuch.invalid', timeout=5)").stderr
+    assert text.startswith("Traceback") and "Failed to resolve 'nosuch.invalid'" in text.splitlines()[-1], text
+
+
+def test_words_of_another_kind_stay(extras):
+    text = extras.run("import PIL.Image\nPIL.Image.new('L', (1, 1)).save('a.nosuch')").stderr
+    assert "KeyError: '.nosuch'" in text and "ValueError: unknown file extension" in text

@@ -1,0 +1,53 @@
+"""What to say to those who took DuckDB for another database: a line behind its error."""
+
+import re
+
+_FUNCTION = re.compile(r"Function with name (\w+) does not exist")
+_TYPE = re.compile(r"Type with name (\w+) does not exist")
+_NEAR = re.compile(r'syntax error at or near "(.+?)"')
+_COLUMN = re.compile(r'Referenced column "(.+?)" not found')
+_TOP = re.compile(r"\bTOP\s*\(?\s*\d", re.IGNORECASE)
+_LIMIT = re.compile(r"\bLIMIT\s+\d+\s*,", re.IGNORECASE)
+
+_DATE_AS_TEXT, _TEXT_AS_DATE = "strftime(date, '%Y-%m-%d')", "strptime(text, '%d.%m.%Y')"
+_FUNCTIONS = {
+    "date_format": _DATE_AS_TEXT, "to_char": _DATE_AS_TEXT, "format_date": _DATE_AS_TEXT,
+    "str_to_date": _TEXT_AS_DATE, "to_date": _TEXT_AS_DATE, "parse_date": _TEXT_AS_DATE, "date_parse": _TEXT_AS_DATE,
+    "getdate": "now()", "sysdate": "now()", "curdate": "current_date", "datetime": "now(), or CAST(text AS TIMESTAMP)",
+    "dateadd": "date + INTERVAL 1 DAY", "timestampdiff": "date_diff('day', first, last)", "julianday": "date_diff('day', first, last)",
+    "unix_timestamp": "epoch(timestamp)", "from_unixtime": "to_timestamp(seconds)",
+    "isnull": "coalesce(a, b)", "nvl": "coalesce(a, b)", "iif": "if(condition, a, b)", "charindex": "strpos(text, part)", "locate": "strpos(text, part)",
+    "substring_index": "split_part(text, ',', 1)", "regexp_substr": "regexp_extract(text, pattern)", "convert": "CAST(a AS VARCHAR)",
+    "to_number": "CAST(text AS DOUBLE)", "rand": "random()", "newid": "uuid()", "truncate": "trunc(number, 1)", "total": "sum(a)",
+    "percentile_cont": "quantile_cont(a, 0.5)", "last_insert_rowid": "INSERT INTO ... RETURNING id", "top": "SELECT ... LIMIT 5",
+}
+_COUNTS_UP = "CREATE SEQUENCE ids; CREATE TABLE t (id INTEGER DEFAULT nextval('ids'), ...)"
+_WORDS = {
+    "auto_increment": _COUNTS_UP, "autoincrement": _COUNTS_UP, "identity": _COUNTS_UP, "serial": _COUNTS_UP, "bigserial": _COUNTS_UP,
+    "ignore": "INSERT OR IGNORE INTO ...", "replace": "INSERT OR REPLACE INTO ...", "number": "DECIMAL(18, 3)", "varchar2": "VARCHAR",
+}
+
+
+def way(message):
+    """A line that ends in a newline, or nothing."""
+    instead = _instead(message)
+    return f"(this is DuckDB: {instead})\n" if instead else ""
+
+
+def _instead(message):
+    function, kind, near, column = (pattern.search(message) for pattern in (_FUNCTION, _TYPE, _NEAR, _COLUMN))
+    if function:
+        return _FUNCTIONS.get(function[1].lower(), "")
+    if kind:
+        return _WORDS.get(kind[1].lower(), "")
+    if near and _TOP.search(message):
+        return "SELECT ... LIMIT 5"
+    if near and near[1] == "," and _LIMIT.search(message):
+        return "LIMIT count OFFSET start"
+    if near:
+        return _WORDS.get(near[1].lower(), "")
+    if column and re.search(rf"\bDATEDIFF\s*\(\s*{re.escape(column[1])}\b", message, re.IGNORECASE):
+        return f"date_diff('{column[1].lower()}', first, last)"
+    if column and re.search(rf'[=<>(,]\s*"{re.escape(column[1])}"', message):
+        return f"\"{column[1]}\" is a name; text stands in single quotes"
+    return ""
