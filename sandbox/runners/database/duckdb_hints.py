@@ -6,6 +6,7 @@ _FUNCTION = re.compile(r"Function with name (\w+) does not exist")
 _TYPE = re.compile(r"Type with name (\w+) does not exist")
 _NEAR = re.compile(r'syntax error at or near "(.+?)"')
 _COLUMN = re.compile(r'Referenced column "(.+?)" not found')
+_READ_ONLY = re.compile(r"Can only (?:update|delete from) base table|\w+ is not an table|Can only modify view with ALTER VIEW")
 _TOP = re.compile(r"\bTOP\s*\(?\s*\d", re.IGNORECASE)
 _LIMIT = re.compile(r"\bLIMIT\s+\d+\s*,", re.IGNORECASE)
 
@@ -30,6 +31,8 @@ _WORDS = {
 
 def way(message):
     """A line that ends in a newline, or nothing."""
+    if _READ_ONLY.search(message):
+        return "(a DataFrame, a file or a view can only be read: CREATE TABLE t AS SELECT * FROM it makes a table to change)\n"
     instead = _instead(message)
     return f"(this is DuckDB: {instead})\n" if instead else ""
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from runner_client import RUNNERS
+
 BREW = "the system can only be read, so brew installs nothing"
 OFFICE = "there is no LibreOffice here: Python's docx"
 
@@ -84,3 +86,10 @@ def test_a_failed_program_is_told_in_text_and_once(javascript, code):
     assert "stdout: 'out\\n'" in error["traceback"] and "Buffer" not in error["traceback"] and "stderr:" not in error["traceback"]
     assert javascript.run("failure.stderr.toString()").text == "'wrong\\n'", "the error itself is as node has made it"
     assert javascript.run("Object.keys(failure).includes('stderr')").text == "true"
+
+
+def test_the_list_names_each_program_once_and_says_a_sentence():
+    lines = (RUNNERS / "absent_programs.txt").read_text().splitlines()
+    names = [name for line in lines for name in line.split("\t")[0].split()]
+    assert len(names) == len(set(names)) > 60
+    assert all(len(line.split("\t")) == 2 and 30 < len(line.split("\t")[1]) < 260 and line.count("%") <= 1 for line in lines)
