@@ -208,7 +208,7 @@ class DuckdbEngine:
                 # What _add_frames() could not see: DuckDB lists no tables of what has parameters.
                 if missing and not self.is_aborted and self._add_frame(missing.group(1)):
                     continue
-                why = self._why_missing(missing.group(1)) if missing else ""
+                why = self._why_missing(missing.group(1)) if missing else duckdb_hints.of_view(str(error), statement.text, self._framed)
                 if was_aborted:
                     why = ": an earlier statement of it failed"
                 raise (type(error)(_with_reason(str(error), why)) if why else error) from None

@@ -7,6 +7,7 @@ _TYPE = re.compile(r"Type with name (\w+) does not exist")
 _NEAR = re.compile(r'syntax error at or near "(.+?)"')
 _COLUMN = re.compile(r'Referenced column "(.+?)" not found')
 _READ_ONLY = re.compile(r"Can only (?:update|delete from) base table|\w+ is not an table|Can only modify view with ALTER VIEW")
+_CHANGED = re.compile(r'\b(?:UPDATE|INTO|FROM|TABLE)\s+"?([^\s"(;]+)', re.IGNORECASE)
 _TOP = re.compile(r"\bTOP\s*\(?\s*\d", re.IGNORECASE)
 _LIMIT = re.compile(r"\bLIMIT\s+\d+\s*,", re.IGNORECASE)
 
@@ -29,10 +30,15 @@ _WORDS = {
 }
 
 
+def of_view(message, sql, data_frames):
+    """What to say of a change to a DataFrame, which is a view."""
+    changed = _CHANGED.search(sql) if _READ_ONLY.search(message) else None
+    name = next((name for name in data_frames if changed and name.lower() == changed[1].lower()), "")
+    return f"; it is Python's DataFrame, which SQL can only read: CREATE TABLE t AS SELECT * FROM {name} makes a table to change" if name else ""
+
+
 def way(message):
     """A line that ends in a newline, or nothing."""
-    if _READ_ONLY.search(message):
-        return "(a DataFrame, a file or a view can only be read: CREATE TABLE t AS SELECT * FROM it makes a table to change)\n"
     instead = _instead(message)
     return f"(this is DuckDB: {instead})\n" if instead else ""
 

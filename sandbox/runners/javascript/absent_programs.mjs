@@ -36,7 +36,15 @@ export function watchPrograms() {
 }
 
 // A sentence for each that is not there, those apart that `told` has already.
-export function noteOfPrograms(told = '') {
+export function noteOfPrograms(told) {
+  try {
+    return sentencesOf(told ?? '');
+  } catch {
+    return ''; // the user has taken apart what this needs, or no file can be opened any more
+  }
+}
+
+function sentencesOf(told) {
   const calls = [...called];
   called.clear();
   const names = new Set(calls.flatMap(([call, isScript]) => (isScript ? programsOf(call) : [call])));
@@ -53,6 +61,14 @@ function programsOf(script) {
 }
 
 function note(words, command, isScript) {
+  try {
+    keep(words, command, isScript);
+  } catch {
+    // As above: what the user calls is called all the same.
+  }
+}
+
+function keep(words, command, isScript) {
   if (called.size >= CALLS_MAX || typeof command !== 'string') return;
   const inShell = !isScript && Array.isArray(words) && SHELLS.has(path.basename(command)) ? words.indexOf('-c') + 1 : 0;
   called.set(String(inShell ? words[inShell] : command).slice(0, CHARACTERS_MAX), isScript || inShell > 0);

@@ -234,7 +234,7 @@ export class Session {
       writeAll(2, describeFailure(failure).traceback);
     }
     const ofPrograms = noteOfPrograms(done.error?.traceback);
-    const note = [this.snapshots.takeNote(), run.note, ofPrograms, run.remark].filter(Boolean).join('; ');
+    const note = together(together(together(this.snapshots.takeNote(), run.note), ofPrograms), run.remark);
     this.send({ ...done, ...(note && { note }), ...times });
     this.snapshots.runIsOver(run.id);
   }
@@ -394,6 +394,10 @@ export class Session {
     if (stray) return done(1, false, stray);
     return exit(statusOf());
   }
+}
+
+function together(first, second) {
+  return first && second ? `${first}; ${second}` : first || second;
 }
 
 // A name that V8 has of a script of its own, which nothing takes back.

@@ -11,6 +11,10 @@ const NO_FILES = '(this session sees no files of the user\'s machine: whoever ru
 
 // A line that ends in a newline, or nothing.
 export function wayOutOf(failure) {
-  if (!util.types.isNativeError(failure) || read(failure, 'code', '') !== 'ENOENT') return '';
-  return OF_A_MACHINE.test(String(read(failure, 'path', ''))) ? NO_FILES : '';
+  try {
+    if (!util.types.isNativeError(failure) || read(failure, 'code', '') !== 'ENOENT') return '';
+    return OF_A_MACHINE.test(String(read(failure, 'path', ''))) ? NO_FILES : '';
+  } catch {
+    return ''; // the user has taken apart what this needs
+  }
 }

@@ -5,9 +5,7 @@ the user's choice, and a note after the run names a font that has what it lacks.
 """
 
 import functools
-import glob
 import os
-import unicodedata
 
 from hutch_runner.imports import WhenImported
 
@@ -24,8 +22,9 @@ _IN_PDF = ("pdfmetrics.registerFont(TTFont('Noto', '{path}')) makes a font that 
 def files():
     """The paths of fonts that any program can use, the largest first: it has most scripts."""
     folder = os.path.dirname(os.environ.get("FONTCONFIG_FILE", ""))
-    paths = [path for path in (*glob.glob(os.path.join(folder, "*.ttf")), _ALSO) if "Color" not in path and os.path.exists(path)]
-    return sorted(paths, key=os.path.getsize, reverse=True)
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    paths = [os.path.join(folder, name) for name in names if name.endswith(".ttf") and "Color" not in name]
+    return sorted([*paths, _ALSO] if os.path.exists(_ALSO) else paths, key=os.path.getsize, reverse=True)
 
 
 class TextFonts:
@@ -102,7 +101,7 @@ class TextFonts:
 
     def _look_for(self, key, char):
         probe, nothing = self._probes[key]
-        return unicodedata.category(char) not in _NOT_ALONE and self._picture(probe, char) == nothing
+        return _has_shape(char) and self._picture(probe, char) == nothing
 
     def _picture(self, font, char):
         mask, _ = self._draw(font, char, "L")
@@ -138,8 +137,14 @@ def _shown(lacks):
     return text if len(text) <= _TOLD_MAX else f"{text[:_TOLD_MAX]}… ({len(text)} characters)"
 
 
+def _has_shape(char):
+    from unicodedata import category  # which nothing else needs
+
+    return category(char) not in _NOT_ALONE
+
+
 def _is_in(font, char):
-    if unicodedata.category(char) in _NOT_ALONE or "UCS-2" in font.encName:
+    if not _has_shape(char) or "UCS-2" in font.encName:
         return True
     try:
         char.encode(font.encName)

@@ -43,10 +43,3 @@ def test_other_mistakes_are_told_as_they_are(duck, code):
 ])
 def test_the_advice_holds(duck, code):
     assert duck.run(code).ok, duck.run(code).stderr
-
-
-@pytest.mark.parametrize("code", ["UPDATE v SET x = 5", "DELETE FROM v", "INSERT INTO v VALUES (1)", "ALTER TABLE v ADD COLUMN y INT"])
-def test_what_can_only_be_read(duck, code):
-    duck.run("CREATE OR REPLACE VIEW v AS SELECT x FROM s")
-    assert duck.run(code).stderr.splitlines()[-1].startswith("(a DataFrame, a file or a view can only be read"), duck.run(code).stderr
-    assert duck.run("CREATE OR REPLACE TABLE t AS SELECT * FROM v; UPDATE t SET x = 5").ok
