@@ -154,13 +154,12 @@ mcp::Tool list_sessions(const Services& services) {
 }
 
 mcp::Tool pause_session(const Services& services) {
-  Definition definition{
-      "pause_session",
-      "Pause a session",
-      "Stores its variables or freezes its processes. Any use wakes it.",
-      {required_session()},
-      session_schema(),
-      {.read_only = false, .destructive = false, .idempotent = true}};
+  Definition definition{"pause_session",
+                        "Pause a session",
+                        "Stores its variables or freezes its processes. Any use wakes it.",
+                        {required_session()},
+                        session_schema(),
+                        {.read_only = false, .destructive = false, .idempotent = true}};
   return make_tool(
       services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
