@@ -31,7 +31,7 @@ class WokenPython:
 
 
 class WokenJavaScript:
-    """The same of JavaScript; or of one that had only read it, too."""
+    """A JavaScript whose predecessor did so; or had only read what another one had made."""
 
     def __init__(self, start, folder, kinds, generations=1):
         self.keeper = Keeper(folder / "snapshot")

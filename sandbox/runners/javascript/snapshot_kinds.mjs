@@ -64,7 +64,7 @@ function flagsOf(value) {
   return flags.filter(([, has]) => has(value)).map(([letter]) => letter).join('');
 }
 
-// What has elements that lead to others; an element of a pair comes behind its key.
+// A kind whose elements lead to other values; that of a pair comes behind its key.
 function collection(letter, is, Maker, adding, isOfPairs) {
   const { prototype } = Maker;
   const [size, each, add] = [got(prototype, 'size'), called(prototype, 'forEach'), called(prototype, adding)];
@@ -88,7 +88,7 @@ function collection(letter, is, Maker, adding, isOfPairs) {
   };
 }
 
-// What is made of its text, which `text` reads.
+// A kind that is made of its text, which `text` reads.
 function byText(letter, Maker, text) {
   const { prototype } = Maker;
   return {

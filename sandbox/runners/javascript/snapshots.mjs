@@ -231,8 +231,13 @@ export class Snapshots {
   }
 
   end({ bytes, missing }, unsure) {
-    this.pipes.send('E', `${bytes} ${missing + unsure}`);
-    this.isEnded();
+    try {
+      this.pipes.send('E', `${bytes} ${missing + unsure}`, () => !this.isBusy());
+      this.isEnded();
+    } catch (failure) {
+      if (failure instanceof Gone) throw failure;
+      this.sayOver(this.unended);
+    }
   }
 
   isEnded() {

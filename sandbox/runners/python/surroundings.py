@@ -155,10 +155,10 @@ class Surroundings:
         for name in said["unset"]:
             os.environ.pop(_name(name), None)
         sys.setrecursionlimit(max(said["recursion"], sys.getrecursionlimit()))
-        if said["umask"] is not None:
+        if said.get("umask") is not None:  # a snapshot of an earlier build has none
             os.umask(said["umask"])
         try:
-            if said["locale"]:
+            if said.get("locale"):
                 _locale.setlocale(_locale.LC_ALL, said["locale"])
         except _locale.Error:
             missing.append(f"the locale {said['locale']} is not there")

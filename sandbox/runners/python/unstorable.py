@@ -1,4 +1,4 @@
-"""What goes with the process and is neither a value of a name nor a setting that is kept, in words for a note.
+"""Looks for what goes with the process and is neither a value of a name nor a setting that is kept, in words for a note.
 
 Threads and descriptors are looked for before the fork, since a child has other ones; all else is looked for in the child.
 """
@@ -18,7 +18,7 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleT
 _OF_THE_SYSTEM = ("/dev/", "/etc/", "/lib", "/opt/", "/proc/", "/run/", "/sys/", "/usr/")
 _TOLD_MAX = 5
 
-_listdir, _readlink, _fstat, _lexists = os.listdir, os.readlink, os.fstat, os.path.lexists
+_listdir, _readlink, _fstat, _exists = os.listdir, os.readlink, os.fstat, os.path.lexists
 
 
 class Unstorable:
@@ -28,7 +28,7 @@ class Unstorable:
         self._is_library = is_library
         folders = (os.environ.get("HUTCH_STATE_DIR", "/run/hutch/state"), os.environ.get("HUTCH_DATA_DIR", ""))
         self._not_of_the_user = (*_OF_THE_SYSTEM, *(os.path.join(folder, "") for folder in (*folders, sys.prefix) if folder))
-        self._descriptors_of_the_start = {fd for fd in _listdir("/proc/self/fd") if fd != str(FILE_FD) and os.path.exists(f"/proc/self/fd/{fd}")}
+        self._descriptors_of_the_start = set(_descriptors()) - {str(FILE_FD)}
         self._threads = []
         self._descriptors = []
 
@@ -36,8 +36,7 @@ class Unstorable:
         threading = sys.modules.get("threading")
         self._threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()
                          and not type(thread).__module__.startswith(_OWN_THREADS)] if threading else []
-        # Without that of the list, whose number another may have by the time that they are looked at.
-        self._descriptors = [fd for fd in _listdir("/proc/self/fd") if fd not in self._descriptors_of_the_start and _lexists(f"/proc/self/fd/{fd}")]
+        self._descriptors = [fd for fd in _descriptors() if fd not in self._descriptors_of_the_start]
 
     def in_words(self):
         """In the child. A look that fails, as at what the user's code has put in place of a library, is told as well."""
@@ -63,7 +62,7 @@ class Unstorable:
         return [f"{len(tasks)} tasks of asyncio that waited"] if tasks else []
 
     def _descriptors_in_words(self):
-        """Of the user's files, and of pipes whose number a name has: libraries have pipes too."""
+        """Counts those of the user's files, and of pipes whose number a name has: libraries have pipes too."""
         numbers = {number for value in self._namespace.values() for number in (value if type(value) is tuple else (value,)) if type(number) is int}
         of_files = {str(_number_of(value)) for value in self._namespace.values() if isinstance(value, io.IOBase)}
         paths = []
@@ -71,7 +70,7 @@ class Unstorable:
             try:
                 path, mode = _readlink(f"/proc/self/fd/{fd}"), _fstat(int(fd)).st_mode
             except OSError:
-                continue  # it was that of the list
+                continue  # what it is of closes it in children
             is_file = (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) and not path.startswith(self._not_of_the_user) and not self._is_library(path)
             if fd not in of_files and (is_file or stat.S_ISFIFO(mode) and int(fd) in numbers):
                 paths.append(f"{fd}: {os.path.basename(path)}")
@@ -82,7 +81,7 @@ class Unstorable:
         return ["what was changed in the modules " + ", ".join(sorted(holding)[:_TOLD_MAX])] if holding else []
 
     def _libraries_in_words(self):
-        """Functions and classes of cells that stand in a library, or in a class of one: patches."""
+        """Names the functions and classes of cells that stand in a library, or in a class of one: patches."""
         found = []
         for module_name, module in list(sys.modules.items()):
             if not isinstance(module, types.ModuleType) or vars(module) is self._namespace or not self._is_of_library(module):
@@ -101,6 +100,11 @@ class Unstorable:
     def _is_of_cells(self, value):
         kind = type(value)
         return kind is types.FunctionType and value.__globals__ is self._namespace or kind is type and value.__module__ == "__main__"
+
+
+def _descriptors():
+    """All but that of the list itself, whose number another one gets."""
+    return [fd for fd in _listdir("/proc/self/fd") if _exists(f"/proc/self/fd/{fd}")]
 
 
 def _number_of(file):

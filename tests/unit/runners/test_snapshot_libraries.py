@@ -1,4 +1,4 @@
-"""What libraries make comes back from a Python's snapshot: kept equal, or named."""
+"""Values that libraries make come back from a Python's snapshot: kept equal, or named."""
 
 import pytest
 

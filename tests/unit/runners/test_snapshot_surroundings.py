@@ -1,4 +1,4 @@
-"""What is around a Python's values comes back with its snapshot, or is named: settings, and what goes with the process."""
+"""All that is around a Python's values comes back with its snapshot, or is named: settings, and what goes with the process."""
 
 import pytest
 
@@ -63,6 +63,15 @@ def test_settings_come_back(start, tmp_path, name):
 def test_what_is_no_value_and_goes_with_the_process_is_told(start, tmp_path, code, said):
     note = WokenPython(start, tmp_path, {"it": (code + "\nkept = 1", None)}).note
     assert f"gone with the one before: {said}" in note, note
+
+
+def test_pipes_of_the_runner_are_none_of_the_users(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper)
+    python.run("numbers = tuple(range(1000))")
+    keeper.take()
+    store(python, keeper)
+    assert keeper.last_end.split()[1] == b"0", start("python", keeper=keeper).run("1").done
 
 
 WHAT_IS_ALWAYS_THERE = """
