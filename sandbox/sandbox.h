@@ -114,8 +114,7 @@ class Box {
   // Returns when that has happened and all runs are recorded. `why` fits behind "because": the
   // session's next run is told what has ended. kConflict: after `patience` it is still storing, and
   // goes on.
-  virtual base::Status shutdown(const std::string& why,
-                                std::chrono::milliseconds patience) = 0;
+  virtual base::Status shutdown(const std::string& why, std::chrono::milliseconds patience) = 0;
   // Ends the box of a session that is deleted: as shutdown(), but its runs are told that its files
   // are lost, too.
   virtual base::Status shutdown_for_good() = 0;

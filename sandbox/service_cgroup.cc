@@ -11,8 +11,8 @@
 namespace sandbox {
 namespace {
 
-// Hierarchies in which service managers keep who belongs to what, by the controllers in their lines:
-// version 2's, and systemd's own beside version 1.
+// Hierarchies in which service managers keep who belongs to what, by the controllers in their
+// lines: version 2's, and systemd's own beside version 1.
 constexpr std::array<std::string_view, 2> kManaged{"", "name=systemd"};
 
 // Returns the path in the hierarchy, without a slash at its end; nothing where it has none. A line

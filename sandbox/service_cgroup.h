@@ -1,5 +1,5 @@
-// Whether a process ends with the service that this one is: a service manager, or a container's end,
-// takes whole cgroups. cgroups(7), systemd.kill(5).
+// Whether a process ends with the service that this one is: a service manager, or a container's
+// end, takes whole cgroups. cgroups(7), systemd.kill(5).
 #pragma once
 
 #include <sys/types.h>

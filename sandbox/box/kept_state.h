@@ -64,8 +64,8 @@ class KeptState {
   // later whether everything was stored; a wish before this one is not heard of any more.
   std::int64_t await(std::int64_t bytes_max, std::function<void(bool whole)> then);
 
-  // Two interpreters in a row have ended before they had read the snapshot, or six boxes: it was set
-  // aside.
+  // Two interpreters in a row have ended before they had read the snapshot, or six boxes: it was
+  // set aside.
   [[nodiscard]] bool take_set_aside();
   // The host's disk had no room for a snapshot since the last one that was stored. Said once until
   // there is one again.
