@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -43,11 +44,11 @@ class RoomTest : public tools::fake::ToolsFixture {
     config.sessions_max = 2;
     config.kept_sessions_max = 4;
     // Its first sweep has been, before there is anything that it could find.
-    std::atomic<bool> has_swept = false;
+    const auto has_swept = std::make_shared<std::atomic<bool>>(false);
     config.sweep_interval = std::chrono::hours(100);
-    config.sweep_others = [&has_swept] { has_swept = true; };
+    config.sweep_others = [has_swept] { *has_swept = true; };
     manager_ = sessions::Manager::open(config, *store_, sandbox_).value();
-    while (!has_swept) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (!*has_swept) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 
   base::Result<sessions::SessionState> create(const std::string& name = "",
