@@ -2,14 +2,15 @@
 
 import re
 
-_FUNCTION = re.compile(r"Function with name (\w+) does not exist")
-_TYPE = re.compile(r"Type with name (\w+) does not exist")
-_NEAR = re.compile(r'syntax error at or near "(.+?)"')
-_COLUMN = re.compile(r'Referenced column "(.+?)" not found')
-_READ_ONLY = re.compile(r"Can only (?:update|delete from) base table|\w+ is not an table|Can only modify view with ALTER VIEW")
-_CHANGED = re.compile(r'\b(?:UPDATE|INTO|FROM|TABLE)\s+"?([^\s"(;]+)', re.IGNORECASE)
-_TOP = re.compile(r"\bTOP\s*\(?\s*\d", re.IGNORECASE)
-_LIMIT = re.compile(r"\bLIMIT\s+\d+\s*,", re.IGNORECASE)
+# Compiled when there is an error: no session needs them at its start.
+_FUNCTION = r"Function with name (\w+) does not exist"
+_TYPE = r"Type with name (\w+) does not exist"
+_NEAR = r'syntax error at or near "(.+?)"'
+_COLUMN = r'Referenced column "(.+?)" not found'
+_READ_ONLY = r"Can only (?:update|delete from) base table|\w+ is not an table|Can only modify view with ALTER VIEW"
+_CHANGED = r'(?i)\b(?:UPDATE|INTO|FROM|TABLE)\s+"?([^\s"(;]+)'
+_TOP = r"(?i)\bTOP\s*\(?\s*\d"
+_LIMIT = r"(?i)\bLIMIT\s+\d+\s*,"
 
 _DATE_AS_TEXT, _TEXT_AS_DATE = "strftime(date, '%Y-%m-%d')", "strptime(text, '%d.%m.%Y')"
 _FUNCTIONS = {
@@ -32,7 +33,7 @@ _WORDS = {
 
 def of_view(message, sql, data_frames):
     """What to say of a change to a DataFrame, which is a view."""
-    changed = _CHANGED.search(sql) if _READ_ONLY.search(message) else None
+    changed = re.search(_CHANGED, sql) if re.search(_READ_ONLY, message) else None
     name = next((name for name in data_frames if changed and name.lower() == changed[1].lower()), "")
     return f"; it is Python's DataFrame, which SQL can only read: CREATE TABLE t AS SELECT * FROM {name} makes a table to change" if name else ""
 
@@ -44,14 +45,14 @@ def way(message):
 
 
 def _instead(message):
-    function, kind, near, column = (pattern.search(message) for pattern in (_FUNCTION, _TYPE, _NEAR, _COLUMN))
+    function, kind, near, column = (re.search(pattern, message) for pattern in (_FUNCTION, _TYPE, _NEAR, _COLUMN))
     if function:
         return _FUNCTIONS.get(function[1].lower(), "")
     if kind:
         return _WORDS.get(kind[1].lower(), "")
-    if near and _TOP.search(message):
+    if near and re.search(_TOP, message):
         return "SELECT ... LIMIT 5"
-    if near and near[1] == "," and _LIMIT.search(message):
+    if near and near[1] == "," and re.search(_LIMIT, message):
         return "LIMIT count OFFSET start"
     if near:
         return _WORDS.get(near[1].lower(), "")

@@ -17,8 +17,12 @@ const CHARACTERS_MAX = 4_000;
 const BEFORE = /^(\w+=\S*|-\S*|time|exec|nohup|env|command|then|do|else|if|while|until|!|\{)$/; // what may stand before the name
 
 const called = new Map(); // whatever was called by this run: names, and scripts of a shell
+let isWatching = false;
 
+// From when code first asks for a module that may start some: to make this known to all importers takes milliseconds.
 export function watchPrograms() {
+  if (isWatching) return;
+  isWatching = true;
   const { spawn } = ChildProcess.prototype;
   replace(ChildProcess.prototype, 'spawn', function (options) {
     note(options?.args?.slice?.(1), options?.file, false);

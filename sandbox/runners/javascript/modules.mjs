@@ -6,6 +6,7 @@ import { resolveImport } from './resolve.mjs';
 import { URL, fileURLToPath, pathToFileURL } from 'node:url';
 import path from 'node:path';
 import process from 'node:process';
+import { watchPrograms } from './absent_programs.mjs';
 import { folderWith, whatToWaitFor } from './installs.mjs';
 import { importFile, isNodes } from './module_files.mjs';
 import { dropEdited, isOwn } from './required.mjs';
@@ -38,6 +39,7 @@ export function makeRequire(main) {
   };
   const require = (name) => {
     const from = base();
+    watchWhatStarts(name);
     if (typeof name !== 'string' || builtinModules.includes(name) || name.startsWith('node:')) {
       return from(name);
     }
@@ -49,6 +51,11 @@ export function makeRequire(main) {
     }
   };
   return Object.assign(require, { resolve, cache: base().cache, extensions: base().extensions, main });
+}
+
+// Programs are started by one of node's modules, which any package may use.
+function watchWhatStarts(name) {
+  if (!isNodes(String(name)) || /^(?:node:)?child_process$/.test(name)) watchPrograms();
 }
 
 let hasToldHowToGet = false; // which need not be read with each package
@@ -111,6 +118,7 @@ async function load(specifier, type, folder) {
     imported.set(namespace, { specifier, folder, url });
     return namespace;
   };
+  watchWhatStarts(specifier);
   if (isNodes(specifier)) return note(await import(specifier), '');
   const url = locate(specifier, folder);
   // Node 18 and 20 differ in how they want JSON to be asked for.

@@ -7,7 +7,7 @@ import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import util from 'node:util';
 import { promiseHooks } from 'node:v8';
-import { noteOfPrograms, watchPrograms } from './absent_programs.mjs';
+import { noteOfPrograms } from './absent_programs.mjs';
 import { prepareGlobals } from './declarations.mjs';
 import { chained } from './edits.mjs';
 import { describeFailure, explain, newestCell, read, rememberSource } from './errors.mjs';
@@ -106,7 +106,6 @@ export class Session {
     define('_', { value: undefined, writable: true });
     installKill();
     installQuestions();
-    watchPrograms();
     installStacks();
     process.exit = (code) => {
       const status = statusOf(code);

@@ -14,10 +14,10 @@ _LIST = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _SHELLS = {"sh", "bash", "dash", "zsh"}
 _CALLS_MAX = 50  # of a run; a loop calls the same again and again
 _CHARACTERS_MAX = 4_000
-_QUOTED_WORD = re.compile(r"(['\"])([\w./-]+)\1")
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
-_NEXT = re.compile(r"[;|&()\n`]+")
-_BEFORE = re.compile(r"(\w+=\S*|-\S*|time|exec|nohup|env|command|then|do|else|if|while|until|!|\{)$")  # what may stand before the name
+_QUOTED_WORD = r"(['\"])([\w./-]+)\1"  # patterns that no run needs at its start are compiled when they are used
+_QUOTED = r"'[^']*'|\"[^\"]*\""
+_NEXT = r"[;|&()\n`]+"
+_BEFORE = r"(\w+=\S*|-\S*|time|exec|nohup|env|command|then|do|else|if|while|until|!|\{)$"  # what may stand before the name
 
 
 def explanation_of(name):
@@ -32,9 +32,9 @@ def explanation_of(name):
 
 def programs_of(script):
     """The names of what a shell's script calls, as far as that shows without running it."""
-    without_text = _QUOTED.sub("''", _QUOTED_WORD.sub(r"\2", script.partition("<<")[0]))
-    for piece in _NEXT.split(without_text):
-        word = next((word for word in piece.split() if not _BEFORE.match(word)), "")
+    without_text = re.sub(_QUOTED, "''", re.sub(_QUOTED_WORD, r"\2", script.partition("<<")[0]))
+    for piece in re.split(_NEXT, without_text):
+        word = next((word for word in piece.split() if not re.match(_BEFORE, word)), "")
         if word:
             yield word
 
@@ -43,7 +43,7 @@ class AbsentPrograms:
     """Made after all else that looks at imports, or the one for libraries would find `subprocess` before this does."""
 
     def __init__(self):
-        self._called = {}  # whatever was called by this run: names, and scripts of a shell
+        self.called = {}  # whatever was called by this run: names, and scripts of a shell
         warm = warm_module("subprocess")
         if warm is None:
             WhenImported("subprocess", self._watch_processes)
@@ -56,13 +56,12 @@ class AbsentPrograms:
             self._note(command, is_script=True)
             return system(command)
 
+        watched.__module__ = "os"  # where snapshots find it
         os.system = watched
 
     def take_note(self, told):
         """What is to be said of this run beyond what `told` has already."""
-        called, self._called = self._called, {}
-        if not called:
-            return ""
+        called, self.called = self.called, {}
         from shutil import which  # whose import takes as long as that of all others here
 
         names = [name for call, is_script in called.items() for name in (programs_of(call) if is_script else [call])]
@@ -90,5 +89,5 @@ class AbsentPrograms:
             self._note(words[0], is_script)
 
     def _note(self, call, is_script):
-        if len(self._called) < _CALLS_MAX:
-            self._called[os.fsdecode(call)[:_CHARACTERS_MAX]] = is_script
+        if len(self.called) < _CALLS_MAX:
+            self.called[os.fsdecode(call)[:_CHARACTERS_MAX]] = is_script

@@ -64,13 +64,14 @@ class Notes:
             of_files = imported_files.note_of(tree, self._cells.namespace) if done["ok"] and tree is not None else ""
         except Exception:  # user objects
             of_files = ""
-        of_programs = self._of_programs(done.get("error", {}).get("traceback", ""))
-        notes = [note for note in (first, of_files, of_programs, self._of_fonts(), self._packages.take_note(), self._of_loop(), self._children.note()) if note]
+        of_programs = self._of_programs(done) if self._programs.called else ""
+        of_fonts = self._of_fonts() if self._fonts.has_to_tell else ""
+        notes = [note for note in (first, of_files, of_programs, of_fonts, self._packages.take_note(), self._of_loop(), self._children.note()) if note]
         return {**done, "note": "; ".join(notes)} if notes else done
 
-    def _of_programs(self, told):
+    def _of_programs(self, done):
         try:
-            return self._programs.take_note(told)
+            return self._programs.take_note(done["error"]["traceback"] if "error" in done else "")
         except OSError:  # nothing can be opened any more, which the run's own failure tells
             return ""
 

@@ -29,6 +29,7 @@ def files():
 
 class TextFonts:
     def __init__(self):
+        self.has_to_tell = False
         self._of_opencv = {}
         self._of_pictures, self._of_pdf = {}, {}  # by the name of a font, what of this run's texts it does not have, in order
         self._missing = functools.lru_cache(50_000)(self._look_for)
@@ -39,6 +40,7 @@ class TextFonts:
         WhenImported("cv2", self._watch_opencv)
 
     def take_note(self):
+        self.has_to_tell = False
         of_pictures, of_pdf = self._of_pictures, self._of_pdf
         self._of_pictures, self._of_pdf = {}, {}
         told = [f"the font {name} has no {_shown(lacks)}, which became boxes: {self._way(lacks, '{path} has them')}" for name, lacks in of_pictures.items()]
@@ -80,6 +82,7 @@ class TextFonts:
             if best is not None and len(best_lacks := self._lacks_of(best, text)) < len(lacks):
                 font, lacks = best.font_variant(size=font.size), best_lacks
         if lacks:
+            self.has_to_tell = True
             self._of_pictures.setdefault(font.getname()[0] or "without a name", {}).update(lacks)
         return font
 
@@ -112,7 +115,8 @@ class TextFonts:
 
         @functools.wraps(write)
         def watched(image, text, *arguments, **options):
-            if isinstance(text, str):
+            if isinstance(text, str) and not text.isascii():
+                self.has_to_tell = True
                 self._of_opencv.update((char, None) for char in text if not char.isascii())
             return write(image, text, *arguments, **options)
 
@@ -126,6 +130,7 @@ class TextFonts:
             if isinstance(text, str) and not text.isascii():
                 lacks = {char: None for char in text if not any(_is_in(font, char) for font in fonts)}
                 if lacks:
+                    self.has_to_tell = True
                     self._of_pdf.setdefault(fonts[0].fontName, {}).update(lacks)
             return split(text, fonts)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner_client import RUNNERS
+from runner_client import RUNNERS, Keeper
 
 BREW = "the system can only be read, so brew installs nothing"
 OFFICE = "there is no LibreOffice here: Python's docx"
@@ -37,6 +37,13 @@ def test_python_explains(python, code, sentence):
 @pytest.mark.parametrize("code", ["!unoconv a.docx", "x = !unoconv a.docx", "%%bash\nunoconv a.docx", "%system unoconv a.docx"])
 def test_python_explains_in_the_language_of_notebooks(extras, code):
     assert OFFICE in told(extras.run(code))
+
+
+def test_snapshots_keep_what_is_watched(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    first = start("python", keeper=keeper)
+    assert first.run("from os import system\nfrom subprocess import Popen, run").ok and keeper.take()
+    assert start("python", keeper=keeper).run("system('exit 3') >> 8, run('exit 4', shell=True).returncode, Popen is __import__('subprocess').Popen").text == "(3, 4, True)"
 
 
 def test_a_program_of_the_users_own_needs_no_explanation(python):
