@@ -34,9 +34,11 @@ mkdir -p /workspace/at/NUMBER; cd /workspace/at/NUMBER""",
 }
 LOOKS = {
     "python": "import json\nprint(json.dumps([version, len(payload) - PAYLOAD, shared[0], said(), Kept.number, kept.number, closure(), "
-              "*[int(name[10:]) for name in globals() if name.startswith('number_is_')], version if alias['same'] is shared and type(kept) is Kept else 'torn']))",
+              "*[int(name[10:]) for name in globals() if name.startswith('number_is_')], "
+              "version if alias['same'] is shared and type(kept) is Kept else 'torn']))",
     "javascript": "console.log(JSON.stringify([version, text.length - 100000, shared[0], said(), kept.number, Kept.all, "
-                  "...Object.keys(globalThis).filter((one) => one.startsWith('number_is_')).map((one) => Number(one.slice(10))), alias.same === shared && kept instanceof Kept ? version : 'torn']))",
+                  "...Object.keys(globalThis).filter((one) => one.startsWith('number_is_')).map((one) => Number(one.slice(10))), "
+                  "alias.same === shared && kept instanceof Kept ? version : 'torn']))",
     "bash": "echo \"[$version, ${list[1]}, ${map[one]}, $(said), $(told), ${PWD##*/}]\"",
 }
 NAME_IN_INDEX = re.compile(rb'"number_is_(\d+)"')  # a name of this session; the sources of its cells do not have it whole
