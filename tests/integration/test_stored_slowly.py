@@ -1,0 +1,50 @@
+"""A disk that is slow makes what stores a session's state take longer, and loses nothing."""
+
+import shutil
+import subprocess
+
+import pytest
+
+import other_build
+from boxes import boxes_of, until
+from conftest import needs
+from hutch_client import Client, ToolError
+from numbered_state import NumberedState
+
+PAYLOAD_BYTES = 30_000_000
+DELAY_US = 250_000  # of each write of a quarter of a megabyte: half a minute in all
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory):
+    return other_build.make(tmp_path_factory.mktemp("other"))
+
+
+def is_taken(client, known):
+    """Until all is stored a run may be refused."""
+    try:
+        return client.run("1", session_id=known.session)["status"] == "completed"
+    except ToolError as refused:
+        assert "internal error" not in str(refused), refused
+        return False
+
+
+@pytest.mark.slow
+def test_a_box_that_makes_way_on_a_slow_disk_loses_nothing(state, other):
+    needs(shutil.which("strace"), "strace")
+    with Client(state, binary=other) as client:
+        known = NumberedState(client, state, "kept", PAYLOAD_BYTES)
+        known.step(client)
+        known.rest(client)
+        known.check(client)
+        known.step(client)
+        tracer = subprocess.Popen(["strace", "-f", "-o", "/dev/null", "-p", str(boxes_of(state)[known.session]), "-e", "trace=write",
+                                   "-e", f"inject=write:delay_enter={DELAY_US}"],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        assert "attached" in tracer.stderr.readline()
+    with Client(state) as client:
+        until(lambda: is_taken(client, known), what="the other build making way")
+        numbers = known.check(client)
+        assert set(numbers.values()) == {known.number}, (numbers, known.number)
+        client.call("delete_session", session_id=known.session)
+    tracer.communicate(timeout=60)
