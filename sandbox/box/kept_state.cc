@@ -281,10 +281,11 @@ bool KeptState::find_room() {
 }
 
 // A writer that dies says nothing of its end, and the next one begins anew: once in a row, or who
-// only ever begins would have no rest.
+// only ever begins would have no rest. What is wished for has its time, and no rest before that.
 void KeptState::begin_file(std::int64_t wish) {
   snapshot_wish_ = wish;
-  if (began_ && std::exchange(was_cut_, true)) return drop_snapshot();
+  const bool was_cut = began_ && std::exchange(was_cut_, true);
+  if (was_cut && !(wisher_ && wish == last_wish_)) return drop_snapshot();
   if (!began_) began_ = Clock::now();
   drop_file();
   if (!find_room()) return;

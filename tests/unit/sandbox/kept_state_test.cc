@@ -319,6 +319,17 @@ TEST_F(KeptStateTest, WhoWishesForASnapshotHearsWhetherItHasEverything) {
   }
 }
 
+TEST_F(KeptStateTest, WritersThatDiedBeforeItDoNotCostASnapshotThatSomebodyAskedFor) {
+  KeptState::Ends ends = kept_->give().value();
+  for (const char* packet : {"B0", "Dcut", "B0", "Dcut"}) send(ends, packet);
+  std::optional<bool> heard;
+  EXPECT_EQ(kept_->await(1000, [&heard](bool whole) { heard = whole; }), 1);
+  for (const char* packet : {"B1", "Dabc", "E3 0"}) send(ends, packet);
+  while (!heard) ASSERT_TRUE(loop_->turn().ok());
+  EXPECT_TRUE(*heard);
+  EXPECT_EQ(read("python"), "abc");
+}
+
 TEST_F(KeptStateTest, ASnapshotThatNobodyAskedForIsNoAnswer) {
   KeptState::Ends ends = kept_->give().value();
   std::optional<bool> heard;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -14,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/random_id.h"
 #include "sessions/boxes.h"
 #include "sessions/manager.h"
@@ -56,7 +58,11 @@ class RoomTest : public tools::fake::ToolsFixture {
     sessions::SessionOptions options;
     options.name = name;
     options.connection_id = connection;
-    return manager_->services().sessions.create(principal_, options);
+    auto created = manager_->services().sessions.create(principal_, options);
+    // The next one is younger by the clock that they are ordered by.
+    for (const std::int64_t now = base::now_ms(); base::now_ms() == now;) {
+    }
+    return created;
   }
   sessions::Session alive(const std::string& name = "") {
     const auto session = create(name).value().session;
