@@ -20,6 +20,7 @@ PLACES = {"/usr/bin/hutch": pathlib.Path(hutch_binary()), "/etc/systemd/system/h
           "/etc/systemd/user/hutch.service": PACKAGING / "systemd/user/hutch.service"}
 CONFIG = pathlib.Path("/etc/hutch/config.toml")  # of the other tests, too: at once, and it changes nothing
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
+RESTARTS = 20
 
 
 def say(*words):
@@ -82,6 +83,13 @@ def test_a_service_of_the_machine():
     os.kill(int(say("systemctl", "show", "-p", "MainPID", "--value", "hutch")), signal.SIGKILL)
     until(lambda: say("systemctl", "show", "-p", "NRestarts", "--value", "hutch") != "0" and is_ready())
     assert run(token, sandbox, "print(open('kept').read())") == "kept\n"
+    # It stores what its sessions know before their processes end with it, however short before that it was learnt.
+    assert run(token, sandbox, "seen = []; alias = seen") == ""
+    for number in range(RESTARTS):
+        assert run(token, sandbox, f"seen.append({number}); big = bytes(b'x') * 20_000_000") == ""
+        say("systemctl", "restart", "hutch")
+        until(is_ready)
+        assert run(token, sandbox, "print(seen == list(range(len(seen))), len(seen), alias is seen, len(big))") == f"True {number + 1} True 20000000\n"
     say("systemctl", "stop", "hutch")
     assert not around.exists() and not is_ready()
     assert say("systemctl", "show", "-p", "Result", "--value", "hutch") == "success"
@@ -92,7 +100,10 @@ def test_a_service_of_a_user():
     until(is_ready)
     token = of_user("hutch-one", "hutch", "token", "create").split()[-1]
     sandbox = api(token, "/api/sandbox/create", {})["sandbox_id"]
-    assert run(token, sandbox, "print(6 * 7)") == "42\n"
+    assert run(token, sandbox, "kept = [6 * 7]; print(kept)") == "[42]\n"
+    of_user("hutch-one", "systemctl", "--user", "restart", "hutch")
+    until(is_ready)
+    assert run(token, sandbox, "print(kept)") == "[42]\n"
     uid = pwd.getpwnam("hutch-one").pw_uid
     around = CGROUPS / f"user.slice/user-{uid}.slice/user@{uid}.service/app.slice/hutch.service"
     assert [path for path, _, _ in os.walk(around) if "/hutch-session" in path], "no limits of its own"
