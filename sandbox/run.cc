@@ -132,6 +132,7 @@ Run without_results(const Run& run) {
   brief.started_at_ms = run.started_at_ms;
   brief.timeout_seconds = run.timeout_seconds;
   brief.left_ms = run.left_ms;
+  brief.is_waking = run.is_waking;
   brief.waits_for = run.waits_for;
   brief.stdout_bytes = run.stdout_bytes;
   brief.stderr_bytes = run.stderr_bytes;
@@ -168,6 +169,7 @@ json run_to_json(const Run& run) {
   }
   if (run.timeout_seconds > 0) value["timeout_seconds"] = run.timeout_seconds;
   if (run.left_ms > 0) value["left_ms"] = run.left_ms;
+  if (run.is_waking && !is_terminal(run.status)) value["waking"] = true;
   if (!run.waits_for.empty()) value["waits_for"] = run.waits_for;
   if (run.files_changed_total > static_cast<std::int64_t>(run.files_changed.size())) {
     value["files_changed_total"] = run.files_changed_total;
@@ -224,6 +226,7 @@ base::Result<Run> run_from_json(const json& value) {
   run.image_count = std::max<std::int64_t>(base::integer_or(value, "image_count", 0), 0);
   run.timeout_seconds = std::max<std::int64_t>(base::integer_or(value, "timeout_seconds", 0), 0);
   run.left_ms = std::max<std::int64_t>(base::integer_or(value, "left_ms", 0), 0);
+  run.is_waking = base::boolean_or(value, "waking", false);
   run.waits_for = base::string_or(value, "waits_for");
   if (!run.waits_for.empty() && !base::is_short_id(run.waits_for, "run_")) {
     return invalid("run: waits_for is no run_id");

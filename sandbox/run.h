@@ -145,6 +145,7 @@ struct Run {
   std::int64_t duration_ms = 0;
   std::int64_t timeout_seconds = 0;  // of its request
   std::int64_t left_ms = 0;          // of that, while it runs
+  bool is_waking = false;            // its interpreter reads what was stored of the session
   std::string waits_for = {};        // while it is queued: the run that its interpreter is at
   std::optional<int> exit_code;
   std::int64_t stdout_bytes = 0;  // kept in the file

@@ -39,6 +39,11 @@ std::string to_utf8(std::string_view bytes) {
   return text;
 }
 
+std::string without_fraction(const std::string& rfc3339) {
+  const std::size_t point = rfc3339.find('.');
+  return point == std::string::npos ? rfc3339 : rfc3339.substr(0, point) + "Z";
+}
+
 std::string last_states(std::string_view text) {
   std::string seen;
   seen.reserve(text.size());

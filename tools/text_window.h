@@ -22,6 +22,9 @@ std::size_t character_size(std::string_view bytes);
 // terminal, become \n, \t or \xHH.
 std::string one_line(std::string_view text);
 
+// Returns a time of base::to_rfc3339() without what is behind its seconds, as texts have it.
+std::string without_fraction(const std::string& rfc3339);
+
 // Returns what is left to see of lines that were written over, as a progress bar is: what follows
 // the last carriage return in each. Those at the end of a line stay.
 std::string last_states(std::string_view text);

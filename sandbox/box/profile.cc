@@ -37,6 +37,7 @@ base::Result<Profile> load_profile(const std::string& data_directory,
   profile.process = base::string_or(value, "process") == "per_run" ? Profile::Process::kPerRun
                                                                    : Profile::Process::kPerSession;
   profile.copied = base::boolean_or(value, "zygote", false);
+  profile.state_pipes_block = base::boolean_or(value, "state_pipes_block", true);
   profile.package = base::string_or(value, "package");
   const json environment = value.value("environment", json::object());
   for (const auto& [key, entry] : environment.items()) {

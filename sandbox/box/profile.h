@@ -15,6 +15,8 @@ struct Profile {
   std::vector<std::string> program;  // paths as the box sees them
   Process process = Process::kPerSession;
   bool copied = false;  // from the zygote, where the box came from one
+  // Its one thread is not to wait where the pipes of its snapshots are full, or empty.
+  bool state_pipes_block = true;
   std::string package;  // the Debian package that has the interpreter
   std::map<std::string, std::string> environment;
 };

@@ -54,8 +54,7 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, For who
   KeptState* const kept = own ? nullptr : kept_state_of(interpreter_of_run(job.run));
   if (kept != nullptr) {
     state = TRY(kept->give());
-    if (interpreter_of(job.run.language) ==
-        Language::kJavaScript) {  // whose one thread is not to wait
+    if (!start.profile.state_pipes_block) {
       TRY(base::set_nonblocking(state.takes.get()));
       TRY(base::set_nonblocking(state.answers.get()));
     }

@@ -132,6 +132,7 @@ const Run* Runs::find(const std::string& run_id) {
     found.run.stdout_bytes = found.out->bytes();
     found.run.stderr_bytes = found.err->bytes();
     found.run.left_ms = left_ms(found);
+    found.run.is_waking = found.run.status == RunStatus::kRunning && is_waking(found);
     found.run.waits_for.clear();
     if (found.run.status == RunStatus::kQueued) {
       const JobPointer& ahead = slots_[interpreter_of_run(found.run)].current;

@@ -126,6 +126,20 @@ def test_what_cannot_be_kept_is_named_and_costs_nothing_else(state):
         assert client.run("conn")["error"]["name"] == "NameError"
 
 
+def test_waking_that_takes_long_says_so(state):
+    with Client(state) as client:
+        run = client.run("import time\ndef make(seconds):\n    time.sleep(seconds)\n    return Slow()\n"
+                         "class Slow:\n    def __reduce__(self): return make, (5,)\nslow = Slow()")
+        stored_after(state, run["session_id"], run)
+        kill_boxes(state)
+        ended = client.request("tools/call", {"name": "run_code", "arguments": {"code": "type(slow) is Slow"}, "_meta": {"progressToken": "p"}})
+        assert ended["result"]["structuredContent"]["outputs"][0]["text"] == "True", ended
+        told = []
+        while not client.notifications.empty():
+            told.append(client.notifications.get()["params"].get("message", ""))
+        assert any(message.startswith("reading the session's stored variables") for message in told), told
+
+
 def test_who_begins_anew_has_nothing(state):
     with Client(state) as client:
         run = client.run("x = 1")

@@ -357,7 +357,9 @@ Reply reply_of_list(const sandbox::files::ListResult& listed,
                   {"type", entry.type},
                   {"bytes", entry.bytes},
                   {"modified_at", modified}};
-    std::string line = entry.type + " " + std::to_string(entry.bytes) + " " + modified + " ";
+    std::string line = entry.type + " ";
+    if (entry.type != "directory") line += std::to_string(entry.bytes) + " ";
+    line += without_fraction(modified) + " ";
     if (changes) {
       // One that no run has been recorded for yet has changed all the same.
       const auto known = changes->find(entry.path);

@@ -87,7 +87,10 @@ std::string newest_line(const sessions::RunFiles& files, const sessions::RunStat
     while (text.ends_with('\n')) text.remove_suffix(1);
     line = as_last_seen(to_utf8(text.substr(text.find_last_of('\n') + 1))).text;
   }
-  if (line.empty()) line = name_of(state.run.status);
+  if (line.empty()) {
+    line =
+        state.run.is_waking ? "reading the session's stored variables" : name_of(state.run.status);
+  }
   if (state.run.left_ms > 0) {
     line += " (" + std::to_string(state.run.left_ms / 1000) + " of " +
             std::to_string(state.run.timeout_seconds) + " seconds left)";

@@ -56,9 +56,16 @@ std::string printed_number(double number) {
   return {text, static_cast<std::size_t>(size)};
 }
 
-// Four digits are as many as anybody reads from a chart. Whole numbers stay what they are.
-void shorten_numbers(json& value) {
-  if (value.is_number_float()) {
+// Four digits are as many as anybody reads from a chart. Whole numbers stay what they are, and
+// whole days lose their midnight.
+void shorten_values(json& value) {
+  if (value.is_string()) {
+    auto& text = value.get_ref<std::string&>();
+    constexpr std::size_t kDay = std::string_view("2024-01-01").size();
+    for (const char* midnight : {"T00:00:00", "T00:00:00+00:00"}) {
+      if (text.size() > kDay && std::string_view(text).substr(kDay) == midnight) text.resize(kDay);
+    }
+  } else if (value.is_number_float()) {
     const double number = value.get<double>();
     if (!std::isfinite(number)) return;
     const double rounded = std::abs(number) >= std::pow(10, kSignificantDigits - 1)
@@ -70,7 +77,31 @@ void shorten_numbers(json& value) {
       value = static_cast<std::int64_t>(rounded);
     }
   } else if (value.is_structured()) {
-    for (json& part : value) shorten_numbers(part);
+    for (json& part : value) shorten_values(part);
+  }
+}
+
+// Leaves out what says nothing: names that are empty, the usual scale, and numbers beside an axis,
+// between which the marks are anyway.
+void drop_silent(json& chart) {
+  if (!chart.is_object()) return;
+  for (const char* axis : {"x", "y"}) {
+    if (!chart.contains(axis) || !chart[axis].is_object()) continue;
+    json& described = chart[axis];
+    if (base::string_or(described, "scale") == "linear") {
+      described.erase("scale");
+      described.erase("ticks");
+    }
+    if (described.contains("label") && described["label"] == "") described.erase("label");
+    if (described.empty()) chart.erase(axis);
+  }
+  if (chart.contains("title") && chart["title"] == "") chart.erase("title");
+  if (!chart.contains("elements") || !chart["elements"].is_array()) return;
+  for (json& element : chart["elements"]) {
+    if (!element.is_object()) continue;
+    if (element.contains("label") && element["label"] == "") element.erase("label");
+    if (!element.contains("charts") || !element["charts"].is_array()) continue;
+    for (json& part : element["charts"]) drop_silent(part);
   }
 }
 
@@ -112,7 +143,8 @@ json names_in(const json& chart) {
 
 // As much of it as there is room for; the marks come before the ticks of the axes.
 void add_chart(std::string& text, json chart, std::size_t bytes_max) {
-  shorten_numbers(chart);
+  shorten_values(chart);
+  drop_silent(chart);
   const std::size_t all = elements_in(chart);
   const auto add = [&] {
     const bool is_counted = elements_in(chart) == all || chart.contains("elements_total");
@@ -159,7 +191,9 @@ void add_output(std::string& text, const json& output, std::size_t number) {
     text += "image: " + one_line(output["image_path"].get<std::string>()) + "\n";
   }
   if (!is_partial) return;
+  const bool has_table = output["truncated"].contains("csv");
   for (const auto& [format, where] : output["truncated"].items()) {
+    if (has_table && format == "json") continue;  // the rows are in both
     text += format + " of output " + std::to_string(number) + " is " + where["total_bytes"].dump() +
             " bytes; more: read_file " + one_line(where["file"].get<std::string>()) + "\n";
   }
@@ -173,23 +207,25 @@ bool is_told(const std::string& said, const std::string& traceback) {
          traceback.find(said.substr(0, place) + "\n") != std::string::npos;
 }
 
-// Once: where the traceback says it, it is not said before.
+// Once: where the traceback says it, it is not said before. An exception that loses nothing needs
+// no more than that: so it is wherever code fails.
 void add_error(std::string& text, const json& failure, const std::string& stderr_text) {
-  text += "error (" + failure["cause"].get<std::string>() + ")";
   const auto& message = failure["message"].get_ref<const std::string&>();
   const std::string said =
       failure["name"].get<std::string>() + (message.empty() ? "" : ": " + message);
-  text += (is_told(said, stderr_text) ? "" : ": " + said) + "\n";
+  const bool told = is_told(said, stderr_text);
+  if (told && failure["cause"] == "exception" && failure["lost"] == "") return;
+  text += "error (" + failure["cause"].get<std::string>() + ")" + (told ? "" : ": " + said) + "\n";
   for (const char* key : {"survived", "lost"}) {
     const std::string what = failure[key].get<std::string>();
     if (!what.empty()) text += std::string(key) + ": " + what + "\n";
   }
 }
 
-std::string line_of_change(const json& change, const std::string& name) {
+std::string line_of_change(const json& change, const std::string& name, const char* unit) {
   std::string line = one_line(name);
   if (change["change"] == "deleted") return line;
-  line += " (" + change["bytes"].dump() + " bytes";
+  line += " (" + change["bytes"].dump() + unit;
   if (change.contains("possibly_incomplete")) line += ", possibly incomplete";
   return line + ")";
 }
@@ -221,14 +257,16 @@ void add_changes(std::string& text, const json& value) {
       untold += changes.size();
       continue;
     }
-    if (are_many) text += what + " in " + one_line(folder) + ":";
+    if (are_many) {
+      text += what + " in " + one_line(folder) + (what == "deleted" ? ":" : " (with their bytes):");
+    }
     for (const json* change : changes) {
       const std::string path = (*change)["path"].get<std::string>();
       if (are_many) {
         text += (change == changes.front() ? " " : ", ") +
-                line_of_change(*change, path.substr(folder.size()));
+                line_of_change(*change, path.substr(folder.size()), "");
       } else {
-        text += what + " " + line_of_change(*change, path) + "\n";
+        text += what + " " + line_of_change(*change, path, " bytes") + "\n";
       }
     }
     if (are_many) text += "\n";

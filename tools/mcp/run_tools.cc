@@ -35,7 +35,7 @@ namespace {
 // Below the 60 seconds after which most clients give a call up, from when the call came: it may
 // have waited for a thread, for the sandbox to start, and in its language's queue.
 constexpr milliseconds kHandOverAfter{50'000};
-constexpr milliseconds kProgressEvery{5'000};
+constexpr milliseconds kProgressEvery{2'000};
 // A run in the background that is to fail most often has failed by then.
 constexpr milliseconds kStartSeen{400};
 constexpr std::int64_t kEnvironmentMax = 200;
@@ -283,7 +283,7 @@ base::Result<Reply> last_runs(const Services& services, const sessions::Session&
     if (run.finished_at) shown["finished_at"] = base::to_rfc3339(*run.finished_at);
     reply.text += run.id + " " + run.language + " " + run.status +
                   (run.background ? " (background)" : "") + ", " +
-                  shown["queued_at"].get<std::string>() + "\n";
+                  without_fraction(shown["queued_at"].get<std::string>()) + "\n";
     reply.structured["runs"].push_back(std::move(shown));
   }
   const bool destroyed = session.status == sessions::SessionStatus::kDestroyed;

@@ -234,6 +234,10 @@ std::string told_of_going_on(const Run& run) {
         run.waits_for.empty() ? "" : " behind " + run.waits_for + " (cancel_run ends that one)";
     return "still queued" + behind + follow + "; cancel_run takes this one back";
   }
+  if (run.is_waking) {
+    return "the session's stored variables are being read, then it runs" + follow +
+           "; cancel_run ends it";
+  }
   if (run.timeout_seconds == 0) return "still running" + follow + "; cancel_run ends it";
   return "still running, for " + std::to_string(run.left_ms / 1000) + " seconds more at most (" +
          std::to_string(run.timeout_seconds) + " in all)" + follow + "; cancel_run ends it";

@@ -256,8 +256,8 @@ TEST(RunView, ManyFilesOfAFolderAreOneLine) {
   }
   run.files_changed.push_back({"/workspace/old", "deleted", 0});
   EXPECT_NE(text_of_run(view_of(run, ""))
-                .find("created in /workspace/out/: a (1 bytes), b (1 bytes), c (1 bytes), d (1 "
-                      "bytes)\ndeleted /workspace/old\n"),
+                .find("created in /workspace/out/ (with their bytes): a (1), b (1), c (1), d (1)\n"
+                      "deleted /workspace/old\n"),
             std::string::npos);
 }
 
