@@ -262,6 +262,12 @@ base::Status ConnectedBox::shutdown(const std::string& why, milliseconds patienc
   return wait_for_end(connection, patience);
 }
 
+base::Status ConnectedBox::shutdown_revoked(const std::string& why) {
+  BoxConnection connection = TRY(take());
+  TRY(connection.call({{"op", "shutdown"}, {"why", why}, {"revoked", true}}, kPatience));
+  return wait_for_end(connection);
+}
+
 base::Status ConnectedBox::shutdown_for_good() {
   BoxConnection connection = TRY(take());
   TRY(connection.call({{"op", "shutdown"}, {"for_good", true}}, kPatience));

@@ -56,6 +56,7 @@ class ConnectedBox : public Box {
   base::Result<base::UniqueFd> connect(std::uint16_t port) override;
   base::Status set_lifetime(std::int64_t ends_in_ms, bool pauses) override;
   base::Status shutdown(const std::string& why, std::chrono::milliseconds patience) override;
+  base::Status shutdown_revoked(const std::string& why) override;
   base::Status shutdown_for_good() override;
   base::Status shutdown_if_idle(const std::string& why) override;
   bool ends_with_service() override;

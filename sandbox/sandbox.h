@@ -115,6 +115,9 @@ class Box {
   // session's next run is told what has ended. kConflict: after `patience` it is still storing, and
   // goes on.
   virtual base::Status shutdown(const std::string& why, std::chrono::milliseconds patience) = 0;
+  // Ends the box of a session that is to have less than it has: as shutdown(), but its network is
+  // cut and its runs end at once.
+  virtual base::Status shutdown_revoked(const std::string& why) = 0;
   // Ends the box of a session that is deleted: as shutdown(), but its runs are told that its files
   // are lost, too.
   virtual base::Status shutdown_for_good() = 0;

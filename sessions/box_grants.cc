@@ -90,8 +90,8 @@ base::Result<bool> BoxGrants::hold(const Session& session, sandbox::Box& box) {
       !are_within(wanted, present) || !are_the_same(wanted.folders, present.folders);
   // Work that goes on is worth more than a folder that is to come.
   if (too_much || (too_little && status.active.empty())) {
-    TRY(box.shutdown("what it may use of this machine has changed",
-                     sandbox::Box::kShutdownPatience));
+    const char* why = "what it may use of this machine has changed";
+    TRY(too_much ? box.shutdown_revoked(why) : box.shutdown(why, sandbox::Box::kShutdownPatience));
     return false;
   }
   if (too_little) return true;

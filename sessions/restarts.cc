@@ -98,7 +98,7 @@ std::string Restarts::note_of(const std::vector<sandbox::RunRequest>& requests) 
   for (const sandbox::RunRequest& request : requests) {
     base::append_part(note, request.in_place_of + " as " + request.run_id);
   }
-  return note.empty() ? note : "started anew, as the session had lost them: " + note;
+  return note.empty() ? note : "to be started anew, as the session had lost them: " + note;
 }
 
 }  // namespace sessions

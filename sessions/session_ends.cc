@@ -77,6 +77,7 @@ base::Status SessionEnds::delete_files_of(const Session& session) {
     TRY(sandbox::files::remove_tree(directory.get(), name));
   }
   TRY(sandbox::files::remove_tree(directory.get(), SessionDirectory::kStatePart));
+  TRY(sandbox::files::remove_tree(directory.get(), sandbox::kKeptRunsDirectory));
   return sandbox::files::remove_tree(directory.get(), SessionDirectory::kUploadsPart);
 }
 

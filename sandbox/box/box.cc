@@ -37,7 +37,9 @@ constexpr std::chrono::milliseconds kLifeInterval{1000};
 constexpr seconds kLeftBehindPatience{5};
 constexpr seconds kQuiet{1};
 constexpr seconds kIdleWhereMemoryIsShort{5};
-constexpr std::int64_t kTurns = 4;
+constexpr std::int64_t kTurns = 16;
+// Less than the patience of a server that has asked for the end.
+constexpr seconds kRevokedMost{20};
 
 }  // namespace
 
@@ -243,7 +245,7 @@ base::Status Box::start_control() {
     spec_.pauses_at_end = pauses;
   };
   actions.take_disk_room = [this](std::int64_t bytes) { return watchdog_->take_disk_room(bytes); };
-  actions.shutdown = [this](const std::string& why, bool for_good) { shut_down(why, for_good); };
+  actions.shutdown = [this](const std::string& why, Ending ending) { shut_down(why, ending); };
   control_ = TRY(Control::listen(loop_, std::move(socket), std::move(actions)));
   return base::done();
 }
@@ -259,13 +261,18 @@ base::Status Box::freeze(bool frozen) {
   return base::done();
 }
 
+bool Box::is_somebodys() const {
+  return interpreter_record_.is_used() || (stored_state_ && stored_state_->has_rested());
+}
+
 base::Status Box::pause(Pauser pauser) {
+  if (is_ending_) {
+    return base::error(Error::Kind::kConflict, "the session is being stored already");
+  }
   if (!paused()) {
     // One that nobody has used yet, as a spare, is to be there at once.
-    const bool is_used =
-        interpreter_record_.is_used() || (stored_state_ && stored_state_->has_rested());
-    const bool rests = is_used && !spec_.pauses_at_end && !runs_->has_what_cannot_be_stored() &&
-                       !has_files_in_memory();
+    const bool rests = is_somebodys() && !spec_.pauses_at_end &&
+                       !runs_->has_what_cannot_be_stored() && !has_files_in_memory();
     if (!rests) TRY(freeze(true));
     paused_since_ = steady_clock::now();
     paused_on_request_ = false;
@@ -321,11 +328,18 @@ void Box::in_use() {
 }
 
 // Whatever interpreters know that run nothing is stored first, for as long as something comes of
-// that. Runs that are on go on meanwhile.
-void Box::shut_down(const std::string& why, bool for_good) {
-  if (for_good) runs_->files_end_too();
-  const bool has_state = stored_state_ && interpreter_record_.is_used();
-  if (for_good || !has_state || ended_) return end(Cause::kCancelled, why);
+// that. Runs that are on go on meanwhile, but for frozen ones, and for those of a session that is
+// to have less than it has: that waits for a moment only.
+void Box::shut_down(const std::string& why, Ending ending) {
+  if (ending == Ending::kForGood) runs_->files_end_too();
+  const bool may_store = stored_state_ && interpreter_record_.is_used() &&
+                         ending != Ending::kForGood && ending != Ending::kAtOnce;
+  const bool waits_for_none = runs_->busy() && (paused() || ending == Ending::kRevoked);
+  if (!may_store || waits_for_none || ended_) return end(Cause::kCancelled, why);
+  if (ending == Ending::kRevoked) {
+    end_network();
+    loop_.after(kRevokedMost, [this, why] { end(Cause::kCancelled, why); });
+  }
   if (std::exchange(is_ending_, true)) return;  // it goes on storing
   if (paused() && !std::exchange(is_storing_, false)) (void)freeze(false);
   runs_->close();
@@ -440,8 +454,9 @@ MemoryLeft Box::host_memory_left() const {
 
 bool Box::idle_too_long() const {
   if (paused() || runs_->busy()) return false;
+  if (is_ending_) return false;
   const auto idle = steady_clock::now() - last_use_;
-  const bool may_make_room = idle >= kIdleWhereMemoryIsShort;
+  const bool may_make_room = idle >= kIdleWhereMemoryIsShort && is_somebodys();
   return idle >= seconds(spec_.idle_seconds) ||
          (may_make_room && host_memory_left() != MemoryLeft::kEnough);
 }
@@ -461,7 +476,8 @@ std::optional<std::string> Box::reason_to_end_now() {
   if (paused()) situation.paused = std::chrono::floor<seconds>(now - *paused_since_);
   situation.paused_on_request = paused_on_request_;
   situation.paused_max = seconds(spec_.paused_max_seconds);
-  situation.memory_is_scarce = paused() && host_memory_left() == MemoryLeft::kScarce;
+  situation.memory_is_scarce =
+      paused() && is_somebodys() && host_memory_left() == MemoryLeft::kScarce;
   return reason_to_end(situation);
 }
 
@@ -493,7 +509,12 @@ void Box::check_life() {
     // A session that is resumed afterwards has no end until it is given one.
     if (pause(Pauser::kClient).ok()) ends_at_ms_.reset();
   }
-  if (const auto why = reason_to_end_now()) return shut_down(*why, false);
+  if (const auto why = reason_to_end_now()) {
+    // There is no memory to write with: what was stored after its last run stays.
+    const bool is_scarce = paused() && host_memory_.left() == MemoryLeft::kScarce;
+    shut_down(*why, is_scarce ? Ending::kAtOnce : Ending::kStored);
+    if (ended_) return;
+  }
   if (directory_is_gone()) return end(Cause::kSandboxLost, "the session's directory was removed");
   if (paused() && init_->is_killed()) return end(Cause::kSandboxLost, "its processes were killed");
   if (cover_is_gone()) {

@@ -67,7 +67,9 @@ class Box {
   [[nodiscard]] bool has_files_in_memory() const;
   void rest_once_quiet(int pause, bool whole);
   void rest(bool whole);
-  void shut_down(const std::string& why, bool for_good);
+  void shut_down(const std::string& why, Ending ending);
+  // Whether somebody has used the session, and would miss what it knows.
+  [[nodiscard]] bool is_somebodys() const;
   void in_use();
   base::Status resume();
   [[nodiscard]] bool paused() const { return paused_since_.has_value(); }

@@ -154,8 +154,10 @@ base::Result<bool> Control::act(const std::string& op, const json& request) {
       return base::error(Error::Kind::kConflict, "runs are in progress");
     }
     const std::string why = base::string_or(request, "why");
-    actions_.shutdown(why.empty() ? "the session was ended" : why,
-                      base::boolean_or(request, "for_good", false));
+    const Ending ending = base::boolean_or(request, "for_good", false)  ? Ending::kForGood
+                          : base::boolean_or(request, "revoked", false) ? Ending::kRevoked
+                                                                        : Ending::kStored;
+    actions_.shutdown(why.empty() ? "the session was ended" : why, ending);
   } else {
     return false;
   }

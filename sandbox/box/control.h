@@ -10,6 +10,7 @@
 
 #include "sandbox/box/connection.h"
 #include "sandbox/box/event_loop.h"
+#include "sandbox/box/life.h"
 #include "sandbox/box/runs.h"
 
 namespace sandbox::box {
@@ -33,7 +34,7 @@ class Control {
     std::function<void(std::int64_t ends_in_ms, bool pauses)> set_lifetime;
     std::function<base::Status(std::int64_t bytes)> take_disk_room;
     // Ends everything, then the loop.
-    std::function<void(const std::string& why, bool for_good)> shutdown;
+    std::function<void(const std::string& why, Ending ending)> shutdown;
   };
 
   static base::Result<std::unique_ptr<Control>> listen(EventLoop& loop, base::UniqueFd socket,

@@ -49,9 +49,11 @@ MemoryLeft HostMemory::left() const {
   MemoryLeft least = memory_left_by(read_cgroup_file("/proc/meminfo").value_or(""));
   for (const std::string& directory : limited_) {
     const std::int64_t all = read_cgroup_number(directory + "/memory.max", "");
-    // The kernel takes files' pages back before it ends anybody.
-    const std::int64_t used = read_cgroup_number(directory + "/memory.current", "") -
-                              read_cgroup_number(directory + "/memory.stat", "inactive_file");
+    std::int64_t used = read_cgroup_number(directory + "/memory.current", "");
+    // The kernel takes these back before it ends anybody.
+    for (const char* name : {"inactive_file", "active_file", "slab_reclaimable"}) {
+      used -= read_cgroup_number(directory + "/memory.stat", name);
+    }
     if (all > 0) least = std::max(least, memory_left(all - used, all));
   }
   return least;

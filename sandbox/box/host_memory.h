@@ -23,7 +23,7 @@ class HostMemory {
  public:
   // Finds the cgroups above this process that have a limit.
   HostMemory();
-  // Looks anew: a read of a file for the machine, and three for each such cgroup.
+  // Looks anew: a read of a file for the machine, and five for each such cgroup.
   [[nodiscard]] MemoryLeft left() const;
 
  private:

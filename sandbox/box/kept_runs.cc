@@ -24,12 +24,12 @@ base::Status KeptRuns::keep(const RunRequest& request) const {
   const std::string unfinished = place + ".new";
   const auto file = TRY(
       base::open_file(session_fd_, unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600));
-  TRY(base::write_all(file.get(), base::print_json(request_to_json(request))));
-  if (::fsync(file.get()) != 0 ||
-      ::renameat(session_fd_, unfinished.c_str(), session_fd_, place.c_str()) != 0) {
-    return Error::from_errno("keep of a run to be started anew");
+  auto kept = base::write_all(file.get(), base::print_json(request_to_json(request)));
+  if (kept.ok() && ::renameat(session_fd_, unfinished.c_str(), session_fd_, place.c_str()) != 0) {
+    kept = Error::from_errno("keep of a run to be started anew");
   }
-  return base::done();
+  if (!kept.ok()) (void)::unlinkat(session_fd_, unfinished.c_str(), 0);
+  return kept;
 }
 
 void KeptRuns::forget(const std::string& run_id) const {

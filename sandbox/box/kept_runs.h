@@ -15,7 +15,8 @@ class KeptRuns {
   // `session_fd` is the session's directory, borrowed.
   explicit KeptRuns(int session_fd) : session_fd_(session_fd) {}
 
-  // On the disk when this returns, in place of one of that id.
+  // Whole or not at all, whatever ends this process; a power cut may cost one that has just begun.
+  // It takes the place of one of that id.
   [[nodiscard]] base::Status keep(const RunRequest& request) const;
   // It has ended by itself, or as somebody wanted.
   void forget(const std::string& run_id) const;

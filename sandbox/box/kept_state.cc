@@ -243,7 +243,11 @@ std::int64_t KeptState::await(std::int64_t bytes_max, std::function<void(bool wh
   loop_.cancel(rest_end_);
   wish_began_ = Clock::now();
   wait_on();
-  if (!side_->busy()) listen(true);
+  if (!pipe_.valid()) {
+    answer(false);  // nobody is there to write
+  } else if (!side_->busy()) {
+    listen(true);
+  }
   return ++last_wish_;
 }
 
@@ -314,6 +318,7 @@ base::Status KeptState::write_out() {
 void KeptState::commit(std::int64_t bytes, bool is_all) {
   if (!file_.valid() || bytes != file_bytes_ || !write_out().ok()) return drop_snapshot();
   listen(false);
+  loop_.cancel(wish_end_);  // the rest is the disk's
   ++commits_;
   const auto file = std::make_shared<base::UniqueFd>(std::move(file_));
   file_bytes_ = 0;

@@ -74,7 +74,11 @@ Runs::Runs(Context context)
 Runs::~Runs() = default;
 
 base::Status Runs::submit(RunRequest request) {
-  if (closed_) return base::error(Error::Kind::kUnavailable, "the sandbox is ending");
+  if (closed_) {
+    return base::error(Error::Kind::kUnavailable,
+                       "the session stores what it knows, and its sandbox ends: try again in a "
+                       "moment");
+  }
   if (find(request.run_id) != nullptr) return base::done();  // a server asked twice: one run
   if (held_) {
     return base::error(Error::Kind::kConflict,
@@ -160,6 +164,7 @@ base::Status Runs::cancel(const std::string& run_id) {
     return base::error(Error::Kind::kNotFound, "no such run in this box");
   }
   const JobPointer job = found->second;
+  kept_runs_.forget(run_id);
   if (job->run.status == RunStatus::kRunning) {
     stop(*job, Cause::kCancelled);
     return base::done();

@@ -29,7 +29,6 @@ def is_taken(client, known):
         return False
 
 
-@pytest.mark.slow
 def test_a_box_that_makes_way_on_a_slow_disk_loses_nothing(state, other):
     needs(shutil.which("strace"), "strace")
     with Client(state, binary=other) as client:
@@ -43,6 +42,9 @@ def test_a_box_that_makes_way_on_a_slow_disk_loses_nothing(state, other):
                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         assert "attached" in tracer.stderr.readline()
     with Client(state) as client:
+        assert not is_taken(client, known), "the disk was not slow"
+        with pytest.raises(ToolError):  # it is neither frozen now, nor kept from its end
+            client.call("pause_session", session_id=known.session)
         until(lambda: is_taken(client, known), what="the other build making way")
         numbers = known.check(client)
         assert set(numbers.values()) == {known.number}, (numbers, known.number)

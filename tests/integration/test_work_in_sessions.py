@@ -34,12 +34,17 @@ class Terminal:
     """A person in front of a terminal, and what is on it."""
 
     def __init__(self, *command, rows=11, columns=55):
+        may_begin, has_size = os.pipe()
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.environ["TERM"] = "xterm-256color"
+            os.read(may_begin, 1)
             os.execv(command[0], command)
         self.shown = b""
         self.resize(rows, columns)
+        os.write(has_size, b".")
+        os.close(may_begin)
+        os.close(has_size)
 
     def resize(self, rows, columns):
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

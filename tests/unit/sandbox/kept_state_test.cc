@@ -330,6 +330,13 @@ TEST_F(KeptStateTest, WritersThatDiedBeforeItDoNotCostASnapshotThatSomebodyAsked
   EXPECT_EQ(read("python"), "abc");
 }
 
+TEST_F(KeptStateTest, AWishToNobodyIsAnsweredAtOnce) {
+  std::optional<bool> heard;
+  (void)kept_->await(1000, [&heard](bool whole) { heard = whole; });
+  ASSERT_TRUE(loop_->turn().ok());
+  EXPECT_EQ(heard, false);
+}
+
 TEST_F(KeptStateTest, ASnapshotThatNobodyAskedForIsNoAnswer) {
   KeptState::Ends ends = kept_->give().value();
   std::optional<bool> heard;

@@ -103,6 +103,10 @@ class FakeBox final : public Box {
     TRY(ask("shutdown"));
     return hooks_.shutdown ? hooks_.shutdown() : base::done();
   }
+  base::Status shutdown_revoked(const std::string&) override {
+    TRY(ask("shutdown_revoked"));
+    return hooks_.shutdown ? hooks_.shutdown() : base::done();
+  }
   base::Status shutdown_for_good() override { return ask("shutdown_for_good"); }
   base::Status shutdown_if_idle(const std::string&) override { return ask("shutdown_if_idle"); }
   bool ends_with_service() override { return ask("ends_with_service").ok(); }
