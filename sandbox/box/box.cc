@@ -332,8 +332,8 @@ void Box::in_use() {
 // to have less than it has: that waits for a moment only.
 void Box::shut_down(const std::string& why, Ending ending) {
   if (ending == Ending::kForGood) runs_->files_end_too();
-  const bool may_store = stored_state_ && interpreter_record_.is_used() &&
-                         ending != Ending::kForGood && ending != Ending::kAtOnce;
+  const bool may_store =
+      stored_state_ && interpreter_record_.is_used() && ending != Ending::kForGood;
   const bool waits_for_none = runs_->busy() && (paused() || ending == Ending::kRevoked);
   if (!may_store || waits_for_none || ended_) return end(Cause::kCancelled, why);
   if (ending == Ending::kRevoked) {
@@ -510,9 +510,7 @@ void Box::check_life() {
     if (pause(Pauser::kClient).ok()) ends_at_ms_.reset();
   }
   if (const auto why = reason_to_end_now()) {
-    // There is no memory to write with: what was stored after its last run stays.
-    const bool is_scarce = paused() && host_memory_.left() == MemoryLeft::kScarce;
-    shut_down(*why, is_scarce ? Ending::kAtOnce : Ending::kStored);
+    shut_down(*why, Ending::kStored);
     if (ended_) return;
   }
   if (directory_is_gone()) return end(Cause::kSandboxLost, "the session's directory was removed");

@@ -10,7 +10,6 @@ namespace sandbox::box {
 enum class Ending {
   kStored,   // once what it knows is stored
   kRevoked,  // as kStored, but it is to have less than it has: at once where runs are on
-  kAtOnce,
   kForGood,  // at once, and its files end with it
 };
 

@@ -40,8 +40,8 @@
 //   {"op":"lifetime","ends_in_ms":n,"pauses":b}           {"ok":true}
 //   {"op":"disk_room","bytes":n}                          {"ok":true}, or a limit
 //   {"op":"shutdown","if_idle":b,"why":"..",              {"ok":true}, and the connection is closed
-//      "for_good":b,"revoked":b}                             once all has ended; a conflict if it is
-//                                                            not idle
+//      "for_good":b,"revoked":b}                             once all has ended; a conflict where
+//                                                            it is to be idle and is not
 //
 // An error is {"ok":false,"kind":"not_found","message":".."}. `request` and `run` are those of
 // sandbox/run.h.

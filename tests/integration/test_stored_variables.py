@@ -133,7 +133,7 @@ def test_waking_that_takes_long_says_so(state):
         stored_after(state, run["session_id"], run)
         kill_boxes(state)
         ended = client.request("tools/call", {"name": "run_code", "arguments": {"code": "type(slow) is Slow"}, "_meta": {"progressToken": "p"}})
-        assert ended["result"]["structuredContent"]["outputs"][0]["text"] == "True", ended
+        assert ended["structuredContent"]["outputs"][0]["text"] == "True", ended
         told = []
         while not client.notifications.empty():
             told.append(client.notifications.get()["params"].get("message", ""))

@@ -191,9 +191,7 @@ void add_output(std::string& text, const json& output, std::size_t number) {
     text += "image: " + one_line(output["image_path"].get<std::string>()) + "\n";
   }
   if (!is_partial) return;
-  const bool has_table = output["truncated"].contains("csv");
   for (const auto& [format, where] : output["truncated"].items()) {
-    if (has_table && format == "json") continue;  // the rows are in both
     text += format + " of output " + std::to_string(number) + " is " + where["total_bytes"].dump() +
             " bytes; more: read_file " + one_line(where["file"].get<std::string>()) + "\n";
   }

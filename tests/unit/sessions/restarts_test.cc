@@ -56,8 +56,9 @@ TEST_F(RestartsTest, EachIsANewRunWithTheSameCode) {
   EXPECT_EQ(due[0].code, "serve()");
   EXPECT_EQ(due[0].env.at("PORT"), "3000");
   EXPECT_EQ(kept_names(session), std::set{due[0].run_id});
-  EXPECT_EQ(Restarts::note_of(due),
-            "to be started anew, as the session had lost them: run_7k2m9c0xq4a1 as " + due[0].run_id);
+  EXPECT_EQ(
+      Restarts::note_of(due),
+      "to be started anew, as the session had lost them: run_7k2m9c0xq4a1 as " + due[0].run_id);
 }
 
 TEST_F(RestartsTest, AStartThatFailsInBetweenLosesNone) {
