@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <utility>
 
@@ -14,11 +13,11 @@
 #include "base/json.h"
 #include "base/random_id.h"
 #include "base/text.h"
+#include "sandbox/limits.h"
 #include "sandbox/sandbox.h"
 #include "sessions/ground.h"
 #include "sessions/run_ledger.h"
 #include "sessions/run_table.h"
-#include "sandbox/limits.h"
 #include "sessions/store.h"
 
 namespace sessions {

@@ -123,7 +123,7 @@ def test_those_of_serve_wait_for_the_server_and_end_with_their_connection(state)
 
 
 def test_a_pause_that_is_too_long_keeps_the_files_and_the_next_run_is_told(state, tmp_path):
-    with Client(state, *configured(tmp_path, paused_max_seconds=2)) as client:
+    with Client(state, *configured(tmp_path, paused_max_seconds=2, autosave_mb=0)) as client:
         session = client.call("create_session", name="s")["session_id"]
         client.run("x = (n for n in [1]); open('kept', 'w').write('k')", session_id=session)
         client.run("var y = 2", "typescript", session_id=session)
@@ -182,16 +182,17 @@ def test_a_wrong_time_of_pause_is_refused(state, tmp_path, wrong):
     until(lambda: any(b"paused_max_seconds must be a whole number" in line for line in client.errors))
 
 
-def test_the_next_run_is_told_when_a_box_was_killed(client, state):
-    session = client.run("x = (n for n in [1])")["session_id"]
-    client.run("export A=1", "bash")
-    [box] = processes_of(state)
-    os.kill(box, signal.SIGKILL)
-    until(lambda: box not in processes_of(state))
-    client.call("list_files", session_id=session)  # starts one, and tells nothing
-    note = client.run("1", "sql")["note"]
-    assert "variables of python" in note and "variables of bash" in note and "killed" in note, note
-    assert "note" not in client.run("1")
+def test_the_next_run_is_told_when_a_box_was_killed(state, tmp_path):
+    with Client(state, *configured(tmp_path, autosave_mb=0)) as client:
+        session = client.run("x = 1")["session_id"]
+        client.run("export A=1", "bash")
+        [box] = processes_of(state)
+        os.kill(box, signal.SIGKILL)
+        until(lambda: box not in processes_of(state))
+        client.call("list_files", session_id=session)  # starts one, and tells nothing
+        note = client.run("1", "sql")["note"]
+        assert "variables of python" in note and "variables of bash" in note and "killed" in note, note
+        assert "note" not in client.run("1")
 
 
 CLIENT = """
