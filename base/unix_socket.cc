@@ -11,7 +11,7 @@
 namespace base {
 namespace {
 
-constexpr std::size_t kDescriptorsMax = 8;
+constexpr std::size_t kDescriptorsMax = 10;
 
 Result<sockaddr_un> address_of(int directory_fd, const std::string& name) {
   sockaddr_un address{};

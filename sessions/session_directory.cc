@@ -54,7 +54,8 @@ std::vector<std::string> SessionDirectory::stored_files() const {
   const std::string state = part(kStatePart);
   std::vector<std::string> files = {state + "/bash.0", state + "/bash.1"};
   for (const char* language : {"/python", "/javascript"}) {
-    for (const char* kind : {"", ".new", ".bad"}) files.push_back(state + language + kind);
+    for (const char* kind : {"", ".new", ".0", ".1", ".bad", ".0.bad", ".1.bad"})
+      files.push_back(state + language + kind);
   }
   return files;
 }

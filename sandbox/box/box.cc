@@ -270,18 +270,21 @@ base::Status Box::pause(Pauser pauser) {
     return base::error(Error::Kind::kConflict, "the session is being stored already");
   }
   if (!paused()) {
-    // One that nobody has used yet, as a spare, is to be there at once.
-    const bool rests = is_somebodys() && !spec_.pauses_at_end &&
-                       !runs_->has_what_cannot_be_stored() && !has_files_in_memory();
-    if (!rests) TRY(freeze(true));
+    // One that nobody has used yet, as a spare, is to be there at once; and a client wants what
+    // goes on in it stopped at once.
+    const bool stores =
+        is_somebodys() && !spec_.pauses_at_end && (pauser == Pauser::kIdleness || may_rest());
+    if (!stores) TRY(freeze(true));
     paused_since_ = steady_clock::now();
     paused_on_request_ = false;
     runs_->hold();
-    if (rests) store_and_rest();
+    if (stores) store_and_rest();
   }
   if (pauser == Pauser::kClient) paused_on_request_ = true;
   return base::done();
 }
+
+bool Box::may_rest() const { return !runs_->has_what_cannot_be_stored() && !has_files_in_memory(); }
 
 // In /dev/shm, which ends with the box. Hutch's own there begins with a dot.
 bool Box::has_files_in_memory() const {
@@ -290,8 +293,8 @@ bool Box::has_files_in_memory() const {
   return place.ok() && !base::names_in(place.value().get()).empty();
 }
 
-// Only interpreters are there, which run nothing: they are frozen when all is stored that can be,
-// and not needed any more where that is everything.
+// Interpreters are there, which run nothing, and what runs have left behind: they are frozen when
+// all is stored that can be, and not needed any more where that is everything.
 void Box::store_and_rest() {
   is_storing_ = true;
   runs_->store([this, pause = ++pauses_](bool whole) { rest_once_quiet(pause, whole); });
@@ -307,7 +310,7 @@ void Box::rest_once_quiet(int pause, bool whole) {
     return;
   }
   is_storing_ = false;
-  rest(whole);
+  rest(whole && may_rest());
 }
 
 void Box::rest(bool whole) {

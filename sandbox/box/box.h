@@ -64,6 +64,8 @@ class Box {
 
   base::Status pause(Pauser pauser);
   void store_and_rest();
+  // Whether nothing is left in it that no snapshot has.
+  [[nodiscard]] bool may_rest() const;
   [[nodiscard]] bool has_files_in_memory() const;
   void rest_once_quiet(int pause, bool whole);
   void rest(bool whole);

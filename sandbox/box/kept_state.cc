@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -29,34 +28,35 @@ namespace {
 constexpr int kTryOfABox = 1;
 constexpr int kTryOfAnInterpreter = 3;
 constexpr int kTriesMost = 2 * kTryOfAnInterpreter;
-constexpr mode_t kMode = 0600;
 // A packet is a letter, the length of what follows (16 bits, little-endian) and that. It is written
 // whole or not at all, as no more than PIPE_BUF is, whoever else writes or ends meanwhile.
 constexpr std::size_t kHeadBytes = 3;
 constexpr std::size_t kPacketBytesMax = PIPE_BUF;
 constexpr std::size_t kNumbersMax = 64;
 constexpr std::size_t kBytesInARow = 512 << 10;  // then others have their turn
-constexpr std::size_t kWrittenAtOnce = 256 << 10;
-constexpr int kPipeBytes = 1 << 20;  // as far as the host lets a user have it
+constexpr int kPipeBytes = 1 << 20;              // as far as the host lets a user have it
 constexpr std::chrono::milliseconds kRestMin{100};
 // A wish is given up when nothing comes for so long, or when it takes so long in all: who writes
 // may be hostile, and a slow disk is not.
 constexpr std::chrono::seconds kSilenceMost{60};
 constexpr std::chrono::minutes kWishMost{10};
 constexpr std::int64_t kRoomLookBytes = 16 << 20;
-constexpr int kFloors = 2;  // of free space that snapshots leave
+constexpr std::int64_t kHeardBytes = 256 << 10;  // after which a wish waits anew
+constexpr int kFloors = 2;                       // of free space that snapshots leave
 constexpr std::chrono::milliseconds kWorkMost{60'000};
 
-// Sends a number in decimal and a blank. Where nobody reads them they are dropped: who writes waits
-// on its own then.
-void say(int pipe_fd, std::int64_t number) {
-  const std::string text = std::to_string(number) + " ";
+// Sends a number in decimal and a blank; one of large values, unless it is 0, behind a slash. Where
+// nobody reads them they are dropped: who writes waits on its own then.
+void say(int pipe_fd, std::int64_t number, std::int64_t of_large) {
+  std::string text = std::to_string(number);
+  if (of_large != 0) text += "/" + std::to_string(of_large);
+  text += " ";
   (void)!::write(pipe_fd, text.data(), text.size());
 }
 
-// The first two numbers of a packet; what is missing is 0.
-std::array<std::int64_t, 2> numbers_in(std::string_view text) {
-  std::array<std::int64_t, 2> numbers{};
+// The first numbers of a packet; what is missing is 0.
+std::array<std::int64_t, 3> numbers_in(std::string_view text) {
+  std::array<std::int64_t, 3> numbers{};
   for (std::int64_t& number : numbers) {
     const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
     text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
@@ -73,8 +73,16 @@ base::Result<std::unique_ptr<KeptState>> KeptState::open(EventLoop& loop, int di
   auto directory = TRY(base::duplicate(directory_fd));
   std::unique_ptr<KeptState> kept(new KeptState(loop, std::move(directory), name, bytes_max));
   kept->side_ = TRY(SideThread::create(loop));
-  kept->drop_file();
   return kept;
+}
+
+std::vector<int> KeptState::Ends::all() const {
+  std::vector<int> fds;
+  for (const base::UniqueFd* end : {&takes, &answers, &stored.snapshot}) {
+    if (end->valid()) fds.push_back(end->get());
+  }
+  for (const base::UniqueFd& large : stored.large) fds.push_back(large.get());
+  return fds;
 }
 
 KeptState::~KeptState() {
@@ -99,7 +107,8 @@ void KeptState::end_conversation() {
 }
 
 void KeptState::reader_has_ended() {
-  if (std::exchange(is_being_read_, false)) set_tries(tries() + kTryOfAnInterpreter - kTryOfABox);
+  if (!std::exchange(is_being_read_, false)) return;
+  files_.set_tries(files_.tries() + kTryOfAnInterpreter - kTryOfABox);
 }
 
 base::Result<KeptState::Ends> KeptState::give() {
@@ -113,40 +122,31 @@ base::Result<KeptState::Ends> KeptState::give() {
   pipe_ = std::move(takes.read_end);
   answers_ = std::move(answers.write_end);
   listen(true);
-  say(answers_.get(), bytes_max_);
   Ends ends;
   ends.takes = std::move(takes.write_end);
   ends.answers = std::move(answers.read_end);
-  if (!has_snapshot()) return ends;
-  if (tries() >= kTriesMost) {
-    set_aside();
+  if (has_snapshot() && files_.tries() >= kTriesMost) {
+    files_.set_aside();
     set_aside_ = !has_snapshot();
-    return ends;
+  } else if (has_snapshot()) {
+    files_.set_tries(files_.tries() + kTryOfABox);
+    is_being_read_ = true;
+    ends.stored = TRY(files_.open());
   }
-  set_tries(tries() + kTryOfABox);
-  is_being_read_ = true;
-  // An interpreter before may have changed it: of an ordinary user's box it is its own.
-  (void)!::fchmodat(directory_.get(), snapshot_.c_str(), kMode, 0);
-  ends.snapshot = TRY(base::open_file(directory_.get(), snapshot_, O_RDONLY | O_NOFOLLOW));
+  say(answers_.get(), bytes_max_, static_cast<std::int64_t>(ends.stored.large.size()));
   return ends;
 }
 
-bool KeptState::has_snapshot() const {
-  struct stat found {};
-  return ::fstatat(directory_.get(), snapshot_.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
-}
+bool KeptState::has_snapshot() const { return files_.is_there(); }
 
 void KeptState::forget() {
-  hang_up();
   side_->finish();
-  for (const std::string& name : {snapshot_, unfinished_, set_aside_name_}) {
-    (void)::unlinkat(directory_.get(), name.c_str(), 0);
-  }
-  set_tries(0);
+  hang_up();
+  files_.forget();
 }
 
 void KeptState::was_not_given() {
-  set_tries(tries() - kTryOfABox);
+  files_.set_tries(files_.tries() - kTryOfABox);
   is_being_read_ = false;
 }
 
@@ -154,11 +154,6 @@ bool KeptState::take_writer() {
   if (!began_ || side_->busy()) return false;
   drop_snapshot();
   return true;
-}
-
-void KeptState::set_aside() {
-  (void)::renameat(directory_.get(), snapshot_.c_str(), directory_.get(), set_aside_name_.c_str());
-  set_tries(0);
 }
 
 bool KeptState::take_no_room() {
@@ -213,25 +208,29 @@ void KeptState::handle(char letter, std::string_view content) {
   const auto numbers = numbers_in(content.substr(0, kNumbersMax));
   switch (letter) {
     case 'W':
-      set_tries(0);
+      files_.set_tries(0);
+      files_.needs(numbers[0], numbers[1]);
       is_being_read_ = false;
       return rest();
     case 'M':
-      if (std::exchange(is_being_read_, false)) set_aside();
+      if (std::exchange(is_being_read_, false)) files_.set_aside();
       return rest();
     case 'N':
-      drop_file();
-      (void)::unlinkat(directory_.get(), snapshot_.c_str(), 0);
+      files_.remove();
       return end_snapshot(true);
     case 'X':
       snapshot_wish_ = numbers[0];
       return drop_snapshot();
     case 'B':
       return begin_file(numbers[0]);
+    case 'L':
+      return begin_large(numbers[0]);
     case 'D':
-      return add(content);
+      return add(content, false);
+    case 'A':
+      return add(content, true);
     case 'E':
-      return commit(numbers[0], numbers[1] == 0);
+      return commit(numbers[0], numbers[1] == 0, numbers[2]);
     default:
       hang_up();
   }
@@ -240,13 +239,12 @@ void KeptState::handle(char letter, std::string_view content) {
 std::int64_t KeptState::await(std::int64_t bytes_max, std::function<void(bool whole)> then) {
   wish_bytes_max_ = bytes_max;
   wisher_ = std::move(then);
-  loop_.cancel(rest_end_);
   wish_began_ = Clock::now();
   wait_on();
   if (!pipe_.valid()) {
     answer(false);  // nobody is there to write
   } else if (!side_->busy()) {
-    listen(true);
+    listen_in(std::chrono::milliseconds(0));
   }
   return ++last_wish_;
 }
@@ -274,7 +272,7 @@ void KeptState::answer(bool whole) {
 
 bool KeptState::find_room() {
   struct statvfs system {};
-  if (::fstatvfs(directory_.get(), &system) != 0) return true;
+  if (::fstatvfs(files_.directory_fd(), &system) != 0) return true;
   const auto bytes_of = [&system](fsblkcnt_t blocks) {
     return static_cast<std::int64_t>(blocks) * static_cast<std::int64_t>(system.f_frsize);
   };
@@ -291,52 +289,50 @@ void KeptState::begin_file(std::int64_t wish) {
   const bool was_cut = began_ && std::exchange(was_cut_, true);
   if (was_cut && !(wisher_ && wish == last_wish_)) return drop_snapshot();
   if (!began_) began_ = Clock::now();
-  drop_file();
-  if (!find_room()) return;
-  auto file = base::open_file(directory_.get(), unfinished_,
-                              O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, kMode);
-  if (file.ok()) file_ = std::move(file).value();
+  files_.drop();
+  if (find_room()) (void)files_.begin();
 }
 
-void KeptState::add(std::string_view bytes) {
-  const std::int64_t before = file_bytes_;
-  file_bytes_ += static_cast<std::int64_t>(bytes.size());
-  const bool is_wished = wisher_ && snapshot_wish_ == last_wish_;
-  const bool fits = file_bytes_ <= std::max(bytes_max_, is_wished ? wish_bytes_max_ : 0) &&
-                    (before / kRoomLookBytes == file_bytes_ / kRoomLookBytes || find_room());
-  if (!file_.valid() || !fits) return drop_snapshot();
-  unwritten_ += bytes;
-  if (unwritten_.size() < kWrittenAtOnce) return;
-  if (!write_out().ok()) return drop_snapshot();
-  if (is_wished) wait_on();
+void KeptState::begin_large(std::int64_t number) {
+  if (!files_.begin_large(number).ok()) drop_snapshot();
 }
 
-base::Status KeptState::write_out() {
-  return base::write_all(file_.get(), std::exchange(unwritten_, ""));
+std::int64_t KeptState::bytes_most() const {
+  return std::max(bytes_max_, is_wished() ? wish_bytes_max_ : 0);
 }
 
-void KeptState::commit(std::int64_t bytes, bool is_all) {
-  if (!file_.valid() || bytes != file_bytes_ || !write_out().ok()) return drop_snapshot();
+void KeptState::add(std::string_view bytes, bool is_large) {
+  const std::int64_t before = files_.bytes();
+  const auto added = is_large ? files_.add_large(bytes) : files_.add(bytes);
+  const std::int64_t now = files_.bytes();
+  const bool fits =
+      now <= bytes_most() && (before / kRoomLookBytes == now / kRoomLookBytes || find_room());
+  if (!added.ok() || !fits) return drop_snapshot();
+  if (before / kHeardBytes != now / kHeardBytes && is_wished()) wait_on();
+}
+
+void KeptState::commit(std::int64_t bytes, bool is_all, std::int64_t large) {
+  const std::int64_t came = files_.bytes();
+  if (bytes != came || came + files_.bytes_of_needed(large) > bytes_most()) return drop_snapshot();
+  auto put = files_.finish(large);
+  if (!put.ok()) return drop_snapshot();
   listen(false);
   loop_.cancel(wish_end_);  // the rest is the disk's
   ++commits_;
-  const auto file = std::make_shared<base::UniqueFd>(std::move(file_));
-  file_bytes_ = 0;
-  side_->run([this, file, is_all](const std::stop_token&) -> std::function<void()> {
-    const bool is_on_disk = ::fsync(file->get()) == 0;
-    return [this, is_on_disk, is_all] {
-      const bool is_there = is_on_disk && ::renameat(directory_.get(), unfinished_.c_str(),
-                                                     directory_.get(), snapshot_.c_str()) == 0;
-      if (is_there) set_tries(0);
+  side_->run([this, put = std::move(put).value(),
+              is_all](const std::stop_token&) -> std::function<void()> {
+    const bool is_there = put();
+    return [this, is_there, is_all] {
+      files_.finished(is_there);
+      if (is_there) files_.set_tries(0);
       if (is_there) no_room_ = NoRoom::kNo;
-      if (!is_there) drop_file();
       end_snapshot(is_there && is_all);
     };
   });
 }
 
 void KeptState::drop_snapshot() {
-  drop_file();
+  files_.drop();
   end_snapshot(false);
 }
 
@@ -353,14 +349,22 @@ void KeptState::rest() {
     worked = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - *began_);
     began_.reset();
   }
-  const auto pause = std::max(kRestMin, kRestsPerWork * std::min(worked, kWorkMost));
+  // Who waits for a snapshot does not wait for a rest as well.
+  const auto pause =
+      wisher_ ? kRestMin : std::max(kRestMin, kRestsPerWork * std::min(worked, kWorkMost));
   const auto next = Clock::now().time_since_epoch() + pause;
-  say(answers_.get(), std::chrono::ceil<std::chrono::milliseconds>(next).count());
+  say(answers_.get(), std::chrono::ceil<std::chrono::milliseconds>(next).count(), files_.needed());
   listen(false);
+  listen_in(pause);
+}
+
+// Some of what is heard then may have been read already.
+void KeptState::listen_in(std::chrono::milliseconds pause) {
   loop_.cancel(rest_end_);
   rest_end_ = loop_.after(pause, [this] {
     rest_end_ = 0;
     listen(true);
+    on_packets();
   });
 }
 
@@ -373,13 +377,6 @@ void KeptState::listen(bool listens) {
   if (!watched.ok()) hang_up();
 }
 
-void KeptState::drop_file() {
-  file_.reset();
-  unwritten_.clear();
-  file_bytes_ = 0;
-  (void)::unlinkat(directory_.get(), unfinished_.c_str(), 0);
-}
-
 void KeptState::hang_up() {
   began_.reset();
   is_being_read_ = false;
@@ -390,23 +387,8 @@ void KeptState::hang_up() {
   answers_.reset();
   unread_.clear();
   taken_ = 0;
-  drop_file();
+  files_.drop();
   answer(false);
-}
-
-int KeptState::tries() const {
-  struct stat found {};
-  if (::fstatat(directory_.get(), tries_name_.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) return 0;
-  return static_cast<int>(found.st_size);
-}
-
-void KeptState::set_tries(int tries) const {
-  (void)::unlinkat(directory_.get(), tries_name_.c_str(), 0);
-  if (tries == 0) return;
-  const auto file = base::open_file(directory_.get(), tries_name_,
-                                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-  if (file.ok())
-    (void)base::write_all(file.value().get(), std::string(static_cast<std::size_t>(tries), '.'));
 }
 
 }  // namespace sandbox::box

@@ -2,8 +2,9 @@
 // keeps, and the next interpreter of the session reads it. Used from the loop's thread.
 //
 // The file is code, to whoever reads it: nobody does outside of a box of this session. A snapshot
-// takes the place of the one before once all of it is on the disk. Whoever writes may be hostile:
-// what it makes hutch-box and the disk do is bounded in bytes, and in time by kRestsPerWork.
+// takes the place of the one before once all of it is on the disk (snapshot_files.h). Whoever
+// writes may be hostile: what it makes hutch-box and the disk do is bounded in bytes, and in time
+// by kRestsPerWork.
 #pragma once
 
 #include <chrono>
@@ -14,11 +15,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/side_thread.h"
+#include "sandbox/box/snapshot_files.h"
 
 namespace sandbox::box {
 
@@ -37,13 +40,15 @@ class KeptState {
   static constexpr int kRestsPerWork = 10;
 
   // The descriptors of an interpreter that starts: a pipe that takes packets of a letter and bytes
-  // (sandbox/runners/README.md), one that has our answers, and the last snapshot, read-only;
-  // invalid where there is none. No sockets: code could send descriptors over them, whose end may
-  // take as long as it likes. What an interpreter before still writes is dropped.
+  // (sandbox/runners/README.md), one that has our answers, and the last snapshot; invalid where
+  // there is none. No sockets: code could send descriptors over them, whose end may take as long as
+  // it likes. What an interpreter before still writes is dropped.
   struct Ends {
     base::UniqueFd takes;
     base::UniqueFd answers;
-    base::UniqueFd snapshot;
+    SnapshotFiles::Opened stored;
+    // Returns all that are valid, borrowed, in the order in which the interpreter has them.
+    [[nodiscard]] std::vector<int> all() const;
   };
   base::Result<Ends> give();
   // The interpreter that they were for did not start.
@@ -74,16 +79,9 @@ class KeptState {
  private:
   KeptState(EventLoop& loop, base::UniqueFd directory, const std::string& name,
             std::int64_t bytes_max)
-      : loop_(loop),
-        directory_(std::move(directory)),
-        snapshot_(name),
-        unfinished_(name + ".new"),
-        set_aside_name_(name + ".bad"),
-        tries_name_(name + ".tries"),
-        bytes_max_(bytes_max) {}
+      : loop_(loop), files_(std::move(directory), name), bytes_max_(bytes_max) {}
 
   void reader_has_ended();
-  void set_aside();
   void on_packets();
   // Returns whether something was read. At most `bytes_max`.
   bool read_some(std::size_t bytes_max);
@@ -91,42 +89,33 @@ class KeptState {
   bool take_packet();
   void handle(char letter, std::string_view content);
   void begin_file(std::int64_t wish);
-  void add(std::string_view bytes);
-  base::Status write_out();
+  void begin_large(std::int64_t number);
+  void add(std::string_view bytes, bool is_large);
   void drop_snapshot();
-  void commit(std::int64_t bytes, bool is_all);
+  void commit(std::int64_t bytes, bool is_all, std::int64_t large);
   void end_snapshot(bool whole);
   void wait_on();
   void answer(bool whole);
+  [[nodiscard]] bool is_wished() const { return wisher_ && snapshot_wish_ == last_wish_; }
+  [[nodiscard]] std::int64_t bytes_most() const;
   [[nodiscard]] bool find_room();
-  void drop_file();
   // Tells who writes when it may come again, and hears nothing of it until then.
   void rest();
   void listen(bool listens);
+  void listen_in(std::chrono::milliseconds pause);
   void end_conversation();
   void hang_up();
-  [[nodiscard]] int tries() const;
-  void set_tries(int tries) const;
 
   using Clock = std::chrono::steady_clock;
 
   EventLoop& loop_;
-  const base::UniqueFd directory_;
-  const std::string snapshot_;
-  const std::string unfinished_;
-  const std::string set_aside_name_;
-  // It is as many bytes long as the tries count that were to read the snapshot and have not said
-  // that they have.
-  const std::string tries_name_;
+  SnapshotFiles files_;
   const std::int64_t bytes_max_;
   std::unique_ptr<SideThread> side_;
   base::UniqueFd pipe_;     // packets come in
   base::UniqueFd answers_;  // and numbers go out
   std::string unread_;      // of packets, from taken_ on
   std::size_t taken_ = 0;
-  base::UniqueFd file_;  // unfinished_, while it is being written
-  std::int64_t file_bytes_ = 0;
-  std::string unwritten_;                   // the end of these
   std::optional<Clock::time_point> began_;  // the snapshot that is on
   bool is_heard_ = false;
   bool is_being_read_ = false;

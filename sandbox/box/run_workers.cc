@@ -58,7 +58,7 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, For who
       TRY(base::set_nonblocking(state.takes.get()));
       TRY(base::set_nonblocking(state.answers.get()));
     }
-    start.state_fds = {state.takes.get(), state.answers.get(), state.snapshot.get()};
+    start.state_fds = state.all();
   }
   const CurrentJob current = jobs_of_worker(job, own);
   Worker::Events events;
@@ -69,7 +69,7 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, For who
     if (const JobPointer hears = current()) add_note(hears->run, "interpreter: " + why);
   };
   auto worker = Worker::start(context_.loop, context_.init, start, std::move(events));
-  if (!worker.ok() && state.snapshot.valid()) kept->was_not_given();
+  if (!worker.ok() && state.stored.snapshot.valid()) kept->was_not_given();
   return worker;
 }
 

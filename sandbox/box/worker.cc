@@ -59,9 +59,7 @@ base::Result<std::unique_ptr<Worker>> Worker::start(EventLoop& loop, InitProcess
     TRY(worker->open_channel(std::move(events), channel));
     request.descriptors.push_back(channel.reads.get());
     request.descriptors.push_back(channel.writes.get());
-    for (const int fd : start.state_fds) {
-      if (fd >= 0) request.descriptors.push_back(fd);
-    }
+    for (const int fd : start.state_fds) request.descriptors.push_back(fd);
   }
   request.directory = start.directory;
   request.arguments = start.profile.program;

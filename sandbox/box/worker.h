@@ -3,7 +3,6 @@
 
 #include <sys/types.h>
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -42,8 +41,8 @@ class Worker {
     // For a process per run whose code give_code() brings later: descriptor 4 has a line then.
     bool code_follows = false;
     // Borrowed, for a process with a channel: what takes snapshots of its state, as descriptor 5,
-    // what answers, as 6, and the last snapshot, as 7 (kept_state.h). -1: there is none.
-    std::array<int, 3> state_fds{-1, -1, -1};
+    // what answers, as 6, and the files of the last snapshot, from 7 on (KeptState::Ends).
+    std::vector<int> state_fds;
     StreamReader::Runs runs = StreamReader::Runs::kOne;
     Input input = Input::kNothing;
     TerminalSize terminal;  // of that kind of input

@@ -9,7 +9,7 @@
 namespace sandbox::init {
 
 struct Message {
-  static constexpr int kDescriptorsMax = 8;  // more are closed
+  static constexpr int kDescriptorsMax = 10;  // more are closed
 
   ssize_t size;              // bytes; 0 at the end of the connection, negative with errno
   bool whole;                // else it was longer than there was room for

@@ -16,7 +16,7 @@ namespace sandbox::wire {
 inline constexpr std::uint32_t kInitMagic = 0x68746336;  // "htc6": change it with the layout
 inline constexpr std::size_t kInitMessageBytesMax = 160 * 1024;
 inline constexpr int kSpawnStringsMax = 1024;
-inline constexpr int kSpawnDescriptorsMax = 8;  // streams, channel or code, what keeps state
+inline constexpr int kSpawnDescriptorsMax = 10;  // streams, channel or code, what keeps state
 
 enum class InitMessage : std::uint16_t {
   kSpawn = 1,       // value: unused; strings: cwd, argv..., then environment...

@@ -23,7 +23,7 @@ from trial import Trial
 CALLS = ("write", "fsync", "renameat", "unlinkat", "openat")
 # When it wakes, a box makes room for what comes and says how often it was tried to read what there is.
 WAKING_CALLS = ("unlinkat", "openat", "fchmodat", "renameat")
-PAYLOAD_BYTES = 1_000_000
+PAYLOAD_BYTES = 2_000_000  # a large value, which lies in a file of its own
 ROUNDS_MAX = 120
 
 

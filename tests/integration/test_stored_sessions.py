@@ -52,6 +52,18 @@ def test_an_idle_session_gives_its_memory_back(state, tmp_path):
         assert client.run("len(kept), kept[-1]")["outputs"][0]["text"] == "(300000000, 120)"
 
 
+def test_an_idle_session_that_is_frozen_is_stored_before(state, tmp_path):
+    (tmp_path / "config.toml").write_text("[session]\nidle_seconds = 1\nautosave_mb = 8\n")
+    with Client(state, "--config", str(tmp_path / "config.toml")) as client:
+        session = client.run("import subprocess\nkept = bytearray(b'x' * 20_000_000)\nsubprocess.Popen(['sleep', '3600']).pid > 0")["session_id"]
+        (box,) = processes_of(state)
+        until(lambda: is_frozen(box), what="the session being frozen")
+        assert status_of(client, session) == "paused"
+        os.kill(box, signal.SIGKILL)
+        until(lambda: not boxes_of(state), what="the end of the box")
+        assert client.run("len(kept)")["outputs"][0]["text"] == "20000000"
+
+
 FROZEN = {
     "what is not kept": ("python", "numbers = (n for n in range(9)); next(numbers)", "next(numbers)", "1"),
     "a thread": ("python", "import threading\ngate = threading.Event\nwaits = [threading.Thread(target=lambda: __import__('time').sleep(3600), daemon=True)]\n"

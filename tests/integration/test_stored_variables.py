@@ -111,6 +111,31 @@ def test_an_interpreter_that_is_killed_comes_back_with_what_it_had(state):
         assert back["outputs"][0]["text"] == "(True, [1])", back
 
 
+def test_large_values_stay_as_they_are_on_the_disk_until_they_change(state):
+    with Client(state) as client:
+        run = client.run("import numpy as np\nlarge = np.arange(1_000_000.0)")
+        session = run["session_id"]
+        stored_after(state, session, run)
+        def files():
+            return {path.name: path.stat().st_ino for path in pathlib.Path(state, "sessions", session, "state").glob("python*")}
+        before = files()
+        assert len(before) == 2, before
+        for code in ("small = 1", "small += 1"):
+            stored_after(state, session, client.run(code))
+            assert {name for name, inode in files().items() if inode not in before.values()} == {"python"}
+        kill_boxes(state)
+        last = client.run("float(large.sum()), small")
+        assert last["outputs"][0]["text"] == "(499999500000.0, 2)", last
+        stored_after(state, session, last)
+        assert {name for name, inode in files().items() if inode not in before.values()} == {"python"}
+        changed = client.run("large[0] = 5.0")
+        stored_after(state, session, changed)
+        until(lambda: len(files()) == 2, what="the end of the file that is not needed any more")
+        assert not set(files().values()) & set(before.values())
+        kill_boxes(state)
+        assert client.run("float(large.sum())")["outputs"][0]["text"] == "499999500005.0"
+
+
 def test_what_cannot_be_kept_is_named_and_costs_nothing_else(state):
     with Client(state) as client:
         run = client.run("import socket, threading\nconn = socket.socket()\nlock = threading.Lock()\n"

@@ -64,6 +64,8 @@ class Keeper:
         self.path = Path(path)
         self.bytes_max = bytes_max
         self.reads = self._answers = -1
+        self.large = 0  # the number of the file of large values that is kept
+        self.large_path = self.path.with_suffix(".large")
         self._unread = b""
         self.theirs = []
 
@@ -74,11 +76,12 @@ class Keeper:
         self.reads, takes = os.pipe()
         answers, self._answers = os.pipe()
         self._unread = b""
-        os.write(self._answers, b"%d " % self.bytes_max)
+        files = [path for path in (self.path, self.large_path) if self.path.exists() and path.exists()]
+        os.write(self._answers, b"%d/%d " % (self.bytes_max, len(files) - 1 if files else 0))
         self.theirs = [takes, answers]
         for fd in self.theirs:
             os.set_blocking(fd, waits)
-        return [*self.theirs, *([os.open(self.path, os.O_RDONLY)] if self.path.exists() else [])]
+        return [*self.theirs, *(os.open(path, os.O_RDONLY) for path in files)]
 
     def given(self):
         """They are the runner's now."""
@@ -98,32 +101,55 @@ class Keeper:
         packet, self._unread = self._unread[:size], self._unread[size:]
         return packet[:1], packet[3:]
 
+    def take_bytes(self):
+        """Waits for a snapshot; returns how many bytes all that is kept has."""
+        self.take()
+        return sum(path.stat().st_size for path in (self.path, self.large_path) if path.exists())
+
     def has_nothing(self):
         return not self._unread and not select.select([self.reads], [], [], 0)[0]
 
     def take(self):
         """Waits for a snapshot; returns its bytes, or None for one of nothing."""
-        parts = []
+        parts = {}
         while True:
             letter, content = self.packet()
             if letter == b"N":
-                os.write(self._answers, b"0 ")
-                self.path.unlink(missing_ok=True)
+                self.large = 0
+                self.answer()
+                for path in (self.path, self.large_path):
+                    path.unlink(missing_ok=True)
                 return None
             if letter == b"B":
                 self.last_begin = content
-                parts = []
-            elif letter == b"D":
-                parts.append(content)
+                parts = {b"D": []}
+            elif letter == b"L":
+                self.large = int(content)
+                parts[b"A"] = []
+            elif letter in b"DA":
+                parts[letter].append(content)
             elif letter == b"E":
                 self.last_end = content
-                whole = b"".join(parts)
-                assert int(content.split()[0]) == len(whole)
-                fresh = self.path.with_suffix(".new")  # what is mapped stays as it is
-                fresh.write_bytes(whole)
-                fresh.rename(self.path)
-                os.write(self._answers, b"0 ")
-                return whole
+                return self._keep(content, *(b"".join(parts[letter]) if letter in parts else None for letter in (b"D", b"A")))
+
+    def _keep(self, end, whole, large):
+        size, _, needed, *_ = (*map(int, end.split()), 0, 0)
+        assert size == len(whole) + len(large or b"")
+        assert needed in (0, self.large)
+        for path, content in ((self.large_path, large), (self.path, whole)):
+            if content is not None:
+                fresh = path.with_suffix(".new")  # what is mapped stays as it is
+                fresh.write_bytes(content)
+                fresh.rename(path)
+        if not needed:
+            self.large_path.unlink(missing_ok=True)
+        self.large = needed
+        self.answer()
+        return whole
+
+    def answer(self):
+        """The next may come at once."""
+        os.write(self._answers, b"0/%d " % self.large)
 
 
 class RunnerClient:

@@ -79,7 +79,7 @@ class SnapshotPipes {
     try {
       const size = readSync(ANSWERS_FD, bytes, 0, ANSWER_BYTES, null);
       if (size === 0) throw new Gone('the host takes no more');
-      return Number(bytes.latin1Slice(0, size).trim().split(' ').at(-1)) || 0;
+      return Number(bytes.latin1Slice(0, size).trim().split(' ').at(-1).split('/')[0]) || 0;
     } catch (failure) {
       if (failure.code === 'EAGAIN') return undefined;
       throw failure instanceof Gone ? failure : new Gone(failure.message);

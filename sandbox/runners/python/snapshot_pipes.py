@@ -13,7 +13,7 @@ from hutch_runner.descriptors import out_of_the_way
 _read, _writev, _fstat = os.read, os.writev, os.fstat
 
 TAKES_FD, ANSWERS_FD = 5, 6
-FILE_FD = 7  # the last snapshot
+FILE_FD = 7  # the last snapshot, and behind it what there is of large values
 PACKET_BYTES = 4096 - 3  # beside the head: written whole or not at all, as no more than PIPE_BUF is
 
 
@@ -59,21 +59,24 @@ class SnapshotPipes:
         except Gone:
             pass  # the host knows, since nobody else can write
 
-    def send(self, content):
-        """Bytes of the file."""
+    def send(self, content, letter=b"D"):
+        """Bytes of the file, or of that of large values."""
         view = memoryview(content).cast("B")
         for start in range(0, len(view), PACKET_BYTES):
-            self.say(b"D", view[start:start + PACKET_BYTES])
+            self.say(letter, view[start:start + PACKET_BYTES])
+
+    def send_large(self, content):
+        self.send(content, b"A")
 
     def answer(self):
-        """The last number that the host has said since; None: nothing. Raises Gone."""
+        """The last number that the host has said since, and the one of large values with it; None: nothing. Raises Gone."""
         answer = None
         try:
             while self._answered.poll(0):
                 words = _read(self._answers, 256).split()
                 if not words:
                     raise Gone("the host takes no more")
-                answer = number_of(words[-1])
+                answer = tuple(map(number_of, (words[-1] + b"/").split(b"/")[:2]))
         except OSError as failure:
             raise Gone(failure.strerror) from None
         return answer

@@ -58,9 +58,15 @@ class Group:
         return {"names": self.names, "pickle": writer.add(self.pickled), "digest": _digest(self.pickled), "buffers": buffers, "rank": self.rank}
 
 
-def stored_group(place, reader):
+def stored_group(place, reader, large):
+    if "large" in place:
+        return _stored_group(place, *large.find(place["large"]))
+    return _stored_group(place, place, reader)
+
+
+def _stored_group(said, place, reader):
     pickled, buffers = reader.at(place["pickle"]), [pickle.PickleBuffer(reader.at(buffer)) for buffer in place["buffers"]]
-    group = Group(place["names"], pickled, buffers, place["rank"])
+    group = Group(said["names"], pickled, buffers, said["rank"])
     group.digest = place["digest"]
     return group
 

@@ -7,6 +7,7 @@ import select
 import sys
 import warnings
 
+from hutch_runner import snapshot_large
 from hutch_runner.descriptors import out_of_the_way
 from hutch_runner.snapshot_pipes import number_of
 
@@ -30,7 +31,8 @@ class SnapshotWriter:
     def __init__(self, snapshots):
         self._snapshots = snapshots
         self._pid = 0  # by which nobody else knows it
-        self._hears = -1  # what it says of itself: "pid NUMBER" and, at its end, "end WHY NOT", each with a newline
+        # What it says of itself: "pid NUMBER", "large" and LargeFile.in_words(), and, at its end, "end WHY NOT", each with a newline.
+        self._hears = -1
         self._said = b""
 
     # In the interpreter
@@ -75,6 +77,12 @@ class SnapshotWriter:
         if reason is not None:
             return reason.decode("utf-8", "replace")
         return None if self._hears >= 0 else "its process has ended"
+
+    def large(self):
+        """The file of large values that it has written, if any."""
+        while self._hears >= 0 and self._hear(0):
+            pass
+        return snapshot_large.in_words(self._line(b"large ") or b"") or snapshot_large.LargeFile()
 
     def end(self):
         """One that has never come to its end, as it waits for a lock of a thread that it does not have."""
@@ -137,13 +145,13 @@ class SnapshotWriter:
             files = snapshot_values.open_files(self._snapshots.namespace)
             _close_all_but(pipes.takes, tells)  # a pipe that the parent closes is to be closed
             pipes.say(b"B", b"%d" % wish.number)
-            self._write_all(wish, lost, files)
+            self._write_all(wish, lost, files, tells)
         except BaseException as failure:
             reason = snapshot_values.reason_of(failure) or "it failed"
             pipes.tell(b"X", b"%d" % wish.number)
         _write(tells, b"end %s\n" % reason.encode("utf-8", "replace"))
 
-    def _write_all(self, wish, lost, files):
+    def _write_all(self, wish, lost, files, tells):
         from hutch_runner import snapshot_file, snapshot_values
 
         of = self._snapshots
@@ -161,13 +169,22 @@ class SnapshotWriter:
         if is_nothing:  # modules are no state that is worth a file; but nobody is to find them gone after a pause
             pipes.say(b"X", b"%d" % wish.number) if groups and wish.number else pipes.say(b"N")
             return
-        places = [group.put(writer) for group in sorted(groups, key=lambda group: group.rank)]
+        large = snapshot_large.LargeValues(groups, of.large(), wish.bytes_max)
+        bytes_of_large = self._write_large(large, tells) if large.is_new else 0
+        places = [large.place_of(group) or group.put(writer) for group in sorted(groups, key=lambda group: group.rank)]
         index = {"python": sys.version.split()[0], "groups": places, "not_kept": not_kept, "lost": lost, "run_id": of.run_id,
-                 "cells": _cells_kept(of.cells),
+                 "large": large.file.number, "cells": _cells_kept(of.cells),
                  "around": {"said": said, "pieces": {module: writer.add(piece) for module, piece in pieces.items()}}}
         writer.end(index)
         unsure = self._unsure(groups, pieces.values()) if wish.number else 0
-        pipes.say(b"E", b"%d %d" % (writer.bytes, len(not_kept) + len(lost) + unsure))
+        pipes.say(b"E", b"%d %d %d" % (writer.bytes + bytes_of_large, len(not_kept) + len(lost) + unsure, large.file.number))
+
+    def _write_large(self, large, tells):
+        pipes = self._snapshots.pipes
+        pipes.say(b"L", b"%d" % large.file.number)
+        size = large.write(pipes.send_large)
+        _write(tells, b"large %s\n" % large.file.in_words())
+        return size
 
     def _unsure(self, groups, pieces):
         """How many cannot be read: only what comes back may end the process that has it."""

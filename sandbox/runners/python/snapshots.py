@@ -9,7 +9,7 @@ import os
 import stat
 import time
 
-from hutch_runner import snapshot_pipes, snapshot_writer, surroundings, unstorable
+from hutch_runner import snapshot_large, snapshot_pipes, snapshot_writer, surroundings, unstorable
 from hutch_runner.snapshot_pipes import FILE_FD
 
 _close, _now = os.close, time.monotonic  # user code may put something else in their place
@@ -38,8 +38,11 @@ class Snapshots:
         self.unread = []  # groups of the last snapshot that could not be read: they are stored again
         self.run_id = ""  # the last that a snapshot has
         self.pipes = snapshot_pipes.open_pipes()
-        self.unstorable = unstorable.Unstorable(namespace, cells, is_library)  # which knows them as not the user's
-        self._bytes_max = self.pipes.answer() or 0 if self.pipes else 0
+        self._bytes_max, files_of_large = self.pipes and self.pipes.answer() or (0, 0)
+        has_file = self.pipes and snapshot_pipes.is_of_kind(stat.S_ISREG, FILE_FD)
+        self._files = range(FILE_FD, FILE_FD + 1 + files_of_large) if has_file else ()
+        self.unstorable = unstorable.Unstorable(namespace, cells, is_library, self._files)  # which knows pipes as not the user's
+        self._large = snapshot_large.LargeFile()  # that hutch-box keeps
         self._writes = self.pipes is not None
         self._writer = snapshot_writer.SnapshotWriter(self)
         self._written = None  # the Wish that the writer has, and of whose end nothing is known yet
@@ -52,27 +55,30 @@ class Snapshots:
 
     def wake(self):
         """Puts back what the last snapshot has. What fails of it costs the rest nothing, and stays stored."""
-        if self.pipes is None or not snapshot_pipes.is_of_kind(stat.S_ISREG, FILE_FD):
+        if not self._files:
             return
         from hutch_runner import snapshot_file, snapshot_values
 
         try:
             reader = snapshot_file.Reader(FILE_FD)
+            large = snapshot_large.LargeReader(reader.index.get("large", 0), self._files[1:])
         except snapshot_file.Malformed as failure:
             self._note = f"variables could not be brought back: the snapshot is no good ({failure})"
             self.pipes.tell(b"M")
             return
         finally:
-            _close(FILE_FD)
+            for fd in self._files:
+                _close(fd)
         try:
-            self._read_all(reader)
+            self._read_all(reader, large)
         except BaseException as failure:  # a runner of another version wrote it
             self._note = f"variables could not be brought back, and stay stored: {snapshot_values.reason_of(failure)}"
             self._writes = False  # nothing takes their place
             return
-        self.pipes.tell(b"W")
+        self._large = large.file
+        self.pipes.tell(b"W", b"%d %d" % (large.file.number, large.place))
 
-    def _read_all(self, reader):
+    def _read_all(self, reader, large):
         from hutch_runner.snapshot_values import unpickled
 
         index = reader.index
@@ -81,17 +87,18 @@ class Snapshots:
         missing = self.surroundings.put_back(around["said"])  # first: it says where modules are found
         before = set(self.namespace)
         not_kept = {name: tuple(said) for name, said in index["not_kept"].items()}
-        not_kept.update(self._put_back_groups(index["groups"], reader))
+        not_kept.update(self._put_back_groups(index["groups"], reader, large))
         back = [name for name in self.namespace if name not in before]
         pieces = {module: reader.at(place) for module, place in around["pieces"].items()}
         missing += self.surroundings.put_back_pieces(pieces, lambda piece: unpickled(piece, self.namespace))
         self._note = _note_of(back, index["run_id"], not_kept, index["lost"], missing)
 
-    def _put_back_groups(self, places, reader):
+    def _put_back_groups(self, places, reader, large):
         """Why which names are not there. A group may need what is in another: those that fail are tried again after the others."""
         from hutch_runner import snapshot_values
 
-        failed, pending = {}, [snapshot_values.stored_group(place, reader) for place in places]
+        gone = {name: ("", "its large values are gone") for place in places if not large.has(place) for name in place["names"]}
+        failed, pending = [], [snapshot_values.stored_group(place, reader, large) for place in places if large.has(place)]
         while pending:
             reasons = [snapshot_values.failure_of(snapshot_values.restore, group, self.namespace) for group in pending]
             failed = [(group, reason) for group, reason in zip(pending, reasons) if reason is not None]
@@ -99,7 +106,7 @@ class Snapshots:
                 break
             pending = [group for group, _ in failed]
         self.unread = [group for group, _ in failed] if pending else []
-        return {name: ("", reason) for group, reason in failed for name in group.names} if pending else {}
+        return {**gone, **({name: ("", reason) for group, reason in failed for name in group.names} if pending else {})}
 
     def take_note(self):
         note, self._note = self._note, ""
@@ -140,25 +147,39 @@ class Snapshots:
     def store(self, message):
         """All, as hutch-box is about to end this process, or to let it rest."""
         wish = Wish(_count(message.get("bytes_max")), _count(message.get("wish")))
-        if self._writes and self._leave_to_writer(wish):
+        if self._writes and self._hear_host() and self._leave_to_writer(wish):
             self._changed = False
         elif self.pipes is not None:
             self.pipes.tell(b"X", b"%d" % wish.number)
 
     def _may_write(self):
         """Whether hutch-box has all of the last one, and its rest is over."""
+        if not self._hear_host():
+            return False
         now = _now()
+        if now < self._answer_until:
+            self._earliest = now + ANSWER_SECONDS
+        return now >= self._earliest
+
+    def _hear_host(self):
+        """False: it takes no more."""
         try:
             answer = self.pipes.answer()
         except snapshot_pipes.Gone:
             self._writes = False
             return False
         if answer is not None:
+            next_ms, number = answer
             self._answer_until = 0.0
-            self._earliest = answer / 1000  # by the clock that both have
-        if now < self._answer_until:
-            self._earliest = now + ANSWER_SECONDS
-        return now >= self._earliest
+            self._earliest = next_ms / 1000  # by the clock that both have
+            if number != self._large.number:
+                written = self._writer.large()
+                self._large = written if number == written.number else snapshot_large.LargeFile()
+        return True
+
+    def large(self):
+        """That hutch-box keeps, where it is known which one that is."""
+        return self._large if self._answer_until == 0.0 else snapshot_large.LargeFile()
 
     def _leave_to_writer(self, wish):
         """Whether it has begun."""

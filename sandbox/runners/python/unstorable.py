@@ -10,7 +10,6 @@ import stat
 import sys
 import types
 
-from hutch_runner.snapshot_pipes import FILE_FD
 
 _STORE_GLOBAL = opcode.opmap["STORE_GLOBAL"]
 _OWN_THREADS = ("IPython", "tqdm")  # their modules start some that no code of the user waits for
@@ -22,13 +21,14 @@ _listdir, _readlink, _fstat, _exists = os.listdir, os.readlink, os.fstat, os.pat
 
 
 class Unstorable:
-    def __init__(self, namespace, cells, is_library):
+    def __init__(self, namespace, cells, is_library, given):
+        """`given`: descriptors that are closed before code of the user's runs."""
         self._namespace = namespace
         self._cells = cells
         self._is_library = is_library
         folders = (os.environ.get("HUTCH_STATE_DIR", "/run/hutch/state"), os.environ.get("HUTCH_DATA_DIR", ""))
         self._not_of_the_user = (*_OF_THE_SYSTEM, *(os.path.join(folder, "") for folder in (*folders, sys.prefix) if folder))
-        self._descriptors_of_the_start = set(_descriptors()) - {str(FILE_FD)}
+        self._descriptors_of_the_start = set(_descriptors()) - set(map(str, given))
         self._threads = []
         self._descriptors = []
 

@@ -17,10 +17,10 @@ def test_whoever_asks_for_all_gets_it_and_hears_what_is_missing(start, tmp_path)
     keeper = Keeper(tmp_path / "snapshot", bytes_max=4 << 20)
     first = start("python", keeper=keeper)
     first.run("large = bytearray(9 << 20); several = (n for n in ())")
-    while len(keeper.take() or b"x") > 4 << 20:
+    while keeper.take_bytes() > 4 << 20:
         pass
     first.send({"type": "store", "bytes_max": 64 << 20, "wish": 3})
-    assert len(keeper.take()) > 9 << 20
+    assert keeper.take_bytes() > 9 << 20
     assert keeper.last_begin == b"3" and keeper.last_end.split()[1] == b"1"
     first.close_channel()
     assert start("python", keeper=keeper).run("len(large)").text == str(9 << 20)
@@ -38,6 +38,7 @@ def test_modules_alone_are_not_stored_and_keep_a_session_in_memory(start, tmp_pa
     assert keeper.take() is None
     python.send({"type": "store", "bytes_max": 64 << 20, "wish": 1})
     assert keeper.packet() == (b"B", b"1") and keeper.packet() == (b"X", b"1")
+    keeper.answer()
     python.run("os.chdir('/')")
     assert keeper.take(), "a directory that was chosen is worth it"
 
@@ -319,7 +320,7 @@ def test_what_is_too_large_is_named_and_the_rest_is_kept(start, tmp_path):
     keeper = Keeper(tmp_path / "snapshot", bytes_max=4 << 20)
     first = start("python", keeper=keeper)
     first.run("small = [1]; large = bytearray(9 << 20)")
-    assert len(keeper.take()) < 4 << 20
+    assert keeper.take_bytes() < 4 << 20
     first.close_channel()
     second = start("python", keeper=keeper)
     ran = second.run("small")
@@ -339,12 +340,77 @@ def test_an_array_is_mapped_and_not_shared_with_the_file(start, tmp_path):
     keeper = Keeper(tmp_path / "snapshot")
     first = start("python", keeper=keeper, extras=True)
     first.run("import numpy as np; a = np.zeros(1_000_000)")
-    while len(keeper.take() or b"") < 8_000_000:
+    while keeper.take_bytes() < 8_000_000:
         pass
     first.close_channel()
-    before = keeper.path.read_bytes()
+    before = keeper.large_path.read_bytes()
     second = start("python", keeper=keeper, extras=True)
     own = second.run("import os\n[os.readlink(f'/proc/self/fd/{fd}') for fd in os.listdir('/proc/self/fd') if os.path.exists(f'/proc/self/fd/{fd}')]")
-    assert str(keeper.path) not in own.text, own
+    assert str(tmp_path / "snapshot") not in own.text, own
     assert second.run("a[:] = 7; float(a.sum())").text == "7000000.0"
-    assert before == keeper.path.read_bytes()
+    assert before == keeper.large_path.read_bytes()
+
+
+FRAMES = "import numpy as np\nlarge = np.arange(1_000_000.0); other = large[:500_000] * 2; both = [other]"
+
+
+def kept_at_once(python, keeper, code):
+    """What a snapshot adds to the disk after a run, in bytes: of the snapshot and, where they are new, of large values."""
+    before = keeper.large
+    python.run(code)
+    size = len(keeper.take())
+    return size, keeper.large_path.stat().st_size if keeper.large != before and keeper.large else 0
+
+
+def test_large_values_are_written_once_for_as_long_as_they_do_not_change(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    size, large = kept_at_once(python, keeper, FRAMES)
+    assert size < 1 << 20 and large > 12_000_000
+    for code in ("small = 1", "def f(): return small", "del small"):
+        size, large = kept_at_once(python, keeper, code)
+        assert size < 1 << 20 and large == 0, code
+    size, large = kept_at_once(python, keeper, "other[3] = 7.0")  # the smaller part that changes goes into the snapshot
+    assert 4_000_000 < size < 5 << 20 and large == 0
+    size, large = kept_at_once(python, keeper, "large += 1; more = large + 1")
+    assert size < 1 << 20 and large > 20_000_000, "more has changed than not"
+    size, large = kept_at_once(python, keeper, "del other, both, more")
+    assert size < 1 << 20 and 8_000_000 < large < 9 << 20, "most of it is not needed any more"
+    size, large = kept_at_once(python, keeper, "del large")
+    assert size < 1 << 20 and not keeper.large_path.exists()
+
+
+def test_large_values_that_did_not_change_come_back_with_those_that_did(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    kept_at_once(python, keeper, FRAMES)
+    kept_at_once(python, keeper, "other[3] = 7.0; word = 'x'")
+    python.close_channel()
+    python = start("python", keeper=keeper, extras=True)
+    assert python.run("float(large.sum()), float(other.sum()), both[0] is other, word").text == "(499999500000.0, 249999500001.0, True, 'x')"
+    size, large = kept_at_once(python, keeper, "word = 'y'")
+    assert large == 0, "it has not changed by being read"
+    python.close_channel()
+    python = start("python", keeper=keeper, extras=True)
+    assert python.run("float(large.sum()), float(other[3]), word").text == "(499999500000.0, 7.0, 'y')"
+
+
+def test_a_snapshot_without_its_large_values_has_the_others_and_names_what_is_gone(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    kept_at_once(python, keeper, FRAMES + "; word = 'x'")
+    python.close_channel()
+    keeper.large_path.write_bytes(b"damaged")
+    reply = start("python", keeper=keeper, extras=True).run("word")
+    assert reply.text == "'x'" and "large (its large values are gone)" in reply.done["note"], reply.done
+
+
+def test_a_file_of_large_values_that_the_host_did_not_keep_is_not_counted_on(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    python.run(FRAMES)
+    while keeper.packet()[0] != b"E":
+        pass
+    keeper.answer()  # no room for it, say: number 0
+    size, large = kept_at_once(python, keeper, "small = 1")
+    assert size < 1 << 20 and large > 12_000_000

@@ -80,14 +80,14 @@ class KeptStateTest : public ::testing::Test {
 
 TEST_F(KeptStateTest, TheNextInterpreterHasWhatTheLastOneHasWrittenWhole) {
   KeptState::Ends first = kept_->give().value();
-  EXPECT_FALSE(first.snapshot.valid());
+  EXPECT_FALSE(first.stored.snapshot.valid());
   for (const char* packet : {"B", "Dab", "Dc", "E3"}) send(first, packet);
   settle(first);
   KeptState::Ends second = kept_->give().value();
-  EXPECT_EQ(read(second.snapshot), "abc");
+  EXPECT_EQ(read(second.stored.snapshot), "abc");
   for (const char* packet : {"W", "B", "Dnot whole"}) send(second, packet);
   settle(second);
-  EXPECT_EQ(read(kept_->give().value().snapshot), "abc");
+  EXPECT_EQ(read(kept_->give().value().stored.snapshot), "abc");
   EXPECT_EQ(read("python"), "abc");
 }
 
@@ -97,7 +97,7 @@ TEST_F(KeptStateTest, AnotherBoxFindsIt) {
   settle(ends);
   open();
   EXPECT_TRUE(kept_->has_snapshot());
-  EXPECT_EQ(read(kept_->give().value().snapshot), "abc");
+  EXPECT_EQ(read(kept_->give().value().stored.snapshot), "abc");
   struct stat status {};
   ASSERT_EQ(::stat((directory_.path() + "/state/python").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600U);
@@ -114,7 +114,7 @@ TEST_F(KeptStateTest, WhatDoesNotFitOrIsCutLeavesTheOneBefore) {
   settle(ends);
   for (const char* packet : {"B", "Dabcd", "E5"}) send(ends, packet);
   settle(ends);
-  EXPECT_EQ(read(kept_->give().value().snapshot), "abc");
+  EXPECT_EQ(read(kept_->give().value().stored.snapshot), "abc");
 }
 
 TEST_F(KeptStateTest, ThatNothingIsThereTakesItsPlaceToo) {
@@ -131,7 +131,7 @@ TEST_F(KeptStateTest, WhoBeginsAnewFindsNothing) {
   for (const char* packet : {"B", "Dabc", "E3"}) send(ends, packet);
   settle(ends);
   kept_->forget();
-  EXPECT_FALSE(kept_->give().value().snapshot.valid());
+  EXPECT_FALSE(kept_->give().value().stored.snapshot.valid());
 }
 
 TEST_F(KeptStateTest, OneThatNobodyReadsToItsEndTwiceIsSetAside) {
@@ -140,9 +140,9 @@ TEST_F(KeptStateTest, OneThatNobodyReadsToItsEndTwiceIsSetAside) {
   settle(ends);
   for (int i = 0; i < 2; ++i) {
     EXPECT_FALSE(kept_->take_set_aside());
-    EXPECT_TRUE(kept_->give().value().snapshot.valid());
+    EXPECT_TRUE(kept_->give().value().stored.snapshot.valid());
   }
-  EXPECT_FALSE(kept_->give().value().snapshot.valid());
+  EXPECT_FALSE(kept_->give().value().stored.snapshot.valid());
   EXPECT_TRUE(kept_->take_set_aside());
   EXPECT_FALSE(kept_->take_set_aside()) << "told once";
   EXPECT_EQ(read("python.bad"), "abc");
@@ -154,7 +154,7 @@ TEST_F(KeptStateTest, WhoSaysThatItHasReadItMayDieLater) {
   settle(ends);
   for (int i = 0; i < 5; ++i) {
     ends = kept_->give().value();
-    EXPECT_TRUE(ends.snapshot.valid());
+    EXPECT_TRUE(ends.stored.snapshot.valid());
     send(ends, "W");
     settle(ends);
   }
@@ -163,7 +163,7 @@ TEST_F(KeptStateTest, WhoSaysThatItHasReadItMayDieLater) {
 TEST_F(KeptStateTest, WhatWasWrittenWholeCountsThoughNobodyHasHeardIt) {
   KeptState::Ends ends = kept_->give().value();
   for (const char* packet : {"W", "B", "Dabc", "E3"}) send(ends, packet);
-  EXPECT_EQ(read(kept_->give().value().snapshot), "abc");
+  EXPECT_EQ(read(kept_->give().value().stored.snapshot), "abc");
 }
 
 TEST_F(KeptStateTest, TheWriterHearsHowMuchMayComeAndWhenTheNext) {
@@ -211,7 +211,7 @@ TEST_F(KeptStateTest, AWriterThatDiedCostsTheNextOneNothing) {
   KeptState::Ends ends = kept_->give().value();
   for (const char* packet : {"B", "Dcut", "B", "Dabc", "E3"}) send(ends, packet);
   settle(ends);
-  EXPECT_EQ(read(kept_->give().value().snapshot), "abc");
+  EXPECT_EQ(read(kept_->give().value().stored.snapshot), "abc");
 }
 
 TEST_F(KeptStateTest, OneThatIsNoGoodIsSetAsideAtOnceAndTheNextIsNot) {
@@ -227,7 +227,7 @@ TEST_F(KeptStateTest, OneThatIsNoGoodIsSetAsideAtOnceAndTheNextIsNot) {
   EXPECT_EQ(read("python.bad"), "bad");
   for (const char* packet : {"B", "Dabc", "E3"}) send(ends, packet);
   settle(ends);
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(read(kept_->give().value().snapshot), "abc");
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(read(kept_->give().value().stored.snapshot), "abc");
 }
 
 TEST_F(KeptStateTest, PowerCutsWhileItIsReadCountLessThanItsReaders) {
@@ -235,10 +235,10 @@ TEST_F(KeptStateTest, PowerCutsWhileItIsReadCountLessThanItsReaders) {
   for (const char* packet : {"B", "Dabc", "E3"}) send(ends, packet);
   settle(ends);
   for (int i = 0; i < 6; ++i) {
-    EXPECT_TRUE(kept_->give().value().snapshot.valid()) << i;
+    EXPECT_TRUE(kept_->give().value().stored.snapshot.valid()) << i;
     open();  // the box ends without a word
   }
-  EXPECT_FALSE(kept_->give().value().snapshot.valid()) << "it may be at fault all the same";
+  EXPECT_FALSE(kept_->give().value().stored.snapshot.valid()) << "it may be at fault all the same";
 }
 
 TEST_F(KeptStateTest, AProcessThatDidNotStartHasTriedNothing) {
@@ -246,7 +246,7 @@ TEST_F(KeptStateTest, AProcessThatDidNotStartHasTriedNothing) {
   for (const char* packet : {"B", "Dabc", "E3"}) send(ends, packet);
   settle(ends);
   for (int i = 0; i < 5; ++i) {
-    EXPECT_TRUE(kept_->give().value().snapshot.valid());
+    EXPECT_TRUE(kept_->give().value().stored.snapshot.valid());
     kept_->was_not_given();
   }
 }
@@ -292,6 +292,82 @@ TEST_F(KeptStateTest, TheEndOfAConversationIsNotKeptWaiting) {
   floods.join();
 }
 
+// A number of large values is the writer's own; 77 and 88 are two of them.
+TEST_F(KeptStateTest, LargeValuesStayForAsLongAsTheSnapshotNeedsThem) {
+  KeptState::Ends ends = kept_->give().value();
+  const auto write = [this, &ends](const std::vector<const char*>& packets) {
+    for (const char* packet : packets) send(ends, packet);
+    settle(ends);
+    return read("python") + " " + read("python.0") + " " + read("python.1");
+  };
+  EXPECT_EQ(write({"B", "L77", "Aab", "Dx", "Ac", "E4 0 77"}), "x abc ");
+  EXPECT_EQ(write({"B", "Dy", "E1 0 77"}), "y abc ");
+  EXPECT_EQ(write({"B", "L88", "Ade", "Dcut", "B", "Dz", "E1 0 77"}), "z abc ") << "not finished";
+  EXPECT_EQ(write({"B", "Dlost", "E4 0 88"}), "z abc ") << "it was never there";
+  EXPECT_EQ(write({"B", "L88", "Ade", "Dq", "E3 0 88"}), "q  de");
+  EXPECT_EQ(write({"B", "Dr", "E1 0 0"}), "r  ");
+  EXPECT_EQ(write({"B", "L77", "Aab", "Dx", "E3 0 77", "N"}), "  ");
+}
+
+TEST_F(KeptStateTest, LargeValuesCountToWhatASnapshotMayHave) {
+  KeptState::Ends ends = kept_->give().value();
+  const std::string large = "A" + std::string(600, 'x');
+  const std::string small = "D" + std::string(500, 'y');
+  for (const std::string& packet :
+       {std::string("B"), std::string("L7"), large, std::string("E600 0 7")}) {
+    send(ends, packet);
+  }
+  settle(ends);
+  EXPECT_EQ(read("python.0").size(), 600U);
+  for (const std::string& packet : {std::string("B"), small, std::string("E500 0 7")}) {
+    send(ends, packet);
+  }
+  settle(ends);
+  EXPECT_EQ(read("python"), "") << "they would be 1,100 together";
+  for (const std::string& packet : {std::string("B"), small, std::string("E500 0 0")}) {
+    send(ends, packet);
+  }
+  settle(ends);
+  EXPECT_EQ(read("python").size(), 500U);
+}
+
+TEST_F(KeptStateTest, AReaderSaysWhichLargeValuesItsSnapshotNeeds) {
+  KeptState::Ends ends = kept_->give().value();
+  for (const char* packet : {"B", "L7", "Aold", "Dx", "E4 0 7"}) send(ends, packet);
+  settle(ends);
+  std::ofstream(directory_.path() + "/state/python.1") << "left by a box that was killed";
+  open();
+  ends = kept_->give().value();
+  ASSERT_EQ(ends.stored.large.size(), 2U);
+  EXPECT_EQ(ends.all().size(), 5U);
+  EXPECT_EQ(read(ends.stored.large[0]), "old");
+  char said[32] = {};
+  ASSERT_GT(::read(ends.answers.get(), said, sizeof said), 0);
+  EXPECT_EQ(std::string(said), "1000/2 ");
+  for (const char* packet : {"W7 0", "B", "Dy", "E1 0 7"}) send(ends, packet);
+  settle(ends);
+  EXPECT_EQ(read("python") + read("python.0") + read("python.1"), "yold");
+  // One that has found none writes all anew, and nothing that is needed goes before that is there.
+  open();
+  ends = kept_->give().value();
+  for (const char* packet : {"W0 0", "B", "L8", "Anew", "Dz", "E4 0 8"}) send(ends, packet);
+  settle(ends);
+  EXPECT_EQ(read("python") + read("python.0") + read("python.1"), "znew");
+}
+
+TEST_F(KeptStateTest, LargeValuesAreSetAsideAndForgottenWithTheirSnapshot) {
+  KeptState::Ends ends = kept_->give().value();
+  for (const char* packet : {"B", "L7", "Aold", "Dx", "E4 0 7"}) send(ends, packet);
+  settle(ends);
+  ends = kept_->give().value();
+  send(ends, "M");
+  settle(ends);
+  EXPECT_EQ(read("python.bad") + read("python.0.bad"), "xold");
+  EXPECT_EQ(read("python.0"), "");
+  kept_->forget();
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/state"));
+}
+
 TEST_F(KeptStateTest, WhoWishesForASnapshotHearsWhetherItHasEverything) {
   const std::string large(2000, 'x');
   struct Case {
@@ -328,6 +404,20 @@ TEST_F(KeptStateTest, WritersThatDiedBeforeItDoNotCostASnapshotThatSomebodyAsked
   while (!heard) ASSERT_TRUE(loop_->turn().ok());
   EXPECT_TRUE(*heard);
   EXPECT_EQ(read("python"), "abc");
+}
+
+TEST_F(KeptStateTest, AWishThatComesWhileAnotherSnapshotIsWrittenWaitsForNoRestOfThatOne) {
+  KeptState::Ends ends = kept_->give().value();
+  for (const char* packet : {"B0", "Dabc"}) send(ends, packet);
+  settle(ends);  // it takes a quarter of a second, and would rest ten times as long
+  std::optional<bool> heard;
+  (void)kept_->await(1000, [&heard](bool whole) { heard = whole; });
+  for (const char* packet : {"E3 0", "B1", "Dd", "E1 0"}) send(ends, packet);
+  const auto began = std::chrono::steady_clock::now();
+  while (!heard) ASSERT_TRUE(loop_->turn().ok());
+  EXPECT_TRUE(*heard);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(2400));
+  EXPECT_EQ(read("python"), "d");
 }
 
 TEST_F(KeptStateTest, AWishToNobodyIsAnsweredAtOnce) {

@@ -1,0 +1,192 @@
+#include "sandbox/box/snapshot_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+
+namespace sandbox::box {
+
+using base::Error;
+
+namespace {
+
+constexpr mode_t kMode = 0600;
+constexpr std::size_t kWrittenAtOnce = 256 << 10;
+
+}  // namespace
+
+SnapshotFiles::SnapshotFiles(base::UniqueFd directory, const std::string& name)
+    : directory_(std::move(directory)),
+      main_name_(name),
+      unfinished_name_(name + ".new"),
+      large_names_{name + ".0", name + ".1"},
+      aside_(".bad"),
+      tries_name_(name + ".tries") {
+  unlink(unfinished_name_);
+}
+
+bool SnapshotFiles::is_there() const { return has(main_name_); }
+
+base::Result<SnapshotFiles::Opened> SnapshotFiles::open() {
+  Opened opened;
+  given_.clear();
+  opened.snapshot = TRY(open_one(main_name_));
+  for (int slot = 0; slot < static_cast<int>(kLargeMax); ++slot) {
+    const std::string& name = large_names_.at(static_cast<std::size_t>(slot));
+    if (!has(name)) continue;
+    opened.large.push_back(TRY(open_one(name)));
+    given_.push_back(slot);
+  }
+  return opened;
+}
+
+void SnapshotFiles::needs(std::int64_t number, std::int64_t place) {
+  used_ = {};
+  if (number == 0 || place < 0 || place >= static_cast<std::int64_t>(given_.size())) return;
+  used_ = {.number = number, .slot = given_.at(static_cast<std::size_t>(place))};
+}
+
+base::Status SnapshotFiles::begin() {
+  drop();
+  main_.file = TRY(make(unfinished_name_));
+  return base::done();
+}
+
+base::Status SnapshotFiles::begin_large(std::int64_t number) {
+  if (number <= 0 || begun_.slot != kNone || !has_begun()) {
+    return base::error(Error::Kind::kInvalid, "no large values can begin here");
+  }
+  begun_ = {.number = number, .slot = used_.slot == 0 ? 1 : 0};
+  large_.file = TRY(make(large_names_.at(static_cast<std::size_t>(begun_.slot))));
+  return base::done();
+}
+
+base::Status SnapshotFiles::add(std::string_view bytes, File& to) {
+  if (!to.file.valid()) return base::error(Error::Kind::kInvalid, "nothing has begun");
+  to.bytes += static_cast<std::int64_t>(bytes.size());
+  to.unwritten += bytes;
+  return to.unwritten.size() < kWrittenAtOnce ? base::done() : write_out(to);
+}
+
+base::Status SnapshotFiles::write_out(File& file) {
+  return base::write_all(file.file.get(), std::exchange(file.unwritten, ""));
+}
+
+void SnapshotFiles::drop() {
+  main_ = {};
+  large_ = {};
+  unlink(unfinished_name_);
+  const Large begun = std::exchange(begun_, {});
+  if (begun.slot != kNone) unlink(large_names_.at(static_cast<std::size_t>(begun.slot)));
+}
+
+base::Result<std::function<bool()>> SnapshotFiles::finish(std::int64_t large) {
+  if (!has_begun()) return base::error(Error::Kind::kInvalid, "nothing has begun");
+  next_ = {};
+  if (large != 0 && large == begun_.number) next_ = begun_;
+  if (large != 0 && large == used_.number) next_ = used_;
+  if (next_.number != large) {
+    return base::error(Error::Kind::kInvalid, "the large values that it needs are not there");
+  }
+  TRY(write_out(main_));
+  if (large_.file.valid()) TRY(write_out(large_));
+  struct Files {
+    base::UniqueFd main, large;
+  };
+  const auto files = std::make_shared<Files>(Files{std::move(main_.file), std::move(large_.file)});
+  main_ = {};
+  large_ = {};
+  return std::function<bool()>([this, files, slot = next_.slot] {
+    if (files->large.valid() && ::fsync(files->large.get()) != 0) return false;
+    if (::fsync(files->main.get()) != 0) return false;
+    if (::renameat(directory_.get(), unfinished_name_.c_str(), directory_.get(),
+                   main_name_.c_str()) != 0) {
+      return false;
+    }
+    // Large values that are not needed any more go once no power cut leaves the snapshot before.
+    for (int other = 0; other < static_cast<int>(kLargeMax); ++other) {
+      const std::string& name = large_names_.at(static_cast<std::size_t>(other));
+      if (other == slot || !has(name)) continue;
+      if (::fsync(directory_.get()) == 0) unlink(name);
+    }
+    return true;
+  });
+}
+
+void SnapshotFiles::finished(bool is_there) {
+  if (!is_there) return drop();
+  begun_ = {};
+  used_ = next_;
+}
+
+std::int64_t SnapshotFiles::bytes_of_needed(std::int64_t large) const {
+  if (large == 0 || large != used_.number) return 0;
+  struct stat found {};
+  const std::string& name = large_names_.at(static_cast<std::size_t>(used_.slot));
+  const bool is_there = ::fstatat(directory_.get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
+  return is_there ? found.st_size : 0;
+}
+
+void SnapshotFiles::remove() {
+  drop();
+  unlink(main_name_);
+  for (const std::string& name : large_names_) unlink(name);
+  used_ = {};
+}
+
+void SnapshotFiles::forget() {
+  remove();
+  for (const std::string& name : {main_name_, large_names_[0], large_names_[1]}) {
+    unlink(name + aside_);
+  }
+  set_tries(0);
+}
+
+void SnapshotFiles::set_aside() {
+  drop();
+  for (const std::string& name : {main_name_, large_names_[0], large_names_[1]}) {
+    (void)::renameat(directory_.get(), name.c_str(), directory_.get(), (name + aside_).c_str());
+  }
+  used_ = {};
+  set_tries(0);
+}
+
+int SnapshotFiles::tries() const {
+  struct stat found {};
+  if (::fstatat(directory_.get(), tries_name_.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) return 0;
+  return static_cast<int>(found.st_size);
+}
+
+void SnapshotFiles::set_tries(int tries) const {
+  unlink(tries_name_);
+  if (tries == 0) return;
+  const auto file = make(tries_name_);
+  if (file.ok())
+    (void)base::write_all(file.value().get(), std::string(static_cast<std::size_t>(tries), '.'));
+}
+
+// In the place of what has that name: who has that open, or mapped, goes on with it.
+base::Result<base::UniqueFd> SnapshotFiles::make(const std::string& name) const {
+  unlink(name);
+  return base::open_file(directory_.get(), name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, kMode);
+}
+
+// An interpreter before may have changed its mode: of an ordinary user's box it is its own.
+base::Result<base::UniqueFd> SnapshotFiles::open_one(const std::string& name) const {
+  (void)!::fchmodat(directory_.get(), name.c_str(), kMode, 0);
+  return base::open_file(directory_.get(), name, O_RDONLY | O_NOFOLLOW);
+}
+
+bool SnapshotFiles::has(const std::string& name) const {
+  struct stat found {};
+  return ::fstatat(directory_.get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+void SnapshotFiles::unlink(const std::string& name) const {
+  (void)::unlinkat(directory_.get(), name.c_str(), 0);
+}
+
+}  // namespace sandbox::box
