@@ -35,11 +35,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kLifeInterval{1000};
 constexpr seconds kLeftBehindPatience{5};
-constexpr seconds kQuiet{1};
-constexpr seconds kIdleWhereMemoryIsShort{5};
-constexpr std::int64_t kTurns = 16;
-// Less than the patience of a server that has asked for the end.
-constexpr seconds kRevokedMost{20};
 
 }  // namespace
 
@@ -201,6 +196,16 @@ base::Status Box::start_runs() {
   runs_->tell_next(spec_.note);
   watchdog_ = TRY(Watchdog::start(loop_, spec_.limits, watched()));
   memory_view_.emplace(init_->root_fd(), spec_.limits);
+  rest_ = std::make_unique<Rest>(
+      Rest::Of{.loop = loop_,
+               .spec = spec_,
+               .init = *init_,
+               .cgroup = *cgroup_,
+               .runs = *runs_,
+               .stored_state = stored_state_.get(),
+               .record = interpreter_record_,
+               .end = [this](const std::string& why) { end(Cause::kCancelled, why); },
+               .end_network = [this] { end_network(); }});
   return base::done();
 }
 
@@ -224,10 +229,13 @@ base::Status Box::start_control() {
   base::UniqueFd socket = TRY(base::listen_at(session_directory_.get(), wire::kBoxSocket));
   Control::Actions actions;
   actions.runs = [this]() -> Runs& { return *runs_; };
-  actions.used = [this] { used(); };
-  actions.pause = [this] { return pause(Pauser::kClient); };
-  actions.resume = [this] { return resume(); };
-  actions.in_use = [this] { in_use(); };
+  actions.used = [this] {
+    rest_->used();
+    runs_->end_unused_soon();
+  };
+  actions.pause = [this] { return rest_->pause(Rest::Pauser::kClient); };
+  actions.resume = [this] { return rest_->resume(); };
+  actions.in_use = [this] { rest_->in_use(); };
   actions.taken = [this] { runs_->end_unused_soon(); };
   actions.end_with_connection = [this] {
     spec_.ends_with_connection = true;
@@ -245,127 +253,11 @@ base::Status Box::start_control() {
     spec_.pauses_at_end = pauses;
   };
   actions.take_disk_room = [this](std::int64_t bytes) { return watchdog_->take_disk_room(bytes); };
-  actions.shutdown = [this](const std::string& why, Ending ending) { shut_down(why, ending); };
+  actions.shutdown = [this](const std::string& why, Ending ending) {
+    rest_->shut_down(why, ending);
+  };
   control_ = TRY(Control::listen(loop_, std::move(socket), std::move(actions)));
   return base::done();
-}
-
-base::Status Box::freeze(bool frozen) {
-  if (cgroup_->holds_freeze().empty()) {
-    init_->signal_all(frozen ? SIGSTOP : SIGCONT);
-  } else if (!cgroup_->freeze(frozen)) {
-    // It would come true some time later, when nobody knows of it.
-    if (frozen) (void)cgroup_->freeze(false);
-    return base::error(Error::Kind::kInternal, "the cgroup freezer did not answer");
-  }
-  return base::done();
-}
-
-bool Box::is_somebodys() const {
-  return interpreter_record_.is_used() || (stored_state_ && stored_state_->has_rested());
-}
-
-base::Status Box::pause(Pauser pauser) {
-  if (is_ending_) {
-    return base::error(Error::Kind::kConflict, "the session is being stored already");
-  }
-  if (!paused()) {
-    // One that nobody has used yet, as a spare, is to be there at once; and a client wants what
-    // goes on in it stopped at once.
-    const bool stores =
-        is_somebodys() && !spec_.pauses_at_end && (pauser == Pauser::kIdleness || may_rest());
-    if (!stores) TRY(freeze(true));
-    paused_since_ = steady_clock::now();
-    paused_on_request_ = false;
-    runs_->hold();
-    if (stores) store_and_rest();
-  }
-  if (pauser == Pauser::kClient) paused_on_request_ = true;
-  return base::done();
-}
-
-bool Box::may_rest() const { return !runs_->has_what_cannot_be_stored() && !has_files_in_memory(); }
-
-// In /dev/shm, which ends with the box. Hutch's own there begins with a dot.
-bool Box::has_files_in_memory() const {
-  const auto place = base::open_file(init_->root_fd(), "dev/shm",
-                                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK);
-  return place.ok() && !base::names_in(place.value().get()).empty();
-}
-
-// Interpreters are there, which run nothing, and what runs have left behind: they are frozen when
-// all is stored that can be, and not needed any more where that is everything.
-void Box::store_and_rest() {
-  is_storing_ = true;
-  runs_->store([this, pause = ++pauses_](bool whole) { rest_once_quiet(pause, whole); });
-}
-
-// A server may be about to open a file by the root of the box that it was given before the pause.
-void Box::rest_once_quiet(int pause, bool whole) {
-  if (ended_ || !is_storing_ || pause != pauses_) return;  // somebody uses it
-  const auto left = kQuiet - (steady_clock::now() - last_use_);
-  if (whole && left > steady_clock::duration::zero()) {
-    loop_.after(std::chrono::ceil<std::chrono::milliseconds>(left),
-                [this, pause] { rest_once_quiet(pause, true); });
-    return;
-  }
-  is_storing_ = false;
-  rest(whole && may_rest());
-}
-
-void Box::rest(bool whole) {
-  if (!whole) {
-    // One that cannot be frozen is tried again, as one that is idle.
-    if (!freeze(true).ok()) (void)resume();
-    return;
-  }
-  interpreter_record_.rests();
-  stored_state_->rests();
-  end(Cause::kCancelled, "what it knows was stored");
-}
-
-// Somebody uses what runs in it, which says nothing of what a client wants paused.
-void Box::in_use() {
-  last_use_ = steady_clock::now();
-  if (paused() && !paused_on_request_) (void)resume();
-}
-
-// Whatever interpreters know that run nothing is stored first, for as long as something comes of
-// that. Runs that are on go on meanwhile, but for frozen ones, and for those of a session that is
-// to have less than it has: that waits for a moment only.
-void Box::shut_down(const std::string& why, Ending ending) {
-  if (ending == Ending::kForGood) runs_->files_end_too();
-  const bool may_store =
-      stored_state_ && interpreter_record_.is_used() && ending != Ending::kForGood;
-  const bool waits_for_none = runs_->busy() && (paused() || ending == Ending::kRevoked);
-  if (!may_store || waits_for_none || ended_) return end(Cause::kCancelled, why);
-  if (ending == Ending::kRevoked) {
-    end_network();
-    loop_.after(kRevokedMost, [this, why] { end(Cause::kCancelled, why); });
-  }
-  if (std::exchange(is_ending_, true)) return;  // it goes on storing
-  if (paused() && !std::exchange(is_storing_, false)) (void)freeze(false);
-  runs_->close();
-  runs_->store([this, why](bool) {
-    stored_state_->flush();
-    end(Cause::kCancelled, why);
-  });
-}
-
-base::Status Box::resume() {
-  last_use_ = steady_clock::now();
-  if (!paused()) return base::done();
-  if (!std::exchange(is_storing_, false)) TRY(freeze(false));
-  paused_since_.reset();
-  runs_->release();
-  return base::done();
-}
-
-void Box::used() {
-  last_use_ = steady_clock::now();
-  // A box that cannot be thawed fails the run that follows, which says so better than this could.
-  (void)resume();
-  if (runs_) runs_->end_unused_soon();
 }
 
 json Box::status() {
@@ -375,8 +267,8 @@ json Box::status() {
   for (const auto& [name, context] : runs_->contexts()) {
     contexts[name] = {{"language", name_of(context.language)}, {"directory", context.directory}};
   }
-  return {{"paused", paused()},
-          {"paused_on_request", paused() && paused_on_request_},
+  return {{"paused", rest_->paused()},
+          {"paused_on_request", rest_->paused_on_request()},
           {"attached", control_->attached()},
           {"active", active},
           {"contexts", contexts},
@@ -410,7 +302,7 @@ Isolation Box::isolation() const {
 }
 
 void Box::limit_reached(Cause cause, const std::string& why) {
-  if (paused())
+  if (rest_->is_frozen())
     return;  // it takes no more, and cannot be ended: the next look after it tells again
   if (runs_->busy()) {
     if (!why.empty()) runs_->note_all(why);
@@ -441,27 +333,12 @@ void Box::end(Cause cause, const std::string& why) {
   if (ended_) return;
   ended_ = true;
   interpreter_record_.ends(why);
-  // Frozen processes cannot be killed in cgroup v1. No resume(): what waits for its turn stays.
-  if (paused()) (void)freeze(false);
+  if (rest_) rest_->ends();
   init_->kill();
   end_network();
   if (runs_) runs_->end_all(cause, why);
   // Replies still have to leave, so the loop does not stop at once.
   loop_.after(std::chrono::milliseconds(0), [this] { loop_.stop(); });
-}
-
-MemoryLeft Box::host_memory_left() const {
-  const std::int64_t second = base::boottime_ms() / 1000;
-  return (second + ::getpid()) % kTurns == 0 ? host_memory_.left() : MemoryLeft::kEnough;
-}
-
-bool Box::idle_too_long() const {
-  if (paused() || runs_->busy()) return false;
-  if (is_ending_) return false;
-  const auto idle = steady_clock::now() - last_use_;
-  const bool may_make_room = idle >= kIdleWhereMemoryIsShort && is_somebodys();
-  return idle >= seconds(spec_.idle_seconds) ||
-         (may_make_room && host_memory_left() != MemoryLeft::kEnough);
 }
 
 std::optional<std::string> Box::reason_to_end_now() {
@@ -476,11 +353,10 @@ std::optional<std::string> Box::reason_to_end_now() {
   situation.ends_with_connection = spec_.ends_with_connection;
   situation.with_deadline = runs_->any_with_deadline(true);
   situation.without_deadline = runs_->any_with_deadline(false);
-  if (paused()) situation.paused = std::chrono::floor<seconds>(now - *paused_since_);
-  situation.paused_on_request = paused_on_request_;
+  situation.paused = rest_->paused_for();
+  situation.paused_on_request = rest_->paused_on_request();
   situation.paused_max = seconds(spec_.paused_max_seconds);
-  situation.memory_is_scarce =
-      paused() && is_somebodys() && host_memory_left() == MemoryLeft::kScarce;
+  situation.memory_is_scarce = rest_->is_to_make_room();
   return reason_to_end(situation);
 }
 
@@ -503,28 +379,29 @@ bool Box::cover_is_gone() const {
 
 void Box::check_life() {
   if (ended_) return;
-  if (runs_->busy()) last_use_ = steady_clock::now();
   if (ends_at_ms_ && base::boottime_ms() >= *ends_at_ms_) {
     if (!spec_.pauses_at_end) {
       runs_->files_end_too();
       return end(Cause::kCancelled, "the session's lifetime is over");
     }
     // A session that is resumed afterwards has no end until it is given one.
-    if (pause(Pauser::kClient).ok()) ends_at_ms_.reset();
+    if (rest_->pause(Rest::Pauser::kClient).ok()) ends_at_ms_.reset();
   }
   if (const auto why = reason_to_end_now()) {
-    shut_down(*why, Ending::kStored);
+    rest_->shut_down(*why, Ending::kStored);
     if (ended_) return;
   }
   if (directory_is_gone()) return end(Cause::kSandboxLost, "the session's directory was removed");
-  if (paused() && init_->is_killed()) return end(Cause::kSandboxLost, "its processes were killed");
+  if (rest_->paused() && init_->is_killed()) {
+    return end(Cause::kSandboxLost, "its processes were killed");
+  }
   if (cover_is_gone()) {
     return end(Cause::kSandboxLost,
                "a protected or blocked file in a host folder was replaced on the host, and is "
                "covered again in the next sandbox");
   }
   // Tried again at the next round when it fails.
-  if (idle_too_long()) (void)pause(Pauser::kIdleness);
+  if (rest_->idle_too_long()) (void)rest_->pause(Rest::Pauser::kIdleness);
   loop_.after(kLifeInterval, [this] { check_life(); });
 }
 

@@ -12,12 +12,12 @@
 #include "sandbox/box/control.h"
 #include "sandbox/box/egress_link.h"
 #include "sandbox/box/event_loop.h"
-#include "sandbox/box/host_memory.h"
 #include "sandbox/box/init_process.h"
 #include "sandbox/box/interpreter_record.h"
 #include "sandbox/box/journal_room.h"
 #include "sandbox/box/life.h"
 #include "sandbox/box/memory_view.h"
+#include "sandbox/box/rest.h"
 #include "sandbox/box/runs.h"
 #include "sandbox/box/stored_state.h"
 #include "sandbox/box/watchdog.h"
@@ -37,8 +37,6 @@ class Box {
   ~Box();
 
  private:
-  enum class Pauser { kClient, kIdleness };
-
   Box(EventLoop& loop, BoxSpec spec, InterpreterRecord record)
       : loop_(loop), spec_(std::move(spec)), interpreter_record_(std::move(record)) {
     if (spec_.ends_in_ms) ends_at_ms_ = base::boottime_ms() + *spec_.ends_in_ms;
@@ -62,21 +60,6 @@ class Box {
   // nothing of it.
   std::int64_t oom_kills();
 
-  base::Status pause(Pauser pauser);
-  void store_and_rest();
-  // Whether nothing is left in it that no snapshot has.
-  [[nodiscard]] bool may_rest() const;
-  [[nodiscard]] bool has_files_in_memory() const;
-  void rest_once_quiet(int pause, bool whole);
-  void rest(bool whole);
-  void shut_down(const std::string& why, Ending ending);
-  // Whether somebody has used the session, and would miss what it knows.
-  [[nodiscard]] bool is_somebodys() const;
-  void in_use();
-  base::Status resume();
-  [[nodiscard]] bool paused() const { return paused_since_.has_value(); }
-  base::Status freeze(bool frozen);
-  void used();
   [[nodiscard]] nlohmann::json status();
   [[nodiscard]] Isolation isolation() const;
   void end(Cause cause, const std::string& why);
@@ -84,9 +67,6 @@ class Box {
   void limit_reached(Cause cause, const std::string& why = "");
 
   void check_life();
-  [[nodiscard]] bool idle_too_long() const;
-  // Takes turns with other boxes: each is to see what others have given back.
-  [[nodiscard]] MemoryLeft host_memory_left() const;
   std::optional<std::string> reason_to_end_now();
   [[nodiscard]] bool directory_is_gone() const;
   [[nodiscard]] bool cover_is_gone() const;
@@ -113,19 +93,13 @@ class Box {
   std::unique_ptr<Control> control_;
   std::unique_ptr<Watchdog> watchdog_;
   std::optional<MemoryView> memory_view_;
-  const HostMemory host_memory_;
   InterpreterRecord interpreter_record_;
-  std::optional<std::chrono::steady_clock::time_point> paused_since_;
-  bool paused_on_request_ = false;
+  std::unique_ptr<Rest> rest_;
   std::int64_t oom_kills_seen_ = 0;
   std::int64_t writers_killed_ = 0;
-  int pauses_ = 0;
-  bool is_storing_ = false;  // it is paused, and frozen once what it knows is stored
   // When something that a run left behind was last ended for a limit.
   std::optional<std::chrono::steady_clock::time_point> left_behind_ended_;
-  bool is_ending_ = false;  // once what it knows is stored
   bool ended_ = false;
-  std::chrono::steady_clock::time_point last_use_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point last_attached_ = std::chrono::steady_clock::now();
 };
 

@@ -33,6 +33,16 @@ MemoryLeft memory_left_by(std::string_view meminfo) {
                      kilobytes_of(meminfo, "MemTotal:") << 10);
 }
 
+MemoryLeft memory_left_in(const std::string& cgroup_directory) {
+  const std::int64_t all = read_cgroup_number(cgroup_directory + "/memory.max", "");
+  std::int64_t used = read_cgroup_number(cgroup_directory + "/memory.current", "");
+  // The kernel takes these back before it ends anybody.
+  for (const char* name : {"inactive_file", "active_file", "slab_reclaimable"}) {
+    used -= read_cgroup_number(cgroup_directory + "/memory.stat", name);
+  }
+  return all > 0 ? memory_left(all - used, all) : MemoryLeft::kEnough;
+}
+
 HostMemory::HostMemory() {
   for (const CgroupHierarchy& hierarchy : find_cgroup_hierarchies()) {
     if (hierarchy.version != 2) continue;
@@ -48,13 +58,7 @@ HostMemory::HostMemory() {
 MemoryLeft HostMemory::left() const {
   MemoryLeft least = memory_left_by(read_cgroup_file("/proc/meminfo").value_or(""));
   for (const std::string& directory : limited_) {
-    const std::int64_t all = read_cgroup_number(directory + "/memory.max", "");
-    std::int64_t used = read_cgroup_number(directory + "/memory.current", "");
-    // The kernel takes these back before it ends anybody.
-    for (const char* name : {"inactive_file", "active_file", "slab_reclaimable"}) {
-      used -= read_cgroup_number(directory + "/memory.stat", name);
-    }
-    if (all > 0) least = std::max(least, memory_left(all - used, all));
+    least = std::max(least, memory_left_in(directory));
   }
   return least;
 }

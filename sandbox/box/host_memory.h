@@ -19,6 +19,9 @@ MemoryLeft memory_left(std::int64_t free_bytes, std::int64_t all_bytes);
 // Returns what /proc/meminfo says; kEnough for what it cannot have said.
 MemoryLeft memory_left_by(std::string_view meminfo);
 
+// Returns what the files of a cgroup in this directory say; kEnough for one without a limit.
+MemoryLeft memory_left_in(const std::string& cgroup_directory);
+
 class HostMemory {
  public:
   // Finds the cgroups above this process that have a limit.

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "tests/support/temporary_directory.h"
+
 namespace sandbox::box {
 namespace {
 
@@ -20,6 +24,25 @@ TEST(HostMemory, TheKernelSaysWhatIsAvailable) {
             MemoryLeft::kEnough);
   EXPECT_EQ(memory_left_by("MemTotal: 1000 kB\nMemAvailable: 70 kB\n"), MemoryLeft::kLittle);
   EXPECT_EQ(memory_left_by("MemTotal: 1000 kB\nMemAvailable: 7 kB\n"), MemoryLeft::kScarce);
+}
+
+TEST(HostMemory, WhatTheKernelTakesBackFromACgroupIsLeft) {
+  const TemporaryDirectory cgroup;
+  const auto write = [&cgroup](const char* name, const char* content) {
+    std::ofstream(cgroup.path() + "/" + name) << content;
+  };
+  EXPECT_EQ(memory_left_in(cgroup.path()), MemoryLeft::kEnough);
+  write("memory.current", "970\n");
+  write("memory.stat",
+        "anon 900\ninactive_file 20\nactive_file 10\nslab_reclaimable 10\nfile 40\n");
+  write("memory.max", "max\n");
+  EXPECT_EQ(memory_left_in(cgroup.path()), MemoryLeft::kEnough);
+  write("memory.max", "1000\n");
+  EXPECT_EQ(memory_left_in(cgroup.path()), MemoryLeft::kLittle);
+  write("memory.current", "995\n");
+  EXPECT_EQ(memory_left_in(cgroup.path()), MemoryLeft::kScarce);
+  write("memory.current", "900\n");
+  EXPECT_EQ(memory_left_in(cgroup.path()), MemoryLeft::kEnough);
 }
 
 TEST(HostMemory, WhatCannotBeReadEndsNobody) {
