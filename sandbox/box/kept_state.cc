@@ -316,8 +316,10 @@ void KeptState::commit(std::int64_t bytes, bool is_all, std::int64_t large) {
   if (bytes != came || came + files_.bytes_of_needed(large) > bytes_most()) return drop_snapshot();
   auto put = files_.finish(large);
   if (!put.ok()) return drop_snapshot();
+  // Nothing is heard until it is there, or is not: whoever begins drops what is not finished.
   listen(false);
-  loop_.cancel(wish_end_);  // the rest is the disk's
+  loop_.cancel(rest_end_);
+  if (is_wished()) loop_.cancel(wish_end_);  // the rest is the disk's
   ++commits_;
   side_->run([this, put = std::move(put).value(),
               is_all](const std::stop_token&) -> std::function<void()> {

@@ -35,9 +35,9 @@ base::Result<SnapshotFiles::Opened> SnapshotFiles::open() {
   given_.clear();
   opened.snapshot = TRY(open_one(main_name_));
   for (int slot = 0; slot < static_cast<int>(kLargeMax); ++slot) {
-    const std::string& name = large_names_.at(static_cast<std::size_t>(slot));
-    if (!has(name)) continue;
-    opened.large.push_back(TRY(open_one(name)));
+    auto file = open_one(large_names_.at(static_cast<std::size_t>(slot)));
+    if (!file.ok()) continue;  // who needs it says so
+    opened.large.push_back(std::move(file).value());
     given_.push_back(slot);
   }
   return opened;
@@ -59,8 +59,12 @@ base::Status SnapshotFiles::begin_large(std::int64_t number) {
   if (number <= 0 || begun_.slot != kNone || !has_begun()) {
     return base::error(Error::Kind::kInvalid, "no large values can begin here");
   }
-  begun_ = {.number = number, .slot = used_.slot == 0 ? 1 : 0};
-  large_.file = TRY(make(large_names_.at(static_cast<std::size_t>(begun_.slot))));
+  const int slot = used_.slot == 0 ? 1 : 0;
+  const std::string& name = large_names_.at(static_cast<std::size_t>(slot));
+  // It is not needed by the snapshot that is there: a power cut may not bring back one before that.
+  if (has(name) && ::fsync(directory_.get()) != 0) return Error::from_errno("fsync of snapshots");
+  begun_ = {.number = number, .slot = slot};
+  large_.file = TRY(make(name));
   return base::done();
 }
 

@@ -65,32 +65,40 @@ def _mapped(fd):
     return mapped
 
 
+def read_index(fd):
+    """Without a map of the file, for which there may be no room."""
+    size = os.fstat(fd).st_size
+    if size < END_BYTES or (tail := _read_at(fd, END_BYTES, size - END_BYTES))[-len(MAGIC):] != MAGIC:
+        raise Malformed("it has no end")
+    end = size - END_BYTES
+    length = int.from_bytes(tail[:8], "little")
+    if int.from_bytes(tail[8:16], "little") != end or length > end:
+        raise Malformed("its end does not fit its length")
+    text = _read_at(fd, length, end - length)
+    if hashlib.sha256(text).digest() != tail[16:48]:
+        raise Malformed("its index is damaged")
+    try:
+        return _decode(str(text, "ascii"))
+    except ValueError:
+        raise Malformed("its index is no JSON") from None
+
+
+def _read_at(fd, length, offset):
+    pieces = []
+    while length > 0 and (piece := os.pread(fd, length, offset)):
+        pieces.append(piece)
+        length, offset = length - len(piece), offset + len(piece)
+    return b"".join(pieces)
+
+
 class Reader:
-    """Maps a file: pages come as they are touched, and what is written to them stays with this process."""
+    """Maps a file: pages come as they are touched, and what is written to them stays with this process. Raises Malformed, or OSError
+    where there is no room for it."""
 
     def __init__(self, fd):
-        try:
-            self._map = _mapped(fd)
-        except (OSError, ValueError) as failure:  # an empty one cannot be mapped
-            raise Malformed(str(failure)) from None
+        self.index = read_index(fd)
+        self._map = _mapped(fd)
         self._view = memoryview(self._map)
-        self.index = self._read_index()
-
-    def _read_index(self):
-        view = self._view
-        if len(view) < END_BYTES or view[-len(MAGIC):] != MAGIC:
-            raise Malformed("it has no end")
-        end = len(view) - END_BYTES
-        size = int.from_bytes(view[end:end + 8], "little")
-        if int.from_bytes(view[end + 8:end + 16], "little") != end or size > end:
-            raise Malformed("its end does not fit its length")
-        text = view[end - size:end]
-        if hashlib.sha256(text).digest() != view[end + 16:end + 48]:
-            raise Malformed("its index is damaged")
-        try:
-            return _decode(str(text, "ascii"))
-        except ValueError:
-            raise Malformed("its index is no JSON") from None
 
     def at(self, place):
         offset, length = place

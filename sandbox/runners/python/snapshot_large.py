@@ -10,30 +10,34 @@ import os
 from hutch_runner import snapshot_file
 
 LARGE_BYTES = 1 << 20  # of a group, from which on it is large
-GROUPS_MAX = 100  # so that who writes can say all of them in one packet (PIPE_BUF)
-DIGEST_CHARACTERS = 24
-_PADDING_BYTES = 8192  # for each group that lies there
+GROUPS_MAX = 100  # so that who writes can say all of them in one packet (PIPE_BUF); others are as small ones
+OF_THE_INDEX_BYTES = 2 << 20  # and of sources
+_DIGEST_CHARACTERS = 24
 
 
 class LargeFile:
-    """`sizes`: the bytes of each group by its digest. Number 0: there is none."""
+    """`sizes`: the bytes of each group by its digest; `beside`: of large values that were written elsewhere since the file is there.
+    Number 0: there is none."""
 
-    def __init__(self, number=0, sizes=None):
+    def __init__(self, number=0, sizes=None, file_bytes=0, beside=0):
         self.number = number
         self.sizes = sizes or {}
+        self.bytes = file_bytes
+        self.beside = beside
 
     def in_words(self):
         """For the process that has not written it."""
-        return b"%d %s" % (self.number, b" ".join(b"%s:%d" % (digest.encode(), size) for digest, size in self.sizes.items()))
+        groups = [b"%s:%d" % (digest.encode(), size) for digest, size in self.sizes.items()]
+        return b" ".join([b"%d %d %d" % (self.number, self.bytes, self.beside), *groups])
 
 
-def in_words(words):
-    """As LargeFile.in_words() says it; None where it says nothing."""
-    number, *groups = words.split() or [b""]
-    if not number.isdigit():
-        return None
+def from_words(words):
+    """What LargeFile.in_words() says; one of number 0 where it says nothing."""
+    if not words:
+        return LargeFile()
+    number, file_bytes, beside, *groups = words.split()
     parts = [group.decode().partition(":") for group in groups]
-    return LargeFile(int(number), {digest: int(size) for digest, _, size in parts})
+    return LargeFile(int(number), {digest: int(size) for digest, _, size in parts}, int(file_bytes), int(beside))
 
 
 class LargeValues:
@@ -43,58 +47,71 @@ class LargeValues:
         large = sorted((group for group in groups if group.size() >= LARGE_BYTES), key=lambda group: -group.size())[:GROUPS_MAX]
         self._by_digest = {_digest(group): group for group in large}
         self._sizes = {digest: group.size() for digest, group in self._by_digest.items()}
-        is_enough = self._is_enough(there, groups, bytes_max)
+        beside = there.beside + sum(size for digest, size in self._sizes.items() if digest not in there.sizes)
+        is_enough = self._is_enough(there, beside, groups, bytes_max)
         self.is_new = bool(large) and not is_enough
-        self.file = LargeFile(_new_number(), self._sizes) if self.is_new else there if is_enough else LargeFile()
+        if self.is_new:
+            self.file = LargeFile(int.from_bytes(os.urandom(7), "little") + 1, self._sizes)
+        else:
+            self.file = LargeFile(there.number, there.sizes, there.bytes, beside) if is_enough else LargeFile()
 
-    def _is_enough(self, there, groups, bytes_max):
-        """Whether at least half of that file is needed, and at least half of the large values lie there: else it pays to write it anew."""
+    def _is_enough(self, there, beside, groups, bytes_max):
+        """Whether half of that file is needed, and less than it has was written beside it: else it pays to write it anew."""
         found = sum(size for digest, size in self._sizes.items() if digest in there.sizes)
-        in_file = sum(there.sizes.values()) + _PADDING_BYTES * len(there.sizes)
-        others = sum(group.size() for group in groups) - found
-        return 0 < found >= max(in_file, sum(self._sizes.values())) / 2 and in_file + others <= bytes_max
+        others = sum(group.room() for group in groups) - found
+        fits = there.bytes + others + OF_THE_INDEX_BYTES <= bytes_max
+        in_file = sum(there.sizes.values())
+        return found > 0 and found >= in_file / 2 and beside < in_file and fits
 
-    def write(self, send):
+    def write(self, pipes):
         """The bytes that it has."""
-        writer = snapshot_file.Writer(send)
+        pipes.say(b"L", b"%d" % self.file.number)
+        writer = snapshot_file.Writer(pipes.send_large)
         groups = {digest: group.put(writer) for digest, group in self._by_digest.items()}
         writer.end({"number": self.file.number, "groups": groups})
+        self.file.bytes = writer.bytes
         return writer.bytes
 
-    def place_of(self, group):
+    def entry_of(self, group):
         """In the index of the snapshot, for one that is in this file; else None."""
         digest = next((digest for digest, one in self._by_digest.items() if one is group), None)
         return {"names": group.names, "large": digest, "rank": group.rank} if digest in self.file.sizes else None
 
 
 class LargeReader:
-    """Finds the file of a number among those that hutch-box gave, and the groups in it."""
+    """Finds the file of a number among those that hutch-box gave, and the groups in it. Raises OSError where there is no room for it."""
 
-    def __init__(self, number, fds):
+    def __init__(self, number, beside, fds):
         self.file = LargeFile()
-        self.place = 0  # among these
+        self.position = 0  # among these
         self._groups = {}
         self._reader = None
-        for place, fd in enumerate(fds if number else ()):
-            try:
-                reader = snapshot_file.Reader(fd)
-            except snapshot_file.Malformed:
-                continue
-            if reader.index.get("number") == number:
-                self._reader, self._groups, self.place = reader, reader.index["groups"], place
-                self.file = LargeFile(number, {digest: _bytes_of(group) for digest, group in self._groups.items()})
+        for position, fd in enumerate(fds if number else ()):
+            if _number_of(fd) == number:
+                self.position = position
+                self._reader = snapshot_file.Reader(fd)
+                self._groups = self._reader.index["groups"]
+                sizes = {digest: _bytes_of(entry) for digest, entry in self._groups.items()}
+                self.file = LargeFile(number, sizes, os.fstat(fd).st_size, beside)
 
-    def has(self, group):
-        """Whether one of the snapshot's index is there, wherever it lies."""
-        return "large" not in group or group["large"] in self._groups
+    def has(self, entry):
+        """Whether a group of the snapshot's index is there, wherever it lies."""
+        return "large" not in entry or entry["large"] in self._groups
 
     def find(self, digest):
-        """Where it lies, and in what."""
+        """Its entry, and the Reader that has it."""
         return self._groups[digest], self._reader
 
 
-def _bytes_of(group):
-    return group["pickle"][1] + sum(length for _, length in group["buffers"])
+def _number_of(fd):
+    try:
+        return snapshot_file.read_index(fd)["number"]
+    except (snapshot_file.Malformed, KeyError):
+        return None  # not finished, or damaged
+
+
+def _bytes_of(entry):
+    return entry["pickle"][1] + sum(length for _, length in entry["buffers"])
 
 
 def _digest(group):
@@ -102,8 +119,4 @@ def _digest(group):
     for piece in (group.pickled, *(buffer.raw() for buffer in group.buffers)):
         digest.update(len(piece).to_bytes(8, "little"))
         digest.update(piece)
-    return digest.hexdigest()[:DIGEST_CHARACTERS]
-
-
-def _new_number():
-    return int.from_bytes(os.urandom(7), "little") + 1
+    return digest.hexdigest()[:_DIGEST_CHARACTERS]

@@ -70,16 +70,17 @@ class SnapshotPipes:
 
     def answer(self):
         """The last number that the host has said since, and the one of large values with it; None: nothing. Raises Gone."""
-        answer = None
+        said = b""
         try:
             while self._answered.poll(0):
-                words = _read(self._answers, 256).split()
-                if not words:
+                piece = _read(self._answers, 4096)
+                if not piece:
                     raise Gone("the host takes no more")
-                answer = tuple(map(number_of, (words[-1] + b"/").split(b"/")[:2]))
+                said += piece
         except OSError as failure:
             raise Gone(failure.strerror) from None
-        return answer
+        words = said.split()
+        return tuple(map(number_of, (words[-1] + b"/").split(b"/")[:2])) if words else None
 
 
 def number_of(text):

@@ -16,7 +16,10 @@ import sys
 import types
 import typing
 
+from hutch_runner.snapshot_file import PAGE
+
 REASON_CHARACTERS_MAX = 120
+_IN_THE_INDEX_BYTES = 250  # of a group, beside the names
 _NOT_OF_THE_CODE = {"__builtins__", "__name__", "__doc__", "__package__", "__loader__", "__spec__", "__warningregistry__",
                     "In", "Out", "get_ipython", "exit", "quit"}
 _OF_NOTEBOOKS = re.compile(r"_+|_i*\d*|_(?:ih|oh|dh|exit_code)")
@@ -52,22 +55,21 @@ class Group:
     def size(self):
         return len(self.pickled) + sum(buffer.raw().nbytes for buffer in self.buffers)
 
+    def room(self):
+        """The most bytes that it takes in a file and in the index."""
+        return self.size() + len(self.buffers) * PAGE + _IN_THE_INDEX_BYTES + sum(map(len, self.names)) * 4
+
     def put(self, writer):
-        """Its place in the index."""
+        """Its entry in the index."""
         buffers = [writer.add(buffer.raw(), aligned=True) for buffer in self.buffers]
         return {"names": self.names, "pickle": writer.add(self.pickled), "digest": _digest(self.pickled), "buffers": buffers, "rank": self.rank}
 
 
-def stored_group(place, reader, large):
-    if "large" in place:
-        return _stored_group(place, *large.find(place["large"]))
-    return _stored_group(place, place, reader)
-
-
-def _stored_group(said, place, reader):
-    pickled, buffers = reader.at(place["pickle"]), [pickle.PickleBuffer(reader.at(buffer)) for buffer in place["buffers"]]
-    group = Group(said["names"], pickled, buffers, said["rank"])
-    group.digest = place["digest"]
+def stored_group(entry, reader, large):
+    lies, reader = large.find(entry["large"]) if "large" in entry else (entry, reader)
+    pickled, buffers = reader.at(lies["pickle"]), [pickle.PickleBuffer(reader.at(buffer)) for buffer in lies["buffers"]]
+    group = Group(entry["names"], pickled, buffers, entry["rank"])
+    group.digest = lies["digest"]
     return group
 
 

@@ -17,11 +17,8 @@ _fork, _waitpid, _kill, _exit_process = os.fork, os.waitpid, os.kill, os._exit
 
 NAME = "hutch-snapshot"
 FORK_SECONDS = 1  # until a child has forked again, which hooks of user code may keep it from
-PAGE_BYTES = 4096
-OF_THE_INDEX_BYTES = 2 << 20  # and of sources
 VALUE_SECONDS = 10
 DEEP = 5_000
-OF_A_GROUP_BYTES = 250  # in the index, beside the names
 SOURCE_CHARACTERS_MAX = 1 << 20
 
 
@@ -82,7 +79,7 @@ class SnapshotWriter:
         """The file of large values that it has written, if any."""
         while self._hears >= 0 and self._hear(0):
             pass
-        return snapshot_large.in_words(self._line(b"large ") or b"") or snapshot_large.LargeFile()
+        return snapshot_large.from_words(self._line(b"large ") or b"")
 
     def end(self):
         """One that has never come to its end, as it waits for a lock of a thread that it does not have."""
@@ -149,7 +146,7 @@ class SnapshotWriter:
         except BaseException as failure:
             reason = snapshot_values.reason_of(failure) or "it failed"
             pipes.tell(b"X", b"%d" % wish.number)
-        _write(tells, b"end %s\n" % reason.encode("utf-8", "replace"))
+        _tell_parent(tells, b"end " + reason.encode("utf-8", "replace"))
 
     def _write_all(self, wish, lost, files, tells):
         from hutch_runner import snapshot_file, snapshot_values
@@ -170,21 +167,15 @@ class SnapshotWriter:
             pipes.say(b"X", b"%d" % wish.number) if groups and wish.number else pipes.say(b"N")
             return
         large = snapshot_large.LargeValues(groups, of.large(), wish.bytes_max)
-        bytes_of_large = self._write_large(large, tells) if large.is_new else 0
-        places = [large.place_of(group) or group.put(writer) for group in sorted(groups, key=lambda group: group.rank)]
-        index = {"python": sys.version.split()[0], "groups": places, "not_kept": not_kept, "lost": lost, "run_id": of.run_id,
-                 "large": large.file.number, "cells": _cells_kept(of.cells),
+        bytes_of_large = large.write(pipes) if large.is_new else 0
+        entries = [large.entry_of(group) or group.put(writer) for group in sorted(groups, key=lambda group: group.rank)]
+        index = {"python": sys.version.split()[0], "groups": entries, "not_kept": not_kept, "lost": lost, "run_id": of.run_id,
+                 "large": large.file.number, "beside": large.file.beside, "cells": _cells_kept(of.cells),
                  "around": {"said": said, "pieces": {module: writer.add(piece) for module, piece in pieces.items()}}}
         writer.end(index)
+        _tell_parent(tells, b"large " + large.file.in_words())  # before hutch-box says that it keeps it
         unsure = self._unsure(groups, pieces.values()) if wish.number else 0
         pipes.say(b"E", b"%d %d %d" % (writer.bytes + bytes_of_large, len(not_kept) + len(lost) + unsure, large.file.number))
-
-    def _write_large(self, large, tells):
-        pipes = self._snapshots.pipes
-        pipes.say(b"L", b"%d" % large.file.number)
-        size = large.write(pipes.send_large)
-        _write(tells, b"large %s\n" % large.file.in_words())
-        return size
 
     def _unsure(self, groups, pieces):
         """How many cannot be read: only what comes back may end the process that has it."""
@@ -199,9 +190,9 @@ class SnapshotWriter:
         """The small ones first, as many as there is room for; the others are named."""
         from hutch_runner.snapshot_values import type_name
 
-        room, fitting = bytes_max - OF_THE_INDEX_BYTES, []
+        room, fitting = bytes_max - snapshot_large.OF_THE_INDEX_BYTES, []
         for group in sorted(groups, key=lambda group: group.size()):
-            room -= group.size() + len(group.buffers) * PAGE_BYTES + OF_A_GROUP_BYTES + sum(map(len, group.names)) * 4
+            room -= group.room()
             if room >= 0:
                 fitting.append(group)
                 continue
@@ -263,6 +254,13 @@ def _fork_quietly():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _fork()
+
+
+def _tell_parent(tells, words):
+    try:
+        _write(tells, words + b"\n")
+    except OSError:
+        pass  # it has ended
 
 
 def _close_all_but(*kept):

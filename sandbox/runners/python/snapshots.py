@@ -1,7 +1,7 @@
 """What the session's Python knows is kept outside of it: written by a child while it is idle, read by the next one.
 
-hutch-box gives three descriptors: a pipe that takes the packets of a snapshot, one that has its answers and,
-where there is one, the file of the last. See ../README.md. Here is when one is written, and how the last is read.
+hutch-box gives descriptors: a pipe that takes the packets of a snapshot, one that has its answers and,
+where there is one, the files of the last. See ../README.md. Here is when one is written, and how the last is read.
 """
 
 import linecache
@@ -60,23 +60,28 @@ class Snapshots:
         from hutch_runner import snapshot_file, snapshot_values
 
         try:
-            reader = snapshot_file.Reader(FILE_FD)
-            large = snapshot_large.LargeReader(reader.index.get("large", 0), self._files[1:])
-        except snapshot_file.Malformed as failure:
-            self._note = f"variables could not be brought back: the snapshot is no good ({failure})"
-            self.pipes.tell(b"M")
-            return
-        finally:
-            for fd in self._files:
-                _close(fd)
-        try:
+            try:
+                reader = snapshot_file.Reader(FILE_FD)
+            except snapshot_file.Malformed as failure:
+                self._note = f"variables could not be brought back: the snapshot is no good ({failure})"
+                self.pipes.tell(b"M")
+                return
+            large = snapshot_large.LargeReader(reader.index.get("large", 0), reader.index.get("beside", 0), self._files[1:])
+            self._close_files()  # before code of the user's runs
             self._read_all(reader, large)
-        except BaseException as failure:  # a runner of another version wrote it
+        except BaseException as failure:  # a runner of another version wrote it, or there is no room for it
             self._note = f"variables could not be brought back, and stay stored: {snapshot_values.reason_of(failure)}"
             self._writes = False  # nothing takes their place
             return
+        finally:
+            self._close_files()
         self._large = large.file
-        self.pipes.tell(b"W", b"%d %d" % (large.file.number, large.place))
+        self.pipes.tell(b"W", b"%d %d" % (large.file.number, large.position))
+
+    def _close_files(self):
+        for fd in self._files:
+            _close(fd)
+        self._files = ()
 
     def _read_all(self, reader, large):
         from hutch_runner.snapshot_values import unpickled
@@ -93,12 +98,12 @@ class Snapshots:
         missing += self.surroundings.put_back_pieces(pieces, lambda piece: unpickled(piece, self.namespace))
         self._note = _note_of(back, index["run_id"], not_kept, index["lost"], missing)
 
-    def _put_back_groups(self, places, reader, large):
+    def _put_back_groups(self, entries, reader, large):
         """Why which names are not there. A group may need what is in another: those that fail are tried again after the others."""
         from hutch_runner import snapshot_values
 
-        gone = {name: ("", "its large values are gone") for place in places if not large.has(place) for name in place["names"]}
-        failed, pending = [], [snapshot_values.stored_group(place, reader, large) for place in places if large.has(place)]
+        gone = {name: ("", "its large values are gone") for entry in entries if not large.has(entry) for name in entry["names"]}
+        failed, pending = [], [snapshot_values.stored_group(entry, reader, large) for entry in entries if large.has(entry)]
         while pending:
             reasons = [snapshot_values.failure_of(snapshot_values.restore, group, self.namespace) for group in pending]
             failed = [(group, reason) for group, reason in zip(pending, reasons) if reason is not None]
@@ -172,9 +177,8 @@ class Snapshots:
             next_ms, number = answer
             self._answer_until = 0.0
             self._earliest = next_ms / 1000  # by the clock that both have
-            if number != self._large.number:
-                written = self._writer.large()
-                self._large = written if number == written.number else snapshot_large.LargeFile()
+            known = (self._writer.large(), self._large)  # the second, where the writer has not come so far
+            self._large = next((one for one in known if one.number == number), snapshot_large.LargeFile())
         return True
 
     def large(self):

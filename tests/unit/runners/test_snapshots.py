@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from runner_client import RUNNERS, Keeper
+from runner_client import PROGRAMS, RUNNERS, Keeper
 from woken import WokenPython, store, wish
 
 pytestmark = pytest.mark.plain_start
@@ -372,6 +372,12 @@ def test_large_values_are_written_once_for_as_long_as_they_do_not_change(start, 
         assert size < 1 << 20 and large == 0, code
     size, large = kept_at_once(python, keeper, "other[3] = 7.0")  # the smaller part that changes goes into the snapshot
     assert 4_000_000 < size < 5 << 20 and large == 0
+    size, large = kept_at_once(python, keeper, "small = 2")  # as much as the file has was not written beside it yet
+    assert 4_000_000 < size < 5 << 20 and large == 0
+    size, large = kept_at_once(python, keeper, "small = 3")
+    assert size < 1 << 20 and large > 12_000_000, "it was written often enough beside the file"
+    size, large = kept_at_once(python, keeper, "small = 4")
+    assert size < 1 << 20 and large == 0
     size, large = kept_at_once(python, keeper, "large += 1; more = large + 1")
     assert size < 1 << 20 and large > 20_000_000, "more has changed than not"
     size, large = kept_at_once(python, keeper, "del other, both, more")
@@ -403,6 +409,19 @@ def test_a_snapshot_without_its_large_values_has_the_others_and_names_what_is_go
     keeper.large_path.write_bytes(b"damaged")
     reply = start("python", keeper=keeper, extras=True).run("word")
     assert reply.text == "'x'" and "large (its large values are gone)" in reply.done["note"], reply.done
+
+
+def test_large_values_that_there_is_no_room_for_stay_stored(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper)
+    kept_at_once(python, keeper, "large = bytearray(150_000_000); word = 'x'")
+    python.close_channel()
+    python = start("python", keeper=keeper, program=["bash", "-c", 'ulimit -d 100000; exec "$@"', "bash", *PROGRAMS["python"]])
+    reply = python.run("'word' in globals()")
+    assert reply.text == "False" and "stay stored" in reply.done["note"], reply.done
+    assert keeper.has_nothing()
+    python.close_channel()
+    assert start("python", keeper=keeper).run("word, len(large)").text == "('x', 150000000)"
 
 
 def test_a_file_of_large_values_that_the_host_did_not_keep_is_not_counted_on(start, tmp_path):
