@@ -303,14 +303,19 @@ ALTER TABLE sessions ADD COLUMN port_host TEXT;
 // Version 22: which languages were used lately is asked by time, since a burial writes rows anew.
 constexpr std::string_view kRunTimes = "CREATE INDEX runs_by_time ON runs(queued_at, language)";
 
+// Version 23: was_read is 0, 1, or when somebody came back to read the end of a run, in
+// milliseconds.
+constexpr std::string_view kReadLater =
+    "CREATE INDEX runs_read_later ON runs(session_id, was_read) WHERE was_read > 1";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 22> kScripts{
+  static constexpr std::array<std::string_view, 23> kScripts{
       kSchemaSql,  kTokens,        kSealingKeys, kHostFolders,     kUnasked,     kBuryAgain,
       kLiveAlone,  kNetwork,       kCredentials, kNetworkRequests, kKeptAnswers, kNetworkGrants,
       kNetworkUse, kPaths,         kMetadata,    kUpkeep,          kBoxes,       kCounts,
-      kBounds,     kNetworkShares, kDoorOfE2b,   kRunTimes};
+      kBounds,     kNetworkShares, kDoorOfE2b,   kRunTimes,        kReadLater};
   return kScripts;
 }
 

@@ -34,7 +34,7 @@ constexpr std::int64_t kHandOverMs = 60'000;
 base::Result<sandbox::Run> RunLedger::settle(const Run& row, Owner owner, Reader reader) {
   if (row.record) {
     // On a full disk it stays unread, which is the safe side.
-    if (reader == Reader::kClient && !row.was_read) (void)ground_.store.runs.set_read(row.id);
+    if (reader != Reader::kNobody && !row.was_read) (void)ground_.store.runs.set_read(row.id);
     const json value = TRY(base::parse_json(*row.record));
     return sandbox::run_from_json(value);
   }
@@ -132,8 +132,16 @@ std::optional<sandbox::Run> RunLedger::read_record(const Run& row) const {
   return std::move(run).value();
 }
 
+// A background run, and one that another server has begun, outlives the conversation that it is of.
+EndRead RunLedger::read_by(Reader reader, const Run& row) const {
+  if (reader == Reader::kNobody) return EndRead::kNot;
+  const bool is_later =
+      reader == Reader::kLater || row.background || row.server_id != ground_.servers.own_id();
+  return is_later ? EndRead::kLater : EndRead::kAsItEnds;
+}
+
 base::Result<sandbox::Run> RunLedger::commit(const Run& row, sandbox::Run run, Reader reader) {
-  const bool is_read = reader == Reader::kClient;
+  const EndRead read = read_by(reader, row);
   run.trace.mark(sandbox::Hop::kSeen);
   std::vector<FileRecord> files;
   for (const sandbox::FileChange& change : run.files_changed) {
@@ -142,12 +150,12 @@ base::Result<sandbox::Run> RunLedger::commit(const Run& row, sandbox::Run run, R
   }
   const auto first =
       ground_.store.runs.finish(row.id, sandbox::name_of(run.status), run.finished_at_ms,
-                                base::print_json(sandbox::run_to_json(run)), files, is_read);
+                                base::print_json(sandbox::run_to_json(run)), files, read);
   // A full disk: the row stays open and is settled later, from its box or its record.json.
   if (!first.ok() && first.error().kind == Error::Kind::kLimit) return run;
   if (TRY(first)) return run;
   // Somebody else knew before us: what is said of a run does not depend on who is asked.
-  if (is_read) (void)ground_.store.runs.set_read(row.id);
+  if (read != EndRead::kNot) (void)ground_.store.runs.set_read(row.id);
   const auto earlier = TRY(ground_.store.runs.record_of(row.id));
   if (!earlier) return run;
   return sandbox::run_from_json(TRY(base::parse_json(*earlier)));

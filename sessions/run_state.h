@@ -14,6 +14,10 @@ struct RunState {
 
 // A client has read what it gets of a run that has ended, unless nobody is there any more to get
 // it.
-enum class Reader { kClient, kNobody };
+enum class Reader {
+  kClient,  // it has waited for the end
+  kLater,   // it came back to ask for it, and may read on
+  kNobody,
+};
 
 }  // namespace sessions

@@ -3,6 +3,7 @@
 #include <limits>
 #include <mutex>
 
+#include "base/clock.h"
 #include "sessions/file_table.h"
 #include "sessions/run_record.h"
 #include "sessions/sqlite.h"
@@ -22,6 +23,12 @@ constexpr std::int64_t kErasedAtOnce = 8;
   "runs.id, runs.session_id, runs.language, runs.status, runs.background, runs.code_sha256, " \
   "runs.server_id, runs.queued_at, runs.finished_at, runs.was_read"
 #define RUN_COLUMNS HEAD_COLUMNS ", runs.record"
+
+// As the column was_read has it.
+std::int64_t stored(EndRead read) {
+  if (read == EndRead::kNot) return 0;
+  return read == EndRead::kAsItEnds ? 1 : base::now_ms();
+}
 
 RunHead read_head(Statement& row) {
   RunHead run;
@@ -93,14 +100,14 @@ base::Status RunTable::set_started(const std::string& run_id) {
 
 base::Result<bool> RunTable::finish(const std::string& run_id, const std::string& status,
                                     std::int64_t finished_at, const std::string& record,
-                                    const std::vector<FileRecord>& files, bool is_read) {
+                                    const std::vector<FileRecord>& files, EndRead read) {
   const std::lock_guard lock(file_.mutex);
   Transaction transaction = TRY(Transaction::begin(*file_.database));
   {
     Statement update = TRY(file_.database->prepare(
         "UPDATE runs SET status = ?2, finished_at = ?3, record = ?4, was_read = ?5 "
         "WHERE id = ?1 AND status IN ('queued', 'running')"));
-    TRY(update.bind(run_id).bind(status).bind(finished_at).bind(record).bind(is_read).run());
+    TRY(update.bind(run_id).bind(status).bind(finished_at).bind(record).bind(stored(read)).run());
   }
   if (file_.database->changed_rows() == 0) return false;
   if (const auto buried = TRY(run_of_buried_session(run_id))) {
@@ -115,8 +122,8 @@ base::Result<bool> RunTable::finish(const std::string& run_id, const std::string
 base::Status RunTable::set_read(const std::string& run_id) {
   const std::lock_guard lock(file_.mutex);
   Statement update = TRY(file_.database->prepare(
-      "UPDATE runs SET was_read = 1 WHERE id = ? AND was_read = 0 AND record IS NOT NULL"));
-  return update.bind(run_id).run();
+      "UPDATE runs SET was_read = ?2 WHERE id = ?1 AND was_read = 0 AND record IS NOT NULL"));
+  return update.bind(run_id).bind(stored(EndRead::kLater)).run();
 }
 
 base::Result<std::optional<std::string>> RunTable::record_of(const std::string& run_id) {

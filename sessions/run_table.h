@@ -34,6 +34,9 @@ struct RunPlace {
   std::string id;
 };
 
+// Whether a client hears of a run's end: as it ends, or because it came back to ask.
+enum class EndRead { kNot, kAsItEnds, kLater };
+
 struct Run : RunHead {
   std::optional<std::string> record;  // JSON, once it has ended
 };
@@ -55,11 +58,11 @@ class RunTable {
   base::Status insert(const Run& run);
   base::Status set_started(const std::string& run_id);
   // The first terminal record wins: false when there was one already. `files` go with it. Of a
-  // session that is buried neither is kept, see PastTable::set_buried(). `is_read`: a client hears
-  // of it now.
+  // session that is buried neither is kept, see PastTable::set_buried().
   base::Result<bool> finish(const std::string& run_id, const std::string& status,
                             std::int64_t finished_at, const std::string& record,
-                            const std::vector<FileRecord>& files, bool is_read = false);
+                            const std::vector<FileRecord>& files, EndRead read = EndRead::kNot);
+  // A client came back to read the end, which nobody had.
   base::Status set_read(const std::string& run_id);
   // Nothing while it has not ended.
   base::Result<std::optional<std::string>> record_of(const std::string& run_id);

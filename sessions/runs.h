@@ -34,7 +34,7 @@ class Runs {
   base::Result<RunState> start(const Session& session, sandbox::RunRequest request);
   // Returns any run of the principal as it is now, live or long ended.
   base::Result<RunState> get(const std::string& principal_id, const std::string& run_id,
-                             Reader reader = Reader::kClient);
+                             Reader reader = Reader::kLater);
   // Waits as Box::wait() does, for any run of the principal. Once `stop` is requested, an end is
   // recorded but not marked as read.
   base::Result<RunState> wait(const std::string& principal_id, const std::string& run_id,

@@ -130,7 +130,7 @@ bool SessionEnds::has_nothing(const Session& known) {
   const bool is_being_made = session.status == SessionStatus::kProvisioning &&
                              base::now_ms() - session.last_used_at < kBoxMakingMs;
   if (is_being_made || !parts_.journals.take(known.id).ok()) return false;
-  const auto traces = ground_.store.sessions.has_traces(known.id);
+  const auto traces = ground_.store.sessions.has_traces(known.id, base::now_ms());
   if (!traces.ok() || traces.value()) return false;
   const auto directory = base::open_file(AT_FDCWD, ground_.files_of(known.id).path(),
                                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW);

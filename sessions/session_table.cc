@@ -20,6 +20,8 @@ using nlohmann::json;
 
 namespace {
 
+constexpr std::int64_t kReadOnMs = 3'600'000;
+
 base::Status insert(Database& database, const Session& session) {
   Statement statement = TRY(database.prepare(
       "INSERT INTO sessions (" SESSION_COLUMNS
@@ -129,13 +131,14 @@ base::Result<bool> SessionTable::is_on_record(const std::string& id) {
   return select.bind(id).step();
 }
 
-base::Result<bool> SessionTable::has_traces(const std::string& id) {
+base::Result<bool> SessionTable::has_traces(const std::string& id, std::int64_t now) {
   const std::lock_guard lock(file_.mutex);
   Statement select = TRY(file_.database->prepare(
       "SELECT EXISTS (SELECT 1 FROM runs WHERE session_id = ?1 AND was_read = 0) OR "
+      "EXISTS (SELECT 1 FROM runs WHERE session_id = ?1 AND was_read > 1 AND was_read > ?2) OR "
       "EXISTS (SELECT 1 FROM shares WHERE session_id = ?1) OR "
       "EXISTS (SELECT 1 FROM network_grants WHERE session_id = ?1)"));
-  TRY(select.bind(id).step());
+  TRY(select.bind(id).bind(now - kReadOnMs).step());
   return select.integer() != 0;
 }
 

@@ -43,9 +43,9 @@ class SessionTable {
   base::Result<bool> is_live(const std::string& id);
   // Whether it is known, destroyed or not.
   base::Result<bool> is_on_record(const std::string& id);
-  // Whether it has a run that has not ended, or whose end nobody has read; something shared, or
-  // granted.
-  base::Result<bool> has_traces(const std::string& id);
+  // Whether it has a run that has not ended, whose end nobody has read, or whose end somebody came
+  // back to read within the last hour; something shared, or granted.
+  base::Result<bool> has_traces(const std::string& id, std::int64_t now);
 
   // Nothing changes once a session is destroyed. False when it was not applied. `why` is for the
   // audit, where it is not empty.

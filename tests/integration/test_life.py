@@ -91,6 +91,16 @@ def test_a_background_run_with_a_deadline_is_let_finish_too(state):
         assert (run["status"], run["stdout"]) == ("completed", "done\n"), run
 
 
+def test_the_output_of_a_run_stays_while_somebody_who_came_back_for_it_reads_on(state):
+    with Client(state) as client:
+        run_id = client.run("import time\ntime.sleep(1)\nprint('done')", background=True, timeout_seconds=100)["run_id"]
+    until(lambda: not processes_of(state), what="the end of the box")
+    for _ in range(3):  # each has a sweep at its start
+        with Client(state) as successor:
+            run = successor.call("get_run", run_id=run_id)
+            assert (run["status"], run["stdout"]) == ("completed", "done\n"), run
+
+
 def test_another_server_that_comes_in_time_keeps_it_alive(state):
     first = Client(state).__enter__()
     session = first.run("x = 5")["session_id"]

@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/clock.h"
 #include "sessions/audit_table.h"
 #include "sessions/file_table.h"
 #include "sessions/network_table.h"
@@ -231,7 +232,8 @@ TEST_F(GrowthTest, WhatIsAskedOfASessionDoesNotLookAtAllOfIt) {
   expect_same_cost("a session's newest runs",
                    [&] { EXPECT_TRUE(store.runs.of_session(one.id, 20).ok()); });
   expect_same_cost("its unfinished runs", [&] { EXPECT_TRUE(store.runs.unfinished(one.id).ok()); });
-  expect_same_cost("what it leaves", [&] { EXPECT_TRUE(store.sessions.has_traces(one.id).ok()); });
+  expect_same_cost("what it leaves",
+                   [&] { EXPECT_TRUE(store.sessions.has_traces(one.id, base::now_ms()).ok()); });
   expect_same_cost("its audit", [&] { EXPECT_TRUE(store.audit.of_session(one.id, 5).ok()); });
   expect_same_cost("a run begins", [&] { inserted(one); });
   compare([&] {
@@ -282,7 +284,8 @@ TEST_F(GrowthTest, WhatIsAskedOfAllDoesNotLookAtEachRun) {
   expect_same_cost("one run", [&] { EXPECT_TRUE(store.runs.find(principal_, run.id).ok()); });
   expect_same_cost("its audit", [&] { EXPECT_TRUE(store.audit.of_session(one.id, 5).ok()); });
   expect_same_cost("that of the network", [&] { EXPECT_TRUE(store.network.requests({}).ok()); });
-  expect_same_cost("what it leaves", [&] { EXPECT_TRUE(store.sessions.has_traces(one.id).ok()); });
+  expect_same_cost("what it leaves",
+                   [&] { EXPECT_TRUE(store.sessions.has_traces(one.id, base::now_ms()).ok()); });
   expect_same_cost("what runs take", [&] { EXPECT_TRUE(store.past.bytes_of_runs().ok()); });
   compare([this] { delete_many(); });
   EXPECT_EQ(store.runs.counts().value().runs["completed"].runs, 5000);

@@ -65,9 +65,10 @@ class PastTableTest : public testing::StoreFixture {
     for (int i = 0; i < count; ++i) {
       sessions::Run run = inserted(owner);
       ids_.push_back(run.id);
-      ASSERT_TRUE(
-          store_->runs.finish(run.id, "completed", 1'000'000 + number_++, kRecord, {}, are_read)
-              .value());
+      ASSERT_TRUE(store_->runs
+                      .finish(run.id, "completed", 1'000'000 + number_++, kRecord, {},
+                              are_read ? EndRead::kAsItEnds : EndRead::kNot)
+                      .value());
     }
   }
   Session with_env() {

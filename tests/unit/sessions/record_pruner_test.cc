@@ -49,8 +49,10 @@ class RecordPrunerTest : public testing::StoreFixture {
   // Adds a run that ended so long ago, with its files.
   std::string ended(const Session& owner, std::int64_t ago_ms, bool is_read = true) {
     const sessions::Run run = inserted(owner);
-    EXPECT_TRUE(
-        store_->runs.finish(run.id, "completed", now_.now_ms - ago_ms, "{}", {}, is_read).value());
+    EXPECT_TRUE(store_->runs
+                    .finish(run.id, "completed", now_.now_ms - ago_ms, "{}", {},
+                            is_read ? EndRead::kAsItEnds : EndRead::kNot)
+                    .value());
     fs::create_directories(files_of(owner).run(run.id));
     std::ofstream(files_of(owner).run(run.id) + "/stdout") << "x";
     fs::create_directories(files_of(owner).calls());

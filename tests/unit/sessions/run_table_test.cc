@@ -216,7 +216,7 @@ TEST_F(RunTableTest, OnlyAnEndIsRead) {
   EXPECT_TRUE(found(run).was_read);
   EXPECT_FALSE(found(other).was_read);
   const Row told = inserted(owner);
-  ASSERT_TRUE(store_->runs.finish(told.id, "completed", 1, "{}", {}, true).value());
+  ASSERT_TRUE(store_->runs.finish(told.id, "completed", 1, "{}", {}, EndRead::kAsItEnds).value());
   EXPECT_TRUE(found(told).was_read) << "a client heard it as it ended";
 }
 
@@ -434,10 +434,10 @@ TEST_F(RunTableTest, CountsAreMadeForADatabaseThatHasNone) {
 TEST_F(RunTableTest, CountsAreThoseOfTheRows) {
   const Session owner = created();
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(
-        store_->runs
-            .finish(inserted(owner).id, "completed", 1'000'000 + i, R"({"run_id":"run"})", {}, true)
-            .value());
+    ASSERT_TRUE(store_->runs
+                    .finish(inserted(owner).id, "completed", 1'000'000 + i, R"({"run_id":"run"})",
+                            {}, EndRead::kAsItEnds)
+                    .value());
   }
   inserted(owner);
   const auto running = inserted(owner);

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/random_id.h"
 #include "sessions/audit_table.h"
 #include "sessions/network_table.h"
@@ -318,13 +319,19 @@ TEST_F(SessionTableTest, ADestroyedSessionIsOnRecordAndDoesNotLive) {
 
 TEST_F(SessionTableTest, ARunLeavesTracesUntilItsEndIsRead) {
   const Session one = created();
-  EXPECT_FALSE(store_->sessions.has_traces(one.id).value());
+  EXPECT_FALSE(store_->sessions.has_traces(one.id, base::now_ms()).value());
   const sessions::Run run = inserted(one);
-  EXPECT_TRUE(store_->sessions.has_traces(one.id).value()) << "it has not ended";
+  EXPECT_TRUE(store_->sessions.has_traces(one.id, base::now_ms()).value()) << "it has not ended";
   ASSERT_TRUE(store_->runs.finish(run.id, "completed", 1, "{}", {}).value());
-  EXPECT_TRUE(store_->sessions.has_traces(one.id).value()) << "nobody has read its end";
+  EXPECT_TRUE(store_->sessions.has_traces(one.id, base::now_ms()).value())
+      << "nobody has read its end";
   ASSERT_TRUE(store_->runs.set_read(run.id).ok());
-  EXPECT_FALSE(store_->sessions.has_traces(one.id).value());
+  EXPECT_TRUE(store_->sessions.has_traces(one.id, base::now_ms()).value())
+      << "who came back for it reads on";
+  EXPECT_FALSE(store_->sessions.has_traces(one.id, base::now_ms() + 2 * 3'600'000).value());
+  const sessions::Run told = inserted(one);
+  ASSERT_TRUE(store_->runs.finish(told.id, "completed", 1, "{}", {}, EndRead::kAsItEnds).value());
+  EXPECT_FALSE(store_->sessions.has_traces(one.id, base::now_ms() + 2 * 3'600'000).value());
 }
 
 TEST_F(SessionTableTest, WhatIsSharedOrGrantedIsATraceOfItsSessionAlone) {
@@ -335,15 +342,15 @@ TEST_F(SessionTableTest, WhatIsSharedOrGrantedIsATraceOfItsSessionAlone) {
   share.session_id = one.id;
   share.principal_id = principal_;
   ASSERT_TRUE(store_->shares.insert(share).ok());
-  EXPECT_TRUE(store_->sessions.has_traces(one.id).value());
-  EXPECT_FALSE(store_->sessions.has_traces(other.id).value());
+  EXPECT_TRUE(store_->sessions.has_traces(one.id, base::now_ms()).value());
+  EXPECT_FALSE(store_->sessions.has_traces(other.id, base::now_ms()).value());
   ASSERT_TRUE(store_->shares.remove(share.id).ok());
-  EXPECT_FALSE(store_->sessions.has_traces(one.id).value());
+  EXPECT_FALSE(store_->sessions.has_traces(one.id, base::now_ms()).value());
   ASSERT_TRUE(store_->network.set_grant(one.id, "a.test", true, 1).ok());
-  EXPECT_TRUE(store_->sessions.has_traces(one.id).value());
-  EXPECT_FALSE(store_->sessions.has_traces(other.id).value());
+  EXPECT_TRUE(store_->sessions.has_traces(one.id, base::now_ms()).value());
+  EXPECT_FALSE(store_->sessions.has_traces(other.id, base::now_ms()).value());
   ASSERT_TRUE(store_->network.set_grant(one.id, "a.test", false, 1).ok());
-  EXPECT_FALSE(store_->sessions.has_traces(one.id).value());
+  EXPECT_FALSE(store_->sessions.has_traces(one.id, base::now_ms()).value());
 }
 
 TEST_F(SessionTableTest, DestroyedIsForEver) {

@@ -35,7 +35,7 @@ class StoreFixture : public ::testing::Test {
       "ALTER TABLE network_requests DROP COLUMN principal_id; "
       "DROP TABLE upkeep; ALTER TABLE sessions DROP COLUMN boot_id; "
       "ALTER TABLE sessions DROP COLUMN boot_offset_ms; "
-      "DROP INDEX sessions_with_box; DROP INDEX runs_unread; "
+      "DROP INDEX sessions_with_box; DROP INDEX runs_unread; DROP INDEX runs_read_later; "
       "DROP INDEX shares_by_session; ALTER TABLE runs DROP COLUMN was_read; "
       "ALTER TABLE sessions DROP COLUMN connection_server; "
       "ALTER TABLE sessions DROP COLUMN working_directory; "
