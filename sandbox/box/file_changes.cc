@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <set>
 
 #include "base/fd.h"
 #include "sandbox/files/box_path.h"
@@ -143,11 +144,17 @@ std::vector<FileChange> FileChanges::changes_since(const Snapshot& before, std::
         entry.change_time_ns >= unfinished.since_ns || unfinished.inodes.contains(entry.inode);
     changes.push_back({files::shown_path(path), change, entry.bytes, is_unfinished});
   };
+  std::set<std::uint64_t> moved;  // from paths at which nothing is now
+  for (const auto& [path, entry] : before->entries) {
+    if (!now->entries.contains(path)) moved.insert(entry.inode);
+  }
   for (const auto& [path, entry] : now->entries) {
-    // Written through a file tool while no run was there: known to the client, and older.
-    if (entry.change_time_ns < since_ns) continue;
     const auto earlier = before->entries.find(path);
-    if (earlier == before->entries.end()) {
+    const bool is_new = earlier == before->entries.end();
+    // Written through a file tool while no run was there: known to the client, and older. What a
+    // folder has that was moved is as old as it was.
+    if (entry.change_time_ns < since_ns && !(is_new && moved.contains(entry.inode))) continue;
+    if (is_new) {
       add(path, "created", entry);
     } else if (entry.change_time_ns != earlier->second.change_time_ns ||
                entry.inode != earlier->second.inode || entry.bytes != earlier->second.bytes) {

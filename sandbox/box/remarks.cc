@@ -32,7 +32,7 @@ std::string no_network(const std::string& session_id) {
 std::string full_memory(std::int64_t memory_mb) {
   return "this session's processes may use " + std::to_string(memory_mb) +
          " MB of memory together: free what is not needed, or create_session with more "
-         "(limits.memory_mb)";
+         "(limits.memory_mb), which begins without this one's files and variables";
 }
 
 // Returns whether the run failed with one allocation, which took nothing with it.
@@ -51,7 +51,7 @@ bool misses_a_name(const Run& run) {
 std::string full_disk(std::int64_t disk_mb) {
   return "this session's files may take " + std::to_string(disk_mb) +
          " MB together, whatever else is free on the host: delete some, or create_session with "
-         "more (limits.disk_mb)";
+         "more (limits.disk_mb), which begins without this one's files and variables";
 }
 
 }  // namespace

@@ -299,7 +299,10 @@ void Runs::tell_next(const std::string& what) {
   base::append_part(note_for_next_, what, "; ");
 }
 
+// A run whose processes are not ended may wait for one that was, for ever; but not where that was
+// another run's, which has said so.
 void Runs::stop_after_oom_kill() {
+  if (oom_kills_told_ == context_.oom_kills()) return;
   std::vector<Job*> foreground;
   std::vector<Job*> background;
   for (auto& [id, job] : jobs_) {

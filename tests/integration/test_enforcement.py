@@ -104,6 +104,20 @@ def test_a_level_keeps_its_promise(shared, limit):
     shared.call("delete_session", session_id=session["session_id"])
 
 
+def test_memory_that_one_run_uses_up_ends_no_other(shared):
+    session = shared.call("create_session", limits={**SMALL, "run_seconds": 60})["session_id"]
+    goes_on = shared.start_tool("run_code", language="bash", code="for i in $(seq 60); do [ -e end ] && break; sleep 0.5; done; echo done",
+                                session_id=session)
+    until(lambda: shared.call("get_run", session_id=session)["runs"], what="the run of bash")
+    run = shared.run(GREEDY["memory_mb"][1], session_id=session)
+    assert run["error"]["cause"] == "oom", run
+    shared.run("import time; time.sleep(3)", session_id=session)  # longer than a run is let wait for what was killed
+    shared.call("write_file", path="end", content="", session_id=session)
+    other = shared.reply(goes_on)["result"]["structuredContent"]
+    assert (other["status"], other["stdout"]) == ("completed", "done\n"), other
+    shared.call("delete_session", session_id=session)
+
+
 def test_processors_are_no_more_than_asked_for(shared):
     session = shared.call("create_session", limits={**SMALL, "run_seconds": 60})
     if session["enforcement"]["cpus"] != "hard":

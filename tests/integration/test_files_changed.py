@@ -14,6 +14,14 @@ def test_files_changed(client):
     assert client.run("1")["files_changed"] == []
 
 
+def test_files_of_a_folder_that_was_moved_are_at_their_new_place(client):
+    client.run("import os\nos.makedirs('moved/from')\nopen('moved/from/a', 'w').write('x')")
+    run = client.run("os.rename('moved', 'now')")
+    assert {c["path"]: c["change"] for c in run["files_changed"]} == {"/workspace/moved/from/a": "deleted", "/workspace/now/from/a": "created"}
+    client.run("os.rename('now/from', 'now/to'); os.remove('now/to/a')")
+    assert client.run("1")["files_changed"] == []
+
+
 def test_files_that_change_while_another_run_begins_and_ends_are_of_both(client):
     wait = "while [ ! -e go ]; do sleep 0.05; done\n"
     first = client.call("run_code", language="bash", code=f"touch first; echo there\n{wait}touch last", background=True)

@@ -6,8 +6,12 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "tools/text_window.h"
+
 namespace tools {
 namespace {
+
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
 constexpr std::string_view kMarkLittle = "\xff\xfe";
 constexpr std::string_view kMarkBig = "\xfe\xff";
@@ -61,6 +65,75 @@ bool has_kana(std::string_view text) {
   return kana >= 2;
 }
 
+// Returns whether there are characters of UTF-8, and hardly any byte that is of none.
+bool is_nearly_utf8(std::string_view text) {
+  constexpr std::size_t kWrongOneIn = 3;
+  const std::string shown = to_utf8(text.substr(0, whole_characters(text, text.size())));
+  std::size_t wrong = 0;
+  for (std::size_t at = shown.find(kReplacement); at != std::string::npos;
+       at = shown.find(kReplacement, at + 1)) {
+    ++wrong;
+  }
+  const auto characters = std::count_if(shown.begin(), shown.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xc0U) == 0xc0U;  // the first byte of one
+  });
+  return wrong * kWrongOneIn <= static_cast<std::size_t>(characters);
+}
+
+// Counts letters beyond ASCII that stand in words of their own, as those of Cyrillic and Greek do.
+struct Letters {
+  std::size_t first_half = 0;   // 0xc0 to 0xdf: capitals, but for KOI8
+  std::size_t second_half = 0;  // 0xe0 to 0xff
+  std::size_t accents = 0;      // of Greek, which are capitals of others, in the middle of words
+};
+
+std::optional<Letters> letters_of_words(std::string_view text) {
+  constexpr std::size_t kWordLeast = 3;
+  Letters letters;
+  std::size_t alone = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t begin = i;
+    while (byte_at(text, i) >= 0xc0) ++i;
+    const bool is_word = i - begin >= kWordLeast;
+    if (!is_word) alone += i - begin;
+    for (std::size_t place = begin; is_word && place < i; ++place) {
+      const std::uint8_t byte = byte_at(text, place);
+      ++(byte < 0xe0 ? letters.first_half : letters.second_half);
+      const bool follows_small = place > begin && byte_at(text, place - 1) >= 0xe0;
+      if (follows_small && byte >= 0xdc && byte <= 0xdf) ++letters.accents;
+    }
+  }
+  if (letters.first_half + letters.second_half <= alone) return std::nullopt;
+  return letters;
+}
+
+bool are_few_beyond_ascii(std::string_view text) {
+  const auto others = std::count_if(text.begin(), text.end(), is_beyond_ascii);
+  return static_cast<std::size_t>(others) * kOthersOneIn <= text.size();
+}
+
+// Returns candidates, the likeliest first: almost any text makes some sense in several of them.
+std::vector<std::string> candidates_for(std::string_view text) {
+  const bool is_paired = is_in_pairs(text);
+  const bool is_shift_jis = has_kana(text) || !is_paired;
+  std::vector<std::string> names;
+  if (!is_paired && !has_kana(text)) {
+    if (const auto letters = letters_of_words(text)) {
+      names = {"cp1251", "koi8_r", "cp1253"};
+      if (letters->accents > 0) names = {"cp1253", "cp1251", "koi8_r"};
+      if (letters->first_half > letters->second_half) names = {"koi8_r", "cp1251", "cp1253"};
+    } else if (are_few_beyond_ascii(text)) {
+      names = {"cp1250"};
+    }
+  }
+  for (const char* name :
+       {is_shift_jis ? "shift_jis" : "gb18030", is_shift_jis ? "gb18030" : "euc_kr", "big5",
+        "euc_jp", is_shift_jis ? "euc_kr" : "shift_jis"}) {
+    names.emplace_back(name);
+  }
+  return names;
+}
+
 class Converter {
  public:
   explicit Converter(const std::string& charset)
@@ -98,34 +171,35 @@ class Converter {
 std::optional<std::string> charset_of(std::string_view beginning) {
   if (beginning.size() >= kWideLeast && beginning.starts_with(kMarkLittle)) return "utf-16le";
   if (beginning.size() >= kWideLeast && beginning.starts_with(kMarkBig)) return "utf-16be";
-  const auto others = std::count_if(beginning.begin(), beginning.end(), is_beyond_ascii);
-  const bool are_few = static_cast<std::size_t>(others) * kOthersOneIn <= beginning.size();
   const bool is_text = std::all_of(beginning.begin(), beginning.end(), is_plain);
-  if (!is_text || !are_few || beginning.empty()) return std::nullopt;
-  if (is_in_pairs(beginning) || has_kana(beginning)) return std::nullopt;
-  return "cp1252";
+  if (!is_text || beginning.empty()) return std::nullopt;
+  if (is_nearly_utf8(beginning)) return "utf-8";
+  const bool is_other = is_in_pairs(beginning) || has_kana(beginning) ||
+                        letters_of_words(beginning) || !are_few_beyond_ascii(beginning);
+  return is_other ? std::nullopt : std::optional<std::string>("cp1252");
 }
 
 std::vector<std::string> possible_charsets_of(std::string_view beginning) {
   std::vector<std::string> charsets;
   const bool is_text = std::all_of(beginning.begin(), beginning.end(), is_plain);
   if (!is_text || beginning.size() < kWideLeast) return charsets;
-  // Almost any text makes some sense in several of them.
-  const bool is_shift_jis = has_kana(beginning) || !is_in_pairs(beginning);
-  for (const char* charset :
-       {is_shift_jis ? "shift_jis" : "gb18030", is_shift_jis ? "gb18030" : "euc_kr", "big5",
-        "euc_jp", is_shift_jis ? "euc_kr" : "shift_jis"}) {
+  for (const std::string& charset : candidates_for(beginning)) {
     std::string name = charset;
     std::replace(name.begin(), name.end(), '_', '-');
     Converter converter(name);
     std::size_t used = 0;
-    if (converter.is_open() && converter.convert(beginning, used)) charsets.emplace_back(charset);
+    if (converter.is_open() && converter.convert(beginning, used)) charsets.push_back(charset);
   }
   return charsets;
 }
 
 std::optional<std::string> decoded(const std::string& charset, std::string_view bytes,
                                    std::size_t offset, std::size_t& used) {
+  if (charset == "utf-8") {
+    used = whole_characters(bytes, bytes.size());
+    if (used == 0) used = bytes.size();
+    return to_utf8(bytes.substr(0, used));
+  }
   const bool is_wide = charset != "cp1252";
   // The mark, which is no part of the text; or the half of a unit that an offset was set into.
   std::size_t skipped = 0;

@@ -28,6 +28,11 @@ constexpr std::pair<std::string_view, std::string_view> kReaders[] = {
      "import pandas as pd\nprint(pd.read_excel(PATH, sheet_name=None))"},
     {"application/vnd.ms-excel",
      "import pandas as pd\nprint(pd.read_excel(PATH, sheet_name=None))"},
+    {"image/tiff", "from PIL import Image\nImage.open(PATH)"},
+    {"image/bmp", "from PIL import Image\nImage.open(PATH)"},
+    {"image/x-ms-bmp", "from PIL import Image\nImage.open(PATH)"},
+    {"image/vnd.microsoft.icon", "from PIL import Image\nImage.open(PATH)"},
+    {"image/x-icon", "from PIL import Image\nImage.open(PATH)"},
     {"application/vnd.apache.parquet", "import pandas as pd\nprint(pd.read_parquet(PATH))"},
 };
 
@@ -48,6 +53,20 @@ std::string hint_of_charsets(const std::string& beginning, const std::string& pa
   if (charsets.empty()) return "";
   return "maybe text in " + base::join(charsets) + "; run_code shows it: print(open(" +
          json(path).dump() + ", encoding=\"" + charsets.front() + "\").read())";
+}
+
+std::string hint_of_guess(const std::string& charset, const std::string& text,
+                          std::int64_t offset) {
+  if (charset == "cp1252") {
+    return "cp1252 is a guess: where letters look wrong, cp1250 (Central Europe) or cp1254 "
+           "(Turkish) "
+           "may be right";
+  }
+  constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+  const std::size_t first = charset == "utf-8" ? text.find(kReplacement) : std::string::npos;
+  if (first == std::string::npos) return "";
+  return "bytes of it are no UTF-8, and shown as \xef\xbf\xbd: the first is at offset " +
+         std::to_string(offset + static_cast<std::int64_t>(first));
 }
 
 }  // namespace tools

@@ -142,6 +142,9 @@ base::Result<Reply> content_reply(sandbox::files::ReadResult read, std::int64_t 
     }
   }
   reply.text += "\n" + content.text;
+  if (charset && shows_text && hint.empty()) {
+    hint = hint_of_guess(content.encoding, content.text, offset);
+  }
   if (!hint.empty()) add_note(reply, hint);
   return reply;
 }

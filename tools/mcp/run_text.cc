@@ -122,11 +122,21 @@ std::size_t elements_in(const json& chart) {
   return elements != chart.end() && elements->is_array() ? elements->size() : 0;
 }
 
-// How many outliers each box has says more than the first few of them.
-void count_outliers(json& chart) {
+// Leaves out what says less than the values do: the ticks of axes, and which outliers boxes have
+// beside how many.
+void drop_details(json& chart) {
+  if (!chart.is_object()) return;
+  for (const char* axis : {"x", "y"}) {
+    if (chart.contains(axis) && chart[axis].is_object()) chart[axis].erase("ticks");
+  }
+  if (elements_in(chart) == 0) return;
   for (json& element : chart["elements"]) {
-    if (!element.is_object() || !element.contains("outliers")) continue;
-    if (element["outliers"].is_array()) element["outliers"] = element["outliers"].size();
+    if (!element.is_object()) continue;
+    if (element.contains("outliers") && element["outliers"].is_array()) {
+      element["outliers"] = element["outliers"].size();
+    }
+    if (!element.contains("charts") || !element["charts"].is_array()) continue;
+    for (json& part : element["charts"]) drop_details(part);
   }
 }
 
@@ -155,16 +165,14 @@ void add_chart(std::string& text, json chart, std::size_t bytes_max) {
     return true;
   };
   if (!chart.is_object() || add()) return;
-  for (const char* axis : {"x", "y"}) {
-    if (chart.contains(axis) && chart[axis].is_object()) chart[axis].erase("ticks");
-  }
-  if (elements_in(chart) > 0) count_outliers(chart);
+  drop_details(chart);
   json names = names_in(chart);
   for (std::size_t points = sandbox::kSeriesPointsMax; points >= 2; points /= 2) {
     if (points < sandbox::kSeriesPointsMax) sandbox::sample_chart(chart, points);
     if (add()) return;
   }
   drop_elements(chart);
+  chart["values"] = "in structuredContent";
   if (!names.empty()) {
     chart["labels"] = std::move(names);
     if (add()) return;
@@ -200,19 +208,20 @@ void add_output(std::string& text, const json& output, std::size_t number) {
 // Whether the traceback says it, be it with the place on a line of its own.
 bool is_told(const std::string& said, const std::string& traceback) {
   if (traceback.find(said) != std::string::npos) return true;
-  const std::size_t place = said.rfind(" (");
+  const std::size_t place = std::min(said.find(" (statement "), said.rfind(" ("));
   return said.ends_with(')') && place != std::string::npos &&
          traceback.find(said.substr(0, place) + "\n") != std::string::npos;
 }
 
-// Once: where the traceback says it, it is not said before. An exception that loses nothing needs
-// no more than that: so it is wherever code fails.
+// Once: where the traceback, or the exit code, says it, it is not said before. A failure that loses
+// nothing needs no more than that: so it is wherever code fails.
 void add_error(std::string& text, const json& failure, const std::string& stderr_text) {
   const auto& message = failure["message"].get_ref<const std::string&>();
   const std::string said =
       failure["name"].get<std::string>() + (message.empty() ? "" : ": " + message);
   const bool told = is_told(said, stderr_text);
-  if (told && failure["cause"] == "exception" && failure["lost"] == "") return;
+  const bool is_exit = failure["cause"] == "exit" && failure["name"] == "ExitStatus";
+  if (((told && failure["cause"] == "exception") || is_exit) && failure["lost"] == "") return;
   text += "error (" + failure["cause"].get<std::string>() + ")" + (told ? "" : ": " + said) + "\n";
   for (const char* key : {"survived", "lost"}) {
     const std::string what = failure[key].get<std::string>();

@@ -40,6 +40,9 @@ def of_view(message, sql, data_frames):
 
 def way(message):
     """A line that ends in a newline, or nothing."""
+    if "not utf-8 encoded" in message:
+        return ("(pandas reads files in any encoding, and SQL sees its DataFrames as tables: df = pd.read_csv(path, encoding='cp1252'); "
+                "ignore_errors leaves rows out)\n")
     instead = _instead(message)
     return f"(this is DuckDB: {instead})\n" if instead else ""
 

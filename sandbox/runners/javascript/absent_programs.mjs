@@ -78,7 +78,7 @@ function keep(words, command, isScript) {
   called.set(String(inShell ? words[inShell] : command).slice(0, CHARACTERS_MAX), isScript || inShell > 0);
 }
 
-function isThere(name) {
+export function isThere(name) {
   const folders = name.includes('/') ? [''] : String(process.env.PATH ?? '').split(':');
   return folders.some((folder) => fs.existsSync(path.join(folder, name)));
 }

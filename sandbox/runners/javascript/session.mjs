@@ -7,7 +7,7 @@ import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import util from 'node:util';
 import { promiseHooks } from 'node:v8';
-import { noteOfPrograms } from './absent_programs.mjs';
+import { isThere, noteOfPrograms } from './absent_programs.mjs';
 import { prepareGlobals } from './declarations.mjs';
 import { chained } from './edits.mjs';
 import { describeFailure, explain, newestCell, read, rememberSource } from './errors.mjs';
@@ -34,8 +34,7 @@ const INTERRUPTED = 130;
 const TAKEN = 'has already been declared';
 const GOES_ON = 'what this run has started goes on (callbacks, timers, a server or another process): '
   + 'get_run with its id shows what they print, until another run of JavaScript begins and has it';
-const UNCHECKED = 'the types of TypeScript are taken away, not checked: `npx tsc --noEmit FILE.ts` checks them, '
-  + 'once typescript is installed';
+const UNCHECKED = 'the types of TypeScript are taken away, not checked: `npx tsc --noEmit FILE.ts` checks them';
 const FROM_EARLIER = 'Code of an earlier run, or a function defined there, threw this with nobody to catch it; it fails no run.\n';
 
 export class Session {
@@ -261,7 +260,7 @@ export class Session {
     try {
       this.nameCell();
       if (message.language === 'typescript') {
-        if (this.saysUnchecked) run.remark = UNCHECKED;
+        if (this.saysUnchecked) run.remark = isThere('tsc') ? UNCHECKED : `${UNCHECKED}, once typescript is installed`;
         this.saysUnchecked = false;
         const stripped = stripTypes(source, name);
         source = stripped.code;

@@ -1,14 +1,31 @@
-"""Libraries that expect what a session has not: tqdm the widgets of a notebook, Flask a file to start anew."""
+"""Libraries that expect what a session has not: tqdm the widgets of a notebook, Flask a file to start anew, pandas a terminal."""
 
 import functools
+import os
+import shutil
 import sys
 
 from hutch_runner.imports import WhenImported
 
+COLUMNS = 200  # of characters, as tables of values have
+
 
 def watch():
+    for module in ("pandas.io.formats.format", "pandas.io.formats.string"):
+        WhenImported(module, _as_wide_as_values)
     WhenImported("tqdm.notebook", _with_bars_of_text)
     WhenImported("werkzeug.serving", _without_reloader)
+
+
+def _as_wide_as_values(module):
+    """print(frame) has as many columns as there is room for: in a terminal of 80 characters, which a session has not, few."""
+    if not hasattr(module, "get_terminal_size"):
+        return  # of another version
+
+    def get_terminal_size(fallback=(COLUMNS, 24)):
+        return shutil.get_terminal_size(fallback) if "COLUMNS" in os.environ else os.terminal_size(fallback)
+
+    module.get_terminal_size = get_terminal_size
 
 
 def _with_bars_of_text(notebook):

@@ -104,6 +104,16 @@ def test_dataframe(python):
 
 
 @needs_pandas
+def test_a_printed_dataframe_has_the_columns_that_its_value_has(python):
+    frame = "import pandas as pd\nd = pd.DataFrame({f'column_number_{i}': ['some words here'] * 3 for i in range(COLUMNS)})\nprint(d)"
+    assert "..." not in python.run(frame.replace("COLUMNS", "8")).stdout
+    many = python.run(frame.replace("COLUMNS", "40")).stdout
+    assert "..." in many and max(map(len, many.splitlines())) <= 200, many
+    narrow = python.run("import os\nos.environ['COLUMNS'] = '60'\nprint(d)").stdout
+    assert max(map(len, narrow.splitlines()[:-1])) <= 60, narrow
+
+
+@needs_pandas
 def test_long_dataframe_is_cut(python):
     output = python.run("import pandas as pd\npd.DataFrame({'a': range(5000)})").main
     assert len(output["json"]["rows"]) == 1000 and output["json"]["truncated"]

@@ -28,6 +28,12 @@ def test_words_of_other_databases(duck, code, instead):
     assert said.splitlines()[-1].startswith(f"(this is DuckDB: {instead}"), said
 
 
+def test_a_file_that_is_no_utf8_has_a_way_that_loses_no_rows(duck):
+    (duck.cwd / "old.csv").write_bytes("Дата;x\n1;2\n".encode("cp1251"))
+    said = duck.run("SELECT * FROM 'old.csv'").stderr.splitlines()
+    assert said[-1].startswith("(pandas reads files in any encoding") and "ignore_errors leaves rows out" in said[-1], said
+
+
 @pytest.mark.parametrize("code", ["SELECT nosuch FROM s", "SELECT nosuch(1)", "SELECT", "SELECT * FROM nosuch", "SELECT \"nosuch\" FROM s", "SELECT ']'::nosuch"])
 def test_other_mistakes_are_told_as_they_are(duck, code):
     ending = duck.run(code)

@@ -53,13 +53,43 @@ TEST(Charset, OfAShortTextIsNotWestern) {
   EXPECT_EQ(possible_charsets_of("\x82\xb1\x82\xf1\n").front(), "shift_jis");
 }
 
+TEST(Charset, OfNearlyUtf8IsUtf8) {
+  for (const char* damaged : {"J\xc3\xbcrgen Gr\xc3\xb6\xc3\x9f"
+                              "er\nRen\xe9\n",
+                              "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e \xff\n"}) {
+    EXPECT_EQ(charset_of(damaged), "utf-8") << damaged;
+    std::size_t used = 0;
+    const auto text = decoded("utf-8", damaged, 0, used);
+    ASSERT_TRUE(text.has_value());
+    EXPECT_EQ(used, std::string(damaged).size());
+    EXPECT_NE(text->find("\xef\xbf\xbd"), std::string::npos);
+  }
+  EXPECT_EQ(charset_of("caf\xe9 and Gr\xc3\xb6"), "cp1252") << "as much is wrong as is right";
+}
+
+TEST(Charset, OfAnotherAlphabetIsNotWestern) {
+  const std::string russian =
+      "id;Name\n1;\xc4\xe0\xf2\xe0 \xca\xeb\xe8\xe5\xed\xf2 and 12345678901234567890\n";
+  EXPECT_FALSE(charset_of(russian));
+  EXPECT_EQ(possible_charsets_of(russian).front(), "cp1251");
+  const std::string koi8 = "\xe4\xc1\xd4\xc1 \xeb\xcc\xc9\xc5\xce\xd4 1234567890 1234567890\n";
+  EXPECT_FALSE(charset_of(koi8));
+  EXPECT_EQ(possible_charsets_of(koi8).front(), "koi8_r");
+  const std::string greek =
+      "\xca\xe1\xeb\xe7\xec\xdd\xf1\xe1 \xea\xfc\xf3\xec\xe5 1234567890 1234567890\n";
+  EXPECT_FALSE(charset_of(greek));
+  EXPECT_EQ(possible_charsets_of(greek).front(), "cp1253");
+  // No charset has the byte in the middle but that of Central Europe.
+  EXPECT_EQ(possible_charsets_of("Plze\xf2, mlad\x9d, 1234567890 1234567890\n").front(), "cp1250");
+}
+
 TEST(Charset, MayBeOneOfEastAsia) {
   const auto japanese = possible_charsets_of("\x93\xfa\x96\x7b\x8c\xea\x0a");
   EXPECT_EQ(std::count(japanese.begin(), japanese.end(), "shift_jis"), 1);
   const auto chinese = possible_charsets_of("\xc4\xe3\xba\xc3\xca\xc0\xbd\xe7\x0a");
   EXPECT_EQ(std::count(chinese.begin(), chinese.end(), "gb18030"), 1);
   EXPECT_TRUE(possible_charsets_of("\x89PNG\r\n\x1a\n").empty());
-  EXPECT_TRUE(possible_charsets_of("\xff\xfe\xfd\xfc\xff").empty()) << "of none of them";
+  EXPECT_TRUE(possible_charsets_of("\xff\x81\xff\x8d\xff").empty()) << "of none of them";
 }
 
 TEST(Charset, BecomesUtf8) {

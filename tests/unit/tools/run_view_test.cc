@@ -305,6 +305,32 @@ TEST(RunView, WhatTheTextOfAChartLeavesOutIsCounted) {
   EXPECT_NE(line_of(2000).find("\"elements_total\":2000"), std::string::npos) << line_of(2000);
 }
 
+TEST(RunView, ValuesOfAChartOfSeveralGoBeforeTicks) {
+  json ticks = json::array();
+  json bars = json::array();
+  for (int i = 0; i < 4; ++i) {
+    ticks.push_back("a quarter with a long name, number " + std::to_string(i));
+    bars.push_back({{"label", "Q" + std::to_string(i)}, {"value", 1100 + i}});
+  }
+  const json part = {
+      {"type", "bar"}, {"title", "T"}, {"x", {{"ticks", ticks}}}, {"elements", bars}};
+  const auto line_of = [&part](std::size_t parts) {
+    const json all(parts, part);
+    sandbox::Run run = finished_run();
+    run.outputs = std::vector<json>(
+        {{{"formats", {"png", "chart"}},
+          {"image_path", "/runs/run_x/1.png"},
+          {"chart", {{"type", "composite"}, {"elements", {{{"charts", all}}}}}}}});
+    const std::string text = text_of_run(view_of(run, ""));
+    const std::size_t at = text.find("chart: ");
+    return at == std::string::npos ? text : text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_NE(line_of(2).find("\"value\":1103"), std::string::npos) << line_of(2);
+  EXPECT_EQ(line_of(2).find("a quarter"), std::string::npos) << line_of(2);
+  EXPECT_NE(line_of(9).find("\"values\":\"in structuredContent\""), std::string::npos)
+      << line_of(9);
+}
+
 TEST(RunView, BoxesOfAChartAreToldAsFarAsThereIsRoom) {
   const auto line_of = [](int boxes) {
     json elements = json::array();
