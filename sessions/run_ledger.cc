@@ -155,7 +155,7 @@ base::Result<sandbox::Run> RunLedger::commit(const Run& row, sandbox::Run run, R
   if (!first.ok() && first.error().kind == Error::Kind::kLimit) return run;
   if (TRY(first)) return run;
   // Somebody else knew before us: what is said of a run does not depend on who is asked.
-  if (read != EndRead::kNot) (void)ground_.store.runs.set_read(row.id);
+  if (read != EndRead::kNot) (void)ground_.store.runs.set_read(row.id, read);
   const auto earlier = TRY(ground_.store.runs.record_of(row.id));
   if (!earlier) return run;
   return sandbox::run_from_json(TRY(base::parse_json(*earlier)));

@@ -119,11 +119,11 @@ base::Result<bool> RunTable::finish(const std::string& run_id, const std::string
   return true;
 }
 
-base::Status RunTable::set_read(const std::string& run_id) {
+base::Status RunTable::set_read(const std::string& run_id, EndRead read) {
   const std::lock_guard lock(file_.mutex);
   Statement update = TRY(file_.database->prepare(
       "UPDATE runs SET was_read = ?2 WHERE id = ?1 AND was_read = 0 AND record IS NOT NULL"));
-  return update.bind(run_id).bind(stored(EndRead::kLater)).run();
+  return update.bind(run_id).bind(stored(read)).run();
 }
 
 base::Result<std::optional<std::string>> RunTable::record_of(const std::string& run_id) {

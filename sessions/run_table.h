@@ -62,8 +62,8 @@ class RunTable {
   base::Result<bool> finish(const std::string& run_id, const std::string& status,
                             std::int64_t finished_at, const std::string& record,
                             const std::vector<FileRecord>& files, EndRead read = EndRead::kNot);
-  // A client came back to read the end, which nobody had.
-  base::Status set_read(const std::string& run_id);
+  // A client reads the end, which nobody had.
+  base::Status set_read(const std::string& run_id, EndRead read = EndRead::kLater);
   // Nothing while it has not ended.
   base::Result<std::optional<std::string>> record_of(const std::string& run_id);
   // kNotFound, the same for foreign and unknown.

@@ -144,16 +144,20 @@ std::vector<FileChange> FileChanges::changes_since(const Snapshot& before, std::
         entry.change_time_ns >= unfinished.since_ns || unfinished.inodes.contains(entry.inode);
     changes.push_back({files::shown_path(path), change, entry.bytes, is_unfinished});
   };
-  std::set<std::uint64_t> moved;  // from paths at which nothing is now
+  std::set<std::uint64_t> moved;  // from paths at which they are not now
   for (const auto& [path, entry] : before->entries) {
-    if (!now->entries.contains(path)) moved.insert(entry.inode);
+    const auto later = now->entries.find(path);
+    if (later == now->entries.end() || later->second.inode != entry.inode)
+      moved.insert(entry.inode);
   }
   for (const auto& [path, entry] : now->entries) {
     const auto earlier = before->entries.find(path);
     const bool is_new = earlier == before->entries.end();
     // Written through a file tool while no run was there: known to the client, and older. What a
     // folder has that was moved is as old as it was.
-    if (entry.change_time_ns < since_ns && !(is_new && moved.contains(entry.inode))) continue;
+    const bool is_moved =
+        moved.contains(entry.inode) && (is_new || earlier->second.inode != entry.inode);
+    if (entry.change_time_ns < since_ns && !is_moved) continue;
     if (is_new) {
       add(path, "created", entry);
     } else if (entry.change_time_ns != earlier->second.change_time_ns ||

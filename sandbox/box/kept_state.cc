@@ -215,6 +215,9 @@ void KeptState::handle(char letter, std::string_view content) {
     case 'M':
       if (std::exchange(is_being_read_, false)) files_.set_aside();
       return rest();
+    case 'K':
+      if (is_being_read_) was_not_given();
+      return rest();
     case 'N':
       files_.remove();
       return end_snapshot(true);

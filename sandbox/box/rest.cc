@@ -128,7 +128,7 @@ void Rest::shut_down(const std::string& why, Ending ending) {
 
 void Rest::ends() {
   has_ended_ = true;
-  if (is_frozen()) (void)freeze(false);  // no resume(): what waits for its turn stays
+  if (paused()) (void)freeze(false);  // no resume(): what waits for its turn stays
 }
 
 base::Status Rest::resume() {

@@ -56,7 +56,7 @@ class Rest {
   [[nodiscard]] bool paused_on_request() const { return paused() && paused_on_request_; }
   [[nodiscard]] std::optional<std::chrono::seconds> paused_for() const;
   // Whether nothing goes on in it: it is paused, and all that could be stored is.
-  [[nodiscard]] bool is_frozen() const { return paused() && !is_storing_; }
+  [[nodiscard]] bool is_frozen() const { return paused() && !is_storing_ && !is_ending_; }
   // Looked at from time to time: a run that is on is a use.
   [[nodiscard]] bool idle_too_long();
   // Whether it is paused, and the host has so little memory left that it is to end.

@@ -365,11 +365,18 @@ Observed Runs::observe(const Job& job) const {
   return observed;
 }
 
+// Killed by hutch itself, one that ends explains nothing.
+void Runs::explain_kill(bool by_us, int wait_status) {
+  const bool is_killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
+  if (is_killed && !by_us && oom_kills_explained_ < context_.oom_kills()) ++oom_kills_explained_;
+}
+
 void Runs::process_exited(pid_t pid, int wait_status) {
   if (next_worker_exited(pid)) return;
   for (auto& [interpreter, slot] : slots_) {
     if (!slot.worker || slot.worker->pid() != pid) continue;
     const JobPointer job = slot.current;
+    explain_kill(slot.ended_by_us || (job && job->stop_cause), wait_status);
     if (job) {
       slot.worker->out().drain();
       slot.worker->err().drain();
@@ -386,6 +393,7 @@ void Runs::process_exited(pid_t pid, int wait_status) {
     const JobPointer job = entry;
     if (!job->own_worker || job->own_worker->pid() != pid) continue;
     if (begin_again(*job)) return;
+    explain_kill(job->stop_cause.has_value(), wait_status);
     job->own_worker->out().drain();
     job->own_worker->err().drain();
     end_by_exit(job->run, wait_status, observe(*job));

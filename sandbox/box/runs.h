@@ -202,6 +202,7 @@ class Runs {
   [[nodiscard]] std::string fate_of_variables(const Interpreter& interpreter) const;
   void tell_what_was_lost(Job& job);
   void tell_of_idle_end(const Interpreter& interpreter, int wait_status);
+  void explain_kill(bool by_us, int wait_status);
   [[nodiscard]] Observed observe(const Job& job) const;
   [[nodiscard]] CurrentJob jobs_of_worker(const Job& job, bool own);
 
@@ -230,6 +231,8 @@ class Runs {
   bool files_end_too_ = false;
   int stops_ = 0;
   std::int64_t oom_kills_told_ = 0;
+  // As many of them as interpreters and processes of runs were, whose ends say so.
+  std::int64_t oom_kills_explained_ = 0;
   std::set<std::pair<std::int64_t, pid_t>> told_left_;  // the newest of tell_what_goes_on()
   bool held_ = false;
   std::vector<JobPointer> held_starts_;  // that were to be tried again

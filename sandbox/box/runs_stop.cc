@@ -302,7 +302,7 @@ void Runs::tell_next(const std::string& what) {
 // A run whose processes are not ended may wait for one that was, for ever; but not where that was
 // another run's, which has said so.
 void Runs::stop_after_oom_kill() {
-  if (oom_kills_told_ == context_.oom_kills()) return;
+  if (std::exchange(oom_kills_explained_, context_.oom_kills()) >= context_.oom_kills()) return;
   std::vector<Job*> foreground;
   std::vector<Job*> background;
   for (auto& [id, job] : jobs_) {

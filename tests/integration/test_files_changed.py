@@ -18,6 +18,10 @@ def test_files_of_a_folder_that_was_moved_are_at_their_new_place(client):
     client.run("import os\nos.makedirs('moved/from')\nopen('moved/from/a', 'w').write('x')")
     run = client.run("os.rename('moved', 'now')")
     assert {c["path"]: c["change"] for c in run["files_changed"]} == {"/workspace/moved/from/a": "deleted", "/workspace/now/from/a": "created"}
+    client.run("os.makedirs('other/from')\nopen('other/from/a', 'w').write('y')")
+    run = client.run("os.rename('now', 'away'); os.rename('other', 'now')")
+    assert {c["path"]: c["change"] for c in run["files_changed"]} == {
+        "/workspace/other/from/a": "deleted", "/workspace/now/from/a": "modified", "/workspace/away/from/a": "created"}
     client.run("os.rename('now/from', 'now/to'); os.remove('now/to/a')")
     assert client.run("1")["files_changed"] == []
 

@@ -67,17 +67,18 @@ bool has_kana(std::string_view text) {
 
 // Returns whether there are characters of UTF-8, and hardly any byte that is of none.
 bool is_nearly_utf8(std::string_view text) {
-  constexpr std::size_t kWrongOneIn = 3;
+  constexpr std::size_t kRightForOneWrong = 2;
   const std::string shown = to_utf8(text.substr(0, whole_characters(text, text.size())));
   std::size_t wrong = 0;
   for (std::size_t at = shown.find(kReplacement); at != std::string::npos;
        at = shown.find(kReplacement, at + 1)) {
     ++wrong;
   }
-  const auto characters = std::count_if(shown.begin(), shown.end(), [](char byte) {
+  const auto shown_ones = std::count_if(shown.begin(), shown.end(), [](char byte) {
     return (static_cast<unsigned char>(byte) & 0xc0U) == 0xc0U;  // the first byte of one
   });
-  return wrong * kWrongOneIn <= static_cast<std::size_t>(characters);
+  const std::size_t right = static_cast<std::size_t>(shown_ones) - wrong;
+  return right > 0 && wrong * kRightForOneWrong <= right;
 }
 
 // Counts letters beyond ASCII that stand in words of their own, as those of Cyrillic and Greek do.
@@ -89,13 +90,17 @@ struct Letters {
 
 std::optional<Letters> letters_of_words(std::string_view text) {
   constexpr std::size_t kWordLeast = 3;
+  constexpr std::size_t kWordsLeast = 2;
+  constexpr std::size_t kLettersLeast = 8;  // which no list of umlauts has
   Letters letters;
+  std::size_t words = 0;
   std::size_t alone = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const std::size_t begin = i;
     while (byte_at(text, i) >= 0xc0) ++i;
     const bool is_word = i - begin >= kWordLeast;
     if (!is_word) alone += i - begin;
+    if (is_word) ++words;
     for (std::size_t place = begin; is_word && place < i; ++place) {
       const std::uint8_t byte = byte_at(text, place);
       ++(byte < 0xe0 ? letters.first_half : letters.second_half);
@@ -103,7 +108,8 @@ std::optional<Letters> letters_of_words(std::string_view text) {
       if (follows_small && byte >= 0xdc && byte <= 0xdf) ++letters.accents;
     }
   }
-  if (letters.first_half + letters.second_half <= alone) return std::nullopt;
+  const std::size_t all = letters.first_half + letters.second_half;
+  if (words < kWordsLeast || all < kLettersLeast || all <= alone) return std::nullopt;
   return letters;
 }
 

@@ -54,7 +54,7 @@ constexpr std::int64_t kContentMostBytes = 16 << 20;
 // Entries that are shown below one directory, in a list that goes deeper than the directory that
 // was asked for.
 constexpr std::size_t kShownInADirectory = 200;
-constexpr std::int64_t kTypedBytes = 4096;  // that say what a file is
+constexpr std::int64_t kTypedBytes = kReadDefaultBytes;  // that say what a file is
 
 // As much of it as fits a result once it is printed as JSON.
 std::size_t fitting_bytes(const std::string& text) {
@@ -153,13 +153,18 @@ base::Result<Reply> content_reply(sandbox::files::ReadResult read, std::int64_t 
 // empty where it cannot be read.
 std::string beginning_of(const BoxFiles& files, const sandbox::files::ReadResult& read,
                          std::int64_t offset) {
-  if (offset == 0) return read.content;
+  const auto size = static_cast<std::int64_t>(read.content.size());
+  if (offset == 0 && size >= std::min(read.total_bytes, kTypedBytes)) {
+    return read.content.substr(0, static_cast<std::size_t>(kTypedBytes));
+  }
   auto beginning = files.read(read.path, 0, kTypedBytes);
   return beginning.ok() ? std::move(beginning).value().content : "";
 }
 
-std::optional<std::string> other_charset_of(const std::string& beginning) {
-  const std::string whole = beginning.substr(0, whole_characters(beginning, beginning.size()));
+std::optional<std::string> other_charset_of(const std::string& beginning, std::int64_t total) {
+  const bool is_all = static_cast<std::int64_t>(beginning.size()) >= total;
+  const std::string whole =
+      is_all ? beginning : beginning.substr(0, whole_characters(beginning, beginning.size()));
   if (to_utf8(whole) == whole) return std::nullopt;
   return charset_of(beginning);
 }
@@ -206,9 +211,10 @@ mcp::Tool read_file(const Services& services) {
           return picture_reply(services, session, files, path, mime_type, context);
         }
         const bool asked = encoding != "auto" || offset > 0 || arguments.has("limit");
+        const std::int64_t total = read.total_bytes;
         return content_reply(std::move(read), offset, encoding,
                              asked ? kContentCharactersMax : kUnaskedBytesMax, mime_type,
-                             other_charset_of(beginning));
+                             other_charset_of(beginning, total));
       });
 }
 

@@ -349,8 +349,9 @@ mcp::Tool get_run(const Services& services) {
             left, milliseconds(0), std::chrono::seconds(arguments.integer("wait_seconds", 0)));
         // Who only looks leaves a paused session as it is; who waits would do so in vain.
         options.wakes = options.timeout.count() > 0;
-        const RunState state = TRY(services.runs.wait(
-            context.principal().id, arguments.text("run_id"), options, context.cancelled()));
+        const RunState state =
+            TRY(services.runs.wait(context.principal().id, arguments.text("run_id"), options,
+                                   context.cancelled(), sessions::Reader::kLater));
         return reply_of_run(services.run_files, state, session_name_of(services, context, state),
                             out, err);
       });

@@ -72,6 +72,8 @@ class Snapshots:
         except BaseException as failure:  # a runner of another version wrote it, or there is no room for it
             self._note = f"variables could not be brought back, and stay stored: {snapshot_values.reason_of(failure)}"
             self._writes = False  # nothing takes their place
+            if isinstance(failure, OSError):
+                self.pipes.tell(b"K")
             return
         finally:
             self._close_files()

@@ -419,7 +419,7 @@ def test_large_values_that_there_is_no_room_for_stay_stored(start, tmp_path):
     python = start("python", keeper=keeper, program=["bash", "-c", 'ulimit -d 100000; exec "$@"', "bash", *PROGRAMS["python"]])
     reply = python.run("'word' in globals()")
     assert reply.text == "False" and "stay stored" in reply.done["note"], reply.done
-    assert keeper.has_nothing()
+    assert keeper.packet() == (b"K", b"") and keeper.has_nothing()
     python.close_channel()
     assert start("python", keeper=keeper).run("word, len(large)").text == "('x', 150000000)"
 

@@ -230,6 +230,19 @@ TEST_F(KeptStateTest, OneThatIsNoGoodIsSetAsideAtOnceAndTheNextIsNot) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(read(kept_->give().value().stored.snapshot), "abc");
 }
 
+TEST_F(KeptStateTest, OneThatThereWasNoRoomForWasNotTried) {
+  KeptState::Ends ends = kept_->give().value();
+  for (const char* packet : {"B", "Dabc", "E3"}) send(ends, packet);
+  settle(ends);
+  for (int i = 0; i < 8; ++i) {
+    ends = kept_->give().value();
+    EXPECT_TRUE(ends.stored.snapshot.valid()) << i;
+    send(ends, "K");
+    settle(ends);
+    EXPECT_FALSE(kept_->is_being_read());
+  }
+}
+
 TEST_F(KeptStateTest, PowerCutsWhileItIsReadCountLessThanItsReaders) {
   KeptState::Ends ends = kept_->give().value();
   for (const char* packet : {"B", "Dabc", "E3"}) send(ends, packet);
