@@ -88,7 +88,7 @@ def processes_in(box):
     found = []
     for pid in children_of(box):
         found += [pid, *children_of(pid)]
-    return {pid: start_of(pid) for pid in found}
+    return {pid: start for pid in found if (start := start_of(pid)) is not None}
 
 
 def status_of(state, session):
