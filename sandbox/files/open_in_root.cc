@@ -58,8 +58,14 @@ std::string refusal(Purpose purpose) {
   return "permission denied; the session's code may not read it either, unless it changes the mode";
 }
 
-// Homes on macOS, on Linux but for a session's own, and on Windows.
+// Homes on macOS, on Linux but for a session's own, and on Windows, and a home's folders that no
+// session has.
 bool is_of_a_machine(std::string_view path) {
+  for (const std::string_view folder : {"/Desktop/", "/Documents/", "/Downloads/"}) {
+    const std::size_t home = path.find(folder);
+    if (home == std::string_view::npos) continue;
+    if (path.substr(0, home) == kHome || path.substr(0, home).ends_with('~')) return true;
+  }
   return path.starts_with("/Users/") || path.find(":\\") != std::string_view::npos ||
          (path.starts_with("/home/") && !path.starts_with(kHome));
 }

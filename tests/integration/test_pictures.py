@@ -251,7 +251,8 @@ def test_altair_draws_long_tables_and_tells_of_urls(client):
     assert "its data comes from a URL" in outputs[0]["text"]
 
 
-@pytest.mark.parametrize("path", ["/Users/anna/Downloads/sales.csv", "/home/anna/sales.csv", "C:\\\\Users\\\\anna\\\\sales.csv"])
+@pytest.mark.parametrize("path", ["/Users/anna/Downloads/sales.csv", "/home/anna/sales.csv", "C:\\\\Users\\\\anna\\\\sales.csv",
+                                  "~/Downloads/sales.csv", "/home/user/Desktop/sales.csv"])
 def test_a_file_of_the_users_machine_is_told_how_to_come(client, path):
     run = client.run(f"open('{path}')")
     assert "this session sees no files of the user's machine" in run["stderr"] and "--mount NAME=PATH" in run["stderr"]
@@ -299,3 +300,5 @@ def test_what_seaborn_names_in_its_legend_alone(client, code, names):
     assert {element.get("group") or element["label"] for element in output["chart"]["elements"]} == names, output["chart"]
     plain = client.run("sns.barplot(d, x='day', y='v'); plt.show()")["outputs"][0]["chart"]
     assert plain["type"] == "bar" and [element["label"] for element in plain["elements"]] == ["Fri", "Sat"]
+    single = client.run("sns.barplot(d[:2], x='day', y='v'); plt.show()")["outputs"][0]["chart"]
+    assert single["type"] == "bar" and len(single["elements"]) == 2, "bars of one value have error bars at no place"

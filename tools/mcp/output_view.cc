@@ -32,6 +32,9 @@ std::size_t bytes_of(const json& value) {
 // Bytes of data that are shown beside a text: more of it repeats what the text says, and whoever
 // wants more than a look at it finds it in its file.
 constexpr std::size_t kDataBesideTextMax = 1'200;
+// Points of each series that are shown beside the picture of them: what a line does, and where, is
+// seen with these, and the file has the others.
+constexpr std::size_t kPointsBesidePictureMax = 100;
 // Characters that are shown of one value: whoever wants more of it asks the code for the part that
 // matters.
 constexpr std::size_t kProseCharactersMax = 4'000;
@@ -159,7 +162,7 @@ class Filling {
     std::size_t total = is_here ? bytes_of(value) : 0;
     if (has_file) total = output["files"][format.name].value("total_bytes", total);
     const bool was_whole = is_here && bytes_of(value) == total;
-    const bool fits = is_here && fit(value, format, total);
+    const bool fits = is_here && fit(value, format, total, output.contains("image_path"));
     if (fits) {
       left_ -= json_characters(value) + key_characters(format);
       shown[format.name] = value;
@@ -190,7 +193,8 @@ class Filling {
   }
 
   // Makes it small enough; false when that is not to be had. `total_bytes` is what all of it has.
-  [[nodiscard]] bool fit(json& value, const Format& format, std::size_t total_bytes) const {
+  [[nodiscard]] bool fit(json& value, const Format& format, std::size_t total_bytes,
+                         bool has_picture) const {
     const std::size_t taken = kTruncatedCharacters + key_characters(format) + 2;
     if (left_ < taken + kTextLeast) return false;
     const std::size_t most = left_ - taken;
@@ -199,13 +203,16 @@ class Filling {
                               std::min(most, kProseCharactersMax), "", total_bytes);
       return true;
     }
-    if (std::string_view(format.name) == "chart") return fit_chart(value, most);
+    if (std::string_view(format.name) == "chart") {
+      const std::size_t points = has_picture ? kPointsBesidePictureMax : sandbox::kSeriesPointsMax;
+      return fit_chart(value, points, most);
+    }
     return json_characters(value) <= std::min(most, sandbox::kFormatCharactersMax);
   }
 
-  static bool fit_chart(json& chart, std::size_t most) {
+  static bool fit_chart(json& chart, std::size_t points_max, std::size_t most) {
     if (most < kChartLeast) return false;
-    for (std::size_t points = sandbox::kSeriesPointsMax; points >= 8; points /= 2) {
+    for (std::size_t points = points_max; points >= 8; points /= 2) {
       sandbox::sample_chart(chart, points);
       if (json_characters(chart) <= most) return true;
     }

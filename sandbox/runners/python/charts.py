@@ -352,7 +352,7 @@ def _sideways(bars):
 
 
 def _error_bars_of_seaborn(axes, bars):
-    """The ids of lines: it draws each as two points, from above a mark to below it."""
+    """The ids of lines: it draws each as two points, from above a mark to below it, or at no place for a bar of one value."""
     if "seaborn" not in sys.modules:
         return set()
     lines = [(id(line), *line.get_data(orig=False)) for line in axes.lines[:ELEMENTS_MAX] if not label_of(line)]
@@ -364,8 +364,8 @@ def _error_bars_of_seaborn(axes, bars):
     points = [numpy.column_stack((xs, ys))[:ELEMENTS_MAX] for number, xs, ys in lines if number not in upright]
     marks = numpy.concatenate([numpy.array(ends, dtype=float).reshape(-1, 2), *points])[:ELEMENTS_MAX]
     return {number for number, (xs, ys) in upright.items()
-            if ((abs(marks[:, 0] - xs.mean()) <= abs(xs[1] - xs[0]) / 2 + 1e-9)
-                & (abs(marks[:, 1] - ys.mean()) <= abs(ys[1] - ys[0]) / 2 + 1e-9)).any()}
+            if not numpy.isfinite([xs, ys]).all() or ((abs(marks[:, 0] - xs.mean()) <= abs(xs[1] - xs[0]) / 2 + 1e-9)
+                                                      & (abs(marks[:, 1] - ys.mean()) <= abs(ys[1] - ys[0]) / 2 + 1e-9)).any()}
 
 
 def _bar(axes, bars, legend):

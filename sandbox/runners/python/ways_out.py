@@ -9,8 +9,8 @@ from hutch_runner.index_names import index_name_of
 
 _MISSING = re.compile(r"Missing optional dependency '(\w+)'|^(\w+) not found, please install it")
 _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
-# Homes on macOS, on Linux but for a session's own, and on Windows.
-_OF_A_MACHINE = re.compile(r"/Users/|/home/(?!user/)[^/]+/|[A-Za-z]:[\\/]|/mnt/c/")
+# Homes on macOS, on Linux but for a session's own, and on Windows, and a home's folders that no session has.
+_OF_A_MACHINE = re.compile(r"/Users/|/home/(?!user/)[^/]+/|[A-Za-z]:[\\/]|/mnt/c/|(~|/home/user)/(Desktop|Documents|Downloads)/")
 _told_how_to_get = False  # to this interpreter's user, who need not read that with each module
 
 

@@ -361,6 +361,7 @@ def test_without_its_inspector_it_ends(start):
 @pytest.mark.parametrize("code, is_told", [
     ("require('fs').readFileSync('/Users/anna/data.csv')", True), ("require('fs').readFileSync('C:\\\\Users\\\\anna\\\\data.csv')", True),
     ("await require('fs/promises').readFile('/home/anna/data.csv')", True), ("require('fs').createReadStream('/Users/anna/data.csv');", True),
+    ("require('fs').readFileSync('/home/user/Documents/data.csv')", True),
     ("require('fs').readFileSync('data.csv')", False), ("require('fs').readFileSync('/home/user/data.csv')", False),
     ("throw Object.assign(new Error('no'), { path: '/Users/anna' })", False),
 ])
