@@ -327,6 +327,21 @@ def test_what_is_granted_no_more_is_taken_away(state, folder):
         assert client.run("ls /mnt/project", "bash", session_id="own")["stdout"].split() == ["in.txt", "sub", "x"]
 
 
+@pytest.mark.parametrize("is_at_work", [False, True], ids=["idle", "at work"])
+def test_what_is_taken_away_costs_no_variable_of_a_session_that_runs_nothing(state, folder, tmp_path, is_at_work):
+    """So large a one is stored at the ends of boxes only, which are at once where code goes on that could use what is taken away."""
+    (tmp_path / "config.toml").write_text("[session]\nautosave_mb = 8\n")
+    options = ("--session", "s", "--config", str(tmp_path / "config.toml"))
+    with Client(state, *options, "--mount", str(folder)) as client:
+        client.run("known = 'x' * (20 << 20)")
+        if is_at_work:
+            client.run("while sleep 1; do cat /mnt/project/in.txt; done", "bash", background=True)
+    with Client(state, *options) as client:
+        found = client.run("import os; print(os.listdir('/mnt'), 'known' in globals() and len(known))")
+        assert found["stdout"] == f"['data'] {False if is_at_work else 20 << 20}\n", found
+        assert "bash" in client.run("cat /proc/[0-9]*/comm", "bash")["stdout"] and "sleep" not in client.run("cat /proc/[0-9]*/comm", "bash")["stdout"]
+
+
 def test_a_spare_session_has_the_folders(state, folder):
     with server(state, folder, env={"HUTCH_SPARE_SESSIONS": "1"}) as client:
         for name in ("a", "b"):
