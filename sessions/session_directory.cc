@@ -52,9 +52,9 @@ base::Status SessionDirectory::make_parts(const Session& session) const {
 // With what was set aside, since nobody could read it.
 std::vector<std::string> SessionDirectory::stored_files() const {
   const std::string state = part(kStatePart);
-  std::vector<std::string> files = {state + "/bash.0", state + "/bash.1"};
+  std::vector<std::string> files = {state + "/bash.0", state + "/bash.1", state + "/rests"};
   for (const char* language : {"/python", "/javascript"}) {
-    for (const char* kind : {"", ".new", ".0", ".1", ".bad", ".0.bad", ".1.bad"})
+    for (const char* kind : {"", ".new", ".0", ".1", ".bad", ".0.bad", ".1.bad", ".tries"})
       files.push_back(state + language + kind);
   }
   return files;

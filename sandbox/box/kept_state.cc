@@ -41,6 +41,10 @@ constexpr std::chrono::milliseconds kRestMin{100};
 constexpr std::chrono::seconds kSilenceMost{60};
 constexpr std::chrono::minutes kWishMost{10};
 constexpr std::int64_t kRoomLookBytes = 16 << 20;
+// A snapshot may have so much more than the one before, and a part of that, whatever else it may
+// have: nothing that was stored is lost because the session is to store less from now on.
+constexpr std::int64_t kGrowthBytes = 4 << 20;
+constexpr std::int64_t kGrowthPart = 8;
 constexpr std::int64_t kHeardBytes = 256 << 10;  // after which a wish waits anew
 constexpr int kFloors = 2;                       // of free space that snapshots leave
 constexpr std::chrono::milliseconds kWorkMost{60'000};
@@ -69,9 +73,9 @@ std::array<std::int64_t, 3> numbers_in(std::string_view text) {
 
 base::Result<std::unique_ptr<KeptState>> KeptState::open(EventLoop& loop, int directory_fd,
                                                          const std::string& name,
-                                                         std::int64_t bytes_max) {
+                                                         const Most& most) {
   auto directory = TRY(base::duplicate(directory_fd));
-  std::unique_ptr<KeptState> kept(new KeptState(loop, std::move(directory), name, bytes_max));
+  std::unique_ptr<KeptState> kept(new KeptState(loop, std::move(directory), name, most));
   kept->side_ = TRY(SideThread::create(loop));
   return kept;
 }
@@ -114,6 +118,7 @@ void KeptState::reader_has_ended() {
 base::Result<KeptState::Ends> KeptState::give() {
   reader_has_ended();
   end_conversation();
+  told_large_ = 0;
   base::Pipe takes = TRY(base::make_pipe());
   base::Pipe answers = TRY(base::make_pipe());
   (void)::fcntl(takes.read_end.get(), F_SETPIPE_SZ, kPipeBytes);
@@ -133,7 +138,7 @@ base::Result<KeptState::Ends> KeptState::give() {
     is_being_read_ = true;
     ends.stored = TRY(files_.open());
   }
-  say(answers_.get(), bytes_max_, static_cast<std::int64_t>(ends.stored.large.size()));
+  say(answers_.get(), most_.unasked_bytes, static_cast<std::int64_t>(ends.stored.large.size()));
   return ends;
 }
 
@@ -244,6 +249,9 @@ std::int64_t KeptState::await(std::int64_t bytes_max, std::function<void(bool wh
   wisher_ = std::move(then);
   wish_began_ = Clock::now();
   wait_on();
+  // Somebody has removed them since the last snapshot, which is over: this one has them again.
+  const bool lacks_large = told_large_ != 0 && files_.needed() == 0;
+  if (lacks_large && !began_ && !side_->busy()) tell(std::chrono::milliseconds(0));
   if (!pipe_.valid()) {
     answer(false);  // nobody is there to write
   } else if (!side_->busy()) {
@@ -301,7 +309,9 @@ void KeptState::begin_large(std::int64_t number) {
 }
 
 std::int64_t KeptState::bytes_most() const {
-  return std::max(bytes_max_, is_wished() ? wish_bytes_max_ : 0);
+  const std::int64_t grown = bytes_before_ + bytes_before_ / kGrowthPart + kGrowthBytes;
+  const std::int64_t before = bytes_before_ == 0 ? 0 : std::min(grown, most_.bytes_in_all);
+  return std::max({most_.unasked_bytes, before, is_wished() ? wish_bytes_max_ : 0});
 }
 
 void KeptState::add(std::string_view bytes, bool is_large) {
@@ -316,7 +326,9 @@ void KeptState::add(std::string_view bytes, bool is_large) {
 
 void KeptState::commit(std::int64_t bytes, bool is_all, std::int64_t large) {
   const std::int64_t came = files_.bytes();
-  if (bytes != came || came + files_.bytes_of_needed(large) > bytes_most()) return drop_snapshot();
+  const bool stays = large != 0 && large == files_.needed();
+  const std::int64_t in_all = came + (stays ? files_.bytes_needed() : 0);
+  if (bytes != came || in_all > std::max(most_.bytes_in_all, bytes_most())) return drop_snapshot();
   auto put = files_.finish(large);
   if (!put.ok()) return drop_snapshot();
   // Nothing is heard until it is there, or is not: whoever begins drops what is not finished.
@@ -324,11 +336,12 @@ void KeptState::commit(std::int64_t bytes, bool is_all, std::int64_t large) {
   loop_.cancel(rest_end_);
   if (is_wished()) loop_.cancel(wish_end_);  // the rest is the disk's
   ++commits_;
-  side_->run([this, put = std::move(put).value(),
-              is_all](const std::stop_token&) -> std::function<void()> {
+  side_->run([this, put = std::move(put).value(), is_all,
+              is_asked = is_wished()](const std::stop_token&) -> std::function<void()> {
     const bool is_there = put();
-    return [this, is_there, is_all] {
+    return [this, is_there, is_all, is_asked] {
       files_.finished(is_there);
+      if (is_there && is_asked) bytes_before_ = files_.bytes_there();
       if (is_there) files_.set_tries(0);
       if (is_there) no_room_ = NoRoom::kNo;
       end_snapshot(is_there && is_all);
@@ -357,10 +370,16 @@ void KeptState::rest() {
   // Who waits for a snapshot does not wait for a rest as well.
   const auto pause =
       wisher_ ? kRestMin : std::max(kRestMin, kRestsPerWork * std::min(worked, kWorkMost));
-  const auto next = Clock::now().time_since_epoch() + pause;
-  say(answers_.get(), std::chrono::ceil<std::chrono::milliseconds>(next).count(), files_.needed());
+  tell(pause);
   listen(false);
   listen_in(pause);
+}
+
+// The next snapshot may come in `next`, and may need the large values that are there.
+void KeptState::tell(std::chrono::milliseconds next) {
+  const auto at = Clock::now().time_since_epoch() + next;
+  told_large_ = files_.needed();
+  say(answers_.get(), std::chrono::ceil<std::chrono::milliseconds>(at).count(), told_large_);
 }
 
 // Some of what is heard then may have been read already.

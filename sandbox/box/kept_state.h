@@ -27,11 +27,16 @@ namespace sandbox::box {
 
 class KeptState {
  public:
+  // What is written anew may have `unasked_bytes`, unless it was asked for, or as much as there was
+  // before; with the large values that stay it has at most `bytes_in_all`.
+  struct Most {
+    std::int64_t unasked_bytes = 0;
+    std::int64_t bytes_in_all = 0;
+  };
   // `directory_fd` is borrowed: that of the session's state, in which the files have `name`, as one
-  // language is called. Nothing larger than `bytes_max` is kept.
+  // language is called.
   static base::Result<std::unique_ptr<KeptState>> open(EventLoop& loop, int directory_fd,
-                                                       const std::string& name,
-                                                       std::int64_t bytes_max);
+                                                       const std::string& name, const Most& most);
   ~KeptState();
   KeptState(const KeptState&) = delete;
   KeptState& operator=(const KeptState&) = delete;
@@ -53,6 +58,9 @@ class KeptState {
   base::Result<Ends> give();
   // The interpreter that they were for did not start.
   void was_not_given();
+  // The interpreter that reads the snapshot is ended for a reason of its session's: that counts as
+  // the end of a box does.
+  void is_not_waited_for() { is_being_read_ = false; }
   // Whether the one that was given the snapshot has not read it to its end yet.
   [[nodiscard]] bool is_being_read() const { return is_being_read_; }
   // The kernel, or the watch, has killed something for memory. Returns whether that was the writer
@@ -77,9 +85,11 @@ class KeptState {
   [[nodiscard]] bool take_no_room();
 
  private:
-  KeptState(EventLoop& loop, base::UniqueFd directory, const std::string& name,
-            std::int64_t bytes_max)
-      : loop_(loop), files_(std::move(directory), name), bytes_max_(bytes_max) {}
+  KeptState(EventLoop& loop, base::UniqueFd directory, const std::string& name, const Most& most)
+      : loop_(loop),
+        files_(std::move(directory), name),
+        most_(most),
+        bytes_before_(files_.bytes_there()) {}
 
   void reader_has_ended();
   void on_packets();
@@ -98,6 +108,7 @@ class KeptState {
   void answer(bool whole);
   [[nodiscard]] bool is_wished() const { return wisher_ && snapshot_wish_ == last_wish_; }
   [[nodiscard]] std::int64_t bytes_most() const;
+  void tell(std::chrono::milliseconds next);
   [[nodiscard]] bool find_room();
   // Tells who writes when it may come again, and hears nothing of it until then.
   void rest();
@@ -110,7 +121,8 @@ class KeptState {
 
   EventLoop& loop_;
   SnapshotFiles files_;
-  const std::int64_t bytes_max_;
+  const Most most_;
+  std::int64_t bytes_before_;  // of the snapshot that this found, or the last that was asked for
   std::unique_ptr<SideThread> side_;
   base::UniqueFd pipe_;     // packets come in
   base::UniqueFd answers_;  // and numbers go out
@@ -124,6 +136,7 @@ class KeptState {
   std::int64_t last_wish_ = 0;
   std::int64_t snapshot_wish_ = 0;  // for which the snapshot is that is on; 0: for none
   std::int64_t wish_bytes_max_ = 0;
+  std::int64_t told_large_ = 0;             // the large values that who writes believes to be there
   std::function<void(bool whole)> wisher_;  // null: nobody waits
   Clock::time_point wish_began_;
   EventLoop::TimerId wish_end_ = 0;

@@ -195,6 +195,7 @@ class Runs {
   void arm_deadline(Job& job, std::int64_t milliseconds);
   static std::int64_t left_ms(const Job& job);
   [[nodiscard]] bool is_waking(const Job& job) const;
+  void tell_who_is_read(const Job& job);
   void finish(const JobPointer& job);
   void remember(const Run& run);
   void retire(std::unique_ptr<Worker> worker);

@@ -61,9 +61,7 @@ void Runs::stop(Job& job, Cause cause) {
                     FileChanges::file_time_ns()};
   // One that has not begun has nothing to lose, and would tell of the interrupt as a crash.
   if (!job.worker->began()) {
-    if (is_waking(job))
-      kept_state_of(interpreter_of_run(job.run))
-          ->was_not_given();  // that it ends is not the snapshot's doing
+    tell_who_is_read(job);
     return job.worker->kill_group();
   }
   // A process of its own has nothing to save but what it saves on SIGINT; its children matter more.
@@ -136,6 +134,13 @@ void Runs::arm_deadline(Job& job, std::int64_t left_ms) {
     if (is_waking(*found->second)) return arm_deadline(*found->second, kWakingLook.count());
     stop(*found->second, Cause::kTimeout);
   });
+}
+
+// That it ends is not the snapshot's doing, unless reading that never ends.
+void Runs::tell_who_is_read(const Job& job) {
+  KeptState* const kept = job.own_worker ? nullptr : kept_state_of(interpreter_of_run(job.run));
+  if (kept == nullptr || !kept->is_being_read()) return;
+  is_waking(job) ? kept->was_not_given() : kept->is_not_waited_for();
 }
 
 // Its interpreter reads what was stored, which takes as long as its libraries take to load: that is

@@ -49,6 +49,15 @@ void SnapshotFiles::needs(std::int64_t number, std::int64_t place) {
   used_ = {.number = number, .slot = given_.at(static_cast<std::size_t>(place))};
 }
 
+std::int64_t SnapshotFiles::needed() const {
+  if (used_.slot == kNone) return 0;
+  return has(large_names_.at(static_cast<std::size_t>(used_.slot))) ? used_.number : 0;
+}
+
+std::int64_t SnapshotFiles::bytes_needed() const {
+  return used_.slot == kNone ? 0 : bytes_of(large_names_.at(static_cast<std::size_t>(used_.slot)));
+}
+
 base::Status SnapshotFiles::begin() {
   drop();
   main_.file = TRY(make(unfinished_name_));
@@ -91,7 +100,7 @@ base::Result<std::function<bool()>> SnapshotFiles::finish(std::int64_t large) {
   if (!has_begun()) return base::error(Error::Kind::kInvalid, "nothing has begun");
   next_ = {};
   if (large != 0 && large == begun_.number) next_ = begun_;
-  if (large != 0 && large == used_.number) next_ = used_;
+  if (large != 0 && large == needed()) next_ = used_;
   if (next_.number != large) {
     return base::error(Error::Kind::kInvalid, "the large values that it needs are not there");
   }
@@ -124,14 +133,6 @@ void SnapshotFiles::finished(bool is_there) {
   if (!is_there) return drop();
   begun_ = {};
   used_ = next_;
-}
-
-std::int64_t SnapshotFiles::bytes_of_needed(std::int64_t large) const {
-  if (large == 0 || large != used_.number) return 0;
-  struct stat found {};
-  const std::string& name = large_names_.at(static_cast<std::size_t>(used_.slot));
-  const bool is_there = ::fstatat(directory_.get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
-  return is_there ? found.st_size : 0;
 }
 
 void SnapshotFiles::remove() {
@@ -187,6 +188,12 @@ base::Result<base::UniqueFd> SnapshotFiles::open_one(const std::string& name) co
 bool SnapshotFiles::has(const std::string& name) const {
   struct stat found {};
   return ::fstatat(directory_.get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+std::int64_t SnapshotFiles::bytes_of(const std::string& name) const {
+  struct stat found {};
+  const bool is_there = ::fstatat(directory_.get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
+  return is_there ? found.st_size : 0;
 }
 
 void SnapshotFiles::unlink(const std::string& name) const {

@@ -40,8 +40,12 @@ class SnapshotFiles {
   // The snapshot needs the file of large values that `large` of the last Opened has at `place`, and
   // that whoever wrote it calls `number`; number 0: it needs none.
   void needs(std::int64_t number, std::int64_t place);
-  // The number of the file that is needed; 0: none is.
-  [[nodiscard]] std::int64_t needed() const { return used_.number; }
+  // The number of the file that is needed; 0: none is, or somebody has removed it.
+  [[nodiscard]] std::int64_t needed() const;
+  // Returns how many bytes the snapshot has that is there, without large values.
+  [[nodiscard]] std::int64_t bytes_there() const { return bytes_of(main_name_); }
+  // Returns how many bytes the file of large values has that is needed.
+  [[nodiscard]] std::int64_t bytes_needed() const;
 
   // One that is being written.
   base::Status begin();
@@ -58,8 +62,6 @@ class SnapshotFiles {
   // of the one before, and says whether it has: for any thread, and for finished() then.
   base::Result<std::function<bool()>> finish(std::int64_t large);
   void finished(bool is_there);
-  // Returns how many bytes the file that is needed has, where that is `large`; else 0.
-  [[nodiscard]] std::int64_t bytes_of_needed(std::int64_t large) const;
   [[nodiscard]] int directory_fd() const { return directory_.get(); }
 
   // Removes the snapshot; with forget() whatever was set aside goes, too.
@@ -89,6 +91,7 @@ class SnapshotFiles {
   [[nodiscard]] base::Result<base::UniqueFd> make(const std::string& name) const;
   [[nodiscard]] base::Result<base::UniqueFd> open_one(const std::string& name) const;
   [[nodiscard]] bool has(const std::string& name) const;
+  [[nodiscard]] std::int64_t bytes_of(const std::string& name) const;
   void unlink(const std::string& name) const;
 
   const base::UniqueFd directory_;

@@ -18,8 +18,10 @@ base::Result<std::unique_ptr<StoredState>> StoredState::open(EventLoop& loop, in
   const int directory_fd = stored->directory_.get();
   stored->has_rested_ = set_rests(directory_fd, false);
   const std::int64_t most_mb = std::min(spec.autosave_mb, spec.limits.memory_mb);
+  const KeptState::Most most{.unasked_bytes = most_mb << 20,
+                             .bytes_in_all = (spec.limits.memory_mb + most_mb) << 20};
   for (const Language language : {Language::kPython, Language::kJavaScript}) {
-    auto kept = TRY(KeptState::open(loop, directory_fd, name_of(language), most_mb << 20));
+    auto kept = TRY(KeptState::open(loop, directory_fd, name_of(language), most));
     stored->interpreters_.emplace(language, std::move(kept));
   }
   stored->shell_ = TRY(KeptShell::open(directory_fd, root_fd, spec.host_uid));

@@ -15,6 +15,7 @@ import { Atomics, Error, Math, Number, Object, String, clearTimeout, setTimeout 
 const FILE_FD = 7;
 const IDLE_MS = 250; // after a run, before anything is written
 const UNASKED_BYTES_MAX = 16 << 20;
+const GROWTH_BYTES = 4 << 20; // and an eighth: a snapshot may have so much more than the one before in any case (kept_state.cc)
 const UNASKED_MS = 1000; // in which no run can begin, if none has come
 const ASKED_MS = 30_000;
 const SHARE_OF_TIME = 0.1; // that snapshots may take
@@ -42,6 +43,7 @@ export class Snapshots {
     this.answerUntil = 0; // until then the host has not said when it takes the next
     this.unended = undefined; // the number of a wish that has no answer yet
     this.trial = undefined; // of what was written for that
+    this.bytesBefore = 0; // of the snapshot that this has found, or the last that was asked for, and what it may grow by
   }
 
   // Waking
@@ -55,6 +57,7 @@ export class Snapshots {
     if (!isFile(FILE_FD)) return;
     const { readSnapshot } = await import('./snapshot_file.mjs');
     let stored;
+    this.bytesBefore = grown(fstatSync(FILE_FD).size);
     try {
       stored = readSnapshot(FILE_FD);
     } catch (failure) {
@@ -179,7 +182,9 @@ export class Snapshots {
       return this.plan(ANSWER_MS);
     }
     if (!this.writer) return this.load(() => this.plan(0)); // what has loaded it goes on until then
-    return this.writeAll({ bytesMax: Math.min(this.bytesMax, UNASKED_BYTES_MAX), number: 0, ms: UNASKED_MS });
+    // Nothing that was stored is lost because it is more than what is stored of itself.
+    const bytesMax = Math.max(Math.min(this.bytesMax, UNASKED_BYTES_MAX), this.bytesBefore);
+    return this.writeAll({ bytesMax, number: 0, ms: UNASKED_MS });
   }
 
   // All, as hutch-box is about to end this process, or to let it rest. Every wish has its answer.
@@ -193,7 +198,7 @@ export class Snapshots {
       this.trial?.stop();
       this.trial = undefined;
       if (!this.writes || this.isBusy()) return this.sayOver(number);
-      return this.writeAll({ bytesMax: countOf(message.bytes_max), number, ms: ASKED_MS });
+      return this.writeAll({ bytesMax: Math.max(countOf(message.bytes_max), this.bytesBefore), number, ms: ASKED_MS });
     });
   }
 
@@ -233,6 +238,7 @@ export class Snapshots {
   end({ bytes, missing }, unsure) {
     try {
       this.pipes.send('E', `${bytes} ${missing + unsure}`, () => !this.isBusy());
+      if (this.unended !== 0) this.bytesBefore = grown(bytes);
       this.isEnded();
     } catch (failure) {
       if (failure instanceof Gone) throw failure;
@@ -264,6 +270,10 @@ export class Snapshots {
   noteFailure(failure) {
     this.note ||= `variables could not be stored: ${reasonOf(failure)}`;
   }
+}
+
+function grown(bytes) {
+  return Math.floor(bytes * 9 / 8) + GROWTH_BYTES;
 }
 
 function reasonOf(failure) {

@@ -40,12 +40,31 @@ def from_words(words):
     return LargeFile(int(number), {digest: int(size) for digest, _, size in parts}, int(file_bytes), int(beside))
 
 
+class KeptGroups:
+    """Which groups lie in the file that is there: they take no room, whatever else a snapshot may have."""
+
+    def __init__(self, there):
+        self.there = there
+        self._sizes = set(there.sizes.values())
+        self._digests = {}  # by id() of a group, which lives as long as this
+
+    def has(self, group):
+        return group.size() in self._sizes and self.digest(group) in self.there.sizes
+
+    def digest(self, group):
+        if id(group) not in self._digests:
+            self._digests[id(group)] = _digest(group)
+        return self._digests[id(group)]
+
+
 class LargeValues:
     """Which of the groups that are to be stored lie in the file that is there, or are written into a new one."""
 
-    def __init__(self, groups, there, bytes_max):
-        large = sorted((group for group in groups if group.size() >= LARGE_BYTES), key=lambda group: -group.size())[:GROUPS_MAX]
-        self._by_digest = {_digest(group): group for group in large}
+    def __init__(self, groups, kept, bytes_max):
+        there = kept.there
+        large = [group for group in groups if group.size() >= LARGE_BYTES]
+        large = sorted(large, key=lambda group: (not kept.has(group), -group.size()))[:GROUPS_MAX]
+        self._by_digest = {kept.digest(group): group for group in large}
         self._sizes = {digest: group.size() for digest, group in self._by_digest.items()}
         beside = there.beside + sum(size for digest, size in self._sizes.items() if digest not in there.sizes)
         is_enough = self._is_enough(there, beside, groups, bytes_max)
@@ -56,12 +75,12 @@ class LargeValues:
             self.file = LargeFile(there.number, there.sizes, there.bytes, beside) if is_enough else LargeFile()
 
     def _is_enough(self, there, beside, groups, bytes_max):
-        """Whether half of that file is needed, and less than it has was written beside it: else it pays to write it anew."""
+        """Whether half of that file is needed, and less than it has was written beside it: else it pays to write it anew, where that may be."""
         found = sum(size for digest, size in self._sizes.items() if digest in there.sizes)
-        others = sum(group.room() for group in groups) - found
-        fits = there.bytes + others + OF_THE_INDEX_BYTES <= bytes_max
+        room = sum(group.room() for group in groups) + OF_THE_INDEX_BYTES
+        fits = there.bytes + room - found <= bytes_max
         in_file = sum(there.sizes.values())
-        return found > 0 and found >= in_file / 2 and beside < in_file and fits
+        return found > 0 and (found >= in_file / 2 and beside < in_file and fits or room > bytes_max)
 
     def write(self, pipes):
         """The bytes that it has."""

@@ -157,7 +157,8 @@ class SnapshotWriter:
         values = snapshot_values.Values(of.namespace, files, of.is_library, _within_time)
         groups, not_kept = values.groups(), values.not_kept
         groups += [group for group in of.unread if not any(name in of.namespace for name in group.names)]
-        groups = self._fitting(groups, not_kept, wish.bytes_max)
+        kept = snapshot_large.KeptGroups(of.large())
+        groups = self._fitting(groups, not_kept, wish, kept)
         lost += [f"that {' and '.join(names[:3])} had something in common" for names in values.cut]
         said = surroundings.taken()
         pieces, lost_pieces = surroundings.pieces(values.pickled_setting)
@@ -166,7 +167,7 @@ class SnapshotWriter:
         if is_nothing:  # modules are no state that is worth a file; but nobody is to find them gone after a pause
             pipes.say(b"X", b"%d" % wish.number) if groups and wish.number else pipes.say(b"N")
             return
-        large = snapshot_large.LargeValues(groups, of.large(), wish.bytes_max)
+        large = snapshot_large.LargeValues(groups, kept, wish.bytes_max)
         bytes_of_large = large.write(pipes) if large.is_new else 0
         entries = [large.entry_of(group) or group.put(writer) for group in sorted(groups, key=lambda group: group.rank)]
         index = {"python": sys.version.split()[0], "groups": entries, "not_kept": not_kept, "lost": lost, "run_id": of.run_id,
@@ -186,12 +187,14 @@ class SnapshotWriter:
         of_pieces = [failure_of(_within_time, lambda: unpickled(piece, namespace)) for piece in pieces]
         return sum(failure is not None for failure in of_groups + of_pieces)
 
-    def _fitting(self, groups, not_kept, bytes_max):
-        """The small ones first, as many as there is room for; the others are named."""
+    def _fitting(self, groups, not_kept, wish, kept):
+        """Those that lie there already, and of the others the small ones first, as many as there is room for. The rest is named."""
         from hutch_runner.snapshot_values import type_name
 
-        room, fitting = bytes_max - snapshot_large.OF_THE_INDEX_BYTES, []
-        for group in sorted(groups, key=lambda group: group.size()):
+        fitting = [group for group in groups if kept.has(group)]
+        bytes_kept, bytes_max = sum(group.room() for group in fitting), wish.bytes_max
+        room = bytes_max - snapshot_large.OF_THE_INDEX_BYTES - (bytes_kept if wish.number and bytes_kept < bytes_max else 0)
+        for group in sorted((group for group in groups if not kept.has(group)), key=lambda group: group.size()):
             room -= group.room()
             if room >= 0:
                 fitting.append(group)

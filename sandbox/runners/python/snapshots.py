@@ -19,6 +19,7 @@ SHARE_OF_TIME = 0.1  # that a fork may take
 ANSWER_SECONDS = 0.25  # between two looks for an answer, or at a writer
 ANSWER_SECONDS_MAX = 60  # until a snapshot of which nothing is heard is taken for lost
 NOTE_CHARACTERS_MAX = 300
+GROWTH_BYTES = 4 << 20  # and an eighth: a snapshot may have so much more than the one before in any case (kept_state.cc)
 
 
 class Wish:
@@ -40,6 +41,8 @@ class Snapshots:
         self.pipes = snapshot_pipes.open_pipes()
         self._bytes_max, files_of_large = self.pipes and self.pipes.answer() or (0, 0)
         has_file = self.pipes and snapshot_pipes.is_of_kind(stat.S_ISREG, FILE_FD)
+        # Nothing that was stored is lost because a session is to store less from now on.
+        self._bytes_before = os.fstat(FILE_FD).st_size * 9 // 8 + GROWTH_BYTES if has_file else 0
         self._files = range(FILE_FD, FILE_FD + 1 + files_of_large) if has_file else ()
         self.unstorable = unstorable.Unstorable(namespace, cells, is_library, self._files)  # which knows pipes as not the user's
         self._large = snapshot_large.LargeFile()  # that hutch-box keeps
@@ -139,21 +142,21 @@ class Snapshots:
             return None
         now = _now()
         waits = [max(0.0, max(self._due, self._earliest) - now)] if self._changed else []
-        if self._written is not None:
+        if self._written is not None or now < self._answer_until:
             waits.append(ANSWER_SECONDS)
         return min(waits, default=None)
 
     def write(self):
         """What has changed, where nobody has asked for it."""
         self._look_at_writer()
-        if not self._changed or not self._may_write():
+        if not self._may_write() or not self._changed:
             return
         self._changed = False
-        self._leave_to_writer(Wish(self._bytes_max))
+        self._leave_to_writer(Wish(max(self._bytes_max, self._bytes_before)))
 
     def store(self, message):
         """All, as hutch-box is about to end this process, or to let it rest."""
-        wish = Wish(_count(message.get("bytes_max")), _count(message.get("wish")))
+        wish = Wish(max(_count(message.get("bytes_max")), self._bytes_before), _count(message.get("wish")))
         if self._writes and self._hear_host() and self._leave_to_writer(wish):
             self._changed = False
         elif self.pipes is not None:
@@ -180,7 +183,9 @@ class Snapshots:
             self._answer_until = 0.0
             self._earliest = next_ms / 1000  # by the clock that both have
             known = (self._writer.large(), self._large)  # the second, where the writer has not come so far
-            self._large = next((one for one in known if one.number == number), snapshot_large.LargeFile())
+            before, self._large = self._large, next((one for one in known if one.number == number), snapshot_large.LargeFile())
+            if number == 0 and before.number and known[0].number:
+                self._changed = True  # somebody has removed what the last snapshot needs: it is no good
         return True
 
     def large(self):

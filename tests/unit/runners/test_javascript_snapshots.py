@@ -289,6 +289,21 @@ def test_what_is_too_large_is_named_and_the_rest_is_kept(start, tmp_path):
     assert ran.text == "[ 1 ]" and "large (Buffer: 9 MB, of 4 MB that are stored in all)" in note and "holds (Object: 9 MB" in note, note
 
 
+def test_what_was_stored_on_request_is_not_lost_by_what_is_stored_unasked(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot", bytes_max=4 << 20)
+    first = start("javascript", keeper=keeper)
+    first.run("let large = Buffer.alloc(9 << 20, 1)")
+    keeper.take()
+    first.send({"type": "store", "bytes_max": 64 << 20, "wish": 1})
+    keeper.take()
+    for code in ("let before = 1", "let after = 2"):
+        first.run(code)
+        assert len(keeper.take()) > 9 << 20 and keeper.last_end.split()[1] == b"0", code
+        first.close_channel()
+        first = start("javascript", keeper=keeper)
+    assert first.run("[large.length, before, after]").text == "[ 9437184, 1, 2 ]"
+
+
 def test_names_that_fit_only_one_by_one_are_kept_from_the_smallest_on(start, tmp_path):
     keeper = Keeper(tmp_path / "snapshot", bytes_max=4 << 20)
     first = start("javascript", keeper=keeper)

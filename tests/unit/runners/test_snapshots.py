@@ -401,6 +401,53 @@ def test_large_values_that_did_not_change_come_back_with_those_that_did(start, t
     assert python.run("float(large.sum()), float(other[3]), word").text == "(499999500000.0, 7.0, 'y')"
 
 
+def test_what_is_stored_and_has_not_changed_stays_however_little_is_stored_unasked(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    kept_at_once(python, keeper, FRAMES + "; third = large[:800_000] * 3")
+    python.close_channel()
+    keeper.bytes_max = 7 << 20
+    python = start("python", keeper=keeper, extras=True)
+    for code in ("word = 'x'", "other[3] = 7.0", "word += 'y'"):
+        size, large = kept_at_once(python, keeper, code)
+        assert size < 5 << 20 and large == 0 and keeper.last_end.split()[1] == b"0", (code, keeper.last_end)
+    kept_at_once(python, keeper, "large[0] = 5.0")
+    assert keeper.last_end.split()[1] == b"1", "what has changed has no room"
+    python.close_channel()
+    python = start("python", keeper=keeper, extras=True)
+    reply = python.run("float(third.sum()), float(other[3]), both[0] is other, word, 'large' in globals()")
+    assert reply.text == "(959998800000.0, 7.0, True, 'xy', False)", reply
+    assert "large (numpy.ndarray: 7 MB, of 7 that are stored in all)" in reply.done["note"], reply.done
+
+
+def test_large_values_that_somebody_removed_are_written_again_at_once(start, tmp_path):
+    """As who forgets what is stored of a session that runs."""
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    kept_at_once(python, keeper, FRAMES)
+    for path in (keeper.path, keeper.large_path):
+        path.unlink()
+    python.run("word = 'x'")
+    while keeper.packet()[0] != b"E":
+        pass
+    keeper.large = 0  # that snapshot is dropped
+    keeper.answer()
+    assert len(keeper.take()) < 1 << 20 and keeper.large_path.stat().st_size > 12_000_000
+    python.close_channel()
+    assert start("python", keeper=keeper, extras=True).run("float(large.sum()), word").text == "(499999500000.0, 'x')"
+
+
+def test_what_was_stored_may_be_stored_again_by_who_may_store_less(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper)
+    kept_at_once(python, keeper, "many = [str(i) * 50 for i in range(100_000)]; several = [{i: many[i]} for i in range(1000)]\nfor i in range(150): globals()[f'n{i}'] = bytearray(1 << 16)")
+    python.close_channel()
+    keeper.bytes_max = 1 << 20
+    python = start("python", keeper=keeper)
+    size, _ = kept_at_once(python, keeper, "word = 'x'")
+    assert size > 9 << 20 and keeper.last_end.split()[1] == b"0", keeper.last_end
+
+
 def test_a_snapshot_without_its_large_values_has_the_others_and_names_what_is_gone(start, tmp_path):
     keeper = Keeper(tmp_path / "snapshot")
     python = start("python", keeper=keeper, extras=True)

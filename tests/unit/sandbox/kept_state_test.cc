@@ -36,10 +36,10 @@ class KeptStateTest : public ::testing::Test {
     open();
   }
 
-  void open(std::int64_t bytes_max = 1000) {
+  void open(std::int64_t bytes_max = 1000, std::int64_t bytes_in_all = 1500) {
     kept_.reset();
     state_ = sandbox::box::open_state_directory(session_.get()).value();
-    kept_ = KeptState::open(*loop_, state_.get(), "python", bytes_max).value();
+    kept_ = KeptState::open(*loop_, state_.get(), "python", {bytes_max, bytes_in_all}).value();
   }
   // A packet as the pipe has it: the first character of `packet` is its letter.
   static std::string framed(const std::string& packet) {
@@ -322,26 +322,86 @@ TEST_F(KeptStateTest, LargeValuesStayForAsLongAsTheSnapshotNeedsThem) {
   EXPECT_EQ(write({"B", "L77", "Aab", "Dx", "E3 0 77", "N"}), "  ");
 }
 
-TEST_F(KeptStateTest, LargeValuesCountToWhatASnapshotMayHave) {
+TEST_F(KeptStateTest, LargeValuesThatStayCountOnlyToAllThatASnapshotMayHave) {
   KeptState::Ends ends = kept_->give().value();
   const std::string large = "A" + std::string(600, 'x');
   const std::string small = "D" + std::string(500, 'y');
+  const std::string more = "D" + std::string(950, 'y');
   for (const std::string& packet :
        {std::string("B"), std::string("L7"), large, std::string("E600 0 7")}) {
     send(ends, packet);
   }
   settle(ends);
   EXPECT_EQ(read("python.0").size(), 600U);
+  for (const std::string& packet : {std::string("B"), more, std::string("E950 0 7")}) {
+    send(ends, packet);
+  }
+  settle(ends);
+  EXPECT_EQ(read("python"), "") << "they would be 1,550 together";
   for (const std::string& packet : {std::string("B"), small, std::string("E500 0 7")}) {
     send(ends, packet);
   }
   settle(ends);
-  EXPECT_EQ(read("python"), "") << "they would be 1,100 together";
-  for (const std::string& packet : {std::string("B"), small, std::string("E500 0 0")}) {
+  EXPECT_EQ(read("python").size(), 500U) << "1,100 together, of which 600 are there already";
+  EXPECT_EQ(read("python.0").size(), 600U);
+}
+
+// Who forgets the state of a session that runs removes its files.
+TEST_F(KeptStateTest, LargeValuesThatSomebodyRemovedAreWrittenAnew) {
+  KeptState::Ends ends = kept_->give().value();
+  for (const char* packet : {"B", "L7", "Aold", "Dx", "E4 0 7"}) send(ends, packet);
+  settle(ends);
+  const auto heard = [&ends] {
+    char said[256] = {};
+    (void)!::read(ends.answers.get(), said, sizeof said - 1);
+    return std::string(said);
+  };
+  EXPECT_NE(heard().find("/7 "), std::string::npos);
+  std::filesystem::remove(directory_.path() + "/state/python");
+  std::filesystem::remove(directory_.path() + "/state/python.0");
+  (void)kept_->await(1000, [](bool) {});
+  EXPECT_EQ(heard().find('/'), std::string::npos) << "before the wish, which is to have them";
+  for (const char* packet : {"B", "Dy", "E1 0 7"}) send(ends, packet);
+  settle(ends);
+  EXPECT_EQ(read("python"), "");
+  EXPECT_EQ(heard().find('/'), std::string::npos);
+}
+
+// The session may store less than before, as where its principal has used up its part of the disk.
+TEST_F(KeptStateTest, WhatWasStoredMayBeStoredAgain) {
+  KeptState::Ends ends = kept_->give().value();
+  const std::string large = "D" + std::string(900, 'x');
+  for (const std::string& packet : {std::string("B"), large, std::string("E900 0")}) {
     send(ends, packet);
   }
   settle(ends);
-  EXPECT_EQ(read("python").size(), 500U);
+  open(10, 1000);
+  ends = kept_->give().value();
+  send(ends, "W");
+  const std::string other = "D" + std::string(950, 'y');
+  const std::string more = "D" + std::string(1001, 'z');
+  for (const std::string& packet : {std::string("B"), other, std::string("E950 0"),
+                                    std::string("B"), more, std::string("E1001 0")}) {
+    send(ends, packet);
+  }
+  settle(ends);
+  EXPECT_EQ(read("python"), std::string(950, 'y'));
+}
+
+// Twice that counts as much as one whose reader ends by itself.
+TEST_F(KeptStateTest, AReaderThatIsEndedForItsSessionsSakeCountsAsABoxDoes) {
+  KeptState::Ends ends = kept_->give().value();
+  for (const char* packet : {"B", "Dabc", "E3"}) send(ends, packet);
+  settle(ends);
+  for (int i = 0; i < 5; ++i) {
+    ends = kept_->give().value();
+    EXPECT_TRUE(ends.stored.snapshot.valid()) << i;
+    kept_->is_not_waited_for();
+  }
+  EXPECT_TRUE(kept_->give().value().stored.snapshot.valid());
+  kept_->is_not_waited_for();
+  EXPECT_FALSE(kept_->give().value().stored.snapshot.valid());
+  EXPECT_TRUE(kept_->take_set_aside());
 }
 
 TEST_F(KeptStateTest, AReaderSaysWhichLargeValuesItsSnapshotNeeds) {
