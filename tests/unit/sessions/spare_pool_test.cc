@@ -120,8 +120,8 @@ TEST_F(SparePoolTest, ARefusedRequestLeavesTheSpareSessionToTheNext) {
 
 TEST_F(SparePoolTest, OneThatDoesNotAnswerIsGivenToNobodyAndEnds) {
   const Session spare = filled();
-  answer_boxes([&](const std::string& id, const std::string& call) {
-    return id == spare.id && call == "status"
+  answer_boxes([silent = spare.id](const std::string& id, const std::string& call) {
+    return id == silent && call == "status"
                ? base::Status(base::error(Kind::kUnavailable, "it is silent"))
                : base::done();
   });
