@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -151,15 +152,16 @@ TEST_F(SparePoolTest, AtTheEndGoesWhatNobodyHasAskedFor) {
 }
 
 TEST_F(SparePoolTest, NothingIsLeftOfOneThatDoesNotStart) {
-  std::atomic<int> tried = 0;
-  answer_boxes([&](const std::string&, const std::string& call) {
+  const auto tried = std::make_shared<std::atomic<int>>(0);  // who fills the pool may outlive it
+  answer_boxes([tried](const std::string&, const std::string& call) {
     if (call != "start") return base::done();
-    ++tried;
+    ++*tried;
     return base::Status(base::error(Kind::kInternal, "mount /proc: no"));
   });
   ASSERT_TRUE(spares().start().ok());
   EXPECT_TRUE(wait_until(kLong, [&] {
-    return tried == 1 && spare_rows().empty() && store_->session_lists.unburied().value().empty() &&
+    return *tried == 1 && spare_rows().empty() &&
+           store_->session_lists.unburied().value().empty() &&
            std::filesystem::is_empty(directory_ + "/sessions");
   }));
   EXPECT_FALSE(spares().adopt(wish(), 1000).value());
