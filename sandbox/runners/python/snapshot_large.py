@@ -94,7 +94,7 @@ class LargeValues:
     def entry_of(self, group):
         """In the index of the snapshot, for one that is in this file; else None."""
         digest = next((digest for digest, one in self._by_digest.items() if one is group), None)
-        return {"names": group.names, "large": digest, "rank": group.rank} if digest in self.file.sizes else None
+        return {"names": group.names, "large": digest, "rank": group.rank, "python": group.python} if digest in self.file.sizes else None
 
 
 class LargeReader:

@@ -19,6 +19,8 @@ import typing
 from hutch_runner.snapshot_file import PAGE
 
 REASON_CHARACTERS_MAX = 120
+THIS_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+_VIEWS_TOLD_MAX = 3
 _IN_THE_INDEX_BYTES = 250  # of a group, beside the names
 _NOT_OF_THE_CODE = {"__builtins__", "__name__", "__doc__", "__package__", "__loader__", "__spec__", "__warningregistry__",
                     "In", "Out", "get_ipython", "exit", "quit"}
@@ -51,6 +53,7 @@ class Group:
         self.pickled = pickled
         self.buffers = buffers  # of pickle.PickleBuffer
         self.rank = rank  # 0: only modules, which a line of code brings back; 1: functions and classes; 2: others
+        self.python = THIS_PYTHON  # that has pickled it
 
     def size(self):
         return len(self.pickled) + sum(buffer.raw().nbytes for buffer in self.buffers)
@@ -62,7 +65,8 @@ class Group:
     def put(self, writer):
         """Its entry in the index."""
         buffers = [writer.add(buffer.raw(), aligned=True) for buffer in self.buffers]
-        return {"names": self.names, "pickle": writer.add(self.pickled), "digest": _digest(self.pickled), "buffers": buffers, "rank": self.rank}
+        return {"names": self.names, "pickle": writer.add(self.pickled), "digest": _digest(self.pickled), "buffers": buffers,
+                "rank": self.rank, "python": self.python}
 
 
 def stored_group(entry, reader, large):
@@ -70,6 +74,7 @@ def stored_group(entry, reader, large):
     pickled, buffers = reader.at(lies["pickle"]), [pickle.PickleBuffer(reader.at(buffer)) for buffer in lies["buffers"]]
     group = Group(entry["names"], pickled, buffers, entry["rank"])
     group.digest = lies["digest"]
+    group.python = entry.get("python", THIS_PYTHON)
     return group
 
 
@@ -77,7 +82,7 @@ def restore(group, namespace):
     """Puts the values of a stored group into the namespace."""
     if _digest(group.pickled) != group.digest:
         raise NotKept("what was stored of it is damaged")
-    namespace.update(_Unpickler(io.BytesIO(group.pickled), namespace, group.buffers).load())
+    namespace.update(_Unpickler(io.BytesIO(group.pickled), namespace, group.buffers, group.python).load())
 
 
 def unpickled(content, namespace):
@@ -300,18 +305,36 @@ def open_files(namespace):
             if value.writable() or not path.startswith("/") or not os.path.isfile(path):
                 continue
             options = {"encoding": value.encoding, "errors": value.errors} if isinstance(value, io.TextIOBase) else {"mode": "rb"}
-            found[id(value)] = (path, options, value.tell())
+            status = os.stat(path)
+            found[id(value)] = (path, options, value.tell(), (status.st_size, status.st_mtime_ns))
         except (OSError, ValueError, AttributeError):
             continue  # it is read line by line, or is a pipe
     return found
 
 
-def _reopened(path, options, position):
-    if os.path.getsize(path) < min(position, 1 << 62):  # a text's position may have more than the place in it
-        raise NotKept(f"{path} is shorter than it was")
+def _reopened(path, options, position, was):
+    status = os.stat(path)
+    if (status.st_size, status.st_mtime_ns) != tuple(was):
+        raise NotKept(f"{path} has changed since it was stored: open it again")
     file = open(path, **options)
     file.seek(position)
     return file
+
+
+def views_in(namespace):
+    """Lists of names whose arrays have the same numbers, of which each gets its own: some of them."""
+    array = getattr(sys.modules.get("numpy"), "ndarray", ())
+    names_of, arrays_of = {}, {}
+    for name, value in list(namespace.items()):
+        if not isinstance(value, array) or not isinstance(name, str) or _OF_NOTEBOOKS.fullmatch(name):
+            continue
+        owner = value
+        while isinstance(owner.base, array):
+            owner = owner.base
+        owner = owner if owner.base is None else owner.base
+        names_of.setdefault(id(owner), []).append(name)
+        arrays_of.setdefault(id(owner), set()).add(id(value))
+    return [names[:_VIEWS_TOLD_MAX] for key, names in names_of.items() if len(arrays_of[key]) > 1][:_VIEWS_TOLD_MAX]
 
 
 def _closed_file(is_text):
@@ -336,9 +359,22 @@ def _new_type(name, supertype):
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, file, namespace, buffers):
+    def __init__(self, file, namespace, buffers, python=THIS_PYTHON):
         super().__init__(file, buffers=buffers)
         self._namespace = namespace
+        self._python = python
+
+    def find_class(self, module, name):
+        """Each Python has other code, which takes the same arguments: what it would do is not known."""
+        found = super().find_class(module, name)
+        if self._python == THIS_PYTHON or name != "_builtin_type" or module.partition(".")[0] != "cloudpickle":
+            return found
+        return self._type_but_code
+
+    def _type_but_code(self, name):
+        if name == "CodeType":
+            raise NotKept(f"it has code of Python {self._python}, this is {THIS_PYTHON}: define it again")
+        return getattr(types, name)
 
     def persistent_load(self, word):
         if word == "namespace":

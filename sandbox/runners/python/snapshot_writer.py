@@ -40,7 +40,7 @@ class SnapshotWriter:
         if not _has_room():
             return False
         self._snapshots.surroundings.before_fork()
-        self._snapshots.unstorable.before_fork()
+        self._snapshots.unstorable.before_fork(wish.number != 0)
         with _Undisturbed():
             return self._begin(wish)
 
@@ -172,6 +172,7 @@ class SnapshotWriter:
         entries = [large.entry_of(group) or group.put(writer) for group in sorted(groups, key=lambda group: group.rank)]
         index = {"python": sys.version.split()[0], "groups": entries, "not_kept": not_kept, "lost": lost, "run_id": of.run_id,
                  "large": large.file.number, "beside": large.file.beside, "cells": _cells_kept(of.cells),
+                 "copies": snapshot_values.views_in(of.namespace),
                  "around": {"said": said, "pieces": {module: writer.add(piece) for module, piece in pieces.items()}}}
         writer.end(index)
         _tell_parent(tells, b"large " + large.file.in_words())  # before hutch-box says that it keeps it

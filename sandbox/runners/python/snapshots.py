@@ -101,7 +101,9 @@ class Snapshots:
         back = [name for name in self.namespace if name not in before]
         pieces = {module: reader.at(place) for module, place in around["pieces"].items()}
         missing += self.surroundings.put_back_pieces(pieces, lambda piece: unpickled(piece, self.namespace))
-        self._note = _note_of(back, index["run_id"], not_kept, index["lost"], missing)
+        copies = [f"{' and '.join(names)} are copies now, no views of the same numbers" for names in index.get("copies", ())
+                  if set(names) <= set(back)]
+        self._note = _note_of(back, index["run_id"], not_kept, index["lost"], missing + copies)
 
     def _put_back_groups(self, entries, reader, large):
         """Why which names are not there. A group may need what is in another: those that fail are tried again after the others."""
@@ -214,8 +216,11 @@ class Snapshots:
         if self._written is None:
             return
         failure = self._writer.failure()
-        if failure is None and _now() < self._answer_until:
-            return
+        if failure is None:
+            if _now() < self._answer_until:
+                return
+            self._writer.end()
+            failure = f"the process that stores them did not come to its end in {ANSWER_SECONDS_MAX} s"
         wish, self._written = self._written, None
         if failure:
             self.pipes.tell(b"X", b"%d" % wish.number)

@@ -16,6 +16,8 @@ _OWN_THREADS = ("IPython", "tqdm")  # their modules start some that no code of t
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
 _OF_THE_SYSTEM = ("/dev/", "/etc/", "/lib", "/opt/", "/proc/", "/run/", "/sys/", "/usr/")
 _TOLD_MAX = 5
+_TABLES_IN_MEMORY = """SELECT table_name FROM duckdb_tables() WHERE database_name = 'memory' UNION ALL
+                       SELECT view_name FROM duckdb_views() WHERE database_name = 'memory' AND NOT internal LIMIT 5"""
 
 _listdir, _readlink, _fstat, _exists = os.listdir, os.readlink, os.fstat, os.path.lexists
 
@@ -31,12 +33,15 @@ class Unstorable:
         self._descriptors_of_the_start = set(_descriptors()) - set(map(str, given))
         self._threads = []
         self._descriptors = []
+        self._tables = []
 
-    def before_fork(self):
+    def before_fork(self, is_asked):
         threading = sys.modules.get("threading")
         self._threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()
                          and not type(thread).__module__.startswith(_OWN_THREADS)] if threading else []
         self._descriptors = [fd for fd in _descriptors() if fd not in self._descriptors_of_the_start]
+        # A process that goes on has them still.
+        self._tables = _tables_of_duckdb() if is_asked and "duckdb" in sys.modules else []
 
     def in_words(self):
         """In the child. A look that fails, as at what the user's code has put in place of a library, is told as well."""
@@ -45,7 +50,7 @@ class Unstorable:
         words = []
         for name, look in (("threads", self._threads_in_words), ("tasks of asyncio", self._tasks_in_words), ("handlers of signals", _handlers_in_words),
                            ("logging", _logging_in_words), ("descriptors", self._descriptors_in_words), ("modules", self._modules_in_words),
-                           ("libraries", self._libraries_in_words)):
+                           ("libraries", self._libraries_in_words), ("tables of duckdb", self._tables_in_words)):
             try:
                 words += look()
             except Exception as failure:
@@ -55,6 +60,10 @@ class Unstorable:
     def _threads_in_words(self):
         names = ", ".join(str(thread.name) for thread in self._threads[:3])
         return [f"{len(self._threads)} threads that ran ({names})"] if self._threads else []
+
+    def _tables_in_words(self):
+        names = ", ".join(self._tables[:3])
+        return [f"the tables of duckdb's own connection ({names})"] if self._tables else []
 
     def _tasks_in_words(self):
         asyncio = sys.modules.get("asyncio")
@@ -100,6 +109,19 @@ class Unstorable:
     def _is_of_cells(self, value):
         kind = type(value)
         return kind is types.FunctionType and value.__globals__ is self._namespace or kind is type and value.__module__ == "__main__"
+
+
+def _tables_of_duckdb():
+    """Tables and views in memory of the connection that nobody has to open. In the parent: a child has none of duckdb's threads."""
+    try:
+        connection = sys.modules["duckdb"].default_connection
+        cursor = (connection() if callable(connection) else connection).cursor()  # whose results are none of the user's
+        try:
+            return [name for name, in cursor.execute(_TABLES_IN_MEMORY).fetchall()]
+        finally:
+            cursor.close()
+    except Exception:
+        return []  # another version of it, or something of the user's in its place
 
 
 def _descriptors():

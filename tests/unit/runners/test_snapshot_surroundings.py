@@ -1,5 +1,7 @@
 """All that is around a Python's values comes back with its snapshot, or is named: settings, and what goes with the process."""
 
+import sys
+
 import pytest
 
 from runner_client import Keeper
@@ -96,3 +98,70 @@ def test_what_libraries_hold_for_themselves_is_not_told(start, tmp_path):
         assert ran.ok, ran.error
     store(python, keeper)
     assert keeper.last_end.split()[1] == b"0", start("python", keeper=keeper, extras=True).run("1").done
+
+
+@pytest.mark.parametrize("code", [
+    "import duckdb\nduckdb.sql('CREATE TABLE bought AS SELECT 1 AS a')",
+    "import duckdb\nduckdb.sql('CREATE VIEW bought AS SELECT 1 AS a'); numbers = duckdb.execute('SELECT * FROM range(5)'); first = numbers.fetchone()",
+])
+def test_tables_in_memory_of_a_library_go_with_the_process(start, tmp_path, code):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    ran = python.run(code)
+    assert ran.ok, ran.error
+    store(python, keeper)
+    assert keeper.last_end.split()[1] != b"0"
+    if "numbers" in code:
+        assert python.run("numbers.fetchone()").text == "(1,)", "what the user was reading goes on"
+    python.close_channel()
+    note = start("python", keeper=keeper, extras=True).run("1").done["note"]
+    assert "the tables of duckdb's own connection (bought)" in note, note
+
+
+def test_a_library_without_tables_is_not_told(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    assert python.run("import duckdb\nfound = duckdb.sql('SELECT 1 AS a').fetchall()").ok
+    store(python, keeper)
+    assert keeper.last_end.split()[1] == b"0", keeper.last_end
+
+
+def test_views_become_copies_and_are_told(start, tmp_path):
+    woken = WokenPython(start, tmp_path, {"views": (
+        "import numpy as np\na = np.zeros(10); view = a[:5]; other = view.reshape(5, 1); same = a; alone = np.arange(3)[1:]; sum_of = a + 1", None)}, extras=True)
+    assert "a and view and other are copies now, no views of the same numbers" in woken.note, woken.note
+    assert woken.python.run("view[0] = 7\n(a[0], same is a)").text in ("(np.float64(0.0), True)", "(0.0, True)")
+
+
+@pytest.mark.parametrize("change", ["open('read.txt', 'w').write('other\\nlines\\n')", "import os\nos.utime('read.txt', ns=(1, 1))", "open('read.txt', 'a').write('more')"])
+def test_an_open_file_that_has_changed_is_told(start, tmp_path, change):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper)
+    python.run("open('read.txt', 'w').write('first\\nlines\\n')\nfile = open('read.txt'); first = file.readline()")
+    store(python, keeper)
+    python.close_channel()
+    assert start("python", keeper=keeper).run("file.read()").text == "'lines\\n'"
+    python = start("python")
+    python.run(change)
+    python.close_channel()
+    ran = start("python", keeper=keeper).run("first, 'file' in globals()")
+    assert ran.text == "('first\\n', False)" and "has changed since it was stored" in ran.done["note"], ran
+
+
+def test_code_of_another_python_is_not_run(start, tmp_path):
+    """Its numbers mean something else to this one; values come back."""
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper)
+    other = f"3.{sys.version_info.minor + 1}"
+    python.run(f"import hutch_runner.snapshot_values as values; values.THIS_PYTHON = {other!r}; del values")
+    python.run("def double(x): return 2 * x\nclass Kind: pass\nmade = Kind(); numbers = [1, 2]; several = {'f': lambda: 1}")
+    store(python, keeper)
+    python.close_channel()
+    python = start("python", keeper=keeper)
+    ran = python.run("numbers, 'double' in globals(), 'several' in globals()")
+    assert ran.text == "([1, 2], False, False)", ran
+    assert f"it has code of Python {other}" in ran.done["note"], ran.done
+    store(python, keeper)
+    assert keeper.last_end.split()[1] == b"0", "it stays stored, for a Python that can read it"
+    python.close_channel()
+    assert f"it has code of Python {other}" in start("python", keeper=keeper).run("1").done["note"]
