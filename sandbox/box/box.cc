@@ -129,6 +129,7 @@ Watchdog::Watched Box::watched() {
   }
   watched.interpreters = [this] { return runs_->interpreters(); };
   watched.busy = [this] { return runs_->busy(); };
+  watched.frozen = [this] { return rest_ != nullptr && rest_->is_frozen(); };
   watched.looks = [this] { show_memory(); };
   watched.processes = cgroup_->holds_processes().empty();
   watched.oom_kills = [this] { return cgroup_->oom_kills(); };
@@ -234,7 +235,10 @@ base::Status Box::start_control() {
     runs_->end_unused_soon();
   };
   actions.pause = [this] { return rest_->pause(Rest::Pauser::kClient); };
-  actions.resume = [this] { return rest_->resume(); };
+  actions.resume = [this] {
+    watchdog_->wake();
+    return rest_->resume();
+  };
   actions.in_use = [this] { rest_->in_use(); };
   actions.taken = [this] { runs_->end_unused_soon(); };
   actions.end_with_connection = [this] {

@@ -17,7 +17,12 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kBusyInterval{100};
 constexpr milliseconds kLeftBehindInterval{1000};
-constexpr milliseconds kIdleInterval{5000};
+// Threads of an interpreter may be at work, which look as it does when it waits.
+constexpr milliseconds kIdleInterval{2000};
+constexpr milliseconds kFrozenInterval{5000};
+// Where nothing seems to be at work, files are looked through as seldom as that, unless the host
+// has lost room.
+constexpr milliseconds kIdleDiskInterval{5000};
 constexpr milliseconds kDiskInterval{500};
 constexpr milliseconds kAskedInterval{1000};
 constexpr milliseconds kOomGrace{300};
@@ -82,11 +87,13 @@ void Watchdog::tick() {
   if (watched_.memory && !memory_files_side_->busy() && Clock::now() >= next_memory_files_look_) {
     look_at_memory_files();
   }
-  look_at_room();
-  if (watched_.busy()) watched_.looks();
-  const bool disk_is_due = watched_.disk && Clock::now() >= next_disk_look_;
-  if (disk_is_due && !disk_side_->busy()) look_at_disk();
   const milliseconds pause = interval();
+  const bool has_lost_room = look_at_room();
+  const bool is_idle = pause >= kIdleInterval && !has_lost_room;
+  if (watched_.busy()) watched_.looks();
+  const auto disk_due =
+      is_idle ? std::max(next_disk_look_, disk_looked_at_ + kIdleDiskInterval) : next_disk_look_;
+  if (watched_.disk && Clock::now() >= disk_due && !disk_side_->busy()) look_at_disk();
   awake_ = pause == kBusyInterval;
   set_timer(pause);
 }
@@ -97,7 +104,8 @@ milliseconds Watchdog::interval() const {
     return kBusyInterval;
   }
   // Something that a run left behind may be at work.
-  return processes_ > watched_.interpreters() ? kLeftBehindInterval : kIdleInterval;
+  if (processes_ > watched_.interpreters()) return kLeftBehindInterval;
+  return watched_.frozen() ? kFrozenInterval : kIdleInterval;
 }
 
 void Watchdog::look_at_processes() {
@@ -160,17 +168,19 @@ void Watchdog::look_at_disk() {
 // The rest after a look ends when the host has lost as much room as the session had left, which it
 // may have written, and when it loses what it keeps for itself. A look that is on is cut short,
 // once, so that what has a name is counted first: that takes less time, and mostly it is the one.
-void Watchdog::look_at_room() {
-  if (!watched_.disk) return;
+// Returns whether so much was lost.
+bool Watchdog::look_at_room() {
+  if (!watched_.disk) return false;
   room_ = measure_room(watched_.measured.directories);
   const std::int64_t lost = lost_bytes(room_at_look_, room_);
   const std::int64_t bytes_left = (limits_.disk_mb << 20) - last_disk_.bytes;
   const std::int64_t files_left = limits_.files - last_disk_.files;
   const bool may_be_over = lost > std::max<std::int64_t>(bytes_left, 0) ||
                            lost_files(room_at_look_, room_) > std::max<std::int64_t>(files_left, 0);
-  if (!may_be_over && !(room_.below_floor && lost > 0)) return;
+  if (!may_be_over && !(room_.below_floor && lost > 0)) return false;
   if (disk_side_->busy() && !std::exchange(hurried_, true)) (void)hurry_.request_stop();
   next_disk_look_ = std::min(next_disk_look_, disk_looked_at_ + kDiskInterval);
+  return true;
 }
 
 void Watchdog::check_memory(const ProcessUsage& usage) {

@@ -26,6 +26,7 @@ class Watchdog {
     bool processes = false;                     // no cgroup counts those that were refused
     bool disk = true;                           // no quota holds it
     std::function<bool()> busy;                 // whether runs are on
+    std::function<bool()> frozen;               // whether nothing can run
     std::function<void()> looks = [] {};        // called many times a second while runs are on
     std::function<std::size_t()> interpreters;  // processes that are there without a run
     // Both since the start of the box, as far as the kernel tells.
@@ -64,7 +65,7 @@ class Watchdog {
   // the file. kLimit when there is none, and then it looks again soon.
   base::Status take_disk_room(std::int64_t bytes);
 
-  // A run begins: looks soon, not at the next slow round.
+  // A run begins, or goes on: looks soon, not at the next slow round.
   void wake();
 
  private:
@@ -78,7 +79,7 @@ class Watchdog {
   void look_at_processes();
   void look_at_memory_files();
   void look_at_disk();
-  void look_at_room();
+  bool look_at_room();
   void set_timer(std::chrono::milliseconds pause);
   [[nodiscard]] std::chrono::milliseconds interval() const;
   void check_memory(const ProcessUsage& usage);

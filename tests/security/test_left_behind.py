@@ -73,6 +73,22 @@ def test_files_made_by_something_left_behind_have_an_end(server, session):
     assert server.run("rm -rf /workspace/*; true", "bash", session_id=session)["status"] == "completed"
 
 
+def test_what_a_thread_of_an_earlier_run_writes_has_an_end(server, session):
+    """Nothing is on and no process is left: an interpreter that waits looks like this, too."""
+    server.run("import os, threading, time\ndef write():\n    time.sleep(2)\n    for i in range(500):\n"
+               "        open(f't{i}', 'wb').write(os.urandom(1 << 20)); time.sleep(0.03)\n"
+               "threading.Thread(target=write, daemon=True).start()", session_id=session)
+    counts = []
+
+    def has_ended():
+        entries = server.call("list_files", path="/workspace", session_id=session)["entries"]
+        counts.append(sum(entry["path"].startswith("/workspace/t") for entry in entries))
+        return len(counts) > 20 and counts[-1] > 0 and counts[-20] == counts[-1]
+    until(has_ended)
+    assert counts[-1] < 450, counts[-1]
+    assert server.run("1 + 1", session_id=session)["outputs"][0]["text"] == "2"
+
+
 def test_a_run_may_clean_up_where_the_disk_is_full(server, session):
     # A disk that is watched is looked at less often on a busy machine.
     full = server.run("import os, time\nopen('big', 'wb').write(os.urandom(15 << 20))\n"
