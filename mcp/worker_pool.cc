@@ -9,6 +9,9 @@ namespace {
 
 // Who has asked before will ask again: what others do is kept small enough for it that long.
 constexpr std::chrono::seconds kRemembered{1};
+// However many others fill the queue, who has nothing in it finds a place beside it: so large a
+// part of it is beside it, and nobody has more than one of those places.
+constexpr std::size_t kPartBeside = 10;
 
 }  // namespace
 
@@ -58,15 +61,20 @@ WorkerPool::~WorkerPool() {
   threads_.clear();  // joins
 }
 
+bool WorkerPool::has_place_for(const std::string& who) const {
+  const auto known = askers_.find(who);
+  const bool is_first = known == askers_.end() || known->second.queue.empty();
+  // The queue is what no thread is free for.
+  const std::size_t places = queue_max_ + threads_max_ - busy_;
+  if (waiting_ >= places + (is_first ? queue_max_ / kPartBeside : 0)) return false;
+  if (known == askers_.end()) return true;
+  const Asker& asker = known->second;
+  return asker.queue.size() < asker.share.queue_max + asker.room(has_several());
+}
+
 bool WorkerPool::run(const std::string& who, Work work) {
   const std::lock_guard lock(mutex_);
-  // The queue is what no thread is free for.
-  if (stopping_ || waiting_ >= queue_max_ + threads_max_ - busy_) return false;
-  const auto known = askers_.find(who);
-  if (known != askers_.end()) {
-    const Asker& asker = known->second;
-    if (asker.queue.size() >= asker.share.queue_max + asker.room(has_several())) return false;
-  }
+  if (stopping_ || !has_place_for(who)) return false;
   if (last_asker_ != who) {
     if (last_asker_) several_until_ = std::chrono::steady_clock::now() + kRemembered;
     last_asker_ = who;

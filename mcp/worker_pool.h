@@ -52,7 +52,8 @@ class WorkerPool {
     Current* const current_;  // none where it does nothing
   };
 
-  // Threads are started as they are needed, up to `threads_max`. `queue_max` is of all together.
+  // Threads are started as they are needed, up to `threads_max`. `queue_max` is of all together;
+  // a tenth as many places are beside it, for one piece of work each of those of whom none waits.
   WorkerPool(std::size_t threads_max, std::size_t queue_max)
       : WorkerPool(threads_max, queue_max, {threads_max, queue_max}) {}
   // `unbounded` has whatever is at work, but leaves others half of the queue and as many threads as
@@ -96,6 +97,7 @@ class WorkerPool {
   };
   static Current& current();
 
+  [[nodiscard]] bool has_place_for(const std::string& who) const;
   void work();
   void go_aside(Asker& asker);
   void come_back(Asker& asker);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "sandbox/cgroup_directory.h"
+#include "sandbox/cgroup_name.h"
 #include "sandbox/cgroup_place.h"
 
 namespace sandbox {
@@ -32,23 +33,31 @@ bool CgroupWeight::set(std::int64_t shares) const {
   return write_cgroup_file(file, std::to_string(weight));
 }
 
-std::map<std::string, CgroupWeight> find_cgroup_weights() {
-  std::map<std::string, CgroupWeight> found;
+CgroupWeights cgroup_weights_in(const std::string& parent, int version,
+                                const std::string& sessions_directory) {
+  CgroupWeights found;
+  const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir(parent.c_str()), &::closedir);
+  if (!all) return found;
+  while (const dirent* entry = ::readdir(all.get())) {  // NOLINT: a DIR of our own
+    const std::string_view name = entry->d_name;
+    if (!name.starts_with(kPrefix)) continue;
+    const std::string_view behind = name.substr(kPrefix.size());
+    const std::string id(behind.substr(0, behind.find('-')));
+    // The rest of the name says where its session lies, which may be a copy of ours.
+    if (name != cgroup_name(sessions_directory + "/" + id)) continue;
+    CgroupWeight weight{version, parent + "/" + std::string(name)};
+    weight.file += version == 2 ? "/cpu.weight" : "/cpu.shares";
+    if (::access(weight.file.c_str(), W_OK) == 0) found.emplace(id, std::move(weight));
+  }
+  return found;
+}
+
+CgroupWeights find_cgroup_weights(const std::string& sessions_directory) {
+  CgroupWeights found;
   for (const CgroupHierarchy& hierarchy : find_cgroup_hierarchies()) {
     if (!has_weights(hierarchy)) continue;
     for (const std::string& parent : cgroup_parents(hierarchy)) {
-      const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir(parent.c_str()), &::closedir);
-      if (!all) continue;
-      while (const dirent* entry = ::readdir(all.get())) {  // NOLINT: a DIR of our own
-        const std::string_view name = entry->d_name;
-        if (!name.starts_with(kPrefix)) continue;
-        // Whatever follows the id says where its session lies.
-        const std::string_view id =
-            name.substr(kPrefix.size()).substr(0, name.find('-', kPrefix.size()) - kPrefix.size());
-        CgroupWeight weight{hierarchy.version, parent + "/" + std::string(name)};
-        weight.file += hierarchy.version == 2 ? "/cpu.weight" : "/cpu.shares";
-        if (::access(weight.file.c_str(), W_OK) == 0) found.emplace(id, std::move(weight));
-      }
+      found.merge(cgroup_weights_in(parent, hierarchy.version, sessions_directory));
     }
   }
   return found;

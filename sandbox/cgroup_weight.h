@@ -23,8 +23,15 @@ struct CgroupWeight {
   [[nodiscard]] bool set(std::int64_t shares) const;
 };
 
-// Returns the weights of all sessions whose cgroup lies near ours and has one, by the session's id.
-// Sessions of other state directories are among them.
-std::map<std::string, CgroupWeight> find_cgroup_weights();
+// By the session's id.
+using CgroupWeights = std::map<std::string, CgroupWeight>;
+
+// Returns the weights of those sessions in `sessions_directory` whose cgroup lies near ours and has
+// one. Those of a copy of it, which have the same ids, are not among them.
+CgroupWeights find_cgroup_weights(const std::string& sessions_directory);
+
+// Returns those among the cgroups in `parent`.
+CgroupWeights cgroup_weights_in(const std::string& parent, int version,
+                                const std::string& sessions_directory);
 
 }  // namespace sandbox

@@ -44,4 +44,9 @@ Error describe_capacity(const Error& failure) {
                          std::to_string(kCapacityRetryAfter.count()) + " seconds");
 }
 
+Error with_capacity_described(Error failure) {
+  const bool is_new = failure.kind != Error::Kind::kCapacity && is_host_limit(failure.os_errno);
+  return is_new ? describe_capacity(failure) : failure;
+}
+
 }  // namespace sandbox

@@ -23,4 +23,8 @@ base::Error as_capacity(base::Error failure);
 // Returns an Error that tells the caller what has happened, and when to try again.
 base::Error describe_capacity(const base::Error& failure);
 
+// Returns the failure of a start as describe_capacity() tells it, where is_host_limit() says so;
+// any other, and one that tells so already, as it is.
+base::Error with_capacity_described(base::Error failure);
+
 }  // namespace sandbox

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "sandbox/host_capacity.h"
 #include "sessions/box_grants.h"
 #include "sessions/box_specs.h"
 #include "sessions/file_owners.h"
@@ -42,7 +43,10 @@ base::Result<std::shared_ptr<sandbox::Box>> Boxes::box_of(const Session& session
   }
   const auto lock = ground_.locks.of(session.id);
   const std::lock_guard one_at_a_time(*lock);
-  return find_or_start(session);
+  auto box = find_or_start(session);
+  // The steps of this server meet limits of the machine as well as those of the launch do.
+  if (!box.ok()) return sandbox::with_capacity_described(std::move(box).error());
+  return box;
 }
 
 base::Result<std::shared_ptr<sandbox::Box>> Boxes::find_or_start(const Session& session) {

@@ -34,7 +34,8 @@ std::int64_t served_ms(const Upkeep& before, const Moment& now, std::int64_t ser
 
 std::string reason_to_hold(const Upkeep& before, const Moment& now, const Due& due,
                            std::int64_t leap_ms) {
-  if (due.all > 0 && before.swept_at && now.now_ms - *before.swept_at > leap_ms) {
+  const bool has_something = due.all > 0 || due.others;
+  if (has_something && before.swept_at && now.now_ms - *before.swept_at > leap_ms) {
     return "the clock is " + in_hours(now.now_ms - *before.swept_at) +
            " ahead of the last time that hutch looked";
   }

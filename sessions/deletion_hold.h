@@ -28,6 +28,7 @@ struct Upkeep {
 struct Due {
   std::int64_t sessions = 0;  // over their time by the wall clock
   std::int64_t all = 0;
+  bool others = false;  // records or shared files that go with time, too
 };
 
 struct HoldDecision {

@@ -36,6 +36,7 @@ struct ManagerConfig : Quotas {
   // The processes of a connection's sessions are given up when this server ends. Those of a server
   // whose clients come back after a restart wait for them.
   bool connections_end_with_server = true;
+  std::chrono::seconds clients_back_within{3600};  // of those that come back at all
   GrantedFolders folders;
   GrantedNetwork network;
   std::string environments_directory;

@@ -127,6 +127,17 @@ base::Result<std::int64_t> PastTable::count_deleted() {
   return is_there ? select.integer() : 0;
 }
 
+// Each of them has an index in the very words of its condition.
+base::Result<bool> PastTable::has_any() {
+  const std::lock_guard lock(file_.mutex);
+  Statement select = TRY(file_.database->prepare(
+      "SELECT EXISTS (SELECT 1 FROM shares WHERE expires_at IS NOT NULL) OR "
+      "EXISTS (SELECT 1 FROM runs WHERE finished_at IS NOT NULL) OR "
+      "EXISTS (SELECT 1 FROM sessions WHERE status = 'destroyed' AND buried = 1)"));
+  TRY(select.step());
+  return select.integer() != 0;
+}
+
 base::Result<std::vector<Session>> PastTable::oldest_deleted(std::int64_t limit) {
   const std::lock_guard lock(file_.mutex);
   Statement select =

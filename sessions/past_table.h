@@ -43,6 +43,9 @@ class PastTable {
   // Returns the buried sessions that ended first and have shared nothing that is left.
   base::Result<std::vector<Session>> oldest_deleted(std::int64_t limit);
   base::Result<std::int64_t> count_deleted();
+  // Whether anything is on record that goes with time, beside sessions that exist: a shared file
+  // with an end, a run that has ended, a deleted session.
+  base::Result<bool> has_any();
   // Deletes some of the runs and of the audit of a deleted session, and then its row: true when
   // that is gone. In one transaction of bounded size.
   base::Result<bool> forget_some_of(const std::string& id);

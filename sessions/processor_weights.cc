@@ -6,6 +6,7 @@
 #include "sandbox/cgroup_weight.h"
 #include "sessions/run_table.h"
 #include "sessions/session.h"
+#include "sessions/session_directory.h"
 #include "sessions/session_table.h"
 #include "sessions/store.h"
 
@@ -31,8 +32,9 @@ std::map<std::string, std::int64_t> shares_of_parts(const std::vector<WeighedSes
   return shares;
 }
 
-ProcessorWeights::ProcessorWeights(Store& store)
-    : store_(store),
+ProcessorWeights::ProcessorWeights(const std::string& state_directory, Store& store)
+    : sessions_directory_(sessions_directory(state_directory)),
+      store_(store),
       thread_([this](const std::stop_token& stop) { set_from_time_to_time(stop); }) {}
 
 ProcessorWeights::~ProcessorWeights() = default;
@@ -57,7 +59,7 @@ std::string ProcessorWeights::principal_of(const std::string& session_id) {
 }
 
 void ProcessorWeights::set_all() {
-  const auto weights = sandbox::find_cgroup_weights();
+  const auto weights = sandbox::find_cgroup_weights(sessions_directory_);
   const auto gone = [&weights](const auto& one) { return !weights.contains(one.first); };
   std::erase_if(principals_, gone);
   std::erase_if(set_, gone);

@@ -30,7 +30,7 @@ std::map<std::string, std::int64_t> shares_of_parts(const std::vector<WeighedSes
 // for it.
 class ProcessorWeights {
  public:
-  explicit ProcessorWeights(Store& store);
+  ProcessorWeights(const std::string& state_directory, Store& store);
   ~ProcessorWeights();
   ProcessorWeights(const ProcessorWeights&) = delete;
   ProcessorWeights& operator=(const ProcessorWeights&) = delete;
@@ -38,9 +38,10 @@ class ProcessorWeights {
  private:
   void set_from_time_to_time(const std::stop_token& stop);
   void set_all();
-  // Whose session it is; empty: of another state directory, or of one that is no more.
+  // Whose session it is; empty: of one that is no more.
   std::string principal_of(const std::string& session_id);
 
+  const std::string sessions_directory_;
   Store& store_;
   // The principals of sessions that have a cgroup; that of a spare one may change, and is not
   // kept.

@@ -19,8 +19,8 @@ namespace sessions {
 
 inline constexpr const char* kWorkspace = "/workspace";
 
-// The value of Session::connection_server for sessions of hutch serve, whose clients' connections
-// outlive the server.
+// Session::connection_server begins with this for sessions of hutch serve, whose clients come back
+// when the server has ended. A space and the server's id follow, but in rows of an older hutch.
 inline constexpr const char* kLastingConnection = "lasting";
 
 // The id of the principal whose sessions nobody has asked for yet.
@@ -72,8 +72,8 @@ struct Session {
   // Until the next one its lifetime is counted by these, so that setting the clock changes nothing.
   std::string boot_id;
   std::int64_t boot_offset_ms = 0;
-  // The id of the server that has its connection, or kLastingConnection; absent: the connection has
-  // ended, or there was none.
+  // The id of the server that has its connection, see kLastingConnection; absent: the connection
+  // has ended, or there was none.
   std::optional<std::string> connection_server;
   // Its interpreters start in this directory, and relative paths of its files go from it.
   std::string working_directory = kWorkspace;

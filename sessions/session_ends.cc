@@ -2,6 +2,10 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+
 #include "base/clock.h"
 #include "base/fd.h"
 #include "sandbox/files/session_contents.h"
@@ -105,8 +109,17 @@ base::Status SessionEnds::bury(const Session& session) {
 }
 
 bool SessionEnds::is_left(const Session& session) const {
-  const auto& server = session.connection_server;
-  return !server || (*server != kLastingConnection && !ground_.servers.is_alive(*server));
+  if (!session.connection_server) return true;
+  std::string_view server = *session.connection_server;
+  if (!server.starts_with(kLastingConnection))
+    return !ground_.servers.is_alive(std::string(server));
+  server.remove_prefix(std::min(server.size(), std::string_view(kLastingConnection).size() + 1));
+  if (!server.empty() && ground_.servers.is_alive(std::string(server))) return false;
+  // Its client comes back to another server, and that uses the session, or not at all.
+  const std::int64_t now = ground_.config.clock().now_ms;
+  const std::chrono::milliseconds unused(now - session.last_used_at);
+  return unused > ground_.config.clients_back_within &&
+         ground_.store.upkeep.may_delete_by_time(now);
 }
 
 bool SessionEnds::delete_if_nothing(const Session& known, const std::string& why) {

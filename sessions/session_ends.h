@@ -34,7 +34,8 @@ class SessionEnds {
   base::Error end_of_lifetime(const Session& session);
   // Deletes it, if nobody named it, nothing of it runs, and nothing in it is anybody's.
   bool delete_if_nothing(const Session& session, const std::string& why);
-  // Whether its connection has ended, or it was never of one.
+  // Whether its connection has ended, or it was never of one. A connection to a server whose
+  // clients come back has ended when that is gone and none has used the session for a while.
   [[nodiscard]] bool is_left(const Session& session) const;
   // Ends and removes all that is left of a destroyed session on the host.
   base::Status bury(const Session& session);

@@ -90,9 +90,10 @@ base::Result<Session> Sessions::wanted_row(const std::string& principal_id,
   wanted.network = TRY(choose(options.network, ground_.config.network));
   wanted.unasked = options.unasked;
   if (wanted.ends_with_connection) {
-    wanted.connection_server = ground_.config.connections_end_with_server
-                                   ? ground_.servers.own_id()
-                                   : std::string(kLastingConnection);
+    wanted.connection_server = ground_.servers.own_id();
+    if (!ground_.config.connections_end_with_server) {
+      wanted.connection_server = kLastingConnection + (" " + *wanted.connection_server);
+    }
   }
   if (!options.template_name.empty()) wanted.template_name = options.template_name;
   return wanted;

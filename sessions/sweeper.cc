@@ -144,6 +144,9 @@ std::optional<bool> Sweeper::may_delete_in_sweep(const std::vector<Session>& liv
   const auto unknown = static_cast<std::int64_t>(strangers(live, now).size());
   due.all += unknown;
   due.sessions += unknown;
+  const auto others = ground_.store.past.has_any();
+  if (!others.ok()) return std::nullopt;
+  due.others = others.value();
   const auto decided = ground_.store.upkeep.begin_sweep(now, served_since_ms_, due,
                                                         ground_.quotas.now().retention_seconds);
   if (!decided.ok()) return std::nullopt;

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <system_error>
 
@@ -188,6 +189,10 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   config.autosave_mb = settings.autosave_mb;
   config.retention = settings.retention;
   config.connections_end_with_server = !settings.clients_come_back;
+  // The boxes of such a server wait for them so long.
+  if (settings.detach_seconds != kDetachUnset) {
+    config.clients_back_within += std::chrono::seconds(settings.detach_seconds);
+  }
   if (settings.serves) config.spare_sessions = static_cast<std::size_t>(settings.spare_sessions);
   const sessions::HostUidRange ids = TRY(sessions::host_uids_of(settings.state_directory));
   if (sandbox::can_give_ids(ids.first, ids.count + 1)) config.own_ids = ids;

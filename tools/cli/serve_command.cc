@@ -251,7 +251,7 @@ base::Result<int> run_serve(Application& app, bool no_auth, Reread reread) {
   name_requests(options.routes);
 
   const auto signals = TRY(ServeSignals::watch([&reload] { reload.read_anew(); }));
-  const sessions::ProcessorWeights weights(app.store());
+  const sessions::ProcessorWeights weights(app.settings().state_directory, app.store());
 
   const std::string failure = mcp::http::serve(
       server, std::move(options), signals->ending_fd(), [&](mcp::http::Service& service) {

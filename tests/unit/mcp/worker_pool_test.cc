@@ -123,6 +123,31 @@ TEST(WorkerPool, ThoseWhoWaitTakeTurns) {
   EXPECT_EQ(order, "abcaba");
 }
 
+TEST(WorkerPool, WhoHasNothingWaitingFindsAPlaceBesideAFullQueue) {
+  std::latch begun(1);
+  std::latch release(1);
+  std::atomic<int> done = 0;
+  WorkerPool pool(1, 20, {1, 10});
+  ASSERT_TRUE(pool.run("first", [&] {
+    begun.count_down();
+    release.wait();
+  }));
+  begun.wait();
+  const auto count = [&] { ++done; };
+  for (const char* who : {"flood", "other flood"}) {
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(pool.run(who, count)) << who << i;
+  }
+  EXPECT_FALSE(pool.run("flood", count)) << "it waits in the queue, which is full";
+  EXPECT_TRUE(pool.run("modest", count));
+  EXPECT_FALSE(pool.run("modest", count)) << "one each";
+  EXPECT_TRUE(pool.run("another", count));
+  EXPECT_FALSE(pool.run("third", count)) << "those places have an end, too";
+  release.count_down();
+  EXPECT_TRUE(pool.wait_until_idle(seconds(30)));
+  EXPECT_EQ(done, 22);
+  EXPECT_TRUE(pool.run("third", count)) << "all places are free again";
+}
+
 TEST(WorkerPool, WhatWaitsAsideTakesNobodysPlace) {
   std::latch release(1);
   std::latch all_aside(6);

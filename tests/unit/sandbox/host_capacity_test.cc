@@ -29,6 +29,16 @@ TEST(HostCapacity, IsWhatPassesAndNothingElse) {
   }
 }
 
+TEST(HostCapacity, IsDescribedOnce) {
+  const Error described = sandbox::with_capacity_described(failed_with(EMFILE));
+  EXPECT_EQ(described.kind, Error::Kind::kCapacity);
+  EXPECT_NE(described.message.find("(start the box: clone: "), std::string::npos)
+      << described.message;
+  EXPECT_EQ(sandbox::with_capacity_described(described).message, described.message);
+  EXPECT_EQ(sandbox::with_capacity_described(failed_with(ENOENT)).message,
+            failed_with(ENOENT).message);
+}
+
 TEST(HostCapacity, StaysOneOnItsWayFromTheBox) {
   const auto received =
       sandbox::wire::check_reply(sandbox::wire::error_reply(as_capacity(failed_with(EAGAIN))));

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <optional>
 #include <set>
 #include <thread>
@@ -49,6 +50,22 @@ TEST_F(BoxesTest, AStartThatFailsLeavesTheRowAsItWas) {
   answer_with({});
   EXPECT_TRUE(boxes().box_of(session).ok());
   EXPECT_EQ(status_of(session), SessionStatus::kReady);
+}
+
+TEST_F(BoxesTest, AStepBesideTheLaunchThatMeetsALimitOfTheMachineSaysSo) {
+  const Session session = kept();
+  answer_with([](const std::string&, const std::string& call) -> base::Status {
+    if (call != "start") return base::done();
+    return base::Error{Kind::kUnavailable, EMFILE, "socket: Too many open files"};
+  });
+  const auto refused = boxes().box_of(session);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, Kind::kCapacity);
+  EXPECT_NE(refused.error().message.find("(socket: Too many open files); try again in "),
+            std::string::npos)
+      << refused.error().message;
+  EXPECT_EQ(status_of(session), SessionStatus::kStopped);
+  ASSERT_EQ(notices().size(), 1U);
 }
 
 TEST_F(BoxesTest, NoBoxStartsForADeletedOrDamagedSessionWhateverTheCallerHasSeen) {

@@ -116,6 +116,19 @@ TEST_F(DeletionHold, ALeapIsNoticedBeforeAnythingIsDue) {
   EXPECT_TRUE(sweep({0, 0}));
 }
 
+TEST_F(DeletionHold, ALeapIsNoticedWhereNoSessionIsLeftButWhatTheyLeft) {
+  const Due others{0, 0, true};
+  pass(3 * kDayMs);
+  EXPECT_TRUE(sweep(others));
+  now_.now_ms += 30 * kDayMs;
+  EXPECT_FALSE(sweep(others));
+  EXPECT_TRUE(decision_.has_begun);
+  EXPECT_FALSE(may_delete(upkeep_, now_.now_ms)) << "nor between sweeps";
+  EXPECT_EQ(sweep_for(20 * kHourMs, others), 20);
+  now_.now_ms -= 30 * kDayMs;
+  EXPECT_TRUE(sweep(others));
+}
+
 TEST_F(DeletionHold, BetweenSweepsALeapIsNoticedToo) {
   EXPECT_TRUE(may_delete(upkeep_, now_.now_ms + 60'000));
   EXPECT_FALSE(may_delete(upkeep_, now_.now_ms + 4 * kDayMs));

@@ -316,6 +316,30 @@ TEST_F(PastTableTest, ADeletedSessionThatHasSharedIsKeptUntilThatIsOver) {
   EXPECT_EQ(store_->past.oldest_deleted(10).value().size(), 1U);
 }
 
+TEST_F(PastTableTest, AnythingThatGoesWithTimeIsNoticed) {
+  const Session owner = created();
+  EXPECT_FALSE(store_->past.has_any().value()) << "a session that exists is counted elsewhere";
+  const auto run = inserted(owner);
+  EXPECT_FALSE(store_->past.has_any().value()) << "it has not ended";
+  ASSERT_TRUE(store_->runs.finish(run.id, "completed", 7, kRecord, {}).value());
+  EXPECT_TRUE(store_->past.has_any().value());
+  ASSERT_TRUE(store_->past.delete_runs({run.id}).ok());
+  Share share;
+  share.id = "share";
+  share.session_id = owner.id;
+  share.principal_id = principal_;
+  ASSERT_TRUE(store_->shares.insert(share).ok());
+  EXPECT_FALSE(store_->past.has_any().value()) << "it stays for ever";
+  share.id = "with_an_end";
+  share.expires_at = 7;
+  ASSERT_TRUE(store_->shares.insert(share).ok());
+  EXPECT_TRUE(store_->past.has_any().value());
+  ASSERT_TRUE(store_->shares.remove(share.id).ok());
+  EXPECT_FALSE(store_->past.has_any().value());
+  bury(owner);
+  EXPECT_TRUE(store_->past.has_any().value());
+}
+
 TEST_F(PastTableTest, ABurialTakesGrantsJournalsAndTheHostId) {
   const Session owner = created();
   const Session other = created();

@@ -10,9 +10,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "sessions/patience.h"
@@ -125,10 +127,42 @@ TEST_F(SessionEndsTest, ASessionIsLeftWhenTheServerOfItsConnectionIsGone) {
   EXPECT_TRUE(ends().is_left(session)) << "it was never of one";
   session.connection_server = parts().ground.servers.own_id();
   EXPECT_FALSE(ends().is_left(session));
-  session.connection_server = kLastingConnection;
-  EXPECT_FALSE(ends().is_left(session));
   session.connection_server = "server_of_old";
   EXPECT_TRUE(ends().is_left(session));
+}
+
+TEST_F(SessionEndsTest, AClientThatComesBackAfterARestartHasSomeTimeForThat) {
+  Session session = kept();
+  const std::string lasting = kLastingConnection;
+  const std::string own = lasting + " " + parts().ground.servers.own_id();
+  for (const std::string& gone : {lasting, lasting + " server_of_old"}) {
+    session.connection_server = gone;
+    session.last_used_at = base::now_ms();
+    EXPECT_FALSE(ends().is_left(session)) << gone;
+    session.last_used_at -= std::chrono::milliseconds(config_.clients_back_within).count() + 1000;
+    EXPECT_TRUE(ends().is_left(session)) << gone;
+    session.connection_server = own;
+    EXPECT_FALSE(ends().is_left(session)) << "its server is there";
+  }
+  session.connection_server = lasting;
+  Moment past = moment_now();
+  past.now_ms -= 365LL * 86'400'000;
+  ASSERT_TRUE(store_->upkeep.begin_sweep(past, past.uptime_ms, {}, 86400).ok());
+  EXPECT_FALSE(ends().is_left(session)) << "by a clock that is not believed";
+}
+
+TEST_F(SessionEndsTest, AnEmptySessionOfALastingConnectionGoesOnceItsServerIsGone) {
+  const auto of_server = [](const std::string& id) {
+    return [id](Session& wanted) {
+      wanted.ends_with_connection = true;
+      wanted.connection_server = std::string(kLastingConnection) + " " + id;
+      wanted.last_used_at -= 2LL * 3'600'000;
+    };
+  };
+  const Session killed = kept(of_server("server_of_old"));
+  const Session alive = kept(of_server(parts().ground.servers.own_id()));
+  EXPECT_TRUE(delete_if_nothing(killed));
+  EXPECT_FALSE(delete_if_nothing(alive));
 }
 
 // By the row of now, whatever the caller has seen.

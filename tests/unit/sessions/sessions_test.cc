@@ -2,6 +2,8 @@
 #include "sessions/sessions.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <functional>
 #include <latch>
@@ -22,6 +24,24 @@ namespace sessions {
 namespace {
 
 using Kind = base::Error::Kind;
+
+// While it lives this process opens nothing more.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const int lowest = ::dup(STDIN_FILENO);
+    ::close(lowest);
+    const rlimit none{static_cast<rlim_t>(lowest), before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoDescriptors() { (void)::setrlimit(RLIMIT_NOFILE, &before_); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 class SessionsTest : public testing::ServicesFixture {
  protected:
@@ -67,6 +87,20 @@ TEST_F(SessionsTest, NothingIsMadeOfWhatMayNotBeAskedFor) {
   EXPECT_EQ(calls("start"), 0);
 }
 
+TEST_F(SessionsTest, NothingIsLeftOfASessionThatFoundNoDescriptor) {
+  SessionOptions options;
+  options.name = "wanted";
+  ASSERT_TRUE(sessions().create(principal_, {}).ok()) << "what is opened once is open";
+  {
+    const NoDescriptors none;
+    const auto refused = sessions().create(principal_, options);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().kind, Kind::kCapacity) << refused.error().message;
+  }
+  EXPECT_EQ(store_->session_lists.live().value().size(), 1U);
+  EXPECT_TRUE(sessions().create(principal_, options).ok()) << "the name is free";
+}
+
 TEST_F(SessionsTest, ManyWhoAskForANameAtOnceGetOneSession) {
   const auto ids = ids_of_many(
       [this, &all = sessions()] { return all.find_or_create_named(principal_, "mine"); });
@@ -87,6 +121,14 @@ TEST_F(SessionsTest, AConnectionHasOneSessionUntilThatIsDeleted) {
   EXPECT_NE(sessions().session_of_connection(other, "connection").value().id, first.id);
   ASSERT_TRUE(sessions().destroy(principal_, first.id).ok());
   EXPECT_NE(ask().value().id, first.id);
+}
+
+TEST_F(SessionsTest, AConnectionWhoseClientComesBackSaysWhichServerHasIt) {
+  config_.connections_end_with_server = false;
+  const Session made = sessions().session_of_connection(principal_, "connection").value();
+  EXPECT_EQ(made.connection_server, "lasting " + parts().ground.servers.own_id());
+  sessions().connection_ended("connection");
+  EXPECT_FALSE(row_of(made).connection_server);
 }
 
 TEST_F(SessionsTest, AForeignSessionIsAnUnknownOne) {

@@ -12,12 +12,14 @@
 #include <thread>
 
 #include "base/random_id.h"
+#include "sessions/moment.h"
 #include "sessions/patience.h"
 #include "sessions/run_table.h"
 #include "sessions/session_lists.h"
 #include "sessions/session_table.h"
 #include "sessions/sqlite.h"
 #include "sessions/store.h"
+#include "sessions/upkeep_table.h"
 #include "tests/unit/sessions/services_fixture.h"
 
 namespace sessions {
@@ -136,6 +138,27 @@ TEST_F(SweeperTest, AnEmptyDirectoryOfNoSessionGoesUnlessSomebodyHasIt) {
   }
   sweep();
   EXPECT_FALSE(fs::exists(directory_of(stranger)));
+}
+
+TEST_F(SweeperTest, AClockThatLeapsDeletesNoRecordsWhereNoSessionIsLeft) {
+  std::int64_t ahead_ms = 0;
+  config_.clock = [&ahead_ms] {
+    Moment now = moment_now();
+    now.now_ms += ahead_ms;
+    return now;
+  };
+  const Session session = kept();
+  ASSERT_TRUE(parts().ends.end(session, "why").ok());
+  sweep();
+  ahead_ms = 400LL * 86'400'000;
+  sweep();
+  EXPECT_TRUE(store_->sessions.is_on_record(session.id).value());
+  EXPECT_TRUE(store_->upkeep.find().value().held_at);
+  EXPECT_FALSE(store_->upkeep.may_delete_by_time(base::now_ms() + ahead_ms))
+      << "nor does anybody else delete by that clock";
+  ASSERT_TRUE(store_->upkeep.release_deletion().value());
+  sweep();
+  EXPECT_FALSE(store_->sessions.is_on_record(session.id).value());
 }
 
 TEST_F(SweeperTest, NothingIsTouchedOnceItIsStopped) {
