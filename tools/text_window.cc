@@ -85,15 +85,6 @@ std::string left_out_line(std::size_t bytes) {
   return "\n... " + std::to_string(bytes) + " bytes left out ...\n";
 }
 
-std::string head_and_tail(std::string_view text, std::size_t bytes_max) {
-  const std::size_t shown = bytes_max - std::min(bytes_max, kLeftOutLineBytes);
-  const std::size_t head = whole_characters(text, head_share(shown));
-  std::string_view tail = text.substr(text.size() - (shown - head));
-  tail.remove_prefix(broken_start(tail));
-  return std::string(text.substr(0, head)) + left_out_line(text.size() - head - tail.size()) +
-         std::string(tail);
-}
-
 std::string one_line(std::string_view text) {
   static constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string line;

@@ -33,10 +33,6 @@ std::string last_states(std::string_view text);
 // many.
 std::string with_repeats_counted(std::string_view text);
 
-// The first four tenths and the last six of `text`, UTF-8 of more than `bytes_max`, around a line
-// that says how much is missing. `bytes_max` is at least 200.
-std::string head_and_tail(std::string_view text, std::size_t bytes_max);
-
 // How much of what may be shown is the beginning.
 constexpr std::size_t head_share(std::size_t bytes_max) { return bytes_max / 10 * 4; }
 

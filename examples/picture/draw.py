@@ -86,7 +86,7 @@ def table(rows, x, y, width, height):
 
 def drawn(first, later):
     chart = next(output["chart"] for output in first["outputs"] if "chart" in output)
-    rows = next(output["json"]["rows"] for output in first["outputs"] if output["is_main_result"])
+    rows = next(output["json"]["rows"] for output in first["outputs"] if output.get("is_main_result"))
     (changed,) = first["files_changed"]
     parts = [text(24, 36, "An agent writes", "head"), box(16, 50, 420, 228), *code(32, 76, CODE.splitlines()),
              text(24, 312, "and later, in the same session", "head"), box(16, 326, 420, 44), *code(32, 353, [LATER]),

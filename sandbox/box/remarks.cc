@@ -1,5 +1,6 @@
 #include "sandbox/box/remarks.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/text.h"
@@ -48,6 +49,36 @@ bool misses_a_name(const Run& run) {
   return run.error && (run.error->name == "NameError" || run.error->name == "ReferenceError");
 }
 
+bool has_failed(const Run& run) {
+  return run.error || run.status != RunStatus::kCompleted || run.exit_code.value_or(0) != 0;
+}
+
+bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
+
+// Returns whether words that end here lead to a message of the system's: a program's name, or the
+// number of the error. Servers put a status before theirs, as in "413 File too large".
+bool leads_to_a_message(std::string_view words) {
+  if (words.ends_with("[Errno 27] ")) return true;
+  if (!words.ends_with(": ")) return false;
+  words.remove_suffix(2);
+  const std::string_view last = words.substr(words.find_last_of(" \n") + 1);
+  constexpr std::size_t kStatusDigits = 3;
+  return last.size() != kStatusDigits || !std::all_of(last.begin(), last.end(), is_digit);
+}
+
+// Returns whether the end of stderr has EFBIG as programs print it, with nothing behind it but the
+// name of a file or the end of the line; or what shells say of SIGXFSZ.
+bool tells_of_own_too_large_file(std::string_view text) {
+  constexpr std::string_view kWords = "File too large";
+  if (!tells_of_too_large_file(text)) return false;
+  for (std::size_t at = text.find(kWords); at != text.npos; at = text.find(kWords, at + 1)) {
+    const std::string_view behind = text.substr(at + kWords.size());
+    const bool ends = behind.empty() || std::string_view("\r\n:,'\"").find(behind[0]) != text.npos;
+    if (ends && leads_to_a_message(text.substr(0, at))) return true;
+  }
+  return text.find("File size limit exceeded") != text.npos;
+}
+
 std::string full_disk(std::int64_t disk_mb) {
   return "this session's files may take " + std::to_string(disk_mb) +
          " MB together, whatever else is free on the host: delete some, or create_session with "
@@ -68,8 +99,11 @@ void add_remarks(Run& run, const BoxSpec& session, std::string_view stdout_tail,
   const auto in_the_error = [&run](bool (*tells)(std::string_view)) {
     return run.error && (tells(run.error->message) || tells(run.error->traceback));
   };
+  // A run that has ended well may have printed anybody's words, such as a log's: of its own there
+  // are those of programs in it that failed, which are on stderr.
+  const bool failed = has_failed(run);
   const auto anywhere = [&](bool (*tells)(std::string_view)) {
-    return in_the_error(tells) || tells(stdout_tail) || tells(stderr_tail);
+    return in_the_error(tells) || (failed && tells(stdout_tail)) || tells(stderr_tail);
   };
   if (!has_network && anywhere(tells_of_no_network)) {
     add_note(run, no_network(session.session_id));
@@ -80,7 +114,9 @@ void add_remarks(Run& run, const BoxSpec& session, std::string_view stdout_tail,
   if (asked_for_too_much(run)) add_note(run, full_memory(limits.memory_mb));
   if (run.background && misses_a_name(run)) add_note(run, kNoVariables);
   const bool is_disk = run.error && run.error->cause == Cause::kDisk;
-  if (is_disk || tells_of_too_large_file(stderr_tail)) add_note(run, full_disk(limits.disk_mb));
+  if (is_disk || (failed && tells_of_own_too_large_file(stderr_tail))) {
+    add_note(run, full_disk(limits.disk_mb));
+  }
 }
 
 }  // namespace sandbox::box

@@ -301,10 +301,23 @@ def test_text_in_another_charset_is_text(client, charset, encoding):
     assert raw["encoding"] == "base64" and raw["bytes"] == 10
 
 
+def test_letters_that_come_after_pages_of_ascii_are_text(client):
+    text = "id;city;amount\n" * 2700 + "1;Café;5 €\n" + "id;city;amount\n" * 2700
+    client.run(f"open('late.csv', 'wb').write({text!r}.encode('cp1252'));")
+    shown, offset, encodings = "", 0, []
+    while offset is not None:
+        part = client.call("read_file", path="late.csv", offset=offset)
+        encodings.append(part["encoding"])
+        shown += part["content"]
+        offset = part.get("next_offset")
+    assert shown == text and encodings == ["utf-8", "cp1252", "utf-8"]
+
+
 @pytest.mark.parametrize("name, head, words", [
     ("report.pdf", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "PdfReader"), ("letters.pdf", b"%PDF-1.4\nGau`R@stream ASCII85\n", "PdfReader"),
     ("data.parquet", b"PAR1\x15\x04\x15", "read_parquet"), ("book.xlsx", None, "read_excel"), ("text.docx", None, "docx.Document"),
-    ("talk.pptx", None, "Presentation")])
+    ("talk.pptx", None, "Presentation"), ("notes.rtf", b"{\\rtf1\\ansi Hello\\par}\n", "striprtf"),
+    ("photo.heic", b"\0\0\0\x1cftypheic\0\0\0\0mif1heicmiaf", "pillow-heif")])
 def test_documents_say_what_reads_them(client, name, head, words):
     if head is None:
         kind = {"xlsx": ("xl/workbook.xml", "spreadsheetml.sheet.main"), "docx": ("word/document.xml", "wordprocessingml.document.main"),

@@ -36,7 +36,7 @@ send({'type': 'done', 'ok': True, 'exit_code': 'zero', 'run_id': run_id})
     session = box.call("create_session")["session_id"]
     run = box.run(code, session_id=session)
     assert run["status"] == "completed"
-    assert run["outputs"] == [{"is_main_result": False, "formats": []}]
+    assert run["outputs"] == [{"formats": []}]
     assert box.value("1 + 1") == "2", "other sessions have not noticed"
     box.call("delete_session", session_id=session)
 
@@ -58,7 +58,7 @@ part('json', b'[]')
     run = box.run(code + "None", session_id=session)
     assert run["status"] == "completed" and "was dropped" in run["note"], run
     path = f"/runs/{run['run_id']}"
-    assert run["outputs"] == [{"is_main_result": False, "formats": ["text", "csv"], "text": "t",
+    assert run["outputs"] == [{"formats": ["text", "csv"], "text": "t",
                                "truncated": {"csv": {"total_bytes": 1000, "file": f"{path}/1.csv"}}}]
     entries = box.call("list_files", path=path, session_id=session)["entries"]
     assert {entry["path"].rsplit("/", 1)[1] for entry in entries} <= {"1.csv", "record.json", "stdout", "stderr"}, entries

@@ -20,7 +20,7 @@ def check(run, expect, images):
     """`run` as run_code gives it, `images` how many pictures came with it."""
     expect = {"status": "completed", **expect}
     outputs = run["outputs"]
-    main = next((o for o in outputs if o["is_main_result"]), {})
+    main = next((o for o in outputs if o.get("is_main_result")), {})
     last = outputs[-1] if outputs else {}
     error = run.get("error") or {}
     truncated = run.get("truncated", {}).get("stdout", {})

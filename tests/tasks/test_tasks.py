@@ -60,7 +60,7 @@ class Computer:
         return outputs[-1].get("json", {}).get("rows")
 
     def result(self, code):
-        return next(output for output in self._run(code, "python")[0]["outputs"] if output["is_main_result"])
+        return next(output for output in self._run(code, "python")[0]["outputs"] if output.get("is_main_result"))
 
     def output(self, code):
         return next(output for output in self._run(code, "python")[0]["outputs"] if "chart" in output)

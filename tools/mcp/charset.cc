@@ -129,7 +129,7 @@ std::vector<std::string> candidates_for(std::string_view text) {
       if (letters->accents > 0) names = {"cp1253", "cp1251", "koi8_r"};
       if (letters->first_half > letters->second_half) names = {"koi8_r", "cp1251", "cp1253"};
     } else if (are_few_beyond_ascii(text)) {
-      names = {"cp1250"};
+      names = {"cp1252", "cp1250"};
     }
   }
   for (const char* name :

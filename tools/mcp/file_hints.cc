@@ -1,5 +1,7 @@
 #include "tools/mcp/file_hints.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -12,6 +14,13 @@ namespace tools {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::string_view kRtfReader =
+    "# pip install striprtf\nfrom striprtf.striprtf import rtf_to_text\nprint(rtf_to_text(open("
+    "PATH, encoding='latin-1').read()))";
+constexpr std::string_view kHeifReader =
+    "# pip install pillow-heif\nfrom PIL import Image; from pillow_heif import "
+    "register_heif_opener\nregister_heif_opener(); Image.open(PATH)";
 
 // Gives for each MIME type the code that reads such a file in two lines, in an environment that has
 // packages.
@@ -28,6 +37,16 @@ constexpr std::pair<std::string_view, std::string_view> kReaders[] = {
      "import pandas as pd\nprint(pd.read_excel(PATH, sheet_name=None))"},
     {"application/vnd.ms-excel",
      "import pandas as pd\nprint(pd.read_excel(PATH, sheet_name=None))"},
+    {"application/vnd.oasis.opendocument.text",
+     "# pip install odfpy\nfrom odf import opendocument, teletype, text\nfor p in "
+     "opendocument.load(PATH).getElementsByType(text.P): print(teletype.extractText(p))"},
+    {"application/vnd.oasis.opendocument.spreadsheet",
+     "# pip install odfpy\nimport pandas as pd\nprint(pd.read_excel(PATH, engine='odf', "
+     "sheet_name=None))"},
+    {"text/rtf", kRtfReader},
+    {"application/rtf", kRtfReader},
+    {"image/heic", kHeifReader},
+    {"image/heif", kHeifReader},
     {"image/tiff", "from PIL import Image\nImage.open(PATH)"},
     {"image/bmp", "from PIL import Image\nImage.open(PATH)"},
     {"image/x-ms-bmp", "from PIL import Image\nImage.open(PATH)"},
@@ -35,6 +54,33 @@ constexpr std::pair<std::string_view, std::string_view> kReaders[] = {
     {"image/x-icon", "from PIL import Image\nImage.open(PATH)"},
     {"application/vnd.apache.parquet", "import pandas as pd\nprint(pd.read_parquet(PATH))"},
 };
+
+// Office's formats of before 2007, which the usual packages do not read; by their names where
+// libmagic tells no more than that they are containers of that time.
+struct OldFormat {
+  std::string_view type;
+  std::string_view extension;
+  std::string_view successor;
+};
+constexpr OldFormat kOldFormats[] = {
+    {"application/msword", ".doc", ".docx"},
+    {"application/vnd.ms-powerpoint", ".ppt", ".pptx"},
+};
+constexpr std::string_view kOldContainers[] = {"application/CDFV2", "application/x-ole-storage",
+                                               "application/vnd.ms-office"};
+
+std::string hint_of_old_format(const std::string& mime_type, const std::string& path) {
+  const std::string name = base::lower(path);
+  const bool is_container = std::find(std::begin(kOldContainers), std::end(kOldContainers),
+                                      mime_type) != std::end(kOldContainers);
+  for (const OldFormat& format : kOldFormats) {
+    if (mime_type != format.type && !(is_container && name.ends_with(format.extension))) continue;
+    return "the usual packages do not read " + std::string(format.extension) +
+           ": ask for it saved as " + std::string(format.successor) +
+           ", as Office and LibreOffice do";
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -45,7 +91,7 @@ std::string hint_of_type(const std::string& mime_type, const std::string& path) 
     const std::string quoted = json(path).dump();
     return hint.replace(hint.find("PATH"), sizeof "PATH" - 1, quoted);
   }
-  return "";
+  return hint_of_old_format(mime_type, path);
 }
 
 std::string hint_of_charsets(const std::string& beginning, const std::string& path) {

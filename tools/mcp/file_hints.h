@@ -6,7 +6,8 @@
 
 namespace tools {
 
-// For a PDF or an Office file, by its MIME type; empty for all else. `path` is as the user sees it.
+// For a PDF, an Office file or a picture that clients do not show, by its MIME type; empty for all
+// else. `path` is as the user sees it.
 std::string hint_of_type(const std::string& mime_type, const std::string& path);
 
 // For text in a charset that its bytes do not tell for sure; empty for what makes no sense in any.

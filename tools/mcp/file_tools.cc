@@ -74,8 +74,7 @@ struct Content {
   std::size_t used = 0;  // bytes of the file
 };
 
-// The piece as text, if it is one. `charset` is what the beginning of the file tells where that is
-// no UTF-8.
+// The piece as text, if it is one. `charset` is that of other_charset_of().
 Content as_text(const sandbox::files::ReadResult& read, std::int64_t offset,
                 const std::optional<std::string>& charset) {
   Content content;
@@ -161,12 +160,25 @@ std::string beginning_of(const BoxFiles& files, const sandbox::files::ReadResult
   return beginning.ok() ? std::move(beginning).value().content : "";
 }
 
-std::optional<std::string> other_charset_of(const std::string& beginning, std::int64_t total) {
-  const bool is_all = static_cast<std::int64_t>(beginning.size()) >= total;
-  const std::string whole =
-      is_all ? beginning : beginning.substr(0, whole_characters(beginning, beginning.size()));
-  if (to_utf8(whole) == whole) return std::nullopt;
-  return charset_of(beginning);
+// The end may be the middle of a character, but for that of the file.
+bool is_utf8(std::string_view bytes, bool is_end) {
+  if (!is_end) bytes = bytes.substr(0, whole_characters(bytes, bytes.size()));
+  return to_utf8(bytes) == bytes;
+}
+
+// Returns the charset of text that is not UTF-8. Pages of ASCII at the beginning tell nothing of
+// the letters that come later: then the piece itself tells.
+std::optional<std::string> other_charset_of(const std::string& beginning,
+                                            const sandbox::files::ReadResult& read,
+                                            std::int64_t offset) {
+  const auto ends_at = [&read](std::int64_t end) { return end >= read.total_bytes; };
+  if (!is_utf8(beginning, ends_at(static_cast<std::int64_t>(beginning.size())))) {
+    return charset_of(beginning);
+  }
+  std::string_view piece = read.content;
+  const bool is_end = ends_at(offset + static_cast<std::int64_t>(piece.size()));
+  if (offset > 0) piece.remove_prefix(broken_start(piece));
+  return is_utf8(piece, is_end) ? std::nullopt : charset_of(piece);
 }
 
 mcp::Tool read_file(const Services& services) {
@@ -211,10 +223,9 @@ mcp::Tool read_file(const Services& services) {
           return picture_reply(services, session, files, path, mime_type, context);
         }
         const bool asked = encoding != "auto" || offset > 0 || arguments.has("limit");
-        const std::int64_t total = read.total_bytes;
+        const auto charset = other_charset_of(beginning, read, offset);
         return content_reply(std::move(read), offset, encoding,
-                             asked ? kContentCharactersMax : kUnaskedBytesMax, mime_type,
-                             other_charset_of(beginning, total));
+                             asked ? kContentCharactersMax : kUnaskedBytesMax, mime_type, charset);
       });
 }
 

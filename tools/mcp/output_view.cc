@@ -100,8 +100,8 @@ class Filling {
   void begin() {
     std::vector<json> frames;
     for (const json& output : given_) {
-      json frame = {{"is_main_result", is_main(output)},
-                    {"formats", output.value("formats", json::array())}};
+      json frame = {{"formats", output.value("formats", json::array())}};
+      if (is_main(output)) frame["is_main_result"] = true;
       if (output.contains("image_path")) frame["image_path"] = output["image_path"];
       if (const std::string path = page_path(output); !path.empty()) frame["html_path"] = path;
       frames.push_back(std::move(frame));

@@ -90,6 +90,10 @@ std::string newest_line(const sessions::RunFiles& files, const sessions::RunStat
   if (line.empty()) {
     line =
         state.run.is_waking ? "reading the session's stored variables" : name_of(state.run.status);
+    const std::string& ahead = state.run.waits_for;
+    if (state.run.status == RunStatus::kQueued && !ahead.empty()) {
+      line += " behind " + ahead + " (cancel_run ends that one)";
+    }
   }
   if (state.run.left_ms > 0) {
     line += " (" + std::to_string(state.run.left_ms / 1000) + " of " +

@@ -24,7 +24,7 @@ Reply reply_of_run(const sessions::RunFiles& files, const sessions::RunState& st
 base::Result<Reply> reply_of_new_run(const Services& services, const CallSession& found,
                                      sandbox::RunRequest request, mcp::CallContext& context);
 
-// The last line a run has printed to stdout; its status when there is none.
+// The last line a run has printed to stdout; its status when there is none, with what it waits for.
 std::string newest_line(const sessions::RunFiles& files, const sessions::RunState& state);
 
 // The run as a task of the same id.

@@ -29,6 +29,9 @@ namespace {
 // to say what that shows.
 constexpr std::size_t kChartTextBytes = 4'000;
 constexpr std::size_t kChartBesidePictureBytes = 600;
+// Characters of data, or of what something is drawn from, that are shown where nothing says the
+// same in words.
+constexpr std::size_t kSourceCharacters = 4'000;
 constexpr int kSignificantDigits = 4;
 constexpr const char* kStreams[] = {"stdout", "stderr"};
 void add_section(std::string& text, const char* title, const std::string& body) {
@@ -37,16 +40,28 @@ void add_section(std::string& text, const char* title, const std::string& body) 
   if (!body.ends_with('\n')) text += '\n';
 }
 
+// Whether an output has, here or in a file, a form that says more than what its object says of
+// itself.
+bool says_more(const json& output) {
+  constexpr const char* kForms[] = {"markdown", "latex", "json", "html", "svg", "image_path"};
+  const json in_files = output.value("truncated", json::object());
+  return std::any_of(std::begin(kForms), std::end(kForms), [&](const char* form) {
+    return in_files.contains(form) || (output.contains(form) && output[form] != "");
+  });
+}
+
 // Adds the form of an output that is meant to be read; where there is none, the next best.
 void add_prose(std::string& text, const json& output) {
   const char* title = output.value("is_main_result", false) ? "result" : "output";
-  for (const char* key : {"text", "markdown", "latex", "json", "html", "svg"}) {
+  for (const std::string_view key : {"text", "markdown", "latex", "json", "html", "svg"}) {
     const auto form = output.find(key);
     if (form == output.end() || *form == "") continue;
-    const bool has_more = output.contains("markdown") || output.contains("html");
-    if (key == std::string_view("text") && has_more && sandbox::is_bare(*form)) continue;
-    return add_section(text, title,
-                       form->is_string() ? form->get<std::string>() : base::print_json(*form));
+    if (key == "text" && sandbox::is_bare(*form) && says_more(output)) continue;
+    const std::string body = form->is_string() ? form->get<std::string>() : base::print_json(*form);
+    const bool is_source = key == "latex" || key == "json" || key == "svg";
+    return add_section(
+        text, title,
+        is_source ? base::shortened(body, kSourceCharacters, "; in structuredContent") : body);
   }
 }
 

@@ -79,6 +79,46 @@ std::string as_read(std::string_view bytes, Window& window) {
   return with_repeats_counted(seen.text);
 }
 
+// Bytes of the first `count` characters; a byte that is of none counts as one.
+std::size_t bytes_of_characters(std::string_view text, std::size_t count) {
+  std::size_t at = 0;
+  for (; count > 0 && at < text.size(); --count) {
+    at += std::max<std::size_t>(character_size(text.substr(at)), 1);
+  }
+  return at;
+}
+
+std::size_t characters_in(std::string_view text) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < text.size(); ++count) {
+    at += std::max<std::size_t>(character_size(text.substr(at)), 1);
+  }
+  return count;
+}
+
+// Bytes before the last `count` characters.
+std::size_t bytes_before_last(std::string_view text, std::size_t count) {
+  const std::size_t characters = characters_in(text);
+  return bytes_of_characters(text, characters - std::min(characters, count));
+}
+
+// How many characters are shown of the beginning and of the end of what is too long for the room.
+struct Ends {
+  explicit Ends(std::size_t room)
+      : first(head_share(room - kLeftOutLineBytes)), last(room - kLeftOutLineBytes - first) {}
+  std::size_t first;
+  std::size_t last;
+};
+
+// Head and tail of a text that has more characters than there is room for.
+std::string ends_of_text(std::string_view text, std::size_t room) {
+  const Ends ends(room);
+  const std::size_t head = bytes_of_characters(text, ends.first);
+  const std::size_t tail = bytes_before_last(text, ends.last);
+  return std::string(text.substr(0, head)) + left_out_line(tail - head) +
+         std::string(text.substr(tail));
+}
+
 // Returns a stream that is short enough to be read whole: its lines as they are seen, cut to head
 // and tail where they do not fit.
 Window all_or_ends(const RunView& view, Stream stream, std::int64_t total, std::size_t room) {
@@ -89,33 +129,34 @@ Window all_or_ends(const RunView& view, Stream stream, std::int64_t total, std::
   const std::size_t used = whole(view, bytes.value(), 0, total);
   window.next_offset = static_cast<std::int64_t>(used);
   window.text = as_read(std::string_view(bytes.value()).substr(0, used), window);
-  // Bytes that are no UTF-8 become three each; what a terminal would have padded may be more.
-  const bool is_short = total <= static_cast<std::int64_t>(room);
-  window.truncated = window.text.size() > (is_short ? 3 * room : room);
-  if (window.truncated) window.text = head_and_tail(window.text, room);
+  window.truncated = characters_in(window.text) > room;
+  if (window.truncated) window.text = ends_of_text(window.text, room);
   return window;
 }
 
-// Head and tail of the bytes, around a line that says how much is missing.
+// Head and tail of what was written, around a line that says how much is missing.
 Window ends_of_much(const RunView& view, Stream stream, std::int64_t total, std::size_t room) {
+  constexpr std::size_t kCharacterBytesMax = 4;
   Window window;
   window.next_offset = total;
-  const std::size_t first = head_share(room - kLeftOutLineBytes);
-  const std::size_t last = room - kLeftOutLineBytes - first;
-  const std::int64_t tail_start = total - static_cast<std::int64_t>(last);
-  const auto head = view.read(stream, 0, first + 4);
-  const auto tail = view.read(stream, tail_start, last);
+  const Ends ends(room);
+  const std::size_t read_last = kCharacterBytesMax * ends.last;
+  const std::int64_t tail_start = total - static_cast<std::int64_t>(read_last);
+  const auto head = view.read(stream, 0, kCharacterBytesMax * ends.first);
+  const auto tail = view.read(stream, tail_start, read_last);
   if (!head.ok() || !tail.ok()) return window;
+  const std::string_view beginning = head.value();
   const std::size_t head_size =
-      whole_codes(std::string_view(head.value()).substr(0, whole_characters(head.value(), first)));
-  const std::size_t skip = broken_start(tail.value());
-  const std::size_t end = whole(view, tail.value(), tail_start, total);
-  window.next_offset = tail_start + static_cast<std::int64_t>(end);
+      whole_codes(beginning.substr(0, bytes_of_characters(beginning, ends.first)));
+  const std::string_view end =
+      std::string_view(tail.value()).substr(0, whole(view, tail.value(), tail_start, total));
+  const std::size_t skip = std::max(broken_start(end), bytes_before_last(end, ends.last));
+  window.next_offset = tail_start + static_cast<std::int64_t>(end.size());
   const std::int64_t missing =
       tail_start + static_cast<std::int64_t>(skip) - static_cast<std::int64_t>(head_size);
-  window.text = as_read(std::string_view(head.value()).substr(0, head_size), window) +
+  window.text = as_read(beginning.substr(0, head_size), window) +
                 left_out_line(static_cast<std::size_t>(missing)) +
-                as_read(std::string_view(tail.value()).substr(skip, end - skip), window);
+                as_read(end.substr(skip), window);
   window.truncated = true;
   return window;
 }
@@ -158,23 +199,45 @@ std::int64_t total_of(const RunView& view, Stream stream, std::int64_t from) {
   return none ? recorded : behind + static_cast<std::int64_t>(late.value().size());
 }
 
-Streams windows_within(const RunView& view, std::size_t room) {
-  const bool follows = view.stdout_offset || view.stderr_offset;
+// Shares by what is read on as it was written, of which pieces join.
+void read_both_on(const RunView& view, std::size_t room, Streams& streams) {
   const auto left = [](std::int64_t total, std::int64_t offset) {
     return static_cast<std::size_t>(std::max<std::int64_t>(total - offset, 0));
   };
   const std::int64_t out_from = view.stdout_offset.value_or(0);
   const std::int64_t err_from = view.stderr_offset.value_or(0);
-  const std::int64_t out_total = total_of(view, Stream::kStdout, out_from);
-  const std::int64_t err_total = total_of(view, Stream::kStderr, err_from);
-  const Shares shares = share_room(left(out_total, out_from), left(err_total, err_from), room);
-  const auto window_of = [&](Stream stream, std::int64_t total, std::int64_t from,
-                             std::size_t share) {
-    return follows ? read_on(view, stream, total, from, share)
-                   : from_beginning(view, stream, total, share);
-  };
-  return {window_of(Stream::kStdout, out_total, out_from, shares.first),
-          window_of(Stream::kStderr, err_total, err_from, shares.second), out_total, err_total};
+  const Shares shares =
+      share_room(left(streams.out_total, out_from), left(streams.err_total, err_from), room);
+  streams.out = read_on(view, Stream::kStdout, streams.out_total, out_from, shares.first);
+  streams.err = read_on(view, Stream::kStderr, streams.err_total, err_from, shares.second);
+}
+
+// Shares by what is seen, not by what was written: a progress bar of many states is one line.
+void show_both(const RunView& view, std::size_t room, Streams& streams) {
+  streams.out = from_beginning(view, Stream::kStdout, streams.out_total, room);
+  streams.err = from_beginning(view, Stream::kStderr, streams.err_total, room);
+  const std::size_t out_size = characters_in(streams.out.text);
+  const std::size_t err_size = characters_in(streams.err.text);
+  const Shares shares = share_room(out_size, err_size, room);
+  if (out_size > shares.first) {
+    streams.out = from_beginning(view, Stream::kStdout, streams.out_total, shares.first);
+  }
+  if (err_size > shares.second) {
+    streams.err = from_beginning(view, Stream::kStderr, streams.err_total, shares.second);
+  }
+}
+
+Streams windows_within(const RunView& view, std::size_t room) {
+  Streams streams;
+  streams.out_total = total_of(view, Stream::kStdout, view.stdout_offset.value_or(0));
+  streams.err_total = total_of(view, Stream::kStderr, view.stderr_offset.value_or(0));
+  const bool follows = view.stdout_offset || view.stderr_offset;
+  if (follows) {
+    read_both_on(view, room, streams);
+  } else {
+    show_both(view, room, streams);
+  }
+  return streams;
 }
 
 // The file in which everything is of a stream whose lines are shown as they were last.
@@ -193,7 +256,7 @@ std::string add_streams(const RunView& view, json& value) {
   const Run& run = view.run;
   Streams streams;
   const bool follows = view.stdout_offset || view.stderr_offset;
-  for (std::size_t room = follows ? kFollowedOutputBytes : kInlineOutputBytes;;) {
+  for (std::size_t room = follows ? kFollowedOutputBytes : kInlineOutputCharacters;;) {
     streams = windows_within(view, room);
     const std::size_t printed =
         base::printed_characters(streams.out.text) + base::printed_characters(streams.err.text);

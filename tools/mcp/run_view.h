@@ -15,10 +15,9 @@ namespace tools {
 
 // Characters of structuredContent, printed, and of the text.
 inline constexpr std::size_t kResultCharacters = 60'000;
-// How many of these stdout and stderr have together, where their beginning and end are shown. They
-// are counted in bytes, of which a character has at least one.
-inline constexpr std::size_t kInlineOutputBytes = 10'000;
-// How many both have where they are read on from an offset, in one piece.
+// How many of these stdout and stderr have together, where their beginning and end are shown.
+inline constexpr std::size_t kInlineOutputCharacters = 10'000;
+// How many bytes both have where they are read on from an offset, in one piece.
 inline constexpr std::size_t kFollowedOutputBytes = 30'000;
 inline constexpr std::size_t kTracebackCharacters = 8'000;
 

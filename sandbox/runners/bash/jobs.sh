@@ -57,25 +57,53 @@ __hutch_is_left() {
   builtin return 1
 }
 
-# Scripts count and kill what `jobs -p` and `jobs -r` list: those are their own.
-jobs() {
-  local line number pid started command
-  if [[ $# -eq 0 || $* == -l ]] && [ "$BASHPID" = $$ ]; then
-    for line in "${__hutch_left[@]}"; do
-      IFS=' ' builtin read -r number pid started command <<<"$line"
-      [[ $(__hutch_started "$pid") == "$started" ]] || continue
-      builtin printf '[%s]  %s Running                 %s & (of an earlier run)\n' "$number" "$pid" "$command"
-    done
-  fi
-  builtin jobs "$@"
-}
-
 # Says what a builtin has said, as of the line of the code that called the function in its place.
 __hutch_say() {
   local line
   while IFS= builtin read -r line; do
     builtin echo "bash: line $1: ${line#*: line *: }"
   done <"$__hutch_listed" >&2
+}
+
+# Prints one that goes on, or with the option -p its process.
+__hutch_show_left() {
+  local number pid started command
+  IFS=' ' builtin read -r number pid started command <<<"$1"
+  [[ $(__hutch_started "$pid") == "$started" ]] || builtin return 0
+  if [[ $2 == *p* ]]; then
+    builtin echo "$pid"
+  else
+    builtin printf '[%s]  %s Running                 %s & (of an earlier run)\n' "$number" "$pid" "$command"
+  fi
+}
+
+# Scripts count and kill what `jobs -p` and `jobs -r` list: those are their own. Jobs that are named may be of an earlier run.
+jobs() {
+  local line argument options= shown= __hutch_pid
+  local -a others=()
+  local -i asked=0 status=0
+  if [[ $# -eq 0 || $* == -l ]] && [ "$BASHPID" = $$ ]; then
+    for line in "${__hutch_left[@]}"; do __hutch_show_left "$line" ''; done
+  fi
+  for argument in "$@"; do
+    if [[ ${1-} != -*x* ]] && __hutch_find_job "$argument"; then
+      shown=true
+      for line in "${__hutch_left[@]}"; do
+        [[ $line != +([0-9])" $__hutch_pid "* ]] || __hutch_show_left "$line" "$options"
+      done
+      continue
+    fi
+    others+=("$argument")
+    if [[ $argument == -* ]]; then options+=$argument; else asked+=1; fi
+  done
+  [[ -z $shown || $asked -gt 0 ]] || builtin return 0
+  if [[ $asked -eq 0 || $1 == -*x* ]]; then
+    builtin jobs "${others[@]}"
+    builtin return
+  fi
+  builtin jobs "${others[@]}" 2>|"$__hutch_listed" || status=$?
+  __hutch_say "${BASH_LINENO[0]}"
+  builtin return "$status"
 }
 
 kill() {

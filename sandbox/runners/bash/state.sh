@@ -44,6 +44,10 @@ declare -A __hutch_never=([BASH]=1 [BASHOPTS]=1 [BASHPID]=1 [BASH_ALIASES]=1 [BA
 
 __hutch_own=("${!__hutch_never[@]}")
 __hutch_never[PWD]=1
+# Those whose traps last: all but SIGINT, of which the EXIT trap has made its own, and SIGCHLD, which our own children
+# would fire. The C library has the two before the real-time ones for itself.
+__hutch_signals=({1..31} {34..64})
+unset -v '__hutch_signals[1]' '__hutch_signals[16]'
 # The environment as the host gave it. What the code leaves as it is need not be saved, so that a
 # later change of the host's is seen.
 declare -A __hutch_given=()
@@ -155,16 +159,74 @@ $__hutch_user_trap"
   builtin return "${__hutch_before:-0}"
 }
 
-# `$!` until this run starts something itself. Where a quote or a here-document comes before it, the code may mean the letters.
+# `$!` is that of an earlier run until this one starts something itself: but in single quotes, comments and quoted
+# here-documents, where the code means the letters. Nothing is looked at behind the last `$!`, nor from the first line on
+# that is so long that it takes time.
 __hutch_mean_earlier() {
-  local head=${__hutch_code%%\'*} rest
-  head=${head%%<<*}
-  rest=${__hutch_code:${#head}}
-  head=${head//'\$!'/$'\001a'}
-  head=${head//'$$!'/$'\001b'}
-  head=${head//'$!'/'${!:-$__hutch_last}'}
-  head=${head//$'\001b'/'$$!'}
-  __hutch_code=${head//$'\001a'/'\$!'}$rest
+  local tail=${__hutch_code##*'$!'} line seen text open= before
+  local here='^<<(-?)[[:space:]]*([^[:space:];&|<>()]+)'
+  local -a lines=() ends=()
+  local -i at
+  [[ $tail != "$__hutch_code" ]] || builtin return 0
+  builtin mapfile -t lines <<<"${__hutch_code%"$tail"}"
+  for at in "${!lines[@]}"; do
+    line=${lines[at]} seen=
+    if [[ ${#ends[@]} -eq 0 ]]; then
+      [[ ${#line} -le 4000 ]] || break
+      while [[ -n $line ]]; do __hutch_take_word; done
+      lines[at]=$seen
+    elif [[ =$line == "${ends[0]#?}" || -${line#"${line%%[!$'\t']*}"} == "${ends[0]#?}" ]]; then
+      ends=("${ends[@]:1}")
+    elif [[ ${ends[0]} == '<'* && ${#line} -le 4000 ]]; then
+      before=$open open+='<'
+      while [[ -n $line ]]; do __hutch_take_word; done
+      open=$before lines[at]=$seen
+    fi
+  done
+  builtin printf -v text '%s\n' "${lines[@]}"
+  __hutch_code=${text%$'\n'}$tail
+}
+
+# Moves what `line` begins with to `seen`, up to behind the next character that means something to bash. `open` has
+# what is open there, the innermost last: quotes, `$` for $'..', `<` for a here-document, parentheses. `ends` has the
+# words that end the here-documents of this line: behind `<` where they are code, else `'`; and `-` where tabs may stand
+# before the word, else `=`.
+__hutch_take_word() {
+  local head within=${open: -1}
+  local -i size=1
+  case $within in
+    \') head=${line%%\'*} ;;
+    \$) head=${line%%[\\\']*} ;;
+    \") head=${line%%[\\\"\$]*} ;;
+    \<) head=${line%%[\\\$]*} ;;
+    *) head=${line%%[\\\'\"\$\#\<\(\)]*} within=- ;;
+  esac
+  seen+=$head line=${line:${#head}}
+  case $within$line in
+    ?) ;;
+    \'* | \$\'* | \"\"*) open=${open%?} ;;
+    ?\\* | ?'$$'* | ?'$#'*) size=2 ;;
+    ?'$!'*)
+      seen+='${!:-$__hutch_last}' line=${line:2}
+      builtin return
+      ;;
+    ?'$('*) open+='(' size=2 ;;
+    -\$\'*) open+='$' size=2 ;;
+    -[\'\"\(]*) open+=${line:0:1} ;;
+    -\)*) [[ $open != *'(' ]] || open=${open%?} ;;
+    -\#*) [[ -n $seen && ${seen: -1} != [[:space:]\;\&\|\(\)] ]] || size=${#line} ;;
+    -'<<<'*) size=3 ;;
+    -'<<'*)
+      size=2 # in arithmetic a shift
+      if [[ $open != *'((' && $line =~ $here ]]; then
+        size=${#BASH_REMATCH}
+        text=${BASH_REMATCH[2]//[\\\'\"]/}
+        [[ $text == "${BASH_REMATCH[2]}" ]] && head='<' || head=\'
+        ends+=("$head${BASH_REMATCH[1]:-=}$text")
+      fi
+      ;;
+  esac
+  seen+=${line:0:size} line=${line:size}
 }
 
 # Puts the variables of this run's own `env` back over the loaded state, and remembers what the
@@ -280,7 +342,7 @@ __hutch_print_state() {
     [[ ${__hutch_text% *} == *-*x* ]] && builtin printf 'export -f %s\n' "$__hutch_name"
   done
   builtin alias -p
-  builtin trap -p HUP QUIT USR1 USR2 ALRM TERM CONT TSTP TTIN TTOU WINCH
+  builtin trap -p "${__hutch_signals[@]}"
   [[ $__hutch_user_interrupt == - ]] || builtin printf 'trap -- %q INT\n' "$__hutch_user_interrupt"
   if [ -n "$__hutch_last" ]; then
     builtin printf '__hutch_last=%q\n__hutch_left=(' "$__hutch_last"

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 
 import pytest
 
@@ -204,3 +205,52 @@ def test_state_that_cannot_be_written(bash, tmp_path):
 def test_a_subshell_has_a_trap_of_its_own(bash):
     ended = bash("trap 'echo outer' EXIT; (trap 'echo inner' EXIT; true); echo between")
     assert ended.stdout == "inner\nbetween\nouter\n"
+
+
+@pytest.fixture
+def left(bash):
+    """The process that a run before has left."""
+    bash("true")  # makes the folder of the state, which a box has
+    pid = int(bash("sleep 61 >/dev/null 2>&1 & echo $!").stdout)
+    yield pid
+    os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("code, printed", [
+    ("echo 'stopping'; echo $!", "stopping\nPID"), ("echo 'it'\\''s $!' \"it's $!\"", "it's $! it's PID"),
+    ("echo \"$(echo 'a')\" '$!' $!", "a $! PID"), ("echo $'\\'$!' $!", "'$! PID"), ("echo \"\\\"$!\" \\' $!", "\"PID ' PID"),
+    ("# don't\necho $! # isn't $!\necho '$!' $#$!", "PID\n$! 0PID"), ("x=a#b; echo ${x#*#} $!", "b PID"),
+    ("cat <<'E'; cat <<-F; echo $!\nit's $!\nE\nit's $! \\$!\n\tF\necho $!", "it's $!\nit's PID $!\nPID\nPID"), ("cat <<< '$!'$!; echo $((1 << 2)) $!", "$!PID\n4 PID"),
+    ("case x in x) echo '$!' $! ;; esac; (echo ')' $!)", "$! PID\n) PID"), ("echo '\n$!\n' $!", "\n$!\n PID"),
+    ("sleep 0 & [ $! != PID ] && echo '' own", " own"), ("bash -c 'echo \"[$!]\"'; echo \\$! $$! | tr -d 0-9", "[]\n$! !")])
+def test_the_last_job_is_that_of_an_earlier_run(bash, left, code, printed):
+    ended = bash(code.replace("PID", str(left)))
+    assert (ended.stdout, ended.stderr) == (printed.replace("PID", str(left)) + "\n", ""), ended
+
+
+def test_long_code_is_looked_through_in_no_time(bash, left):
+    begun = time.monotonic()
+    ended = bash("x='a' y=\"b\" # it's\n" * 3000 + "z='" + "\"(" * 50_000 + "'\n: '\n" + "echo $!\n" * 3 + "'\necho on")
+    assert ended.stdout == "on\n" and time.monotonic() - begun < 10, ended
+
+
+def test_jobs_of_an_earlier_run_can_be_named(bash, left):
+    line = f"[1]  {left} Running                 sleep 61 > /dev/null 2>&1 & (of an earlier run)\n"
+    assert bash("jobs %1; jobs -l %sleep; jobs -p %1; echo $(jobs -p %%)").stdout == line * 2 + f"{left}\n{left}\n"
+    other = bash("jobs %1 %7 || echo $?")
+    assert (other.stdout, other.stderr) == (line + "1\n", "bash: line 1: jobs: %7: no such job\n")
+    own = bash("sleep 5 & jobs %1; kill %1")
+    assert "earlier" not in own.stdout and "sleep 5" in own.stdout, own
+
+
+@pytest.mark.parametrize("name", ["PIPE", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "IO", "SYS", "RTMIN", "RTMIN+3", "RTMAX", "TERM", "INT"])
+def test_traps_of_signals_last(bash, name):
+    bash(f"trap 'echo got' {name}")
+    assert bash(f"kill -{name} $$; echo on; trap - {name}").stdout == "got\non\n"
+    assert bash("trap -p").stdout == ""
+
+
+def test_traps_that_are_for_one_run_do_not_last(bash):
+    bash("trap 'echo child' CHLD; trap 'echo error' ERR; trap 'echo left' EXIT; trap 'echo return' RETURN; set +B")
+    ended = bash("trap -p; (exit 1); /bin/true; f() { :; }; f")
+    assert (ended.stdout, ended.stderr) == ("", "")

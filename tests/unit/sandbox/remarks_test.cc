@@ -52,6 +52,18 @@ TEST(Remarks, NoNetworkIsNamedWhereverItIsMet) {
   EXPECT_TRUE(says(pip, "no network"));
 }
 
+TEST(Remarks, WhatARunThatEndedWellHasPrintedIsNoRefusal) {
+  Record run;
+  run.status = sandbox::RunStatus::kCompleted;
+  run.exit_code = 0;
+  const std::string log = "12:00 curl: (6) Could not resolve host: db, then ECONNREFUSED\n";
+  sandbox::box::add_remarks(run, closed(), log, "413 File too large\n");
+  sandbox::box::add_remarks(run, open(), log, "");
+  EXPECT_EQ(run.note, "") << "cat app.log";
+  sandbox::box::add_remarks(run, closed(), "", "curl: (6) Could not resolve host: db\n");
+  EXPECT_TRUE(says(run, "no network")) << "what came after it ended well";
+}
+
 TEST(Remarks, TheFlagThatOpensANetworkIsNamed) {
   Record run;
   sandbox::box::add_remarks(run, closed(), "", "curl: (6) Could not resolve host: example.com\n");
@@ -99,9 +111,19 @@ TEST(Remarks, TheLimitOfTheDiskIsNamedWithItsValue) {
       sandbox::RunError{"OSError", "[Errno 27] File too large", "", Cause::kDisk, "", ""};
   sandbox::box::add_remarks(refused, session, "", "");
   EXPECT_TRUE(says(refused, "64 MB") && says(refused, "limits.disk_mb"));
-  Record program;
-  sandbox::box::add_remarks(program, session, "", "dd: File size limit exceeded\n");
-  EXPECT_TRUE(says(program, "limits.disk_mb"));
+  for (const char* words :
+       {"dd: File size limit exceeded\n", "bash: line 2: echo: write error: File too large\n",
+        "OSError: [Errno 27] File too large: 'x'\n", "dd: error writing 'f': File too large"}) {
+    Record program;
+    sandbox::box::add_remarks(program, session, "", words);
+    EXPECT_TRUE(says(program, "limits.disk_mb")) << words;
+  }
+  for (const char* words : {"413 File too large\n", "HTTP 413: File too large\n",
+                            "upload: File too large. At most 10 MB\n"}) {
+    Record refused_elsewhere;
+    sandbox::box::add_remarks(refused_elsewhere, session, "", words);
+    EXPECT_EQ(refused_elsewhere.note, "") << words;
+  }
 }
 
 }  // namespace

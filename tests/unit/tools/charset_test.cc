@@ -79,6 +79,7 @@ TEST(Charset, OfAnotherAlphabetIsNotWestern) {
       "\xca\xe1\xeb\xe7\xec\xdd\xf1\xe1 \xea\xfc\xf3\xec\xe5 1234567890 1234567890\n";
   EXPECT_FALSE(charset_of(greek));
   EXPECT_EQ(possible_charsets_of(greek).front(), "cp1253");
+  EXPECT_EQ(possible_charsets_of("caf\xe9, na\xefve and 1234567890\n").front(), "cp1252");
   // No charset has the byte in the middle but that of Central Europe.
   EXPECT_EQ(possible_charsets_of("Plze\xf2, mlad\x9d, 1234567890 1234567890\n").front(), "cp1250");
 }

@@ -21,14 +21,16 @@ sandbox::Run finished_run() {
   return run;
 }
 
-json view_of(sandbox::Run& run, const std::string& out, std::optional<std::int64_t> offset = {}) {
+json view_of(sandbox::Run& run, const std::string& out, std::optional<std::int64_t> offset = {},
+             const std::string& err = "") {
   run.stdout_bytes = static_cast<std::int64_t>(out.size());
+  run.stderr_bytes = static_cast<std::int64_t>(err.size());
   return structured_run(
       {"session_x",
        run,
        [&](Stream stream, std::int64_t from, std::size_t size) -> base::Result<std::string> {
-         const auto start = std::min(static_cast<std::size_t>(from), out.size());
-         return stream == Stream::kStdout ? out.substr(start, size) : "";
+         const std::string& written = stream == Stream::kStdout ? out : err;
+         return written.substr(std::min(static_cast<std::size_t>(from), written.size()), size);
        },
        offset,
        {}});
@@ -49,7 +51,7 @@ TEST(RunView, LongOutputIsHeadAndTail) {
   const json value = view_of(run, "HEAD" + std::string(100'000, 'x') + "TAIL");
   const auto text = value["stdout"].get<std::string>();
   EXPECT_TRUE(text.starts_with("HEAD") && text.ends_with("TAIL"));
-  EXPECT_LE(text.size(), kInlineOutputBytes);
+  EXPECT_LE(text.size(), kInlineOutputCharacters);
   const std::size_t head = text.find("\n...");
   EXPECT_GT(head, 3'900U);
   EXPECT_LT(head, 4'000U);
@@ -90,7 +92,7 @@ TEST(RunView, WhatATerminalWouldPadIsBounded) {
   std::string padded;
   while (padded.size() < 700) padded += "\x1b[500Cx";
   const json value = view_of(run, padded);
-  EXPECT_LE(value["stdout"].get<std::string>().size(), 3 * kInlineOutputBytes);
+  EXPECT_LE(value["stdout"].get<std::string>().size(), 3 * kInlineOutputCharacters);
   EXPECT_TRUE(value.contains("truncated"));
 }
 
@@ -165,6 +167,32 @@ TEST(RunView, TheTextShowsWhatAnObjectIsNotThatItIsOne) {
   EXPECT_NE(text_of_run(value).find("0  1"), std::string::npos);
 }
 
+TEST(RunView, TheTextOfADisplayedObjectIsItsSource) {
+  sandbox::Run run = finished_run();
+  json value = view_of(run, "");
+  const auto text_with = [&value](const char* type, const json& forms) {
+    json output = {{"text", "<IPython.core.display." + std::string(type) + " object>"}};
+    output.update(forms);
+    value["outputs"] = json::array({output});
+    const std::string text = text_of_run(value);
+    EXPECT_EQ(text.find("IPython"), std::string::npos) << text;
+    return text;
+  };
+  EXPECT_NE(text_with("Latex", {{"latex", "$x^2$"}}).find("output:\n$x^2$\n"), std::string::npos);
+  EXPECT_NE(text_with("JSON", {{"json", {{"a", {1, 2}}}}}).find("output:\n{\"a\":[1,2]}\n"),
+            std::string::npos);
+  const std::string large = text_with("JSON", {{"json", std::vector<int>(9'000, 7)}});
+  EXPECT_LT(large.size(), 4'200U);
+  EXPECT_NE(large.find("bytes left out; in structuredContent"), std::string::npos) << large;
+  EXPECT_NE(
+      text_with("SVG", {{"image_path", "/runs/run_x/1.png"}}).find("image: /runs/run_x/1.png"),
+      std::string::npos);
+  EXPECT_NE(text_with("SVG", {{"svg", "<svg/>"}}).find("output:\n<svg/>\n"), std::string::npos);
+  const json file = {{"svg", {{"file", "/runs/run_x/1.svg"}, {"total_bytes", 70'000}}}};
+  EXPECT_NE(text_with("SVG", {{"truncated", file}}).find("read_file /runs/run_x/1.svg"),
+            std::string::npos);
+}
+
 TEST(RunView, OffsetsContinueAndNeverSplit) {
   sandbox::Run run = finished_run();
   run.status = sandbox::RunStatus::kRunning;
@@ -202,6 +230,8 @@ TEST(RunView, WhatIsInAFileIsNamed) {
   EXPECT_EQ(value["outputs"][0]["truncated"]["html"],
             (json{{"file", "/runs/run_x/1.html"}, {"total_bytes", 30'000'000}}));
   EXPECT_EQ(value["outputs"][0]["formats"], json{"html"});
+  EXPECT_FALSE(value["outputs"][0].contains("is_main_result"));
+  EXPECT_EQ(value["outputs"][1]["is_main_result"], true);
   EXPECT_TRUE(value["outputs"][1]["text"].get<std::string>().starts_with("tttt"));
   EXPECT_LE(value["outputs"][1]["text"].get<std::string>().size(), 4'000U);
   EXPECT_EQ(value["outputs"][1]["truncated"]["text"]["total_bytes"], 50'000);
@@ -417,7 +447,7 @@ TEST(RunView, AWholeResultIsBounded) {
     EXPECT_LE(value["error"]["traceback"].get<std::string>().size(), kTracebackCharacters);
     const auto main =
         std::find_if(value["outputs"].begin(), value["outputs"].end(), [](const json& output) {
-          return output["is_main_result"] == true && output.contains("text");
+          return output.value("is_main_result", false) && output.contains("text");
         });
     EXPECT_NE(main, value["outputs"].end()) << "the main result goes before the others";
     EXPECT_EQ(value["files_changed_total"], 100);
@@ -467,8 +497,48 @@ TEST(RunView, StreamsTogetherStayInTheirBound) {
   sandbox::Run run = finished_run();
   for (const std::size_t size : {29'999U, 30'000U, 30'001U, 200'000U}) {
     const json value = view_of(run, bytes(size, 'x'));
-    EXPECT_LE(value["stdout"].get<std::string>().size(), kInlineOutputBytes);
-    EXPECT_EQ(value.contains("truncated"), size > kInlineOutputBytes);
+    EXPECT_LE(value["stdout"].get<std::string>().size(), kInlineOutputCharacters);
+    EXPECT_EQ(value.contains("truncated"), size > kInlineOutputCharacters);
+  }
+}
+
+TEST(RunView, StreamsShareTheirRoomByWhatIsSeenOfThem) {
+  sandbox::Run run = finished_run();
+  std::string lines;
+  while (lines.size() < 8'000) lines += "row " + std::to_string(lines.size()) + "\n";
+  for (const std::size_t size : {60'000U, 600'000U}) {
+    std::string bar;
+    while (bar.size() < size) bar += "\r" + std::to_string(bar.size()) + " done";
+    EXPECT_EQ(view_of(run, lines, {}, bar)["stdout"], lines) << size;
+    EXPECT_EQ(view_of(run, bar, {}, lines)["stderr"], lines) << size;
+  }
+  std::string long_lines = lines;
+  while (long_lines.size() < 70'000) long_lines += "row " + std::to_string(lines.size()) + "0\n";
+  const json both = view_of(run, long_lines, {}, lines);
+  const std::size_t out = both["stdout"].get<std::string>().size();
+  const std::size_t err = both["stderr"].get<std::string>().size();
+  EXPECT_LE(out + err, kInlineOutputCharacters);
+  EXPECT_GT(std::min(out, err), kInlineOutputCharacters / 2 - 100) << "each a half";
+  EXPECT_EQ(view_of(run, long_lines, {}, "one line\n")["stderr"], "one line\n");
+}
+
+TEST(RunView, CharactersOfSeveralBytesAreOneEach) {
+  const auto characters = [](const json& text) {
+    return json_characters(text) - std::string_view("\"\"").size();
+  };
+  sandbox::Run run = finished_run();
+  std::string text;
+  for (int i = 0; i < 9'000; ++i) text += "\u4f60";
+  const json value = view_of(run, text);
+  EXPECT_EQ(value["stdout"], text);
+  EXPECT_FALSE(value.contains("truncated"));
+  for (const int times : {5, 50}) {
+    std::string much;
+    for (int i = 0; i < times; ++i) much += text;
+    const json shown = view_of(run, much)["stdout"];
+    EXPECT_LE(characters(shown), kInlineOutputCharacters + 2) << "two ends of lines";
+    EXPECT_GT(characters(shown), kInlineOutputCharacters - 50);
+    EXPECT_EQ(shown.get<std::string>().find("\ufffd"), std::string::npos) << "none is cut";
   }
 }
 
