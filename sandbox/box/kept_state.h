@@ -27,8 +27,8 @@ namespace sandbox::box {
 
 class KeptState {
  public:
-  // What is written anew may have `unasked_bytes`, unless it was asked for, or as much as there was
-  // before; with the large values that stay it has at most `bytes_in_all`.
+  // A snapshot that nobody asked for has `unasked_bytes` of what is written anew, or as much as
+  // there was before; with the large values that stay each has at most `bytes_in_all`.
   struct Most {
     std::int64_t unasked_bytes = 0;
     std::int64_t bytes_in_all = 0;

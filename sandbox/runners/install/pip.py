@@ -21,6 +21,7 @@ QUIET_SECONDS = 5.0  # most installs are over by then, and of lines that were wr
 _PROGRESS = re.compile(r"Progress (\d+) of (\d+)")
 _FILE = re.compile(r"\s*Downloading (\S+)")
 _STEP = re.compile(r"\s*(Collecting|Building|Preparing|Installing|Downloading|Getting|Cloning|Processing|Obtaining|Attempting)\b.*")
+_BEGUN = re.compile(r"Installing collected packages: (.+)")  # those of a build, which are gone with it, stand further in
 _INSTALLED = re.compile(r"Successfully installed (.+)")
 _WAS = re.compile(r"\s*Found existing installation: (\S+) (\S+)")
 # Of what was asked for, not of what that needs.
@@ -85,7 +86,7 @@ def main(arguments):
         status = process.wait()
         if status != 0:
             progress.end()
-            sys.stdout.write("pip has installed nothing\n")
+            sys.stdout.write(what_is_there(lines) + "\n")
             tell_failure(lines)
             return status if status > 0 else 128 - status
         progress.end()
@@ -101,6 +102,14 @@ def version_of_pip():
         return tuple(int(part) for part in importlib.metadata.version("pip").split(".")[:2])
     except (importlib.metadata.PackageNotFoundError, ValueError):
         return (0, 0)
+
+
+def what_is_there(lines):
+    """Packages that pip had done before one failed stay."""
+    begun = next((found for line in lines if (found := _BEGUN.match(line))), None)
+    if begun is None:
+        return "pip has installed nothing"
+    return f"pip failed while it was installing: some of these may be there now ({some(begun[1].split(', '))}); `pip list` tells which"
 
 
 def tell_failure(lines):

@@ -19,12 +19,20 @@ export function beginInstalls(message) {
   }
 }
 
-// A clause; empty when nothing is being installed.
-export function whatToWaitFor() {
+// Two clauses, of installs that may bring the package, and of the others; empty where there are none.
+export function whatToWaitFor(name) {
   let told = Object.entries(ofRuns).map(([run, packages]) =>
-    `${run} installs ${packages}: get_run tells when it has ended`);
-  if (told.length === 0) told = commands().map((command) => `\`${command}\` is on`);
-  return told.slice(0, 3).join('; ');
+    ({ packages: packages.split(', '), clause: `${run} installs ${packages}: get_run tells when it has ended` }));
+  if (told.length === 0) told = commands();
+  const brings = ({ packages }) => packages.length === 0 || packages.some((one) => mayBring(one, name));
+  const clauseOf = (some) => some.slice(0, 3).map(({ clause }) => clause).join('; ');
+  return { awaited: clauseOf(told.filter(brings)), others: clauseOf(told.filter((one) => !brings(one))) };
+}
+
+// Folders, archives and addresses may have anything in them.
+function mayBring(wanted, name) {
+  const isNamed = /^(@[\w.~-]+\/)?[\w~-][\w.~-]*(@.*)?$/.test(wanted) && !/\.t?gz$/.test(wanted);
+  return isNamed ? wanted.replace(/(?<=.)@.*$/, '') === name : !wanted.startsWith('-');
 }
 
 function commands() {
@@ -39,8 +47,10 @@ function commands() {
     if (words.length === 1) words = words[0].split(' '); // npm's title
     const names = words.map((word) => path.basename(word));
     const at = names.slice(0, 4).findIndex((name) => MANAGERS.has(name));
-    if (at < 0 || !names.slice(at + 1, at + 3).some((name) => ACTIONS.has(name))) continue;
-    found.push([names[at], ...words.slice(at + 1)].join(' ').slice(0, SHOWN_MAX));
+    const does = at < 0 ? -1 : names.slice(at + 1, at + 3).findIndex((name) => ACTIONS.has(name));
+    if (does < 0) continue;
+    const command = [names[at], ...words.slice(at + 1)].join(' ').slice(0, SHOWN_MAX);
+    found.push({ packages: words.slice(at + does + 2), clause: `\`${command}\` is on` });
   }
   return found;
 }

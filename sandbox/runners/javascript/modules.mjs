@@ -70,15 +70,16 @@ function howToGet() {
 
 function missing(name) {
   const [, packageName] = name.match(/^((?:@[^/]+\/)?[^/]+)/) ?? [null, name];
-  const wait = whatToWaitFor();
-  const there = wait ? null : folderWith(packageName, WORKSPACE, searchFolders());
+  const { awaited, others } = whatToWaitFor(packageName);
+  const there = awaited ? null : folderWith(packageName, WORKSPACE, searchFolders());
   return notFound(
     `Cannot find package '${name}' (searched node_modules of ${searchFolders().join(', ')}); ` +
-    (wait ? `${wait}; then run this again`
+    (awaited ? `${awaited}; then run this again`
     : there ? `${there} has it: process.chdir(${JSON.stringify(there)}) lets it be found`
     : process.env.HUTCH_NETWORK
       ? "install_packages with manager npm installs it, where the session's network policy allows"
-      : howToGet()),
+      : howToGet()) +
+    (others ? `; meanwhile ${others}` : ''),
   );
 }
 

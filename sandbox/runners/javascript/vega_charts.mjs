@@ -1,7 +1,7 @@
 // The data of a Vega-Lite specification. The schema is in ../CHARTS.md.
 //
-// Transforms of the specification are not applied: a chart that has some comes without data. The same
-// in Python: ../python/vega_charts.py.
+// Transforms of the specification are not applied: a chart that has some comes without data, as does one whose encodings
+// say more than is computed here. The same in Python: ../python/vega_charts.py.
 
 import * as data from './chart_data.mjs';
 import { Array, Map, Math, Object, Set, String } from './intrinsics.mjs';
@@ -21,6 +21,9 @@ const AGGREGATES = {
   max: (values) => values.reduce((a, b) => Math.max(a, b)),
   median: (values) => data.box('', values).median,
 };
+const ELSEWHERE = ['x2', 'y2', 'theta2', 'row', 'column', 'facet']; // channels by which marks stand or end where no rule here has them
+const TIME_UNITS = { year: [4, '-01-01', 'year'], yearmonth: [7, '-01', 'year-month'], yearmonthdate: [10, '', 'year-month-date'] };
+const DAY = /^\d{4}-\d\d-\d\d([T ][\d:.]+)?$/; // without a zone: in another it may be another day
 
 export function chartOfVegaLite(spec) {
   return data.composite(titleOf(spec), chartsOf(spec, {}, spec.datasets ?? {}));
@@ -39,10 +42,69 @@ function chartsOf(spec, above, datasets, depth = 0) {
   const charts = parts.flatMap((part) => chartsOf(part, here, datasets, depth + 1));
   const mark = spec.mark?.type ?? spec.mark;
   const values = here.data?.values ?? datasets[here.data?.name];
-  const rows = Array.isArray(values) ? values.filter((row) => typeof row === 'object' && row !== null) : [];
-  if (rows.length && KINDS[mark]) charts.push(chartOf(KINDS[mark], here, rows));
+  const isPlain = Object.entries(here.data?.format ?? {}).every(([key, value]) => key === 'type' && value === 'json');
+  const given = Array.isArray(values) && isPlain ? values.filter((row) => typeof row === 'object' && row !== null) : [];
+  const rows = inTimeUnits(given, fieldsOf(here.encoding));
+  const hasOwnWhiskers = mark === 'boxplot' && (spec.mark.extent ?? 1.5) !== 1.5;
+  if (rows.length && KINDS[mark] && !hasOwnWhiskers && isComputed(KINDS[mark], here.encoding, rows)) {
+    charts.push(chartOf(KINDS[mark], here, rows));
+  }
   return charts;
 }
+
+// All that the encoding says of fields, also lists and conditions.
+function fieldsOf(encoding) {
+  const [waiting, found] = [Object.values(encoding), []];
+  while (waiting.length) {
+    const one = waiting.pop();
+    if (Array.isArray(one)) waiting.push(...one);
+    else if (typeof one === 'object' && one !== null) {
+      found.push(one);
+      waiting.push(one.condition);
+    }
+  }
+  return found;
+}
+
+// The rows with the beginnings of their years, months or days; none where a unit is another, or a field has two.
+function inTimeUnits(rows, every) {
+  for (const { timeUnit, field } of every.filter((one) => one.timeUnit)) {
+    const isSame = every.every((one) => one.field !== field || one.timeUnit === timeUnit);
+    const isDay = (row) => typeof row[field] === 'string' && DAY.test(row[field]);
+    if (!Object.hasOwn(TIME_UNITS, timeUnit) || !isSame || !rows.every(isDay)) return [];
+    const [length, end] = TIME_UNITS[timeUnit];
+    rows = rows.map((row) => ({ ...row, [field]: row[field].slice(0, length) + end }));
+  }
+  return rows;
+}
+
+// Whether the rules here have all that changes numbers between the rows and what is drawn.
+function isComputed(kind, encoding, rows) {
+  const every = fieldsOf(encoding);
+  const [x, y, color, theta] = ['x', 'y', 'color', 'theta'].map((name) => encoding[name] ?? {});
+  if (ELSEWHERE.some((name) => encoding[name]) || [x, y, theta].some((one) => 'datum' in one || 'value' in one)) return false;
+  if (every.some((one) => one.impute || ['normalize', 'center'].includes(one.stack))) return false;
+  const fields = [x, y, color, theta].map((one) => one.field).filter((field) => field !== undefined);
+  if (!fields.every((field) => rows.some((row) => Object.hasOwn(row, field)))) return false; // one within another, or none
+  if (every.some((one) => one.bin)) return kind === 'bar' && isCountedInBins(...(x.bin ? [x, y] : [y, x]), every);
+  if (!every.some((one) => one.aggregate)) return true;
+  const [along, height] = isSideways(x, y) ? [y, x] : [x, y];
+  const series = [height, ...(isNamed(color) ? [along, color] : [along])];
+  const [value, ...groups] = { pie: [theta, color], heatmap: [color, x, y] }[kind] ?? series;
+  if (!value.aggregate) return kind === 'scatter';
+  const grouped = groups.map((one) => one.field);
+  return kind !== 'box' && !groups.some((one) => one.aggregate) &&
+    every.every((one) => one.aggregate || one.field === undefined || grouped.includes(one.field));
+}
+
+function isCountedInBins(binned, counted, every) {
+  const isOwn = binned.bin === true || (typeof binned.bin === 'object' && !('extent' in binned.bin));
+  const isAlone = every.filter((one) => one.bin).length === 1;
+  return isOwn && isAlone && counted.aggregate === 'count' && counted.stack !== null && counted.stack !== false;
+}
+
+const isNamed = ({ type }) => ['nominal', 'ordinal'].includes(type);
+const isSideways = (x, y) => x.type === 'quantitative' && ['nominal', 'ordinal', 'temporal'].includes(y.type);
 
 function chartOf(kind, { encoding, title }, rows) {
   const [x, y, color, theta] = ['x', 'y', 'color', 'theta'].map((name) => encoding[name] ?? {});
@@ -62,10 +124,9 @@ function chartOf(kind, { encoding, title }, rows) {
 }
 
 function seriesOf(kind, rows, x, y, color) {
-  const isNamed = ['nominal', 'ordinal'].includes(color.type);
-  const sideways = x.type === 'quantitative' && ['nominal', 'ordinal', 'temporal'].includes(y.type);
+  const sideways = isSideways(x, y);
   const [along, value] = sideways ? [y, x] : [x, y];
-  return [...grouped(rows, (row) => (isNamed ? row[color.field] : undefined))].flatMap(([name, some]) => {
+  return [...grouped(rows, (row) => (isNamed(color) ? row[color.field] : undefined))].flatMap(([name, some]) => {
     const label = String(name ?? '');
     if (kind === 'box') {
       return [...grouped(some, (row) => row[along.field])]
@@ -104,22 +165,28 @@ function heatmapOf(rows, x, y, color) {
   const columns = grouped(rows, (row) => row[y.field] ?? null);
   const values = ys.map((b) => {
     const cells = grouped(columns.get(b), (row) => row[x.field] ?? null);
-    return xs.map((a) => (cells.has(a) ? aggregated(cells.get(a), {}, color)[0]?.[1] ?? null : null));
+    return xs.map((a) => (cells.has(a) ? aggregated(cells.get(a), {}, color).at(-1)?.[1] ?? null : null));
   });
   return [data.heatmap(xs, ys, values)];
 }
 
 function axisOf(channel, rows) {
-  const { field, aggregate, bin } = channel;
+  const { field, aggregate, bin, timeUnit } = channel;
   let { title } = channel;
+  let how = '';
   if (title === undefined) {
     if (aggregate === 'count') title = 'Count of Records';
     else if (typeof aggregate === 'string') title = `${aggregate[0].toUpperCase()}${aggregate.slice(1)} of ${field}`;
-    else title = bin ? `${field} (binned)` : field;
+    else {
+      how = bin ? 'binned' : timeUnit ? TIME_UNITS[timeUnit][2] : '';
+      title = how ? `${field} (${how})` : field;
+    }
   }
   let scale = { nominal: 'categorical', ordinal: 'categorical', temporal: 'datetime' }[channel.type] ?? 'linear';
   if (channel.scale?.type === 'log') scale = 'log';
-  return data.axis(title, rows.map((row) => row[field]), scale);
+  const described = data.axis(title, rows.map((row) => row[field]), scale);
+  if (how) delete described.unit; // the brackets have none
+  return described;
 }
 
 function titleOf(spec) {

@@ -83,6 +83,12 @@ def _scatter(axes, series, chart):
     _lines(axes, series, chart, "o")
 
 
+def _areas(axes, series, chart):
+    for one in series:
+        starts = [point[2] if len(point) > 2 else 0 for point in one["points"]]
+        axes.fill_between(_values(one["points"], 0, chart.get("x")), _values(one["points"], 1, None), starts, label=one.get("label") or "", alpha=0.6)
+
+
 def _bars(axes, bars, chart):
     groups = list(dict.fromkeys(bar.get("group") or "" for bar in bars))
     names = list(dict.fromkeys(str(bar["label"]) for bar in bars))
@@ -97,9 +103,9 @@ def _bars(axes, bars, chart):
     (axes.set_yticks if sideways else axes.set_xticks)(list(shown), [names[i] for i in shown])
 
 
-def _histogram(axes, bins, _chart):
+def _histogram(axes, bins, chart):
     if any(isinstance(one["from"], str) for one in bins):
-        axes.bar([str(one["from"]) for one in bins], [one["count"] for one in bins])
+        _bars(axes, [{**one, "label": one["from"], "value": one["count"]} for one in bins], chart)
         return
     for group in dict.fromkeys(one.get("group") or "" for one in bins):
         own = [one for one in bins if (one.get("group") or "") == group]
@@ -126,5 +132,5 @@ def _heatmap(axes, elements, _chart):
         set_ticks(list(shown), [str(names[i]) for i in shown])
 
 
-_DRAW = {"line": _lines, "scatter": _scatter, "bar": _bars, "histogram": _histogram, "pie": _pie, "box": _boxes,
+_DRAW = {"line": _lines, "area": _areas, "scatter": _scatter, "bar": _bars, "histogram": _histogram, "pie": _pie, "box": _boxes,
          "heatmap": _heatmap}

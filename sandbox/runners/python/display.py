@@ -169,14 +169,10 @@ def _add_table(value, found):
             return True
         return False
     rows, columns = value.shape
-    shown, columns_shown = _rows_shown(pandas, rows, columns), _columns_shown(pandas)
-    text, columns_shown, named = _table_text(pandas, value, shown, columns_shown)
-    if len(text) > TABLE_CHARACTERS_TEXT and not _is_set(pandas, "display.max_rows"):
-        shown = min(shown, TABLE_ROWS_TEXT)
-        text, columns_shown, named = _table_text(pandas, value, shown, columns_shown, min(TABLE_WIDTH_TEXT, TABLE_CHARACTERS_TEXT // (min(rows, shown) + 3)))
+    text, shown, columns_shown, named = text_of_table(pandas, value, rows_shown(pandas, rows, columns))
     as_json = _table_json(pandas, value)
     has_csv = as_json["truncated"] and value.size <= TABLE_CELLS_CSV
-    found["text"] = cut(text, TEXT_CHARACTERS_MAX) + _footer(value.shape, shown, named, as_json, has_csv)
+    found["text"] = cut(text, TEXT_CHARACTERS_MAX) + footer_of_table(value.shape, shown, named, as_json, has_csv)
     if pandas.get_option("display.notebook_repr_html"):
         html = value.to_html(max_rows=shown, max_cols=columns_shown)
         if len(html) <= MARKUP_CHARACTERS_MAX:
@@ -187,7 +183,7 @@ def _add_table(value, found):
     return True
 
 
-def _footer(shape, shown, named, as_json, has_csv):
+def footer_of_table(shape, shown, named, as_json, has_csv, kind="DataFrame"):
     """Empty for a short table that is shown whole: one sees how large it is."""
     rows, columns = shape
     footer = f"\n\n[{rows} rows x {columns} columns"
@@ -196,9 +192,19 @@ def _footer(shape, shown, named, as_json, has_csv):
     if named:
         footer += f"; not shown: {named}"
     if as_json["truncated"] and not has_csv:
-        footer += f"; {len(as_json['rows'])} in the JSON, all in the DataFrame alone"
+        footer += f"; {len(as_json['rows'])} in the JSON, all in the {kind} alone"
     is_whole = 0 < rows <= min(shown, TABLE_ROWS_TEXT) and 0 < columns <= TABLE_ROWS_TEXT and not named
     return "" if is_whole and not as_json["truncated"] else footer + "]"
+
+
+def text_of_table(pandas, frame, rows):
+    """The text of so many rows, at most, how many rows and columns that has, and the names of the columns that it has not."""
+    text, columns, named = _table_text(pandas, frame, rows, _columns_shown(pandas))
+    if len(text) > TABLE_CHARACTERS_TEXT and not _is_set(pandas, "display.max_rows"):
+        rows = min(rows, TABLE_ROWS_TEXT)
+        width_max = min(TABLE_WIDTH_TEXT, TABLE_CHARACTERS_TEXT // (min(len(frame), rows) + 3))
+        text, columns, named = _table_text(pandas, frame, rows, columns, width_max)
+    return text, rows, columns, named
 
 
 def _table_text(pandas, frame, rows, columns, width_max=TABLE_WIDTH_TEXT):
@@ -219,7 +225,7 @@ def _table_text(pandas, frame, rows, columns, width_max=TABLE_WIDTH_TEXT):
     return text, fits, names_in_short(names)
 
 
-def _rows_shown(pandas, rows, columns):
+def rows_shown(pandas, rows, columns):
     """As many as the code has asked for by pandas' options; else as a result has room for."""
     most, when_cut = (pandas.get_option(f"display.{name}_rows") for name in ("max", "min"))
     is_set = _is_set(pandas, "display.max_rows") and most != 0

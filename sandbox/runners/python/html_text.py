@@ -1,10 +1,15 @@
 """What there is to read in HTML whose object says nothing of itself: the tables, and the words around them."""
 
+import re
 from html.parser import HTMLParser
 
 ROWS_EACH_END = 10
 CHARACTERS_MAX = 20_000
 CELL_CHARACTERS = 100
+COLUMNS_WIDE_MAX = 50
+ROWS_HIGH_MAX = 65_534  # as browsers have it
+PLACES_GIVEN_MAX = 100_000  # to cells in the rows below theirs
+_SPACE = re.compile(r"\s+")
 _UNSEEN = ("script", "style", "head", "svg", "template")
 _BLOCKS = ("p", "div", "h1", "h2", "h3", "h4", "h5", "h6", "li", "ul", "ol", "br", "hr", "section", "caption", "pre", "tr", "table")
 
@@ -29,21 +34,27 @@ class _Reader(HTMLParser):
         self._lines = [""]
         self._rows = None  # of the table that is open
         self._cell = None
-        self._cells_wide = 1
+        self._cells_wide = self._rows_high = 1
+        self._reaching = {}  # of places that cells have in later rows too the last of these, counted from 1
+        self._places_given = 0  # in those rows
         self._unseen = 0
 
     def handle_starttag(self, tag, attrs):
         if tag in _UNSEEN:
             self._unseen += 1
         elif tag == "table" and self._rows is None:
-            self._rows = []
+            self._rows, self._reaching = [], {}
+        elif tag in ("thead", "tbody", "tfoot"):
+            self._end_cell()
+            self._reaching = {}
         elif tag == "tr" and self._rows is not None:
             self._end_cell()
             self._rows.append([])
         elif tag in ("td", "th") and self._rows is not None:
             self._end_cell()
             self._cell = ""
-            self._cells_wide = _number(dict(attrs).get("colspan"))
+            self._cells_wide = _number(dict(attrs).get("colspan"), COLUMNS_WIDE_MAX)
+            self._rows_high = _number(dict(attrs).get("rowspan"), ROWS_HIGH_MAX, ROWS_HIGH_MAX)
         elif tag in _BLOCKS:
             self._new_line()
 
@@ -65,30 +76,46 @@ class _Reader(HTMLParser):
     def handle_data(self, data):
         if self._unseen:
             return
-        words = " ".join(data.split())
         if self._cell is not None:
-            self._cell += words
-        elif words:  # in a table it is the caption's
+            self._add_to_cell(data)
+        elif words := " ".join(data.split()):  # in a table it is the caption's
             self._lines[-1] += (" " if self._lines[-1] else "") + words
 
+    def _add_to_cell(self, data):
+        if len(self._cell) <= CELL_CHARACTERS:
+            self._cell = _SPACE.sub(" ", self._cell + data)
+
     def _end_cell(self):
-        if self._cell is not None:
-            if not self._rows:
-                self._rows.append([])
-            self._rows[-1].append(self._cell if len(self._cell) <= CELL_CHARACTERS else self._cell[:CELL_CHARACTERS] + "...")
-            self._rows[-1] += [""] * (self._cells_wide - 1)
-            self._cell = None
+        if self._cell is None:
+            return
+        if not self._rows:
+            self._rows.append([])
+        row, words = self._rows[-1], self._cell.strip()
+        while self._reaching.get(len(row), 0) >= len(self._rows) and self._places_given < PLACES_GIVEN_MAX:
+            self._places_given += 1
+            row.append("")
+        if self._rows_high > 1:
+            end = len(self._rows) + self._rows_high - 1
+            self._reaching.update((place, end) for place in range(len(row), len(row) + self._cells_wide))
+        row.append(words if len(words) <= CELL_CHARACTERS else words[:CELL_CHARACTERS] + "...")
+        row += [""] * (self._cells_wide - 1)
+        self._cell = None
 
     def _new_line(self):
-        if self._cell is None and self._lines[-1]:
+        if self._cell is not None:
+            self._add_to_cell(" ")
+        elif self._lines[-1]:
             self._lines.append("")
 
     def text(self):
         return "\n".join(self._lines).strip("\n").rstrip()  # a header may begin with an empty cell
 
 
-def _number(colspan):
-    return min(int(colspan), 50) if (colspan or "").isdecimal() and int(colspan) else 1
+def _number(span, most, of_zero=1):
+    """A span of 0 is all that are left, where they are rows."""
+    if not (span or "").isdecimal():
+        return 1
+    return min(int(span[:9]), most) or of_zero
 
 
 def _aligned(rows):

@@ -1,9 +1,13 @@
 """What is being installed: code that misses it is told to wait for that, and not to install it."""
 
 import os
+import re
 
 _MANAGERS = {"pip", "pip3", "uv"}
 _ACTIONS = {"install", "add", "sync"}
+_FILES = (".txt", ".toml", ".whl", ".gz", ".zip")
+_FILE_OPTIONS = {"-r", "--requirement", "-e", "--editable"}
+_PACKAGE = re.compile(r"([A-Za-z0-9][\w.-]*)(\[[^\]]*\])?\s*([=<>!~;@ ].*)?")
 _PROCESSES_MAX = 1000
 _SHOWN_MAX = 200
 
@@ -18,14 +22,31 @@ def begin(message):
             _of_runs[run] = str(packages).removeprefix("pip ")
 
 
-def what_to_wait_for():
-    """A clause; empty when nothing is being installed."""
-    told = [f"{run} installs {packages}: get_run tells when it has ended" for run, packages in _of_runs.items()]
+def what_to_wait_for(*names):
+    """Two clauses, of installs that may bring what has one of these names, and of the others; empty where there are none."""
+    told = [(packages.split(", "), f"{run} installs {packages}: get_run tells when it has ended") for run, packages in _of_runs.items()]
     try:
-        told = told or [f"`{command}` is on" for command in _commands()]
+        told = told or [(packages, f"`{command}` is on") for command, packages in _commands()]
     except Exception:  # no file can be opened any more, or user code has something else in the place of open()
         pass
-    return "; ".join(told[:3])
+    wanted = {_plain(name) for name in names if name}
+    bring = [not packages or any(_may_bring(package, wanted) for package in packages) for packages, _ in told]
+    awaited, others = ([clause for (_, clause), is_one in zip(told, bring) if is_one == which] for which in (True, False))
+    return "; ".join(awaited[:3]), "; ".join(others[:3])
+
+
+def _may_bring(package, wanted):
+    """Files, folders and addresses may have anything in them."""
+    found = _PACKAGE.fullmatch(package)
+    name = _plain(found[1]) if found else ""
+    if found and not package.endswith(_FILES):
+        # `opencv-python` is what an index has as `opencv-python-headless`, too.
+        return any(name == one or one.startswith(name + "-") for one in wanted)
+    return not package.startswith("-") or package in _FILE_OPTIONS
+
+
+def _plain(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _commands():
@@ -38,5 +59,6 @@ def _commands():
             continue
         names = [os.path.basename(word) for word in words]
         at = next((at for at, name in enumerate(names[:4]) if name in _MANAGERS), None)
-        if at is not None and _ACTIONS & set(names[at + 1:at + 3]):
-            yield " ".join([names[at], *words[at + 1:]])[:_SHOWN_MAX]
+        does = None if at is None else next((place for place in (at + 1, at + 2) if set(names[place:place + 1]) & _ACTIONS), None)
+        if does is not None:
+            yield " ".join([names[at], *words[at + 1:]])[:_SHOWN_MAX], words[does + 1:]

@@ -1,9 +1,12 @@
 """Threads that earlier cells have left: what they print comes in between the output of this run, and is marked as theirs."""
 
+import functools
 import sys
 from _thread import get_ident
 
 from hutch_runner.streams import Stream
+
+_PARTIALS_MAX = 20  # one in the other: a partial can be made to have itself in it
 
 _marks = {}  # what is before their lines, by the number of the thread
 _within = set()  # who is within a line: stream and thread
@@ -48,4 +51,8 @@ class LateThreads:
 def _is_a_cells(thread):
     """Not those of pools, which work for whatever run is on."""
     works = getattr(thread, "_target", None) or getattr(thread, "function", None) or type(thread)
+    for _ in range(_PARTIALS_MAX):
+        if not isinstance(works, functools.partial):
+            break
+        works = works.func
     return getattr(works, "__module__", "") == "__main__"

@@ -3,6 +3,8 @@
 from hutch_runner import chart_data
 from hutch_runner.plain_json import plain
 
+_AGGREGATES = {"sum": sum, "avg": lambda values: sum(values) / len(values), "min": min, "max": max}
+
 
 def chart_of(figure):
     """A chart for the whole figure, or None when nothing in it is known here."""
@@ -11,7 +13,7 @@ def chart_of(figure):
     groups = {}  # kind and axes -> traces: one chart for each
     for trace in figure.data:
         kind = _kind_of(trace)
-        if kind is not None and trace.visible is not False:
+        if kind is not None and trace.visible not in (False, "legendonly"):
             place = (kind, getattr(trace, "xaxis", None) or "x", getattr(trace, "yaxis", None) or "y")
             groups.setdefault(place, []).append(trace)
     charts = [_chart(kind, traces, layout, x, y) for (kind, x, y), traces in groups.items()]
@@ -21,28 +23,53 @@ def chart_of(figure):
 def _kind_of(trace):
     if trace.type in ("scatter", "scattergl"):
         mode = trace.mode or ("lines+markers" if max(len(_array(trace.x)), len(_array(trace.y))) < 20 else "lines")
-        return "line" if "lines" in mode or trace.fill else "scatter"
-    return {"bar": "bar", "histogram": "histogram", "pie": "pie", "box": "box", "violin": "box",
+        return "area" if trace.type == "scatter" and trace.stackgroup else "line" if "lines" in mode or trace.fill else "scatter"
+    if trace.type == "histogram":
+        return "bar" if _is_aggregated(trace) else "histogram"
+    return {"bar": "bar", "pie": "pie", "box": "box", "violin": "box",
             "heatmap": "heatmap"}.get(trace.type)
 
 
 def _chart(kind, traces, layout, x_name, y_name):
-    elements = [element for trace in traces for element in _elements(kind, trace)]
+    elements = []
+    if not any(_is_computed_otherwise(trace, layout) for trace in traces):
+        elements = _areas(traces) if kind == "area" else [element for trace in traces for element in _elements(kind, trace, layout)]
     chart = {"type": kind, "title": "", "elements": elements}
-    if kind in ("line", "scatter"):
+    if kind in ("line", "scatter", "area"):
         xs, ys = ([point[i] for one in elements for point in one["points"]] for i in (0, 1))
     else:
         xs, ys = ([value for trace in traces for value in _values(getattr(trace, key, None))] for key in "xy")
     for name, key, values in ((x_name, "x", xs), (y_name, "y", ys)):
-        axis = layout[f"{key}axis{name[1:]}"] if f"{key}axis{name[1:]}" in layout else None
+        axis = _axis_of(layout, name)
         scale = {"log": "log", "date": "datetime", "category": "categorical", "linear": "linear"}.get(
             getattr(axis, "type", None))
         chart[key] = chart_data.axis(_text(getattr(axis, "title", None)), values, scale)
     return chart
 
 
-def _elements(kind, trace):
+def _axis_of(layout, name):
+    key = f"{name[0]}axis{name[1:]}"
+    return layout[key] if key in layout else None
+
+
+def _is_computed_otherwise(trace, layout):
+    """Whether something changes numbers between the data and what is drawn, and is not followed here."""
+    if trace.type in ("bar", "histogram") and layout.barnorm:
+        return True
+    if trace.type == "histogram":
+        return bool(trace.histnorm or trace.cumulative.enabled)
+    if trace.type == "box" and (trace.sizemode == "sd" or trace.quartilemethod not in (None, "linear")):
+        return True
+    if trace.type == "bar" and trace.base is not None or trace.type == "heatmap" and trace.transpose:
+        return True
+    return any(getattr(trace, "d" + key, None) is not None or getattr(trace, key + "0", None) is not None
+               for key in "xy" if trace.type in ("scatter", "scattergl", "bar", "heatmap") and trace[key] is None)
+
+
+def _elements(kind, trace, layout):
     name = trace.name or ""
+    if trace.type == "histogram":
+        return _bins(trace, layout)
     if kind == "pie":
         return _pie(trace)
     if kind in ("line", "scatter"):
@@ -52,16 +79,60 @@ def _elements(kind, trace):
     if kind == "bar":
         labels, values = (ys, xs) if sideways else (xs, ys)
         return chart_data.bars(labels or range(len(values)), values, name)
-    if kind == "histogram":
-        values = xs or ys
-        if any(isinstance(value, str) for value in values):
-            return [{"from": v, "to": v, "count": values.count(v)} for v in dict.fromkeys(values)][:200]
-        return chart_data.histogram(values, trace.nbinsx or trace.nbinsy or 20)
     if kind == "box":
-        return _boxes(name, *((ys, xs) if sideways else (xs, ys)))
+        reaches_ends = trace.type == "box" and trace.boxpoints is False  # a box without points has whiskers for all
+        return _boxes(name, *((ys, xs) if sideways else (xs, ys)), reaches_ends)
     rows = [_values(row) for row in _values(trace.z)]
     width = max(map(len, rows), default=0)
     return [chart_data.heatmap(xs or range(width), ys or range(len(rows)), rows)] if rows else []
+
+
+def _is_aggregated(trace):
+    return trace.histfunc in _AGGREGATES and trace.x is not None and trace.y is not None
+
+
+def _bins(trace, layout):
+    """None of dates, and of texts that are numbers: plotly makes bins of its own of these; what it sums in bins of numbers is no count."""
+    sideways = trace.orientation == "h" or trace.x is None
+    values, others = (_values(array) for array in ((trace.y, trace.x) if sideways else (trace.x, trace.y)))
+    name = {"group": trace.name} if trace.name else {}
+    is_named = getattr(_axis_of(layout, (trace.yaxis or "y") if sideways else (trace.xaxis or "x")), "type", None) == "category"
+    if not any(isinstance(value, str) for value in values):
+        if _is_aggregated(trace) or is_named:
+            return []
+        return [{**one, **name} for one in chart_data.histogram(values, trace.nbinsx or trace.nbinsy or 20)]
+    if not is_named and not _are_names(values):
+        return []
+    found = {}
+    for value, other in zip(values, others if _is_aggregated(trace) else values):
+        found.setdefault(value, []).append(other)
+    if not _is_aggregated(trace):
+        return [{"from": value, "to": value, "count": len(same), **name} for value, same in found.items() if value is not None][:200]
+    numbers = {value: [one for one in map(chart_data.number, some) if one is not None] for value, some in found.items() if value is not None}
+    known = {value: _AGGREGATES[trace.histfunc](some) for value, some in numbers.items() if some}
+    return chart_data.bars(known.keys(), known.values(), trace.name or "")
+
+
+def _are_names(values):
+    texts = [value for value in values if isinstance(value, str)]
+    return chart_data.scale_of(texts) == "categorical" and not all(text.strip().lstrip("+-").replace(".", "", 1).isdecimal() for text in texts)
+
+
+def _areas(traces):
+    """Stacked ones stand on one another, which is told of those with the same places only."""
+    stacks, made = {}, []
+    for trace in traces:
+        ys = [chart_data.number(value) for value in _values(trace.y)]
+        xs = _values(trace.x) or list(range(len(ys)))
+        places, starts = stacks.get(trace.stackgroup, (xs, [0] * len(xs)))
+        if trace.groupnorm or trace.orientation == "h" or xs != places or len(set(xs)) < len(xs) or len(ys) != len(xs) or None in ys:
+            return []
+        tops = [start + height for start, height in zip(starts, ys)]
+        stacks[trace.stackgroup] = (xs, tops)
+        kept = chart_data.kept(tops, chart_data.POINTS_MAX)
+        points = [[xs[i], tops[i], *([starts[i]] if any(starts) else [])] for i in kept]
+        made.append({"label": trace.name or "", "points": points, **({} if len(kept) == len(xs) else {"sampled": True})})
+    return made
 
 
 def _series(name, xs, ys):
@@ -92,15 +163,20 @@ def _pie(trace):
     return chart_data.fractions(list(sums), list(sums.values()))
 
 
-def _boxes(name, groups, values):
+def _boxes(name, groups, values, reaches_ends):
     """One trace may hold several boxes, told apart by the other axis."""
-    if len(groups) != len(values):
-        return [box for box in [chart_data.box(name, values)] if box]
     found = {}
-    for group, value in zip(groups, values):
-        found.setdefault(group, []).append(value)
-    boxes = [chart_data.box(f"{group}, {name}" if name else group, some) for group, some in found.items()]
-    return [box for box in boxes if box]
+    if len(groups) != len(values):
+        found[name] = values
+    else:
+        for group, value in zip(groups, values):
+            found.setdefault(f"{group}, {name}" if name else group, []).append(value)
+    return [_reaching(box, some) if reaches_ends else box for label, some in found.items() if (box := chart_data.box(label, some))]
+
+
+def _reaching(box, values):
+    known = [value for value in map(chart_data.number, values) if value is not None]
+    return {**box, "min": min(known), "max": max(known), "outliers": []}
 
 
 def _values(array):

@@ -1,12 +1,22 @@
-"""What processes get as `__main__` that multiprocessing starts anew: functions and classes of cells, which have no file."""
+"""Processes that multiprocessing starts anew get functions and classes of cells as `__main__`, which have no file, and the session's
+values of that moment, as far as they are plain and small."""
 
 import json
 import os
 import sys
+from types import BuiltinFunctionType, FunctionType, ModuleType
 
 from hutch_runner.imports import WhenImported
 
+VALUE_BYTES_MAX = 1 << 20
+VALUES_BYTES_MAX = 2 << 20
+TRIED_BYTES_MAX = 32 << 20  # with those that turn out to be too large: each process that starts waits for this
+MAINS_KEPT = 16  # while values change from process to process: those that have just begun may not have read theirs
 _SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "spawned_main.py")
+# Pickling what these have made runs no code of the user's, opens nothing and attaches to nothing.
+_PLAIN = {"builtins", "collections", "datetime", "decimal", "fractions", "functools", "ipaddress", "numpy", "operator", "pandas", "pathlib",
+          "pyarrow", "random", "re", "types", "uuid", "zoneinfo"}
+_BY_NAME = (type, FunctionType, BuiltinFunctionType)
 
 
 class ProcessMains:
@@ -14,6 +24,8 @@ class ProcessMains:
         self._cells = cells
         self._path = None  # of what has been written, once a process has been started
         self._count = 0  # of the cells in it
+        self._values = None  # that the newest of the scripts gives
+        self._number = 0  # of that script
         WhenImported("multiprocessing.spawn", self._take)
 
     def _take(self, spawn):
@@ -29,13 +41,24 @@ class ProcessMains:
         sys.modules["__mp_main__"] = sys.modules["__main__"]  # where what comes back has its classes
 
     def _script(self):
+        """The path of one for these values: a copy of a fork server's process executes it only where it is not the server's own."""
         folder = os.environ.get("HUTCH_STATE_DIR", "/run/hutch/state")
-        self._path = os.path.join(folder, f"cells-{os.getpid()}")
+        path = os.path.join(folder, f"cells-{os.getpid()}")
+        values = _values_of(vars(sys.modules["__main__"]))
+        if path != self._path or values != self._values:
+            self._path, self._values = path, values
+            self._number += 1
         _remove_those_of_the_dead(folder)
         self._write()
-        script = self._path + ".py"
-        _replace(script, f"_hutch_cells = {self._path + '.json'!r}\nexec(compile(open({_SCRIPT!r}).read(), {_SCRIPT!r}, 'exec'))\n")
-        return script
+        own, old = f"{path}.{self._number}", f"{path}.{self._number - MAINS_KEPT}"
+        if not os.path.exists(own + ".py"):
+            _replace(own + ".values", values)
+            given = f"{{'cells_path': {path + '.json'!r}, 'values_path': {own + '.values'!r}, 'namespace': globals(), '__name__': __name__}}"
+            _replace(own + ".py", f"exec(compile(open({_SCRIPT!r}).read(), {_SCRIPT!r}, 'exec'), {given})\n".encode())
+        for ending in (".py", ".values"):
+            if os.path.exists(old + ending):
+                os.unlink(old + ending)
+        return own + ".py"
 
     def renew(self):
         """Processes that are there already find what newer cells define."""
@@ -47,13 +70,68 @@ class ProcessMains:
             pass
 
     def _write(self):
-        _replace(self._path + ".json", json.dumps([[name, *one] for name, one in self._cells.sources.items()]))
+        cells = json.dumps([[name, *one] for name, one in self._cells.sources.items()])
+        _replace(self._path + ".json", cells.encode("utf-8", "surrogatepass"))
         self._count = len(self._cells.sources)
 
 
-def _replace(path, text):
-    with open(path + ".new", "w", encoding="utf-8", errors="surrogatepass") as file:
-        file.write(text)
+def _values_of(namespace):
+    """A pickle of pickles by name: one that cannot be read costs none of the others."""
+    import pickle
+
+    found, room, tries = {}, VALUES_BYTES_MAX, TRIED_BYTES_MAX
+    for name, value in list(namespace.items()):
+        if name.startswith("__") or issubclass(type(value), (*_BY_NAME, ModuleType)):
+            continue
+        file = _Bounded(min(room, tries, VALUE_BYTES_MAX))
+        if _is_written(pickle, value, file):
+            found[name] = b"".join(file.parts)
+            room -= file.size
+        tries -= file.size
+    return pickle.dumps(found)
+
+
+def _is_written(pickle, value, file):
+    """False for no plain value, or one that takes more room."""
+    class Pickler(pickle.Pickler):
+        def reducer_override(self, part):
+            kind = type(part)
+            if not issubclass(kind, _BY_NAME) and not (_is_plain(kind) and getattr(part, "nbytes", 0) <= file.most):
+                raise ValueError("no plain value, or too large a one")
+            return NotImplemented
+
+    try:
+        Pickler(file, pickle.HIGHEST_PROTOCOL).dump(value)
+    except Exception:  # anything can be within a value
+        return False
+    return True
+
+
+def _is_plain(kind):
+    if kind.__module__ != "__main__":
+        # Functions of Cython go by name, too: pandas has some.
+        return str(kind.__module__).partition(".")[0] in _PLAIN or kind.__name__ == "cython_function_or_method"
+    return all(getattr(kind, name, None) is getattr(object, name, None) for name in ("__reduce__", "__reduce_ex__", "__getstate__"))
+
+
+class _Bounded:
+    """A file that ends the writing of what is larger."""
+
+    def __init__(self, most):
+        self.parts, self.size, self.most = [], 0, most
+
+    def write(self, part):
+        size = memoryview(part).nbytes
+        if self.size + size > self.most:
+            raise ValueError("too large a value")
+        self.size += size
+        self.parts.append(bytes(part))
+        return size
+
+
+def _replace(path, content):
+    with open(path + ".new", "wb") as file:
+        file.write(content)
     os.replace(path + ".new", path)
 
 

@@ -2,32 +2,38 @@
 
 Executed by multiprocessing as it would execute the script of its parent, in a file that process_mains.py writes, which
 says where the cells are. Of each cell there are imports, functions, classes and constants: what it computes or prints
-is not done again. Names that come later are looked up when somebody asks for them.
+is not done again, and what that has changed is not there rather than as it was. Then come the values that the session
+has given. Names that come later are looked up when somebody asks for them.
 """
 
 import ast
+import io
 import json
 import linecache
+import pickle
 import sys
 
 _DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COMPUTES = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_BODIES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_UNCHANGING = (type(None), bool, int, float, complex, str, bytes, range)
 
-_namespace = globals()
+_cells, _values, _namespace = cells_path, values_path, namespace  # noqa: F821: the file that executes this gives them
 _executed = set()
+_constants = set()  # names that hold what a cell has written down
 
 
-def __getattr__(name):
+def _get_attribute(name):
     if name.startswith("__"):
         raise AttributeError(name)
-    _hutch_take_cells()
+    _take_cells()
     if name in _namespace:
         return _namespace[name]
     return _missing(name)
 
 
-def _hutch_take_cells():
-    with open(_hutch_cells, encoding="utf-8") as file:  # noqa: F821: the file that executes this says it
+def _take_cells():
+    with open(_cells, encoding="utf-8", errors="surrogatepass") as file:
         cells = json.load(file)
     for cell, source, flags in cells:
         if cell in _executed:
@@ -39,25 +45,110 @@ def _hutch_take_cells():
         except (SyntaxError, ValueError):
             continue
         for statement in tree.body:
-            if isinstance(statement, _DEFINES) or _is_constant(statement):
-                _execute(statement, cell, flags)
-    main = sys.modules["__main__"]
-    if main.__name__ == "__mp_main__":
-        vars(main).update(_namespace)
+            _take_statement(statement, cell, flags)
+    _show_in_main()
 
 
-def _execute(statement, cell, flags):
+def _take_statement(statement, cell, flags):
+    stored, changed, mutated = _touched(statement)
+    is_constant = _is_constant(statement)
+    if (is_constant or isinstance(statement, _DEFINES)) and _is_executed(statement, cell, flags):
+        (_constants.update if is_constant else _constants.difference_update)(stored)
+        return
+    called = [_namespace[name] for name in mutated & _constants if not isinstance(_namespace.get(name), _UNCHANGING)]
+    same = {name for name in _constants if any(_namespace.get(name) is value for value in called)}
+    for name in stored | changed | same:
+        _drop(name)
+
+
+def _is_executed(statement, cell, flags):
     try:
         module = ast.Module(body=[statement], type_ignores=[])
         exec(compile(module, cell, "exec", flags, dont_inherit=True), _namespace)
     except Exception:  # it needs what its cell computes: whoever asks for its name hears so
-        pass
+        return False
+    return True
 
 
 def _is_constant(statement):
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
         return False
     return not any(isinstance(node, _COMPUTES) for node in ast.walk(statement.value))
+
+
+def _touched(statement):
+    """Names that it binds or unbinds, those of whose value it sets a part, and those of whose value it calls a method."""
+    stored, changed, mutated = set(), set(), set()
+    for node in _nodes_of(statement):
+        if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
+            (stored if isinstance(node, ast.Name) else changed).add(_root_of(node))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            mutated.add(_root_of(node.func))
+        elif isinstance(node, ast.alias):
+            stored.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+            stored.add(node.name)
+        elif isinstance(node, ast.MatchMapping):
+            stored.add(node.rest)
+    return stored - {None}, changed - {None}, mutated - {None}
+
+
+def _nodes_of(statement):
+    """The parts that are executed in the cell itself: not the bodies of functions, nor the variables of comprehensions, which are their own."""
+    if isinstance(statement, ast.AnnAssign) and statement.value is None:
+        return
+    waiting = [statement]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for field, value in ast.iter_fields(node):
+            if not (isinstance(node, _BODIES) and field == "body" or isinstance(node, ast.comprehension) and field == "target"):
+                waiting += [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, ast.AST)]
+
+
+def _root_of(node):
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _take_values():
+    """Values that are gone, or cannot be read here, leave what the cells say: less, but nothing old."""
+    try:
+        with open(_values, "rb") as file:
+            values = pickle.load(file)
+    except (OSError, EOFError, pickle.UnpicklingError):
+        return
+    for name, pickled in values.items():
+        try:
+            _namespace[name] = _Unpickler(io.BytesIO(pickled)).load()
+        except Exception:  # it needs what its cell computes
+            _drop(name)
+    _show_in_main()
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module, name):
+        if module not in ("__main__", "__mp_main__"):
+            return super().find_class(module, name)
+        first, *rest = name.split(".")
+        found = _namespace[first]
+        for one in rest:
+            found = getattr(found, one)
+        return found
+
+
+def _drop(name):
+    main = sys.modules["__main__"]
+    for there in (_namespace, vars(main) if main.__name__ == "__mp_main__" else {}):
+        there.pop(name, None)
+    _constants.discard(name)
+
+
+def _show_in_main():
+    main = sys.modules["__main__"]
+    if main.__name__ == "__mp_main__":
+        vars(main).update(_namespace)
 
 
 def _missing(name):
@@ -81,4 +172,6 @@ def _missing(name):
     return Missing
 
 
-_hutch_take_cells()
+_namespace["__getattr__"] = _get_attribute
+_take_cells()
+_take_values()

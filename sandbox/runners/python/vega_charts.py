@@ -1,8 +1,10 @@
 """The data of a Vega-Lite specification, as altair makes it. The schema is in ../CHARTS.md.
 
-Transforms of the specification are not applied: a chart that has some comes without data. The same
-in JavaScript: ../javascript/vega_charts.mjs.
+Transforms of the specification are not applied: a chart that has some comes without data, as does one whose encodings
+say more than is computed here. The same in JavaScript: ../javascript/vega_charts.mjs.
 """
+
+import re
 
 from hutch_runner import chart_data
 
@@ -10,6 +12,9 @@ _KINDS = {"line": "line", "area": "line", "trail": "line", "point": "scatter", "
           "square": "scatter", "tick": "scatter", "bar": "bar", "arc": "pie", "boxplot": "box", "rect": "heatmap"}
 _AGGREGATES = {"count": len, "sum": sum, "mean": lambda v: sum(v) / len(v), "average": lambda v: sum(v) / len(v),
                "min": min, "max": max, "median": lambda v: chart_data.box("", v)["median"]}
+_ELSEWHERE = ("x2", "y2", "theta2", "row", "column", "facet")  # channels by which marks stand or end where no rule here has them
+_TIME_UNITS = {"year": (4, "-01-01", "year"), "yearmonth": (7, "-01", "year-month"), "yearmonthdate": (10, "", "year-month-date")}
+_DAY = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.]+)?")  # without a zone: in another it may be another day
 
 
 def chart_of(spec):
@@ -28,19 +33,89 @@ def _charts(spec, above, datasets, depth=0):
     if "mark" in spec:
         rows = _rows(here["data"], datasets)
         mark = spec["mark"].get("type") if isinstance(spec["mark"], dict) else spec["mark"]
-        if rows and mark in _KINDS:
+        rows = _in_time_units(rows, _fields_of(here["encoding"]))
+        extent = spec["mark"].get("extent", 1.5) if mark == "boxplot" and isinstance(spec["mark"], dict) else 1.5
+        if rows and mark in _KINDS and extent == 1.5 and _is_computed(_KINDS[mark], here["encoding"], rows):
             yield _chart(_KINDS[mark], here, rows)
 
 
 def _rows(data, datasets):
     data = data or {}
+    if (data.get("format") or {"type": "json"}) != {"type": "json"}:
+        return []
     rows = data.get("values", datasets.get(data.get("name")))
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
+def _fields_of(encoding):
+    """All that the encoding says of fields, also lists and conditions."""
+    waiting, found = list(encoding.values()), []
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, list):
+            waiting += one
+        elif isinstance(one, dict):
+            found.append(one)
+            waiting.append(one.get("condition"))
+    return found
+
+
+def _in_time_units(rows, every):
+    """The rows with the beginnings of their years, months or days; none where a unit is another, or a field has two."""
+    for channel in every:
+        unit, field = channel.get("timeUnit"), channel.get("field")
+        if not unit:
+            continue
+        known = _TIME_UNITS.get(unit) if isinstance(unit, str) else None
+        same = all(one.get("timeUnit") == unit for one in every if one.get("field") == field)
+        if not known or not same or not all(isinstance(row.get(field), str) and _DAY.fullmatch(row[field]) for row in rows):
+            return []
+        rows = [{**row, field: row[field][:known[0]] + known[1]} for row in rows]
+    return rows
+
+
+def _is_computed(kind, encoding, rows):
+    """Whether the rules here have all that changes numbers between the rows and what is drawn."""
+    every = _fields_of(encoding)
+    x, y, color, theta = (encoding.get(name) if isinstance(encoding.get(name), dict) else {} for name in ("x", "y", "color", "theta"))
+    if any(encoding.get(name) for name in _ELSEWHERE) or any("datum" in one or "value" in one for one in (x, y, theta)):
+        return False
+    if any(one.get("impute") or one.get("stack") in ("normalize", "center") for one in every):
+        return False
+    fields = [one["field"] for one in (x, y, color, theta) if one.get("field") is not None]
+    if not all(any(field in row for row in rows) for field in fields):
+        return False  # one within another, or none
+    along, value = _along_and_value(x, y)
+    if any(one.get("bin") for one in every):
+        return kind == "bar" and _is_counted_in_bins(*((x, y) if x.get("bin") else (y, x)), every)
+    if not any(one.get("aggregate") for one in every):
+        return True
+    known = {"pie": (theta, [color]), "heatmap": (color, [x, y])}
+    value, groups = known.get(kind, (value, [along, color] if color.get("type") in ("nominal", "ordinal") else [along]))
+    if not value.get("aggregate"):
+        return kind == "scatter"
+    grouped = {one.get("field") for one in groups}
+    return kind != "box" and not any(one.get("aggregate") for one in groups) and all(
+        one.get("aggregate") or one.get("field") in grouped or one.get("field") is None for one in every)
+
+
+def _is_counted_in_bins(binned, counted, every):
+    is_own = binned["bin"] is True or isinstance(binned["bin"], dict) and "extent" not in binned["bin"]
+    alone = sum(bool(one.get("bin")) for one in every) == 1
+    return is_own and alone and counted.get("aggregate") == "count" and counted.get("stack", True) not in (None, False)
+
+
+def _along_and_value(x, y):
+    return (y, x) if _is_sideways(x, y) else (x, y)
+
+
+def _is_sideways(x, y):
+    return x.get("type") == "quantitative" and y.get("type") in ("nominal", "ordinal", "temporal")
+
+
 def _chart(kind, here, rows):
     encoding = here["encoding"]
-    channels = {name: encoding[name] for name in ("x", "y", "color", "theta", "column", "row")
+    channels = {name: encoding[name] for name in ("x", "y", "color", "theta")
                 if isinstance(encoding.get(name), dict)}
     x, y = channels.get("x", {}), channels.get("y", {})
     chart = {"type": kind, "title": here["title"], "elements": []}
@@ -71,8 +146,7 @@ def _series(kind, rows, x, y, channels):
     elements = []
     for name, some in groups.items():
         label = "" if name is None else str(name)
-        sideways = x.get("type") == "quantitative" and y.get("type") in ("nominal", "ordinal", "temporal")
-        along, value = (y, x) if sideways else (x, y)
+        along, value = _along_and_value(x, y)
         if kind == "box":
             boxes = {}
             for row in some:
@@ -86,7 +160,7 @@ def _series(kind, rows, x, y, channels):
             continue
         if kind == "line":
             pairs.sort(key=lambda pair: (isinstance(pair[0], str), pair[0] is None, pair[0] or 0))
-        if sideways:
+        if _is_sideways(x, y):
             pairs = [(b, a) for a, b in pairs]
         elements.append(chart_data.series(label, [p[0] for p in pairs], [p[1] for p in pairs]))
     return elements
@@ -110,24 +184,28 @@ def _heatmap(rows, x, y, color):
     for row in rows:
         pairs.setdefault((row.get(x.get("field")), row.get(y.get("field"))), []).append(row)
     xs, ys = (list(dict.fromkeys(key[i] for key in pairs)) for i in (0, 1))
-    cells = {key: (_aggregated(some, {}, color) or [(None, None)])[0][1] for key, some in pairs.items()}
+    cells = {key: (_aggregated(some, {}, color) or [(None, None)])[-1][1] for key, some in pairs.items()}
     return [chart_data.heatmap(xs, ys, [[cells.get((a, b)) for a in xs] for b in ys])] if cells else []
 
 
 def _axis(channel, rows):
     title = channel.get("title")
-    field, aggregate = channel.get("field"), channel.get("aggregate")
+    field, aggregate, how = channel.get("field"), channel.get("aggregate"), ""
     if title is None:
         if aggregate == "count":
             title = "Count of Records"
         elif aggregate and isinstance(aggregate, str):
             title = f"{aggregate.capitalize()} of {field}"
         else:
-            title = f"{field} (binned)" if channel.get("bin") else field
+            how = "binned" if channel.get("bin") else _TIME_UNITS[channel["timeUnit"]][2] if channel.get("timeUnit") else ""
+            title = f"{field} ({how})" if how else field
     scale = {"nominal": "categorical", "ordinal": "categorical", "temporal": "datetime"}.get(channel.get("type"), "linear")
     if isinstance(channel.get("scale"), dict) and channel["scale"].get("type") == "log":
         scale = "log"
-    return chart_data.axis(title, [row.get(field) for row in rows], scale)
+    described = chart_data.axis(title, [row.get(field) for row in rows], scale)
+    if how:
+        del described["unit"]  # the brackets have none
+    return described
 
 
 def _title(spec):

@@ -36,15 +36,19 @@ def _way_to_get(failure, message):
     package = module if module.startswith("google.") else module.partition(".")[0]
     if not all(map(str.isidentifier, package.split("."))) or package in sys.modules or package in sys.stdlib_module_names:
         return ""
-    wait = installs.what_to_wait_for()
-    if wait:
-        return f"(this Python has no {package} yet: {wait}; then run this again)\n"
+    awaited, others = installs.what_to_wait_for(package, index_name)
+    if awaited:
+        return f"(this Python has no {package} yet: {awaited}; then run this again)\n"
+    return f"({_words_for_installing(package, index_name)}{'; meanwhile ' + others if others else ''})\n"
+
+
+def _words_for_installing(package, index_name):
     if "HUTCH_NETWORK" in os.environ:
         name = f", where it is called {index_name}" if index_name else " under the name that the index has for it"
-        return f"(this Python has no {package}: install_packages installs it{name}, if the session's network policy allows that)\n"
+        return f"this Python has no {package}: install_packages installs it{name}, if the session's network policy allows that"
     global _told_how_to_get
     if _told_how_to_get:
-        return f"(this Python has no {package} either, and no session installs any here: the first such error says who can change that)\n"
+        return f"this Python has no {package} either, and no session installs any here: the first such error says who can change that"
     _told_how_to_get = True
     own = "`hutch environments build NAME -r requirements.txt`"
     if sys.prefix == "/environment":
@@ -52,8 +56,8 @@ def _way_to_get(failure, message):
     else:
         way = ("`hutch environments build` gives new sessions what a code interpreter is expected to have, "
                f"{own} what you list")
-    return (f"(this Python has no {package}: on the machine that runs hutch {way}, `hutch stdio --packages` lets sessions "
-            "install packages; or write its files into /workspace)\n")
+    return (f"this Python has no {package}: on the machine that runs hutch {way}, `hutch stdio --packages` lets sessions "
+            "install packages; or write its files into /workspace")
 
 
 def _way_to_bring(failure, _message):
@@ -112,7 +116,7 @@ def _way_to_share(failure, message):
     name = _UNDEFINED.match(message) if remote and type(failure) is NameError else None
     if not name or name[1] not in vars(sys.modules["__main__"]):
         return ""
-    return (f"({name[1]} is here, but not in the pool's processes, which have the imports, functions and constants of the cells: "
+    return (f"({name[1]} is here, but not in the pool's processes, which have the imports and functions of the cells and values that are plain and small: "
             "give it as an argument, or set it by the pool's initializer)\n")
 
 

@@ -6,7 +6,8 @@ import pytest
 
 BOX = {"label": "g", "min": 1.0, "first_quartile": 2.0, "median": 3.0, "third_quartile": 4.0, "max": 4.0,
        "outliers": [50.0]}
-ROWS = [{"a": "x", "b": 1, "c": "u"}, {"a": "x", "b": 3, "c": "v"}, {"a": "y", "b": 5, "c": "u"}]
+ROWS = [{"a": "x", "b": 1, "c": "u", "d": "2024-01-05"}, {"a": "x", "b": 3, "c": "v", "d": "2024-01-20T00:00:00"},
+        {"a": "y", "b": 5, "c": "u", "d": "2024-02-05"}]
 
 
 def main_chart(runner, code):
@@ -57,6 +58,18 @@ def test_stems_are_one_line(python):
       {"from": 6, "to": 8, "count": 0}, {"from": 8, "to": 10, "count": 1}]),
     ("go.Heatmap(z=np.array([[1, 2], [3, 4]]), x=['p', 'q'])", "heatmap",
      [{"x": ["p", "q"], "y": [0, 1], "values": [[1, 2], [3, 4]]}]),
+    ("go.Histogram(x=['n', 'n', 's'], y=[10, 20, 5], histfunc='sum', name='r')", "bar",
+     [{"label": "n", "value": 30, "group": "r"}, {"label": "s", "value": 5, "group": "r"}]),
+    ("go.Histogram(y=['n', 'n', 's'], x=[10, 20, None], histfunc='avg', orientation='h')", "bar", [{"label": "n", "value": 15}]),
+    ("go.Histogram(x=['n', 'n', 's'], y=[10, 20, 5], histfunc='max')", "bar", [{"label": "n", "value": 20}, {"label": "s", "value": 5}]),
+    ("go.Histogram(x=['n', 'n', 's'], y=[10, 20, 5], name='r')", "histogram",
+     [{"from": "n", "to": "n", "count": 2, "group": "r"}, {"from": "s", "to": "s", "count": 1, "group": "r"}]),
+    ("go.Histogram(x=[7, 8], y=['p', 'q'], orientation='h')", "histogram",
+     [{"from": "p", "to": "p", "count": 1}, {"from": "q", "to": "q", "count": 1}]),
+    ("[go.Scatter(x=[1, 2], y=[3, 4], stackgroup='s', name='s'), go.Scatter(x=[1, 2], y=[1, 1], stackgroup='s', name='t')]", "area",
+     [{"label": "s", "points": [[1, 3], [2, 4]]}, {"label": "t", "points": [[1, 4, 3], [2, 5, 4]]}]),
+    ("[go.Bar(x=['p'], y=[1]), go.Bar(x=['p'], y=[2], visible='legendonly')]", "bar", [{"label": "p", "value": 1}]),
+    ("go.Box(y=[1, 2, 3, 4, 50], name='g', boxpoints=False)", "box", [{**BOX, "max": 50, "outliers": []}]),
 ])
 def test_plotly(extras, trace, kind, elements):
     chart = main_chart(extras, "import numpy as np, plotly.graph_objects as go\n"
@@ -64,6 +77,20 @@ def test_plotly(extras, trace, kind, elements):
     assert (chart["type"], chart["title"]) == (kind, "T")
     assert chart["elements"] == elements
     assert (chart["x"]["label"], chart["x"]["unit"]) == ("Time (s)", "s")
+
+
+@pytest.mark.parametrize("figure", [
+    "go.Figure(go.Histogram(x=[1, 2, 2], histnorm='percent'))", "go.Figure(go.Histogram(x=['p', 'q'], histnorm='probability'))",
+    "go.Figure(go.Histogram(x=[1, 2, 2], cumulative_enabled=True))", "px.histogram(x=[1, 2, 3], y=[10, 20, 30], nbins=2)",
+    "px.histogram(x=['p', 'q'], color=['s', 't'], barnorm='percent')", "go.Figure(go.Bar(x=['p'], y=[2]), {'barnorm': 'fraction'})",
+    "px.histogram(x=['2024-01-01', '2024-01-02', '2024-03-01'])", "go.Figure(go.Histogram(x=['1', '2', '10']))",
+    "go.Figure(go.Scatter(x=[1, 2], y=[3, 4], stackgroup='s', groupnorm='percent'))", "go.Figure(go.Bar(x=['p'], y=[2], base=[5]))",
+    "go.Figure([go.Scatter(x=[1, 2], y=[3, 4], stackgroup='s'), go.Scatter(x=[2, 3], y=[3, 4], stackgroup='s')])",
+    "go.Figure(go.Scatter(y=[3, 4], x0=10, dx=5))", "go.Figure(go.Heatmap(z=[[1, 2], [3, 4]], transpose=True))",
+    "go.Figure(go.Box(y=[1, 2, 30], quartilemethod='exclusive'))"])
+def test_plotly_has_no_data_rather_than_those_that_it_does_not_draw(extras, figure):
+    ending = extras.run(f"import plotly.express as px, plotly.graph_objects as go\n{figure}")
+    assert ending.main["formats"] == ["text", "html", "json"] and "chart" not in ending.main
 
 
 def test_plotly_figures_are_results(extras):
@@ -127,6 +154,8 @@ def test_plotly_with_several_axes(extras):
     assert [c["type"] for c in chart["elements"][0]["charts"]] == ["line", "bar"]
 
 
+A = {"field": "a", "type": "nominal"}
+B = {"field": "b", "type": "quantitative"}
 VEGA = [
     ({"mark": "bar", "encoding": {"x": {"field": "a", "type": "nominal"}, "y": {"aggregate": "mean", "field": "b", "type": "quantitative"}}},
      "bar", [{"label": "x", "value": 2}, {"label": "y", "value": 5}]),
@@ -145,6 +174,30 @@ VEGA = [
     ({"mark": "boxplot", "data": {"values": [{"g": "g", "v": v} for v in (1, 2, 3, 4, 50)]},
       "encoding": {"x": {"field": "g", "type": "nominal"}, "y": {"field": "v", "type": "quantitative"}}}, "box", [BOX]),
     ({"mark": "bar", "transform": [{"filter": "datum.b > 1"}], "encoding": {}}, None, None),
+    ({"mark": "bar", "encoding": {"x": {"field": "d", "timeUnit": "yearmonth", "type": "temporal"}, "y": {**B, "aggregate": "sum"}}},
+     "bar", [{"label": "2024-01-01", "value": 4}, {"label": "2024-02-01", "value": 5}]),
+    ({"mark": "line", "encoding": {"x": {"field": "d", "timeUnit": "year", "type": "temporal"}, "y": {**B, "aggregate": "max"}}},
+     "line", [{"label": "", "points": [["2024-01-01", 5]]}]),
+    ({"mark": "bar", "encoding": {"x": {"field": "d", "timeUnit": "month", "type": "ordinal"}, "y": {**B, "aggregate": "sum"}}}, None, None),
+    ({"mark": "bar", "encoding": {"x": A, "y": {**B, "aggregate": "sum"}, "color": {"field": "d", "timeUnit": "quarter", "type": "nominal"}}},
+     None, None),
+    ({"mark": "line", "encoding": {"x": {"field": "d", "timeUnit": "yearmonth", "type": "temporal"}, "y": {**B, "aggregate": "sum"},
+                                   "tooltip": [{"field": "d", "type": "temporal"}]}}, None, None),
+    ({"mark": "bar", "encoding": {"x": {**B, "bin": True}, "y": {**B, "aggregate": "mean"}}}, None, None),
+    ({"mark": "bar", "encoding": {"x": {**B, "bin": {"extent": [0, 2]}}, "y": {"aggregate": "count"}}}, None, None),
+    ({"mark": "line", "encoding": {"x": {**B, "bin": True}, "y": {"aggregate": "count"}}}, None, None),
+    ({"mark": "rect", "encoding": {"x": {**B, "bin": True}, "y": A, "color": {"aggregate": "count"}}}, None, None),
+    ({"mark": "bar", "encoding": {"x": A, "y": {**B, "stack": "normalize"}, "color": {"field": "c", "type": "nominal"}}}, None, None),
+    ({"mark": "line", "encoding": {"x": A, "y": {**B, "impute": {"value": 0}}}}, None, None),
+    ({"mark": "bar", "encoding": {"x": A, "y": B, "color": {**B, "aggregate": "mean"}}}, None, None),
+    ({"mark": "point", "encoding": {"x": {**B, "aggregate": "mean"}, "y": {**B, "aggregate": "max"}, "color": A}}, None, None),
+    ({"mark": "bar", "encoding": {"x": A, "y": {**B, "aggregate": "mean"}, "column": {"field": "c", "type": "nominal"}}}, None, None),
+    ({"mark": "bar", "encoding": {"x": A, "y": {**B, "aggregate": "mean"}, "detail": [{"field": "c", "type": "nominal"}]}}, None, None),
+    ({"mark": "bar", "encoding": {"x": A, "y": B, "y2": {"field": "b"}}}, None, None),
+    ({"mark": "bar", "encoding": {"x": A, "y": {"field": "b.c", "type": "quantitative"}}}, None, None),
+    ({"mark": {"type": "boxplot", "extent": "min-max"}, "encoding": {"x": A, "y": B}}, None, None),
+    ({"mark": "bar", "encoding": {"x": A, "y": {**B, "aggregate": "sum"}, "tooltip": [A, {**B, "aggregate": "sum"}]}},
+     "bar", [{"label": "x", "value": 4}, {"label": "y", "value": 5}]),
 ]
 
 
@@ -160,7 +213,7 @@ def test_vega_lite_from_javascript(javascript, part, kind, elements):
 
 @pytest.mark.parametrize("part, kind, elements", VEGA)
 def test_altair(extras, part, kind, elements):
-    output = extras.run(f"import altair as alt\nnull = None\nalt.Chart.from_dict({json.dumps(vega_lite(part))})").main
+    output = extras.run(f"import altair as alt\nnull, true = None, True\nalt.Chart.from_dict({json.dumps(vega_lite(part))})").main
     check_vega(output, kind, elements)
     assert "html" in output["formats"]
 
@@ -180,6 +233,14 @@ def check_vega(output, kind, elements):
         return
     assert output["chart"]["type"] == kind and output["chart"]["title"] == "T"
     assert output["chart"]["elements"] == elements
+    assert "unit" not in output["chart"].get("x", {})
+
+
+@pytest.mark.parametrize("how, label", [({"timeUnit": "yearmonth"}, "d (year-month)"), ({"timeUnit": "year"}, "d (year)")])
+def test_an_axis_of_vega_lite_is_called_as_it_is_drawn(javascript, extras, how, label):
+    spec = json.dumps(vega_lite({"mark": "bar", "encoding": {"x": {"field": "d", "type": "temporal", **how}, "y": {**B, "aggregate": "sum"}}}))
+    for output in (javascript.run(f"({spec})").main, extras.run(f"import altair as alt\nalt.Chart.from_dict({spec})").main):
+        assert output["chart"]["x"] == {"label": label, "scale": "datetime"}
 
 
 def test_altair_shows(extras):

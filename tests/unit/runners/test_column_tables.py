@@ -1,5 +1,7 @@
 """Tables of polars and Arrow, pictures of PIL, and what plotly's figures look like: results as pandas' and matplotlib's are."""
 
+import re
+
 import pytest
 
 
@@ -28,6 +30,41 @@ def test_of_a_long_one_the_whole_is_a_file(extras, code):
     assert 20 < output["text"].count("\n") < 70
 
 
+WIDE = "{f'feature_{i}': [0.123456] * 1000 for i in range(40)}"
+
+
+@pytest.mark.parametrize("code", [f"import pyarrow as pa; pa.table({WIDE})", f"import pyarrow as pa; pa.RecordBatch.from_pydict({WIDE})",
+                                  f"import polars as pl; pl.DataFrame({WIDE})"])
+def test_a_wide_one_has_its_ends_and_names_what_it_has_not(extras, code):
+    output = extras.run(code).main
+    lines = output["text"].split("\n")
+    assert max(map(len, lines)) <= 200 and len(output["text"]) < 4000
+    first, last = map(int, re.search(r"not shown: feature_(\d+) to feature_(\d+)\]", lines[-1]).groups())
+    shown = re.findall(r"feature_\d+", "\n".join(lines[:-1]))
+    assert shown == [f"feature_{i}" for i in range(40) if not first <= i <= last]
+    assert sum("0.123456" in line for line in lines) == 20
+
+
+def test_rows_of_arrow_are_the_first_and_the_last(extras):
+    extras.run("import pyarrow as pa; rows = lambda count: pa.table({'a': range(count), 'b': [None, *range(1, count)]})")
+    lines = extras.run("rows(1000)").main["text"].split("\n")
+    assert lines[1].split() == ["0", "0", "NaN"] and lines[10].split()[:2] == ["9", "9"] and lines[11].startswith("..")
+    assert lines[12].split()[:2] == ["990", "990"] and lines[21].split()[:2] == ["999", "999"]
+    assert lines[-1] == "[1000 rows x 2 columns; 20 shown]"
+    assert extras.run("rows(60)").main["text"].split("\n")[60].split()[0] == "59" and "[" not in extras.run("rows(20)").main["text"]
+    assert extras.run("rows(1000)").main["html"].count("<tr") == 22
+    assert "not shown" not in extras.run("pa.table({'a': ['x' * 500] * 3, 'b': ['y'] * 3})").main["text"]
+
+
+def test_columns_of_polars_are_named_where_cells_are_long(extras):
+    extras.run("import polars as pl")
+    output = extras.run("pl.DataFrame({'first': ['x' * 500], 'second': [list(range(99))], 'third': [1]})").main["text"]
+    assert "not shown" not in output and "third" in output
+    output = extras.run("pl.DataFrame({name: ['x' * 500] * 30 for name in ('first', 'second', 'third', 'last')})").main["text"]
+    assert output.endswith("\n[not shown: third]") and len(output) < 4000
+    assert "[not shown" not in extras.run("with pl.Config(tbl_cols=2): display(pl.DataFrame({'a': [1], 'b': [1], 'c': [1]}))").outputs[0]["text"]
+
+
 def test_how_many_rows_are_shown_is_polars_own_to_say(extras):
     ending = extras.run("import polars as pl; pl.Config.set_tbl_rows(4); pl.DataFrame({'a': range(99)})")
     extras.run("pl.Config.restore_defaults()")
@@ -42,7 +79,9 @@ def test_a_picture_is_a_picture(extras):
 @pytest.mark.parametrize("trace", ["Scatter(x=[1, 2], y=[3, 4])", "Scatter(x=['2024-01-01', '2024-02-01'], y=[3, None])",
                                    "Bar(x=['p', 'q'], y=[1, 2])", "Bar(x=[1, 2], y=['p', 'q'], orientation='h')",
                                    "Pie(labels=['p'], values=[1])", "Box(y=[1, 2, 3, 50])", "Histogram(x=[1, 2, 2])",
-                                   "Histogram(x=['p', 'q', 'q'])", "Heatmap(z=[[1, 2], [3, None]])"])
+                                   "Histogram(x=['p', 'q', 'q'])", "Histogram(x=['p', 'q', 'q'], y=[1, 2, 3], histfunc='sum')",
+                                   "Scatter(x=['p', 'q'], y=[1, 2], stackgroup='s')",
+                                   "Scatter(x=['2024-01-01', '2024-02-01'], y=[1, 2], stackgroup='s')", "Heatmap(z=[[1, 2], [3, None]])"])
 def test_plotly_needs_no_browser_for_a_picture(extras, trace):
     ending = extras.run(f"import plotly.graph_objects as go; go.Figure([go.{trace}, go.{trace}], layout_title_text='T')")
     assert "png" in ending.main["formats"] and "chart" in ending.main["formats"], ending.main

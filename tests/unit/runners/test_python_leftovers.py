@@ -89,13 +89,22 @@ LATER = "import sys, threading\ngo = threading.Event(); done = threading.Event()
 
 @pytest.mark.parametrize("started", [
     "threading.Thread(target=late, daemon=True).start()", "threading.Timer(0, late).start()",
-    "class T(threading.Thread):\n    def run(self): late()\nT(daemon=True).start()"])
+    "class T(threading.Thread):\n    def run(self): late()\nT(daemon=True).start()",
+    "import functools\nthreading.Thread(target=functools.partial(late)).start()",
+    "from functools import partial\nclass Own(partial): pass\nthreading.Timer(0, partial(Own(lambda one, two: late(), 1), 2)).start()",
+    "class Works:\n    def __call__(self): late()\nthreading.Thread(target=Works()).start()"])
 def test_what_a_thread_of_an_earlier_run_prints_is_marked(python, started):
     assert python.run(LATER + "def late():\n    go.wait(); print('one', 2); print('half', end=' ')\n    print('done\\nthree')\n    done.set()\n" + started).ok
     ending = python.run("print('mine')\ngo.set(); done.wait()\nprint('mine too')")
     mark = "[thread of run_1] "
     assert ending.stdout == f"mine\n{mark}one 2\n{mark}half done\n{mark}three\nmine too\n"
     assert python.run("print('mine')").stdout == "mine\n"
+
+
+def test_a_partial_of_itself_holds_up_no_run(python):
+    made = ("import functools, threading, time\nclass Own(functools.partial):\n    def __call__(self): time.sleep(60)\n"
+            "own = Own(print); own.__setstate__((own, (), {}, {})); threading.Thread(target=own, daemon=True).start()")
+    assert python.run(made).ok and python.run("print('next')").stdout == "next\n"
 
 
 def test_threads_of_pools_print_for_the_run_that_is_on(python):
@@ -135,7 +144,7 @@ def test_a_function_that_is_defined_after_its_pool(python, method):
 
 @pytest.mark.parametrize("made, words", [
     ("def maker():\n    def made(x): return x\n    made.__qualname__ = 'made'\n    return made\nmade = maker()", "put it into a file"),
-    ("import functools\ntable = dict(a=1)\ndef made(x): return table", "name 'table' is not defined"),
+    ("import threading\ntable = dict(a=threading.Lock())\ndef made(x): return table", "name 'table' is not defined"),
     ("def deco(f): return f\nregistry = deco(deco)\n@registry\ndef made(x): return x", "put it into a file")])
 def test_what_a_process_cannot_have_is_one_error(python, made, words):
     python.run(made)
@@ -143,3 +152,64 @@ def test_what_a_process_cannot_have_is_one_error(python, made, words):
     assert not ending.ok and words in ending.error["message"].lower()
     assert ("(table is here, but not in the pool's processes" in ending.stderr) == ("table" in words)
     assert ending.stderr.count("Traceback") == 3  # the process's, and where the pool and the cell have heard of it
+
+
+ANEW = pytest.mark.parametrize("method", ["spawn", "forkserver"])
+
+
+@ANEW
+@pytest.mark.parametrize("cells, says", [
+    (["scale = 1; lookup = {}", "scale = int('50')\nfor k in 'ab': lookup[k] = 7\nscale += 1",
+      "def made(x): return x * scale + lookup.get('a', 0)"], "[58, 109]"),
+    (["import pandas, datetime\nframe = None", "frame = pandas.DataFrame({'a': [4, 5]}); since = datetime.date.fromisoformat('2024-02-03')",
+      "def made(x): return int(frame['a'][x - 1]), since.day"], "[(4, 3), (5, 3)]"),
+    (["class Model:\n    scale = 1\nkept = None", "kept = Model(); kept.scale = int('3')", "def made(x): return kept.scale * x, type(kept) is Model"],
+     "[(3, True), (6, True)]"),
+    (["items = [1]\ndef fill(): items.append(2)", "fill()\ndef made(x): return items"], "[[1, 2], [1, 2]]"),
+    (["json = 5; _values = 7; pickle = int('1')", "def made(x): return json * x + _values"], "[12, 17]")])
+def test_a_process_has_the_sessions_values_and_not_those_of_before(start, cells, says, method):
+    python = start("python", extras="pandas" in cells[0])
+    for cell in cells:
+        assert python.run(cell).ok
+    ending = python.run(POOL.format(method=method, what="made"))
+    assert ending.stdout == says + "\n", ending.stderr
+
+
+@ANEW
+@pytest.mark.parametrize("cells, name", [
+    (["import threading\nlookup = {}", "lookup['a'] = threading.Lock()"], "lookup"),
+    (["import threading\nitems = other = []", "items.append(threading.Lock())"], "other"),
+    (["large = b''", "large = bytes(5_000_000)"], "large"),
+    (["import threading\nkept = 1", "if True:\n    with threading.Lock(): kept = threading.Lock()"], "kept"),
+    (["import threading\nkept = 1", "for kept in [threading.Lock()]: pass\nlocks = {}"], "kept"),
+    (["import threading\nbase = 1\nkept = base", "base = [threading.Lock()]", "kept = base[0]"], "kept")])
+def test_what_a_process_cannot_be_given_is_missed_rather_than_old(python, cells, name, method):
+    for cell in [*cells, f"def made(x): return bool({name})"]:
+        assert python.run(cell).ok
+    ending = python.run(POOL.format(method=method, what="made"))
+    assert not ending.ok and ending.error["message"] == f"name '{name}' is not defined"
+    assert f"({name} is here, but not in the pool's processes" in ending.stderr
+
+
+@ANEW
+def test_each_process_has_the_values_of_its_start(python, method):
+    python.run(f"import multiprocessing as m\ncontext = m.get_context('{method}')\nturn = 0\nanswers = context.SimpleQueue()\n"
+               "def tell(queue): queue.put(turn)")
+    python.run("started = []\nfor turn in range(3):\n    started.append(context.Process(target=tell, args=[answers])); started[-1].start()")
+    ending = python.run("print(sorted(answers.get() for one in started))")
+    assert ending.stdout == "[0, 1, 2]\n", ending.stderr
+
+
+@ANEW
+def test_what_no_cell_changes_is_there_however_it_is_used(python, method):
+    python.run("import math, threading\nnames = ['a', 'b']; handlers = {'up': lambda x: x + 1}; lock = threading.Lock()\nnote: int\nhandlers")
+    python.run("print(len(names), [names for names in 'ab'], names[0].upper(), math.floor(2.5), handlers['up'](1))\nnote: int")
+    python.run("def made(x): return handlers['up'](x), names, math.floor(x)")
+    ending = python.run(POOL.format(method=method, what="made"))
+    assert ending.stdout == "[(2, ['a', 'b'], 1), (3, ['a', 'b'], 2)]\n", ending.stderr
+
+
+def test_scripts_of_processes_that_have_begun_do_not_pile_up(python, tmp_path):
+    python.run("import multiprocessing as m\nfrom multiprocessing import spawn\n"
+               "for turn in range(40): spawn.get_preparation_data('one')")
+    assert len(list((tmp_path / "state").glob("cells-*.py"))) == 16

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import time
 from json import loads as decode
 
 import pytest
@@ -213,6 +214,32 @@ def test_headers_of_html_tables_stand_over_their_columns(python):
             "<tr><th>0</th><td>N</td><td>3.5</td></tr></table>")
     lines = python.run(f"class T:\n    def _repr_html_(self): return {html!r}\nT()").text.split("\n")
     assert lines[-2].index("q1") == lines[-1].index("N") and lines[-2].index("q2") == lines[-1].index("3.5") and lines[0] == "Sales"
+
+
+def html_lines(python, html):
+    text = python.run(f"class T:\n    def _repr_html_(self): return {html!r}\nT()").text
+    return [re.split(r"  +", line) for line in text.split("\n")]
+
+
+@pytest.mark.parametrize("table, lines", [
+    ("<tr><th rowspan=2>north<th>one<td>1<tr><th>two<td>2<tr><th>south<th>one<td>3",
+     [["north", "one", "1"], ["", "two", "2"], ["south", "one", "3"]]),
+    ("<tr><td>a<td rowspan=2 colspan=2>b<td>c</tr><tr><td>d</td><td>e</td></tr><tr><td>f<td>g<td>h<td>i",
+     [["a", "b", "c"], ["d", "e"], ["f", "g", "h", "i"]]),
+    ("<thead><tr><th rowspan=9>a<th>b</thead><tbody><tr><td>c<td>d", [["a", "b"], ["c", "d"]]),
+    ("<tr><td rowspan=0>a<td>b<tr><td>c<tr><td>d", [["a", "b"], ["", "c"], ["", "d"]]),
+    ("<tr><td rowspan=-1>a<td rowspan=2x>b<tr><td>c<td>d", [["a", "b"], ["c", "d"]]),
+    ("<tr><td>12 <small>34</small><td>1<br>2<td>1<b>2</b><td> x <p>y</p>z", [["12 34", "1 2", "12", "x y z"]])])
+def test_cells_of_html_tables_have_their_places_and_their_spaces(python, table, lines):
+    assert html_lines(python, f"<table>{table}</table>") == lines
+
+
+def test_spans_and_pieces_of_an_html_table_have_a_bound(python):
+    spans = "<tr>" + "<td colspan=99999999999 rowspan=99999999999>a" * 2000 + "<tr><td>b" * 50_000
+    for cells in (spans, "<tr><td>" + "<b>x</b> " * 200_000, "<tr><td>" + "<br>" * 200_000):
+        begun = time.monotonic()
+        assert len(python.run(f"class T:\n    def _repr_html_(self): return {f'<table>{cells}</table>'!r}\nT()").text) <= 20_000
+        assert time.monotonic() - begun < 20
 
 
 @needs_pandas
