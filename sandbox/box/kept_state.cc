@@ -119,6 +119,7 @@ base::Result<KeptState::Ends> KeptState::give() {
   reader_has_ended();
   end_conversation();
   told_large_ = 0;
+  bytes_before_ = std::max(bytes_before_, files_.bytes_there());
   base::Pipe takes = TRY(base::make_pipe());
   base::Pipe answers = TRY(base::make_pipe());
   (void)::fcntl(takes.read_end.get(), F_SETPIPE_SZ, kPipeBytes);

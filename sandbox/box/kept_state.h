@@ -122,7 +122,7 @@ class KeptState {
   EventLoop& loop_;
   SnapshotFiles files_;
   const Most most_;
-  std::int64_t bytes_before_;  // of the snapshot that this found, or the last that was asked for
+  std::int64_t bytes_before_;  // of a snapshot that was read, or the last that was asked for
   std::unique_ptr<SideThread> side_;
   base::UniqueFd pipe_;     // packets come in
   base::UniqueFd answers_;  // and numbers go out

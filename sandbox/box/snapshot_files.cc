@@ -167,7 +167,7 @@ int SnapshotFiles::tries() const {
 
 void SnapshotFiles::set_tries(int tries) const {
   unlink(tries_name_);
-  if (tries == 0) return;
+  if (tries <= 0) return;  // somebody may have removed the count meanwhile
   const auto file = make(tries_name_);
   if (file.ok())
     (void)base::write_all(file.value().get(), std::string(static_cast<std::size_t>(tries), '.'));

@@ -75,6 +75,7 @@ void Watchdog::set_timer(milliseconds pause) {
 }
 
 void Watchdog::wake() {
+  disk_is_used_ = true;
   if (awake_) return;
   awake_ = true;
   set_timer(kBusyInterval);
@@ -89,7 +90,7 @@ void Watchdog::tick() {
   }
   const milliseconds pause = interval();
   const bool has_lost_room = look_at_room();
-  const bool is_idle = pause >= kIdleInterval && !has_lost_room;
+  const bool is_idle = pause >= kIdleInterval && !has_lost_room && !disk_is_used_;
   if (watched_.busy()) watched_.looks();
   const auto disk_due =
       is_idle ? std::max(next_disk_look_, disk_looked_at_ + kIdleDiskInterval) : next_disk_look_;
@@ -140,6 +141,7 @@ void Watchdog::look_at_memory_files() {
 void Watchdog::look_at_disk() {
   // Room that was promised just now may not be written to yet: the look after this one counts it.
   const std::int64_t written = std::exchange(promised_before_look_, promised_bytes_);
+  disk_is_used_ = false;
   room_at_look_ = room_;
   hurry_ = std::stop_source();
   disk_side_->run([this, written, before = last_disk_,

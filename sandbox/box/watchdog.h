@@ -65,7 +65,7 @@ class Watchdog {
   // the file. kLimit when there is none, and then it looks again soon.
   base::Status take_disk_room(std::int64_t bytes);
 
-  // A run begins, or goes on: looks soon, not at the next slow round.
+  // A run begins, or goes on, or somebody writes: looks soon, not at the next slow round.
   void wake();
 
  private:
@@ -111,6 +111,7 @@ class Watchdog {
   Clock::time_point next_asked_look_{};
   std::int64_t promised_bytes_ = 0;        // to writers outside, and not counted yet
   std::int64_t promised_before_look_ = 0;  // of these, before the last look began
+  bool disk_is_used_ = false;              // a run, or somebody outside, since the last look
   bool disk_is_filling_ = false;
   bool disk_limit_told_ = false;  // by the last look
   bool over_disk_limit_ = false;

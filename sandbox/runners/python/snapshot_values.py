@@ -70,11 +70,12 @@ class Group:
 
 
 def stored_group(entry, reader, large):
+    python = entry.get("python") or ".".join(reader.index["python"].split(".")[:2])
     lies, reader = large.find(entry["large"]) if "large" in entry else (entry, reader)
     pickled, buffers = reader.at(lies["pickle"]), [pickle.PickleBuffer(reader.at(buffer)) for buffer in lies["buffers"]]
     group = Group(entry["names"], pickled, buffers, entry["rank"])
     group.digest = lies["digest"]
-    group.python = entry.get("python", THIS_PYTHON)
+    group.python = python
     return group
 
 
@@ -312,10 +313,12 @@ def open_files(namespace):
     return found
 
 
-def _reopened(path, options, position, was):
+def _reopened(path, options, position, was=None):
     status = os.stat(path)
-    if (status.st_size, status.st_mtime_ns) != tuple(was):
+    if was and (status.st_size, status.st_mtime_ns) != tuple(was):
         raise NotKept(f"{path} has changed since it was stored: open it again")
+    if status.st_size < min(position, 1 << 62):  # a text's position may have more than the place in it
+        raise NotKept(f"{path} is shorter than it was")
     file = open(path, **options)
     file.seek(position)
     return file

@@ -18,6 +18,7 @@ IDLE_SECONDS = 0.25  # after a run, before anything is written
 SHARE_OF_TIME = 0.1  # that a fork may take
 ANSWER_SECONDS = 0.25  # between two looks for an answer, or at a writer
 ANSWER_SECONDS_MAX = 60  # until a snapshot of which nothing is heard is taken for lost
+WISH_SECONDS_MAX = 600  # until one that was asked for is; so long hutch-box waits for it (kept_state.cc)
 NOTE_CHARACTERS_MAX = 300
 GROWTH_BYTES = 4 << 20  # and an eighth: a snapshot may have so much more than the one before in any case (kept_state.cc)
 
@@ -49,6 +50,7 @@ class Snapshots:
         self._writes = self.pipes is not None
         self._writer = snapshot_writer.SnapshotWriter(self)
         self._written = None  # the Wish that the writer has, and of whose end nothing is known yet
+        self._writer_until = 0.0
         self._changed = False
         self._due = self._earliest = 0.0
         self._answer_until = 0.0  # hutch-box has not said when it takes the next; until then it may
@@ -209,6 +211,7 @@ class Snapshots:
         if has_begun:
             self._earliest = now + (now - began) / SHARE_OF_TIME
             self._answer_until = now + ANSWER_SECONDS_MAX
+            self._writer_until = now + (WISH_SECONDS_MAX if wish.number else ANSWER_SECONDS_MAX)
         return has_begun
 
     def _look_at_writer(self):
@@ -217,10 +220,10 @@ class Snapshots:
             return
         failure = self._writer.failure()
         if failure is None:
-            if _now() < self._answer_until:
+            if _now() < self._writer_until:
                 return
             self._writer.end()
-            failure = f"the process that stores them did not come to its end in {ANSWER_SECONDS_MAX} s"
+            failure = "the process that stores them did not come to its end"
         wish, self._written = self._written, None
         if failure:
             self.pipes.tell(b"X", b"%d" % wish.number)

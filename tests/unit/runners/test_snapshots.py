@@ -437,6 +437,17 @@ def test_large_values_that_somebody_removed_are_written_again_at_once(start, tmp
     assert start("python", keeper=keeper, extras=True).run("float(large.sum()), word").text == "(499999500000.0, 'x')"
 
 
+def test_a_wish_is_not_given_up_for_the_answer_to_what_came_before(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper)
+    python.run("import time\nclass Slow:\n    def __reduce__(self):\n        time.sleep(1); return (Slow, ())\nslow = Slow()")
+    while keeper.packet()[0] != b"E":
+        pass
+    wish(python)
+    keeper.answer()
+    assert b"Slow" in keeper.take() and keeper.last_begin == b"7"
+
+
 def test_what_was_stored_may_be_stored_again_by_who_may_store_less(start, tmp_path):
     keeper = Keeper(tmp_path / "snapshot")
     python = start("python", keeper=keeper)

@@ -388,6 +388,16 @@ TEST_F(KeptStateTest, WhatWasStoredMayBeStoredAgain) {
   EXPECT_EQ(read("python"), std::string(950, 'y'));
 }
 
+TEST_F(KeptStateTest, TriesThatSomebodyRemovedAreNone) {
+  KeptState::Ends ends = kept_->give().value();
+  for (const char* packet : {"B", "Dabc", "E3"}) send(ends, packet);
+  settle(ends);
+  ends = kept_->give().value();
+  std::filesystem::remove(directory_.path() + "/state/python.tries");
+  kept_->was_not_given();
+  EXPECT_TRUE(kept_->give().value().stored.snapshot.valid());
+}
+
 // Twice that counts as much as one whose reader ends by itself.
 TEST_F(KeptStateTest, AReaderThatIsEndedForItsSessionsSakeCountsAsABoxDoes) {
   KeptState::Ends ends = kept_->give().value();
