@@ -38,8 +38,9 @@ def other(tmp_path_factory):
 
 
 def was_cut(log):
+    """Who ends the tracer may come before it has said of what the box has died: its last call has not returned then."""
     said = log.read_text() if log.exists() else ""
-    return "killed by SIGKILL" in said or "<unavailable>" in said
+    return "killed by SIGKILL" in said or "<unavailable>" in said or said.rstrip().endswith("= ?")
 
 
 def end_tracer(tracer):

@@ -160,16 +160,19 @@ $__hutch_user_trap"
 }
 
 # `$!` is that of an earlier run until this one starts something itself: but in single quotes, comments and quoted
-# here-documents, where the code means the letters. Nothing is looked at behind the last `$!`, nor from the first line on
-# that is so long that it takes time.
+# here-documents, where the code means the letters. Nothing is looked at behind the last line that has it, nor from the
+# first line on that is so long that it takes time.
 __hutch_mean_earlier() {
-  local tail=${__hutch_code##*'$!'} line seen text open= before
+  local line seen text open= before
   local here='^<<(-?)[[:space:]]*([^[:space:];&|<>()]+)'
   local -a lines=() ends=()
-  local -i at
-  [[ $tail != "$__hutch_code" ]] || builtin return 0
-  builtin mapfile -t lines <<<"${__hutch_code%"$tail"}"
-  for at in "${!lines[@]}"; do
+  local -i at last
+  [[ $__hutch_code == *'$!'* ]] || builtin return 0
+  builtin mapfile -t lines <<<"$__hutch_code"
+  last=${#lines[@]}-1
+  while [[ $last -ge 0 && ${lines[last]} != *'$!'* ]]; do last+=-1; done
+  [[ $last -ge 0 ]] || builtin return 0 # no room for a file that long lines go through
+  for ((at = 0; at <= last; at++)); do
     line=${lines[at]} seen=
     if [[ ${#ends[@]} -eq 0 ]]; then
       [[ ${#line} -le 4000 ]] || break
@@ -184,7 +187,7 @@ __hutch_mean_earlier() {
     fi
   done
   builtin printf -v text '%s\n' "${lines[@]}"
-  __hutch_code=${text%$'\n'}$tail
+  __hutch_code=${text%$'\n'}
 }
 
 # Moves what `line` begins with to `seen`, up to behind the next character that means something to bash. `open` has

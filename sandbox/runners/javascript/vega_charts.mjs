@@ -87,11 +87,13 @@ function isComputed(kind, encoding, rows) {
   const fields = [x, y, color, theta].map((one) => one.field).filter((field) => field !== undefined);
   if (!fields.every((field) => rows.some((row) => Object.hasOwn(row, field)))) return false; // one within another, or none
   if (every.some((one) => one.bin)) return kind === 'bar' && isCountedInBins(...(x.bin ? [x, y] : [y, x]), every);
-  if (!every.some((one) => one.aggregate)) return true;
+  const aggregates = every.map((one) => one.aggregate).filter(Boolean);
+  if (aggregates.length === 0) return true;
+  if (!aggregates.every((one) => typeof one === 'string' && Object.hasOwn(AGGREGATES, one))) return false;
   const [along, height] = isSideways(x, y) ? [y, x] : [x, y];
   const series = [height, ...(isNamed(color) ? [along, color] : [along])];
   const [value, ...groups] = { pie: [theta, color], heatmap: [color, x, y] }[kind] ?? series;
-  if (!value.aggregate) return kind === 'scatter';
+  if (!value.aggregate) return kind === 'scatter' && !x.aggregate && !y.aggregate;
   const grouped = groups.map((one) => one.field);
   return kind !== 'box' && !groups.some((one) => one.aggregate) &&
     every.every((one) => one.aggregate || one.field === undefined || grouped.includes(one.field));

@@ -58,7 +58,7 @@ def _is_computed_otherwise(trace, layout):
         return True
     if trace.type == "histogram":
         return bool(trace.histnorm or trace.cumulative.enabled)
-    if trace.type == "box" and (trace.sizemode == "sd" or trace.quartilemethod not in (None, "linear")):
+    if trace.type == "box" and (getattr(trace, "sizemode", None) == "sd" or trace.quartilemethod not in (None, "linear")):
         return True
     if trace.type == "bar" and trace.base is not None or trace.type == "heatmap" and trace.transpose:
         return True

@@ -96,7 +96,7 @@ def _is_written(pickle, value, file):
     class Pickler(pickle.Pickler):
         def reducer_override(self, part):
             kind = type(part)
-            if not issubclass(kind, _BY_NAME) and not (_is_plain(kind) and getattr(part, "nbytes", 0) <= file.most):
+            if not issubclass(kind, _BY_NAME) and not (_is_plain(kind) and _bytes_of(part) <= file.most):
                 raise ValueError("no plain value, or too large a one")
             return NotImplemented
 
@@ -105,6 +105,11 @@ def _is_written(pickle, value, file):
     except Exception:  # anything can be within a value
         return False
     return True
+
+
+def _bytes_of(part):
+    """0 where it does not say, or code of the user's would."""
+    return 0 if type(part).__module__ == "__main__" else getattr(part, "nbytes", 0)
 
 
 def _is_plain(kind):

@@ -88,12 +88,15 @@ def _is_computed(kind, encoding, rows):
     along, value = _along_and_value(x, y)
     if any(one.get("bin") for one in every):
         return kind == "bar" and _is_counted_in_bins(*((x, y) if x.get("bin") else (y, x)), every)
-    if not any(one.get("aggregate") for one in every):
+    aggregates = [one["aggregate"] for one in every if one.get("aggregate")]
+    if not aggregates:
         return True
+    if not all(isinstance(one, str) and one in _AGGREGATES for one in aggregates):
+        return False
     known = {"pie": (theta, [color]), "heatmap": (color, [x, y])}
     value, groups = known.get(kind, (value, [along, color] if color.get("type") in ("nominal", "ordinal") else [along]))
     if not value.get("aggregate"):
-        return kind == "scatter"
+        return kind == "scatter" and not x.get("aggregate") and not y.get("aggregate")
     grouped = {one.get("field") for one in groups}
     return kind != "box" and not any(one.get("aggregate") for one in groups) and all(
         one.get("aggregate") or one.get("field") in grouped or one.get("field") is None for one in every)

@@ -191,6 +191,8 @@ VEGA = [
     ({"mark": "line", "encoding": {"x": A, "y": {**B, "impute": {"value": 0}}}}, None, None),
     ({"mark": "bar", "encoding": {"x": A, "y": B, "color": {**B, "aggregate": "mean"}}}, None, None),
     ({"mark": "point", "encoding": {"x": {**B, "aggregate": "mean"}, "y": {**B, "aggregate": "max"}, "color": A}}, None, None),
+    ({"mark": "point", "encoding": {"x": {**B, "aggregate": "mean"}, "y": B}}, None, None),
+    ({"mark": "rect", "encoding": {"x": A, "y": {"field": "c", "type": "nominal"}, "color": {**B, "aggregate": "stdev"}}}, None, None),
     ({"mark": "bar", "encoding": {"x": A, "y": {**B, "aggregate": "mean"}, "column": {"field": "c", "type": "nominal"}}}, None, None),
     ({"mark": "bar", "encoding": {"x": A, "y": {**B, "aggregate": "mean"}, "detail": [{"field": "c", "type": "nominal"}]}}, None, None),
     ({"mark": "bar", "encoding": {"x": A, "y": B, "y2": {"field": "b"}}}, None, None),
